@@ -1,0 +1,56 @@
+/// What `addOperation` makes of an async closure: finished, and its slot free, when that returned.
+final class AsyncBlockOperation: Operation, @unchecked Sendable {
+  // Sendable: all that is added is behind a lock.
+  private struct State {
+    var body: (@Sendable () async -> Void)?
+    var task: Task<Void, Never>?
+    var isExecuting = false
+    var isFinished = false
+  }
+
+  private let state: Locked<State>
+
+  init(_ body: @escaping @Sendable () async -> Void) {
+    state = Locked(State(body: body))
+    super.init()
+  }
+
+  override var isAsynchronous: Bool { true }
+  override var isExecuting: Bool { state.withLock { $0.isExecuting } }
+  override var isFinished: Bool { state.withLock { $0.isFinished } }
+
+  override func start() {
+    let body = state.withLock { state in
+      let body = state.body
+      state.body = nil
+      if !isCancelledFlag { state.isExecuting = true }
+      return body
+    }
+    guard let body, !isCancelledFlag else {
+      end()
+      return
+    }
+    let executor = links.withLock { $0.scheduler }?.executor as? any TaskExecutor
+    let queue = OperationQueue.current
+    let task = Task(executorPreference: executor) {
+      await OperationQueue.$taskLocalCurrent.withValue(queue) { await body() }
+      self.end()
+    }
+    state.withLock { $0.task = task }
+    if isCancelledFlag { task.cancel() }
+  }
+
+  override func cancel() {
+    super.cancel()
+    state.withLock { $0.task }?.cancel()
+  }
+
+  private func end() {
+    state.withLock { state in
+      state.isExecuting = false
+      state.isFinished = true
+      state.body = nil
+    }
+    didChangeValue(forKey: "isFinished")
+  }
+}

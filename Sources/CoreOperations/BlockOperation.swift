@@ -1,0 +1,98 @@
+import Dispatch
+
+/// An operation that runs blocks: the first on its own thread, the others at the same time.
+///
+/// It takes one slot of its queue whatever the number of its blocks, and is finished when all of
+/// them have returned.
+///
+/// ```swift
+/// let thumbnails = BlockOperation { makeThumbnail(of: left) }
+/// thumbnails.addExecutionBlock { makeThumbnail(of: right) }
+/// queue.addOperation(thumbnails)
+/// ```
+open class BlockOperation: Operation, @unchecked Sendable {
+  // Sendable: `blocks` has a lock.
+  private enum Blocks {
+    case none
+    case one(@Sendable () -> Void)
+    case many([@Sendable () -> Void])
+    case begun
+  }
+
+  private let blocks = Locked(Blocks.none)
+
+  /// Creates an operation without blocks.
+  public override init() { super.init() }
+
+  /// Creates an operation with its first block.
+  ///
+  /// - Parameter block: Runs on the thread that starts the operation; released when it finished.
+  public convenience init(block: @escaping @Sendable () -> Void) {
+    self.init()
+    blocks.withLock { $0 = .one(block) }
+  }
+
+  /// Adds a block to run at the same time as the others.
+  ///
+  /// - Parameter block: Runs on a thread of the executor, or on the starting one when it is first.
+  /// - Precondition: The operation has not started.
+  open func addExecutionBlock(_ block: @escaping @Sendable () -> Void) {
+    let isLate = blocks.withLock { blocks -> Bool in
+      switch blocks {
+      case .none: blocks = .one(block)
+      case .one(let first): blocks = .many([first, block])
+      case .many(var all):
+        blocks = .none
+        all.append(block)
+        blocks = .many(all)
+      case .begun: return true
+      }
+      return false
+    }
+    if isLate {
+      trap(
+        "addExecutionBlock(_:) was called on operation “\(label)”, which has started. "
+          + "Add all blocks before the operation is added to a queue or started."
+      )
+    }
+  }
+
+  /// The blocks that have not been begun; none once the operation has started.
+  open var executionBlocks: [@Sendable () -> Void] {
+    blocks.withLock { blocks in
+      switch blocks {
+      case .none, .begun: []
+      case .one(let block): [block]
+      case .many(let all): all
+      }
+    }
+  }
+
+  /// Runs the blocks and returns when all have ended.
+  open override func main() {
+    let begun = blocks.withLock { blocks in
+      let taken = blocks
+      blocks = .begun
+      return taken
+    }
+    switch begun {
+    case .none, .begun: return
+    case .one(let block): block()
+    case .many(let all): runTogether(all)
+    }
+  }
+
+  private func runTogether(_ all: [@Sendable () -> Void]) {
+    let executor = links.withLock { $0.scheduler }?.completionExecutor ?? DefaultExecutor.shared
+    let group = DispatchGroup()
+    for block in all.dropFirst() {
+      group.enter()
+      executor.enqueue {
+        block()
+        group.leave()
+      }
+    }
+    all[0]()
+    group.wait()
+  }
+}

@@ -1,0 +1,60 @@
+extension Operation {
+  /// - Complexity: O(1), amortised.
+  final func linkDependency(_ dependency: Operation) {
+    if dependency === self {
+      cancelAsRequested(reason: OperationCycleError(path: [label, label]))
+      return
+    }
+    let progress = dependencyList.withLock { list -> OperationReadiness.Progress in
+      guard unsafe list.edge(to: dependency) == nil else { return .none }
+      let edge = unsafe DependencyEdge.make(dependent: self, dependency: dependency)
+      unsafe list.append(edge)
+      let life = life.current
+      guard life.phase <= .enqueued, !readiness.current.isDropped else { return .none }
+      // Counted before it is linked, or its end could be counted first.
+      readiness.step { $0.dependencyAdded() }
+      let isLinked = dependency.links.withLock { links in
+        if links.isClosed { return false }
+        unsafe links.dependents.link(edge)
+        return true
+      }
+      // It had finished. Another dependency may have finished while this one was counted, and left
+      // it to this step to see that nothing is open.
+      return isLinked ? .none : readiness.step { $0.dependencyResolved() }
+    }
+    offerToQueue(ifMoved: progress)
+  }
+
+  private func offerToQueue(ifMoved progress: OperationReadiness.Progress) {
+    if progress == .none { return }
+    links.withLock { $0.scheduler }?.offer(CollectionOfOne(self))
+  }
+
+  final func unlinkDependency(_ dependency: Operation) {
+    let (removed, progress) = dependencyList.withLock { list in
+      guard let edge = unsafe list.edge(to: dependency) else {
+        return (Operation?.none, OperationReadiness.Progress.none)
+      }
+      let wasLinked = dependency.links.withLock { unsafe $0.dependents.unlink(edge) }
+      unsafe list.remove(edge)
+      let progress = wasLinked ? readiness.step { $0.dependencyResolved() } : .none
+      return (unsafe DependencyEdge.free(edge), progress)
+    }
+    offerToQueue(ifMoved: progress)
+    withExtendedLifetime(removed) {}
+  }
+
+  /// Stops waiting for what is still open; the list of dependencies stays.
+  ///
+  /// - Complexity: O(n), n the number of dependencies.
+  final func unlinkDependencies() {
+    dependencyList.withLock { list in
+      unsafe list.forEach { edge in
+        unsafe edge.pointee.dependency._withUnsafeGuaranteedRef { dependency in
+          let wasLinked = dependency.links.withLock { unsafe $0.dependents.unlink(edge) }
+          if wasLinked { _ = readiness.step { $0.dependencyResolved() } }
+        }
+      }
+    }
+  }
+}

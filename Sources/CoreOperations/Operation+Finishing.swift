@@ -1,0 +1,103 @@
+extension Operation {
+  /// The end came: found by the default `start()`, or said by an override.
+  final func reportEnd() {
+    if life.step({ $0.finishReported() }) == .finish { finish() }
+  }
+
+  /// Asks an `isFinished` that may be overridden; called when it may have turned true.
+  final func lookForFinish() {
+    guard unsafe layer == nil, life.current.phase != .finished, isFinished else { return }
+    reportEnd()
+  }
+
+  /// Releases everything that waited for the end; once, by whoever reported it first.
+  final func finish() {
+    let isLayered = unsafe layer != nil
+    let (released, scheduler, completion, waiters) = links.withLock { links in
+      links.isClosed = true
+      let scheduler = links.scheduler
+      if !isLayered { links.scheduler = nil }
+      let completion = links.extra?.completionBlock
+      links.extra?.completionBlock = nil
+      let waiters = links.extra?.waiters
+      links.extra?.waiters = WaitList()
+      return (links.dependents.resolveAll(), scheduler, completion, waiters)
+    }
+    if readiness.current.unfinished > 0 { unlinkDependencies() }
+    if let scheduler {
+      let (own, others) = Self.partition(released, by: scheduler)
+      scheduler.finished(self, hasCompletion: completion != nil, releasing: own)
+      Self.offer(others)
+    } else {
+      Self.offer(released)
+    }
+    waiters?.wakeAll()
+    guard let completion else { return }
+    let executor = scheduler?.completionExecutor ?? DefaultExecutor.shared
+    executor.enqueue {
+      completion()
+      scheduler?.completionReturned(self)
+    }
+  }
+
+  private static func partition(
+    _ operations: [Operation],
+    by scheduler: Scheduler
+  ) -> (own: [Operation], others: [Operation]) {
+    if operations.isEmpty { return ([], []) }
+    var own: [Operation] = []
+    var others: [Operation] = []
+    for operation in operations {
+      if operation.links.withLock({ $0.scheduler }) === scheduler {
+        own.append(operation)
+      } else {
+        others.append(operation)
+      }
+    }
+    return (own, others)
+  }
+
+  private static func offer(_ operations: [Operation]) {
+    for operation in operations {
+      operation.links.withLock { $0.scheduler }?.offer(CollectionOfOne(operation))
+    }
+  }
+
+  /// Sets the flag and the reason, and stops waiting for dependencies; tells no queue.
+  final func flagAsCancelled(reason: (any Error)?) -> OperationLife.CancelAction {
+    if let reason {
+      // Before the flag, so that whoever sees the flag finds the reason.
+      links.withLock { links in
+        guard !links.isClosed, !isCancelledFlag else { return }
+        links.makeExtra().cancellationReason = reason
+      }
+    }
+    let action = life.step { $0.cancelCalled() }
+    if action == .expedite { readiness.step { $0.dropped() } }
+    return action
+  }
+}
+
+extension OperationLife.Mistake {
+  /// What happened, where, and how to avoid it.
+  package func sentence(about operation: Operation) -> String {
+    let name = "“\(operation.label)”"
+    switch self {
+    case .enqueuedTwice:
+      return "Operation \(name) was added to a queue, but it is in one already. "
+        + "An operation belongs to one queue, once; make a new one for each run."
+    case .enqueuedAfterStart:
+      return "Operation \(name) was added to a queue after it had started or finished. "
+        + "An operation runs once; make a new one for each run."
+    case .startedWhileQueued:
+      return "start() was called on operation \(name), which is in a queue. "
+        + "Its queue starts it; remove the call."
+    case .startedWhileExecuting:
+      return "start() was called on operation \(name), which is executing. "
+        + "An operation runs once; remove the second call."
+    case .startedBeforeReady:
+      return "start() was called on operation \(name), which is not ready. "
+        + "Wait until its dependencies have finished, or add all of them to a queue."
+    }
+  }
+}

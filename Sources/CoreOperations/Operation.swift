@@ -1,0 +1,282 @@
+import Dispatch
+
+/// A single-shot piece of work, with dependencies, a priority, cancellation and a completion block.
+///
+/// Override ``main()`` for work that is done when the method returns; override ``start()`` together
+/// with ``isExecuting``, ``isFinished`` and ``isAsynchronous`` for work that goes on after it, and
+/// report changes with ``willChangeValue(forKey:)`` and ``didChangeValue(forKey:)``. Add the operation
+/// to an ``OperationQueue``, or call ``start()`` yourself.
+///
+/// ```swift
+/// final class Resize: Operation, @unchecked Sendable {
+///   override func main() {
+///     for tile in tiles where !isCancelled { resize(tile) }
+///   }
+/// }
+/// let resize = Resize()
+/// resize.addDependency(download)
+/// queue.addOperations([download, resize])
+/// ```
+///
+/// All members can be used from any thread. No method holds a lock while it calls an override, an
+/// observer or a block, so each may call every other.
+///
+/// Subclasses restate `@unchecked Sendable`, and protect what they add.
+open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
+  CustomDebugStringConvertible
+{
+  // Sendable: `life` and `readiness` are atomic, `links` and `dependencyList` have locks, and
+  // `scheduling` is guarded by the lock of the one scheduler that the operation is ever in; `layer`
+  // is set while initialising.
+
+  /// The phase and the cancelled flag.
+  package final let life = AtomicState(OperationLife())
+  /// What is still waited for.
+  package final let readiness = AtomicState(OperationReadiness())
+  /// Dependents, queue and what few operations have. A leaf: no other lock is taken inside.
+  package final let links = Locked(OperationLinks())
+  /// What the operation depends on. The `links` of one dependency may be taken inside.
+  final let dependencyList = Locked(DependencyList())
+  final var scheduling = SchedulingFields()
+  /// The layer above, if this is one of its operations.
+  final unowned(unsafe) var layer: (any LayeredOperation)?
+
+  /// Creates an operation that is in no queue, has no dependencies and normal priority.
+  public init() {}
+
+  deinit {
+    let edges = dependencyList.withLock { $0.takeAll() }
+    if edges.count > 0 { DependencyTeardown.release(edges) }
+  }
+
+  // MARK: Running
+
+  /// Begins the work: checks that the operation may run, calls ``main()`` and finishes it.
+  ///
+  /// A queue calls this on one of its workers. The default implementation does nothing when the
+  /// operation has finished, finishes it without calling ``main()`` when it was cancelled (whatever
+  /// an overridden ``isFinished`` says), and otherwise runs ``main()``; after that, an override of
+  /// ``isFinished`` that still says false keeps the operation going until it reports.
+  ///
+  /// An override does not call `super`, sets its own `isExecuting` and `isFinished`, and begins by
+  /// looking at ``isCancelled``.
+  ///
+  /// - Precondition: Called by hand: the operation is in no queue, not executing, and ready or
+  ///   cancelled.
+  open func start() {
+    let isReadyByHand = life.current.phase != .created || isReady
+    switch life.step({ $0.startCalled(isReady: isReadyByHand) }) {
+    case .callMain:
+      main()
+      if life.step({ $0.mainReturned() }) && isFinished { reportEnd() }
+    case .finishCancelled: reportEnd()
+    case .ignore: return
+    case .reject(let mistake): trap(mistake.sentence(about: self))
+    }
+  }
+
+  /// The work of a synchronous operation; the default does nothing.
+  ///
+  /// Called by the default ``start()``, once, on its thread, with no lock held. Look at
+  /// ``isCancelled`` from time to time. Overrides need not call `super`.
+  open func main() {}
+
+  /// Asks the operation to stop; it finishes by itself.
+  ///
+  /// Sets ``isCancelled``. An operation in a queue that has not started no longer waits for its
+  /// dependencies: the queue starts it ahead of others, without using up a slot, so that it leaves
+  /// without its ``main()`` being called; a suspended queue does so when it is resumed. One that is in
+  /// no queue finishes when it is added or started. One that is executing goes on until it looks at
+  /// ``isCancelled``. One that has finished isn't changed.
+  ///
+  /// An override calls `super`.
+  open func cancel() { cancelAsRequested(reason: nil) }
+
+  /// Cancels with the reason that ``cancellationReason`` then gives.
+  package final func cancelAsRequested(reason: (any Error)?) {
+    if flagAsCancelled(reason: reason) == .expedite {
+      links.withLock { $0.scheduler }?.expedite(self)
+    }
+  }
+
+  /// Runs exactly once, on another thread, after ``isFinished`` turned true; nil from then on.
+  ///
+  /// The slot is free and dependents start when ``isFinished`` turns true. The operation stays among
+  /// its queue's `operations`, and waiting for the whole queue goes on, until the block returned.
+  /// A block that is set after the end never runs.
+  open var completionBlock: (@Sendable () -> Void)? {
+    get { links.withLock { $0.extra?.completionBlock } }
+    set {
+      let old = links.withLock { links -> (@Sendable () -> Void)? in
+        guard !links.isClosed, newValue != nil || links.extra != nil else { return nil }
+        let extra = links.makeExtra()
+        let old = extra.completionBlock
+        extra.completionBlock = newValue
+        return old
+      }
+      withExtendedLifetime(old) {}
+    }
+  }
+
+  // MARK: Status
+
+  /// Whether ``cancel()`` was called before the end.
+  open var isCancelled: Bool { isCancelledFlag }
+
+  /// Whether the work is going on.
+  open var isExecuting: Bool { life.current.phase == .executing }
+
+  /// Whether the operation is over: its work returned, or it was cancelled and left.
+  open var isFinished: Bool { life.current.phase >= .ended }
+
+  /// The old name of ``isAsynchronous``.
+  open var isConcurrent: Bool { isAsynchronous }
+
+  /// Whether the work goes on after ``start()`` returned; false unless overridden. Queues ignore it.
+  open var isAsynchronous: Bool { false }
+
+  /// Whether all dependencies have finished; true also while executing, finished, or cancelled.
+  ///
+  /// An override can delay the start further; report that it turned true with
+  /// `didChangeValue(forKey: "isReady")`. It can't make the operation start before its dependencies
+  /// finished, with or without `super`.
+  open var isReady: Bool {
+    let life = life.current
+    if life.isCancelled || life.phase > .enqueued { return true }
+    let readiness = readiness.current
+    return readiness.dependenciesAreFinished && !readiness.isHeld
+  }
+
+  /// Why the operation was cancelled; nil after a plain ``cancel()``, and when it wasn't.
+  public final var cancellationReason: (any Error)? {
+    links.withLock { $0.extra?.cancellationReason }
+  }
+
+  final var isCancelledFlag: Bool { life.current.isCancelled }
+
+  // MARK: Dependencies
+
+  /// Makes this operation wait until another one has finished, however that ended.
+  ///
+  /// May be called while this operation waits in a queue, and is honoured until it starts; after
+  /// that it is only recorded. Adding the same dependency again changes nothing. An operation that
+  /// is made to depend on itself is cancelled at once, with an ``OperationCycleError``.
+  ///
+  /// - Parameter op: In any queue or none; retained until this operation is released.
+  /// - Complexity: O(1), amortised.
+  open func addDependency(_ op: Operation) { linkDependency(op) }
+
+  /// Stops waiting for another operation, and forgets it.
+  ///
+  /// - Parameter op: An operation that isn't a dependency is ignored.
+  /// - Complexity: O(1), amortised.
+  open func removeDependency(_ op: Operation) { unlinkDependency(op) }
+
+  /// What was added with ``addDependency(_:)``, in that order, finished or not.
+  ///
+  /// - Complexity: O(n), n the number of dependencies.
+  open var dependencies: [Operation] { dependencyList.withLock { $0.operations } }
+
+  // MARK: Waiting
+
+  /// Blocks the thread until the operation has finished.
+  ///
+  /// In asynchronous code, use ``untilFinished()``. Never call this from the operation itself: a
+  /// thread that waits for its own end waits for ever.
+  @available(*, noasync, message: "It blocks the thread; use 'try await untilFinished()'.")
+  open func waitUntilFinished() {
+    let semaphore = DispatchSemaphore(value: 0)
+    guard register(.thread(semaphore)) else { return }
+    semaphore.wait()
+  }
+
+  /// Suspends the task until the operation has finished; blocks no thread.
+  ///
+  /// - Throws: `CancellationError` when the task is cancelled first; the operation goes on.
+  public final func untilFinished() async throws {
+    try await AsyncWait().run { wait in
+      self.register(.task(wait))
+    } unregister: { [weak self] wait in
+      self?.links.withLock { $0.extra?.waiters.remove(wait) }
+    }
+  }
+
+  private func register(_ waiter: WaitList.Waiter) -> Bool {
+    links.withLock { links in
+      if links.isClosed { return false }
+      links.makeExtra().waiters.append(waiter)
+      return true
+    }
+  }
+
+  // MARK: Naming and scheduling
+
+  /// What the operation is called in descriptions; nil unless set.
+  open var name: String? {
+    get { links.withLock { $0.extra?.name } }
+    set {
+      links.withLock { links in
+        if newValue != nil || links.extra != nil { links.makeExtra().name = newValue }
+      }
+    }
+  }
+
+  /// How much the work matters to the person who uses the program; a hint for the executor.
+  open var qualityOfService: QualityOfService {
+    get { links.withLock { $0.extra?.qualityOfService ?? .default } }
+    set { links.withLock { $0.makeExtra().qualityOfService = newValue } }
+  }
+
+  /// Recorded, and without effect.
+  @available(*, deprecated, message: "Set qualityOfService instead; this value has no effect.")
+  open var threadPriority: Double {
+    get { links.withLock { $0.extra?.threadPriority ?? 0.5 } }
+    set { links.withLock { $0.makeExtra().threadPriority = min(max(newValue, 0), 1) } }
+  }
+
+  /// How early the operation starts among those of its queue that are ready.
+  ///
+  /// May be changed while the operation waits in its queue; it then stands among its new equals
+  /// where it would if it had always been there.
+  open var queuePriority: QueuePriority {
+    get { links.withLock { $0.priority } }
+    set {
+      let scheduler = links.withLock { links in
+        links.priority = newValue
+        return links.scheduler
+      }
+      scheduler?.changePriority(of: self, level: newValue.level)
+    }
+  }
+
+  // MARK: Identity and text
+
+  /// Whether both are the same object.
+  public static func == (a: Operation, b: Operation) -> Bool { a === b }
+
+  /// Hashes the identity of the object.
+  public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+
+  /// The name, or the type when there is none, and the state.
+  open var description: String { "\(label) (\(stateText))" }
+
+  /// The description and what the operation waits for.
+  open var debugDescription: String {
+    guard !isFinished, !isExecuting else { return description }
+    let open = dependencies.filter { !$0.isFinished }
+    guard !open.isEmpty else { return description }
+    let names = open.prefix(8).map(\.label).joined(separator: ", ")
+    let rest = open.count > 8 ? " and \(open.count - 8) more" : ""
+    return "\(description), waits for \(names)\(rest)"
+  }
+
+  /// The name, or the type when there is none.
+  package final var label: String { name ?? "\(type(of: self))" }
+
+  private var stateText: String {
+    if isFinished { return isCancelled ? "cancelled, finished" : "finished" }
+    if isExecuting { return isCancelled ? "cancelled, executing" : "executing" }
+    if isCancelled { return "cancelled" }
+    return isReady ? "ready" : "waiting"
+  }
+}

@@ -1,0 +1,202 @@
+/// The life of an operation: which phase it is in, and whether it was cancelled.
+///
+/// A pure value. Each event is one mutating method that returns what the caller has to do; nothing
+/// here locks, calls out or knows a queue. The whole of it fits into one atomic word.
+package struct OperationLife: Equatable, Sendable {
+  /// The phases, only ever entered in this order; some are jumped over.
+  package enum Phase: UInt32, Comparable, CaseIterable, Sendable {
+    /// Made, in no queue. Exits: `enqueued`, `executing` (by hand), `finished`.
+    case created
+    /// In a queue that has not started it. Exits: `started`, `finished` (an override reports early).
+    case enqueued
+    /// Handed to its `start()` by its queue. Exits: `executing`, `finished`.
+    case started
+    /// In `main()` by way of the default `start()`. Exits: `ended`, `finished`.
+    case executing
+    /// `main()` returned, and an overridden `isFinished` has not confirmed it. Exit: `finished`.
+    case ended
+    /// Over; dependents are released. No exit.
+    case finished
+
+    package static func < (a: Phase, b: Phase) -> Bool { a.rawValue < b.rawValue }
+  }
+
+  /// A caller's mistake, as a value.
+  package enum Mistake: Equatable, Sendable {
+    case enqueuedTwice, enqueuedAfterStart
+    case startedWhileQueued, startedWhileExecuting, startedBeforeReady
+  }
+
+  package private(set) var phase = Phase.created
+  package private(set) var isCancelled = false
+  /// Whether anything but an early report of an override has moved the operation on.
+  package private(set) var wasStarted = false
+
+  package init() {}
+
+  // MARK: Events
+
+  /// What to do when an operation is handed to a queue.
+  package enum EnqueueAction: Equatable, Sendable {
+    /// Take it in.
+    case admit
+    /// It reported its end before: there is nothing to take in.
+    case ignore
+    case reject(Mistake)
+  }
+
+  /// The operation was handed to a queue.
+  package mutating func enqueued() -> EnqueueAction {
+    switch phase {
+    case .created:
+      phase = .enqueued
+      return .admit
+    case .enqueued: return .reject(.enqueuedTwice)
+    case .finished where !wasStarted: return .ignore
+    case .started, .executing, .ended, .finished: return .reject(.enqueuedAfterStart)
+    }
+  }
+
+  /// What a queue does with an operation that it decided to start.
+  package enum TurnAction: Equatable, Sendable {
+    /// Call its `start()`.
+    case callStart
+    /// It reported its end before: let it leave.
+    case leave
+  }
+
+  /// The queue decided to start the operation.
+  package mutating func turnCame() -> TurnAction {
+    switch phase {
+    case .enqueued:
+      phase = .started
+      wasStarted = true
+      return .callStart
+    case .finished: return .leave
+    case .created, .started, .executing, .ended:
+      trap("a queue started an operation in the phase \(phase)")
+    }
+  }
+
+  /// What the default `start()` does.
+  package enum StartAction: Equatable, Sendable {
+    /// Call `main()`, then report ``mainReturned()``.
+    case callMain
+    /// It was cancelled: finish it without calling `main()`.
+    case finishCancelled
+    /// It is over already.
+    case ignore
+    case reject(Mistake)
+  }
+
+  /// The default `start()` was called.
+  ///
+  /// - Parameter isReady: Whether all dependencies have finished; only looked at for an operation
+  ///   that is started by hand and not cancelled.
+  package mutating func startCalled(isReady: Bool) -> StartAction {
+    switch phase {
+    case .created:
+      if isCancelled {
+        wasStarted = true
+        phase = .ended
+        return .finishCancelled
+      }
+      guard isReady else { return .reject(.startedBeforeReady) }
+      wasStarted = true
+      phase = .executing
+      return .callMain
+    case .enqueued: return .reject(.startedWhileQueued)
+    case .started:
+      if isCancelled {
+        phase = .ended
+        return .finishCancelled
+      }
+      phase = .executing
+      return .callMain
+    case .executing: return .reject(.startedWhileExecuting)
+    case .ended, .finished: return .ignore
+    }
+  }
+
+  /// What a layer above that brings its own `start()` does.
+  package enum ManualStartAction: Equatable, Sendable {
+    case begin
+    case ignore
+    case reject(Mistake)
+  }
+
+  /// A layer above began to run the operation by hand: it belongs to no queue from now on.
+  package mutating func startedByHand() -> ManualStartAction {
+    switch phase {
+    case .created:
+      phase = .started
+      wasStarted = true
+      return .begin
+    case .enqueued: return .reject(.startedWhileQueued)
+    case .started, .executing, .ended: return .reject(.startedWhileExecuting)
+    case .finished: return .ignore
+    }
+  }
+
+  /// `main()` returned to the default `start()`, which now asks `isFinished`.
+  ///
+  /// - Returns: Whether there is something to ask: false when an override reported the end itself.
+  package mutating func mainReturned() -> Bool {
+    switch phase {
+    case .executing:
+      phase = .ended
+      return true
+    case .finished: return false
+    case .created, .enqueued, .started, .ended: trap("main() returned in the phase \(phase)")
+    }
+  }
+
+  /// What to do with a report that the operation is over.
+  package enum FinishAction: Equatable, Sendable {
+    /// Release dependents, wake waiters, leave the queue.
+    case finish
+    /// That was done before.
+    case ignore
+  }
+
+  /// The operation is over: found by the default `start()`, or reported by an override, which may
+  /// do so at any time and any number of times.
+  package mutating func finishReported() -> FinishAction {
+    if phase == .finished { return .ignore }
+    phase = .finished
+    return .finish
+  }
+
+  /// What `cancel()` does.
+  package enum CancelAction: Equatable, Sendable {
+    /// Over already: the flag stays false.
+    case ignore
+    /// Cancelled before: nothing changes.
+    case again
+    /// Only the flag changed.
+    case flagged
+    /// The flag changed, and a queue should let the operation leave ahead of others.
+    case expedite
+  }
+
+  /// `cancel()` was called.
+  package mutating func cancelCalled() -> CancelAction {
+    if phase >= .ended { return .ignore }
+    if isCancelled { return .again }
+    isCancelled = true
+    return phase == .enqueued ? .expedite : .flagged
+  }
+}
+
+extension OperationLife: RawRepresentable {
+  package init?(rawValue: UInt32) {
+    guard let phase = Phase(rawValue: rawValue & 0b111), rawValue < 1 << 5 else { return nil }
+    self.phase = phase
+    isCancelled = rawValue & 1 << 3 != 0
+    wasStarted = rawValue & 1 << 4 != 0
+  }
+
+  package var rawValue: UInt32 {
+    phase.rawValue | (isCancelled ? 1 << 3 : 0) | (wasStarted ? 1 << 4 : 0)
+  }
+}

@@ -1,0 +1,255 @@
+public import Dispatch
+
+/// Runs operations when their dependencies have finished, by priority, some at a time.
+///
+/// Add operations; the queue starts each on one of its workers, as soon as it is ready and a slot
+/// is free. It keeps itself and its operations alive until all have finished.
+///
+/// ```swift
+/// let queue = OperationQueue()
+/// queue.maxConcurrentOperationCount = 4
+/// queue.addOperations([download, parse, store])
+/// try await queue.untilAllOperationsAreFinished()
+/// ```
+///
+/// All members can be used from any thread, also from inside operations and their callbacks. A queue
+/// never calls an operation on the thread that adds it, cancels it or resumes the queue.
+open class OperationQueue: @unchecked Sendable {
+  // Sendable: `scheduler` and `settings` have locks.
+  private struct Settings {
+    var name: String?
+    var qualityOfService = QualityOfService.default
+    var limit = OperationQueue.defaultMaxConcurrentOperationCount
+    var underlyingQueue: DispatchQueue?
+  }
+
+  package final let scheduler: Scheduler
+  private let settings = Locked(Settings())
+  private let ownExecutor: any OperationExecutor
+
+  @TaskLocal static var taskLocalCurrent: OperationQueue?
+
+  /// Creates a queue that runs on the shared pool of threads.
+  public convenience init() { self.init(executor: DefaultExecutor.shared) }
+
+  /// Creates a queue that runs on an executor.
+  ///
+  /// - Parameter executor: Runs the queue's workers, and completion blocks.
+  public init(executor: any OperationExecutor) {
+    ownExecutor = executor
+    scheduler = Scheduler(executor: executor, completionExecutor: executor)
+  }
+
+  private init(main: DispatchQueue) {
+    ownExecutor = DispatchExecutor(main)
+    scheduler = Scheduler(executor: ownExecutor, completionExecutor: DefaultExecutor.shared)
+    settings.withLock { settings in
+      settings.underlyingQueue = main
+      settings.limit = 1
+    }
+    scheduler.setLimit(1)
+  }
+
+  // MARK: Adding
+
+  /// Adds an operation.
+  ///
+  /// - Parameter op: Retained until it has finished.
+  /// - Precondition: It is in no queue, and has neither started nor finished.
+  open func addOperation(_ op: Operation) { enqueue([op]) }
+
+  /// Adds a closure as an operation.
+  ///
+  /// - Parameter block: Runs on a worker.
+  open func addOperation(_ block: @escaping @Sendable () -> Void) {
+    enqueue([BlockOperation(block: block)])
+  }
+
+  /// Adds an async closure as an operation, which holds its slot until the closure returned.
+  ///
+  /// - Parameter block: Runs in a task of its own, which is cancelled with the operation.
+  open func addOperation(_ block: @escaping @Sendable () async -> Void) {
+    enqueue([AsyncBlockOperation(block)])
+  }
+
+  /// Adds operations, and may block until they have finished.
+  ///
+  /// - Parameter ops: Added in order, as one batch.
+  /// - Parameter wait: Whether to return only when all of `ops` have finished.
+  @available(*, noasync, message: "It may block the thread; use 'addOperations(_:)' and await.")
+  open func addOperations(_ ops: [Operation], waitUntilFinished wait: Bool) {
+    addOperations(ops)
+    if wait { for operation in ops { operation.waitUntilFinished() } }
+  }
+
+  /// Adds operations as one batch.
+  ///
+  /// - Parameter ops: Added in order; ready ones of equal priority start in this order.
+  /// - Complexity: O(n + e), n the number of operations and e that of their dependencies.
+  open func addOperations(_ ops: [Operation]) { enqueue(ops) }
+
+  /// Adds a block that runs when everything added before has finished, and before anything added
+  /// later starts.
+  ///
+  /// A barrier takes a slot, obeys suspension, is no operation, isn't cancelled by
+  /// ``cancelAllOperations()``, and is waited for.
+  ///
+  /// - Parameter barrier: Runs on a worker.
+  open func addBarrierBlock(_ barrier: @escaping @Sendable () -> Void) {
+    scheduler.addBarrier(barrier, owner: self)
+  }
+
+  private func enqueue(_ operations: [Operation]) {
+    var admitted: [(Operation, level: Int)] = []
+    admitted.reserveCapacity(operations.count)
+    for operation in operations {
+      switch operation.life.step({ $0.enqueued() }) {
+      case .admit:
+        if let layer = unsafe operation.layer, layer.willEnqueue(in: self) {
+          operation.readiness.step { $0.holdTaken() }
+        }
+        let level = operation.links.withLock { links in
+          links.scheduler = scheduler
+          return links.priority.level
+        }
+        admitted.append((operation, level))
+      case .ignore: continue
+      case .reject(let mistake): trap(mistake.sentence(about: operation))
+      }
+    }
+    if admitted.isEmpty { return }
+    scheduler.admit(admitted, owner: self)
+    for (operation, _) in admitted { unsafe operation.layer?.didEnqueue() }
+    scheduler.letIn(admitted)
+  }
+
+  // MARK: Managing
+
+  /// The operations that have not left, in the order of adding.
+  ///
+  /// An operation leaves when it has finished and its completion block returned.
+  ///
+  /// - Complexity: O(n).
+  public var operations: [Operation] { scheduler.members }
+
+  /// How many operations have not left.
+  public var operationCount: Int { scheduler.memberCount }
+
+  /// Cancels every operation that is in the queue at this moment; barriers stay.
+  ///
+  /// Nothing is started before all have been cancelled.
+  open func cancelAllOperations() {
+    scheduler.sweep { operations in
+      for operation in operations { unsafe operation.layer?.cancelSilently() }
+      for operation in operations {
+        if let layer = unsafe operation.layer {
+          layer.deliverEvents()
+        } else {
+          operation.cancel()
+        }
+      }
+    }
+  }
+
+  /// Blocks the thread until the queue is empty.
+  ///
+  /// Completion blocks have returned then, and barriers have run. In asynchronous code, use
+  /// ``untilAllOperationsAreFinished()``. Never call this from an operation of the queue or from a
+  /// completion block of one.
+  @available(*, noasync, message: "It blocks; use 'try await untilAllOperationsAreFinished()'.")
+  open func waitUntilAllOperationsAreFinished() {
+    let semaphore = DispatchSemaphore(value: 0)
+    guard scheduler.wait(.thread(semaphore)) else { return }
+    semaphore.wait()
+  }
+
+  /// Suspends the task until the queue is empty; blocks no thread.
+  ///
+  /// - Throws: `CancellationError` when the task is cancelled first; the operations go on.
+  public final func untilAllOperationsAreFinished() async throws {
+    let scheduler = scheduler
+    try await AsyncWait().run { wait in
+      scheduler.wait(.task(wait))
+    } unregister: { wait in
+      scheduler.cancelWait(wait)
+    }
+  }
+
+  // MARK: Configuring
+
+  /// What the queue is called; nil unless set.
+  open var name: String? {
+    get { settings.withLock { $0.name } }
+    set { settings.withLock { $0.name = newValue } }
+  }
+
+  /// How many operations may be executing at once.
+  ///
+  /// A change takes effect at once: raising it starts more, lowering it starts none until enough
+  /// have finished. With 0 nothing starts.
+  ///
+  /// - Precondition: Not negative, or ``defaultMaxConcurrentOperationCount``.
+  open var maxConcurrentOperationCount: Int {
+    get { settings.withLock { $0.limit } }
+    set {
+      guard newValue >= 0 || newValue == Self.defaultMaxConcurrentOperationCount else {
+        trap(
+          "maxConcurrentOperationCount of queue “\(name ?? "\(type(of: self))")” was set to "
+            + "\(newValue). Set a number from 0 up, or defaultMaxConcurrentOperationCount."
+        )
+      }
+      settings.withLock { $0.limit = newValue }
+      let isDefault = newValue == Self.defaultMaxConcurrentOperationCount
+      scheduler.setLimit(isDefault ? Int.max : newValue)
+    }
+  }
+
+  /// As many operations at once as the executor has threads for; the default.
+  public static let defaultMaxConcurrentOperationCount = -1
+
+  /// Whether the queue starts nothing new.
+  ///
+  /// After it was set to true, no further start is decided; an operation whose start was decided
+  /// before may still enter its body. Executing operations go on.
+  open var isSuspended: Bool {
+    get { scheduler.isSuspended }
+    set { scheduler.suspend(newValue) }
+  }
+
+  /// How much the queue's work matters to the person who uses the program; a hint for the executor.
+  open var qualityOfService: QualityOfService {
+    get { settings.withLock { $0.qualityOfService } }
+    set { settings.withLock { $0.qualityOfService = newValue } }
+  }
+
+  /// The dispatch queue that the workers run on; nil for the queue's own executor.
+  ///
+  /// - Precondition: The queue is empty when this is set.
+  open var underlyingQueue: DispatchQueue? {
+    get { settings.withLock { $0.underlyingQueue } }
+    set {
+      guard operationCount == 0 else {
+        trap(
+          "underlyingQueue of queue “\(name ?? "\(type(of: self))")” was set while it has "
+            + "operations. Set it before adding any."
+        )
+      }
+      settings.withLock { $0.underlyingQueue = newValue }
+      scheduler.executor = newValue.map { DispatchExecutor($0) } ?? ownExecutor
+    }
+  }
+
+  // MARK: Well-known queues
+
+  /// The queue whose operation runs on this thread or in this task; nil outside of any.
+  open class var current: OperationQueue? { Scheduler.currentQueue.value ?? taskLocalCurrent }
+
+  /// The queue of the main thread; it runs one operation at a time on the main dispatch queue.
+  open class var main: OperationQueue { sharedMain }
+
+  private static let sharedMain: OperationQueue = {
+    let queue = OperationQueue(main: .main)
+    queue.name = "main"
+    return queue
+  }()
+}

@@ -1,0 +1,78 @@
+/// What an operation still waits for: a counter instead of a scan over its dependencies.
+///
+/// A pure value in one atomic word. Each event is one mutating method; those that may complete the
+/// wait return what became of it.
+package struct OperationReadiness: Equatable, Sendable {
+  /// How many linked dependencies have not finished.
+  package private(set) var unfinished: UInt32 = 0
+  /// Whether a queue has yet to let the operation in; until then it can't become ready.
+  package private(set) var isOutside = true
+  /// Whether the layer above holds the operation back, for conditions to be evaluated.
+  package private(set) var isHeld = false
+  /// Whether the operation was cancelled while it waited and no longer waits for anything.
+  package private(set) var isDropped = false
+
+  package init() {}
+
+  /// Where a wait stands after something that it waited for came true.
+  package enum Progress: Equatable, Sendable {
+    /// Something else is still open, or nobody waits.
+    case none
+    /// The last dependency finished and only the hold is left: conditions may be asked.
+    case onlyHeld
+    /// Nothing is left.
+    case ready
+  }
+
+  /// Where the wait stands.
+  package var progress: Progress {
+    if isDropped || isOutside || unfinished > 0 { return .none }
+    return isHeld ? .onlyHeld : .ready
+  }
+
+  /// Whether no dependency is open, whatever else is.
+  package var dependenciesAreFinished: Bool { isDropped || unfinished == 0 }
+
+  // MARK: Events
+
+  /// A dependency was linked.
+  package mutating func dependencyAdded() { unfinished += 1 }
+
+  /// A linked dependency finished or was removed.
+  package mutating func dependencyResolved() -> Progress {
+    guard unfinished > 0 else { trap("a dependency was resolved that had not been counted") }
+    unfinished -= 1
+    return progress
+  }
+
+  /// The queue has let the operation in.
+  package mutating func admitted() -> Progress {
+    isOutside = false
+    return progress
+  }
+
+  /// The layer above wants to be asked before the operation is ready.
+  package mutating func holdTaken() { isHeld = true }
+
+  /// The layer above is content.
+  package mutating func holdReleased() -> Progress {
+    isHeld = false
+    return progress
+  }
+
+  /// The operation was cancelled: whatever is open is ignored from now on.
+  package mutating func dropped() { isDropped = true }
+}
+
+extension OperationReadiness: RawRepresentable {
+  package init?(rawValue: UInt32) {
+    unfinished = rawValue & 0x1fff_ffff
+    isOutside = rawValue & 1 << 29 != 0
+    isHeld = rawValue & 1 << 30 != 0
+    isDropped = rawValue & 1 << 31 != 0
+  }
+
+  package var rawValue: UInt32 {
+    unfinished | (isOutside ? 1 << 29 : 0) | (isHeld ? 1 << 30 : 0) | (isDropped ? 1 << 31 : 0)
+  }
+}

@@ -1,0 +1,120 @@
+/// What a queue does with an operation whose turn came.
+package enum StartDecision: Sendable {
+  /// Start it.
+  case run
+  /// Don't; it will be offered again, and keeps its turn.
+  case park
+  /// Start it, but without a slot: it won't do anything.
+  case skip
+}
+
+/// The only way in which a layer above touches the core.
+///
+/// The requirements are what the core asks of such an operation; the extension is what the layer may
+/// ask of the core. All hooks are called without a lock held.
+///
+/// - *Readiness hold*: one more thing to wait for, next to the dependencies. Taken in
+///   ``willEnqueue()``; when nothing but the hold is left, a worker without a slot calls
+///   ``dependenciesDidFinish()``; given back with ``releaseReadinessHold(startsAhead:)``.
+/// - *Start gate*: ``decideStart()``, asked by a worker that has a slot for the operation.
+/// - *Quiet hold*: ``holdQuiet()`` and ``releaseQuiet()``: finished, with slot and membership kept.
+///   A worker that called `start()` keeps both by itself until the call returned.
+/// - *Re-offer* of a parked operation: ``reoffer(afterReview:)``, or ``reserveSlot()`` for one step.
+/// - *Release of the remaining dependencies*: ``flagCancelled(reason:)``.
+package protocol LayeredOperation: Operation {
+  /// The operation was handed to a queue and is no member yet.
+  ///
+  /// - Returns: Whether to hold its readiness.
+  func willEnqueue(in queue: OperationQueue) -> Bool
+  /// The operation is a member, and nothing has happened to it yet.
+  func didEnqueue()
+  /// All dependencies finished and the hold is what is left. Called by a worker without a slot,
+  /// once.
+  func dependenciesDidFinish()
+  /// A worker has a slot for the operation.
+  func decideStart() -> StartDecision
+  /// The operation was parked and will be offered again. Called by a worker without a slot; answer
+  /// with ``finishReview(startsAhead:)``.
+  func reviewBeforeReoffer()
+  /// Marks the operation as cancelled without telling anybody; ``deliverEvents()`` follows.
+  func cancelSilently()
+  /// Tells observers what is due.
+  func deliverEvents()
+}
+
+extension LayeredOperation {
+  /// Makes the core call the hooks; once, while initialising.
+  package func attachLayer() { unsafe layer = self }
+
+  /// Gives the hold back.
+  ///
+  /// - Parameter startsAhead: Whether the operation is started ahead of others and without a slot,
+  ///   because it won't do anything. Its dependencies still hold.
+  package func releaseReadinessHold(startsAhead: Bool) {
+    let scheduler = links.withLock { $0.scheduler }
+    if startsAhead { scheduler?.sendAhead(self) }
+    if readiness.step({ $0.holdReleased() }) == .ready { scheduler?.offer(CollectionOfOne(self)) }
+  }
+
+  /// Offers a parked operation again, at its old turn; nothing happens to one that isn't parked.
+  ///
+  /// - Parameter afterReview: Whether ``reviewBeforeReoffer()`` is called first.
+  package func reoffer(afterReview: Bool) {
+    links.withLock { $0.scheduler }?.reoffer(self, afterReview: afterReview)
+  }
+
+  /// Answers ``reviewBeforeReoffer()``.
+  package func finishReview(startsAhead: Bool) {
+    links.withLock { $0.scheduler }?.reviewed(self, isAhead: startsAhead)
+  }
+
+  /// Takes a slot for a parked operation if its queue has one at this moment; it will be started
+  /// without being asked again.
+  ///
+  /// May be called with a lock of the layer held, as long as that is never taken by a hook with a
+  /// slot in hand and a queue's lock held: the core calls no hook under a lock.
+  package func reserveSlot() -> Bool {
+    links.withLock { $0.scheduler }?.reserve(self) ?? false
+  }
+
+  /// Keeps slot and membership beyond the end.
+  package func holdQuiet() { links.withLock { $0.scheduler }?.holdQuiet(self, isHeld: true) }
+
+  /// Lets go of slot and membership, at the end or at once if that has come.
+  package func releaseQuiet() { links.withLock { $0.scheduler }?.holdQuiet(self, isHeld: false) }
+
+  /// Forgets the queue; for an operation that is finished and quiet.
+  package func letGoOfQueue() {
+    let scheduler = links.withLock { links in
+      let scheduler = links.scheduler
+      links.scheduler = nil
+      return scheduler
+    }
+    withExtendedLifetime(scheduler) {}
+  }
+
+  /// Sets the cancelled flag and the reason, and drops the remaining dependencies of a queued
+  /// operation. The queue is told by ``leaveIfQueued()``.
+  package func flagCancelled(reason: (any Error)?) -> OperationLife.CancelAction {
+    flagAsCancelled(reason: reason)
+  }
+
+  /// Lets a cancelled operation leave its queue ahead of others.
+  package func leaveIfQueued() { links.withLock { $0.scheduler }?.expedite(self) }
+
+  /// Begins a run by hand.
+  package func beginByHand() -> OperationLife.ManualStartAction {
+    life.step { $0.startedByHand() }
+  }
+
+  /// Whether all dependencies have finished or don't matter any more.
+  package var dependenciesAreFinished: Bool { readiness.current.dependenciesAreFinished }
+
+  /// Reports the end: `isFinished` turns true, dependents are released, waiters wake.
+  package func reportFinished() {
+    if life.step({ $0.finishReported() }) == .finish { finish() }
+  }
+
+  /// The queue that the operation is in.
+  package var queue: OperationQueue? { links.withLock { $0.scheduler }?.owner }
+}

@@ -1,0 +1,77 @@
+#if os(Linux)
+import Dispatch
+import Glibc
+
+/// One thread of the pool. `next` is written by whoever owns the thread at that moment: itself while
+/// it is busy, and the pool, under its lock, while it is idle.
+final class PoolThread: @unchecked Sendable {
+  // Sendable: see above; `sampled` belongs to the monitor, the rest is immutable once launched.
+  var next: (@Sendable () -> Void)?
+  private let semaphore = DispatchSemaphore(value: 0)
+  private let identity = Locked(Identity())
+  private var sampled: Int64 = -1
+
+  private struct Identity {
+    var clock: clockid_t?
+    var path = ""
+  }
+
+  init(first: @escaping @Sendable () -> Void) { next = first }
+
+  func launch(in pool: ElasticThreadPool) {
+    DetachedThread.launch {
+      self.identify()
+      pool.run(self)
+    }
+  }
+
+  func wake() { semaphore.signal() }
+
+  /// Returns whether it was woken in time.
+  func sleep(for interval: DispatchTimeInterval) -> Bool {
+    semaphore.wait(timeout: .now() + interval) == .success
+  }
+
+  func sleepUntilWoken() { semaphore.wait() }
+
+  private func identify() {
+    var clock = clockid_t()
+    let hasClock = unsafe pthread_getcpuclockid(pthread_self(), &clock) == 0
+    var buffer = [CChar](repeating: 0, count: 64)
+    let length = unsafe readlink("/proc/thread-self", &buffer, 63)
+    let bytes = buffer.prefix(max(0, length)).map { UInt8(bitPattern: $0) }
+    let link = String(decoding: bytes, as: UTF8.self)
+    identity.withLock { identity in
+      if hasClock { identity.clock = clock }
+      identity.path = "/proc/\(link)/stat"
+    }
+  }
+
+  /// Whether the thread used no CPU time since the last call and is asleep in the kernel.
+  ///
+  /// For the monitor only. A thread that ends meanwhile has no clock any more: not blocked.
+  func looksBlocked() -> Bool {
+    let (clock, path) = identity.withLock { ($0.clock, $0.path) }
+    guard let clock else { return false }
+    var time = timespec()
+    guard unsafe clock_gettime(clock, &time) == 0 else { return false }
+    let now = Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+    defer { sampled = now }
+    return now == sampled && Self.isAsleep(path)
+  }
+
+  /// The state field of `/proc/…/stat`: the letter after the command's closing parenthesis.
+  private static func isAsleep(_ path: String) -> Bool {
+    let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
+    guard file >= 0 else { return true }
+    defer { close(file) }
+    var buffer = [UInt8](repeating: 0, count: 256)
+    let length = unsafe read(file, &buffer, buffer.count)
+    guard length > 0, let parenthesis = buffer[..<length].lastIndex(of: UInt8(ascii: ")")) else {
+      return true
+    }
+    let index = parenthesis + 2
+    return index >= length || buffer[index] != UInt8(ascii: "R")
+  }
+}
+#endif

@@ -1,0 +1,228 @@
+/// Decides what a queue starts and when, and lets workers do it.
+///
+/// Decisions are made by ``SchedulerState`` under one lock, as values; user code runs after the lock
+/// was given back. Operations come here ready: readiness is counted by themselves.
+package final class Scheduler: Sendable {
+  private let state = Locked(SchedulerState())
+  private let executorBox: Locked<any OperationExecutor>
+  /// Where completion blocks run: off the worker that finished the operation, and never on a queue
+  /// that the program uses for something else.
+  let completionExecutor: any OperationExecutor
+
+  /// The queue whose worker runs on this thread.
+  static let currentQueue = ThreadLocal<OperationQueue>()
+
+  init(executor: any OperationExecutor, completionExecutor: any OperationExecutor) {
+    executorBox = Locked(executor)
+    self.completionExecutor = completionExecutor
+  }
+
+  var executor: any OperationExecutor {
+    get { executorBox.withLock { $0 } }
+    set { executorBox.withLock { $0 = newValue } }
+  }
+
+  // MARK: Reading
+
+  var members: [Operation] { state.withLock { $0.members.operations } }
+  var memberCount: Int { state.withLock { $0.members.count } }
+  var isSuspended: Bool { state.withLock { $0.isSuspended } }
+  var limit: Int { state.withLock { $0.limit } }
+  var owner: OperationQueue? { state.withLock { $0.owner } }
+
+  // MARK: Members
+
+  /// Makes operations members, in order; each is let in by ``letIn(_:)`` afterwards.
+  func admit(_ operations: [(Operation, level: Int)], owner: OperationQueue) {
+    state.withLock { state in
+      for (operation, level) in operations {
+        state.admitted(operation, level: level, owner: owner)
+      }
+    }
+  }
+
+  /// Counts the queue as content with the operations, so that they can become ready.
+  func letIn(_ operations: [(Operation, level: Int)]) {
+    update { state in
+      for (operation, _) in operations {
+        if operation.isCancelledFlag {
+          operation.readiness.step { $0.dropped() }
+          state.expedited(operation)
+        }
+        if operation.readiness.step({ $0.admitted() }) != .none { state.offered(operation) }
+      }
+    }
+  }
+
+  /// Looks again at operations whose last dependency finished.
+  func offer(_ operations: some Sequence<Operation>) {
+    update { state in
+      for operation in operations { state.offered(operation) }
+    }
+  }
+
+  func expedite(_ operation: Operation) { update { $0.expedited(operation) } }
+  func reoffer(_ operation: Operation, afterReview: Bool) {
+    update { state in
+      operation.scheduling.needsReview = afterReview
+      state.reoffered(operation)
+    }
+  }
+
+  func reserve(_ operation: Operation) -> Bool {
+    update { $0.reserved(operation) }
+  }
+
+  /// Marks an operation to be started without a slot once it is ready.
+  func sendAhead(_ operation: Operation) {
+    update { _ in operation.scheduling.isAhead = true }
+  }
+
+  /// Lets a reviewed operation back into the line, at its old turn.
+  func reviewed(_ operation: Operation, isAhead: Bool) {
+    update { state in
+      if isAhead { operation.scheduling.isAhead = true }
+      state.offered(operation)
+    }
+  }
+
+  func changePriority(of operation: Operation, level: Int) {
+    update { $0.priorityChanged(operation, level: level) }
+  }
+
+  /// Lets a finished operation go, and looks at the operations of this queue that waited for it.
+  func finished(_ operation: Operation, hasCompletion: Bool, releasing released: [Operation]) {
+    updateWithEffects { state in
+      let effects = state.finished(operation, hasCompletion: hasCompletion)
+      for operation in released { state.offered(operation) }
+      return effects
+    }
+  }
+
+  func completionReturned(_ operation: Operation) {
+    updateWithEffects { $0.completionReturned(operation) }
+  }
+
+  func holdQuiet(_ operation: Operation, isHeld: Bool) {
+    updateWithEffects { $0.quietHold(operation, isHeld: isHeld) }
+  }
+
+  // MARK: The queue
+
+  func suspend(_ isSuspended: Bool) { update { $0.suspended(isSuspended) } }
+  func setLimit(_ limit: Int) { update { $0.limited(limit) } }
+
+  func addBarrier(_ block: @escaping @Sendable () -> Void, owner: OperationQueue) {
+    update { $0.barrierAdded(block, owner: owner) }
+  }
+
+  /// Runs `body`, which cancels all members, while nothing is started in between.
+  func sweep(_ body: ([Operation]) -> Void) {
+    let members = state.withLock { state in
+      state.sweep(isBeginning: true)
+      return state.members.operations
+    }
+    body(members)
+    update { $0.sweep(isBeginning: false) }
+  }
+
+  func wait(_ waiter: WaitList.Waiter) -> Bool { state.withLock { $0.waited(waiter) } }
+  func cancelWait(_ wait: AsyncWait) { state.withLock { $0.waitCancelled(wait) } }
+
+  // MARK: Effects
+
+  @discardableResult
+  private func update<Result>(_ body: (inout SchedulerState) -> Result) -> Result {
+    let (result, isWorkerNeeded) = state.withLock { state in
+      (body(&state), state.workerNeeded())
+    }
+    if isWorkerNeeded { requestWorker() }
+    return result
+  }
+
+  private func updateWithEffects(_ body: (inout SchedulerState) -> SchedulerState.Effects) {
+    let effects = state.withLock { state in
+      var effects = body(&state)
+      effects.requestWorker = state.workerNeeded()
+      return effects
+    }
+    perform(effects)
+  }
+
+  private func perform(_ effects: SchedulerState.Effects) {
+    if effects.requestWorker { requestWorker() }
+    effects.waiters.wakeAll()
+  }
+
+  private func requestWorker() {
+    executor.enqueue { self.work() }
+  }
+
+  // MARK: Working
+
+  /// What a worker does: takes steps until there is none, or its share is used up.
+  private func work() {
+    var report = SchedulerState.Report.began
+    var share = max(1, executor.operationsPerWorker)
+    // Keeps the queue alive for those who ask for the current one.
+    let owner = state.withLock { $0.owner }
+    let outer = Self.currentQueue.value
+    Self.currentQueue.value = owner
+    defer { withExtendedLifetime(owner) { Self.currentQueue.value = outer } }
+    while true {
+      if share == 0 {
+        perform(state.withLock { $0.shareUsedUp(after: report) })
+        return
+      }
+      let (step, effects) = state.withLock { $0.nextStep(after: report) }
+      perform(effects)
+      if case .leave = step { return }
+      report = perform(step)
+      share -= 1
+    }
+  }
+
+  private func perform(_ step: SchedulerState.Step) -> SchedulerState.Report {
+    switch step {
+    case .leave: return .nothing
+    case .barrier(let block):
+      block()
+      return .barrierReturned
+    case .evaluate(let operation):
+      unsafe operation.layer?.dependenciesDidFinish()
+      return .asked
+    case .review(let operation):
+      unsafe operation.layer?.reviewBeforeReoffer()
+      return .asked
+    case .startAhead(let operation):
+      start(operation)
+      return .startedAhead(operation)
+    case .startGranted(let operation):
+      start(operation)
+      return .startReturned(operation)
+    case .start(let operation):
+      switch gate(operation) {
+      case .run:
+        start(operation)
+        return .startReturned(operation)
+      case .park: return .parked(operation)
+      case .skip: return .skipped(operation)
+      }
+    }
+  }
+
+  private func gate(_ operation: Operation) -> StartDecision {
+    if operation.isCancelledFlag { return .run }
+    guard operation.isReady else { return .park }
+    return unsafe operation.layer?.decideStart() ?? .run
+  }
+
+  private func start(_ operation: Operation) {
+    switch operation.life.step({ $0.turnCame() }) {
+    case .leave: return
+    case .callStart:
+      operation.start()
+      operation.lookForFinish()
+    }
+  }
+}

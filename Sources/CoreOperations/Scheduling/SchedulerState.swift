@@ -1,0 +1,437 @@
+/// What a queue knows: who is a member, who could start, how many slots are taken.
+///
+/// A plain value behind the lock of ``Scheduler``. Each event is one mutating method; what has to
+/// happen outside of the lock comes back as ``Effects``.
+struct SchedulerState {
+  /// What the caller does after unlocking.
+  struct Effects {
+    /// Ask the executor for one more worker.
+    var requestWorker = false
+    /// Let go of a member that left.
+    var garbage: Operation?
+    /// Let go of the queue, which is empty.
+    var owner: OperationQueue?
+    /// Wake those who waited for the queue to be empty.
+    var waiters = WaitList()
+  }
+
+  /// What a worker does next.
+  enum Step {
+    /// Nothing to start: leave.
+    case leave
+    /// Ask the layer above for the operation's conditions; no slot is held.
+    case evaluate(Operation)
+    /// Ask the layer above whether a parked operation should be offered again; no slot is held.
+    case review(Operation)
+    /// Start without a slot and without asking.
+    case startAhead(Operation)
+    /// A slot is held: ask whether the operation may start, and start it.
+    case start(Operation)
+    /// A slot is held, and the question was answered before.
+    case startGranted(Operation)
+    /// Run a barrier.
+    case barrier(@Sendable () -> Void)
+  }
+
+  /// What a worker has done since its last step.
+  enum Report {
+    /// It was just started by the executor.
+    case began
+    /// The step needs no account.
+    case nothing
+    /// The layer above was asked, without a slot.
+    case asked
+    /// A start without a slot returned.
+    case startedAhead(Operation)
+    /// The call of `start()` returned.
+    case startReturned(Operation)
+    /// The operation may not start now.
+    case parked(Operation)
+    /// The operation is to be started without a slot.
+    case skipped(Operation)
+    case barrierReturned
+  }
+
+  struct PendingBarrier {
+    let block: @Sendable () -> Void
+    /// Members that were added after it and before the next one.
+    var membersBehind = 0
+    /// Those of them that could start if it weren't there.
+    var heldBack = OperationList()
+  }
+
+  private(set) var members = MemberList()
+  private(set) var isSuspended = false
+  private(set) var limit = Int.max
+  private(set) var slotsInUse = 0
+  private var ready = ReadyLine()
+  private var service = OperationList()
+  private var granted = OperationList()
+  private var servedWithoutSlot = 0
+  private(set) var barriers: [PendingBarrier] = []
+  private var activeSegment: UInt64 = 0
+  private var activeMembers = 0
+  private var isBarrierRunning = false
+  /// Workers that will look here again without running anybody's code before.
+  private var loopingWorkers = 0
+  private var isWorkerRequested = false
+  private var blockedStarts = 0
+  /// The queue, kept alive while it has something to do.
+  private(set) var owner: OperationQueue?
+  private var waiters = WaitList()
+
+  init() {}
+
+  var isIdle: Bool { members.count == 0 && barriers.isEmpty }
+
+  // MARK: Events of members
+
+  /// Takes in an operation; nothing starts before ``offered(_:)``.
+  mutating func admitted(_ operation: Operation, level: Int, owner: OperationQueue) {
+    if isIdle { self.owner = owner }
+    members.append(operation)
+    operation.scheduling.placement = .waiting
+    operation.scheduling.level = UInt8(level)
+    operation.scheduling.segment = activeSegment + UInt64(barriers.count)
+    if barriers.isEmpty {
+      activeMembers += 1
+    } else {
+      barriers[barriers.count - 1].membersBehind += 1
+    }
+  }
+
+  /// The operation's readiness may have changed.
+  mutating func offered(_ operation: Operation) {
+    switch operation.scheduling.placement {
+    case .waiting, .evaluating: break
+    case .outside, .heldBack, .service, .ready, .parked, .granted, .starting, .gone: return
+    }
+    switch operation.readiness.current.progress {
+    case .none: return
+    case .onlyHeld:
+      if operation.scheduling.placement == .evaluating { return }
+      placeInService(operation)
+    case .ready: place(operation)
+    }
+  }
+
+  /// The operation was cancelled: it leaves ahead of others.
+  mutating func expedited(_ operation: Operation) {
+    switch operation.scheduling.placement {
+    case .outside, .granted, .gone: return
+    case .starting:
+      operation.scheduling.isNudged = true
+      return
+    case .service:
+      operation.scheduling.isAhead = true
+      return
+    case .ready: ready.remove(operation)
+    case .heldBack: withBarrier(of: operation) { $0.heldBack.remove(operation) }
+    case .waiting, .evaluating, .parked: break
+    }
+    operation.scheduling.isAhead = true
+    operation.scheduling.placement = .service
+    service.append(operation)
+  }
+
+  /// What kept the operation parked may be gone.
+  mutating func reoffered(_ operation: Operation) {
+    switch operation.scheduling.placement {
+    case .parked: place(operation)
+    case .starting: operation.scheduling.isNudged = true
+    case .outside, .waiting, .heldBack, .service, .evaluating, .ready, .granted, .gone: break
+    }
+  }
+
+  /// Gives a parked operation a slot, if there is one for it at this moment.
+  mutating func reserved(_ operation: Operation) -> Bool {
+    guard operation.scheduling.placement == .parked, !operation.scheduling.needsReview,
+      !isBlocked, slotsInUse < limit, operation.readiness.current.progress == .ready
+    else { return false }
+    slotsInUse += 1
+    operation.scheduling.holdsSlot = true
+    operation.scheduling.placement = .granted
+    granted.append(operation)
+    return true
+  }
+
+  mutating func priorityChanged(_ operation: Operation, level: Int) {
+    guard operation.scheduling.placement == .ready else {
+      operation.scheduling.level = UInt8(level)
+      return
+    }
+    ready.remove(operation)
+    operation.scheduling.level = UInt8(level)
+    ready.insert(operation)
+  }
+
+  /// The operation's end was reported; it is a member.
+  ///
+  /// - Parameter hasCompletion: Whether it stays a member until its completion block returned.
+  mutating func finished(_ operation: Operation, hasCompletion: Bool) -> Effects {
+    operation.scheduling.isFinished = true
+    operation.scheduling.hasCompletion = hasCompletion
+    switch operation.scheduling.placement {
+    case .ready: ready.remove(operation)
+    case .heldBack: withBarrier(of: operation) { $0.heldBack.remove(operation) }
+    case .service: service.remove(operation)
+    case .granted: granted.remove(operation)
+    case .outside, .waiting, .evaluating, .parked, .starting, .gone: break
+    }
+    return settled(operation)
+  }
+
+  /// The completion block of the operation returned.
+  mutating func completionReturned(_ operation: Operation) -> Effects {
+    operation.scheduling.hasCompletion = false
+    return settled(operation)
+  }
+
+  /// The layer above keeps slot and membership beyond the end, or lets go of them.
+  mutating func quietHold(_ operation: Operation, isHeld: Bool) -> Effects {
+    operation.scheduling.isQuietHeld = isHeld
+    return settled(operation)
+  }
+
+  /// Gives back what a finished operation has, as far as nothing holds it.
+  private mutating func settled(_ operation: Operation) -> Effects {
+    var effects = Effects()
+    let isOnStack = unsafe operation.scheduling.isOnStack && operation.layer != nil
+    guard operation.scheduling.isFinished, !operation.scheduling.isQuietHeld, !isOnStack else {
+      return effects
+    }
+    if operation.scheduling.placement != .gone {
+      operation.scheduling.placement = .gone
+      giveBackSlot(of: operation)
+      if operation.scheduling.segment == activeSegment {
+        activeMembers -= 1
+      } else {
+        withBarrier(of: operation) { $0.membersBehind -= 1 }
+      }
+    }
+    if !operation.scheduling.hasCompletion && operation.scheduling.isMember {
+      effects.garbage = members.remove(operation)
+      noteIdle(&effects)
+    }
+    return effects
+  }
+
+  private mutating func giveBackSlot(of operation: Operation) {
+    guard operation.scheduling.holdsSlot else { return }
+    operation.scheduling.holdsSlot = false
+    slotsInUse -= 1
+  }
+
+  private mutating func noteIdle(_ effects: inout Effects) {
+    guard isIdle else { return }
+    effects.owner = owner
+    owner = nil
+    effects.waiters = waiters
+    waiters = WaitList()
+  }
+
+  // MARK: Events of the queue
+
+  /// Whether a suspension or a sweep keeps anything from being started.
+  private var isBlocked: Bool { isSuspended || blockedStarts > 0 }
+
+  mutating func suspended(_ isSuspended: Bool) { self.isSuspended = isSuspended }
+
+  mutating func limited(_ limit: Int) { self.limit = limit }
+
+  /// Nothing is started between the two ends of a sweep over all members.
+  mutating func sweep(isBeginning: Bool) { blockedStarts += isBeginning ? 1 : -1 }
+
+  mutating func barrierAdded(_ block: @escaping @Sendable () -> Void, owner: OperationQueue) {
+    if isIdle { self.owner = owner }
+    barriers.append(PendingBarrier(block: block))
+  }
+
+  /// Registers someone who waits for the queue to be empty.
+  ///
+  /// - Returns: Whether there is something to wait for.
+  mutating func waited(_ waiter: WaitList.Waiter) -> Bool {
+    if isIdle { return false }
+    waiters.append(waiter)
+    return true
+  }
+
+  mutating func waitCancelled(_ wait: AsyncWait) { waiters.remove(wait) }
+
+  // MARK: Workers
+
+  private var isServiceDue: Bool {
+    !service.isEmpty && (servedWithoutSlot == 0 || slotsInUse + servedWithoutSlot < limit)
+  }
+
+  private var isBarrierDue: Bool {
+    activeMembers == 0 && !barriers.isEmpty && !isBarrierRunning
+  }
+
+  private var hasWork: Bool {
+    if !granted.isEmpty { return true }
+    if isBlocked { return false }
+    return isServiceDue || (slotsInUse < limit && (!ready.isEmpty || isBarrierDue))
+  }
+
+  /// Whether a worker has to be asked for; if so, it counts as asked for.
+  mutating func workerNeeded() -> Bool {
+    guard loopingWorkers == 0, !isWorkerRequested, hasWork else { return false }
+    isWorkerRequested = true
+    return true
+  }
+
+  /// A worker's share is used up: it leaves, and another is asked for if there is work.
+  mutating func shareUsedUp(after report: Report) -> Effects {
+    var effects = account(for: report)
+    loopingWorkers -= 1
+    effects.requestWorker = workerNeeded()
+    return effects
+  }
+
+  /// Takes a worker's report and decides what it does next.
+  mutating func nextStep(after report: Report) -> (Step, Effects) {
+    var effects = account(for: report)
+    let step = takeStep()
+    loopingWorkers -= 1
+    effects.requestWorker = workerNeeded()
+    return (step, effects)
+  }
+
+  private mutating func account(for report: Report) -> Effects {
+    loopingWorkers += 1
+    switch report {
+    case .began: isWorkerRequested = false
+    case .nothing: break
+    case .asked: servedWithoutSlot -= 1
+    case .startedAhead(let operation):
+      servedWithoutSlot -= 1
+      operation.scheduling.isOnStack = false
+      return settled(operation)
+    case .startReturned(let operation):
+      operation.scheduling.isOnStack = false
+      return settled(operation)
+    case .parked(let operation):
+      giveBackSlot(of: operation)
+      operation.scheduling.isOnStack = false
+      if operation.scheduling.isFinished { return settled(operation) }
+      operation.scheduling.placement = .parked
+      if operation.isCancelledFlag {
+        expedited(operation)
+      } else if operation.scheduling.isNudged {
+        place(operation)
+      }
+    case .skipped(let operation):
+      giveBackSlot(of: operation)
+      operation.scheduling.isOnStack = false
+      if operation.scheduling.isFinished { return settled(operation) }
+      operation.scheduling.isAhead = true
+      operation.scheduling.placement = .service
+      service.append(operation)
+    case .barrierReturned:
+      isBarrierRunning = false
+      slotsInUse -= 1
+      var effects = Effects()
+      passBarrier()
+      noteIdle(&effects)
+      return effects
+    }
+    return Effects()
+  }
+
+  private mutating func takeStep() -> Step {
+    if let operation = granted.popFirst() {
+      operation.scheduling.placement = .starting
+      operation.scheduling.isOnStack = true
+      return .startGranted(operation)
+    }
+    if isBlocked { return .leave }
+    if isServiceDue, let operation = service.popFirst() {
+      servedWithoutSlot += 1
+      return serve(operation)
+    }
+    guard slotsInUse < limit else { return .leave }
+    while let operation = ready.popFirst() {
+      guard operation.readiness.current.progress == .ready || operation.isCancelledFlag else {
+        // A dependency was added while it stood in line; its turn begins anew.
+        operation.scheduling.placement = .waiting
+        operation.scheduling.ticket = 0
+        continue
+      }
+      slotsInUse += 1
+      operation.scheduling.holdsSlot = true
+      operation.scheduling.isNudged = false
+      operation.scheduling.isOnStack = true
+      operation.scheduling.placement = .starting
+      return .start(operation)
+    }
+    if isBarrierDue {
+      isBarrierRunning = true
+      slotsInUse += 1
+      return .barrier(barriers[0].block)
+    }
+    return .leave
+  }
+
+  private mutating func serve(_ operation: Operation) -> Step {
+    if operation.scheduling.isAhead || operation.isCancelledFlag {
+      operation.scheduling.placement = .starting
+      operation.scheduling.isOnStack = true
+      return .startAhead(operation)
+    }
+    operation.scheduling.placement = .evaluating
+    if operation.scheduling.needsReview {
+      operation.scheduling.needsReview = false
+      return .review(operation)
+    }
+    return .evaluate(operation)
+  }
+
+  // MARK: Places
+
+  private mutating func place(_ operation: Operation) {
+    if operation.scheduling.isAhead {
+      operation.scheduling.placement = .service
+      service.append(operation)
+    } else if operation.scheduling.needsReview {
+      placeInService(operation)
+    } else if operation.scheduling.segment > activeSegment {
+      holdBack(operation)
+    } else {
+      operation.scheduling.placement = .ready
+      ready.insert(operation)
+    }
+  }
+
+  private mutating func placeInService(_ operation: Operation) {
+    if operation.scheduling.segment > activeSegment {
+      holdBack(operation)
+    } else {
+      operation.scheduling.placement = .service
+      service.append(operation)
+    }
+  }
+
+  private mutating func holdBack(_ operation: Operation) {
+    operation.scheduling.placement = .heldBack
+    withBarrier(of: operation) { $0.heldBack.append(operation) }
+  }
+
+  /// The barrier right in front of an operation of a later segment.
+  private mutating func withBarrier(
+    of operation: Operation,
+    _ body: (inout PendingBarrier) -> Void
+  ) {
+    body(&barriers[Int(operation.scheduling.segment - activeSegment) - 1])
+  }
+
+  private mutating func passBarrier() {
+    var barrier = barriers.removeFirst()
+    activeSegment += 1
+    activeMembers = barrier.membersBehind
+    while let operation = barrier.heldBack.popFirst() {
+      operation.scheduling.placement = .waiting
+      offered(operation)
+    }
+  }
+}

@@ -1,0 +1,70 @@
+public import Synchronization
+
+#if SANITIZE_THREAD
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+#endif
+
+/// Carries a value across a `sending` boundary; ``Locked`` is what makes that safe.
+@usableFromInline
+@frozen
+package struct LockedBox<Value>: @unchecked Sendable {
+  // Sendable: only ever inside a `Locked`, which hands it to one thread at a time.
+  @usableFromInline var value: Value
+  @inlinable
+  init(_ value: Value) { self.value = value }
+}
+
+#if !SANITIZE_THREAD
+/// A value that can only be reached with its lock held.
+///
+/// Not recursive, on purpose: locking again on the same thread traps and so finds re-entrancy. The
+/// rule of the house is *decide under the lock, act after it*: no user code in `withLock`.
+@usableFromInline
+package struct Locked<Value>: ~Copyable, Sendable {
+  @usableFromInline let mutex: Mutex<LockedBox<Value>>
+
+  /// Creates the lock around its value.
+  @inlinable
+  package init(_ value: sending Value) { mutex = Mutex(LockedBox(value)) }
+
+  /// Runs `body` with exclusive access to the value and returns its result.
+  @inlinable
+  package borrowing func withLock<Result>(_ body: (inout Value) -> Result) -> Result {
+    mutex.withLock { LockedBox(body(&$0.value)) }.value
+  }
+}
+#else
+/// The same over a pthread mutex: ThreadSanitizer reports false races through `Mutex` on Linux.
+@safe
+package struct Locked<Value>: ~Copyable, @unchecked Sendable {
+  // Sendable: both pointers are only followed with the mutex held, and freed in `deinit`.
+  private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+  private let value: UnsafeMutablePointer<Value>
+
+  package init(_ value: sending Value) {
+    unsafe mutex = .allocate(capacity: 1)
+    unsafe pthread_mutex_init(mutex, nil)
+    unsafe self.value = .allocate(capacity: 1)
+    unsafe self.value.initialize(to: value)
+  }
+
+  deinit {
+    unsafe pthread_mutex_destroy(mutex)
+    unsafe mutex.deallocate()
+    unsafe value.deinitialize(count: 1)
+    unsafe value.deallocate()
+  }
+
+  package borrowing func withLock<Result>(_ body: (inout Value) -> Result) -> Result {
+    unsafe pthread_mutex_lock(mutex)
+    defer { unsafe pthread_mutex_unlock(mutex) }
+    return unsafe body(&value.pointee)
+  }
+}
+#endif
