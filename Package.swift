@@ -28,7 +28,7 @@ let package = Package(
     ),
     .target(
       name: "AdvancedOperationsTesting",
-      dependencies: ["AdvancedOperations"],
+      dependencies: ["AdvancedOperations", "CoreOperations"],
       swiftSettings: settings
     ),
     .testTarget(

@@ -13,10 +13,16 @@ extension Operation {
       guard life.phase <= .enqueued, !readiness.current.isDropped else { return .none }
       // Counted before it is linked, or its end could be counted first.
       readiness.step { $0.dependencyAdded() }
-      let isLinked = dependency.links.withLock { links in
+      var isLinked = dependency.links.withLock { links in
         if links.isClosed { return false }
         unsafe links.dependents.link(edge)
         return true
+      }
+      // This operation may have finished meanwhile, before it was counted: then it has unlinked
+      // what was linked by then, and must leave no edge behind that outlives its membership. One
+      // that was in no queue until now will be let in by one later, and so count this edge.
+      if isLinked, self.life.current.phase != .created, links.withLock({ $0.isClosed }) {
+        isLinked = !dependency.links.withLock { unsafe $0.dependents.unlink(edge) }
       }
       // It had finished. Another dependency may have finished while this one was counted, and left
       // it to this step to see that nothing is open.

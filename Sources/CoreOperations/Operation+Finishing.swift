@@ -1,7 +1,14 @@
 extension Operation {
   /// The end came: found by the default `start()`, or said by an override.
   final func reportEnd() {
-    if life.step({ $0.finishReported() }) == .finish { finish() }
+    var mayHoldWork = false
+    let action = life.step { life in
+      mayHoldWork = life.phase < .executing || life.isCancelled
+      return life.finishReported()
+    }
+    guard action == .finish else { return }
+    if mayHoldWork { letGoOfWork() }
+    finish()
   }
 
   /// Asks an `isFinished` that may be overridden; called when it may have turned true.
@@ -67,12 +74,20 @@ extension Operation {
   final func flagAsCancelled(reason: (any Error)?) -> OperationLife.CancelAction {
     if let reason {
       // Before the flag, so that whoever sees the flag finds the reason.
-      links.withLock { links in
-        guard !links.isClosed, !isCancelledFlag else { return }
-        links.makeExtra().cancellationReason = reason
+      let old = links.withLock { links -> (any Error)? in
+        guard !links.isClosed, !isCancelledFlag else { return nil }
+        let extra = links.makeExtra()
+        defer { extra.cancellationReason = reason }
+        return extra.cancellationReason
       }
+      withExtendedLifetime(old) {}
     }
-    let action = life.step { $0.cancelCalled() }
+    var action = life.step { $0.cancelCalled() }
+    if action == .askWhetherFinished {
+      // `isFinished` of a layer can't be overridden, and this may run under a lock of the layer.
+      let isDenied = unsafe layer == nil && !isFinished
+      action = isDenied ? life.step { $0.cancelCalled(isFinishDenied: true) } : .ignore
+    }
     if action == .expedite { readiness.step { $0.dropped() } }
     return action
   }

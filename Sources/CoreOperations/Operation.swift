@@ -81,6 +81,9 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
   /// ``isCancelled`` from time to time. Overrides need not call `super`.
   open func main() {}
 
+  /// Drops what ``main()`` would have run; called when the operation finished without it.
+  func letGoOfWork() {}
+
   /// Asks the operation to stop; it finishes by itself.
   ///
   /// Sets ``isCancelled``. An operation in a queue that has not started no longer waits for its
@@ -149,7 +152,7 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
 
   /// Why the operation was cancelled; nil after a plain ``cancel()``, and when it wasn't.
   public final var cancellationReason: (any Error)? {
-    links.withLock { $0.extra?.cancellationReason }
+    isCancelledFlag ? links.withLock { $0.extra?.cancellationReason } : nil
   }
 
   final var isCancelledFlag: Bool { life.current.isCancelled }
@@ -201,7 +204,7 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
     }
   }
 
-  private func register(_ waiter: WaitList.Waiter) -> Bool {
+  final func register(_ waiter: WaitList.Waiter) -> Bool {
     links.withLock { links in
       if links.isClosed { return false }
       links.makeExtra().waiters.append(waiter)

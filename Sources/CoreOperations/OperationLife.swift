@@ -177,12 +177,19 @@ package struct OperationLife: Equatable, Sendable {
     case flagged
     /// The flag changed, and a queue should let the operation leave ahead of others.
     case expedite
+    /// `main()` has returned: whether that was the end, only `isFinished` knows. Ask it, and call
+    /// ``cancelCalled(isFinishDenied:)`` if it says no.
+    case askWhetherFinished
   }
 
   /// `cancel()` was called.
-  package mutating func cancelCalled() -> CancelAction {
-    if phase >= .ended { return .ignore }
+  ///
+  /// - Parameter isFinishDenied: Whether an overridden `isFinished` was asked and said that the work
+  ///   goes on after `main()`.
+  package mutating func cancelCalled(isFinishDenied: Bool = false) -> CancelAction {
+    if phase == .finished { return .ignore }
     if isCancelled { return .again }
+    if phase == .ended && !isFinishDenied { return .askWhetherFinished }
     isCancelled = true
     return phase == .enqueued ? .expedite : .flagged
   }

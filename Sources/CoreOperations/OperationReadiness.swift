@@ -11,6 +11,8 @@ package struct OperationReadiness: Equatable, Sendable {
   package private(set) var isHeld = false
   /// Whether the operation was cancelled while it waited and no longer waits for anything.
   package private(set) var isDropped = false
+  /// Whether nothing was left at some moment; stays true when a dependency is added later.
+  package private(set) var wasReady = false
 
   package init() {}
 
@@ -42,13 +44,13 @@ package struct OperationReadiness: Equatable, Sendable {
   package mutating func dependencyResolved() -> Progress {
     guard unfinished > 0 else { trap("a dependency was resolved that had not been counted") }
     unfinished -= 1
-    return progress
+    return noteProgress()
   }
 
   /// The queue has let the operation in.
   package mutating func admitted() -> Progress {
     isOutside = false
-    return progress
+    return noteProgress()
   }
 
   /// The layer above wants to be asked before the operation is ready.
@@ -57,6 +59,12 @@ package struct OperationReadiness: Equatable, Sendable {
   /// The layer above is content.
   package mutating func holdReleased() -> Progress {
     isHeld = false
+    return noteProgress()
+  }
+
+  private mutating func noteProgress() -> Progress {
+    let progress = progress
+    if progress == .ready { wasReady = true }
     return progress
   }
 
@@ -66,13 +74,14 @@ package struct OperationReadiness: Equatable, Sendable {
 
 extension OperationReadiness: RawRepresentable {
   package init?(rawValue: UInt32) {
-    unfinished = rawValue & 0x1fff_ffff
+    unfinished = rawValue & 0x0fff_ffff
+    wasReady = rawValue & 1 << 28 != 0
     isOutside = rawValue & 1 << 29 != 0
     isHeld = rawValue & 1 << 30 != 0
     isDropped = rawValue & 1 << 31 != 0
   }
 
   package var rawValue: UInt32 {
-    unfinished | (isOutside ? 1 << 29 : 0) | (isHeld ? 1 << 30 : 0) | (isDropped ? 1 << 31 : 0)
+    unfinished | (wasReady ? 1 << 28 : 0) | (isOutside ? 1 << 29 : 0) | (isHeld ? 1 << 30 : 0) | (isDropped ? 1 << 31 : 0)
   }
 }

@@ -69,13 +69,13 @@ extension LayeredOperation {
   }
 
   /// Takes a slot for a parked operation if its queue has one at this moment; it will be started
-  /// without being asked again.
+  /// without being asked again, once ``wakeQueue()`` was called.
   ///
-  /// May be called with a lock of the layer held, as long as that is never taken by a hook with a
-  /// slot in hand and a queue's lock held: the core calls no hook under a lock.
-  package func reserveSlot() -> Bool {
-    links.withLock { $0.scheduler }?.reserve(self) ?? false
-  }
+  /// Takes only the lock of the queue, so it may be called with a lock of the layer held.
+  package func reserveSlot() -> Bool { links.withLock { $0.scheduler }?.reserve(self) ?? false }
+
+  /// Has the queue look at what was reserved.
+  package func wakeQueue() { links.withLock { $0.scheduler }?.wake() }
 
   /// Keeps slot and membership beyond the end.
   package func holdQuiet() { links.withLock { $0.scheduler }?.holdQuiet(self, isHeld: true) }
@@ -101,6 +101,20 @@ extension LayeredOperation {
 
   /// Lets a cancelled operation leave its queue ahead of others.
   package func leaveIfQueued() { links.withLock { $0.scheduler }?.expedite(self) }
+
+  /// Whether a queue called `start()`, as opposed to somebody's hand.
+  package var wasStartedByQueue: Bool { life.current.phase == .started }
+
+  /// Whether the operation has not been given to a queue or started.
+  package var isUnclaimed: Bool { life.current.phase == .created }
+
+  /// Runs a closure when another operation has finished; at once if it has.
+  package func afterFinish(of other: Operation, _ body: @escaping @Sendable () -> Void) {
+    if !other.register(.closure(body)) { body() }
+  }
+
+  /// Whether nothing was left to wait for at some moment.
+  package var wasReady: Bool { readiness.current.wasReady }
 
   /// Begins a run by hand.
   package func beginByHand() -> OperationLife.ManualStartAction {

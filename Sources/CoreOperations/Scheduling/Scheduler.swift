@@ -69,9 +69,9 @@ package final class Scheduler: Sendable {
     }
   }
 
-  func reserve(_ operation: Operation) -> Bool {
-    update { $0.reserved(operation) }
-  }
+  /// Reserves a slot; ``wake()`` has to follow.
+  func reserve(_ operation: Operation) -> Bool { state.withLock { $0.reserved(operation) } }
+  func wake() { update { _ in } }
 
   /// Marks an operation to be started without a slot once it is ready.
   func sendAhead(_ operation: Operation) {
@@ -213,8 +213,8 @@ package final class Scheduler: Sendable {
 
   private func gate(_ operation: Operation) -> StartDecision {
     if operation.isCancelledFlag { return .run }
-    guard operation.isReady else { return .park }
-    return unsafe operation.layer?.decideStart() ?? .run
+    if let layer = unsafe operation.layer { return layer.decideStart() }
+    return operation.isReady ? .run : .park
   }
 
   private func start(_ operation: Operation) {

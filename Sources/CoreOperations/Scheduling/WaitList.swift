@@ -5,6 +5,7 @@ struct WaitList {
   enum Waiter {
     case thread(DispatchSemaphore)
     case task(AsyncWait)
+    case closure(@Sendable () -> Void)
   }
 
   private var waiters: [Waiter] = []
@@ -14,7 +15,7 @@ struct WaitList {
   mutating func remove(_ wait: AsyncWait) {
     waiters.removeAll {
       switch $0 {
-      case .thread: false
+      case .thread, .closure: false
       case .task(let other): other === wait
       }
     }
@@ -26,71 +27,8 @@ struct WaitList {
       switch waiter {
       case .thread(let semaphore): semaphore.signal()
       case .task(let wait): wait.finish()
+      case .closure(let body): body()
       }
-    }
-  }
-}
-
-/// The wait of one task, which ends once: by what it waits for or by the task's cancellation.
-package final class AsyncWait: Sendable {
-  private enum State {
-    case fresh
-    case suspended(CheckedContinuation<Void, any Error>)
-    case ended((any Error)?)
-  }
-
-  private let state = Locked(State.fresh)
-
-  package init() {}
-
-  package func finish() { end(with: nil) }
-
-  package func cancel() { end(with: CancellationError()) }
-
-  private func end(with error: (any Error)?) {
-    let continuation = state.withLock { state -> CheckedContinuation<Void, any Error>? in
-      switch state {
-      case .fresh:
-        state = .ended(error)
-        return nil
-      case .suspended(let continuation):
-        state = .ended(error)
-        return continuation
-      case .ended: return nil
-      }
-    }
-    guard let continuation else { return }
-    if let error { continuation.resume(throwing: error) } else { continuation.resume() }
-  }
-
-  /// Suspends the task until the wait has ended.
-  ///
-  /// - Parameter register: Called once, before suspending, unless the task is cancelled already.
-  ///   Returns false when there is nothing to wait for.
-  /// - Parameter unregister: Called when the task was cancelled while it waited.
-  package func run(
-    register: @Sendable (AsyncWait) -> Bool,
-    unregister: @escaping @Sendable (AsyncWait) -> Void
-  ) async throws {
-    try Task.checkCancellation()
-    guard register(self) else { return }
-    try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { continuation in
-        let result = state.withLock { state -> Result<Void, any Error>? in
-          switch state {
-          case .fresh:
-            state = .suspended(continuation)
-            return nil
-          case .suspended: trap("one wait was begun twice")
-          case .ended(nil): return .success(())
-          case .ended(let error?): return .failure(error)
-          }
-        }
-        if let result { continuation.resume(with: result) }
-      }
-    } onCancel: {
-      cancel()
-      unregister(self)
     }
   }
 }

@@ -9,11 +9,11 @@ import Glibc
 /// One unmanaged object reference per thread.
 ///
 /// The reference isn't retained: whoever sets it keeps the object alive until it is set back.
-struct ThreadLocal<Object: AnyObject>: @unchecked Sendable {
+package struct ThreadLocal<Object: AnyObject>: @unchecked Sendable {
   // Sendable: a key is an immutable number; the slot behind it belongs to the calling thread.
   private let key: pthread_key_t
 
-  init() {
+  package init() {
     var key = pthread_key_t()
     guard unsafe pthread_key_create(&key, nil) == 0 else {
       trap("The process has used up its thread-local keys (pthread_key_create failed).")
@@ -21,7 +21,7 @@ struct ThreadLocal<Object: AnyObject>: @unchecked Sendable {
     self.key = key
   }
 
-  var value: Object? {
+  package var value: Object? {
     get {
       guard let pointer = unsafe pthread_getspecific(key) else { return nil }
       return unsafe Unmanaged<Object>.fromOpaque(pointer).takeUnretainedValue()

@@ -1,0 +1,245 @@
+import CoreOperations
+
+/// Keeps account of who holds which claim and who waits for it.
+///
+/// One is shared by all environments unless they are given another. Waiters have an identity:
+/// cancelling one frees nobody else's place. A claim that becomes free goes to the first waiter all of
+/// whose claims are free and whose queue can start it at that moment; one whose queue can't keeps
+/// its turn there, and tries again when that comes.
+///
+/// - Complexity: Taking and giving back O(c), c the number of claims, and O(w) more for those of the
+///   first w waiters that can't start.
+public final class ExclusivityDomain: Sendable {
+  /// The domain of environments that were given none.
+  public static let shared = ExclusivityDomain()
+
+  private let state = Locked(ExclusivityState())
+
+  /// Creates a domain in which nothing is held.
+  public init() {}
+
+  /// What became of an attempt to take all claims of an operation.
+  package enum Decision {
+    case granted
+    /// In line; those are to be cancelled first.
+    case wait(cancelling: [AdvancedOperation])
+    case refused(claim: String, any Error)
+    case skipped(reason: String)
+  }
+
+  /// Takes all claims or none. Called with a slot for the operation in hand.
+  ///
+  /// - Parameters:
+  ///   - needsReview: Whether the operation has to be asked before it is offered again.
+  package func take(
+    _ claims: [any OperationClaim],
+    for operation: AdvancedOperation,
+    needsReview: Bool,
+    isByHand: Bool
+  ) -> Decision {
+    let named = claims.map { (name: $0.name, request: $0.request) }
+    return state.withLock { state in
+      state.takeCalled(named, for: operation, needsReview: needsReview, isByHand: isByHand)
+    }
+  }
+
+  /// Gives back what a quiet operation holds, and offers it to those who wait.
+  package func release(_ operation: AdvancedOperation) {
+    perform(state.withLock { $0.releaseCalled(operation) })
+  }
+
+  /// Takes an operation out of the line.
+  package func withdraw(_ operation: AdvancedOperation) {
+    let waiter = state.withLock { $0.withdrawn(operation) }
+    withExtendedLifetime(waiter) {}
+  }
+
+  private func perform(_ offers: [ExclusivityState.Offer]) {
+    for offer in offers {
+      switch offer {
+      case .slotReserved(let operation): operation.wakeQueue()
+      case .tryAgain(let operation, let afterReview): operation.reoffer(afterReview: afterReview)
+      case .runByHand(let operation):
+        operation.environment.enqueue { operation.takeTurnByHand() }
+      }
+    }
+  }
+}
+
+/// The account itself: a plain value behind the lock of its domain.
+struct ExclusivityState {
+  /// What the caller does for a waiter after unlocking.
+  enum Offer {
+    /// It has slot and claims; its queue has to look.
+    case slotReserved(AdvancedOperation)
+    /// Its claims were free a moment ago.
+    case tryAgain(AdvancedOperation, afterReview: Bool)
+    /// It has its claims, and needs no slot.
+    case runByHand(AdvancedOperation)
+  }
+
+  typealias Named = (name: String, request: ClaimRequest)
+
+  struct Waiter {
+    let operation: AdvancedOperation
+    let requests: [ClaimRequest]
+    let ticket: UInt64
+    let needsReview: Bool
+    let isByHand: Bool
+    /// Whether it was told to try again and has not come back.
+    var isOffered = false
+  }
+
+  private struct Resource {
+    var holders: [AdvancedOperation] = []
+    /// Tickets in order; those of waiters that went are skipped.
+    var line: [(ticket: UInt64, id: ObjectIdentifier)] = []
+    var next = 0
+    var waiterCount = 0
+
+    mutating func dropGone(_ isGone: ((ticket: UInt64, id: ObjectIdentifier)) -> Bool) {
+      while next < line.count, isGone(line[next]) { next += 1 }
+      if next > 32 && next * 2 > line.count {
+        line.removeFirst(next)
+        next = 0
+      }
+    }
+  }
+
+  private var resources: [ClaimRequest.Key: Resource] = [:]
+  private var waiters: [ObjectIdentifier: Waiter] = [:]
+  private var holdings: [ObjectIdentifier: [ClaimRequest.Key]] = [:]
+  private var lastTicket: UInt64 = 0
+
+  init() {}
+
+  private func isFree(_ request: ClaimRequest) -> Bool {
+    (resources[request.key]?.holders.count ?? 0) < request.limit
+  }
+
+  mutating func takeCalled(
+    _ claims: [Named],
+    for operation: AdvancedOperation,
+    needsReview: Bool,
+    isByHand: Bool
+  ) -> ExclusivityDomain.Decision {
+    let busy = claims.filter { !isFree($0.request) }
+    guard let first = busy.first(where: { $0.request.whenBusy != .wait }) ?? busy.first else {
+      _ = withdrawn(operation)
+      grant(claims.map(\.request), to: operation)
+      return .granted
+    }
+    let holders = resources[first.request.key]?.holders ?? []
+    switch first.request.whenBusy {
+    case .fail:
+      _ = withdrawn(operation)
+      return .refused(
+        claim: first.name,
+        OperationClaimError.busy(holders: holders.map(\.label))
+      )
+    case .skip:
+      _ = withdrawn(operation)
+      let names = holders.map(\.label).joined(separator: ", ")
+      return .skipped(reason: "“\(first.name)” is held by \(names)")
+    case .wait:
+      wait(claims, operation, needsReview: needsReview, isByHand: isByHand)
+      return .wait(cancelling: [])
+    case .cancelHolder:
+      wait(claims, operation, needsReview: needsReview, isByHand: isByHand)
+      let inTheWay = busy.filter { $0.request.whenBusy == .cancelHolder }
+        .flatMap { resources[$0.request.key]?.holders ?? [] }
+      return .wait(cancelling: inTheWay)
+    }
+  }
+
+  private mutating func grant(_ requests: [ClaimRequest], to operation: AdvancedOperation) {
+    for request in requests {
+      resources[request.key, default: Resource()].holders.append(operation)
+    }
+    holdings[ObjectIdentifier(operation)] = requests.map(\.key)
+  }
+
+  private mutating func wait(
+    _ claims: [Named],
+    _ operation: AdvancedOperation,
+    needsReview: Bool,
+    isByHand: Bool
+  ) {
+    let id = ObjectIdentifier(operation)
+    if waiters[id] != nil {
+      // It tried again in vain, and keeps its place.
+      waiters[id]?.isOffered = false
+      return
+    }
+    lastTicket += 1
+    let requests = claims.map(\.request)
+    waiters[id] = Waiter(
+      operation: operation,
+      requests: requests,
+      ticket: lastTicket,
+      needsReview: needsReview,
+      isByHand: isByHand
+    )
+    for request in requests {
+      resources[request.key, default: Resource()].line.append((lastTicket, id))
+      resources[request.key]?.waiterCount += 1
+    }
+  }
+
+  /// Takes a waiter out, and gives its reference back to be released unlocked.
+  mutating func withdrawn(_ operation: AdvancedOperation) -> Waiter? {
+    guard let waiter = waiters.removeValue(forKey: ObjectIdentifier(operation)) else { return nil }
+    for request in waiter.requests {
+      resources[request.key]?.waiterCount -= 1
+      forgetIfUnused(request.key)
+    }
+    return waiter
+  }
+
+  private mutating func forgetIfUnused(_ key: ClaimRequest.Key) {
+    guard let resource = resources[key], resource.holders.isEmpty, resource.waiterCount == 0 else {
+      return
+    }
+    resources[key] = nil
+  }
+
+  mutating func releaseCalled(_ operation: AdvancedOperation) -> [Offer] {
+    _ = withdrawn(operation)
+    guard let keys = holdings.removeValue(forKey: ObjectIdentifier(operation)) else { return [] }
+    for key in keys { resources[key]?.holders.removeAll { $0 === operation } }
+    var offers: [Offer] = []
+    for key in keys { offerNext(key, &offers) }
+    for key in keys { forgetIfUnused(key) }
+    return offers
+  }
+
+  /// Goes through the line of a resource as long as there is room.
+  private mutating func offerNext(_ key: ClaimRequest.Key, _ offers: inout [Offer]) {
+    guard var resource = resources[key] else { return }
+    resource.dropGone { waiters[$0.id]?.ticket != $0.ticket }
+    resources[key] = resource
+    for entry in resource.line[resource.next...] {
+      guard let waiter = waiters[entry.id], waiter.ticket == entry.ticket, !waiter.isOffered else {
+        continue
+      }
+      guard let own = waiter.requests.first(where: { $0.key == key }), isFree(own) else { return }
+      if waiter.requests.allSatisfy(isFree) { offer(waiter, &offers) }
+    }
+  }
+
+  private mutating func offer(_ waiter: Waiter, _ offers: inout [Offer]) {
+    let operation = waiter.operation
+    if waiter.isByHand {
+      _ = withdrawn(operation)
+      grant(waiter.requests, to: operation)
+      offers.append(.runByHand(operation))
+    } else if !waiter.needsReview && operation.reserveSlot() {
+      _ = withdrawn(operation)
+      grant(waiter.requests, to: operation)
+      offers.append(.slotReserved(operation))
+    } else {
+      waiters[ObjectIdentifier(operation)]?.isOffered = true
+      offers.append(.tryAgain(operation, afterReview: waiter.needsReview))
+    }
+  }
+}

@@ -1,0 +1,11 @@
+/// What an operation does whose claim is taken.
+public enum WhenBusy: Sendable, CaseIterable {
+  /// It waits: first come, first served.
+  case wait
+  /// It fails with an ``OperationClaimError``.
+  case fail
+  /// It is skipped.
+  case skip
+  /// It cancels those who hold the claim, and waits for them to end.
+  case cancelHolder
+}

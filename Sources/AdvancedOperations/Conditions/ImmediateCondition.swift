@@ -1,0 +1,28 @@
+/// A condition that knows its answer without waiting; it costs no task.
+///
+/// Asked by a worker. When the operation then had to wait for a claim, asked again before it starts.
+///
+/// ```swift
+/// struct OfficeHours: ImmediateCondition {
+///   func check(_ operation: AdvancedOperation) -> OperationConditionResult {
+///     isOpen() ? .satisfied : .skipped(reason: "the office is closed")
+///   }
+/// }
+/// ```
+public protocol ImmediateCondition: OperationCondition {
+  /// The answer; called without a lock held. It should not block.
+  ///
+  /// - Parameter operation: The operation that the condition is attached to.
+  func check(_ operation: AdvancedOperation) -> OperationConditionResult
+}
+
+extension ImmediateCondition {
+  /// What ``check(_:)`` answers.
+  public func verdict(for operation: AdvancedOperation) -> OperationConditionResult? {
+    check(operation)
+  }
+  /// What ``check(_:)`` answers.
+  public func evaluate(for operation: AdvancedOperation) async -> OperationConditionResult {
+    check(operation)
+  }
+}

@@ -1,0 +1,69 @@
+/// Something that must hold before an operation executes.
+///
+/// Asked when all dependencies of the operation have finished, at the same time as its other
+/// conditions, without a lock held and never on the thread that added or cancelled the operation.
+///
+/// ```swift
+/// struct Reachable: OperationCondition {
+///   let host: String
+///   var name: String { "reachable(\(host))" }
+///   func evaluate(for operation: AdvancedOperation) async -> OperationConditionResult {
+///     await ping(host) ? .satisfied : .failed(Unreachable(host: host))
+///   }
+/// }
+/// ```
+///
+/// Two conditions of an operation are asked concurrently and both report; `a && b` asks in order
+/// and stops.
+public protocol OperationCondition: Sendable {
+  /// What the condition is called in errors and explanations; the type's name by default.
+  var name: String { get }
+
+  /// An operation that has to run before the condition is asked, to make it hold; none by default.
+  ///
+  /// Asked for once, after the operation's own dependencies have finished. It is no member of
+  /// `dependencies`; if it is in no queue it is added to that of the operation, and then cancelled
+  /// with it. The condition is asked whatever its outcome.
+  ///
+  /// - Parameter operation: The operation that the condition is attached to.
+  func dependency(for operation: AdvancedOperation) -> AdvancedOperation?
+
+  /// The answer, if it is known without waiting; nil, the default, has ``evaluate(for:)`` asked.
+  ///
+  /// - Parameter operation: The operation that the condition is attached to.
+  func verdict(for operation: AdvancedOperation) -> OperationConditionResult?
+
+  /// The answer.
+  ///
+  /// In a task that is cancelled with the operation; what it then answers is ignored.
+  ///
+  /// - Parameter operation: The operation that the condition is attached to.
+  func evaluate(for operation: AdvancedOperation) async -> OperationConditionResult
+}
+
+extension OperationCondition {
+  /// The type's name.
+  public var name: String { "\(Self.self)" }
+  /// None.
+  public func dependency(for operation: AdvancedOperation) -> AdvancedOperation? { nil }
+  /// Not known without asking.
+  public func verdict(for operation: AdvancedOperation) -> OperationConditionResult? { nil }
+}
+
+/// What a condition answers.
+public enum OperationConditionResult: Sendable {
+  /// The operation may execute.
+  case satisfied
+  /// The operation must not execute; it fails with an ``OperationConditionError`` around this error.
+  case failed(any Error)
+  /// There is nothing to do: the operation doesn't execute, and that is no error.
+  case skipped(reason: String)
+
+  /// Whether this is ``satisfied``.
+  public var isSatisfied: Bool {
+    switch self {
+    case .satisfied: true
+    case .failed, .skipped: false
+    }
+  }
+}

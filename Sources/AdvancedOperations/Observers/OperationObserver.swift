@@ -1,0 +1,56 @@
+/// Is told what happens to an operation.
+///
+/// Implement what you need; every method does nothing by default. The methods of all observers of an
+/// operation are called one after the other, in order of attaching, never at the same time, and
+/// without a lock held: each may call every method. They run on the thread that makes the event, or
+/// on one that is telling of an earlier event; a blocked callback keeps the operation from going on.
+///
+/// ```swift
+/// struct Audit: OperationObserver {
+///   func operationDidFinish(_ operation: AdvancedOperation, errors: [any Error]) {
+///     journal.write("\(operation): \(errors.count) errors")
+///   }
+/// }
+/// ```
+public protocol OperationObserver: Sendable {
+  /// A queue took the operation in.
+  func operationDidEnqueue(_ operation: AdvancedOperation)
+  /// The operation is about to execute.
+  func operationDidStart(_ operation: AdvancedOperation)
+  /// The operation has added another one to its queue.
+  func operation(_ operation: AdvancedOperation, didProduce newOperation: AdvancedOperation)
+  /// The operation said how far it is.
+  func operation(
+    _ operation: AdvancedOperation,
+    didUpdateProgress progress: OperationProgressUpdate
+  )
+  /// The operation was cancelled for the first time, before its end was decided.
+  func operationDidCancel(_ operation: AdvancedOperation, errors: [any Error])
+  /// The outcome of the operation is decided, and it may still produce others.
+  func operationWillFinish(_ operation: AdvancedOperation, errors: [any Error])
+  /// The operation is over; its dependents start afterwards.
+  func operationDidFinish(_ operation: AdvancedOperation, errors: [any Error])
+}
+
+extension OperationObserver {
+  /// Does nothing.
+  public func operationDidEnqueue(_ operation: AdvancedOperation) {}
+  /// Does nothing.
+  public func operationDidStart(_ operation: AdvancedOperation) {}
+  /// Does nothing.
+  public func operation(
+    _ operation: AdvancedOperation,
+    didProduce newOperation: AdvancedOperation
+  ) {}
+  /// Does nothing.
+  public func operation(
+    _ operation: AdvancedOperation,
+    didUpdateProgress progress: OperationProgressUpdate
+  ) {}
+  /// Does nothing.
+  public func operationDidCancel(_ operation: AdvancedOperation, errors: [any Error]) {}
+  /// Does nothing.
+  public func operationWillFinish(_ operation: AdvancedOperation, errors: [any Error]) {}
+  /// Does nothing.
+  public func operationDidFinish(_ operation: AdvancedOperation, errors: [any Error]) {}
+}

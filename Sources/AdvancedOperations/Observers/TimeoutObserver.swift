@@ -1,0 +1,86 @@
+import CoreOperations
+
+/// Cancels an operation that takes longer than it may, with an ``OperationTimeout`` as the reason.
+///
+/// The operation then ends as after any other cancel: its body is told, and has to stop by itself.
+/// Time is that of the operation's environment.
+///
+/// ```swift
+/// download.addObserver(TimeoutObserver(.seconds(30)))
+/// ```
+public struct TimeoutObserver: OperationObserver {
+  /// Which part of the operation's life is measured.
+  public enum Phase: Sendable, CaseIterable {
+    /// From being enqueued to the start of its work.
+    case waiting
+    /// While its conditions are asked.
+    case evaluating
+    /// From the start of its work to its end.
+    case executing
+    /// From being enqueued, or started by hand, to its end.
+    case all
+
+    func covers(_ state: AdvancedOperation.State) -> Bool {
+      switch self {
+      case .waiting: state < .executing
+      case .evaluating: state == .evaluatingConditions
+      case .executing: state == .executing
+      case .all: state < .finishing
+      }
+    }
+  }
+
+  let duration: Duration
+  let phase: Phase
+
+  /// Creates an observer; the same one may be attached to many operations.
+  ///
+  /// - Parameters:
+  ///   - duration: How long the phase may take.
+  ///   - phase: What is measured.
+  public init(_ duration: Duration, of phase: Phase = .executing) {
+    self.duration = duration
+    self.phase = phase
+  }
+}
+
+extension AdvancedOperation {
+  /// Starts and stops timers; called after every change of state, and when an observer came.
+  ///
+  /// - Parameter entered: What the state has changed to; nil when it hasn't.
+  final func updateTimers(entering entered: State?) {
+    let (stopped, due) = core.withLock { core -> ([OperationTimer], [TimeoutObserver]) in
+      guard let extra = core.extra, !extra.timeouts.isEmpty || !extra.timers.isEmpty else {
+        return ([], [])
+      }
+      let state = core.machine.state
+      let stopped = extra.timers.filter { !$0.phase.covers(state) }.map(\.timer)
+      extra.timers.removeAll { !$0.phase.covers(state) }
+      let isUnderWay = core.machine.isEnqueued || core.machine.isStartedByHand
+      guard isUnderWay, !core.machine.isCancelled else { return (stopped, []) }
+      let due = extra.timeouts.filter { $0.timeout.phase.covers(state) }.map(\.timeout)
+      extra.timeouts.removeAll { $0.timeout.phase.covers(state) }
+      return (stopped, due)
+    }
+    for timer in stopped { timer.cancel() }
+    for timeout in due { startTimer(timeout) }
+  }
+
+  private func startTimer(_ timeout: TimeoutObserver) {
+    let clock = environment.clock
+    let timer = clock.schedule(at: clock.now + timeout.duration) { [weak self] in
+      self?.cancel(
+        reason: OperationFailure.Element(
+          origin: .timeout,
+          error: OperationTimeout(duration: timeout.duration)
+        )
+      )
+    }
+    let isLate = core.withLock { core in
+      guard timeout.phase.covers(core.machine.state) else { return true }
+      core.makeExtra().timers.append((timeout.phase, timer))
+      return false
+    }
+    if isLate { timer.cancel() }
+  }
+}

@@ -1,0 +1,355 @@
+package import CoreOperations
+
+/// An operation with conditions, observers, errors, and cancellation with reasons.
+///
+/// Override ``execute()`` and call ``finish()`` when the work is done, or use ``ResultOperation`` with
+/// an async body. The operation goes through ``State-swift.enum``, only ever forward: when its
+/// dependencies have finished its conditions are evaluated; when they hold and its turn has come it
+/// executes; when it finishes, observers are told before dependents start.
+///
+/// ```swift
+/// final class Import: AdvancedOperation, @unchecked Sendable {
+///   override func execute() {
+///     do { try importAll(); finish() } catch { finish(withError: error) }
+///   }
+/// }
+/// let importing = Import()
+/// importing.addCondition(FileExists("/data/feed.json"))
+/// importing.addCondition(MutuallyExclusive("database"))
+/// importing.onFinish { operation, errors in print(operation.outcome as Any) }
+/// queue.addOperation(importing)
+/// ```
+///
+/// All members can be used from any thread, and from every callback. Hooks, conditions and observers
+/// are never called with a lock held.
+open class AdvancedOperation: Operation, @unchecked Sendable {
+  // Sendable: `core` has a lock; `cancellationPolicy` is the override's affair.
+
+  /// Where an operation is in its life; cancelled is a flag beside it.
+  public enum State: Int, Comparable, Sendable, CaseIterable {
+    /// Waiting for dependencies, or not enqueued.
+    case pending
+    /// The dependencies have finished and the conditions are being asked.
+    case evaluatingConditions
+    /// Waiting for a slot, or for a claim.
+    case ready
+    /// From did-start to the decision that it ends.
+    case executing
+    /// The outcome is decided; observers are being told.
+    case finishing
+    /// Over.
+    case finished
+
+    /// Whether the first comes before the second.
+    public static func < (a: State, b: State) -> Bool { a.rawValue < b.rawValue }
+  }
+
+  /// What a cancel does to an operation that is executing.
+  public enum CancellationPolicy: Sendable {
+    /// It finishes at once; a later `finish` of its body is ignored.
+    case finishImmediately
+    /// It finishes when its body returned or called `finish()`.
+    case whenFinishIsCalled
+  }
+
+  /// How many of the conditions are asked.
+  public enum ConditionPolicy: Sendable {
+    /// All at once; every failure is reported.
+    case evaluateAll
+    /// One after the other, until one doesn't hold.
+    case stopAtFirstFailure
+  }
+
+  final let core = Locked(AdvancedCore())
+
+  /// Creates an operation without conditions and observers.
+  public override init() {
+    super.init()
+    attachLayer()
+  }
+
+  /// The operation whose body runs here: on this thread, or in this task; nil outside of any.
+  public static var current: AdvancedOperation? { threadCurrent.value ?? taskCurrent }
+
+  static let threadCurrent = ThreadLocal<AdvancedOperation>()
+  @TaskLocal static var taskCurrent: AdvancedOperation?
+  /// The operation whose callbacks this thread is delivering.
+  static let threadDelivering = ThreadLocal<AdvancedOperation>()
+
+  // MARK: Hooks
+
+  /// Does the work, and calls ``finish()`` or one of its siblings, here or later; the default
+  /// finishes at once.
+  ///
+  /// Called once, on a worker, without a lock held, after observers were told of the start. Not
+  /// called when the operation was cancelled before, or a condition didn't hold. Overrides need not
+  /// call `super`.
+  open func execute() { finish() }
+
+  /// Called once when the end was decided, before observers are told.
+  ///
+  /// Without a lock held, on the thread that decided the end or on one that was telling observers.
+  /// Nothing can prevent the end here. Overrides need not call `super`.
+  ///
+  /// - Parameter errors: What ``errors`` holds; it doesn't change any more.
+  open func finished(withErrors errors: [any Error]) {}
+
+  /// Called once when an executing operation was cancelled whose ``cancellationPolicy`` is
+  /// ``CancellationPolicy/whenFinishIsCalled``: make the body call `finish()` soon.
+  ///
+  /// Without a lock held, after observers were told of the cancel. Overrides need not call `super`.
+  ///
+  /// - Parameter errors: What ``errors`` held at the time of the cancel.
+  open func cancelled(withErrors errors: [any Error]) {}
+
+  /// What a cancel does while executing; ``CancellationPolicy/finishImmediately`` unless overridden.
+  ///
+  /// Read at each cancel, without a lock held. Operations with async bodies and groups have
+  /// ``CancellationPolicy/whenFinishIsCalled``.
+  open var cancellationPolicy: CancellationPolicy { .finishImmediately }
+
+  // What subclasses of this module add.
+
+  /// Called at a cancel whose policy is to wait for the body, before the hook.
+  func stopBody() {}
+  /// What the results of predecessors say before any condition is asked; nil without predecessors.
+  func verdictOfInputs() -> OperationStateMachine.Verdict? { nil }
+  /// Whether ``verdictOfInputs()`` has something to say.
+  var hasInputs: Bool { false }
+  /// Called when the outcome is decided, before anybody is told.
+  func outcomeDecided(_ outcome: OperationOutcome) {}
+  /// Called when the state is finished: let go of what the work needed.
+  func releaseResources() {}
+
+  // MARK: Operation
+
+  /// Starts the operation by hand; a queue does this by itself.
+  ///
+  /// Runs on the caller's thread when there is nothing to evaluate or to claim. Otherwise begins the
+  /// evaluation and returns; the operation then runs on the executor of its ``environment``, with
+  /// its claims and without a slot. An operation that has finished is left alone.
+  ///
+  /// - Precondition: In no queue, not started, and the dependencies finished or the operation
+  ///   cancelled.
+  public final override func start() {
+    if wasStartedByQueue && core.withLock({ $0.machine.isEnqueued }) {
+      takeTurn()
+    } else {
+      startByHand()
+    }
+  }
+
+  /// Does nothing: the work is in ``execute()``.
+  public final override func main() {}
+
+  /// Cancels without a reason; see ``cancel(withError:)``.
+  public final override func cancel() { cancel(reason: nil) }
+
+  /// Cancels with a reason.
+  ///
+  /// Returns with ``isCancelled`` true unless the end was already decided, in which case nothing
+  /// changes. In no queue, the operation stays pending and finishes when it is enqueued or started.
+  /// Waiting in a queue, it no longer waits for anything and leaves without executing. While it
+  /// executes, ``cancellationPolicy`` decides. The first cancel tells observers; later ones only
+  /// add their reason to ``errors``.
+  ///
+  /// - Parameter error: The reason, in ``errors`` and ``cancellationReason`` from then on.
+  public final func cancel(withError error: any Error) {
+    cancel(reason: OperationFailure.Element(origin: .cancel, error: error))
+  }
+
+  /// Whether the operation was cancelled before its end was decided.
+  public final override var isCancelled: Bool { super.isCancelled }
+
+  /// Whether the state is ``State-swift.enum/executing`` or ``State-swift.enum/finishing``.
+  public final override var isExecuting: Bool {
+    let state = core.withLock { $0.machine.state }
+    return state == .executing || state == .finishing
+  }
+
+  /// Whether the state is ``State-swift.enum/finished``.
+  public final override var isFinished: Bool { core.withLock { $0.machine.state } == .finished }
+
+  /// Whether the dependencies have finished and the conditions hold; true from then on.
+  public final override var isReady: Bool { state >= .ready || super.isReady }
+
+  /// True: the work may go on after ``start()`` returned.
+  public final override var isAsynchronous: Bool { true }
+
+  /// True.
+  public final override var isConcurrent: Bool { true }
+
+  /// Blocks the thread until the operation has finished.
+  ///
+  /// - Precondition: Not called from a callback of this operation, which would wait for itself.
+  @available(*, noasync, message: "It blocks the thread; use 'try await untilFinished()'.")
+  public final override func waitUntilFinished() {
+    if Self.threadDelivering.value === self, !isFinished {
+      trap(
+        "waitUntilFinished() was called on operation “\(label)” from one of its own callbacks, "
+          + "which it waits for. Wait somewhere else, or use onFinish."
+      )
+    }
+    super.waitUntilFinished()
+  }
+
+  // MARK: Status
+
+  /// Where the operation is in its life.
+  public final var state: State {
+    let state = core.withLock { $0.machine.state }
+    // Without conditions nobody is called when the last dependency finishes: it is seen here.
+    return state == .pending && wasReady ? .ready : state
+  }
+
+  /// What went wrong so far, in order: reasons of cancels, conditions, the body, children.
+  public final var errors: [any Error] { core.withLock { $0.errors } }
+
+  /// How the operation ended; nil until that is decided, and fixed from then on.
+  public final var outcome: OperationOutcome? { core.withLock { $0.machine.outcome } }
+
+  /// What the operation's world provides: that of its queue, or the default one.
+  public final var environment: OperationEnvironment {
+    core.withLock { $0.environment } ?? OperationEnvironment.default
+  }
+
+  /// Sets the environment of an operation that is started by hand.
+  ///
+  /// - Parameter environment: Replaced by that of the queue when the operation is added to one.
+  public final func use(_ environment: OperationEnvironment) {
+    core.withLock { core in
+      if core.machine.state == .pending, !core.machine.isEnqueued { core.environment = environment }
+    }
+  }
+
+  // MARK: Attaching
+
+  /// How many of the conditions are asked; changes after the operation was enqueued are ignored.
+  public final var conditionPolicy: ConditionPolicy {
+    get { core.withLock { $0.conditionPolicy } }
+    set {
+      core.withLock { core in
+        if core.machine.conditionAdded() == .record { core.conditionPolicy = newValue }
+      }
+    }
+  }
+
+  /// Adds something that must hold before the operation executes.
+  ///
+  /// All conditions are asked at once when the dependencies have finished.
+  ///
+  /// - Parameter condition: Retained until the operation finished.
+  /// - Precondition: Not yet enqueued or started, unless cancelled; then it is recorded and never
+  ///   asked.
+  public final func addCondition(_ condition: any OperationCondition) {
+    attach { $0.conditions.append(condition) }
+  }
+
+  /// Adds something that the operation holds while it runs.
+  ///
+  /// All claims are taken in one step together with the slot, and given back in one step.
+  ///
+  /// - Parameter claim: Retained until the operation finished.
+  /// - Precondition: Not yet enqueued or started, unless cancelled; then it is recorded and never
+  ///   taken.
+  public final func addCondition(_ claim: any OperationClaim) {
+    attach { $0.claims.append(claim) }
+  }
+
+  private func attach(_ record: (inout AdvancedCore) -> Void) {
+    let action = core.withLock { core in
+      let action = core.machine.conditionAdded()
+      if action == .record { record(&core) }
+      return action
+    }
+    switch action {
+    case .record: return
+    case .reject(let mistake): trap(mistake.sentence(about: self))
+    }
+  }
+
+  // MARK: Finishing
+
+  /// Ends the operation without an error; call it when the work is done.
+  ///
+  /// Ignored when the end was decided before, and after a cancel that came before executing. May
+  /// return before observers were told.
+  ///
+  /// - Precondition: Executing, finished, or cancelled.
+  public final func finish() { finish(withElements: []) }
+
+  /// Ends the operation with an error; see ``finish()``.
+  ///
+  /// - Parameter error: Appended to ``errors``.
+  public final func finish(withError error: any Error) { finish(withErrors: [error]) }
+
+  /// Ends the operation with errors; see ``finish()``.
+  ///
+  /// - Parameter errors: Appended to ``errors``, in order.
+  public final func finish(withErrors errors: [any Error]) {
+    finish(withElements: errors.map { OperationFailure.Element(origin: .body, error: $0) })
+  }
+
+  // MARK: While executing
+
+  /// Adds another operation to where this one runs: its queue, or its group.
+  ///
+  /// Observers are told once it was added.
+  ///
+  /// - Parameter operation: In no queue yet.
+  /// - Throws: ``OperationProduceError`` unless the operation is executing or telling observers that
+  ///   it will finish, and in a queue.
+  public final func produce(_ operation: AdvancedOperation) throws {
+    try add(produced: operation)
+  }
+
+  /// Tells observers how far the operation is; ignored unless it is executing.
+  ///
+  /// - Parameters:
+  ///   - completed: How many units are done.
+  ///   - total: How many there are in all.
+  public final func updateProgress(completed: Int64, total: Int64) {
+    let update = OperationProgressUpdate(completed: completed, total: total)
+    core.withLock { core in
+      guard core.machine.state == .executing, !core.observers.isEmpty else { return }
+      core.line.append(.progress(update))
+    }
+    deliver()
+  }
+
+  /// The name, or the type, and the state.
+  open override var description: String {
+    let (state, outcome) = (state, outcome)
+    let text: String
+    switch outcome {
+    case .succeeded where state == .finished: text = "succeeded"
+    case .failed where state == .finished: text = "failed"
+    case .cancelled where state == .finished: text = "cancelled"
+    case .skipped where state == .finished: text = "skipped"
+    case .succeeded, .failed, .cancelled, .skipped, nil:
+      text = (isCancelled ? "cancelled, " : "") + "\(state)"
+    }
+    return "\(label) (\(text))"
+  }
+}
+
+extension OperationStateMachine.Mistake {
+  /// What happened, where, and how to avoid it.
+  func sentence(about operation: AdvancedOperation) -> String {
+    let name = "“\(operation.label)”"
+    switch self {
+    case .finishBeforeExecuting(let state):
+      return "finish() was called on operation \(name), which is \(state) and has not begun to "
+        + "execute. Call it from execute() or later, or cancel the operation instead."
+    case .conditionAddedLate(let state):
+      return "addCondition(_:) was called on operation \(name), which is \(state) and was enqueued "
+        + "or started before. Add all conditions first."
+    case .startedAgain(let state):
+      return "start() was called on operation \(name), which is \(state). "
+        + "An operation runs once; remove the second call."
+    case .startedBeforeReady:
+      return "start() was called on operation \(name), whose dependencies have not finished. "
+        + "Wait for them, or add all of them to a queue."
+    }
+  }
+}

@@ -1,0 +1,159 @@
+/// Everything that went wrong with an operation, in order, each with where it came from.
+///
+/// Its description is an indented tree:
+///
+/// ```
+/// condition “file exists”: There is no file at /tmp/feed.json.
+/// child “import”
+///   attempt 1: The connection was lost.
+///   attempt 2: The connection was lost.
+/// 9 not run because of it
+/// ```
+public struct OperationFailure: Error, CustomStringConvertible {
+  /// One error and its origin.
+  public struct Element: Sendable {
+    /// Where the error came from.
+    public var origin: Origin
+    /// The error itself, as it was thrown or given.
+    public var error: any Error
+    /// Whether it is the failure of a dependency, and not this operation's own.
+    public var isInherited: Bool
+
+    /// Creates an element.
+    public init(origin: Origin, error: any Error, isInherited: Bool = false) {
+      self.origin = origin
+      self.error = error
+      self.isInherited = isInherited
+    }
+  }
+
+  /// Where an error came from.
+  public indirect enum Origin: Sendable, Hashable {
+    /// A condition or claim, with its name.
+    case condition(String)
+    /// The operation's own work.
+    case body
+    /// A reason that was given with a cancel.
+    case cancel
+    /// A dependency, with its name.
+    case dependency(String)
+    /// A child of a group, with its name, and where it came from there.
+    case child(String, Origin)
+    /// One attempt of several, counted from 1.
+    case attempt(Int, Origin)
+    /// A time limit.
+    case timeout
+    /// The operation was skipped, so it has no value.
+    case skipped(reason: String)
+  }
+
+  /// The errors in the order in which they came.
+  public var elements: [Element]
+  /// How many operations of a group didn't run because of errors that are among the elements.
+  public var notRunCount: Int
+
+  /// Creates a failure.
+  public init(elements: [Element], notRunCount: Int = 0) {
+    self.elements = elements
+    self.notRunCount = notRunCount
+  }
+
+  /// The errors without their origins.
+  public var errors: [any Error] { elements.map(\.error) }
+
+  /// The elements as an indented tree, without a trailing line break.
+  public var description: String { indented(by: 0) }
+
+  func indented(by depth: Int) -> String {
+    var tree = FailureTree()
+    for element in elements { tree.insert(element) }
+    var lines = tree.lines(depth: depth)
+    let indent = String(repeating: "  ", count: depth)
+    if elements.isEmpty { lines.append(indent + "cancelled without a reason") }
+    if notRunCount > 0 { lines.append(indent + "\(notRunCount) not run because of it") }
+    return lines.joined(separator: "\n")
+  }
+}
+
+/// Marks errors that say that a dependency did not succeed: not the operation's own.
+protocol InheritedFailure: Error {}
+
+/// Elements with the same beginning of their origins under one heading, in order of appearance.
+private struct FailureTree {
+  private enum Node {
+    case leaf(String)
+    case branch(String, FailureTree)
+  }
+
+  private var nodes: [Node] = []
+  private var branches: [String: Int] = [:]
+
+  mutating func insert(_ element: OperationFailure.Element) {
+    insert(element.origin, element)
+  }
+
+  private mutating func insert(
+    _ origin: OperationFailure.Origin,
+    _ element: OperationFailure.Element
+  ) {
+    switch origin {
+    case .child(let name, let inner): insert(inner, element, under: "child “\(name)”")
+    case .attempt(let number, .body): add("attempt \(number)", element)
+    case .attempt(let number, let inner): insert(inner, element, under: "attempt \(number)")
+    case .condition(let name): add("condition “\(name)”", element)
+    case .dependency(let name): add("dependency “\(name)”", element)
+    case .cancel: add("cancelled", element)
+    case .timeout: add("timed out", element)
+    case .body: add(nil, element)
+    case .skipped(let reason): nodes.append(.leaf("skipped: \(reason)"))
+    }
+  }
+
+  private mutating func insert(
+    _ origin: OperationFailure.Origin,
+    _ element: OperationFailure.Element,
+    under heading: String
+  ) {
+    let index: Int
+    if let known = branches[heading] {
+      index = known
+    } else {
+      index = nodes.count
+      nodes.append(.branch(heading, FailureTree()))
+      branches[heading] = index
+    }
+    guard case .branch(_, var tree) = nodes[index] else { return }
+    nodes[index] = .leaf("")
+    tree.insert(origin, element)
+    nodes[index] = .branch(heading, tree)
+  }
+
+  private mutating func add(_ heading: String?, _ element: OperationFailure.Element) {
+    let error = (element.error as? OperationConditionError)?.underlying ?? element.error
+    if let failure = error as? OperationFailure {
+      var tree = FailureTree()
+      for inner in failure.elements { tree.insert(inner) }
+      if let heading {
+        nodes.append(.branch(heading, tree))
+      } else {
+        nodes += tree.nodes
+      }
+      return
+    }
+    let text = "\(error)"
+    nodes.append(.leaf(heading.map { "\($0): \(text)" } ?? text))
+  }
+
+  func lines(depth: Int) -> [String] {
+    let indent = String(repeating: "  ", count: depth)
+    return nodes.flatMap { node in
+      switch node {
+      case .leaf(let text):
+        text.split(separator: "\n", omittingEmptySubsequences: false).enumerated().map {
+          $0.offset == 0 ? indent + $0.element : indent + "  " + $0.element
+        }
+      case .branch(let heading, let tree): [indent + heading] + tree.lines(depth: depth + 1)
+      }
+    }
+  }
+}

@@ -1,0 +1,49 @@
+/// How an operation ended: the one terminal answer, decided at the first accepted finish.
+///
+/// ```swift
+/// switch operation.outcome {
+/// case .succeeded: print("done")
+/// case .failed(let failure), .cancelled(let failure): print(failure)
+/// case .skipped(let reason): print("nothing to do: \(reason)")
+/// case nil: print("still going")
+/// }
+/// ```
+public enum OperationOutcome: Sendable {
+  /// It ran and reported no error.
+  case succeeded
+  /// It, or something that it needed, failed.
+  case failed(OperationFailure)
+  /// It was cancelled before its end was decided; the reasons and what else went wrong.
+  case cancelled(OperationFailure)
+  /// There was nothing to do: not executed, and no error.
+  case skipped(reason: String)
+
+  /// Whether this is ``succeeded``.
+  public var isSuccess: Bool {
+    switch self {
+    case .succeeded: true
+    case .failed, .cancelled, .skipped: false
+    }
+  }
+
+  /// What went wrong; nil for ``succeeded`` and ``skipped(reason:)``.
+  public var failure: OperationFailure? {
+    switch self {
+    case .failed(let failure), .cancelled(let failure): failure
+    case .succeeded, .skipped: nil
+    }
+  }
+}
+
+extension OperationOutcome: CustomStringConvertible {
+  /// One word, and the reason or failure when there is one.
+  public var description: String {
+    switch self {
+    case .succeeded: "succeeded"
+    case .skipped(let reason): "skipped: \(reason)"
+    case .failed(let failure): "failed\n\(failure.indented(by: 1))"
+    case .cancelled(let failure):
+      failure.elements.isEmpty ? "cancelled" : "cancelled\n\(failure.indented(by: 1))"
+    }
+  }
+}

@@ -1,0 +1,338 @@
+/// The life of an advanced operation: a pure value that takes events and says what to do.
+///
+/// No lock, no callback, no clock. Each event is one mutating method; a caller's mistake is a value
+/// (`.reject`), so that it can be tested. The states and their order are those of `seeds/002`:
+/// pending → evaluatingConditions → ready → executing → finishing → finished, only ever forward.
+package struct OperationStateMachine: Sendable {
+  package typealias State = AdvancedOperation.State
+  package typealias Element = OperationFailure.Element
+
+  /// A caller's mistake.
+  package enum Mistake: Equatable, Sendable {
+    case finishBeforeExecuting(State)
+    case conditionAddedLate(State)
+    case startedAgain(State)
+    case startedBeforeReady
+  }
+
+  /// Who starts the operation.
+  private enum Starter: Sendable {
+    case nobody, queue, hand
+  }
+
+  package private(set) var state = State.pending
+  package private(set) var isCancelled = false
+  package private(set) var elements: [Element] = []
+  package private(set) var outcome: OperationOutcome?
+  package private(set) var notRunCount = 0
+  private var skipReason: String?
+  /// Conditions failed or had nothing to do, or a claim was refused: it will not execute.
+  package private(set) var isMarked = false
+  private var starter = Starter.nobody
+  /// How many of its bodies are going on: `execute()` on a stack, a task.
+  private var bodies = 0
+  private var isLaunched = false
+  private var hasReturnedFromWillFinish = false
+
+  package init() {}
+
+  /// Whether a cancel would still be accepted.
+  package var isEndDecided: Bool { state >= .finishing }
+  package var isStartedByHand: Bool { starter == .hand }
+  package var isEnqueued: Bool { starter == .queue }
+  /// Finished, and no body is going on.
+  package var isQuiet: Bool { state == .finished && bodies == 0 }
+
+  // MARK: Before
+
+  /// What to do with a condition or claim that was added.
+  package enum AddAction: Equatable, Sendable {
+    case record
+    case reject(Mistake)
+  }
+
+  /// A condition or claim was added.
+  package func conditionAdded() -> AddAction {
+    if isCancelled || (starter == .nobody && state == .pending) { return .record }
+    return .reject(.conditionAddedLate(state))
+  }
+
+  /// A queue took the operation in.
+  package mutating func enqueued() { starter = .queue }
+
+  /// What to do when it is started by hand.
+  package enum HandStartAction: Equatable, Sendable {
+    /// Ask the conditions and claims, and go on elsewhere.
+    case evaluate
+    /// Go on here: its turn has come.
+    case proceed
+    /// It is over.
+    case ignore
+    case reject(Mistake)
+  }
+
+  /// `start()` was called by hand.
+  package mutating func startCalledByHand(
+    hasConditions: Bool,
+    hasClaims: Bool,
+    dependenciesAreFinished: Bool
+  ) -> HandStartAction {
+    guard state == .pending, starter == .nobody else {
+      return state == .finished ? .ignore : .reject(.startedAgain(state))
+    }
+    guard dependenciesAreFinished || isCancelled else { return .reject(.startedBeforeReady) }
+    starter = .hand
+    if isCancelled || !(hasConditions || hasClaims) {
+      state = .ready
+      return .proceed
+    }
+    if hasConditions { state = .evaluatingConditions } else { state = .ready }
+    return .evaluate
+  }
+
+  /// What to do when the last dependency has finished.
+  package enum DependenciesAction: Equatable, Sendable {
+    case evaluate
+    case none
+  }
+
+  /// The last dependency finished, and there are conditions.
+  package mutating func dependenciesFinished() -> DependenciesAction {
+    switch state {
+    case .pending:
+      state = .evaluatingConditions
+      return .evaluate
+    // Cancelled while the event was on its way.
+    case .evaluatingConditions, .ready, .executing, .finishing, .finished: return .none
+    }
+  }
+
+  /// What all conditions together say.
+  package enum Verdict: Sendable {
+    case satisfied
+    case skipped(reason: String)
+    case failed([Element])
+  }
+
+  /// What to do with a verdict.
+  package enum VerdictAction: Equatable, Sendable {
+    /// Ready: it may start, ahead of others when it won't execute.
+    case becomeReady(isMarked: Bool)
+    /// Cancelled meanwhile.
+    case ignore
+  }
+
+  /// All conditions answered.
+  package mutating func verdictsArrived(_ verdict: Verdict) -> VerdictAction {
+    switch state {
+    case .evaluatingConditions:
+      state = .ready
+      mark(verdict)
+      return .becomeReady(isMarked: isMarked)
+    case .pending: trap("conditions answered before they were asked")
+    case .ready, .executing, .finishing, .finished: return .ignore
+    }
+  }
+
+  /// A condition was asked again after a wait, or a claim was refused.
+  package mutating func reviewed(_ verdict: Verdict) -> VerdictAction {
+    switch state {
+    case .pending, .ready:
+      guard !isCancelled else { return .ignore }
+      mark(verdict)
+      return .becomeReady(isMarked: isMarked)
+    case .evaluatingConditions: trap("a claim was asked for while conditions were evaluated")
+    case .executing, .finishing, .finished: return .ignore
+    }
+  }
+
+  private mutating func mark(_ verdict: Verdict) {
+    switch verdict {
+    case .satisfied: return
+    case .skipped(let reason): skipReason = skipReason ?? reason
+    case .failed(let failed): elements += failed
+    }
+    isMarked = true
+  }
+
+  // MARK: Running
+
+  /// What to do when its turn came.
+  package enum TurnAction: Equatable, Sendable {
+    /// Deliver did-start, then look again with ``launchDue()``.
+    case begin
+    /// Its end is decided; it does not execute.
+    case finish
+    case reject(Mistake)
+  }
+
+  /// The operation was started by its queue, or by hand and nothing is left to ask.
+  package mutating func turnCame() -> TurnAction {
+    switch state {
+    case .pending, .ready:
+      if isCancelled || isMarked {
+        decideEnd()
+        return .finish
+      }
+      state = .executing
+      return .begin
+    case .evaluatingConditions, .executing, .finishing, .finished:
+      return .reject(.startedAgain(state))
+    }
+  }
+
+  /// What to do after did-start was delivered.
+  package enum LaunchAction: Equatable, Sendable {
+    /// Call `execute()`, then report ``bodyEnded()``.
+    case execute
+    /// Cancelled in between: its end is decided, and it does not execute.
+    case finish
+    /// Finished in between.
+    case none
+  }
+
+  /// Did-start was delivered.
+  package mutating func launchDue() -> LaunchAction {
+    switch state {
+    case .executing:
+      if isCancelled {
+        decideEnd()
+        return .finish
+      }
+      isLaunched = true
+      bodies += 1
+      return .execute
+    case .finishing, .finished: return .none
+    case .pending, .evaluatingConditions, .ready: trap("did-start was delivered in \(state)")
+    }
+  }
+
+  /// A body goes on after `execute()` returned.
+  package mutating func bodyBegan() { bodies += 1 }
+
+  /// A body ended.
+  ///
+  /// - Returns: Whether the operation is quiet now.
+  package mutating func bodyEnded() -> Bool {
+    bodies -= 1
+    return isQuiet
+  }
+
+  // MARK: Ending
+
+  /// What to do with a `finish`.
+  package enum FinishAction: Equatable, Sendable {
+    /// The end is decided: deliver will-finish and did-finish.
+    case finish
+    /// It was decided before, or the operation was cancelled before it executed.
+    case ignore
+    case reject(Mistake)
+  }
+
+  /// `finish` was called, with errors of the body or of children.
+  package mutating func finishCalled(_ errors: [Element], notRunCount: Int = 0) -> FinishAction {
+    switch state {
+    case .executing:
+      let isLateCancellation: (Element) -> Bool = { [isCancelled] element in
+        isCancelled && element.error is CancellationError
+      }
+      elements += errors.filter { !isLateCancellation($0) }
+      self.notRunCount += notRunCount
+      decideEnd()
+      return .finish
+    case .pending, .evaluatingConditions, .ready:
+      return isCancelled ? .ignore : .reject(.finishBeforeExecuting(state))
+    case .finishing, .finished: return .ignore
+    }
+  }
+
+  private mutating func decideEnd() {
+    state = .finishing
+    let failure = OperationFailure(elements: elements, notRunCount: notRunCount)
+    if isCancelled {
+      outcome = .cancelled(failure)
+    } else if !elements.isEmpty {
+      outcome = .failed(failure)
+    } else if let skipReason {
+      outcome = .skipped(reason: skipReason)
+    } else {
+      outcome = .succeeded
+    }
+  }
+
+  /// Will-finish was delivered.
+  package mutating func willFinishDelivered() { hasReturnedFromWillFinish = true }
+
+  /// Did-finish was delivered.
+  ///
+  /// - Returns: Whether the operation is quiet now.
+  package mutating func didFinishDelivered() -> Bool {
+    guard state == .finishing else { trap("did-finish was delivered in the state \(state)") }
+    state = .finished
+    return isQuiet
+  }
+
+  /// Whether `produce` may add an operation now.
+  package var mayProduce: Bool {
+    switch state {
+    case .executing: true
+    case .finishing: !hasReturnedFromWillFinish
+    case .pending, .evaluatingConditions, .ready, .finished: false
+    }
+  }
+
+  // MARK: Cancelling
+
+  /// What to do with a `cancel`.
+  package enum CancelAction: Equatable, Sendable {
+    /// The end was decided before.
+    case ignore
+    /// Cancelled before; the reason was recorded.
+    case recorded
+    /// Deliver did-cancel; whoever starts it finds the flag.
+    case flag
+    /// Deliver did-cancel, drop what is asked or waited for, and have its queue let it leave.
+    case leaveQueue
+    /// The same for an operation that was started by hand: let it finish on the executor.
+    case leaveHand
+    /// Deliver did-cancel; its end is decided.
+    case finish
+    /// Deliver did-cancel, cancel its task and call the hook; it finishes when its body ends.
+    case stopBody
+  }
+
+  /// `cancel` was called.
+  ///
+  /// - Parameter reason: What was given as the reason, if anything.
+  /// - Parameter policy: What a cancel does to an executing operation.
+  /// - Returns: What to do.
+  package mutating func cancelCalled(
+    reason: Element?,
+    policy: AdvancedOperation.CancellationPolicy
+  ) -> CancelAction {
+    if isEndDecided { return .ignore }
+    if let reason { elements.append(reason) }
+    if isCancelled { return .recorded }
+    isCancelled = true
+    switch state {
+    case .pending, .evaluatingConditions, .ready:
+      switch starter {
+      case .nobody: return .flag
+      case .queue:
+        state = .ready
+        return .leaveQueue
+      case .hand:
+        state = .ready
+        return .leaveHand
+      }
+    case .executing:
+      switch policy {
+      case .finishImmediately:
+        decideEnd()
+        return .finish
+      case .whenFinishIsCalled: return isLaunched ? .stopBody : .flag
+      }
+    case .finishing, .finished: return .ignore
+    }
+  }
+}

@@ -1,0 +1,34 @@
+/// An operation could not produce another one.
+public enum OperationProduceError: Error, Hashable, CustomStringConvertible {
+  /// It is not executing: not yet, or not any more.
+  case notExecuting
+  /// It is in no queue to which the other one could be added.
+  case noQueue
+
+  /// One sentence.
+  public var description: String {
+    switch self {
+    case .notExecuting: "Only an operation that is executing can produce others."
+    case .noQueue: "The operation was started by hand, so there is no queue for what it produces."
+    }
+  }
+}
+
+extension AdvancedOperation {
+  final func add(produced operation: AdvancedOperation) throws {
+    guard core.withLock({ $0.machine.mayProduce }) else {
+      throw OperationProduceError.notExecuting
+    }
+    if let group = core.withLock({ $0.extra?.group }) {
+      guard group.addOperation(operation) else { throw OperationProduceError.notExecuting }
+    } else if let queue {
+      queue.addOperation(operation)
+    } else {
+      throw OperationProduceError.noQueue
+    }
+    core.withLock { core in
+      if !core.observers.isEmpty { core.line.append(.produced(operation)) }
+    }
+    deliver()
+  }
+}

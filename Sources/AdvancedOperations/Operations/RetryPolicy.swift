@@ -1,0 +1,80 @@
+/// Whether and when something that failed is tried again.
+///
+/// ```swift
+/// let download = ResultOperation(
+///   name: "download", retry: .exponential(.seconds(1), cap: .seconds(30), jitter: true, attempts: 5)
+/// ) { try await feed.download() }
+/// ```
+public struct RetryPolicy: Sendable {
+  private let next: @Sendable (Int, any Error, @Sendable () -> UInt64) -> Duration?
+
+  /// Creates a policy from a closure.
+  ///
+  /// - Parameter next: Gets the number of attempts that have failed, 1 at the first, and the last
+  ///   error; returns how long to wait, or nil to give up.
+  public init(_ next: @escaping @Sendable (_ failedAttempts: Int, _ error: any Error) -> Duration?)
+  {
+    self.next = { count, error, _ in next(count, error) }
+  }
+
+  private init(
+    attempts: Int,
+    delay: @escaping @Sendable (Int, @Sendable () -> UInt64) -> Duration
+  ) {
+    next = { count, _, random in count < attempts ? delay(count, random) : nil }
+  }
+
+  /// Tries again at once.
+  ///
+  /// - Parameter attempts: How often in all, the first included.
+  public static func immediate(attempts: Int) -> RetryPolicy {
+    RetryPolicy(attempts: attempts) { _, _ in .zero }
+  }
+
+  /// Waits as long each time.
+  ///
+  /// - Parameters:
+  ///   - delay: How long to wait.
+  ///   - attempts: How often in all, the first included.
+  public static func constant(_ delay: Duration, attempts: Int) -> RetryPolicy {
+    RetryPolicy(attempts: attempts) { _, _ in delay }
+  }
+
+  /// Waits one step longer each time.
+  ///
+  /// - Parameters:
+  ///   - step: How long to wait the first time, and how much longer each time.
+  ///   - attempts: How often in all, the first included.
+  public static func linear(_ step: Duration, attempts: Int) -> RetryPolicy {
+    RetryPolicy(attempts: attempts) { count, _ in step * count }
+  }
+
+  /// Waits twice as long each time.
+  ///
+  /// - Parameters:
+  ///   - first: How long to wait the first time.
+  ///   - cap: How long to wait at most.
+  ///   - jitter: Whether to wait a random part of that, evenly from nothing to all of it, so that
+  ///     many that failed together don't come back together.
+  ///   - attempts: How often in all, the first included.
+  public static func exponential(
+    _ first: Duration,
+    cap: Duration = .seconds(3600),
+    jitter: Bool = false,
+    attempts: Int
+  ) -> RetryPolicy {
+    RetryPolicy(attempts: attempts) { count, random in
+      var delay = min(first, cap)
+      for _ in 1..<max(count, 1) where delay < cap { delay = min(delay * 2, cap) }
+      guard jitter else { return delay }
+      return delay * (Double(random() >> 11) / Double(1 << 53))
+    }
+  }
+
+  /// How long to wait after a failure; nil to give up.
+  func delay(
+    after failedAttempts: Int,
+    _ error: any Error,
+    random: @Sendable () -> UInt64
+  ) -> Duration? { next(failedAttempts, error, random) }
+}

@@ -1,0 +1,40 @@
+/// Is told about the advanced operations of a queue.
+///
+/// No method is called with a lock held; each may call every method of queue and operation.
+public protocol AdvancedOperationQueueDelegate: AnyObject, Sendable {
+  /// The operation is about to become a member: the last chance to add conditions.
+  ///
+  /// On the thread that adds the operation.
+  func operationQueue(_ queue: AdvancedOperationQueue, willAdd operation: AdvancedOperation)
+  /// The operation is a member, and its observers were told.
+  ///
+  /// On the thread that adds the operation.
+  func operationQueue(_ queue: AdvancedOperationQueue, didAdd operation: AdvancedOperation)
+  /// The operation has ended and its observers were told.
+  ///
+  /// On the thread that told them, before dependents start.
+  func operationQueue(
+    _ queue: AdvancedOperationQueue,
+    didFinish operation: AdvancedOperation,
+    errors: [any Error]
+  )
+}
+
+extension AdvancedOperationQueueDelegate {
+  /// Does nothing.
+  public func operationQueue(
+    _ queue: AdvancedOperationQueue,
+    willAdd operation: AdvancedOperation
+  ) {}
+  /// Does nothing.
+  public func operationQueue(
+    _ queue: AdvancedOperationQueue,
+    didAdd operation: AdvancedOperation
+  ) {}
+  /// Does nothing.
+  public func operationQueue(
+    _ queue: AdvancedOperationQueue,
+    didFinish operation: AdvancedOperation,
+    errors: [any Error]
+  ) {}
+}

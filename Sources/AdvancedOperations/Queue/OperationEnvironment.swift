@@ -1,0 +1,117 @@
+public import CoreOperations
+
+/// What the world provides to operations: the one place where time, threads and chance come from.
+///
+/// ```swift
+/// let queue = AdvancedOperationQueue(environment: OperationEnvironment(clock: myClock))
+/// ```
+///
+/// Copies are independent values. Operations get the environment of the queue that they are added
+/// to.
+public struct OperationEnvironment: Sendable {
+  // One reference, so that an operation pays eight bytes for it.
+  private final class Storage: Sendable {
+    let clock: OperationClock
+    let executor: (any OperationExecutor)?
+    let exclusivity: ExclusivityDomain
+    let random: @Sendable () -> UInt64
+    let tracer: (any OperationTracer)?
+
+    init(
+      clock: OperationClock,
+      executor: (any OperationExecutor)?,
+      exclusivity: ExclusivityDomain,
+      random: @escaping @Sendable () -> UInt64,
+      tracer: (any OperationTracer)?
+    ) {
+      self.clock = clock
+      self.executor = executor
+      self.exclusivity = exclusivity
+      self.random = random
+      self.tracer = tracer
+    }
+  }
+
+  private var storage: Storage
+
+  /// The environment of operations in a plain queue or in none.
+  static let `default` = OperationEnvironment()
+
+  /// Creates an environment.
+  ///
+  /// - Parameters:
+  ///   - clock: Gives time to timeouts, retries and delays.
+  ///   - executor: Runs workers, async bodies and conditions; nil for the shared pool of threads. One
+  ///     that is also a `TaskExecutor` gets the tasks as well.
+  ///   - exclusivity: Keeps account of claims; shared by all unless given.
+  public init(
+    clock: OperationClock = OperationClock(ContinuousClock()),
+    executor: (any OperationExecutor)? = nil,
+    exclusivity: ExclusivityDomain = .shared
+  ) {
+    storage = Storage(
+      clock: clock,
+      executor: executor,
+      exclusivity: exclusivity,
+      random: { UInt64.random(in: 0 ... .max) },
+      tracer: nil
+    )
+  }
+
+  /// Gives time to timeouts, retries and delays.
+  public var clock: OperationClock {
+    get { storage.clock }
+    set { replace(clock: newValue) }
+  }
+
+  /// Keeps account of claims.
+  public var exclusivity: ExclusivityDomain {
+    get { storage.exclusivity }
+    set { replace(exclusivity: newValue) }
+  }
+
+  /// Runs workers, async bodies and conditions; nil for the shared pool of threads.
+  public var executor: (any OperationExecutor)? {
+    get { storage.executor }
+    set { replace(executor: newValue) }
+  }
+
+  /// Where randomness (jitter) comes from: any 64 bits at each call.
+  public var random: @Sendable () -> UInt64 {
+    get { storage.random }
+    set { replace(random: newValue) }
+  }
+
+  package var tracer: (any OperationTracer)? {
+    get { storage.tracer }
+    set { replace(tracer: .some(newValue)) }
+  }
+
+  var taskExecutor: (any TaskExecutor)? { storage.executor as? any TaskExecutor }
+
+  /// Runs a closure on the executor, on another stack.
+  func enqueue(_ body: @escaping @Sendable () -> Void) {
+    (storage.executor ?? DefaultExecutor.shared).enqueue(body)
+  }
+
+  private mutating func replace(
+    clock: OperationClock? = nil,
+    executor: (any OperationExecutor)?? = nil,
+    exclusivity: ExclusivityDomain? = nil,
+    random: (@Sendable () -> UInt64)? = nil,
+    tracer: (any OperationTracer)?? = nil
+  ) {
+    storage = Storage(
+      clock: clock ?? storage.clock,
+      executor: executor ?? storage.executor,
+      exclusivity: exclusivity ?? storage.exclusivity,
+      random: random ?? storage.random,
+      tracer: tracer ?? storage.tracer
+    )
+  }
+}
+
+/// Hears of every change of state; for simulations.
+package protocol OperationTracer: Sendable {
+  func operation(_ operation: AdvancedOperation, entered state: AdvancedOperation.State)
+}
