@@ -199,8 +199,8 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
   public final func untilFinished() async throws {
     try await AsyncWait().run { wait in
       self.register(.task(wait))
-    } unregister: { [weak self] wait in
-      self?.links.withLock { $0.extra?.waiters.remove(wait) }
+    } unregister: { [weak self] _ in
+      self?.links.withLock { $0.extra?.waiters.waitCancelled() }
     }
   }
 

@@ -19,7 +19,6 @@ open class OperationQueue: @unchecked Sendable {
   private struct Settings {
     var name: String?
     var qualityOfService = QualityOfService.default
-    var limit = OperationQueue.defaultMaxConcurrentOperationCount
     var underlyingQueue: DispatchQueue?
   }
 
@@ -43,10 +42,7 @@ open class OperationQueue: @unchecked Sendable {
   private init(main: DispatchQueue) {
     ownExecutor = DispatchExecutor(main)
     scheduler = Scheduler(executor: ownExecutor, completionExecutor: DefaultExecutor.shared)
-    settings.withLock { settings in
-      settings.underlyingQueue = main
-      settings.limit = 1
-    }
+    settings.withLock { $0.underlyingQueue = main }
     scheduler.setLimit(1)
   }
 
@@ -100,7 +96,7 @@ open class OperationQueue: @unchecked Sendable {
   }
 
   private func enqueue(_ operations: [Operation]) {
-    var admitted: [(Operation, level: Int)] = []
+    var admitted: [Operation] = []
     admitted.reserveCapacity(operations.count)
     for operation in operations {
       switch operation.life.step({ $0.enqueued() }) {
@@ -108,18 +104,21 @@ open class OperationQueue: @unchecked Sendable {
         if let layer = unsafe operation.layer, layer.willEnqueue(in: self) {
           operation.readiness.step { $0.holdTaken() }
         }
-        let level = operation.links.withLock { links in
+        let isOpen = operation.links.withLock { links in
+          if links.isClosed { return false }
+          // Before anybody can find the scheduler, so that no later change is overwritten.
+          operation.scheduling.level = UInt8(links.priority.level)
           links.scheduler = scheduler
-          return links.priority.level
+          return true
         }
-        admitted.append((operation, level))
+        if isOpen { admitted.append(operation) }
       case .ignore: continue
       case .reject(let mistake): trap(mistake.sentence(about: operation))
       }
     }
     if admitted.isEmpty { return }
     scheduler.admit(admitted, owner: self)
-    for (operation, _) in admitted { unsafe operation.layer?.didEnqueue() }
+    for operation in admitted { unsafe operation.layer?.didEnqueue() }
     scheduler.letIn(admitted)
   }
 
@@ -170,8 +169,8 @@ open class OperationQueue: @unchecked Sendable {
     let scheduler = scheduler
     try await AsyncWait().run { wait in
       scheduler.wait(.task(wait))
-    } unregister: { wait in
-      scheduler.cancelWait(wait)
+    } unregister: { _ in
+      scheduler.waitCancelled()
     }
   }
 
@@ -190,7 +189,7 @@ open class OperationQueue: @unchecked Sendable {
   ///
   /// - Precondition: Not negative, or ``defaultMaxConcurrentOperationCount``.
   open var maxConcurrentOperationCount: Int {
-    get { settings.withLock { $0.limit } }
+    get { scheduler.requestedLimit }
     set {
       guard newValue >= 0 || newValue == Self.defaultMaxConcurrentOperationCount else {
         trap(
@@ -198,9 +197,7 @@ open class OperationQueue: @unchecked Sendable {
             + "\(newValue). Set a number from 0 up, or defaultMaxConcurrentOperationCount."
         )
       }
-      settings.withLock { $0.limit = newValue }
-      let isDefault = newValue == Self.defaultMaxConcurrentOperationCount
-      scheduler.setLimit(isDefault ? Int.max : newValue)
+      scheduler.setLimit(newValue)
     }
   }
 

@@ -27,10 +27,16 @@ public final class ExclusivityDomain: Sendable {
     case skipped(reason: String)
   }
 
-  /// Takes all claims or none. Called with a slot for the operation in hand.
+  /// Takes all claims or none.
+  ///
+  /// Called with a slot for the operation in hand.
   ///
   /// - Parameters:
+  ///   - claims: What the operation claims.
+  ///   - operation: Who claims it.
   ///   - needsReview: Whether the operation has to be asked before it is offered again.
+  ///   - isByHand: Whether the operation is in no queue and needs no slot.
+  /// - Returns: What became of the attempt.
   package func take(
     _ claims: [any OperationClaim],
     for operation: AdvancedOperation,

@@ -13,6 +13,7 @@ public protocol ImmediateCondition: OperationCondition {
   /// The answer; called without a lock held. It should not block.
   ///
   /// - Parameter operation: The operation that the condition is attached to.
+  /// - Returns: The answer.
   func check(_ operation: AdvancedOperation) -> OperationConditionResult
 }
 

@@ -26,11 +26,13 @@ public protocol OperationCondition: Sendable {
   /// with it. The condition is asked whatever its outcome.
   ///
   /// - Parameter operation: The operation that the condition is attached to.
+  /// - Returns: The operation to run, or nil.
   func dependency(for operation: AdvancedOperation) -> AdvancedOperation?
 
   /// The answer, if it is known without waiting; nil, the default, has ``evaluate(for:)`` asked.
   ///
   /// - Parameter operation: The operation that the condition is attached to.
+  /// - Returns: The answer, or nil.
   func verdict(for operation: AdvancedOperation) -> OperationConditionResult?
 
   /// The answer.
@@ -38,6 +40,7 @@ public protocol OperationCondition: Sendable {
   /// In a task that is cancelled with the operation; what it then answers is ignored.
   ///
   /// - Parameter operation: The operation that the condition is attached to.
+  /// - Returns: The answer.
   func evaluate(for operation: AdvancedOperation) async -> OperationConditionResult
 }
 

@@ -8,7 +8,9 @@ public final class OperationObservation: Sendable {
 
   init(_ removal: @escaping @Sendable () -> Void) { self.removal = Locked(removal) }
 
-  /// Removes the observer; a callback that is being made goes on. Doing so again changes nothing.
+  /// Removes the observer; a callback that is being made goes on.
+  ///
+  /// Doing so again changes nothing.
   public func remove() {
     let removal = removal.withLock { removal in
       defer { removal = nil }

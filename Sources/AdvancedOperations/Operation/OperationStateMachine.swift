@@ -303,8 +303,9 @@ package struct OperationStateMachine: Sendable {
 
   /// `cancel` was called.
   ///
-  /// - Parameter reason: What was given as the reason, if anything.
-  /// - Parameter policy: What a cancel does to an executing operation.
+  /// - Parameters:
+  ///   - reason: What was given as the reason, if anything.
+  ///   - policy: What a cancel does to an executing operation.
   /// - Returns: What to do.
   package mutating func cancelCalled(
     reason: Element?,

@@ -271,8 +271,9 @@ struct GroupMembers {
     queue = nil
   }
 
-  /// The errors in the order of the children. One that didn't run because of a sibling's failure is
-  /// counted, and not repeated.
+  /// The errors in the order of the children.
+  ///
+  /// One that didn't run because of a sibling's failure is counted, and not repeated.
   mutating func summary() -> (
     elements: [OperationFailure.Element], notRunCount: Int,
     rollbacks: [@Sendable () async throws -> Void]

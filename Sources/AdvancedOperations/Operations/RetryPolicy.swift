@@ -27,6 +27,7 @@ public struct RetryPolicy: Sendable {
   /// Tries again at once.
   ///
   /// - Parameter attempts: How often in all, the first included.
+  /// - Returns: The policy.
   public static func immediate(attempts: Int) -> RetryPolicy {
     RetryPolicy(attempts: attempts) { _, _ in .zero }
   }
@@ -36,6 +37,7 @@ public struct RetryPolicy: Sendable {
   /// - Parameters:
   ///   - delay: How long to wait.
   ///   - attempts: How often in all, the first included.
+  /// - Returns: The policy.
   public static func constant(_ delay: Duration, attempts: Int) -> RetryPolicy {
     RetryPolicy(attempts: attempts) { _, _ in delay }
   }
@@ -45,6 +47,7 @@ public struct RetryPolicy: Sendable {
   /// - Parameters:
   ///   - step: How long to wait the first time, and how much longer each time.
   ///   - attempts: How often in all, the first included.
+  /// - Returns: The policy.
   public static func linear(_ step: Duration, attempts: Int) -> RetryPolicy {
     RetryPolicy(attempts: attempts) { count, _ in step * count }
   }
@@ -57,6 +60,7 @@ public struct RetryPolicy: Sendable {
   ///   - jitter: Whether to wait a random part of that, evenly from nothing to all of it, so that
   ///     many that failed together don't come back together.
   ///   - attempts: How often in all, the first included.
+  /// - Returns: The policy.
   public static func exponential(
     _ first: Duration,
     cap: Duration = .seconds(3600),

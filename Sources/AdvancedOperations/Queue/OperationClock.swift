@@ -9,7 +9,9 @@ import Dispatch
 /// try await clock.sleep(until: deadline)
 /// ```
 public struct OperationClock: Sendable {
-  /// What a clock does. A timer needs no task where the clock can do without.
+  /// What a clock does.
+  ///
+  /// A timer needs no task where the clock can do without.
   package protocol Source: Sendable {
     var now: Duration { get }
     func sleep(until deadline: Duration) async throws

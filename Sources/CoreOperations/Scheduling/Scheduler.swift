@@ -33,24 +33,16 @@ package final class Scheduler: Sendable {
   // MARK: Members
 
   /// Makes operations members, in order; each is let in by ``letIn(_:)`` afterwards.
-  func admit(_ operations: [(Operation, level: Int)], owner: OperationQueue) {
+  func admit(_ operations: [Operation], owner: OperationQueue) {
     state.withLock { state in
-      for (operation, level) in operations {
-        state.admitted(operation, level: level, owner: owner)
-      }
+      for operation in operations { state.admitted(operation, owner: owner) }
     }
   }
 
   /// Counts the queue as content with the operations, so that they can become ready.
-  func letIn(_ operations: [(Operation, level: Int)]) {
+  func letIn(_ operations: [Operation]) {
     update { state in
-      for (operation, _) in operations {
-        if operation.isCancelledFlag {
-          operation.readiness.step { $0.dropped() }
-          state.expedited(operation)
-        }
-        if operation.readiness.step({ $0.admitted() }) != .none { state.offered(operation) }
-      }
+      for operation in operations { state.letIn(operation) }
     }
   }
 
@@ -111,6 +103,7 @@ package final class Scheduler: Sendable {
 
   func suspend(_ isSuspended: Bool) { update { $0.suspended(isSuspended) } }
   func setLimit(_ limit: Int) { update { $0.limited(limit) } }
+  var requestedLimit: Int { state.withLock { $0.requestedLimit } }
 
   func addBarrier(_ block: @escaping @Sendable () -> Void, owner: OperationQueue) {
     update { $0.barrierAdded(block, owner: owner) }
@@ -127,7 +120,7 @@ package final class Scheduler: Sendable {
   }
 
   func wait(_ waiter: WaitList.Waiter) -> Bool { state.withLock { $0.waited(waiter) } }
-  func cancelWait(_ wait: AsyncWait) { state.withLock { $0.waitCancelled(wait) } }
+  func waitCancelled() { state.withLock { $0.waitCancelled() } }
 
   // MARK: Effects
 
@@ -164,10 +157,10 @@ package final class Scheduler: Sendable {
   private func work() {
     var report = SchedulerState.Report.began
     var share = max(1, executor.operationsPerWorker)
-    // Keeps the queue alive for those who ask for the current one.
-    let owner = state.withLock { $0.owner }
+    // Keeps the queue alive for those who ask for the current one. Known from the first step on: a
+    // queue that was empty when its worker came has no owner yet.
+    var owner: OperationQueue?
     let outer = Self.currentQueue.value
-    Self.currentQueue.value = owner
     defer { withExtendedLifetime(owner) { Self.currentQueue.value = outer } }
     while true {
       if share == 0 {
@@ -177,6 +170,10 @@ package final class Scheduler: Sendable {
       let (step, effects) = state.withLock { $0.nextStep(after: report) }
       perform(effects)
       if case .leave = step { return }
+      if owner == nil {
+        owner = self.owner
+        Self.currentQueue.value = owner
+      }
       report = perform(step)
       share -= 1
     }

@@ -53,7 +53,8 @@ struct SchedulerState {
   }
 
   struct PendingBarrier {
-    let block: @Sendable () -> Void
+    /// Taken when it runs, so that it is released by its worker and not under the lock.
+    var block: (@Sendable () -> Void)?
     /// Members that were added after it and before the next one.
     var membersBehind = 0
     /// Those of them that could start if it weren't there.
@@ -62,13 +63,14 @@ struct SchedulerState {
 
   private(set) var members = MemberList()
   private(set) var isSuspended = false
-  private(set) var limit = Int.max
+  /// The limit as it was set; negative for none.
+  private(set) var requestedLimit = -1
   private(set) var slotsInUse = 0
   private var ready = ReadyLine()
   private var service = OperationList()
   private var granted = OperationList()
   private var servedWithoutSlot = 0
-  private(set) var barriers: [PendingBarrier] = []
+  private var barriers = FirstInFirstOut<PendingBarrier>()
   private var activeSegment: UInt64 = 0
   private var activeMembers = 0
   private var isBarrierRunning = false
@@ -83,28 +85,44 @@ struct SchedulerState {
   init() {}
 
   var isIdle: Bool { members.count == 0 && barriers.isEmpty }
+  var limit: Int { requestedLimit < 0 ? .max : requestedLimit }
 
   // MARK: Events of members
 
-  /// Takes in an operation; nothing starts before ``offered(_:)``.
-  mutating func admitted(_ operation: Operation, level: Int, owner: OperationQueue) {
+  /// Takes in an operation; nothing happens to it before ``letIn(_:)``.
+  mutating func admitted(_ operation: Operation, owner: OperationQueue) {
+    // An override reported the end while the operation was on its way here.
+    if operation.scheduling.isFinished { return }
     if isIdle { self.owner = owner }
     members.append(operation)
-    operation.scheduling.placement = .waiting
-    operation.scheduling.level = UInt8(level)
     operation.scheduling.segment = activeSegment + UInt64(barriers.count)
     if barriers.isEmpty {
       activeMembers += 1
     } else {
-      barriers[barriers.count - 1].membersBehind += 1
+      barriers.withElement(at: barriers.count - 1) { $0.membersBehind += 1 }
     }
+  }
+
+  /// Lets a member in, so that it can become ready.
+  mutating func letIn(_ operation: Operation) {
+    guard operation.scheduling.isMember, operation.scheduling.placement == .outside else { return }
+    operation.scheduling.placement = .waiting
+    if operation.isCancelledFlag {
+      operation.readiness.step { $0.dropped() }
+      expedited(operation)
+    }
+    if operation.readiness.step({ $0.admitted() }) != .none { offered(operation) }
   }
 
   /// The operation's readiness may have changed.
   mutating func offered(_ operation: Operation) {
     switch operation.scheduling.placement {
-    case .waiting, .evaluating: break
-    case .outside, .heldBack, .service, .ready, .parked, .granted, .starting, .gone: return
+    case .waiting, .evaluating, .parked: break
+    case .starting:
+      // A dependency was added while a worker asked, and is resolved now.
+      operation.scheduling.isNudged = true
+      return
+    case .outside, .heldBack, .service, .ready, .granted, .gone: return
     }
     switch operation.readiness.current.progress {
     case .none: return
@@ -165,7 +183,7 @@ struct SchedulerState {
     ready.insert(operation)
   }
 
-  /// The operation's end was reported; it is a member.
+  /// The operation's end was reported.
   ///
   /// - Parameter hasCompletion: Whether it stays a member until its completion block returned.
   mutating func finished(_ operation: Operation, hasCompletion: Bool) -> Effects {
@@ -197,9 +215,9 @@ struct SchedulerState {
   private mutating func settled(_ operation: Operation) -> Effects {
     var effects = Effects()
     let isOnStack = unsafe operation.scheduling.isOnStack && operation.layer != nil
-    guard operation.scheduling.isFinished, !operation.scheduling.isQuietHeld, !isOnStack else {
-      return effects
-    }
+    guard operation.scheduling.isFinished, operation.scheduling.isMember,
+      !operation.scheduling.isQuietHeld, !isOnStack
+    else { return effects }
     if operation.scheduling.placement != .gone {
       operation.scheduling.placement = .gone
       giveBackSlot(of: operation)
@@ -209,7 +227,7 @@ struct SchedulerState {
         withBarrier(of: operation) { $0.membersBehind -= 1 }
       }
     }
-    if !operation.scheduling.hasCompletion && operation.scheduling.isMember {
+    if !operation.scheduling.hasCompletion {
       effects.garbage = members.remove(operation)
       noteIdle(&effects)
     }
@@ -237,7 +255,7 @@ struct SchedulerState {
 
   mutating func suspended(_ isSuspended: Bool) { self.isSuspended = isSuspended }
 
-  mutating func limited(_ limit: Int) { self.limit = limit }
+  mutating func limited(_ limit: Int) { requestedLimit = limit }
 
   /// Nothing is started between the two ends of a sweep over all members.
   mutating func sweep(isBeginning: Bool) { blockedStarts += isBeginning ? 1 : -1 }
@@ -256,7 +274,7 @@ struct SchedulerState {
     return true
   }
 
-  mutating func waitCancelled(_ wait: AsyncWait) { waiters.remove(wait) }
+  mutating func waitCancelled() { waiters.waitCancelled() }
 
   // MARK: Workers
 
@@ -365,10 +383,10 @@ struct SchedulerState {
       operation.scheduling.placement = .starting
       return .start(operation)
     }
-    if isBarrierDue {
+    if isBarrierDue, let block = barriers.withElement(at: 0, { $0.block.take() }) {
       isBarrierRunning = true
       slotsInUse += 1
-      return .barrier(barriers[0].block)
+      return .barrier(block)
     }
     return .leave
   }
@@ -422,11 +440,11 @@ struct SchedulerState {
     of operation: Operation,
     _ body: (inout PendingBarrier) -> Void
   ) {
-    body(&barriers[Int(operation.scheduling.segment - activeSegment) - 1])
+    barriers.withElement(at: Int(operation.scheduling.segment - activeSegment) - 1, body)
   }
 
   private mutating func passBarrier() {
-    var barrier = barriers.removeFirst()
+    guard var barrier = barriers.popFirst() else { trap("a barrier that isn't there returned") }
     activeSegment += 1
     activeMembers = barrier.membersBehind
     while let operation = barrier.heldBack.popFirst() {

@@ -9,14 +9,21 @@ struct WaitList {
   }
 
   private var waiters: [Waiter] = []
+  private var cancelledCount = 0
 
   mutating func append(_ waiter: Waiter) { waiters.append(waiter) }
 
-  mutating func remove(_ wait: AsyncWait) {
+  /// A task gave up. Those that did are removed together, once they are the majority.
+  ///
+  /// - Complexity: O(1), amortised.
+  mutating func waitCancelled() {
+    cancelledCount += 1
+    guard cancelledCount * 2 > waiters.count else { return }
+    cancelledCount = 0
     waiters.removeAll {
       switch $0 {
       case .thread, .closure: false
-      case .task(let other): other === wait
+      case .task(let wait): wait.hasEnded
       }
     }
   }

@@ -10,6 +10,15 @@ package final class AsyncWait: Sendable {
 
   package init() {}
 
+  package var hasEnded: Bool {
+    state.withLock { state in
+      switch state {
+      case .fresh, .suspended: false
+      case .ended: true
+      }
+    }
+  }
+
   package func finish() { end(with: nil) }
 
   package func cancel() { end(with: CancellationError()) }
