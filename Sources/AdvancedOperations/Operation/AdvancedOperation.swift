@@ -153,7 +153,7 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   /// executes, ``cancellationPolicy`` decides. The first cancel tells observers; later ones only
   /// add their reason to ``errors``.
   ///
-  /// - Parameter error: The reason, in ``errors`` and ``cancellationReason`` from then on.
+  /// - Parameter error: The reason, in ``errors`` and `cancellationReason` from then on.
   public final func cancel(withError error: any Error) {
     cancel(reason: OperationFailure.Element(origin: .cancel, error: error))
   }
