@@ -1,0 +1,75 @@
+/// Holds when all of several conditions do; asks them in order and stops at the first that doesn't.
+///
+/// Without any condition it holds.
+///
+/// ```swift
+/// operation.addCondition(online && !maintenance)
+/// ```
+public struct AllOf: OperationCondition {
+  let conditions: [any OperationCondition]
+
+  /// Creates a condition that holds when all others do.
+  public init(_ conditions: [any OperationCondition]) { self.conditions = conditions }
+
+  /// The names of the conditions, with “and” between them.
+  public var name: String { conditions.combinedName("and", empty: "nothing") }
+
+  /// Those of the conditions, as a group when there are several.
+  public func dependency(for operation: AdvancedOperation) -> AdvancedOperation? {
+    conditions.combinedDependency(for: operation)
+  }
+
+  /// Known when no condition has to be waited for before the first that doesn't hold.
+  public func verdict(for operation: AdvancedOperation) -> OperationConditionResult? {
+    for condition in conditions {
+      guard let result = condition.verdict(for: operation) else { return nil }
+      if !result.isSatisfied { return condition.named(result) }
+    }
+    return .satisfied
+  }
+
+  /// What the first condition answers that doesn't hold.
+  public func evaluate(for operation: AdvancedOperation) async -> OperationConditionResult {
+    for condition in conditions {
+      let result = await condition.answer(for: operation)
+      if !result.isSatisfied { return condition.named(result) }
+    }
+    return .satisfied
+  }
+}
+
+/// Both; asked in order, and the second only if the first holds.
+public func && (a: any OperationCondition, b: any OperationCondition) -> AllOf {
+  AllOf(((a as? AllOf)?.conditions ?? [a]) + ((b as? AllOf)?.conditions ?? [b]))
+}
+
+/// The opposite of a condition.
+public prefix func ! (a: any OperationCondition) -> NegatedCondition { NegatedCondition(a) }
+
+extension OperationCondition {
+  /// The answer, without a task switch if it is known.
+  func answer(for operation: AdvancedOperation) async -> OperationConditionResult {
+    if let verdict = verdict(for: operation) { return verdict }
+    return await evaluate(for: operation)
+  }
+
+  /// A result with this condition's name, for a condition that is made of several.
+  func named(_ result: OperationConditionResult) -> OperationConditionResult {
+    guard case .failed(let error) = result, !(error is OperationConditionError) else {
+      return result
+    }
+    return .failed(OperationConditionError(condition: name, underlying: error))
+  }
+}
+
+extension [any OperationCondition] {
+  func combinedName(_ word: String, empty: String) -> String {
+    isEmpty ? empty : map(\.name).joined(separator: " \(word) ")
+  }
+
+  func combinedDependency(for operation: AdvancedOperation) -> AdvancedOperation? {
+    let helpers = compactMap { $0.dependency(for: operation) }
+    if helpers.count <= 1 { return helpers.first }
+    return GroupOperation(name: "helpers of \(operation.label)") { helpers }
+  }
+}

@@ -1,0 +1,25 @@
+/// Another condition, without its helper: it is asked as things are.
+///
+/// ```swift
+/// // Not worth asking the user for, but welcome if it was given before:
+/// operation.addCondition(SilentCondition(LocationPermission()))
+/// ```
+public struct SilentCondition: OperationCondition {
+  private let condition: any OperationCondition
+
+  /// Creates a condition that brings no helper.
+  public init(_ condition: any OperationCondition) { self.condition = condition }
+
+  /// The name of the condition.
+  public var name: String { condition.name }
+
+  /// That of the condition.
+  public func verdict(for operation: AdvancedOperation) -> OperationConditionResult? {
+    condition.verdict(for: operation)
+  }
+
+  /// What the condition answers.
+  public func evaluate(for operation: AdvancedOperation) async -> OperationConditionResult {
+    await condition.evaluate(for: operation)
+  }
+}
