@@ -1,0 +1,99 @@
+import Foundation
+
+/// Finds out, after decoding failed, what exactly is wrong with a feed.
+///
+/// This is the slow way, taken only for feeds that are refused.
+enum FeedDiagnosis {
+  static func feedError(for error: any Error, in data: Data) -> FeedError {
+    if let error = error as? FeedError { return error }
+    guard !data.isEmpty else { return .empty }
+    guard let error = error as? DecodingError else {
+      return .notJSON(looksLike: appearance(of: data))
+    }
+    switch error {
+    case .keyNotFound(let key, let context):
+      return .missing(key: key.stringValue, path: context.codingPath.written)
+    case .typeMismatch(let type, let context), .valueNotFound(let type, let context):
+      return unexpected(at: context.codingPath, expected: type, in: data)
+    case .dataCorrupted:
+      return syntaxError(in: data)
+    @unknown default:
+      return syntaxError(in: data)
+    }
+  }
+
+  private static func unexpected(
+    at path: [any CodingKey],
+    expected type: any Any.Type,
+    in data: Data
+  ) -> FeedError {
+    .unexpected(
+      at: path.written,
+      expected: name(of: type),
+      found: JSONProbe.description(at: path, in: data)
+    )
+  }
+
+  private static func name(of type: any Any.Type) -> String {
+    switch type {
+    case is String.Type: "a text"
+    case is Double.Type: "a number"
+    default: String(describing: type).hasPrefix("Array<") ? "an array" : "an object"
+    }
+  }
+
+  private static func syntaxError(in data: Data) -> FeedError {
+    guard let first = data.first(where: { !JSONSyntaxScanner.isWhitespace($0) }) else {
+      return .notJSON(looksLike: "white space only")
+    }
+    // A feed is an object. What begins otherwise and is not even JSON is some other kind of file.
+    guard first == UInt8(ascii: "{") || first == UInt8(ascii: "[") else {
+      return .notJSON(looksLike: appearance(of: data))
+    }
+    let bytes = [UInt8](data)
+    guard let problem = JSONSyntaxScanner.firstProblem(in: bytes) else {
+      let isText = String(validating: bytes, as: UTF8.self) != nil
+      return .notJSON(
+        looksLike: isText
+          ? "JSON with a number, a character or a depth that is beyond all bounds"
+          : "text that is not encoded in UTF-8"
+      )
+    }
+    guard problem.offset < bytes.count else {
+      return .truncated(bytes: bytes.count, path: problem.path)
+    }
+    return .malformed(
+      byte: problem.offset,
+      line: 1 + bytes[..<problem.offset].count { $0 == UInt8(ascii: "\n") },
+      path: problem.path,
+      found: character(at: problem.offset, in: bytes)
+    )
+  }
+
+  private static func character(at offset: Int, in bytes: [UInt8]) -> String {
+    let text = String(decoding: bytes[offset..<min(offset + 16, bytes.count)], as: UTF8.self)
+    guard let character = text.first, bytes[offset] >= 0x20, character != "\u{FFFD}" else {
+      return "a byte of value \(bytes[offset])"
+    }
+    return "“\(character)”"
+  }
+
+  /// Says in words what kind of file the data seems to be.
+  static func appearance(of data: Data) -> String {
+    let start = data.prefix(400)
+    if start.starts(with: [0x1F, 0x8B]) { return "data compressed by gzip" }
+    if start.starts(with: Array("PK\u{3}\u{4}".utf8)) { return "a ZIP archive" }
+    // The prefix can end inside a character, so up to three bytes of it are given up.
+    let text = (0...3).lazy.compactMap { String(validating: start.dropLast($0), as: UTF8.self) }
+      .first?.trimmingCharacters(in: .whitespacesAndNewlines.union(["\u{FEFF}"]))
+    guard let text, !text.contains("\0") else { return "binary data" }
+    guard !text.isEmpty else { return "white space only" }
+    let lowercase = text.lowercased()
+    if lowercase.hasPrefix("<!doctype html") || lowercase.contains("<html") {
+      return "an HTML page"
+    }
+    if text.hasPrefix("<") { return "XML" }
+    let line = text.prefix { !$0.isNewline }
+    return "text that begins “\(line.prefix(40))\(line.count > 40 ? "…" : "")”"
+  }
+}

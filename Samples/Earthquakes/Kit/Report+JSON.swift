@@ -1,0 +1,109 @@
+public import Foundation
+
+extension Report {
+  /// The names of the fields in JSON.
+  ///
+  /// Every field is always there. What is not known is `null`, times are ISO 8601 in UTC to the
+  /// millisecond, depths are kilometres.
+  ///
+  /// | field | what it is |
+  /// |---|---|
+  /// | `count` | number of events |
+  /// | `firstTime`, `lastTime` | times of the earliest and of the latest event |
+  /// | `types` | number of events by type |
+  /// | `strongest` | the ten strongest, each with the fields of ``Earthquake`` |
+  /// | `magnitudes` | bins with `from`, `below` and `count` |
+  /// | `unknownMagnitudes` | number of events of unknown magnitude |
+  /// | `depths` | numbers of events: `shallow`, `intermediate`, `deep`, `unknown` |
+  /// | `feeds` | stored feeds with `url`, `title`, `generated` and `count` |
+  public enum CodingKeys: String, CodingKey {
+    /// The number of events.
+    case count
+    /// The time of the earliest event.
+    case firstTime
+    /// The time of the latest event.
+    case lastTime
+    /// The number of events by type.
+    case countsByType = "types"
+    /// The strongest events.
+    case strongest
+    /// The numbers of events by magnitude.
+    case magnitudeBins = "magnitudes"
+    /// The number of events of unknown magnitude.
+    case unknownMagnitudes
+    /// The numbers of events by depth.
+    case depths
+    /// The stored feeds.
+    case feeds
+  }
+
+  /// The report for programs: JSON with sorted keys, the same bytes for the same report.
+  ///
+  /// - Returns: The JSON in UTF-8, ending in a newline; ``CodingKeys`` describes its fields.
+  /// - Throws: An `EncodingError` if a number is infinite, which no feed can make it.
+  public func json() throws -> Data {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+    encoder.dateEncodingStrategy = .custom { date, encoder in
+      var container = encoder.singleValueContainer()
+      try container.encode(date.isoMilliseconds)
+    }
+    return try encoder.encode(self) + Data("\n".utf8)
+  }
+
+  /// Reads a report that ``json()`` wrote.
+  ///
+  /// - Parameter json: The JSON.
+  /// - Throws: A `DecodingError` if it is not a report.
+  public init(json: Data) throws {
+    let decoder = JSONDecoder()
+    decoder.dateDecodingStrategy = .custom { decoder in
+      let container = try decoder.singleValueContainer()
+      guard let date = Date(isoMilliseconds: try container.decode(String.self)) else {
+        throw DecodingError.dataCorruptedError(
+          in: container,
+          debugDescription: "The text is not an ISO 8601 time with milliseconds."
+        )
+      }
+      return date
+    }
+    self = try decoder.decode(Report.self, from: json)
+  }
+
+  /// Writes every field, also those that are not known.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(count, forKey: .count)
+    try container.encode(firstTime, forKey: .firstTime)
+    try container.encode(lastTime, forKey: .lastTime)
+    try container.encode(countsByType, forKey: .countsByType)
+    try container.encode(strongest, forKey: .strongest)
+    try container.encode(magnitudeBins, forKey: .magnitudeBins)
+    try container.encode(unknownMagnitudes, forKey: .unknownMagnitudes)
+    try container.encode(depths, forKey: .depths)
+    try container.encode(feeds, forKey: .feeds)
+  }
+}
+
+extension MagnitudeBin: Codable {
+  private enum CodingKeys: String, CodingKey {
+    case from, below, count
+  }
+
+  /// Reads a bin; its upper limit follows from its lower one.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    self.init(
+      from: try container.decode(Int.self, forKey: .from),
+      count: try container.decode(Int.self, forKey: .count)
+    )
+  }
+
+  /// Writes the bin with both of its limits.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(from, forKey: .from)
+    try container.encode(below, forKey: .below)
+    try container.encode(count, forKey: .count)
+  }
+}

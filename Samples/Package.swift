@@ -1,0 +1,37 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("InferIsolatedConformances"),
+  .enableUpcomingFeature("ImmutableWeakCaptures"),
+  .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+]
+
+let package = Package(
+  name: "Samples",
+  platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-argument-parser", .upToNextMinor(from: "1.8.2")),
+    .package(url: "https://github.com/groue/GRDB.swift", .upToNextMinor(from: "7.10.0")),
+  ],
+  targets: [
+    .target(
+      name: "EarthquakeKit",
+      dependencies: [.product(name: "GRDB", package: "GRDB.swift")],
+      path: "Earthquakes",
+      exclude: ["Data/README.md", "Tests"],
+      sources: ["Kit"],
+      resources: [.copy("Data/notable.geojson")],
+      swiftSettings: settings
+    ),
+    .testTarget(
+      name: "EarthquakeKitTests",
+      dependencies: ["EarthquakeKit", .product(name: "GRDB", package: "GRDB.swift")],
+      path: "Earthquakes/Tests",
+      swiftSettings: settings
+    ),
+  ]
+)
