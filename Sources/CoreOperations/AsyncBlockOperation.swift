@@ -36,7 +36,7 @@ final class AsyncBlockOperation: Operation, @unchecked Sendable {
       await OperationQueue.$taskLocalCurrent.withValue(queue) { await body() }
       self.end()
     }
-    state.withLock { $0.task = task }
+    state.withLock { if !$0.isFinished { $0.task = task } }
     if isCancelledFlag { task.cancel() }
   }
 
@@ -46,11 +46,12 @@ final class AsyncBlockOperation: Operation, @unchecked Sendable {
   }
 
   private func end() {
-    state.withLock { state in
+    let task = state.withLock { state in
       state.isExecuting = false
       state.isFinished = true
-      state.body = nil
+      return state.task.take()
     }
+    withExtendedLifetime(task) {}
     didChangeValue(forKey: "isFinished")
   }
 }

@@ -78,21 +78,63 @@ open class BlockOperation: Operation, @unchecked Sendable {
     switch begun {
     case .none, .begun: return
     case .one(let block): block()
-    case .many(let all): runTogether(all)
+    case .many(let all): runTogether(SharedBlocks(all))
     }
   }
 
-  private func runTogether(_ all: [@Sendable () -> Void]) {
+  override func letGoOfWork() {
+    let dropped = blocks.withLock { blocks in
+      let dropped = blocks
+      blocks = .begun
+      return dropped
+    }
+    withExtendedLifetime(dropped) {}
+  }
+
+  /// Asks the executor for a thread for each block but one, and does what they haven't begun: an
+  /// executor may have no other thread.
+  private func runTogether(_ all: SharedBlocks) {
     let executor = links.withLock { $0.scheduler }?.completionExecutor ?? DefaultExecutor.shared
-    let group = DispatchGroup()
-    for block in all.dropFirst() {
-      group.enter()
+    let queue = OperationQueue.current
+    for _ in 1..<all.count {
       executor.enqueue {
-        block()
-        group.leave()
+        Scheduler.withCurrentQueue(queue) { _ = all.runNext() }
       }
     }
-    all[0]()
-    group.wait()
+    while all.runNext() {}
+    all.waitUntilEnded()
   }
+}
+
+/// The blocks of one operation, for several threads to take one at a time.
+private final class SharedBlocks: Sendable {
+  let count: Int
+  private let waiting = Locked(FirstInFirstOut<@Sendable () -> Void>())
+  private let running = DispatchGroup()
+
+  init(_ blocks: [@Sendable () -> Void]) {
+    count = blocks.count
+    waiting.withLock { waiting in
+      for block in blocks {
+        running.enter()
+        waiting.append(block)
+      }
+    }
+  }
+
+  /// Runs a block that nobody has begun, and says whether there was one.
+  func runNext() -> Bool {
+    guard takeAndRun() else { return false }
+    running.leave()
+    return true
+  }
+
+  /// The block is released when this returns, so that nothing of it outlives the operation's end.
+  private func takeAndRun() -> Bool {
+    guard let block = waiting.withLock({ $0.popFirst() }) else { return false }
+    block()
+    return true
+  }
+
+  func waitUntilEnded() { running.wait() }
 }

@@ -2,9 +2,10 @@ extension Operation {
   /// - Complexity: O(1), amortised.
   final func linkDependency(_ dependency: Operation) {
     if dependency === self {
-      cancelAsRequested(reason: OperationCycleError(path: [label, label]))
+      cancelAsMember(of: OperationCycleError(path: [label, label]))
       return
     }
+    var isLinked = false
     let progress = dependencyList.withLock { list -> OperationReadiness.Progress in
       guard unsafe list.edge(to: dependency) == nil else { return .none }
       let edge = unsafe DependencyEdge.make(dependent: self, dependency: dependency)
@@ -13,7 +14,7 @@ extension Operation {
       guard life.phase <= .enqueued, !readiness.current.isDropped else { return .none }
       // Counted before it is linked, or its end could be counted first.
       readiness.step { $0.dependencyAdded() }
-      var isLinked = dependency.links.withLock { links in
+      isLinked = dependency.links.withLock { links in
         if links.isClosed { return false }
         unsafe links.dependents.link(edge)
         return true
@@ -29,6 +30,7 @@ extension Operation {
       return isLinked ? .none : readiness.step { $0.dependencyResolved() }
     }
     offerToQueue(ifMoved: progress)
+    if isLinked { noteEdge(to: dependency) }
   }
 
   private func offerToQueue(ifMoved progress: OperationReadiness.Progress) {

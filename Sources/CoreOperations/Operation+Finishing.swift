@@ -31,6 +31,8 @@ extension Operation {
       return (links.dependents.resolveAll(), scheduler, completion, waiters)
     }
     if readiness.current.unfinished > 0 { unlinkDependencies() }
+    // Before anybody who waited goes on: what observers did is done then.
+    valuesMayHaveChanged()
     if let scheduler {
       let (own, others) = Self.partition(released, by: scheduler)
       scheduler.finished(self, hasCompletion: completion != nil, releasing: own)
@@ -42,7 +44,7 @@ extension Operation {
     guard let completion else { return }
     let executor = scheduler?.completionExecutor ?? DefaultExecutor.shared
     executor.enqueue {
-      completion()
+      Scheduler.withCompletion(of: scheduler, completion)
       scheduler?.completionReturned(self)
     }
   }
@@ -70,17 +72,23 @@ extension Operation {
     }
   }
 
+  /// Keeps the reason of a cancel that follows.
+  ///
+  /// Before the flag, so that whoever sees the flag finds the reason.
+  final func noteReason(_ reason: any Error) {
+    let old = links.withLock { links -> (any Error)? in
+      guard !links.isClosed, !isCancelledFlag else { return nil }
+      let extra = links.makeExtra()
+      defer { extra.cancellationReason = reason }
+      return extra.cancellationReason
+    }
+    withExtendedLifetime(old) {}
+  }
+
   /// Sets the flag and the reason, and stops waiting for dependencies; tells no queue.
   final func flagAsCancelled(reason: (any Error)?) -> OperationLife.CancelAction {
     if let reason {
-      // Before the flag, so that whoever sees the flag finds the reason.
-      let old = links.withLock { links -> (any Error)? in
-        guard !links.isClosed, !isCancelledFlag else { return nil }
-        let extra = links.makeExtra()
-        defer { extra.cancellationReason = reason }
-        return extra.cancellationReason
-      }
-      withExtendedLifetime(old) {}
+      noteReason(reason)
     }
     var action = life.step { $0.cancelCalled() }
     if action == .askWhetherFinished {

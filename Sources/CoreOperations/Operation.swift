@@ -1,4 +1,5 @@
 import Dispatch
+import Synchronization
 
 /// A single-shot piece of work, with dependencies, a priority, cancellation and a completion block.
 ///
@@ -10,7 +11,7 @@ import Dispatch
 /// ```swift
 /// final class Resize: Operation, @unchecked Sendable {
 ///   override func main() {
-///     for tile in tiles where !isCancelled { resize(tile) }
+///     for tile in tiles where !isCancelled { tile.shrink() }
 ///   }
 /// }
 /// let resize = Resize()
@@ -33,11 +34,17 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
   package final let life = AtomicState(OperationLife())
   /// What is still waited for.
   package final let readiness = AtomicState(OperationReadiness())
-  /// Dependents, queue and what few operations have. A leaf: no other lock is taken inside.
+  /// Dependents, queue and what few operations have.
+  ///
+  /// A leaf: no other lock is taken inside.
   package final let links = Locked(OperationLinks())
-  /// What the operation depends on. The `links` of one dependency may be taken inside.
+  /// What the operation depends on.
+  ///
+  /// The `links` of one dependency may be taken inside.
   final let dependencyList = Locked(DependencyList())
   final var scheduling = SchedulingFields()
+  /// Whether any property was ever observed; set before the first observer is there.
+  final let isObserved = Atomic(false)
   /// The layer above, if this is one of its operations.
   final unowned(unsafe) var layer: (any LayeredOperation)?
 
@@ -67,6 +74,7 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
     let isReadyByHand = life.current.phase != .created || isReady
     switch life.step({ $0.startCalled(isReady: isReadyByHand) }) {
     case .callMain:
+      valuesMayHaveChanged()
       main()
       if life.step({ $0.mainReturned() }) && isFinished { reportEnd() }
     case .finishCancelled: reportEnd()
@@ -100,6 +108,7 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
     if flagAsCancelled(reason: reason) == .expedite {
       links.withLock { $0.scheduler }?.expedite(self)
     }
+    valuesMayHaveChanged()
   }
 
   /// Runs exactly once, on another thread, after ``isFinished`` turned true; nil from then on.
@@ -118,6 +127,7 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
         return old
       }
       withExtendedLifetime(old) {}
+      valuesMayHaveChanged()
     }
   }
 
@@ -135,7 +145,9 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
   /// The old name of ``isAsynchronous``.
   open var isConcurrent: Bool { isAsynchronous }
 
-  /// Whether the work goes on after ``start()`` returned; false unless overridden. Queues ignore it.
+  /// Whether the work goes on after ``start()`` returned; false unless overridden.
+  ///
+  /// Queues ignore it.
   open var isAsynchronous: Bool { false }
 
   /// Whether all dependencies have finished; true also while executing, finished, or cancelled.
@@ -167,13 +179,20 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
   ///
   /// - Parameter op: In any queue or none; retained until this operation is released.
   /// - Complexity: O(1), amortised.
-  open func addDependency(_ op: Operation) { linkDependency(op) }
+  open func addDependency(_ op: Operation) {
+    linkDependency(op)
+    readinessMayFollow(op)
+    valuesMayHaveChanged()
+  }
 
   /// Stops waiting for another operation, and forgets it.
   ///
   /// - Parameter op: An operation that isn't a dependency is ignored.
   /// - Complexity: O(1), amortised.
-  open func removeDependency(_ op: Operation) { unlinkDependency(op) }
+  open func removeDependency(_ op: Operation) {
+    unlinkDependency(op)
+    valuesMayHaveChanged()
+  }
 
   /// What was added with ``addDependency(_:)``, in that order, finished or not.
   ///
@@ -249,6 +268,7 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
         return links.scheduler
       }
       scheduler?.changePriority(of: self, level: newValue.level)
+      valuesMayHaveChanged()
     }
   }
 

@@ -93,6 +93,7 @@ package struct OperationLife: Equatable, Sendable {
   ///
   /// - Parameter isReady: Whether all dependencies have finished; only looked at for an operation
   ///   that is started by hand and not cancelled.
+  /// - Returns: What to do.
   package mutating func startCalled(isReady: Bool) -> StartAction {
     switch phase {
     case .created:

@@ -2,6 +2,8 @@
 package struct OperationLinks {
   /// Whether the operation is over: nobody can begin to wait for it any more.
   var isClosed = false
+  /// Whether an edge from or to the operation can have closed a ring.
+  var mayBeInRing = false
   var priority = Operation.QueuePriority.normal
   var dependents = DependentList()
   /// The scheduler of the queue that the operation is in.
@@ -19,7 +21,9 @@ package struct OperationLinks {
   }
 }
 
-/// What few operations have. Only touched under the lock of the ``OperationLinks`` that it is in.
+/// What few operations have.
+///
+/// Only touched under the lock of the ``OperationLinks`` that it is in.
 final class OperationExtra {
   var name: String?
   var completionBlock: (@Sendable () -> Void)?
@@ -27,4 +31,5 @@ final class OperationExtra {
   var qualityOfService = QualityOfService.default
   var threadPriority = 0.5
   var waiters = WaitList()
+  var valueObservers: ValueObservers?
 }

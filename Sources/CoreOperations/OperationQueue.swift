@@ -25,6 +25,8 @@ open class OperationQueue: @unchecked Sendable {
   package final let scheduler: Scheduler
   private let settings = Locked(Settings())
   private let ownExecutor: any OperationExecutor
+  private let ownProgress: OperationProgress
+  final var valueObservers: ValueObservers { scheduler.valueObservers }
 
   @TaskLocal static var taskLocalCurrent: OperationQueue?
 
@@ -37,11 +39,13 @@ open class OperationQueue: @unchecked Sendable {
   public init(executor: any OperationExecutor) {
     ownExecutor = executor
     scheduler = Scheduler(executor: executor, completionExecutor: executor)
+    ownProgress = OperationProgress(scheduler: scheduler)
   }
 
   private init(main: DispatchQueue) {
     ownExecutor = DispatchExecutor(main)
     scheduler = Scheduler(executor: ownExecutor, completionExecutor: DefaultExecutor.shared)
+    ownProgress = OperationProgress(scheduler: scheduler)
     settings.withLock { $0.underlyingQueue = main }
     scheduler.setLimit(1)
   }
@@ -70,8 +74,9 @@ open class OperationQueue: @unchecked Sendable {
 
   /// Adds operations, and may block until they have finished.
   ///
-  /// - Parameter ops: Added in order, as one batch.
-  /// - Parameter wait: Whether to return only when all of `ops` have finished.
+  /// - Parameters:
+  ///   - ops: Added in order, as one batch.
+  ///   - wait: Whether to return only when all of `ops` have finished.
   @available(*, noasync, message: "It may block the thread; use 'addOperations(_:)' and await.")
   open func addOperations(_ ops: [Operation], waitUntilFinished wait: Bool) {
     addOperations(ops)
@@ -98,6 +103,7 @@ open class OperationQueue: @unchecked Sendable {
   private func enqueue(_ operations: [Operation]) {
     var admitted: [Operation] = []
     admitted.reserveCapacity(operations.count)
+    var suspects: [Operation] = []
     for operation in operations {
       switch operation.life.step({ $0.enqueued() }) {
       case .admit:
@@ -109,6 +115,7 @@ open class OperationQueue: @unchecked Sendable {
           // Before anybody can find the scheduler, so that no later change is overwritten.
           operation.scheduling.level = UInt8(links.priority.level)
           links.scheduler = scheduler
+          if links.mayBeInRing { suspects.append(operation) }
           return true
         }
         if isOpen { admitted.append(operation) }
@@ -118,7 +125,9 @@ open class OperationQueue: @unchecked Sendable {
     }
     if admitted.isEmpty { return }
     scheduler.admit(admitted, owner: self)
+    valueObservers.look(at: self)
     for operation in admitted { unsafe operation.layer?.didEnqueue() }
+    if !suspects.isEmpty { CycleSearch.cancelRings(from: suspects) }
     scheduler.letIn(admitted)
   }
 
@@ -157,6 +166,13 @@ open class OperationQueue: @unchecked Sendable {
   /// completion block of one.
   @available(*, noasync, message: "It blocks; use 'try await untilAllOperationsAreFinished()'.")
   open func waitUntilAllOperationsAreFinished() {
+    if scheduler.isInOwnCompletion {
+      trap(
+        "waitUntilAllOperationsAreFinished() was called on queue “\(name ?? "\(type(of: self))")” "
+          + "in a completion block of one of its operations, for which it would wait. "
+          + "Wait somewhere else, or add a barrier block."
+      )
+    }
     let semaphore = DispatchSemaphore(value: 0)
     guard scheduler.wait(.thread(semaphore)) else { return }
     semaphore.wait()
@@ -174,12 +190,18 @@ open class OperationQueue: @unchecked Sendable {
     }
   }
 
+  /// How much of the work is done.
+  open var progress: OperationProgress { ownProgress }
+
   // MARK: Configuring
 
   /// What the queue is called; nil unless set.
   open var name: String? {
     get { settings.withLock { $0.name } }
-    set { settings.withLock { $0.name = newValue } }
+    set {
+      settings.withLock { $0.name = newValue }
+      valueObservers.look(at: self)
+    }
   }
 
   /// How many operations may be executing at once.
@@ -198,6 +220,7 @@ open class OperationQueue: @unchecked Sendable {
         )
       }
       scheduler.setLimit(newValue)
+      valueObservers.look(at: self)
     }
   }
 
@@ -210,7 +233,10 @@ open class OperationQueue: @unchecked Sendable {
   /// before may still enter its body. Executing operations go on.
   open var isSuspended: Bool {
     get { scheduler.isSuspended }
-    set { scheduler.suspend(newValue) }
+    set {
+      scheduler.suspend(newValue)
+      valueObservers.look(at: self)
+    }
   }
 
   /// How much the queue's work matters to the person who uses the program; a hint for the executor.

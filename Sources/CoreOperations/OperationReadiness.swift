@@ -82,6 +82,7 @@ extension OperationReadiness: RawRepresentable {
   }
 
   package var rawValue: UInt32 {
-    unfinished | (wasReady ? 1 << 28 : 0) | (isOutside ? 1 << 29 : 0) | (isHeld ? 1 << 30 : 0) | (isDropped ? 1 << 31 : 0)
+    unfinished | (wasReady ? 1 << 28 : 0) | (isOutside ? 1 << 29 : 0) | (isHeld ? 1 << 30 : 0)
+      | (isDropped ? 1 << 31 : 0)
   }
 }

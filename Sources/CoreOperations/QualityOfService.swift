@@ -1,5 +1,10 @@
 /// How much work matters to the person who uses the program.
 ///
+/// ```swift
+/// let backup = BlockOperation { copyEverything() }
+/// backup.qualityOfService = .background
+/// ```
+///
 /// Recorded for the executor; the pool of threads on Linux has one class of threads and ignores it.
 public enum QualityOfService: Int, Sendable {
   /// Work that a person waits for while interacting.

@@ -3,6 +3,12 @@ extension Operation {
   ///
   /// Priorities order what is ready; they never make an operation overtake its dependencies.
   /// Operations of equal priority start in the order in which they became ready.
+  ///
+  /// ```swift
+  /// let alert = BlockOperation { ring() }
+  /// alert.queuePriority = .veryHigh
+  /// queue.addOperation(alert)
+  /// ```
   public enum QueuePriority: Int, Sendable, CaseIterable, Comparable {
     /// After everything else.
     case veryLow = -8

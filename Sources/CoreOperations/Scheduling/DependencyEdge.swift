@@ -12,7 +12,9 @@ struct DependencyEdge {
 
   /// Retained.
   let dependency: Unmanaged<Operation>
-  /// Not retained. An operation unlinks its edges before it leaves its queue and before it dies,
+  /// Not retained.
+  ///
+  /// An operation unlinks its edges before it leaves its queue and before it dies,
   /// with the lock held under which the dependency follows this reference.
   let dependent: Unmanaged<Operation>
   var isLinked = false

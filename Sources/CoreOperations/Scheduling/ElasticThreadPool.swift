@@ -18,25 +18,11 @@ final class ElasticThreadPool: OperationExecutor {
   )
 
   private struct State {
-    var requests: [@Sendable () -> Void] = []
-    var nextRequest = 0
+    var requests = FirstInFirstOut<@Sendable () -> Void>()
     var idle: [PoolThread] = []
     var busy: [ObjectIdentifier: PoolThread] = [:]
     var blockedCount = 0
     var isMonitored = false
-
-    var hasRequests: Bool { nextRequest < requests.count }
-
-    mutating func popRequest() -> (@Sendable () -> Void)? {
-      guard hasRequests else { return nil }
-      let request = requests[nextRequest]
-      nextRequest += 1
-      if nextRequest == requests.count {
-        requests.removeAll(keepingCapacity: requests.count < 64)
-        nextRequest = 0
-      }
-      return request
-    }
   }
 
   private enum Placement {
@@ -62,7 +48,7 @@ final class ElasticThreadPool: OperationExecutor {
     _ worker: @escaping @Sendable () -> Void,
     in state: inout State
   ) -> Placement {
-    if state.busy.count < allowed(state) && !state.hasRequests {
+    if state.busy.count < allowed(state) && state.requests.isEmpty {
       if let thread = state.idle.popLast() {
         thread.next = worker
         state.busy[ObjectIdentifier(thread)] = thread
@@ -87,11 +73,9 @@ final class ElasticThreadPool: OperationExecutor {
   private static let idleTime = DispatchTimeInterval.seconds(2)
 
   func run(_ thread: PoolThread) {
-    while let work = thread.next {
-      thread.next = nil
-      work()
+    while thread.workOnce() {
       let hasWork = state.withLock { state -> Bool in
-        if state.busy.count <= allowed(state), let request = state.popRequest() {
+        if state.busy.count <= allowed(state), let request = state.requests.popFirst() {
           thread.next = request
           return true
         }
@@ -128,7 +112,7 @@ final class ElasticThreadPool: OperationExecutor {
         state.blockedCount = blocked
         var spawned: [PoolThread] = []
         var woken: [PoolThread] = []
-        while state.busy.count < allowed(state), let request = state.popRequest() {
+        while state.busy.count < allowed(state), let request = state.requests.popFirst() {
           if let thread = state.idle.popLast() {
             thread.next = request
             state.busy[ObjectIdentifier(thread)] = thread
@@ -139,7 +123,8 @@ final class ElasticThreadPool: OperationExecutor {
             spawned.append(thread)
           }
         }
-        quietTicks = state.hasRequests || state.busy.count > coreCount ? 0 : quietTicks + 1
+        let isQuiet = state.requests.isEmpty && state.busy.count <= coreCount
+        quietTicks = isQuiet ? quietTicks + 1 : 0
         guard quietTicks > 20 else { return (spawned, woken, false) }
         state.isMonitored = false
         state.blockedCount = 0

@@ -38,6 +38,8 @@ package protocol LayeredOperation: Operation {
   func reviewBeforeReoffer()
   /// Marks the operation as cancelled without telling anybody; ``deliverEvents()`` follows.
   func cancelSilently()
+  /// The operation waits in a ring, and has to be cancelled with this as the reason.
+  func cancelAsMember(of ring: OperationCycleError)
   /// Tells observers what is due.
   func deliverEvents()
 }
@@ -93,8 +95,9 @@ extension LayeredOperation {
     withExtendedLifetime(scheduler) {}
   }
 
-  /// Sets the cancelled flag and the reason, and drops the remaining dependencies of a queued
-  /// operation. The queue is told by ``leaveIfQueued()``.
+  /// Sets the cancelled flag and the reason, and drops the remaining dependencies.
+  ///
+  /// The queue is told by ``leaveIfQueued()``.
   package func flagCancelled(reason: (any Error)?) -> OperationLife.CancelAction {
     flagAsCancelled(reason: reason)
   }

@@ -2,7 +2,9 @@
 import Dispatch
 import Glibc
 
-/// One thread of the pool. `next` is written by whoever owns the thread at that moment: itself while
+/// One thread of the pool.
+///
+/// `next` is written by whoever owns the thread at that moment: itself while
 /// it is busy, and the pool, under its lock, while it is idle.
 final class PoolThread: @unchecked Sendable {
   // Sendable: see above; `sampled` belongs to the monitor, the rest is immutable once launched.
@@ -23,6 +25,13 @@ final class PoolThread: @unchecked Sendable {
       self.identify()
       pool.run(self)
     }
+  }
+
+  /// Does what there is to do, and lets go of it before it returns.
+  func workOnce() -> Bool {
+    guard let work = next.take() else { return false }
+    work()
+    return true
   }
 
   func wake() { semaphore.signal() }

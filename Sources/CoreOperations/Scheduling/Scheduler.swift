@@ -4,7 +4,9 @@
 /// was given back. Operations come here ready: readiness is counted by themselves.
 package final class Scheduler: Sendable {
   private let state = Locked(SchedulerState())
-  private let executorBox: Locked<any OperationExecutor>
+  /// The executor, and how many there were before.
+  private let executorBox: Locked<(executor: any OperationExecutor, generation: Int)>
+  let valueObservers = ValueObservers()
   /// Where completion blocks run: off the worker that finished the operation, and never on a queue
   /// that the program uses for something else.
   let completionExecutor: any OperationExecutor
@@ -12,14 +14,41 @@ package final class Scheduler: Sendable {
   /// The queue whose worker runs on this thread.
   static let currentQueue = ThreadLocal<OperationQueue>()
 
+  /// Makes a queue the current one of this thread for as long as a body runs.
+  static func withCurrentQueue(_ queue: OperationQueue?, _ body: () -> Void) {
+    let outer = currentQueue.value
+    currentQueue.value = queue
+    defer { withExtendedLifetime(queue) { currentQueue.value = outer } }
+    body()
+  }
+
+  /// The scheduler of the operation whose completion block runs on this thread.
+  private static let completing = ThreadLocal<Scheduler>()
+
+  /// Runs a completion block, which must not wait for its own queue.
+  static func withCompletion(of scheduler: Scheduler?, _ completion: () -> Void) {
+    let outer = completing.value
+    completing.value = scheduler
+    defer { withExtendedLifetime(scheduler) { completing.value = outer } }
+    completion()
+  }
+
+  var isInOwnCompletion: Bool { Self.completing.value === self }
+
   init(executor: any OperationExecutor, completionExecutor: any OperationExecutor) {
-    executorBox = Locked(executor)
+    executorBox = Locked((executor, 0))
     self.completionExecutor = completionExecutor
   }
 
   var executor: any OperationExecutor {
-    get { executorBox.withLock { $0 } }
-    set { executorBox.withLock { $0 = newValue } }
+    get { executorBox.withLock { $0.executor } }
+    set {
+      let generation = executorBox.withLock { box in
+        box = (newValue, box.generation + 1)
+        return box.generation
+      }
+      update { $0.executorChanged(generation) }
+    }
   }
 
   // MARK: Reading
@@ -28,6 +57,8 @@ package final class Scheduler: Sendable {
   var memberCount: Int { state.withLock { $0.members.count } }
   var isSuspended: Bool { state.withLock { $0.isSuspended } }
   var limit: Int { state.withLock { $0.limit } }
+  /// How many operations were added and have left since the queue was last empty.
+  var progress: (added: Int64, left: Int64) { state.withLock { ($0.addedCount, $0.leftCount) } }
   var owner: OperationQueue? { state.withLock { $0.owner } }
 
   // MARK: Members
@@ -109,6 +140,9 @@ package final class Scheduler: Sendable {
     update { $0.barrierAdded(block, owner: owner) }
   }
 
+  /// Begins or ends a time in which nothing is started, whatever else is set; such times may overlap.
+  func holdStarts(_ isBeginning: Bool) { update { $0.sweep(isBeginning: isBeginning) } }
+
   /// Runs `body`, which cancels all members, while nothing is started in between.
   func sweep(_ body: ([Operation]) -> Void) {
     let members = state.withLock { state in
@@ -144,17 +178,22 @@ package final class Scheduler: Sendable {
 
   private func perform(_ effects: SchedulerState.Effects) {
     if effects.requestWorker { requestWorker() }
+    if effects.garbage != nil, !valueObservers.isEmpty, let queue = effects.owner ?? owner {
+      valueObservers.look(at: queue)
+    }
+    // Last: what observers did is done when a wait ends.
     effects.waiters.wakeAll()
   }
 
   private func requestWorker() {
-    executor.enqueue { self.work() }
+    let (executor, generation) = executorBox.withLock { $0 }
+    executor.enqueue { self.work(generation) }
   }
 
   // MARK: Working
 
   /// What a worker does: takes steps until there is none, or its share is used up.
-  private func work() {
+  private func work(_ generation: Int) {
     var report = SchedulerState.Report.began
     var share = max(1, executor.operationsPerWorker)
     // Keeps the queue alive for those who ask for the current one. Known from the first step on: a
@@ -167,7 +206,7 @@ package final class Scheduler: Sendable {
         perform(state.withLock { $0.shareUsedUp(after: report) })
         return
       }
-      let (step, effects) = state.withLock { $0.nextStep(after: report) }
+      let (step, effects) = state.withLock { $0.nextStep(after: report, by: generation) }
       perform(effects)
       if case .leave = step { return }
       if owner == nil {

@@ -62,6 +62,9 @@ struct SchedulerState {
   }
 
   private(set) var members = MemberList()
+  /// Since the queue was last idle.
+  private(set) var addedCount: Int64 = 0
+  private(set) var leftCount: Int64 = 0
   private(set) var isSuspended = false
   /// The limit as it was set; negative for none.
   private(set) var requestedLimit = -1
@@ -77,6 +80,8 @@ struct SchedulerState {
   /// Workers that will look here again without running anybody's code before.
   private var loopingWorkers = 0
   private var isWorkerRequested = false
+  /// How often the executor was changed: workers of an earlier one leave.
+  private var generation = 0
   private var blockedStarts = 0
   /// The queue, kept alive while it has something to do.
   private(set) var owner: OperationQueue?
@@ -93,7 +98,8 @@ struct SchedulerState {
   mutating func admitted(_ operation: Operation, owner: OperationQueue) {
     // An override reported the end while the operation was on its way here.
     if operation.scheduling.isFinished { return }
-    if isIdle { self.owner = owner }
+    if isIdle { begin(owner) }
+    addedCount += 1
     members.append(operation)
     operation.scheduling.segment = activeSegment + UInt64(barriers.count)
     if barriers.isEmpty {
@@ -185,7 +191,10 @@ struct SchedulerState {
 
   /// The operation's end was reported.
   ///
-  /// - Parameter hasCompletion: Whether it stays a member until its completion block returned.
+  /// - Parameters:
+  ///   - operation: The operation.
+  ///   - hasCompletion: Whether it stays a member until its completion block returned.
+  /// - Returns: What to do.
   mutating func finished(_ operation: Operation, hasCompletion: Bool) -> Effects {
     operation.scheduling.isFinished = true
     operation.scheduling.hasCompletion = hasCompletion
@@ -229,6 +238,7 @@ struct SchedulerState {
     }
     if !operation.scheduling.hasCompletion {
       effects.garbage = members.remove(operation)
+      leftCount += 1
       noteIdle(&effects)
     }
     return effects
@@ -238,6 +248,13 @@ struct SchedulerState {
     guard operation.scheduling.holdsSlot else { return }
     operation.scheduling.holdsSlot = false
     slotsInUse -= 1
+  }
+
+  /// The queue was empty and has something to do from now on.
+  private mutating func begin(_ owner: OperationQueue) {
+    self.owner = owner
+    addedCount = 0
+    leftCount = 0
   }
 
   private mutating func noteIdle(_ effects: inout Effects) {
@@ -261,7 +278,7 @@ struct SchedulerState {
   mutating func sweep(isBeginning: Bool) { blockedStarts += isBeginning ? 1 : -1 }
 
   mutating func barrierAdded(_ block: @escaping @Sendable () -> Void, owner: OperationQueue) {
-    if isIdle { self.owner = owner }
+    if isIdle { begin(owner) }
     barriers.append(PendingBarrier(block: block))
   }
 
@@ -299,6 +316,12 @@ struct SchedulerState {
     return true
   }
 
+  /// Workers come from somewhere else from now on; one that was asked for doesn't count.
+  mutating func executorChanged(_ generation: Int) {
+    self.generation = generation
+    isWorkerRequested = false
+  }
+
   /// A worker's share is used up: it leaves, and another is asked for if there is work.
   mutating func shareUsedUp(after report: Report) -> Effects {
     var effects = account(for: report)
@@ -308,9 +331,11 @@ struct SchedulerState {
   }
 
   /// Takes a worker's report and decides what it does next.
-  mutating func nextStep(after report: Report) -> (Step, Effects) {
+  mutating func nextStep(after report: Report, by generation: Int) -> (Step, Effects) {
+    let isStale = generation != self.generation
+    if case .began = report, isStale { return (.leave, Effects()) }
     var effects = account(for: report)
-    let step = takeStep()
+    let step = isStale ? .leave : takeStep()
     loopingWorkers -= 1
     effects.requestWorker = workerNeeded()
     return (step, effects)

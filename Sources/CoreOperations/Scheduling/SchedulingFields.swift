@@ -1,4 +1,6 @@
-/// What a scheduler knows of one operation. Guarded by the lock of that scheduler.
+/// What a scheduler knows of one operation.
+///
+/// Guarded by the lock of that scheduler.
 struct SchedulingFields {
   /// Where in its queue an operation is.
   enum Placement: UInt8 {

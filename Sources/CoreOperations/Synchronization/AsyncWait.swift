@@ -41,9 +41,11 @@ package final class AsyncWait: Sendable {
 
   /// Suspends the task until the wait has ended.
   ///
-  /// - Parameter register: Called once, before suspending, unless the task is cancelled already.
-  ///   Returns false when there is nothing to wait for.
-  /// - Parameter unregister: Called when the task was cancelled while it waited.
+  /// - Parameters:
+  ///   - register: Called once, before suspending, unless the task is cancelled already. Returns
+  ///     false when there is nothing to wait for.
+  ///   - unregister: Called when the task was cancelled while it waited.
+  /// - Throws: `CancellationError` when the task was cancelled first.
   package func run(
     register: @Sendable (AsyncWait) -> Bool,
     unregister: @escaping @Sendable (AsyncWait) -> Void

@@ -19,6 +19,7 @@ where State.RawValue == UInt32 {
   /// Applies one event, retried until no other thread got in between, and returns its action.
   ///
   /// - Parameter event: Pure: it may run several times and must do nothing but change the state.
+  /// - Returns: What the event returned the last time.
   @inlinable
   package func step<Action>(_ event: (inout State) -> Action) -> Action {
     var seen = word.load(ordering: .acquiring)

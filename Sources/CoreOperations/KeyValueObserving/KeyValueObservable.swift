@@ -1,0 +1,132 @@
+import Synchronization
+
+/// Objects whose properties can be observed, and whose overrides report their changes.
+///
+/// What Foundation's key-value observing does on Apple's systems, as far as operations need it.
+///
+/// ```swift
+/// let token = queue.observe(\.operationCount) { queue, _ in
+///   print("\(queue.operationCount) to do")
+/// }
+/// ```
+public protocol KeyValueObservable: AnyObject, Sendable {}
+
+extension Operation: KeyValueObservable {
+  /// Announces that a property of the operation is about to change.
+  ///
+  /// - Parameter key: `isExecuting`, `isFinished`, `isReady` or any other.
+  public func willChangeValue(forKey key: String) {}
+
+  /// Reports that a property of the operation has changed.
+  ///
+  /// Subclasses that keep their own `isFinished` or `isReady` call this after it changed: the end and
+  /// the readiness of such an operation are found by looking at these properties now. Reporting the
+  /// end early or twice does no harm.
+  ///
+  /// - Parameter key: `isExecuting`, `isFinished`, `isReady` or any other.
+  public func didChangeValue(forKey key: String) {
+    switch key {
+    case "isFinished", "finished": lookForFinish()
+    case "isReady", "ready": lookForReadiness()
+    default: break
+    }
+    valuesMayHaveChanged()
+  }
+
+  /// Has a parked operation asked again whether it is ready.
+  private func lookForReadiness() {
+    guard unsafe layer == nil else { return }
+    links.withLock { $0.scheduler }?.reoffer(self, afterReview: false)
+  }
+
+  fileprivate func lookAgain() {
+    lookForFinish()
+    lookForReadiness()
+  }
+
+  /// Tells those who observe properties, if there are any.
+  package final func valuesMayHaveChanged() { valueObservers?.look(at: self) }
+
+  fileprivate final var valueObservers: ValueObservers? {
+    guard isObserved.load(ordering: .acquiring) else { return nil }
+    return links.withLock { $0.extra?.valueObservers }
+  }
+
+  fileprivate final func makeValueObservers() -> ValueObservers {
+    let observers = links.withLock { links in
+      let extra = links.makeExtra()
+      let observers = extra.valueObservers ?? ValueObservers()
+      extra.valueObservers = observers
+      return observers
+    }
+    let isFirst = !isObserved.exchange(true, ordering: .acquiringAndReleasing)
+    if isFirst { for dependency in dependencies { readinessMayFollow(dependency) } }
+    return observers
+  }
+
+  /// Has an observed operation looked at when a dependency finishes, which may make it ready.
+  final func readinessMayFollow(_ dependency: Operation) {
+    guard isObserved.load(ordering: .acquiring), dependency !== self else { return }
+    _ = dependency.register(.closure { [weak self] in self?.valuesMayHaveChanged() })
+  }
+}
+
+extension OperationQueue: KeyValueObservable {}
+
+extension KeyValueObservable {
+  /// Announces that a property is about to change.
+  ///
+  /// - Parameter keyPath: The property.
+  public func willChangeValue<Value>(for keyPath: KeyPath<Self, Value>) {
+    observers?.announce(keyPath, of: self)
+  }
+
+  /// Reports that a property has changed.
+  ///
+  /// A key path to an override differs from one to what it overrides, so the operation is simply
+  /// looked at again, whichever it is.
+  ///
+  /// - Parameter keyPath: The property.
+  public func didChangeValue<Value>(for keyPath: KeyPath<Self, Value>) {
+    (self as? Operation)?.lookAgain()
+    observers?.look(at: self)
+  }
+
+  /// Calls a closure whenever a property has another value than before.
+  ///
+  /// ```swift
+  /// let token = operation.observe(\.isFinished, options: .new) { operation, change in
+  ///   print("\(operation): finished \(change.newValue ?? false)")
+  /// }
+  /// ```
+  ///
+  /// Values that can't be compared count as changed whenever anything about the object has changed.
+  ///
+  /// - Parameters:
+  ///   - keyPath: The property.
+  ///   - options: What to be told, and when.
+  ///   - changeHandler: Called after a change on the thread that made it, or on one that is calling
+  ///     it for an earlier change; one call at a time, without a lock held.
+  /// - Returns: Ends the observation when it is invalidated or released.
+  public func observe<Value>(
+    _ keyPath: KeyPath<Self, Value>,
+    options: ObservingOptions = [],
+    changeHandler: @escaping @Sendable (Self, ObservedChange<Value>) -> Void
+  ) -> ObservationToken {
+    guard let observers = makeObservers() else { return ObservationToken {} }
+    let record = KeyPathObserver(self, keyPath, options, changeHandler)
+    observers.add(record)
+    if options.contains(.initial) { record.tellInitial(self) }
+    // What changed between the first look and now would not be told otherwise.
+    record.look(at: self)
+    return ObservationToken { [weak observers] in observers?.remove(record) }
+  }
+
+  private var observers: ValueObservers? {
+    (self as? Operation)?.valueObservers ?? (self as? OperationQueue)?.valueObservers
+  }
+
+  private func makeObservers() -> ValueObservers? {
+    (self as? Operation)?.makeValueObservers() ?? (self as? OperationQueue)?.valueObservers
+  }
+}

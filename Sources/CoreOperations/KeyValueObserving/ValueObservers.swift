@@ -1,0 +1,138 @@
+import Synchronization
+
+/// The observers of one object's properties.
+///
+/// Observing is by looking: whenever something may have changed, each observed property is read, and
+/// its observer is called if it has another value than the last time. So it doesn't matter whether a
+/// property is ours or an override's, and an object without observers pays one load.
+final class ValueObservers: Sendable {
+  private let count = Atomic<Int>(0)
+  private let records = Locked<[(id: ObjectIdentifier, record: any ValueObserver)]>([])
+
+  /// Whether there is anybody to tell.
+  var isEmpty: Bool { count.load(ordering: .acquiring) == 0 }
+
+  func add(_ record: any ValueObserver) {
+    records.withLock { $0.append((ObjectIdentifier(record), record)) }
+    count.add(1, ordering: .acquiringAndReleasing)
+  }
+
+  func remove(_ record: any ValueObserver) {
+    let removed = records.withLock { records -> (any ValueObserver)? in
+      guard let index = records.firstIndex(where: { $0.id == ObjectIdentifier(record) }) else {
+        return nil
+      }
+      return records.remove(at: index).record
+    }
+    if removed != nil { count.subtract(1, ordering: .acquiringAndReleasing) }
+  }
+
+  /// Looks at all observed properties, in the order of observing.
+  func look(at object: AnyObject) {
+    if isEmpty { return }
+    for (_, record) in records.withLock({ $0 }) { record.look(at: object) }
+  }
+
+  /// A property is about to change.
+  func announce(_ keyPath: AnyKeyPath, of object: AnyObject) {
+    if isEmpty { return }
+    for (_, record) in records.withLock({ $0 }) { record.announce(keyPath, of: object) }
+  }
+}
+
+/// One observer of one property.
+protocol ValueObserver: AnyObject, Sendable {
+  func look(at object: AnyObject)
+  func announce(_ keyPath: AnyKeyPath, of object: AnyObject)
+}
+
+final class KeyPathObserver<Object: AnyObject, Value>: ValueObserver, @unchecked Sendable {
+  // Sendable: `last` has a lock; the key path is immutable and its arguments, if any, are the
+  // client's; the handler is Sendable.
+  private let keyPath: KeyPath<Object, Value>
+  private let options: ObservingOptions
+  private let handler: @Sendable (Object, ObservedChange<Value>) -> Void
+  /// What was told last, and whether a thread is looking; another one that comes has it look again.
+  private let last: Locked<Last>
+
+  private struct Last {
+    var value: LockedBox<Value>
+    var isLooking = false
+    var looksAgain = false
+  }
+
+  init(
+    _ object: Object,
+    _ keyPath: KeyPath<Object, Value>,
+    _ options: ObservingOptions,
+    _ handler: @escaping @Sendable (Object, ObservedChange<Value>) -> Void
+  ) {
+    self.keyPath = keyPath
+    self.options = options
+    self.handler = handler
+    last = Locked(Last(value: LockedBox(object[keyPath: keyPath])))
+  }
+
+  func tellInitial(_ object: Object) {
+    let value = last.withLock { $0.value }
+    handler(
+      object,
+      ObservedChange(oldValue: nil, newValue: options.contains(.new) ? value.value : nil)
+    )
+  }
+
+  /// One thread at a time, so that values are told in the order in which they were, and a value that
+  /// was read before a change is never told after it.
+  func look(at object: AnyObject) {
+    guard let object = object as? Object else { return }
+    let isTaken = last.withLock { last in
+      if last.isLooking { last.looksAgain = true }
+      defer { last.isLooking = true }
+      return last.isLooking
+    }
+    if isTaken { return }
+    repeat { compare(object) } while mustLookAgain()
+  }
+
+  private func mustLookAgain() -> Bool {
+    last.withLock { last in
+      last.isLooking = last.looksAgain
+      defer { last.looksAgain = false }
+      return last.looksAgain
+    }
+  }
+
+  private func compare(_ object: Object) {
+    let value = LockedBox(object[keyPath: keyPath])
+    let old = last.withLock { last in
+      defer { last.value = value }
+      return last.value
+    }
+    if Self.areEqual(old.value, value.value) { return }
+    handler(
+      object,
+      ObservedChange(
+        oldValue: options.contains(.old) ? old.value : nil,
+        newValue: options.contains(.new) ? value.value : nil
+      )
+    )
+  }
+
+  func announce(_ keyPath: AnyKeyPath, of object: AnyObject) {
+    guard options.contains(.prior), keyPath == self.keyPath, let object = object as? Object else {
+      return
+    }
+    let value = last.withLock { $0.value }
+    handler(
+      object,
+      ObservedChange(oldValue: options.contains(.old) ? value.value : nil, newValue: nil)
+    )
+  }
+
+  /// Whether two values are the same; those that can't be compared never are.
+  private static func areEqual(_ a: Value, _ b: Value) -> Bool {
+    func compare<T: Equatable>(_ a: T) -> Bool { (b as? T).map { a == $0 } ?? false }
+    guard let a = a as? any Equatable else { return false }
+    return compare(a)
+  }
+}

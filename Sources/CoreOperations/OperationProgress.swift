@@ -1,0 +1,31 @@
+/// How much of a queue's work is done, counted in operations.
+///
+/// Counts what was added and what has left since the queue was last empty.
+///
+/// ```swift
+/// let progress = queue.progress
+/// print("\(Int(progress.fractionCompleted * 100)) %")
+/// ```
+public final class OperationProgress: Sendable {
+  private let scheduler: Scheduler
+  private let ownTotal = Locked<Int64?>(nil)
+
+  init(scheduler: Scheduler) { self.scheduler = scheduler }
+
+  /// How many operations there are in all; the number that was added, unless it was set.
+  ///
+  /// Set it when more will be added than are there; it stays until set again.
+  public var totalUnitCount: Int64 {
+    get { ownTotal.withLock { $0 } ?? scheduler.progress.added }
+    set { ownTotal.withLock { $0 = newValue } }
+  }
+
+  /// How many operations have left.
+  public var completedUnitCount: Int64 { scheduler.progress.left }
+
+  /// From 0 to 1; 0 when there is nothing to do.
+  public var fractionCompleted: Double {
+    let total = totalUnitCount
+    return total > 0 ? min(Double(completedUnitCount) / Double(total), 1) : 0
+  }
+}

@@ -1,0 +1,161 @@
+package import Synchronization
+
+/// Finds operations that wait for each other in a ring.
+///
+/// The last edge of a ring goes from an operation that others wait for to one that itself waits. Only
+/// such edges mark their ends, and only marked operations are searched from: chains, trees and fans
+/// have none, in whichever order they are built.
+package enum CycleSearch {
+  /// How many searches were made in this process; for tests.
+  package static let count = Atomic<Int>(0)
+
+  /// Cancels all operations that are in a ring and can be reached from some.
+  ///
+  /// - Complexity: O(v + e), v the number of waiting operations that can be reached and e that of
+  ///   their dependencies.
+  static func cancelRings(from starts: [Operation]) {
+    count.add(1, ordering: .relaxed)
+    var search = StrongComponents()
+    for ring in search.rings(from: starts) {
+      let error = OperationCycleError(path: path(through: ring))
+      withoutStarts(of: ring) {
+        for operation in ring { operation.cancelAsMember(of: error) }
+      }
+    }
+  }
+
+  /// Keeps the queues of some operations from starting anything: the first of a ring to leave would
+  /// otherwise let the next one start before it is cancelled too.
+  private static func withoutStarts(of operations: [Operation], _ body: () -> Void) {
+    var schedulers: [Scheduler] = []
+    for operation in operations {
+      guard let scheduler = operation.links.withLock({ $0.scheduler }),
+        !schedulers.contains(where: { $0 === scheduler })
+      else { continue }
+      schedulers.append(scheduler)
+    }
+    for scheduler in schedulers { scheduler.holdStarts(true) }
+    body()
+    for scheduler in schedulers { scheduler.holdStarts(false) }
+  }
+
+  /// What an operation waits for at this moment; nothing if it doesn't wait any more.
+  fileprivate static func waits(of operation: Operation) -> [Operation] {
+    let life = operation.life.current
+    guard life.phase <= .enqueued, !life.isCancelled else { return [] }
+    return operation.dependencyList.withLock { $0.operations }
+      .filter { $0.life.current.phase != .finished }
+  }
+
+  /// The names along one way around, beginning and ending with the same.
+  private static func path(through ring: [Operation]) -> [String] {
+    let members = Set(ring)
+    var path: [Operation] = []
+    var places: [Operation: Int] = [:]
+    var next = ring.last
+    while let operation = next, places[operation] == nil {
+      places[operation] = path.count
+      path.append(operation)
+      next = waits(of: operation).first(where: members.contains)
+    }
+    guard let next, let begin = places[next] else { return ring.map(\.label) }
+    return path[begin...].map(\.label) + [next.label]
+  }
+}
+
+/// Tarjan's algorithm, with a stack of its own instead of recursion.
+///
+/// R. Tarjan, “Depth-first search and linear graph algorithms”, SIAM Journal on Computing 1(2), 1972.
+private struct StrongComponents {
+  private struct Frame {
+    let operation: Operation
+    let number: Int
+    let waits: [Operation]
+    var next = 0
+  }
+
+  private var numbers: [Operation: Int] = [:]
+  private var low: [Int] = []
+  private var isOpen: [Bool] = []
+  private var open: [(operation: Operation, number: Int)] = []
+  private var frames: [Frame] = []
+  private var found: [[Operation]] = []
+
+  /// The components with more than one operation.
+  mutating func rings(from starts: [Operation]) -> [[Operation]] {
+    for start in starts where numbers[start] == nil {
+      enter(start)
+      while !frames.isEmpty { step() }
+    }
+    return found
+  }
+
+  private mutating func enter(_ operation: Operation) {
+    let number = low.count
+    numbers[operation] = number
+    low.append(number)
+    isOpen.append(true)
+    open.append((operation, number))
+    frames.append(
+      Frame(operation: operation, number: number, waits: CycleSearch.waits(of: operation))
+    )
+  }
+
+  private mutating func step() {
+    let top = frames.count - 1
+    let frame = frames[top]
+    if frame.next < frame.waits.count {
+      frames[top].next += 1
+      let target = frame.waits[frame.next]
+      guard let number = numbers[target] else {
+        enter(target)
+        return
+      }
+      if isOpen[number] { low[frame.number] = min(low[frame.number], number) }
+      return
+    }
+    frames.removeLast()
+    if let parent = frames.last {
+      low[parent.number] = min(low[parent.number], low[frame.number])
+    }
+    if low[frame.number] == frame.number { close(frame.number) }
+  }
+
+  /// Everything above the root of a component on the open stack belongs to it.
+  private mutating func close(_ root: Int) {
+    var component: [Operation] = []
+    while let last = open.popLast() {
+      isOpen[last.number] = false
+      component.append(last.operation)
+      if last.number == root { break }
+    }
+    if component.count > 1 { found.append(component) }
+  }
+}
+
+extension Operation {
+  /// Looks whether a new edge can have closed a ring; it must have been linked before.
+  ///
+  /// Of two threads that add the last two edges of a ring, at least one sees both: each links, then
+  /// looks for dependents under the lock under which they are linked, then at what the other counted
+  /// before it linked.
+  final func noteEdge(to dependency: Operation) {
+    guard links.withLock({ !$0.dependents.isEmpty }),
+      dependency.readiness.current.unfinished > 0
+    else { return }
+    for end in [self, dependency] { end.links.withLock { $0.mayBeInRing = true } }
+    if life.current.phase == .enqueued || dependency.life.current.phase == .enqueued {
+      CycleSearch.cancelRings(from: [self])
+    }
+  }
+
+  /// Cancels an operation that is in a ring.
+  final func cancelAsMember(of error: OperationCycleError) {
+    if let layer = unsafe layer {
+      layer.cancelAsMember(of: error)
+    } else {
+      noteReason(error)
+      cancel()
+    }
+  }
+}

@@ -1,0 +1,39 @@
+/// A line in an array.
+///
+/// What was taken is not kept: the place that it had is empty at once, and used again in time.
+///
+/// - Complexity: Adding and taking cost O(1), amortised.
+struct FirstInFirstOut<Element> {
+  private var places: [Element?] = []
+  private var head = 0
+
+  init() {}
+
+  var isEmpty: Bool { head == places.count }
+  var count: Int { places.count - head }
+
+  mutating func append(_ element: Element) { places.append(element) }
+
+  mutating func popFirst() -> Element? {
+    if isEmpty { return nil }
+    let first = places[head].take()
+    head += 1
+    if head == places.count {
+      places.removeAll(keepingCapacity: head <= 64)
+      head = 0
+    } else if head > 32 && head * 2 > places.count {
+      places.removeFirst(head)
+      head = 0
+    }
+    return first
+  }
+
+  /// Changes an element in place.
+  ///
+  /// - Parameter index: 0 for the first.
+  mutating func withElement<Result>(at index: Int, _ body: (inout Element) -> Result) -> Result {
+    guard var element = places[head + index].take() else { trap("a line had a hole") }
+    defer { places[head + index] = element }
+    return body(&element)
+  }
+}

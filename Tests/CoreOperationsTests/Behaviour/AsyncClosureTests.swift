@@ -1,0 +1,153 @@
+import CoreOperations
+import Testing
+
+@Suite(.watched) struct `An async closure` {
+  @Test func `runs as an operation of its queue`() async throws {
+    let queue = OperationQueue()
+    let ran = Tally()
+    for _ in 0..<200 {
+      queue.addOperation { () async -> Void in
+        await Task.yield()
+        ran.add()
+      }
+    }
+    try await queue.untilAllOperationsAreFinished()
+    #expect(ran.now == 200)
+  }
+
+  @Test func `holds its slot until it returned`() async throws {
+    let queue = OperationQueue()
+    queue.maxConcurrentOperationCount = 2
+    let running = Tally()
+    for _ in 0..<100 {
+      queue.addOperation { () async -> Void in
+        running.add()
+        for _ in 0..<5 { await Task.yield() }
+        running.add(-1)
+      }
+    }
+    try await queue.untilAllOperationsAreFinished()
+    #expect(running.peak <= 2)
+    #expect(running.now == 0)
+  }
+
+  @Test func `is executing while it is suspended, and finished when it returned`() async throws {
+    let queue = OperationQueue()
+    queue.maxConcurrentOperationCount = 1
+    let started = Gate()
+    let gate = Gate()
+    let next = Operation()
+    queue.addOperation { () async -> Void in
+      started.open()
+      await gate.opened()
+    }
+    queue.addOperation(next)
+    await started.opened()
+    let operation = try #require(queue.operations.first)
+    #expect(operation.isExecuting)
+    #expect(operation.isAsynchronous)
+    #expect(!operation.isFinished)
+    #expect(!next.isFinished)
+    gate.open()
+    try await next.untilFinished()
+    #expect(operation.isFinished)
+    #expect(!operation.isExecuting)
+  }
+
+  @Test func `has its task cancelled with its operation`() async throws {
+    let queue = OperationQueue()
+    let started = Gate()
+    let seen = Log<Bool>()
+    let cancelled = Gate()
+    queue.addOperation { () async -> Void in
+      await withTaskCancellationHandler {
+        started.open()
+        await cancelled.opened()
+        seen.add(Task.isCancelled)
+      } onCancel: {
+        cancelled.open()
+      }
+    }
+    await started.opened()
+    let operation = try #require(queue.operations.first)
+    #expect(!operation.isCancelled)
+    queue.cancelAllOperations()
+    try await queue.untilAllOperationsAreFinished()
+    #expect(seen.entries == [true])
+    #expect(operation.isCancelled)
+  }
+
+  @Test func `that was cancelled keeps its slot until it returned`() async throws {
+    let queue = OperationQueue()
+    queue.maxConcurrentOperationCount = 1
+    let started = Gate()
+    let gate = Gate()
+    queue.addOperation { () async -> Void in
+      started.open()
+      await gate.opened()
+    }
+    await started.opened()
+    let operation = try #require(queue.operations.first)
+    let next = BlockOperation { #expect(gate.isOpen) }
+    operation.cancel()
+    queue.addOperation(next)
+    gate.open()
+    try await next.untilFinished()
+  }
+
+  @Test func `that was cancelled before its turn never runs`() async throws {
+    let queue = OperationQueue()
+    queue.isSuspended = true
+    let ran = Tally()
+    for _ in 0..<20 { queue.addOperation { () async -> Void in ran.add() } }
+    queue.cancelAllOperations()
+    queue.isSuspended = false
+    try await queue.untilAllOperationsAreFinished()
+    #expect(ran.now == 0)
+  }
+
+  @Test func `cancelled at any moment leaves once`() async throws {
+    let queue = OperationQueue()
+    let ran = Tally()
+    for _ in 0..<300 {
+      queue.addOperation { () async -> Void in
+        ran.add()
+        await Task.yield()
+        ran.add(-1)
+      }
+      let operations = queue.operations
+      for operation in operations { launchThreadFromPool { operation.cancel() } }
+      for operation in operations { try await operation.untilFinished() }
+    }
+    try await queue.untilAllOperationsAreFinished()
+    #expect(ran.now == 0)
+  }
+
+  @Test func `is released when it returned`() async {
+    let live = LiveCount()
+    let queue = OperationQueue()
+    do {
+      let token = Token(live)
+      queue.addOperation { () async -> Void in
+        await Task.yield()
+        token.touch()
+      }
+    }
+    await live.none()
+    #expect(live.made == 1)
+  }
+
+  @Test func `may be a closure that only sometimes waits`() async throws {
+    let queue = OperationQueue()
+    let log = Log<String>()
+    queue.maxConcurrentOperationCount = 1
+    queue.addOperation { log.add("plain") }
+    queue.addOperation {
+      await Task.yield()
+      log.add("async")
+    }
+    queue.addBarrierBlock { log.add("barrier") }
+    try await queue.untilAllOperationsAreFinished()
+    #expect(log.entries == ["plain", "async", "barrier"])
+  }
+}

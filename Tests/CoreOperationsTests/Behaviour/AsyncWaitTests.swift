@@ -1,0 +1,114 @@
+import CoreOperations
+import Testing
+
+@Suite(.watched) struct `Waiting in a task` {
+  @Test func `for an operation ends with it`() async throws {
+    let queue = OperationQueue()
+    let operation = Operation()
+    let waits = (0..<100).map { _ in Task { try await operation.untilFinished() } }
+    queue.addOperation(operation)
+    for wait in waits { try await wait.value }
+    #expect(operation.isFinished)
+    try await operation.untilFinished()
+  }
+
+  @Test func `for a queue ends when it is empty`() async throws {
+    let queue = OperationQueue()
+    try await queue.untilAllOperationsAreFinished()
+    let operations = (0..<100).map { _ in Operation() }
+    queue.addOperations(operations)
+    try await queue.untilAllOperationsAreFinished()
+    #expect(operations.allSatisfy { $0.isFinished })
+    #expect(queue.operationCount == 0)
+  }
+
+  @Test func `for an operation ends with its task, and the operation goes on`() async throws {
+    let queue = OperationQueue()
+    let gate = Gate()
+    let operation = BlockOperation { gate.pass() }
+    queue.addOperation(operation)
+    let wait = Task { try await operation.untilFinished() }
+    wait.cancel()
+    await #expect(throws: CancellationError.self) { try await wait.value }
+    #expect(!operation.isCancelled)
+    #expect(!operation.isFinished)
+    gate.open()
+    try await operation.untilFinished()
+  }
+
+  @Test func `for a queue ends with its task, and the operations go on`() async throws {
+    let queue = OperationQueue()
+    let gate = Gate()
+    let operation = BlockOperation { gate.pass() }
+    queue.addOperation(operation)
+    let wait = Task { try await queue.untilAllOperationsAreFinished() }
+    wait.cancel()
+    await #expect(throws: CancellationError.self) { try await wait.value }
+    #expect(!operation.isCancelled)
+    gate.open()
+    try await queue.untilAllOperationsAreFinished()
+    #expect(operation.isFinished)
+  }
+
+  @Test func `in a task that is cancelled already throws at once`() async {
+    let never = Operation()
+    let gate = Gate()
+    let wait = Task {
+      await gate.opened()
+      try await never.untilFinished()
+    }
+    wait.cancel()
+    gate.open()
+    await #expect(throws: CancellationError.self) { try await wait.value }
+  }
+
+  @Test func `cancelled at any moment ends once`() async throws {
+    for round in 0..<500 {
+      let operation = Operation()
+      let wait = Task { try await operation.untilFinished() }
+      for _ in 0..<(round % 7) { await Task.yield() }
+      launchThreadFromPool { operation.start() }
+      wait.cancel()
+      switch await wait.result {
+      case .success: #expect(operation.isFinished)
+      case .failure(let error): #expect(error is CancellationError)
+      }
+      try await operation.untilFinished()
+    }
+  }
+
+  @Test func `cancelled by the thousand costs no scan of all that wait`() async throws {
+    let operation = Operation()
+    let queue = OperationQueue()
+    let gate = Gate()
+    queue.addOperation(BlockOperation { gate.pass() })
+    let waits = (0..<20_000).map { number in
+      Task {
+        if number.isMultiple(of: 2) {
+          try await operation.untilFinished()
+        } else {
+          try await queue.untilAllOperationsAreFinished()
+        }
+      }
+    }
+    for wait in waits.dropFirst(2) { wait.cancel() }
+    var cancelled = 0
+    for wait in waits.dropFirst(2) {
+      if case .failure(is CancellationError) = await wait.result { cancelled += 1 }
+    }
+    #expect(cancelled == waits.count - 2)
+    operation.start()
+    gate.open()
+    for wait in waits.prefix(2) { try await wait.value }
+  }
+
+  @Test func `blocks no thread`() async throws {
+    // Far more waits than there are threads for tasks.
+    let operation = Operation()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<500 { group.addTask { try await operation.untilFinished() } }
+      group.addTask { operation.start() }
+      try await group.waitForAll()
+    }
+  }
+}

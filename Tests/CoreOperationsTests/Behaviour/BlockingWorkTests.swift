@@ -1,0 +1,72 @@
+import CoreOperations
+import Dispatch
+import Testing
+
+/// Operations that block their threads get more of them.
+@Suite(.watched, .serialized) struct `Blocking work` {
+  @Test func `40 waiters are signalled by the 41st`() async throws {
+    let queue = OperationQueue()
+    let semaphore = DispatchSemaphore(value: 0)
+    for _ in 0..<40 { queue.addOperation(BlockOperation { semaphore.wait() }) }
+    queue.addOperation(BlockOperation { for _ in 0..<40 { semaphore.signal() } })
+    try await queue.untilAllOperationsAreFinished()
+  }
+
+  @Test func `64 that wait for each other all get a thread`() async throws {
+    let queue = OperationQueue()
+    let all = Countdown(64)
+    for _ in 0..<64 {
+      queue.addOperation(
+        BlockOperation {
+          all.count()
+          all.done.pass()
+        }
+      )
+    }
+    try await queue.untilAllOperationsAreFinished()
+  }
+
+  @Test func `in one queue does not hold up another`() async throws {
+    let blocked = OperationQueue()
+    let other = OperationQueue()
+    let gate = Gate()
+    for _ in 0..<20 { blocked.addOperation(BlockOperation { gate.pass() }) }
+    let ran = Tally()
+    for _ in 0..<200 { other.addOperation(BlockOperation { ran.add() }) }
+    try await other.untilAllOperationsAreFinished()
+    #expect(ran.now == 200)
+    gate.open()
+    try await blocked.untilAllOperationsAreFinished()
+  }
+
+  @Test func `in a completion block does not hold up operations`() async throws {
+    let queue = OperationQueue()
+    let gate = Gate()
+    let operations = (0..<20).map { _ in
+      let operation = Operation()
+      operation.completionBlock = { gate.pass() }
+      return operation
+    }
+    queue.addOperations(operations)
+    let last = BlockOperation { gate.open() }
+    for operation in operations { last.addDependency(operation) }
+    queue.addOperation(last)
+    try await queue.untilAllOperationsAreFinished()
+  }
+
+  @Test func `that waits for operations behind it in its own queue ends`() async throws {
+    let queue = OperationQueue()
+    let ran = Tally()
+    for _ in 0..<20 {
+      queue.addOperation(
+        BlockOperation {
+          let inner = BlockOperation { ran.add() }
+          queue.addOperation(inner)
+          inner.waitUntilFinished()
+        }
+      )
+    }
+    try await queue.untilAllOperationsAreFinished()
+    #expect(ran.now == 20)
+  }
+}

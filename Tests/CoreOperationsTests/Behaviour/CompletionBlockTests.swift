@@ -1,0 +1,164 @@
+import CoreOperations
+import Testing
+
+@Suite(.watched) struct `A completion block` {
+  @Test func `runs once, after the end`() async throws {
+    let queue = OperationQueue()
+    let seen = Log<Bool>()
+    let operation = Operation()
+    operation.completionBlock = { [unowned operation] in
+      seen.add(operation.isFinished)
+      seen.add(operation.completionBlock == nil)
+    }
+    #expect(operation.completionBlock != nil)
+    queue.addOperation(operation)
+    try await queue.untilAllOperationsAreFinished()
+    #expect(seen.entries == [true, true])
+    #expect(operation.completionBlock == nil)
+  }
+
+  @Test func `runs on another thread than the one that reported the end`() async {
+    let completed = Gate()
+    let returned = Gate()
+    // The reporting stack waits for the block: on the same thread that would never end.
+    let operation = SelfKept { operation in
+      operation.end()
+      completed.pass()
+      returned.open()
+    }
+    operation.completionBlock = { completed.open() }
+    OperationQueue().addOperation(operation)
+    await returned.opened()
+  }
+
+  @Test func `of an operation started by hand runs`() async {
+    let completed = Gate()
+    let operation = Operation()
+    operation.completionBlock = { completed.open() }
+    operation.start()
+    await completed.opened()
+  }
+
+  @Test func `keeps membership, and neither slot nor dependents`() {
+    let executor = ManualExecutor(operationsPerWorker: 1)
+    let queue = OperationQueue(executor: executor)
+    queue.maxConcurrentOperationCount = 1
+    let seen = Log<String>()
+    let operation = Operation()
+    let dependent = BlockOperation { seen.add("dependent") }
+    dependent.addDependency(operation)
+    operation.completionBlock = { [queue, unowned operation] in
+      seen.add("block, \(queue.operations == [operation])")
+    }
+    queue.addOperations([operation, dependent])
+    executor.runOne()
+    #expect(operation.isFinished)
+    #expect(queue.operations.contains(operation))
+    executor.runAll()
+    #expect(seen.entries == ["dependent", "block, true"] || seen.entries == ["block, false"])
+    #expect(queue.operationCount == 0)
+  }
+
+  @Test func `that blocks holds back the wait for the queue and not that for the operation`()
+    async throws
+  {
+    let queue = OperationQueue()
+    queue.maxConcurrentOperationCount = 1
+    let gate = Gate()
+    let operation = Operation()
+    operation.completionBlock = { gate.pass() }
+    let dependent = Operation()
+    dependent.addDependency(operation)
+    queue.addOperations([operation, dependent])
+    try await operation.untilFinished()
+    try await dependent.untilFinished()
+    #expect(queue.operations == [operation])
+    let queueIsEmpty = Gate()
+    let waiting = Task {
+      try await queue.untilAllOperationsAreFinished()
+      queueIsEmpty.open()
+    }
+    let later = Operation()
+    queue.addOperation(later)
+    try await later.untilFinished()
+    #expect(!queueIsEmpty.isOpen)
+    gate.open()
+    try await waiting.value
+    #expect(queue.operationCount == 0)
+  }
+
+  @Test func `that was replaced does not run`() {
+    let executor = ManualExecutor()
+    let queue = OperationQueue(executor: executor)
+    let seen = Log<Int>()
+    let operation = Operation()
+    operation.completionBlock = { seen.add(1) }
+    operation.completionBlock = { seen.add(2) }
+    let silenced = Operation()
+    silenced.completionBlock = { seen.add(3) }
+    silenced.completionBlock = nil
+    queue.addOperations([operation, silenced])
+    executor.runAll()
+    #expect(seen.entries == [2])
+  }
+
+  @Test func `that is set after the end never runs and is not kept`() async {
+    let live = LiveCount()
+    let operation = Operation()
+    operation.start()
+    do {
+      let token = Token(live)
+      operation.completionBlock = { token.touch() }
+    }
+    #expect(operation.completionBlock == nil)
+    #expect(live.made == 1)
+    #expect(live.alive == 0)
+  }
+
+  @Test func `may set one on its own operation and that never runs`() async throws {
+    let queue = OperationQueue()
+    let runs = Tally()
+    let operation = Operation()
+    operation.completionBlock = { [unowned operation] in
+      runs.add()
+      operation.completionBlock = { runs.add() }
+    }
+    queue.addOperation(operation)
+    try await queue.untilAllOperationsAreFinished()
+    #expect(runs.now == 1)
+    #expect(operation.completionBlock == nil)
+  }
+
+  @Test func `may add to its queue`() async throws {
+    let queue = OperationQueue()
+    let ran = Tally()
+    let operation = Operation()
+    operation.completionBlock = { [queue] in
+      for _ in 0..<10 { queue.addOperation(BlockOperation { ran.add() }) }
+    }
+    queue.addOperation(operation)
+    try await queue.untilAllOperationsAreFinished()
+    #expect(ran.now == 10)
+  }
+
+  @Test func `frees what it captured outside of any lock`() async throws {
+    let queue = OperationQueue()
+    let other = OperationQueue()
+    let count = 2_000
+    let ends = Countdown(count)
+    let operations = (0..<count).map { _ in
+      let token = Token {
+        other.addOperation(Operation())
+        _ = queue.operationCount
+        ends.count()
+      }
+      let operation = Operation()
+      operation.completionBlock = { token.touch() }
+      return operation
+    }
+    queue.addOperations(operations)
+    await ends.done.opened()
+    try await queue.untilAllOperationsAreFinished()
+    try await other.untilAllOperationsAreFinished()
+  }
+}

@@ -1,0 +1,110 @@
+import CoreOperations
+import Dispatch
+import Testing
+
+@Suite(.watched) struct `The current queue` {
+  @Test func `is nil outside of any queue`() async {
+    #expect(OperationQueue.current == nil)
+    #expect(await onThread { OperationQueue.current == nil })
+    let seen = Log<Bool>()
+    let operation = BlockOperation { seen.add(OperationQueue.current == nil) }
+    operation.start()
+    #expect(seen.entries == [true])
+  }
+
+  @Test func `is that of the operation, in bodies, blocks, barriers and async closures`()
+    async throws
+  {
+    let queue = OperationQueue()
+    let seen = Log<Bool>()
+    let all = Countdown(3)
+    let blocks = BlockOperation()
+    for _ in 0..<3 {
+      blocks.addExecutionBlock {
+        all.count()
+        all.done.pass()
+        seen.add(OperationQueue.current === queue)
+      }
+    }
+    queue.addOperation(blocks)
+    queue.addBarrierBlock { seen.add(OperationQueue.current === queue) }
+    queue.addOperation { () -> Void in seen.add(OperationQueue.current === queue) }
+    queue.addOperation { () async -> Void in
+      seen.add(OperationQueue.current === queue)
+      await Task.yield()
+      seen.add(OperationQueue.current === queue)
+      let child = Task { OperationQueue.current === queue }
+      seen.add(await child.value)
+    }
+    try await queue.untilAllOperationsAreFinished()
+    #expect(seen.entries == Array(repeating: true, count: 8))
+    #expect(OperationQueue.current == nil)
+  }
+
+  @Test func `is known in every operation of a queue that runs empty again and again`()
+    async throws
+  {
+    let unknown = Tally()
+    let queue = OperationQueue()
+    for _ in 0..<3_000 {
+      let operation = BlockOperation { if OperationQueue.current !== queue { unknown.add() } }
+      let ender = EndsInCancel()
+      queue.addOperation(ender)
+      ender.cancel()
+      queue.addOperation(operation)
+      try await operation.untilFinished()
+    }
+    #expect(unknown.now == 0)
+  }
+
+  @Test func `is the inner one while one queue runs inside another, and the outer one again`() {
+    let outerExecutor = ManualExecutor()
+    let innerExecutor = ManualExecutor()
+    let outer = OperationQueue(executor: outerExecutor)
+    let inner = OperationQueue(executor: innerExecutor)
+    let seen = Log<Bool>()
+    inner.addOperation(BlockOperation { seen.add(OperationQueue.current === inner) })
+    outer.addOperation(
+      BlockOperation {
+        innerExecutor.runAll()
+        seen.add(OperationQueue.current === outer)
+      }
+    )
+    outerExecutor.runAll()
+    #expect(seen.entries == [true, true])
+    #expect(OperationQueue.current == nil)
+  }
+
+  @Test func `is the main one on the main queue, which runs one at a time`() async throws {
+    let queue = OperationQueue.main
+    #expect(queue === OperationQueue.main)
+    #expect(queue.maxConcurrentOperationCount == 1)
+    #expect(queue.underlyingQueue?.label == DispatchQueue.main.label)
+    #expect(queue.name == "main")
+    let running = Tally()
+    let seen = Log<Bool>()
+    let operations = (0..<20).map { _ in
+      BlockOperation {
+        dispatchPrecondition(condition: .onQueue(.main))
+        MainActor.assumeIsolated { _ = running.add() }
+        seen.add(OperationQueue.current === OperationQueue.main)
+        running.add(-1)
+      }
+    }
+    queue.addOperations(operations)
+    for operation in operations { try await operation.untilFinished() }
+    #expect(seen.entries == Array(repeating: true, count: 20))
+    #expect(running.peak == 1)
+  }
+
+  @Test func `completion blocks of the main queue run off the main thread`() async {
+    let completed = Gate()
+    let operation = Operation()
+    operation.completionBlock = {
+      dispatchPrecondition(condition: .notOnQueue(.main))
+      completed.open()
+    }
+    OperationQueue.main.addOperation(operation)
+    await completed.opened()
+  }
+}

@@ -1,0 +1,173 @@
+import CoreOperations
+import Testing
+
+@Suite(.watched) struct `Dependencies` {
+  @Test func `a chain added backwards runs in order`() async throws {
+    let log = Log<Int>()
+    let chain = (0..<100).map { number in BlockOperation { log.add(number) } }
+    for (earlier, later) in zip(chain, chain.dropFirst()) { later.addDependency(earlier) }
+    let queue = OperationQueue()
+    queue.addOperations(chain.reversed())
+    try await queue.untilAllOperationsAreFinished()
+    #expect(log.entries == Array(0..<100))
+  }
+
+  @Test func `an operation starts when the last of its dependencies has finished`() async throws {
+    let count = 40
+    let parents = (0..<count).map { _ in Operation() }
+    let openParents = Tally()
+    let child = BlockOperation { openParents.add(parents.count { !$0.isFinished }) }
+    for parent in parents { child.addDependency(parent) }
+    let queue = OperationQueue()
+    queue.addOperation(child)
+    queue.addOperations(parents)
+    try await queue.untilAllOperationsAreFinished()
+    #expect(child.isFinished)
+    #expect(openParents.now == 0)
+  }
+
+  @Test func `readiness follows the dependencies`() {
+    let first = Operation()
+    let second = Operation()
+    let child = Operation()
+    #expect(child.isReady)
+    child.addDependency(first)
+    child.addDependency(second)
+    #expect(!child.isReady)
+    first.start()
+    #expect(!child.isReady)
+    second.start()
+    #expect(child.isReady)
+    child.start()
+    #expect(child.isReady)
+  }
+
+  @Test func `a dependency in another queue holds`() async throws {
+    let log = Log<String>()
+    let gate = Gate()
+    let first = BlockOperation {
+      gate.pass()
+      log.add("first")
+    }
+    let second = BlockOperation { log.add("second") }
+    second.addDependency(first)
+    let queues = [OperationQueue(), OperationQueue()]
+    queues[1].addOperation(second)
+    queues[0].addOperation(first)
+    gate.open()
+    try await second.untilFinished()
+    #expect(log.entries == ["first", "second"])
+    for queue in queues { try await queue.untilAllOperationsAreFinished() }
+  }
+
+  @Test func `a dependency in no queue holds until it is started by hand`() {
+    let executor = ManualExecutor()
+    let queue = OperationQueue(executor: executor)
+    let byHand = Operation()
+    let child = Operation()
+    child.addDependency(byHand)
+    queue.addOperation(child)
+    executor.runAll()
+    #expect(!child.isFinished)
+    byHand.start()
+    executor.runAll()
+    #expect(child.isFinished)
+  }
+
+  @Test func `a cancelled dependency counts as finished`() async throws {
+    let gate = Gate()
+    let cancelled = Operation()
+    let child = BlockOperation { gate.open() }
+    child.addDependency(cancelled)
+    cancelled.cancel()
+    let queue = OperationQueue()
+    queue.addOperations([child, cancelled])
+    await gate.opened()
+    #expect(cancelled.isFinished)
+    #expect(!child.isCancelled)
+  }
+
+  @Test func `a dependency that has finished is recorded and not waited for`() {
+    let finished = Operation()
+    finished.start()
+    let child = Operation()
+    child.addDependency(finished)
+    #expect(child.isReady)
+    #expect(child.dependencies == [finished])
+    child.start()
+    #expect(child.isFinished)
+  }
+
+  @Test(arguments: [3, 50])
+  func `dependencies are listed in the order of adding and finished or not`(count: Int) {
+    let child = Operation()
+    let parents = (0..<count).map { _ in Operation() }
+    for parent in parents { child.addDependency(parent) }
+    #expect(child.dependencies == parents)
+    parents[1].start()
+    #expect(child.dependencies == parents)
+    child.removeDependency(parents[0])
+    #expect(child.dependencies == Array(parents.dropFirst()))
+    child.removeDependency(parents[count - 1])
+    #expect(child.dependencies == Array(parents[1..<(count - 1)]))
+    child.addDependency(parents[0])
+    #expect(child.dependencies == Array(parents[1..<(count - 1)]) + [parents[0]])
+  }
+
+  @Test(arguments: [1, 30])
+  func `adding a dependency again changes nothing`(count: Int) {
+    let parents = (0..<count).map { _ in Operation() }
+    let child = Operation()
+    for _ in 0..<2 { for parent in parents { child.addDependency(parent) } }
+    #expect(child.dependencies == parents)
+    for parent in parents { child.removeDependency(parent) }
+    #expect(child.dependencies.isEmpty)
+    #expect(child.isReady)
+  }
+
+  @Test func `an operation that depends on itself is cancelled with the path`() throws {
+    let executor = ManualExecutor()
+    let queue = OperationQueue(executor: executor)
+    let loop = Operation()
+    loop.name = "loop"
+    loop.addDependency(loop)
+    #expect(loop.isCancelled)
+    #expect(loop.dependencies.isEmpty)
+    let error = try #require(loop.cancellationReason as? OperationCycleError)
+    #expect(error.path == ["loop", "loop"])
+    #expect(error.description.contains("loop → loop"))
+    queue.addOperation(loop)
+    executor.runAll()
+    #expect(loop.isFinished)
+  }
+
+  @Test func `an operation in a queue that is made to depend on itself leaves`() {
+    let executor = ManualExecutor()
+    let queue = OperationQueue(executor: executor)
+    let ran = Gate()
+    let loop = BlockOperation { ran.open() }
+    queue.addOperation(loop)
+    loop.addDependency(loop)
+    executor.runAll()
+    #expect(loop.isFinished)
+    #expect(!ran.isOpen)
+    #expect(loop.cancellationReason is OperationCycleError)
+  }
+
+  @Test func `effects of a dependency are seen by its dependents`() async throws {
+    // Plain variables on purpose: the sanitized run would report a missing happens-before.
+    final class Box: @unchecked Sendable {
+      var value = 0
+    }
+    let queue = OperationQueue()
+    for _ in 0..<200 {
+      let box = Box()
+      let write = BlockOperation { box.value = 1 }
+      let read = BlockOperation { box.value += 1 }
+      read.addDependency(write)
+      queue.addOperations([read, write])
+      try await read.untilFinished()
+      #expect(box.value == 2)
+    }
+  }
+}

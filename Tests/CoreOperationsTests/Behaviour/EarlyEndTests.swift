@@ -1,0 +1,140 @@
+import CoreOperations
+import Testing
+
+@Suite(.watched) struct `Overrides that finish early` {
+  private let executor = ManualExecutor()
+  private let queue: OperationQueue
+
+  init() { queue = OperationQueue(executor: executor) }
+
+  enum Moment: CaseIterable, Sendable {
+    case created, waiting, ready, executing, suspended, behindBarrier, heldBack
+  }
+
+  @Test(arguments: Moment.allCases)
+  func `in cancel`(moment: Moment) async {
+    await check(moment, EndsInCancel()) { $0.cancel() }
+  }
+
+  @Test(arguments: Moment.allCases)
+  func `without a cancel`(moment: Moment) async {
+    await check(moment, EndsInCancel()) { $0.end() }
+  }
+
+  @Test(arguments: Moment.allCases)
+  func `again and again`(moment: Moment) async {
+    await check(moment, EndsInCancel()) { operation in
+      for _ in 0..<3 {
+        operation.end()
+        operation.cancel()
+      }
+    }
+  }
+
+  private func check(
+    _ moment: Moment,
+    _ operation: EndsInCancel,
+    _ end: (EndsInCancel) -> Void
+  ) async {
+    let completions = Tally()
+    let completed = Gate()
+    operation.completionBlock = {
+      completions.add()
+      completed.open()
+    }
+    let dependent = Operation()
+    dependent.addDependency(operation)
+    let never = Operation()
+    bring(operation, to: moment, never)
+    end(operation)
+    if moment == .created { queue.addOperation(operation) }
+    queue.addOperation(dependent)
+    queue.isSuspended = false
+    executor.runAll()
+    await completed.opened()
+    #expect(operation.isFinished)
+    #expect(completions.now == 1)
+    #expect(!queue.operations.contains(operation))
+    if moment != .behindBarrier && moment != .heldBack { #expect(dependent.isFinished) }
+    never.start()
+    executor.runAll()
+    #expect(dependent.isFinished)
+    #expect(queue.operationCount == 0)
+    #expect(operation.starts.now <= 1)
+  }
+
+  private func bring(_ operation: EndsInCancel, to moment: Moment, _ never: Operation) {
+    switch moment {
+    case .created: return
+    case .waiting:
+      operation.addDependency(never)
+      queue.addOperation(operation)
+    case .ready: queue.addOperation(operation)
+    case .executing:
+      queue.addOperation(operation)
+      executor.runAll()
+    case .suspended:
+      queue.isSuspended = true
+      queue.addOperation(operation)
+    case .behindBarrier, .heldBack:
+      let front = Operation()
+      front.addDependency(never)
+      queue.addOperation(front)
+      queue.addBarrierBlock {}
+      if moment == .behindBarrier { operation.addDependency(never) }
+      queue.addOperation(operation)
+      executor.runAll()
+    }
+  }
+
+  @Test func `one that ended before it was added is not taken in`() {
+    let operation = SelfKept()
+    operation.end()
+    queue.addOperation(operation)
+    #expect(queue.operationCount == 0)
+    executor.runAll()
+    #expect(operation.starts.now == 0)
+  }
+
+  @Test func `one that ends while a worker is about to start it leaves once`() {
+    /// Ends when its queue asks whether it is ready.
+    final class EndsWhenAsked: SelfKept, @unchecked Sendable {
+      override var isReady: Bool {
+        end()
+        return super.isReady
+      }
+    }
+    let operation = EndsWhenAsked()
+    let dependent = Operation()
+    dependent.addDependency(operation)
+    queue.maxConcurrentOperationCount = 1
+    queue.addOperations([operation, dependent])
+    executor.runAll()
+    #expect(operation.starts.now == 0)
+    #expect(dependent.isFinished)
+    #expect(queue.operationCount == 0)
+  }
+
+  @Test func `an end that races with the adding loses neither`() async throws {
+    let queue = OperationQueue()
+    for round in 0..<2_000 {
+      let operation = SelfKept(.strings) { $0.end() }
+      let dependent = Operation()
+      dependent.addDependency(operation)
+      let ready = Tally()
+      let ended = Gate()
+      launchThreadFromPool {
+        ready.add()
+        for _ in 0..<(round % 50) { _ = operation.isFinished }
+        operation.end()
+        ended.open()
+      }
+      while ready.now == 0 {}
+      queue.addOperations([dependent, operation])
+      await ended.opened()
+      try await dependent.untilFinished()
+    }
+    try await queue.untilAllOperationsAreFinished()
+    #expect(queue.operationCount == 0)
+  }
+}

@@ -1,0 +1,147 @@
+import CoreOperations
+import Dispatch
+import Testing
+
+@Suite(.watched) struct `Executors` {
+  @Test func `are asked for one worker at a time however much is ready`() {
+    let executor = ManualExecutor(operationsPerWorker: 2_000)
+    let queue = OperationQueue(executor: executor)
+    let operations = (0..<1_000).map { _ in Operation() }
+    for operation in operations { queue.addOperation(operation) }
+    #expect(executor.waiting == 1)
+    executor.runOne()
+    #expect(operations.allSatisfy { $0.isFinished })
+    // A second worker may have been asked for when the first began; it finds nothing.
+    #expect(executor.requests.now <= 2)
+    executor.runAll()
+    #expect(executor.requests.now <= 2)
+  }
+
+  @Test func `are not asked while nothing can start`() {
+    let executor = ManualExecutor()
+    let queue = OperationQueue(executor: executor)
+    queue.isSuspended = true
+    queue.addOperation(Operation())
+    let waiting = Operation()
+    waiting.addDependency(Operation())
+    queue.addOperation(waiting)
+    queue.maxConcurrentOperationCount = 1
+    #expect(executor.requests.now == 0)
+    queue.isSuspended = false
+    #expect(executor.requests.now == 1)
+  }
+
+  @Test func `get a worker back after its share`() {
+    let executor = ManualExecutor(operationsPerWorker: 10)
+    let queue = OperationQueue(executor: executor)
+    queue.maxConcurrentOperationCount = 1
+    let ran = Tally()
+    for _ in 0..<25 { queue.addOperation(BlockOperation { ran.add() }) }
+    executor.runOne()
+    #expect(ran.now == 10)
+    executor.runOne()
+    #expect(ran.now == 20)
+    executor.runAll()
+    #expect(ran.now == 25)
+  }
+
+  @Test func `with a share of nothing still make progress`() {
+    let executor = ManualExecutor(operationsPerWorker: 0)
+    let queue = OperationQueue(executor: executor)
+    let ran = Tally()
+    for _ in 0..<5 { queue.addOperation(BlockOperation { ran.add() }) }
+    executor.runAll()
+    #expect(ran.now == 5)
+  }
+
+  @Test func `take turns between queues`() {
+    let executor = ManualExecutor(operationsPerWorker: 2)
+    let log = Log<Int>()
+    let queues = (0..<2).map { _ in OperationQueue(executor: executor) }
+    for (number, queue) in queues.enumerated() {
+      queue.maxConcurrentOperationCount = 1
+      for _ in 0..<4 { queue.addOperation(BlockOperation { log.add(number) }) }
+    }
+    executor.runAll()
+    #expect(log.entries == [0, 0, 1, 1, 0, 0, 1, 1])
+  }
+
+  @Test func `of one thread run everything`() async throws {
+    let queue = OperationQueue(executor: OneThread())
+    let running = Tally()
+    let completions = Tally()
+    let operations = (0..<500).map { _ in
+      let operation = BlockOperation {
+        running.add()
+        running.add(-1)
+      }
+      operation.completionBlock = { completions.add() }
+      return operation
+    }
+    queue.addOperations(operations)
+    try await queue.untilAllOperationsAreFinished()
+    #expect(running.peak == 1)
+    #expect(completions.now == 500)
+  }
+
+  @Test func `an underlying queue runs the operations`() async throws {
+    let key = DispatchSpecificKey<Int>()
+    let underlying = DispatchQueue(label: "underlying")
+    underlying.setSpecific(key: key, value: 7)
+    let queue = OperationQueue()
+    #expect(queue.underlyingQueue == nil)
+    queue.underlyingQueue = underlying
+    #expect(queue.underlyingQueue === underlying)
+    let seen = Log<Int?>()
+    for _ in 0..<10 {
+      queue.addOperation(BlockOperation { seen.add(DispatchQueue.getSpecific(key: key)) })
+    }
+    queue.addBarrierBlock { seen.add(DispatchQueue.getSpecific(key: key)) }
+    try await queue.untilAllOperationsAreFinished()
+    #expect(seen.entries == Array(repeating: 7, count: 11))
+    queue.underlyingQueue = nil
+    queue.addOperation(BlockOperation { seen.add(DispatchQueue.getSpecific(key: key)) })
+    try await queue.untilAllOperationsAreFinished()
+    #expect(seen.entries.last == .some(nil))
+  }
+
+  @Test func `a worker of the former executor runs nothing any more`() async throws {
+    let executor = ManualExecutor()
+    let queue = OperationQueue(executor: executor)
+    let early = EndsInCancel()
+    queue.addOperation(early)
+    early.end()
+    #expect(queue.operationCount == 0)
+    #expect(executor.waiting == 1)
+    queue.underlyingQueue = DispatchQueue(label: "underlying")
+    let ran = Gate()
+    queue.addOperation(BlockOperation { ran.open() })
+    await ran.opened()
+    executor.runAll()
+    try await queue.untilAllOperationsAreFinished()
+  }
+
+  @Test func `operations survive the dropping of their queue`() async {
+    let done = Countdown(101)
+    do {
+      let queue = OperationQueue()
+      let operations = (0..<100).map { _ in BlockOperation { done.count() } }
+      for (earlier, later) in zip(operations, operations.dropFirst()) {
+        later.addDependency(earlier)
+      }
+      queue.addOperations(operations)
+      queue.addBarrierBlock { done.count() }
+    }
+    await done.done.opened()
+  }
+
+  @Test func `a queue keeps what it was given`() {
+    let queue = OperationQueue()
+    #expect(queue.name == nil)
+    queue.name = "import"
+    #expect(queue.name == "import")
+    #expect(queue.qualityOfService == .default)
+    queue.qualityOfService = .utility
+    #expect(queue.qualityOfService == .utility)
+  }
+}

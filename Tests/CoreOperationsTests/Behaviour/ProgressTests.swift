@@ -1,0 +1,39 @@
+import CoreOperations
+import Testing
+
+@Suite(.watched) struct `A queue's progress` {
+  @Test func `counts what was added and what has left`() async throws {
+    let executor = ManualExecutor(operationsPerWorker: 1)
+    let queue = OperationQueue(executor: executor)
+    #expect(queue.progress.fractionCompleted == 0)
+    queue.addOperations((0..<4).map { _ in Operation() })
+    #expect(queue.progress.totalUnitCount == 4)
+    #expect(queue.progress.completedUnitCount == 0)
+    executor.runOne()
+    #expect(queue.progress.completedUnitCount == 1)
+    #expect(queue.progress.fractionCompleted == 0.25)
+    executor.runAll()
+    #expect(queue.progress.completedUnitCount == 4)
+    #expect(queue.progress.fractionCompleted == 1)
+  }
+
+  @Test func `begins anew when something is added to an empty queue`() {
+    let executor = ManualExecutor()
+    let queue = OperationQueue(executor: executor)
+    queue.addOperations([Operation(), Operation()])
+    executor.runAll()
+    queue.addOperation(Operation())
+    #expect(queue.progress.totalUnitCount == 1)
+    #expect(queue.progress.completedUnitCount == 0)
+  }
+
+  @Test func `keeps a total that was set`() {
+    let executor = ManualExecutor()
+    let queue = OperationQueue(executor: executor)
+    queue.progress.totalUnitCount = 10
+    queue.addOperations([Operation(), Operation()])
+    executor.runAll()
+    #expect(queue.progress.totalUnitCount == 10)
+    #expect(queue.progress.fractionCompleted == 0.2)
+  }
+}

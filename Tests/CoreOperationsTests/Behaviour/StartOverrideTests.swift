@@ -1,0 +1,163 @@
+import CoreOperations
+import Testing
+
+@Suite(.watched) struct `Overrides of main and start` {
+  @Test func `main runs once, executing, and then it is finished`() async throws {
+    final class Main: Operation, @unchecked Sendable {
+      let log = Log<String>()
+      override func main() { log.add("\(isExecuting) \(isFinished) \(isReady)") }
+    }
+    let operation = Main()
+    let queue = OperationQueue()
+    queue.addOperation(operation)
+    try await operation.untilFinished()
+    #expect(operation.log.entries == ["true false true"])
+    #expect(!operation.isExecuting)
+    #expect(operation.isFinished)
+    #expect(!operation.isAsynchronous)
+    #expect(!operation.isConcurrent)
+  }
+
+  @Test func `started by hand, it has finished when start returned`() {
+    let ran = Tally()
+    let thread = Log<UInt>()
+    let operation = BlockOperation {
+      ran.add()
+      thread.add(threadID())
+    }
+    operation.start()
+    #expect(operation.isFinished)
+    #expect(thread.entries == [threadID()])
+    operation.start()
+    #expect(ran.now == 1)
+  }
+
+  @Test(arguments: Reporting.allCases)
+  func `an asynchronous one is over when it says so`(reporting: Reporting) {
+    let executor = ManualExecutor()
+    let queue = OperationQueue(executor: executor)
+    queue.maxConcurrentOperationCount = 1
+    let operation = SelfKept(reporting)
+    let dependent = Operation()
+    dependent.addDependency(operation)
+    let next = Operation()
+    queue.addOperations([operation, dependent, next])
+    executor.runAll()
+    #expect(operation.isExecuting)
+    #expect(operation.isConcurrent)
+    #expect(!dependent.isReady)
+    #expect(!next.isFinished, "the slot is taken")
+    #expect(queue.operationCount == 3)
+    operation.end()
+    #expect(queue.operationCount == 2)
+    executor.runAll()
+    #expect(dependent.isFinished)
+    #expect(next.isFinished)
+    #expect(operation.starts.now == 1)
+  }
+
+  @Test func `an asynchronous one may end on its own stack`() {
+    let executor = ManualExecutor()
+    let queue = OperationQueue(executor: executor)
+    let operation = SelfKept { $0.end() }
+    queue.addOperation(operation)
+    executor.runAll()
+    #expect(queue.operationCount == 0)
+  }
+
+  @Test func `an end that is not reported is found when start returned`() {
+    final class Silent: Operation, @unchecked Sendable {
+      private let isOver = Locked(false)
+      override var isFinished: Bool { isOver.withLock { $0 } }
+      override func start() { isOver.withLock { $0 = true } }
+    }
+    let executor = ManualExecutor()
+    let queue = OperationQueue(executor: executor)
+    let dependent = Operation()
+    let silent = Silent()
+    dependent.addDependency(silent)
+    queue.addOperations([silent, dependent])
+    executor.runAll()
+    #expect(dependent.isFinished)
+    #expect(queue.operationCount == 0)
+  }
+
+  /// The first listing of `seeds/003`: `main()` with an `isFinished` of its own.
+  private class Transform: Operation, @unchecked Sendable {
+    private let isOver = Locked(false)
+    private let endsInMain: Bool
+    init(endsInMain: Bool) { self.endsInMain = endsInMain }
+    override var isFinished: Bool { isOver.withLock { $0 } }
+    override func main() { if endsInMain { end() } }
+    func end() {
+      willChangeValue(forKey: "isFinished")
+      isOver.withLock { $0 = true }
+      didChangeValue(forKey: "isFinished")
+    }
+  }
+
+  @Test func `main may say itself that it is finished`() {
+    let executor = ManualExecutor()
+    let queue = OperationQueue(executor: executor)
+    let transform = Transform(endsInMain: true)
+    let completions = Tally()
+    transform.completionBlock = { completions.add() }
+    queue.addOperation(transform)
+    executor.runAll()
+    #expect(queue.operationCount == 0)
+    #expect(completions.now == 1)
+  }
+
+  @Test func `an overridden isFinished keeps it going after main`() {
+    let executor = ManualExecutor()
+    let queue = OperationQueue(executor: executor)
+    let transform = Transform(endsInMain: false)
+    let dependent = Operation()
+    dependent.addDependency(transform)
+    queue.addOperations([transform, dependent])
+    executor.runAll()
+    #expect(!dependent.isFinished)
+    transform.end()
+    executor.runAll()
+    #expect(dependent.isFinished)
+  }
+
+  @Test func `it can be cancelled while an overridden isFinished keeps it going`() {
+    let transform = Transform(endsInMain: false)
+    transform.start()
+    #expect(!transform.isFinished)
+    transform.cancel()
+    #expect(transform.isCancelled)
+    transform.end()
+    #expect(transform.isFinished)
+  }
+
+  @Test func `one found cancelled is finished whatever an overridden isFinished says`() {
+    let executor = ManualExecutor()
+    let queue = OperationQueue(executor: executor)
+    let transform = Transform(endsInMain: true)
+    let dependent = Operation()
+    dependent.addDependency(transform)
+    transform.cancel()
+    queue.addOperations([transform, dependent])
+    executor.runAll()
+    #expect(!transform.isFinished)
+    #expect(dependent.isFinished)
+    #expect(queue.operationCount == 0)
+  }
+
+  @Test func `a reason that came too late is none`() {
+    final class LateLoop: Operation, @unchecked Sendable {
+      private let asked = Tally()
+      override var isFinished: Bool {
+        if asked.add() == 0 { addDependency(self) }
+        return super.isFinished
+      }
+    }
+    let operation = LateLoop()
+    operation.start()
+    #expect(operation.isFinished)
+    #expect(!operation.isCancelled)
+    #expect(operation.cancellationReason == nil)
+  }
+}

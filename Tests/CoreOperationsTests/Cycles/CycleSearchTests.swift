@@ -1,0 +1,77 @@
+import CoreOperations
+import Synchronization
+import Testing
+
+/// Alone in the process while it counts, because the count of searches is shared.
+@Suite(.watched, .serialized) struct `The search for rings` {
+  /// Runs in a process of its own: other tests search too.
+  @Test func `chains, trees and fans of 100,000 never start a search`() async {
+    await #expect(processExitsWith: .success) {
+      let count = 100_000
+      var shapes: [[Operation]] = []
+      let forwards = (0..<count).map { _ in Operation() }
+      for index in 1..<count { forwards[index].addDependency(forwards[index - 1]) }
+      shapes.append(forwards)
+      let backwards = (0..<count).map { _ in Operation() }
+      for index in (1..<count).reversed() { backwards[index].addDependency(backwards[index - 1]) }
+      shapes.append(backwards)
+      let tree = (0..<count).map { _ in Operation() }
+      for index in 1..<count { tree[index].addDependency(tree[(index - 1) / 2]) }
+      shapes.append(tree)
+      let upwards = (0..<count).map { _ in Operation() }
+      for index in 1..<count { upwards[(index - 1) / 2].addDependency(upwards[index]) }
+      shapes.append(upwards)
+      let fan = (0..<count).map { _ in Operation() }
+      for index in 1..<count - 1 {
+        fan[index].addDependency(fan[0])
+        fan[count - 1].addDependency(fan[index])
+      }
+      shapes.append(fan)
+      let queue = OperationQueue()
+      for shape in shapes {
+        queue.addOperations(shape)
+        try? await queue.untilAllOperationsAreFinished()
+      }
+      let isUntouched = shapes.allSatisfy { $0.allSatisfy { $0.isFinished && !$0.isCancelled } }
+      precondition(isUntouched)
+      precondition(CycleSearch.count.load(ordering: .relaxed) == 0)
+    }
+  }
+
+  @Test(arguments: 0..<300 as Range<UInt64>)
+  func `random graphs lose exactly the operations that are in a ring`(seed: UInt64) async throws {
+    var generator = SplitMix64(seed: seed)
+    let count = Int.random(in: 2...24, using: &generator)
+    let edgeCount = Int.random(in: 1...count * 2, using: &generator)
+    let operations = (0..<count).map { _ in Operation() }
+    var reaches = (0..<count).map { _ in Set<Int>() }
+    for _ in 0..<edgeCount {
+      let from = Int.random(in: 0..<count, using: &generator)
+      let to = Int.random(in: 0..<count, using: &generator)
+      if from == to { continue }
+      operations[from].addDependency(operations[to])
+      reaches[from].insert(to)
+    }
+    // Warshall's closure: in a ring is who reaches itself.
+    for middle in 0..<count {
+      for from in 0..<count where reaches[from].contains(middle) {
+        reaches[from].formUnion(reaches[middle])
+      }
+    }
+    let queue = OperationQueue()
+    if Bool.random(using: &generator) {
+      queue.addOperations(operations.shuffled(using: &generator))
+    } else {
+      // Nothing may start before the last was added, or edges would be gone.
+      queue.isSuspended = true
+      for operation in operations.shuffled(using: &generator) { queue.addOperation(operation) }
+      queue.isSuspended = false
+    }
+    try await queue.untilAllOperationsAreFinished()
+    for (index, operation) in operations.enumerated() {
+      let isInRing = reaches[index].contains(index)
+      #expect(operation.isCancelled == isInRing, "seed \(seed), operation \(index)")
+      #expect(isInRing == (operation.cancellationReason is OperationCycleError))
+    }
+  }
+}

@@ -1,0 +1,211 @@
+import CoreOperations
+import Testing
+
+/// Ends are awaited as `deinit` happens; where one never came, the watchdog names the test.
+@Suite(.watched) struct `Memory` {
+  @Test func `operations are released when they have run`() async throws {
+    let live = LiveCount()
+    let queue = OperationQueue()
+    do {
+      let operations = (0..<1_000).map { _ in Counted(live) }
+      for (index, operation) in operations.enumerated() where index >= 10 {
+        for step in [1, 3, 10] { operation.addDependency(operations[index - step]) }
+      }
+      queue.addOperations(operations)
+    }
+    await live.none()
+    #expect(live.made == 1_000)
+  }
+
+  @Test func `a finished operation has let go of its blocks`() async throws {
+    let live = LiveCount()
+    let operation = BlockOperation()
+    do {
+      for _ in 0..<3 {
+        let token = Token(live)
+        operation.addExecutionBlock { token.touch() }
+      }
+    }
+    OperationQueue().addOperation(operation)
+    try await operation.untilFinished()
+    await live.none()
+    #expect(operation.isFinished)
+  }
+
+  @Test(arguments: [false, true])
+  func `an operation that left without running has let go of its blocks`(isQueued: Bool) {
+    let live = LiveCount()
+    let executor = ManualExecutor()
+    let operation = BlockOperation()
+    do {
+      for _ in 0..<3 {
+        let token = Token(live)
+        operation.addExecutionBlock { token.touch() }
+      }
+    }
+    operation.cancel()
+    #expect(live.alive == 3)
+    if isQueued {
+      OperationQueue(executor: executor).addOperation(operation)
+      executor.runAll()
+    } else {
+      operation.start()
+    }
+    #expect(operation.isFinished)
+    #expect(live.alive == 0)
+  }
+
+  @Test func `an operation that its own completion block captured is freed`() async {
+    let live = LiveCount()
+    let queue = OperationQueue()
+    do {
+      for _ in 0..<100 {
+        let operation = Counted(live)
+        operation.completionBlock = { _ = operation.isFinished }
+        queue.addOperation(operation)
+      }
+      let byHand = Counted(live)
+      byHand.completionBlock = { _ = byHand.isFinished }
+      byHand.start()
+    }
+    await live.none()
+    #expect(live.made == 101)
+  }
+
+  @Test func `a finished operation has let go of its dependents and its queue`() {
+    final class CountedQueue: OperationQueue, @unchecked Sendable {
+      let count: LiveCount
+      init(_ count: LiveCount, _ executor: ManualExecutor) {
+        self.count = count
+        super.init(executor: executor)
+        count.born()
+      }
+      deinit { count.died() }
+    }
+    let live = LiveCount()
+    let queues = LiveCount()
+    let executor = ManualExecutor()
+    let first = Operation()
+    do {
+      let queue = CountedQueue(queues, executor)
+      queue.addOperation(first)
+      for _ in 0..<10 {
+        let dependent = Counted(live)
+        dependent.addDependency(first)
+        queue.addOperation(dependent)
+      }
+    }
+    #expect(live.alive == 10)
+    #expect(queues.alive == 1)
+    executor.runAll()
+    #expect(first.isFinished)
+    #expect(live.alive == 0)
+    #expect(queues.alive == 0)
+  }
+
+  @Test func `a finished operation keeps its dependencies, as documented`() {
+    let live = LiveCount()
+    let last = Operation()
+    do {
+      let first = Counted(live)
+      last.addDependency(first)
+      first.start()
+    }
+    last.start()
+    #expect(last.dependencies.count == 1)
+    #expect(live.alive == 1)
+    last.removeDependency(last.dependencies[0])
+    #expect(live.alive == 0)
+  }
+
+  @Test func `a dependent may be released before its dependency finishes`() async throws {
+    let live = LiveCount()
+    let queue = OperationQueue()
+    let gate = Gate()
+    let dependency = BlockOperation { gate.pass() }
+    let kept = Counted(live)
+    do {
+      for index in 0..<100 {
+        if index == 50 { kept.addDependency(dependency) }
+        Counted(live).addDependency(dependency)
+      }
+    }
+    #expect(live.alive == 1)
+    queue.addOperations([dependency, kept])
+    gate.open()
+    try await kept.untilFinished()
+  }
+
+  @Test func `dependents released by one thread while another finishes their dependency`()
+    async throws
+  {
+    for _ in 0..<500 {
+      let live = LiveCount()
+      let dependency = Operation()
+      let children = Log<Counted>()
+      for _ in 0..<20 {
+        let child = Counted(live)
+        child.addDependency(dependency)
+        children.add(child)
+      }
+      let drop = Locked(children.entries)
+      let done = Countdown(2)
+      launchThreadFromPool {
+        dependency.start()
+        done.count()
+      }
+      launchThreadFromPool {
+        drop.withLock { _ = $0.popLast() }
+        done.count()
+      }
+      await done.done.opened()
+      #expect(dependency.isFinished)
+      #expect(live.alive == 20)
+    }
+  }
+
+  @Test func `a graph that is built and dropped without running is released`() {
+    let live = LiveCount()
+    do {
+      let operations = (0..<2_000).map { _ in Counted(live) }
+      for index in 1..<2_000 {
+        operations[index].addDependency(operations[index - 1])
+        operations[index].addDependency(operations[index / 2])
+        operations[index].addDependency(operations[index / 3])
+      }
+      #expect(live.alive == 2_000)
+    }
+    #expect(live.alive == 0)
+  }
+
+  @Test func `a closure that is replaced or a task that waited leaves nothing`() async {
+    let live = LiveCount()
+    do {
+      let operation = Counted(live)
+      operation.completionBlock = { [unowned operation] in _ = operation.isFinished }
+      let wait = Task { try await operation.untilFinished() }
+      wait.cancel()
+      _ = await wait.result
+    }
+    await live.none()
+  }
+
+  @Test func `a deinit may use queues and operations`() async {
+    let queue = OperationQueue()
+    let ended = Countdown(200)
+    for _ in 0..<100 {
+      let token = Token {
+        queue.addOperation(BlockOperation { ended.count() })
+        _ = queue.operations
+        _ = queue.operationCount
+        ended.count()
+      }
+      let first = BlockOperation { token.touch() }
+      let second = Operation()
+      second.addDependency(first)
+      queue.addOperations([second, first])
+      if queue.operationCount.isMultiple(of: 3) { first.cancel() }
+    }
+    await ended.done.opened()
+  }
+}

@@ -1,0 +1,175 @@
+import CoreOperations
+import Dispatch
+import Testing
+
+/// Programmer errors end the process with one clear sentence.
+@Suite(.watched) struct `Mistakes trap with one sentence` {
+  @Test func `adding to a queue twice`() async throws {
+    let result = await #expect(
+      processExitsWith: .failure,
+      observing: [\.standardErrorContent]
+    ) {
+      let queue = OperationQueue()
+      queue.isSuspended = true
+      let operation = Operation()
+      operation.name = "fetch"
+      queue.addOperations([operation, operation])
+    }
+    try expectMessage(
+      "Operation “fetch” was added to a queue, but it is in one already. "
+        + "An operation belongs to one queue, once; make a new one for each run.",
+      in: result
+    )
+  }
+
+  @Test func `adding to two queues`() async throws {
+    let result = await #expect(
+      processExitsWith: .failure,
+      observing: [\.standardErrorContent]
+    ) {
+      let operation = Operation()
+      operation.addDependency(Operation())
+      OperationQueue().addOperation(operation)
+      OperationQueue().addOperation(operation)
+    }
+    try expectMessage(
+      "Operation “Operation” was added to a queue, but it is in one already. "
+        + "An operation belongs to one queue, once; make a new one for each run.",
+      in: result
+    )
+  }
+
+  @Test func `adding after a start by hand`() async throws {
+    let result = await #expect(
+      processExitsWith: .failure,
+      observing: [\.standardErrorContent]
+    ) {
+      let operation = Operation()
+      operation.start()
+      OperationQueue().addOperation(operation)
+    }
+    try expectMessage(
+      "Operation “Operation” was added to a queue after it had started or finished. "
+        + "An operation runs once; make a new one for each run.",
+      in: result
+    )
+  }
+
+  @Test func `starting what is in a queue`() async throws {
+    let result = await #expect(
+      processExitsWith: .failure,
+      observing: [\.standardErrorContent]
+    ) {
+      let queue = OperationQueue()
+      queue.isSuspended = true
+      let operation = Operation()
+      queue.addOperation(operation)
+      operation.start()
+    }
+    try expectMessage(
+      "start() was called on operation “Operation”, which is in a queue. "
+        + "Its queue starts it; remove the call.",
+      in: result
+    )
+  }
+
+  @Test func `starting what is executing`() async throws {
+    let result = await #expect(
+      processExitsWith: .failure,
+      observing: [\.standardErrorContent]
+    ) {
+      let operation = BlockOperation()
+      operation.addExecutionBlock { [unowned operation] in operation.start() }
+      operation.start()
+    }
+    try expectMessage(
+      "start() was called on operation “BlockOperation”, which is executing. "
+        + "An operation runs once; remove the second call.",
+      in: result
+    )
+  }
+
+  @Test func `starting what is not ready`() async throws {
+    let result = await #expect(
+      processExitsWith: .failure,
+      observing: [\.standardErrorContent]
+    ) {
+      let operation = Operation()
+      operation.addDependency(Operation())
+      operation.start()
+    }
+    try expectMessage(
+      "start() was called on operation “Operation”, which is not ready. "
+        + "Wait until its dependencies have finished, or add all of them to a queue.",
+      in: result
+    )
+  }
+
+  @Test func `adding a block to what has started`() async throws {
+    let result = await #expect(
+      processExitsWith: .failure,
+      observing: [\.standardErrorContent]
+    ) {
+      let operation = BlockOperation()
+      operation.addExecutionBlock { [unowned operation] in operation.addExecutionBlock {} }
+      operation.start()
+    }
+    try expectMessage(
+      "addExecutionBlock(_:) was called on operation “BlockOperation”, which has started. "
+        + "Add all blocks before the operation is added to a queue or started.",
+      in: result
+    )
+  }
+
+  @Test func `a negative limit`() async throws {
+    let result = await #expect(
+      processExitsWith: .failure,
+      observing: [\.standardErrorContent]
+    ) {
+      let queue = OperationQueue()
+      queue.name = "import"
+      queue.maxConcurrentOperationCount = -2
+    }
+    try expectMessage(
+      "maxConcurrentOperationCount of queue “import” was set to -2. "
+        + "Set a number from 0 up, or defaultMaxConcurrentOperationCount.",
+      in: result
+    )
+  }
+
+  @Test func `an underlying queue for a queue that has operations`() async throws {
+    let result = await #expect(
+      processExitsWith: .failure,
+      observing: [\.standardErrorContent]
+    ) {
+      let queue = OperationQueue()
+      queue.isSuspended = true
+      queue.addOperation(Operation())
+      queue.underlyingQueue = .global()
+    }
+    try expectMessage(
+      "underlyingQueue of queue “OperationQueue” was set while it has operations. "
+        + "Set it before adding any.",
+      in: result
+    )
+  }
+
+  @Test func `waiting for the own queue in a completion block`() async throws {
+    let result = await #expect(
+      processExitsWith: .failure,
+      observing: [\.standardErrorContent]
+    ) {
+      let queue = OperationQueue()
+      let operation = Operation()
+      operation.completionBlock = { queue.waitUntilAllOperationsAreFinished() }
+      queue.addOperation(operation)
+      try await queue.untilAllOperationsAreFinished()
+    }
+    try expectMessage(
+      "waitUntilAllOperationsAreFinished() was called on queue “OperationQueue” in a completion "
+        + "block of one of its operations, for which it would wait. "
+        + "Wait somewhere else, or add a barrier block.",
+      in: result
+    )
+  }
+}

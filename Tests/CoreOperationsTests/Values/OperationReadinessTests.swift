@@ -1,0 +1,112 @@
+import CoreOperations
+import Testing
+
+@Suite struct `The readiness of an operation as a value` {
+  typealias Readiness = OperationReadiness
+
+  /// Everything that can be told apart, with 0, 1 and 2 open dependencies.
+  static let all: [Readiness] = (UInt32(0)..<3).flatMap { unfinished in
+    (UInt32(0)..<16).compactMap { Readiness(rawValue: unfinished | $0 << 28) }
+  }
+
+  @Test func `begins outside of any queue with nothing open`() {
+    let readiness = Readiness()
+    #expect(readiness.isOutside)
+    #expect(!readiness.isHeld)
+    #expect(!readiness.isDropped)
+    #expect(!readiness.wasReady)
+    #expect(readiness.unfinished == 0)
+    #expect(readiness.dependenciesAreFinished)
+    #expect(readiness.progress == .none)
+  }
+
+  @Test(arguments: all)
+  func `progress follows from what is open`(readiness: Readiness) {
+    let isOpen = readiness.isDropped || readiness.isOutside || readiness.unfinished > 0
+    let expected: Readiness.Progress = isOpen ? .none : readiness.isHeld ? .onlyHeld : .ready
+    #expect(readiness.progress == expected)
+    #expect(
+      readiness.dependenciesAreFinished == (readiness.isDropped || readiness.unfinished == 0)
+    )
+  }
+
+  @Test(arguments: all)
+  func `a linked dependency is counted`(before: Readiness) {
+    var readiness = before
+    readiness.dependencyAdded()
+    #expect(readiness.rawValue == before.rawValue + 1)
+  }
+
+  @Test(arguments: all.filter { $0.unfinished > 0 })
+  func `a resolved dependency is counted back and tells the progress`(before: Readiness) {
+    var readiness = before
+    let progress = readiness.dependencyResolved()
+    #expect(readiness.unfinished == before.unfinished - 1)
+    #expect(readiness.isOutside == before.isOutside)
+    #expect(readiness.isHeld == before.isHeld)
+    #expect(readiness.isDropped == before.isDropped)
+    #expect(readiness.wasReady == (before.wasReady || progress == .ready))
+    #expect(progress == readiness.progress)
+  }
+
+  @Test(arguments: all)
+  func `a queue lets in`(before: Readiness) {
+    var readiness = before
+    let progress = readiness.admitted()
+    #expect(!readiness.isOutside)
+    #expect(readiness.unfinished == before.unfinished)
+    #expect(readiness.isHeld == before.isHeld)
+    #expect(readiness.isDropped == before.isDropped)
+    #expect(readiness.wasReady == (before.wasReady || progress == .ready))
+    #expect(progress == readiness.progress)
+  }
+
+  @Test(arguments: all)
+  func `a hold is taken and given back`(before: Readiness) {
+    var readiness = before
+    readiness.holdTaken()
+    #expect(readiness.isHeld)
+    #expect(readiness.progress != .ready)
+    let progress = readiness.holdReleased()
+    #expect(!readiness.isHeld)
+    #expect(progress == readiness.progress)
+    #expect(progress != .onlyHeld)
+    #expect(readiness.wasReady == (before.wasReady || progress == .ready))
+  }
+
+  @Test func `it remembers that it was ready`() {
+    var readiness = Readiness()
+    _ = readiness.admitted()
+    readiness.dependencyAdded()
+    #expect(readiness.progress == .none)
+    #expect(readiness.wasReady)
+  }
+
+  @Test(arguments: all)
+  func `what was dropped never makes progress again`(before: Readiness) {
+    var readiness = before
+    readiness.dropped()
+    #expect(readiness.isDropped)
+    #expect(readiness.dependenciesAreFinished)
+    let answers = [readiness.progress, readiness.admitted(), readiness.holdReleased()]
+    #expect(answers == [.none, .none, .none])
+    #expect(readiness.unfinished == before.unfinished)
+  }
+
+  @Test func `the last of several to come true makes it ready`() {
+    var readiness = Readiness()
+    readiness.dependencyAdded()
+    readiness.dependencyAdded()
+    readiness.holdTaken()
+    let answers = [
+      readiness.admitted(), readiness.dependencyResolved(), readiness.dependencyResolved(),
+      readiness.holdReleased(),
+    ]
+    #expect(answers == [.none, .none, .onlyHeld, .ready])
+  }
+
+  @Test(arguments: all)
+  func `every state survives its raw value`(readiness: Readiness) {
+    #expect(Readiness(rawValue: readiness.rawValue) == readiness)
+  }
+}
