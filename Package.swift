@@ -47,6 +47,16 @@ let package = Package(
       swiftSettings: settings
     ),
     .testTarget(
+      name: "DocumentationExamplesTests",
+      dependencies: ["AdvancedOperations", "AdvancedOperationsTesting", "CoreOperations"],
+      swiftSettings: settings
+    ),
+    .testTarget(
+      name: "SeedListingTests",
+      dependencies: ["CoreOperations"],
+      swiftSettings: [.swiftLanguageMode(.v5)]
+    ),
+    .testTarget(
       name: "StressTests",
       dependencies: ["AdvancedOperations", "AdvancedOperationsTesting"],
       swiftSettings: settings

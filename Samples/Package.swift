@@ -13,7 +13,11 @@ let settings: [SwiftSetting] = [
 let package = Package(
   name: "Samples",
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+  products: [
+    .executable(name: "earthquakes", targets: ["earthquakes"])
+  ],
   dependencies: [
+    .package(name: "AdvancedOperations", path: ".."),
     .package(url: "https://github.com/apple/swift-argument-parser", .upToNextMinor(from: "1.8.2")),
     .package(url: "https://github.com/groue/GRDB.swift", .upToNextMinor(from: "7.10.0")),
   ],
@@ -22,14 +26,42 @@ let package = Package(
       name: "EarthquakeKit",
       dependencies: [.product(name: "GRDB", package: "GRDB.swift")],
       path: "Earthquakes",
-      exclude: ["Data/README.md", "Tests"],
+      exclude: ["Data/README.md", "Program", "Tests", "Workflow"],
       sources: ["Kit"],
       resources: [.copy("Data/notable.geojson")],
       swiftSettings: settings
     ),
+    .target(
+      name: "EarthquakeWorkflow",
+      dependencies: [
+        "EarthquakeKit",
+        .product(name: "AdvancedOperations", package: "AdvancedOperations"),
+      ],
+      path: "Earthquakes/Workflow",
+      swiftSettings: settings
+    ),
+    .executableTarget(
+      name: "earthquakes",
+      dependencies: [
+        "EarthquakeKit",
+        "EarthquakeWorkflow",
+        .product(name: "AdvancedOperations", package: "AdvancedOperations"),
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      path: "Earthquakes/Program",
+      swiftSettings: settings
+    ),
     .testTarget(
-      name: "EarthquakeKitTests",
-      dependencies: ["EarthquakeKit", .product(name: "GRDB", package: "GRDB.swift")],
+      name: "EarthquakesTests",
+      dependencies: [
+        "EarthquakeKit",
+        "EarthquakeWorkflow",
+        "earthquakes",
+        .product(name: "AdvancedOperations", package: "AdvancedOperations"),
+        .product(name: "AdvancedOperationsTesting", package: "AdvancedOperations"),
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "GRDB", package: "GRDB.swift"),
+      ],
       path: "Earthquakes/Tests",
       swiftSettings: settings
     ),

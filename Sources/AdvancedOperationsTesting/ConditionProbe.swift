@@ -7,9 +7,12 @@ import CoreOperations
 /// let probe = ConditionProbe()
 /// operation.addCondition(probe)
 /// queue.addOperation(operation)
-/// simulation.run()                       // evaluating, and waiting for the answer
+/// simulation.run()
+/// #expect(operation.state == .evaluatingConditions)
+///
 /// probe.answer(.failed(Offline()))
-/// simulation.run()                       // finished
+/// simulation.run()
+/// #expect(operation.state == .finished)
 /// ```
 ///
 /// Without an answer it waits, until the operation is cancelled.
@@ -64,6 +67,11 @@ public final class ConditionProbe: OperationCondition {
 }
 
 /// Asks a condition on its own, without running the operation.
+///
+/// ```swift
+/// let result = await evaluate(FileExists("/no/such/file"), for: AdvancedOperation())
+/// #expect(!result.isSatisfied)
+/// ```
 ///
 /// - Parameters:
 ///   - condition: The condition to ask.

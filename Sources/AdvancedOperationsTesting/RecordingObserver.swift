@@ -6,6 +6,7 @@ import CoreOperations
 /// ```swift
 /// let recorder = RecordingObserver()
 /// operation.addObserver(recorder)
+/// queue.addOperation(operation)
 /// simulation.run()
 /// #expect(recorder.names == ["enqueued", "started", "willFinish", "finished"])
 /// ```

@@ -1,5 +1,10 @@
 /// A small generator of random numbers that gives the same sequence for the same seed everywhere.
 ///
+/// ```swift
+/// var generator = SplitMix64(seed: 7)
+/// let shuffled = operations.shuffled(using: &generator)
+/// ```
+///
 /// Steele, Lea, Flood, “Fast splittable pseudorandom number generators”, OOPSLA 2014.
 public struct SplitMix64: RandomNumberGenerator, Sendable {
   private var state: UInt64

@@ -78,7 +78,7 @@ open class BlockOperation: Operation, @unchecked Sendable {
     switch begun {
     case .none, .begun: return
     case .one(let block): block()
-    case .many(let all): runTogether(SharedBlocks(all))
+    case .many(let all): run(all[0], besides: SharedBlocks(all.dropFirst()))
     }
   }
 
@@ -91,28 +91,29 @@ open class BlockOperation: Operation, @unchecked Sendable {
     withExtendedLifetime(dropped) {}
   }
 
-  /// Asks the executor for a thread for each block but one, and does what they haven't begun: an
+  /// Asks the executor for a thread for each of the others, and does what they haven't begun: an
   /// executor may have no other thread.
-  private func runTogether(_ all: SharedBlocks) {
+  private func run(_ first: @Sendable () -> Void, besides others: SharedBlocks) {
     let executor = links.withLock { $0.scheduler }?.completionExecutor ?? DefaultExecutor.shared
     let queue = OperationQueue.current
-    for _ in 1..<all.count {
+    for _ in 0..<others.count {
       executor.enqueue {
-        Scheduler.withCurrentQueue(queue) { _ = all.runNext() }
+        Scheduler.withCurrentQueue(queue) { _ = others.runNext() }
       }
     }
-    while all.runNext() {}
-    all.waitUntilEnded()
+    first()
+    while others.runNext() {}
+    others.waitUntilEnded()
   }
 }
 
-/// The blocks of one operation, for several threads to take one at a time.
+/// The blocks of one operation but the first, for several threads to take one at a time.
 private final class SharedBlocks: Sendable {
   let count: Int
   private let waiting = Locked(FirstInFirstOut<@Sendable () -> Void>())
   private let running = DispatchGroup()
 
-  init(_ blocks: [@Sendable () -> Void]) {
+  init(_ blocks: ArraySlice<@Sendable () -> Void>) {
     count = blocks.count
     waiting.withLock { waiting in
       for block in blocks {

@@ -2,7 +2,7 @@ extension Operation {
   /// - Complexity: O(1), amortised.
   final func linkDependency(_ dependency: Operation) {
     if dependency === self {
-      cancelAsMember(of: OperationCycleError(path: [label, label]))
+      leaveRing(because: OperationCycleError(path: [label, label]))
       return
     }
     var isLinked = false

@@ -20,7 +20,7 @@ extension Operation {
   /// Releases everything that waited for the end; once, by whoever reported it first.
   final func finish() {
     let isLayered = unsafe layer != nil
-    let (released, scheduler, completion, waiters) = links.withLock { links in
+    let (told, scheduler, completion, waiters) = links.withLock { links in
       links.isClosed = true
       let scheduler = links.scheduler
       if !isLayered { links.scheduler = nil }
@@ -34,11 +34,11 @@ extension Operation {
     // Before anybody who waited goes on: what observers did is done then.
     valuesMayHaveChanged()
     if let scheduler {
-      let (own, others) = Self.partition(released, by: scheduler)
+      let (own, others) = Self.partition(told.ready, by: scheduler)
       scheduler.finished(self, hasCompletion: completion != nil, releasing: own)
       Self.offer(others)
     } else {
-      Self.offer(released)
+      Self.offer(told.ready)
     }
     waiters?.wakeAll()
     guard let completion else { return }

@@ -187,6 +187,7 @@ package struct OperationLife: Equatable, Sendable {
   ///
   /// - Parameter isFinishDenied: Whether an overridden `isFinished` was asked and said that the work
   ///   goes on after `main()`.
+  /// - Returns: What to do.
   package mutating func cancelCalled(isFinishDenied: Bool = false) -> CancelAction {
     if phase == .finished { return .ignore }
     if isCancelled { return .again }

@@ -100,7 +100,12 @@ open class OperationQueue: @unchecked Sendable {
     scheduler.addBarrier(barrier, owner: self)
   }
 
-  private func enqueue(_ operations: [Operation]) {
+  /// Adds operations behind the same barriers as one that is a member, for which they are needed.
+  package final func addOperations(_ ops: [Operation], besides member: Operation) {
+    enqueue(ops, besides: member)
+  }
+
+  private func enqueue(_ operations: [Operation], besides member: Operation? = nil) {
     var admitted: [Operation] = []
     admitted.reserveCapacity(operations.count)
     var suspects: [Operation] = []
@@ -124,7 +129,7 @@ open class OperationQueue: @unchecked Sendable {
       }
     }
     if admitted.isEmpty { return }
-    scheduler.admit(admitted, owner: self)
+    scheduler.admit(admitted, besides: member, owner: self)
     valueObservers.look(at: self)
     for operation in admitted { unsafe operation.layer?.didEnqueue() }
     if !suspects.isEmpty { CycleSearch.cancelRings(from: suspects) }

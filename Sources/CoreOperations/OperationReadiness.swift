@@ -47,6 +47,15 @@ package struct OperationReadiness: Equatable, Sendable {
     return noteProgress()
   }
 
+  /// The same for an operation that no queue has let in; changes nothing for others.
+  ///
+  /// - Returns: Whether the operation is in no queue, so that there is nobody to tell.
+  package mutating func dependencyResolvedOutside() -> Bool {
+    guard isOutside else { return false }
+    _ = dependencyResolved()
+    return true
+  }
+
   /// The queue has let the operation in.
   package mutating func admitted() -> Progress {
     isOutside = false

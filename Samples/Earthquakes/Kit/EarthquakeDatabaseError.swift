@@ -61,7 +61,7 @@ extension EarthquakeDatabaseError {
   }
 
   /// What is plainly in the way of opening a file, found out before SQLite tries.
-  static func obstacle(toOpening path: String) -> EarthquakeDatabaseError? {
+  package static func obstacle(toOpening path: String) -> EarthquakeDatabaseError? {
     guard !path.isEmpty else { return .noPath }
     var isFolder: ObjCBool = false
     if FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) {

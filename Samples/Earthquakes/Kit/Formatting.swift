@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 
 extension Date {
   /// The time that a feed writes as milliseconds since 1970.
@@ -13,7 +13,7 @@ extension Date {
   }
 
   /// The time in UTC to the second, such as `2022-07-05T16:43:28Z`.
-  var isoSeconds: String {
+  package var isoSeconds: String {
     let seconds = (Double(milliseconds) / 1_000).rounded(.down)
     return Date(timeIntervalSince1970: seconds).formatted(.iso8601)
   }
@@ -34,7 +34,7 @@ extension Date {
 
 extension Int {
   /// The number with commas between thousands, whatever the locale: `1,880`.
-  var grouped: String {
+  package var grouped: String {
     let digits = String(magnitude)
     let text = digits.enumerated().reduce(into: "") { text, digit in
       if digit.offset > 0, (digits.count - digit.offset).isMultiple(of: 3) { text += "," }
@@ -44,7 +44,7 @@ extension Int {
   }
 
   /// The number with a noun in the right number: `1 event`, `1,880 events`.
-  func counted(_ noun: String) -> String {
+  package func counted(_ noun: String) -> String {
     "\(grouped) \(noun)\(self == 1 ? "" : "s")"
   }
 }
@@ -63,7 +63,7 @@ extension Double {
 
 extension String {
   /// The text, cut to a number of characters, the last of which then is an ellipsis.
-  func cut(to length: Int) -> String {
+  package func cut(to length: Int) -> String {
     count <= length ? self : "\(prefix(max(length - 1, 0)))…"
   }
 
@@ -73,12 +73,12 @@ extension String {
   }
 
   /// The text with spaces after it up to a number of characters.
-  func padded(to length: Int) -> String {
+  package func padded(to length: Int) -> String {
     self + String(repeating: " ", count: Swift.max(length - count, 0))
   }
 
   /// The text with spaces before it up to a number of characters.
-  func aligned(to length: Int) -> String {
+  package func aligned(to length: Int) -> String {
     String(repeating: " ", count: Swift.max(length - count, 0)) + self
   }
 }

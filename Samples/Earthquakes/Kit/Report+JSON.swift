@@ -8,7 +8,7 @@ extension Report {
   ///
   /// | field | what it is |
   /// |---|---|
-  /// | `count` | number of events |
+  /// | `eventCount` | number of events |
   /// | `firstTime`, `lastTime` | times of the earliest and of the latest event |
   /// | `types` | number of events by type |
   /// | `strongest` | the ten strongest, each with the fields of ``Earthquake`` |
@@ -18,7 +18,7 @@ extension Report {
   /// | `feeds` | stored feeds with `url`, `title`, `generated` and `count` |
   public enum CodingKeys: String, CodingKey {
     /// The number of events.
-    case count
+    case count = "eventCount"
     /// The time of the earliest event.
     case firstTime
     /// The time of the latest event.

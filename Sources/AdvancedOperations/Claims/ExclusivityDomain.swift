@@ -2,10 +2,16 @@ import CoreOperations
 
 /// Keeps account of who holds which claim and who waits for it.
 ///
-/// One is shared by all environments unless they are given another. Waiters have an identity:
-/// cancelling one frees nobody else's place. A claim that becomes free goes to the first waiter all of
-/// whose claims are free and whose queue can start it at that moment; one whose queue can't keeps
-/// its turn there, and tries again when that comes.
+/// One is shared by all environments unless they are given another, in which nothing is held:
+///
+/// ```swift
+/// let tenant = OperationEnvironment(exclusivity: ExclusivityDomain())
+/// let queue = AdvancedOperationQueue(environment: tenant)
+/// ```
+///
+/// Waiters have an identity: cancelling one frees nobody else's place. A claim that becomes free goes
+/// to the first waiter all of whose claims are free and whose queue can start it at that moment; one
+/// whose queue can't keeps its turn there, and tries again when that comes.
 ///
 /// - Complexity: Taking and giving back O(c), c the number of claims, and O(w) more for those of the
 ///   first w waiters that can't start.
@@ -21,10 +27,14 @@ public final class ExclusivityDomain: Sendable {
   /// What became of an attempt to take all claims of an operation.
   package enum Decision {
     case granted
+    /// Somebody has given back one of them since the operation's conditions were asked, and may have
+    /// changed what they look at: ask again. It is in line, as one that was offered.
+    case outdated
     /// In line; those are to be cancelled first.
     case wait(cancelling: [AdvancedOperation])
-    case refused(claim: String, any Error)
-    case skipped(reason: String)
+    /// Not taken, because these hold what is claimed.
+    case refused(claim: String, holders: [AdvancedOperation])
+    case skipped(claim: String, holders: [AdvancedOperation])
   }
 
   /// Takes all claims or none.
@@ -49,6 +59,12 @@ public final class ExclusivityDomain: Sendable {
     }
   }
 
+  /// The immediate conditions of an operation are about to be asked.
+  package func conditionsAsked(_ claims: [any OperationClaim], for operation: AdvancedOperation) {
+    let keys = claims.map(\.request.key)
+    state.withLock { $0.conditionsAsked(keys, for: operation) }
+  }
+
   /// Gives back what a quiet operation holds, and offers it to those who wait.
   package func release(_ operation: AdvancedOperation) {
     perform(state.withLock { $0.releaseCalled(operation) })
@@ -56,7 +72,10 @@ public final class ExclusivityDomain: Sendable {
 
   /// Takes an operation out of the line.
   package func withdraw(_ operation: AdvancedOperation) {
-    let waiter = state.withLock { $0.withdrawn(operation) }
+    let waiter = state.withLock { state in
+      state.forgetQuestion(of: operation)
+      return state.withdrawn(operation)
+    }
     withExtendedLifetime(waiter) {}
   }
 
@@ -65,6 +84,8 @@ public final class ExclusivityDomain: Sendable {
       switch offer {
       case .slotReserved(let operation): operation.wakeQueue()
       case .tryAgain(let operation, let afterReview): operation.reoffer(afterReview: afterReview)
+      case .reviewByHand(let operation):
+        operation.environment.enqueue { operation.reviewByHand() }
       case .runByHand(let operation):
         operation.environment.enqueue { operation.takeTurnByHand() }
       }
@@ -80,6 +101,8 @@ struct ExclusivityState {
     case slotReserved(AdvancedOperation)
     /// Its claims were free a moment ago.
     case tryAgain(AdvancedOperation, afterReview: Bool)
+    /// The same for one that is in no queue.
+    case reviewByHand(AdvancedOperation)
     /// It has its claims, and needs no slot.
     case runByHand(AdvancedOperation)
   }
@@ -102,11 +125,18 @@ struct ExclusivityState {
     var line: [(ticket: UInt64, id: ObjectIdentifier)] = []
     var next = 0
     var waiterCount = 0
+    /// When it was given back last, by the account's own clock.
+    var lastRelease: UInt64 = 0
+    /// How many have asked their conditions and not taken it yet.
+    var questionCount = 0
+
+    var isUnused: Bool { holders.isEmpty && waiterCount == 0 && questionCount == 0 }
 
     mutating func dropGone(_ isGone: ((ticket: UInt64, id: ObjectIdentifier)) -> Bool) {
       while next < line.count, isGone(line[next]) { next += 1 }
-      if next > 32 && next * 2 > line.count {
-        line.removeFirst(next)
+      // Many may have gone from behind one that stays in front.
+      if line.count > 32 + 2 * waiterCount {
+        line.removeAll(where: isGone)
         next = 0
       }
     }
@@ -115,9 +145,34 @@ struct ExclusivityState {
   private var resources: [ClaimRequest.Key: Resource] = [:]
   private var waiters: [ObjectIdentifier: Waiter] = [:]
   private var holdings: [ObjectIdentifier: [ClaimRequest.Key]] = [:]
+  /// When the conditions of operations with immediate ones were asked.
+  private var questions: [ObjectIdentifier: (time: UInt64, keys: [ClaimRequest.Key])] = [:]
   private var lastTicket: UInt64 = 0
+  /// Counts what was given back.
+  private var time: UInt64 = 0
 
   init() {}
+
+  mutating func conditionsAsked(_ keys: [ClaimRequest.Key], for operation: AdvancedOperation) {
+    let id = ObjectIdentifier(operation)
+    if questions[id] == nil {
+      for key in keys { resources[key, default: Resource()].questionCount += 1 }
+    }
+    questions[id] = (time, keys)
+  }
+
+  mutating func forgetQuestion(of operation: AdvancedOperation) {
+    guard let question = questions.removeValue(forKey: ObjectIdentifier(operation)) else { return }
+    for key in question.keys {
+      resources[key]?.questionCount -= 1
+      forgetIfUnused(key)
+    }
+  }
+
+  private func isOutdated(_ operation: AdvancedOperation) -> Bool {
+    guard let question = questions[ObjectIdentifier(operation)] else { return false }
+    return question.keys.contains { (resources[$0]?.lastRelease ?? 0) > question.time }
+  }
 
   private func isFree(_ request: ClaimRequest) -> Bool {
     (resources[request.key]?.holders.count ?? 0) < request.limit
@@ -130,7 +185,16 @@ struct ExclusivityState {
     isByHand: Bool
   ) -> ExclusivityDomain.Decision {
     let busy = claims.filter { !isFree($0.request) }
-    guard let first = busy.first(where: { $0.request.whenBusy != .wait }) ?? busy.first else {
+    // A refusal counts before anything is done to others.
+    let first =
+      busy.first { $0.request.whenBusy == .fail || $0.request.whenBusy == .skip }
+      ?? busy.first { $0.request.whenBusy == .cancelHolder } ?? busy.first
+    guard let first else {
+      if isOutdated(operation) {
+        wait(claims, operation, needsReview: needsReview, isByHand: isByHand)
+        waiters[ObjectIdentifier(operation)]?.isOffered = true
+        return .outdated
+      }
       _ = withdrawn(operation)
       grant(claims.map(\.request), to: operation)
       return .granted
@@ -139,14 +203,10 @@ struct ExclusivityState {
     switch first.request.whenBusy {
     case .fail:
       _ = withdrawn(operation)
-      return .refused(
-        claim: first.name,
-        OperationClaimError.busy(holders: holders.map(\.label))
-      )
+      return .refused(claim: first.name, holders: holders)
     case .skip:
       _ = withdrawn(operation)
-      let names = holders.map(\.label).joined(separator: ", ")
-      return .skipped(reason: "“\(first.name)” is held by \(names)")
+      return .skipped(claim: first.name, holders: holders)
     case .wait:
       wait(claims, operation, needsReview: needsReview, isByHand: isByHand)
       return .wait(cancelling: [])
@@ -163,6 +223,7 @@ struct ExclusivityState {
       resources[request.key, default: Resource()].holders.append(operation)
     }
     holdings[ObjectIdentifier(operation)] = requests.map(\.key)
+    forgetQuestion(of: operation)
   }
 
   private mutating func wait(
@@ -203,16 +264,18 @@ struct ExclusivityState {
   }
 
   private mutating func forgetIfUnused(_ key: ClaimRequest.Key) {
-    guard let resource = resources[key], resource.holders.isEmpty, resource.waiterCount == 0 else {
-      return
-    }
-    resources[key] = nil
+    if resources[key]?.isUnused == true { resources[key] = nil }
   }
 
   mutating func releaseCalled(_ operation: AdvancedOperation) -> [Offer] {
     _ = withdrawn(operation)
+    forgetQuestion(of: operation)
     guard let keys = holdings.removeValue(forKey: ObjectIdentifier(operation)) else { return [] }
-    for key in keys { resources[key]?.holders.removeAll { $0 === operation } }
+    time += 1
+    for key in keys {
+      resources[key]?.holders.removeAll { $0 === operation }
+      resources[key]?.lastRelease = time
+    }
     var offers: [Offer] = []
     for key in keys { offerNext(key, &offers) }
     for key in keys { forgetIfUnused(key) }
@@ -235,17 +298,16 @@ struct ExclusivityState {
 
   private mutating func offer(_ waiter: Waiter, _ offers: inout [Offer]) {
     let operation = waiter.operation
-    if waiter.isByHand {
+    if !waiter.needsReview && (waiter.isByHand || operation.reserveSlot()) {
       _ = withdrawn(operation)
       grant(waiter.requests, to: operation)
-      offers.append(.runByHand(operation))
-    } else if !waiter.needsReview && operation.reserveSlot() {
-      _ = withdrawn(operation)
-      grant(waiter.requests, to: operation)
-      offers.append(.slotReserved(operation))
+      offers.append(waiter.isByHand ? .runByHand(operation) : .slotReserved(operation))
     } else {
       waiters[ObjectIdentifier(operation)]?.isOffered = true
-      offers.append(.tryAgain(operation, afterReview: waiter.needsReview))
+      offers.append(
+        waiter.isByHand
+          ? .reviewByHand(operation) : .tryAgain(operation, afterReview: waiter.needsReview)
+      )
     }
   }
 }

@@ -5,6 +5,12 @@
 /// has ended. An operation that has to wait for a claim holds nothing meanwhile, no slot either, and
 /// keeps its turn.
 ///
+/// ```swift
+/// let payment = ResultOperation { try await transfer(from: a, to: b) }
+/// payment.addCondition(MutuallyExclusive("account \(a)"))
+/// payment.addCondition(MutuallyExclusive("account \(b)"))
+/// ```
+///
 /// Claims are attached with ``AdvancedOperation/addCondition(_:)-(OperationClaim)``. They can't be
 /// negated or combined.
 public protocol OperationClaim: Sendable {

@@ -1,4 +1,8 @@
 /// What an operation does whose claim is taken.
+///
+/// ```swift
+/// backup.addCondition(MutuallyExclusive("backup", whenBusy: .skip))
+/// ```
 public enum WhenBusy: Sendable, CaseIterable {
   /// It waits: first come, first served.
   case wait

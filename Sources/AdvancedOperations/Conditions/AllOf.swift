@@ -46,30 +46,6 @@ public func && (a: any OperationCondition, b: any OperationCondition) -> AllOf {
 /// The opposite of a condition.
 public prefix func ! (a: any OperationCondition) -> NegatedCondition { NegatedCondition(a) }
 
-extension OperationCondition {
-  /// The answer, without a task switch if it is known.
-  func answer(for operation: AdvancedOperation) async -> OperationConditionResult {
-    if let verdict = verdict(for: operation) { return verdict }
-    return await evaluate(for: operation)
-  }
-
-  /// A result with this condition's name, for a condition that is made of several.
-  func named(_ result: OperationConditionResult) -> OperationConditionResult {
-    guard case .failed(let error) = result, !(error is OperationConditionError) else {
-      return result
-    }
-    return .failed(OperationConditionError(condition: name, underlying: error))
-  }
-}
-
-extension [any OperationCondition] {
-  func combinedName(_ word: String, empty: String) -> String {
-    isEmpty ? empty : map(\.name).joined(separator: " \(word) ")
-  }
-
-  func combinedDependency(for operation: AdvancedOperation) -> AdvancedOperation? {
-    let helpers = compactMap { $0.dependency(for: operation) }
-    if helpers.count <= 1 { return helpers.first }
-    return GroupOperation(name: "helpers of \(operation.label)") { helpers }
-  }
+extension AllOf: CompoundCondition {
+  var parts: [any OperationCondition] { conditions }
 }

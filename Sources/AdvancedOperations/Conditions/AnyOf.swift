@@ -75,6 +75,10 @@ public struct AnyOf: OperationCondition {
   }
 }
 
+extension AnyOf: CompoundCondition {
+  var parts: [any OperationCondition] { conditions }
+}
+
 /// Either; asked in order, and the second only if the first doesn't hold.
 public func || (a: any OperationCondition, b: any OperationCondition) -> AnyOf {
   AnyOf(((a as? AnyOf)?.conditions ?? [a]) + ((b as? AnyOf)?.conditions ?? [b]))

@@ -14,7 +14,7 @@ public struct NegatedCondition: OperationCondition {
     public var description: String { "“\(condition)” holds, and must not." }
   }
 
-  private let condition: any OperationCondition
+  let condition: any OperationCondition
 
   /// Creates the opposite of a condition.
   public init(_ condition: any OperationCondition) { self.condition = condition }
@@ -44,4 +44,8 @@ public struct NegatedCondition: OperationCondition {
     case .skipped: result
     }
   }
+}
+
+extension NegatedCondition: CompoundCondition {
+  var parts: [any OperationCondition] { [condition] }
 }

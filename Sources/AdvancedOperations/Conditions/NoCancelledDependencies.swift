@@ -22,6 +22,9 @@ public struct NoCancelledDependencies: ImmediateCondition {
   /// Creates the condition.
   public init() {}
 
+  /// “no cancelled dependencies”.
+  public var name: String { "no cancelled dependencies" }
+
   /// Looks at whether the dependencies were cancelled, plain operations included.
   public func check(_ operation: AdvancedOperation) -> OperationConditionResult {
     let cancelled = operation.dependencies.filter(\.isCancelled)

@@ -23,6 +23,9 @@ public struct NoFailedDependencies: ImmediateCondition {
   /// Creates the condition.
   public init() {}
 
+  /// “no failed dependencies”.
+  public var name: String { "no failed dependencies" }
+
   /// Looks at the outcomes of the dependencies.
   public func check(_ operation: AdvancedOperation) -> OperationConditionResult {
     let failed = operation.dependencies.filter { dependency in

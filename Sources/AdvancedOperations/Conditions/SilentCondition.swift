@@ -5,7 +5,7 @@
 /// operation.addCondition(SilentCondition(LocationPermission()))
 /// ```
 public struct SilentCondition: OperationCondition {
-  private let condition: any OperationCondition
+  let condition: any OperationCondition
 
   /// Creates a condition that brings no helper.
   public init(_ condition: any OperationCondition) { self.condition = condition }
@@ -22,4 +22,8 @@ public struct SilentCondition: OperationCondition {
   public func evaluate(for operation: AdvancedOperation) async -> OperationConditionResult {
     await condition.evaluate(for: operation)
   }
+}
+
+extension SilentCondition: CompoundCondition {
+  var parts: [any OperationCondition] { [condition] }
 }

@@ -3,6 +3,11 @@ import CoreOperations
 /// An observer's attachment to an operation.
 ///
 /// Dropping it leaves the observer attached.
+///
+/// ```swift
+/// let observation = operation.onFinish { operation, _ in refresh(operation) }
+/// observation.remove()
+/// ```
 public final class OperationObservation: Sendable {
   private let removal: Locked<(@Sendable () -> Void)?>
 

@@ -22,23 +22,29 @@ public final class ProgressObserver: OperationObserver {
     public var fractionCompleted = 0.0
     /// The names of those that are executing, in the order of their starts.
     public var executing: [String] = []
+
+    /// Creates a progress of nothing.
+    public init() {}
   }
 
   private struct State {
+    /// Whether a thread is telling, and whether there is something new to tell.
+    var isTelling = false
+    var isNew = false
     var known: Set<ObjectIdentifier> = []
     var executing: [(id: ObjectIdentifier, name: String, fraction: Double)] = []
     var finishedCount = 0
 
     var progress: Progress {
       let done = executing.reduce(Double(finishedCount)) { $0 + $1.fraction }
-      return Progress(
-        totalCount: known.count + finishedCount,
-        finishedCount: finishedCount,
-        fractionCompleted: known.isEmpty
-          ? (finishedCount > 0 ? 1 : 0)
-          : done / Double(known.count + finishedCount),
-        executing: executing.map(\.name)
-      )
+      var progress = Progress()
+      progress.totalCount = known.count + finishedCount
+      progress.finishedCount = finishedCount
+      if progress.totalCount > 0 {
+        progress.fractionCompleted = done / Double(progress.totalCount)
+      }
+      progress.executing = executing.map(\.name)
+      return progress
     }
   }
 
@@ -47,8 +53,8 @@ public final class ProgressObserver: OperationObserver {
 
   /// Creates an observer.
   ///
-  /// - Parameter onChange: Called after every change, on the thread that made it; calls for different
-  ///   operations may overlap.
+  /// - Parameter onChange: Called after a change on the thread that made it, or on one that is calling
+  ///   it for an earlier change; one call at a time, the last one with what is true then.
   public init(onChange: @escaping @Sendable (Progress) -> Void = { _ in }) {
     self.onChange = onChange
   }
@@ -57,11 +63,22 @@ public final class ProgressObserver: OperationObserver {
   public var progress: Progress { state.withLock { $0.progress } }
 
   private func change(_ body: (inout State) -> Void) {
-    let progress = state.withLock { state in
+    let isTaken = state.withLock { state in
       body(&state)
-      return state.progress
+      state.isNew = true
+      defer { state.isTelling = true }
+      return state.isTelling
     }
-    onChange(progress)
+    if isTaken { return }
+    while let progress = nextToTell() { onChange(progress) }
+  }
+
+  private func nextToTell() -> Progress? {
+    state.withLock { state in
+      state.isTelling = state.isNew
+      defer { state.isNew = false }
+      return state.isNew ? state.progress : nil
+    }
   }
 
   /// Counts the operation.

@@ -49,7 +49,8 @@ extension AdvancedOperation {
   ///
   /// - Parameter entered: What the state has changed to; nil when it hasn't.
   final func updateTimers(entering entered: State?) {
-    let (stopped, due) = core.withLock { core -> ([OperationTimer], [TimeoutObserver]) in
+    let (stopped, due) = core.withLock {
+      core -> ([OperationTimer], [(id: UInt32, timeout: TimeoutObserver)]) in
       guard let extra = core.extra, !extra.timeouts.isEmpty || !extra.timers.isEmpty else {
         return ([], [])
       }
@@ -58,15 +59,15 @@ extension AdvancedOperation {
       extra.timers.removeAll { !$0.phase.covers(state) }
       let isUnderWay = core.machine.isEnqueued || core.machine.isStartedByHand
       guard isUnderWay, !core.machine.isCancelled else { return (stopped, []) }
-      let due = extra.timeouts.filter { $0.timeout.phase.covers(state) }.map(\.timeout)
+      let due = extra.timeouts.filter { $0.timeout.phase.covers(state) }
       extra.timeouts.removeAll { $0.timeout.phase.covers(state) }
       return (stopped, due)
     }
     for timer in stopped { timer.cancel() }
-    for timeout in due { startTimer(timeout) }
+    for (id, timeout) in due { startTimer(timeout, of: id) }
   }
 
-  private func startTimer(_ timeout: TimeoutObserver) {
+  private func startTimer(_ timeout: TimeoutObserver, of id: UInt32) {
     let clock = environment.clock
     let timer = clock.schedule(at: clock.now + timeout.duration) { [weak self] in
       self?.cancel(
@@ -77,8 +78,10 @@ extension AdvancedOperation {
       )
     }
     let isLate = core.withLock { core in
-      guard timeout.phase.covers(core.machine.state) else { return true }
-      core.makeExtra().timers.append((timeout.phase, timer))
+      guard timeout.phase.covers(core.machine.state),
+        core.observers.contains(where: { $0.id == id })
+      else { return true }
+      core.makeExtra().timers.append((id, timeout.phase, timer))
       return false
     }
     if isLate { timer.cancel() }

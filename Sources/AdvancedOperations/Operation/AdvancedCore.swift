@@ -10,6 +10,8 @@ struct AdvancedCore {
   var conditionPolicy = AdvancedOperation.ConditionPolicy.evaluateAll
   /// Whether the core keeps slot and membership on our behalf.
   var holdsQuiet = false
+  /// Whether the operation is another one's helper, which adds it to a queue.
+  var isClaimedAsHelper = false
   var lastObserver: UInt32 = 0
   var environment: OperationEnvironment?
   /// Made on first use.
@@ -29,9 +31,7 @@ struct AdvancedCore {
   /// Puts what follows a decided end into the line.
   mutating func appendEnd() {
     guard let outcome = machine.outcome else { trap("an end without an outcome") }
-    let errors = errors
-    line.append(.willFinish(errors))
-    line.append(.didFinish(errors, outcome))
+    line.append(.willFinish(errors, outcome))
   }
 }
 
@@ -47,7 +47,7 @@ final class AdvancedExtra {
   /// Helpers that were added to a queue on the operation's behalf.
   var helpers: [AdvancedOperation] = []
   var timeouts: [(id: UInt32, timeout: TimeoutObserver)] = []
-  var timers: [(phase: TimeoutObserver.Phase, timer: OperationTimer)] = []
+  var timers: [(id: UInt32, phase: TimeoutObserver.Phase, timer: OperationTimer)] = []
   /// Run when the operation is finished, or quiet.
   var afterFinished: [@Sendable () -> Void] = []
   var afterQuiet: [@Sendable () -> Void] = []

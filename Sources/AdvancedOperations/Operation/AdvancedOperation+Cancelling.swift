@@ -57,6 +57,7 @@ extension AdvancedOperation {
     case .finish: break
     case .stopBody: stopBody()
     }
+    valuesMayHaveChanged()
     deliver()
   }
 
@@ -71,12 +72,15 @@ extension AdvancedOperation: LayeredOperation {
     let advanced = queue as? AdvancedOperationQueue
     if let advanced { advanced.delegate?.operationQueue(advanced, willAdd: self) }
     let hasInputs = hasInputs
-    let isHeld = core.withLock { core in
-      if let advanced { core.environment = advanced.environment }
+    let environment = advanced?.environment
+    let (isHeld, old) = core.withLock { core in
+      let old = core.environment
+      if let environment { core.environment = environment }
       core.machine.enqueued()
       core.line.append(.enqueued)
-      return !core.conditions.isEmpty || hasInputs
+      return (!core.conditions.isEmpty || hasInputs, old)
     }
+    withExtendedLifetime(old) {}
     return isHeld
   }
 
@@ -101,6 +105,8 @@ extension AdvancedOperation: LayeredOperation {
     core.withLock { $0.line.isHeldForSweep = true }
     cancel(reason: nil)
   }
+
+  package final func cancelAsMember(of ring: OperationCycleError) { cancel(withError: ring) }
 
   package final func deliverEvents() {
     core.withLock { $0.line.isHeldForSweep = false }

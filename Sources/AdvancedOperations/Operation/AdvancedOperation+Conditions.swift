@@ -25,7 +25,7 @@ extension AdvancedOperation {
   // MARK: Helpers
 
   private func run(_ helpers: [AdvancedOperation], then next: @escaping @Sendable () -> Void) {
-    let added = helpers.filter(\.isUnclaimed)
+    let added = helpers.filter { $0.claimAsHelper() }
     let environment = environment
     let open = Locked(helpers.count)
     for helper in helpers {
@@ -44,8 +44,18 @@ extension AdvancedOperation {
       return false
     }
     if isCancelled { for helper in added { helper.cancel(forwarding: cancellationReason) } }
-    let queue = queue ?? AdvancedOperationQueue(environment: environment)
-    queue.addOperations(added)
+    if !addToQueue(added) {
+      AdvancedOperationQueue(environment: environment).addOperations(added)
+    }
+  }
+
+  /// Whether nobody runs the operation yet; it is the caller's to add to a queue then.
+  final func claimAsHelper() -> Bool {
+    core.withLock { core in
+      guard isUnclaimed, !core.isClaimedAsHelper else { return false }
+      core.isClaimedAsHelper = true
+      return true
+    }
   }
 
   // MARK: Asking
@@ -54,11 +64,21 @@ extension AdvancedOperation {
     let policy = core.withLock { core in
       core.machine.isCancelled ? nil : Optional(core.conditionPolicy)
     }
+    noteQuestion(conditions)
     switch policy {
     case nil: return
     case .evaluateAll: askAll(conditions)
     case .stopAtFirstFailure: askInOrder(conditions)
     }
+  }
+
+  /// Has the domain remember when immediate conditions were asked, if their answer can be outdated by
+  /// one who holds what this operation claims.
+  private func noteQuestion(_ conditions: [any OperationCondition]) {
+    let claims = core.withLock { $0.machine.isCancelled ? [] : $0.claims }
+    if claims.isEmpty || !conditions.contains(where: \.isImmediate) { return }
+    environment.exclusivity.conditionsAsked(claims, for: self)
+    if isCancelled { environment.exclusivity.withdraw(self) }
   }
 
   private func askAll(_ conditions: [any OperationCondition]) {
@@ -175,7 +195,7 @@ extension AdvancedOperation {
       )
     }
     if claims.isEmpty || isDecided { return .run }
-    let needsReview = conditions.contains { $0 is any ImmediateCondition }
+    let needsReview = conditions.contains(where: \.isImmediate)
     let decision = environment.exclusivity.take(
       claims,
       for: self,
@@ -184,13 +204,25 @@ extension AdvancedOperation {
     )
     switch decision {
     case .granted: return .run
+    case .outdated:
+      if isCancelled { environment.exclusivity.withdraw(self) }
+      if isByHand {
+        environment.enqueue { self.reviewByHand() }
+      } else {
+        reoffer(afterReview: true)
+      }
+      return .park
     case .wait(let holders):
       for holder in holders { holder.cancel(withError: OperationClaimError.preempted(by: label)) }
       // A cancel that came before this operation stood in line found nothing to withdraw.
       if isCancelled { environment.exclusivity.withdraw(self) }
       return .park
-    case .refused(let claim, let error): return mark(.failed([Self.element(claim, error)]))
-    case .skipped(let reason): return mark(.skipped(reason: reason))
+    case .refused(let claim, let holders):
+      let error = OperationClaimError.busy(holders: holders.map(\.label))
+      return mark(.failed([Self.element(claim, error)]))
+    case .skipped(let claim, let holders):
+      let names = holders.map(\.label).joined(separator: ", ")
+      return mark(.skipped(reason: "“\(claim)” is held by \(names)"))
     }
   }
 
@@ -201,8 +233,12 @@ extension AdvancedOperation {
     }
   }
 
-  package final func reviewBeforeReoffer() {
+  package final func reviewBeforeReoffer() { finishReview(startsAhead: review()) }
+
+  /// Asks again what is known at once; returns whether the operation won't execute because of it.
+  final func review() -> Bool {
     let conditions = core.withLock { $0.conditions }
+    noteQuestion(conditions)
     let asked = conditions.compactMap { condition in
       condition.verdict(for: self).map { (condition, $0) }
     }
@@ -210,8 +246,8 @@ extension AdvancedOperation {
     switch change({ $0.machine.reviewed(verdict) }) {
     case .becomeReady(let isMarked):
       if isMarked { environment.exclusivity.withdraw(self) }
-      finishReview(startsAhead: isMarked)
-    case .ignore: finishReview(startsAhead: false)
+      return isMarked
+    case .ignore: return false
     }
   }
 }

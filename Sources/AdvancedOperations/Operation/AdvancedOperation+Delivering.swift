@@ -8,8 +8,8 @@ extension AdvancedOperation {
   /// - Returns: Whether the caller has to run the body now.
   @discardableResult
   final func deliver(launchesHere: Bool = false) -> Bool {
-    guard core.withLock({ $0.line.beginDelivery() }) else { return false }
     let outer = Self.threadDelivering.value
+    guard core.withLock({ $0.line.beginDelivery(inside: outer) }) else { return false }
     Self.threadDelivering.value = self
     defer { Self.threadDelivering.value = outer }
     var mustLaunch = false
@@ -37,7 +37,7 @@ extension AdvancedOperation {
     case .execute:
       if here { return true }
       // Somebody else told of the start, on a thread that is not to run bodies.
-      environment.enqueue { self.runBody() }
+      if !runInQueue({ self.runBody() }) { environment.enqueue { self.runBody() } }
     case .finish, .none: if !here { releaseQuiet() }
     }
     return false
@@ -45,30 +45,38 @@ extension AdvancedOperation {
 
   private func perform(_ item: EventLine.Item, _ observers: [ObserverEntry]) {
     switch item {
-    case .enqueued:
-      for entry in observers { entry.observer.operationDidEnqueue(self) }
-    case .started:
-      for entry in observers { entry.observer.operationDidStart(self) }
+    case .enqueued: tell(observers) { $0.operationDidEnqueue(self) }
+    case .started: tell(observers) { $0.operationDidStart(self) }
     case .launch: return
-    case .produced(let operation):
-      for entry in observers { entry.observer.operation(self, didProduce: operation) }
-    case .progress(let update):
-      for entry in observers { entry.observer.operation(self, didUpdateProgress: update) }
+    case .produced(let operation): tell(observers) { $0.operation(self, didProduce: operation) }
+    case .progress(let update): tell(observers) { $0.operation(self, didUpdateProgress: update) }
     case .cancelled(let errors, let callsHook):
-      for entry in observers { entry.observer.operationDidCancel(self, errors: errors) }
+      tell(observers) { $0.operationDidCancel(self, errors: errors) }
       if callsHook { cancelled(withErrors: errors) }
-    case .willFinish(let errors):
+    case .willFinish(let errors, let outcome):
       finished(withErrors: errors)
-      for entry in observers { entry.observer.operationWillFinish(self, errors: errors) }
-      core.withLock { $0.machine.willFinishDelivered() }
+      tell(observers) { $0.operationWillFinish(self, errors: errors) }
+      core.withLock { core in
+        core.machine.willFinishDelivered()
+        core.line.append(.didFinish(errors, outcome))
+      }
     case .didFinish(let errors, let outcome):
       outcomeDecided(outcome)
-      for entry in observers { entry.observer.operationDidFinish(self, errors: errors) }
+      tell(observers) { $0.operationDidFinish(self, errors: errors) }
       if let queue = queue as? AdvancedOperationQueue {
         queue.delegate?.operationQueue(queue, didFinish: self, errors: errors)
       }
-      complete()
+      complete(told: observers.last?.id ?? 0, errors)
     case .lateFinish(let observer, let errors): observer.operationDidFinish(self, errors: errors)
+    }
+  }
+
+  /// Tells those who were attached when the event's turn came, and still are at their own.
+  private func tell(_ observers: [ObserverEntry], _ body: (any OperationObserver) -> Void) {
+    for (index, entry) in observers.enumerated() {
+      let isAttached =
+        index == 0 || core.withLock { $0.observers.contains { $0.id == entry.id } }
+      if isAttached { body(entry.observer) }
     }
   }
 
@@ -104,11 +112,16 @@ extension AdvancedOperation {
   }
 
   private func removeObserver(_ id: UInt32) {
-    let removed = core.withLock { core -> ObserverEntry? in
+    let (removed, timers) = core.withLock { core -> (ObserverEntry?, [OperationTimer]) in
+      let timers = core.extra?.timers.filter { $0.id == id }.map(\.timer) ?? []
+      core.extra?.timers.removeAll { $0.id == id }
       core.extra?.timeouts.removeAll { $0.id == id }
-      guard let index = core.observers.firstIndex(where: { $0.id == id }) else { return nil }
-      return core.observers.remove(at: index)
+      guard let index = core.observers.firstIndex(where: { $0.id == id }) else {
+        return (nil, timers)
+      }
+      return (core.observers.remove(at: index), timers)
     }
+    for timer in timers { timer.cancel() }
     withExtendedLifetime(removed) {}
   }
 

@@ -9,7 +9,10 @@ extension AdvancedOperation {
       let needsTelling = core.extra != nil || core.environment?.tracer != nil
       return (result, old, core.machine.state, needsTelling)
     }
-    if needsTelling && old != new { stateChanged(to: new) }
+    if old != new {
+      valuesMayHaveChanged()
+      if needsTelling { stateChanged(to: new) }
+    }
     return result
   }
 
@@ -21,7 +24,9 @@ extension AdvancedOperation {
   // MARK: Starting
 
   /// Its queue has decided to start it.
-  final func takeTurn() {
+  ///
+  /// - Parameter isOneOfSeveral: Whether somebody else may have come first, and that is no mistake.
+  final func takeTurn(isOneOfSeveral: Bool = false) {
     enum Next {
       case run, deliver
       case reject(OperationStateMachine.Mistake)
@@ -46,7 +51,7 @@ extension AdvancedOperation {
     switch next {
     case .run: runBody()
     case .deliver: if deliver(launchesHere: true) { runBody() }
-    case .reject(let mistake): trap(mistake.sentence(about: self))
+    case .reject(let mistake): if !isOneOfSeveral { trap(mistake.sentence(about: self)) }
     }
   }
 
@@ -104,6 +109,11 @@ extension AdvancedOperation {
     }
   }
 
+  /// Asks immediate conditions again after a wait for a claim, and tries to take it.
+  final func reviewByHand() {
+    if review() { takeTurnByHand() } else { takeClaimsByHand() }
+  }
+
   private func takeClaimsByHand() {
     switch decideStart() {
     case .run, .skip: takeTurnByHand()
@@ -112,9 +122,7 @@ extension AdvancedOperation {
   }
 
   /// Runs an operation without a queue; whoever comes first does.
-  final func takeTurnByHand() {
-    if core.withLock({ $0.machine.state < .executing }) { takeTurn() }
-  }
+  final func takeTurnByHand() { takeTurn(isOneOfSeveral: true) }
 
   // MARK: Finishing
 
@@ -147,21 +155,39 @@ extension AdvancedOperation {
   }
 
   /// Did-finish was delivered: the state turns finished and everything that waited goes on.
-  final func complete() {
-    let (isQuiet, after) = change { core in
-      let isQuiet = core.machine.didFinishDelivered()
+  ///
+  /// - Parameters:
+  ///   - told: The last observer that was told; those that came meanwhile are told first.
+  ///   - errors: What they are told.
+  final func complete(told: UInt32, _ errors: [any Error]) {
+    var told = told
+    while let latecomer = core.withLock({ $0.observers.first { $0.id > told } }) {
+      latecomer.observer.operationDidFinish(self, errors: errors)
+      told = latecomer.id
+    }
+    // Let go of after unlocking: what was attached may be released here, and do whatever it likes.
+    let (after, garbage) = change { core in
+      // One that comes between the last look and this.
+      for entry in core.observers where entry.id > told {
+        core.line.append(.lateFinish(entry.observer, errors))
+      }
+      core.machine.didFinishDelivered()
+      let garbage = (
+        core.observers, core.conditions, core.extra?.helpers, core.extra?.evaluation
+      )
       core.observers = []
       core.conditions = []
       let after = core.extra?.afterFinished ?? []
       core.extra?.afterFinished = []
       core.extra?.helpers = []
       core.extra?.evaluation = nil
-      return (isQuiet, after)
+      return (after, garbage)
     }
+    withExtendedLifetime(garbage) {}
     releaseResources()
     reportFinished()
     for body in after { body() }
-    if isQuiet { becomeQuiet() }
+    bodyEnded()
   }
 
   /// Finished, and no body is going on: gives back all that it held.

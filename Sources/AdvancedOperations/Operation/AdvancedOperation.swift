@@ -10,7 +10,12 @@ package import CoreOperations
 /// ```swift
 /// final class Import: AdvancedOperation, @unchecked Sendable {
 ///   override func execute() {
-///     do { try importAll(); finish() } catch { finish(withError: error) }
+///     do {
+///       try importAll()
+///       finish()
+///     } catch {
+///       finish(withError: error)
+///     }
 ///   }
 /// }
 /// let importing = Import()
@@ -45,6 +50,17 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   }
 
   /// What a cancel does to an operation that is executing.
+  ///
+  /// A body that has to wind up says so, and is told:
+  ///
+  /// ```swift
+  /// final class Upload: AdvancedOperation, @unchecked Sendable {
+  ///   let connection = Connection()
+  ///   override var cancellationPolicy: CancellationPolicy { .whenFinishIsCalled }
+  ///   override func execute() { connection.send(file) { self.finish() } }
+  ///   override func cancelled(withErrors errors: [any Error]) { connection.abort() }
+  /// }
+  /// ```
   public enum CancellationPolicy: Sendable {
     /// It finishes at once; a later `finish` of its body is ignored.
     case finishImmediately
@@ -73,7 +89,7 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
 
   static let threadCurrent = ThreadLocal<AdvancedOperation>()
   @TaskLocal static var taskCurrent: AdvancedOperation?
-  /// The operation whose callbacks this thread is delivering.
+  /// The operation whose callbacks this thread is delivering, the innermost of them.
   static let threadDelivering = ThreadLocal<AdvancedOperation>()
 
   // MARK: Hooks
@@ -132,6 +148,7 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   /// - Precondition: In no queue, not started, and the dependencies finished or the operation
   ///   cancelled.
   public final override func start() {
+    if isFinished { return }
     if wasStartedByQueue && core.withLock({ $0.machine.isEnqueued }) {
       takeTurn()
     } else {
@@ -184,13 +201,22 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   /// - Precondition: Not called from a callback of this operation, which would wait for itself.
   @available(*, noasync, message: "It blocks the thread; use 'try await untilFinished()'.")
   public final override func waitUntilFinished() {
-    if Self.threadDelivering.value === self, !isFinished {
+    if isDeliveredHere, !isFinished {
       trap(
         "waitUntilFinished() was called on operation “\(label)” from one of its own callbacks, "
           + "which it waits for. Wait somewhere else, or use onFinish."
       )
     }
     super.waitUntilFinished()
+  }
+
+  /// Whether this thread is in a callback of the operation, however deep.
+  private var isDeliveredHere: Bool {
+    var operation = Self.threadDelivering.value
+    while let inner = operation, inner !== self {
+      operation = inner.core.withLock { $0.line.outer }
+    }
+    return operation != nil
   }
 
   // MARK: Status
@@ -217,9 +243,12 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   ///
   /// - Parameter environment: Replaced by that of the queue when the operation is added to one.
   public final func use(_ environment: OperationEnvironment) {
-    core.withLock { core in
-      if core.machine.state == .pending, !core.machine.isEnqueued { core.environment = environment }
+    let old = core.withLock { core -> OperationEnvironment? in
+      guard core.machine.state == .pending, !core.machine.isEnqueued else { return nil }
+      defer { core.environment = environment }
+      return core.environment
     }
+    withExtendedLifetime(old) {}
   }
 
   // MARK: Attaching
@@ -317,17 +346,15 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
     deliver()
   }
 
-  /// The name, or the type, and the state.
+  /// The name, or the type, and the state, or the outcome once that is decided.
   open override var description: String {
-    let (state, outcome) = (state, outcome)
     let text: String
     switch outcome {
-    case .succeeded where state == .finished: text = "succeeded"
-    case .failed where state == .finished: text = "failed"
-    case .cancelled where state == .finished: text = "cancelled"
-    case .skipped where state == .finished: text = "skipped"
-    case .succeeded, .failed, .cancelled, .skipped, nil:
-      text = (isCancelled ? "cancelled, " : "") + "\(state)"
+    case .succeeded: text = "succeeded"
+    case .failed: text = "failed"
+    case .cancelled: text = "cancelled"
+    case .skipped: text = "skipped"
+    case nil: text = (isCancelled ? "cancelled, " : "") + "\(state)"
     }
     return "\(label) (\(text))"
   }

@@ -12,7 +12,8 @@ struct EventLine {
     case produced(AdvancedOperation)
     case progress(OperationProgressUpdate)
     case cancelled([any Error], callsHook: Bool)
-    case willFinish([any Error])
+    /// Did-finish follows, behind what is produced meanwhile.
+    case willFinish([any Error], OperationOutcome)
     case didFinish([any Error], OperationOutcome)
     /// Did-finish for one who came late.
     case lateFinish(any OperationObserver, [any Error])
@@ -21,6 +22,8 @@ struct EventLine {
   private var items: [Item] = []
   private var next = 0
   private(set) var isDelivering = false
+  /// The operation whose delivery on the same thread this one is made in.
+  private(set) unowned var outer: AdvancedOperation?
   /// Whether telling has to wait until a sweep over many operations is through.
   var isHeldForSweep = false
 
@@ -29,21 +32,34 @@ struct EventLine {
   mutating func append(_ item: Item) { items.append(item) }
 
   /// Makes the caller the one who delivers, if there is something and nobody does.
-  mutating func beginDelivery() -> Bool {
+  mutating func beginDelivery(inside outer: AdvancedOperation?) -> Bool {
     guard !isDelivering, !isHeldForSweep, !isEmpty else { return false }
     isDelivering = true
+    self.outer = outer
     return true
   }
 
   /// The next item; nil ends the delivery.
+  ///
+  /// A launch comes after all that is to be told: it looks at what that led to. What was taken is not
+  /// kept, so that nobody's object is released under the lock.
   mutating func nextItem() -> Item? {
-    guard next < items.count else {
-      items = []
-      next = 0
+    guard !isEmpty, !isHeldForSweep else {
       isDelivering = false
+      outer = nil
       return nil
     }
-    defer { next += 1 }
-    return items[next]
+    if case .launch = items[next], next + 1 < items.count {
+      items.append(items[next])
+      next += 1
+    }
+    let item = items[next]
+    items[next] = .launch
+    next += 1
+    if isEmpty {
+      items = []
+      next = 0
+    }
+    return item
   }
 }

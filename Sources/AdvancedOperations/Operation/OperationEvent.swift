@@ -1,4 +1,12 @@
 /// Something that happened to an operation.
+///
+/// `RecordingObserver` of AdvancedOperationsTesting keeps them:
+///
+/// ```swift
+/// for event in recorder.events {
+///   if case .finished(let outcome) = event { print(outcome) }
+/// }
+/// ```
 public enum OperationEvent: Sendable {
   /// A queue took it in.
   case enqueued
@@ -17,6 +25,15 @@ public enum OperationEvent: Sendable {
 }
 
 /// How far an operation is, as it says itself.
+///
+/// ```swift
+/// let copy = ResultOperation(name: "copy") {
+///   for row in rows {
+///     AdvancedOperation.current?.updateProgress(completed: Int64(row), total: Int64(rows.count))
+///   }
+/// }
+/// copy.addObserver(BlockObserver(didUpdateProgress: { _, update in print(update.fraction) }))
+/// ```
 public struct OperationProgressUpdate: Sendable, Hashable {
   /// How many units are done.
   public var completed: Int64

@@ -3,11 +3,20 @@
 /// Its description is an indented tree:
 ///
 /// ```
-/// condition “file exists”: There is no file at /tmp/feed.json.
-/// child “import”
+/// child “open”
+///   condition “file exists”: There is no file at /data/feed.json.
+/// child “download”
 ///   attempt 1: The connection was lost.
 ///   attempt 2: The connection was lost.
 /// 9 not run because of it
+/// ```
+///
+/// Its elements are for code:
+///
+/// ```swift
+/// for case .condition(let name) in failure.elements.map(\.origin) {
+///   print("“\(name)” does not hold")
+/// }
 /// ```
 public struct OperationFailure: Error, CustomStringConvertible {
   /// One error and its origin.
@@ -65,13 +74,7 @@ public struct OperationFailure: Error, CustomStringConvertible {
   public var description: String { indented(by: 0) }
 
   func indented(by depth: Int) -> String {
-    var tree = FailureTree()
-    for element in elements { tree.insert(element) }
-    var lines = tree.lines(depth: depth)
-    let indent = String(repeating: "  ", count: depth)
-    if elements.isEmpty { lines.append(indent + "cancelled without a reason") }
-    if notRunCount > 0 { lines.append(indent + "\(notRunCount) not run because of it") }
-    return lines.joined(separator: "\n")
+    FailureTree(self).lines(depth: depth).joined(separator: "\n")
   }
 }
 
@@ -88,8 +91,14 @@ private struct FailureTree {
   private var nodes: [Node] = []
   private var branches: [String: Int] = [:]
 
-  mutating func insert(_ element: OperationFailure.Element) {
-    insert(element.origin, element)
+  private init() {}
+
+  init(_ failure: OperationFailure) {
+    for element in failure.elements { insert(element.origin, element) }
+    if failure.elements.isEmpty { nodes.append(.leaf("cancelled without a reason")) }
+    if failure.notRunCount > 0 {
+      nodes.append(.leaf("\(failure.notRunCount) not run because of it"))
+    }
   }
 
   private mutating func insert(
@@ -131,8 +140,7 @@ private struct FailureTree {
   private mutating func add(_ heading: String?, _ element: OperationFailure.Element) {
     let error = (element.error as? OperationConditionError)?.underlying ?? element.error
     if let failure = error as? OperationFailure {
-      var tree = FailureTree()
-      for inner in failure.elements { tree.insert(inner) }
+      let tree = FailureTree(failure)
       if let heading {
         nodes.append(.branch(heading, tree))
       } else {

@@ -29,7 +29,7 @@ package struct OperationStateMachine: Sendable {
   /// Conditions failed or had nothing to do, or a claim was refused: it will not execute.
   package private(set) var isMarked = false
   private var starter = Starter.nobody
-  /// How many of its bodies are going on: `execute()` on a stack, a task.
+  /// How many of its bodies are going on: `execute()` on a stack, a task, the report of its end.
   private var bodies = 0
   private var isLaunched = false
   private var hasReturnedFromWillFinish = false
@@ -98,11 +98,12 @@ package struct OperationStateMachine: Sendable {
 
   /// The last dependency finished, and there are conditions.
   package mutating func dependenciesFinished() -> DependenciesAction {
+    // Cancelled while the event was on its way.
+    if isCancelled { return .none }
     switch state {
     case .pending:
       state = .evaluatingConditions
       return .evaluate
-    // Cancelled while the event was on its way.
     case .evaluatingConditions, .ready, .executing, .finishing, .finished: return .none
     }
   }
@@ -265,11 +266,12 @@ package struct OperationStateMachine: Sendable {
 
   /// Did-finish was delivered.
   ///
-  /// - Returns: Whether the operation is quiet now.
-  package mutating func didFinishDelivered() -> Bool {
+  /// Reporting the end to all who wait for it counts as a body, so that nothing is given back before
+  /// that was done; ``bodyEnded()`` follows.
+  package mutating func didFinishDelivered() {
     guard state == .finishing else { trap("did-finish was delivered in the state \(state)") }
     state = .finished
-    return isQuiet
+    bodies += 1
   }
 
   /// Whether `produce` may add an operation now.

@@ -37,12 +37,19 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
   ///   - maxConcurrentOperationCount: How many children may execute at once; -1 for as many as there
   ///     are threads.
   ///   - children: The first children, in no queue yet.
+  /// - Precondition: The limit is -1 or more.
   public init(
     name: String? = nil,
     errorPolicy: ErrorPolicy = .collectAll,
     maxConcurrentOperationCount: Int = -1,
     @OperationBuilder _ children: () -> [Operation] = { [] }
   ) {
+    guard maxConcurrentOperationCount >= OperationQueue.defaultMaxConcurrentOperationCount else {
+      trap(
+        "GroupOperation “\(name ?? "")” was made with the limit \(maxConcurrentOperationCount). "
+          + "Give a number from 0 up, or -1 for as many as there are threads."
+      )
+    }
     members = Locked(GroupMembers())
     self.errorPolicy = errorPolicy
     limit = maxConcurrentOperationCount
@@ -63,13 +70,16 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
   public final func addOperation(_ operation: Operation) -> Bool {
     let (isInTime, queue) = members.withLock { $0.childAdded(operation) }
     guard isInTime else { return false }
+    // The child is alive when it calls these, and would own itself if they did.
     if let child = operation as? AdvancedOperation {
       child.core.withLock { $0.makeExtra().group = self }
-      child.afterQuiet { [weak self] in self?.childEnded(child) }
+      child.afterQuiet { [weak self, unowned child] in self?.childEnded(child) }
     } else {
       afterFinish(of: operation) { [weak self, unowned operation] in self?.childEnded(operation) }
     }
-    if isCancelled { cancel(child: operation, reason: cancellationReason) }
+    if isCancelled || members.withLock({ $0.hasFailedFast }) {
+      cancel(child: operation, reason: cancellationReason)
+    }
     queue?.addOperation(operation)
     return true
   }
@@ -83,7 +93,13 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
   ///   lock held. Returns the error to record, or nil when the group has recovered from it.
   public final func onChildError(
     _ hook: @escaping @Sendable (AdvancedOperation, any Error) -> (any Error)?
-  ) { members.withLock { $0.hook = hook } }
+  ) {
+    let old = members.withLock { members in
+      defer { members.hook = hook }
+      return members.hook
+    }
+    withExtendedLifetime(old) {}
+  }
 
   /// Registers what undoes something that a child has done.
   ///
@@ -131,10 +147,17 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
   }
 
   private func childEnded(_ child: Operation) {
-    let (hook, policy) = (members.withLock { $0.hook }, errorPolicy)
+    let (isAbandoned, hook) = members.withLock { ($0.isAbandoned, $0.hook) }
+    if isAbandoned { return }
+    let policy = errorPolicy
     let elements = errors(of: child, hook: hook)
     let failsFast = policy == .failFast && !elements.isEmpty
-    let isFirst = members.withLock { $0.recorded(elements, of: child, failsFast: failsFast) }
+    // A group inside has counted its own.
+    let notRunCount = (child as? AdvancedOperation)?.outcome?.failure?.notRunCount ?? 0
+    let isFirst = members.withLock { members in
+      members.notRunCount += notRunCount
+      return members.recorded(elements, of: child, failsFast: failsFast)
+    }
     if failsFast && isFirst && !isCancelled { cancelChildren(reason: nil) }
     if members.withLock({ $0.childEnded() }) { endGroup() }
   }
@@ -176,16 +199,21 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
       bodyEnded()
       return
     }
-    if elements.isEmpty && finishAsSuccess() {
+    // Somebody else may have called `finish()` before.
+    if (elements.isEmpty && finishAsSuccess()) || outcome?.isSuccess == true {
       bodyEnded()
       return
     }
     Task(executorPreference: environment.taskExecutor) {
-      var elements = elements
-      for rollback in rollbacks.reversed() {
-        do { try await rollback() } catch {
-          elements.append(.init(origin: .body, error: error))
+      // Not the child that ended last, in whose task this may have been created.
+      let elements = await Self.$taskCurrent.withValue(self) {
+        var elements = elements
+        for rollback in rollbacks.reversed() {
+          do { try await rollback() } catch {
+            elements.append(.init(origin: .body, error: error))
+          }
         }
+        return elements
       }
       self.finish(withElements: elements, notRunCount: notRunCount)
       self.bodyEnded()
@@ -196,17 +224,23 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
   override func outcomeDecided(_ outcome: OperationOutcome) {
     let waiting = members.withLock { $0.closedUnstarted() }
     if waiting.isEmpty { return }
-    for child in waiting { cancel(child: child, reason: outcome.failure ?? cancellationReason) }
+    let reason = isCancelled ? cancellationReason : outcome.failure
+    for child in waiting { cancel(child: child, reason: reason) }
     AdvancedOperationQueue(environment: environment).addOperations(waiting)
   }
 
-  override func releaseResources() { members.withLock { $0.released() } }
+  override func releaseResources() {
+    let old = members.withLock { $0.released() }
+    withExtendedLifetime(old) {}
+  }
 }
 
 /// The children of a group: a plain value behind its lock.
 struct GroupMembers {
   private enum Phase {
     case waiting, started, closed
+    /// The group never executed and is over; its children leave on their own.
+    case abandoned
   }
 
   private(set) var children: [Operation] = []
@@ -215,16 +249,19 @@ struct GroupMembers {
   var hook: (@Sendable (AdvancedOperation, any Error) -> (any Error)?)?
   var rollbacks: [@Sendable () async throws -> Void] = []
   private var phase = Phase.waiting
+  var isAbandoned: Bool { phase == .abandoned }
   /// Children that have not ended, and the start of the group itself.
   private var openCount = 1
   private var elements: [ObjectIdentifier: [OperationFailure.Element]] = [:]
+  /// How many operations of groups inside didn't run because of errors there.
+  var notRunCount = 0
 
   init() {}
 
   mutating func childAdded(
     _ child: Operation
   ) -> (isInTime: Bool, queue: AdvancedOperationQueue?) {
-    guard phase != .closed else { return (false, nil) }
+    guard phase == .waiting || phase == .started else { return (false, nil) }
     children.append(child)
     openCount += 1
     return (true, queue)
@@ -261,14 +298,17 @@ struct GroupMembers {
   /// The group ends without having executed: returns the children that would wait for ever.
   mutating func closedUnstarted() -> [Operation] {
     guard phase == .waiting else { return [] }
-    phase = .closed
+    phase = .abandoned
     return children
   }
 
-  mutating func released() {
+  /// The group is over: returns what it doesn't need any more, to be let go of after unlocking.
+  mutating func released() -> GroupMembers {
+    let old = self
     hook = nil
     rollbacks = []
     queue = nil
+    return old
   }
 
   /// The errors in the order of the children.
@@ -280,7 +320,7 @@ struct GroupMembers {
   ) {
     let failed = Set(elements.keys)
     var all: [OperationFailure.Element] = []
-    var notRunCount = 0
+    var notRunCount = notRunCount
     for child in children {
       guard let own = elements[ObjectIdentifier(child)] else { continue }
       let followsSibling = child.dependencies.contains { failed.contains(ObjectIdentifier($0)) }

@@ -1,6 +1,14 @@
 public import CoreOperations
 
 /// Collects the children of a group: operations, arrays of them, `if`, `for` and `let`.
+///
+/// ```swift
+/// let nightly = GroupOperation(name: "nightly") {
+///   Backup()
+///   if isSunday { Vacuum() }
+///   for table in tables { Store(table) }
+/// }
+/// ```
 @resultBuilder
 public enum OperationBuilder {
   /// One operation.

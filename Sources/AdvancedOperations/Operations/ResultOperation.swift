@@ -4,9 +4,9 @@ import CoreOperations
 ///
 /// ```swift
 /// let download = ResultOperation(name: "download") { try await feed.download() }
-/// let parse = download.then(name: "parse") { data in try Feed(data) }
+/// let parse = download.then(name: "parse") { data in try Feed(data).events }
 /// queue.addOperations([download, parse])
-/// let feed = try await parse.value
+/// let events = try await parse.value
 /// ```
 ///
 /// A cancel cancels the task of the body; the operation finishes when the body has ended. A value
@@ -47,15 +47,23 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
   /// It depends on them. When one of them failed or was cancelled, this one fails with that as an
   /// inherited error, without executing; when one was skipped, this one is skipped.
   ///
+  /// ```swift
+  /// let map = ResultOperation(name: "map", after: events, stations) { events, stations in
+  ///   draw(events, stations)
+  /// }
+  /// ```
+  ///
   /// - Parameters:
   ///   - name: What the operation is called.
   ///   - first: Gives the first value.
   ///   - inputs: Give the others.
+  ///   - retry: Whether and when the body is run again after it threw; nil for never.
   ///   - body: Gets the values in this order.
   public init<First: Sendable, each Input: Sendable>(
     name: String? = nil,
     after first: ResultOperation<First>,
     _ inputs: repeat ResultOperation<each Input>,
+    retry: RetryPolicy? = nil,
     body: @escaping @Sendable (First, repeat each Input) async throws -> Output
   ) {
     var predecessors: [AdvancedOperation] = [first]
@@ -66,6 +74,7 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
         body: {
           try await body(first.valueForSuccessor(), repeat (each others).valueForSuccessor())
         },
+        retry: retry,
         predecessors: predecessors
       )
     )
@@ -81,12 +90,16 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
   ///
   /// - Parameters:
   ///   - name: What the new operation is called.
+  ///   - retry: Whether and when the body is run again after it threw; nil for never.
   ///   - body: Gets the value.
   /// - Returns: The new operation.
   public final func then<Next: Sendable>(
     name: String? = nil,
+    retry: RetryPolicy? = nil,
     body: @escaping @Sendable (Output) async throws -> Next
-  ) -> ResultOperation<Next> { ResultOperation<Next>(name: name, after: self, body: body) }
+  ) -> ResultOperation<Next> {
+    ResultOperation<Next>(name: name, after: self, retry: retry, body: body)
+  }
 
   // MARK: The value
 
@@ -122,7 +135,8 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
   }
 
   private func valueForSuccessor() throws -> Output {
-    guard let result else { trap("operation “\(label)” was asked for its value too early") }
+    // It was removed from the dependencies when its outcome was decided and not yet told.
+    guard let result else { throw RemovedDependency() }
     return try result.get()
   }
 

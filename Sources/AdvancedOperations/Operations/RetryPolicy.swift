@@ -2,7 +2,8 @@
 ///
 /// ```swift
 /// let download = ResultOperation(
-///   name: "download", retry: .exponential(.seconds(1), cap: .seconds(30), jitter: true, attempts: 5)
+///   name: "download",
+///   retry: .exponential(.seconds(1), cap: .seconds(30), jitter: true, attempts: 5)
 /// ) { try await feed.download() }
 /// ```
 public struct RetryPolicy: Sendable {
@@ -22,6 +23,10 @@ public struct RetryPolicy: Sendable {
     delay: @escaping @Sendable (Int, @Sendable () -> UInt64) -> Duration
   ) {
     next = { count, _, random in count < attempts ? delay(count, random) : nil }
+  }
+
+  private init(next: @escaping @Sendable (Int, any Error, @Sendable () -> UInt64) -> Duration?) {
+    self.next = next
   }
 
   /// Tries again at once.
@@ -73,6 +78,21 @@ public struct RetryPolicy: Sendable {
       guard jitter else { return delay }
       return delay * (Double(random() >> 11) / Double(1 << 53))
     }
+  }
+
+  /// The same policy for some errors only; others are given up on at once.
+  ///
+  /// ```swift
+  /// let policy = RetryPolicy.constant(.seconds(5), attempts: 3).when { !($0 is NotFound) }
+  /// ```
+  ///
+  /// - Parameter isWorthwhile: Gets the last error; returns whether another attempt could succeed.
+  /// - Returns: The policy.
+  public func when(
+    _ isWorthwhile: @escaping @Sendable (_ error: any Error) -> Bool
+  ) -> RetryPolicy {
+    let next = next
+    return RetryPolicy(next: { isWorthwhile($1) ? next($0, $1, $2) : nil })
   }
 
   /// How long to wait after a failure; nil to give up.

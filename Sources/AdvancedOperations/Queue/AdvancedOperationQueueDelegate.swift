@@ -1,6 +1,16 @@
 /// Is told about the advanced operations of a queue.
 ///
 /// No method is called with a lock held; each may call every method of queue and operation.
+///
+/// ```swift
+/// final class Deadlines: AdvancedOperationQueueDelegate {
+///   func operationQueue(_ queue: AdvancedOperationQueue, willAdd operation: AdvancedOperation) {
+///     operation.addObserver(TimeoutObserver(.seconds(60)))
+///   }
+/// }
+/// let deadlines = Deadlines()
+/// queue.delegate = deadlines
+/// ```
 public protocol AdvancedOperationQueueDelegate: AnyObject, Sendable {
   /// The operation is about to become a member: the last chance to add conditions.
   ///

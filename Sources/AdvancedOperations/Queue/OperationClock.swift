@@ -58,6 +58,11 @@ public struct OperationClock: Sendable {
 }
 
 /// A call that is due at a time.
+///
+/// ```swift
+/// let timer = clock.schedule(at: clock.now + .seconds(30)) { giveUp() }
+/// timer.cancel()
+/// ```
 public final class OperationTimer: Sendable {
   private struct State {
     var action: (@Sendable () -> Void)?
@@ -110,15 +115,11 @@ private struct ContinuousSource: OperationClock.Source {
     _ action: @escaping @Sendable () -> Void
   ) -> OperationTimer {
     let timer = OperationTimer(action)
+    // Dispatch counts nanoseconds in 64 bits; what is further away than a century never comes.
     let delay = max(deadline - now, .zero)
-    let (seconds, attoseconds) = delay.components
-    let nanoseconds = Int(clamping: seconds).multipliedReportingOverflow(by: 1_000_000_000)
-    let wait =
-      nanoseconds.overflow
-      ? Int.max
-      : nanoseconds.partialValue.addingReportingOverflow(Int(attoseconds / 1_000_000_000))
-        .partialValue
-    DispatchQueue.global().asyncAfter(deadline: .now() + .nanoseconds(wait)) { timer.fire() }
+    guard delay < .seconds(3_000_000_000) else { return timer }
+    let wait = DispatchTimeInterval.nanoseconds(Int(delay / .nanoseconds(1)))
+    DispatchQueue.global().asyncAfter(deadline: .now() + wait) { timer.fire() }
     return timer
   }
 }

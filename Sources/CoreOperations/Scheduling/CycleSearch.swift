@@ -19,7 +19,7 @@ package enum CycleSearch {
     for ring in search.rings(from: starts) {
       let error = OperationCycleError(path: path(through: ring))
       withoutStarts(of: ring) {
-        for operation in ring { operation.cancelAsMember(of: error) }
+        for operation in ring { operation.leaveRing(because: error) }
       }
     }
   }
@@ -150,7 +150,8 @@ extension Operation {
   }
 
   /// Cancels an operation that is in a ring.
-  final func cancelAsMember(of error: OperationCycleError) {
+  // Not called as the layer's own method, which a call on the layer would then never reach.
+  final func leaveRing(because error: OperationCycleError) {
     if let layer = unsafe layer {
       layer.cancelAsMember(of: error)
     } else {

@@ -84,38 +84,40 @@ struct DependentList {
     return true
   }
 
-  /// Tells every dependent that this dependency is resolved, and returns those that have nothing
-  /// else to wait for.
+  /// The dependents that were told, retained.
+  struct Told {
+    /// Those that have nothing else to wait for.
+    var ready: [Operation] = []
+    /// The others; to be released without the lock that was held.
+    var waiting: [Operation] = []
+  }
+
+  /// Tells every dependent that this dependency is resolved.
   ///
-  /// Called with the lock of the list held, which keeps the dependents alive: one that is in a
-  /// queue has to unlink itself, under this lock, before its queue lets go of it; one that is in
-  /// none isn't returned.
+  /// Called with the lock of the list held, which keeps the dependents alive until they are retained:
+  /// one that a queue has let in can't leave it with an open dependency before it unlinked itself,
+  /// under this lock. It is retained before it is told, because it may start, finish and be released
+  /// by everybody else at once. One that is in no queue may be dying, and waiting for this lock to
+  /// unlink itself: it is counted, and not retained.
   ///
+  /// - Returns: What has to outlive the lock.
   /// - Complexity: O(n), n the number of dependents.
-  mutating func resolveAll() -> [Operation] {
-    var released: [Operation] = []
+  mutating func resolveAll() -> Told {
+    var told = Told()
     var next = unsafe head
     while let edge = unsafe next {
       unsafe next = edge.pointee.nextDependent
       unsafe edge.pointee.isLinked = false
       unsafe edge.pointee.dependent._withUnsafeGuaranteedRef { dependent in
-        if dependent.readiness.step({ $0.dependencyResolved() }) != .none {
-          released.append(dependent)
-        }
+        if dependent.readiness.step({ $0.dependencyResolvedOutside() }) { return }
+        told.ready.append(dependent)
+        guard dependent.readiness.step({ $0.dependencyResolved() }) == .none else { return }
+        if let last = told.ready.popLast() { told.waiting.append(last) }
       }
     }
     unsafe head = nil
     unsafe tail = nil
-    return released
-  }
-
-  /// The dependents that are retained by somebody else at this moment; for diagnosis.
-  func forEach(_ body: (Operation) -> Void) {
-    var next = unsafe head
-    while let edge = unsafe next {
-      unsafe edge.pointee.dependent._withUnsafeGuaranteedRef(body)
-      unsafe next = edge.pointee.nextDependent
-    }
+    return told
   }
 }
 

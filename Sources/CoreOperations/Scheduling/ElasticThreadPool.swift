@@ -8,7 +8,8 @@ import Glibc
 /// core from the operations behind it. While a request is waiting, a monitor looks every
 /// millisecond: a thread that consumed no CPU time since the last look and that the kernel reports
 /// as sleeping is blocked, and makes room for another. The kernel is asked as well because a thread
-/// that merely waits for a core consumes no CPU time either.
+/// that merely waits for a core consumes no CPU time either. It also asks the workers on the busy
+/// threads to leave after the operation at hand, when a request has waited for two looks.
 final class ElasticThreadPool: OperationExecutor {
   /// Growth ends here, whatever is blocked.
   static let maximumThreadCount = 512
@@ -103,6 +104,7 @@ final class ElasticThreadPool: OperationExecutor {
 
   private func monitor() {
     var quietTicks = 0
+    var waitingTicks = 0
     while true {
       var pause = timespec(tv_sec: 0, tv_nsec: 1_000_000)
       unsafe nanosleep(&pause, nil)
@@ -122,6 +124,10 @@ final class ElasticThreadPool: OperationExecutor {
             state.busy[ObjectIdentifier(thread)] = thread
             spawned.append(thread)
           }
+        }
+        waitingTicks = state.requests.isEmpty ? 0 : waitingTicks + 1
+        if waitingTicks > 1 {
+          for thread in state.busy.values { thread.want() }
         }
         let isQuiet = state.requests.isEmpty && state.busy.count <= coreCount
         quietTicks = isQuiet ? quietTicks + 1 : 0

@@ -30,7 +30,10 @@ struct FirstInFirstOut<Element> {
 
   /// Changes an element in place.
   ///
-  /// - Parameter index: 0 for the first.
+  /// - Parameters:
+  ///   - index: 0 for the first.
+  ///   - body: Changes the element.
+  /// - Returns: What `body` returned.
   mutating func withElement<Result>(at index: Int, _ body: (inout Element) -> Result) -> Result {
     guard var element = places[head + index].take() else { trap("a line had a hole") }
     defer { places[head + index] = element }

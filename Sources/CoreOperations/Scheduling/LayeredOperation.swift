@@ -21,6 +21,7 @@ package enum StartDecision: Sendable {
 ///   A worker that called `start()` keeps both by itself until the call returned.
 /// - *Re-offer* of a parked operation: ``reoffer(afterReview:)``, or ``reserveSlot()`` for one step.
 /// - *Release of the remaining dependencies*: ``flagCancelled(reason:)``.
+/// - *Its place*: ``addToQueue(_:)`` and ``runInQueue(_:)``.
 package protocol LayeredOperation: Operation {
   /// The operation was handed to a queue and is no member yet.
   ///
@@ -130,6 +131,24 @@ extension LayeredOperation {
   /// Reports the end: `isFinished` turns true, dependents are released, waiters wake.
   package func reportFinished() {
     if life.step({ $0.finishReported() }) == .finish { finish() }
+  }
+
+  /// Adds operations that this one waits for to its queue, behind no more barriers than itself.
+  ///
+  /// - Returns: Whether it is in a queue.
+  package func addToQueue(_ helpers: [Operation]) -> Bool {
+    guard let queue else { return false }
+    queue.addOperations(helpers, besides: self)
+    return true
+  }
+
+  /// Runs a part of the work on the executor of the operation's queue, as a worker would.
+  ///
+  /// - Returns: Whether the operation is in a queue.
+  package func runInQueue(_ body: @escaping @Sendable () -> Void) -> Bool {
+    guard let scheduler = links.withLock({ $0.scheduler }), let queue else { return false }
+    scheduler.executor.enqueue { Scheduler.withCurrentQueue(queue, body) }
+    return true
   }
 
   /// The queue that the operation is in.

@@ -1,6 +1,7 @@
 #if os(Linux)
 import Dispatch
 import Glibc
+import Synchronization
 
 /// One thread of the pool.
 ///
@@ -9,6 +10,10 @@ import Glibc
 final class PoolThread: @unchecked Sendable {
   // Sendable: see above; `sampled` belongs to the monitor, the rest is immutable once launched.
   var next: (@Sendable () -> Void)?
+  /// A hint, so no order with anything else is needed.
+  private let wanted = Atomic(false)
+  /// The thread that this code runs on, if it is one of the pool.
+  static let current = ThreadLocal<PoolThread>()
   private let semaphore = DispatchSemaphore(value: 0)
   private let identity = Locked(Identity())
   private var sampled: Int64 = -1
@@ -23,6 +28,7 @@ final class PoolThread: @unchecked Sendable {
   func launch(in pool: ElasticThreadPool) {
     DetachedThread.launch {
       self.identify()
+      Self.current.value = self
       pool.run(self)
     }
   }
@@ -30,9 +36,16 @@ final class PoolThread: @unchecked Sendable {
   /// Does what there is to do, and lets go of it before it returns.
   func workOnce() -> Bool {
     guard let work = next.take() else { return false }
+    wanted.store(false, ordering: .relaxed)
     work()
     return true
   }
+
+  /// A request has waited for a thread for some time.
+  func want() { wanted.store(true, ordering: .relaxed) }
+
+  /// Whether the worker at hand should leave after its operation.
+  var isWanted: Bool { wanted.load(ordering: .relaxed) }
 
   func wake() { semaphore.signal() }
 

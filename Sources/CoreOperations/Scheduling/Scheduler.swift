@@ -64,9 +64,14 @@ package final class Scheduler: Sendable {
   // MARK: Members
 
   /// Makes operations members, in order; each is let in by ``letIn(_:)`` afterwards.
-  func admit(_ operations: [Operation], owner: OperationQueue) {
+  ///
+  /// - Parameters:
+  ///   - operations: The new members.
+  ///   - member: Behind the same barriers as this one, instead of behind all.
+  ///   - owner: The queue.
+  func admit(_ operations: [Operation], besides member: Operation?, owner: OperationQueue) {
     state.withLock { state in
-      for operation in operations { state.admitted(operation, owner: owner) }
+      for operation in operations { state.admitted(operation, besides: member, owner: owner) }
     }
   }
 
@@ -195,6 +200,8 @@ package final class Scheduler: Sendable {
   /// What a worker does: takes steps until there is none, or its share is used up.
   private func work(_ generation: Int) {
     var report = SchedulerState.Report.began
+    let executor = executor
+    let turn = WorkerTurn(on: executor)
     var share = max(1, executor.operationsPerWorker)
     // Keeps the queue alive for those who ask for the current one. Known from the first step on: a
     // queue that was empty when its worker came has no owner yet.
@@ -202,7 +209,7 @@ package final class Scheduler: Sendable {
     let outer = Self.currentQueue.value
     defer { withExtendedLifetime(owner) { Self.currentQueue.value = outer } }
     while true {
-      if share == 0 {
+      if share == 0 || owner != nil && turn.isOver {
         perform(state.withLock { $0.shareUsedUp(after: report) })
         return
       }

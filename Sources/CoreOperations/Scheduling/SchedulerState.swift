@@ -95,17 +95,28 @@ struct SchedulerState {
   // MARK: Events of members
 
   /// Takes in an operation; nothing happens to it before ``letIn(_:)``.
-  mutating func admitted(_ operation: Operation, owner: OperationQueue) {
+  ///
+  /// - Parameters:
+  ///   - operation: The new member.
+  ///   - member: Behind the same barriers as this one, instead of behind all.
+  ///   - owner: The queue.
+  mutating func admitted(
+    _ operation: Operation,
+    besides member: Operation? = nil,
+    owner: OperationQueue
+  ) {
     // An override reported the end while the operation was on its way here.
     if operation.scheduling.isFinished { return }
     if isIdle { begin(owner) }
     addedCount += 1
     members.append(operation)
-    operation.scheduling.segment = activeSegment + UInt64(barriers.count)
-    if barriers.isEmpty {
+    let last = activeSegment + UInt64(barriers.count)
+    let segment = member.map { max($0.scheduling.segment, activeSegment) } ?? last
+    operation.scheduling.segment = segment
+    if segment == activeSegment {
       activeMembers += 1
     } else {
-      barriers.withElement(at: barriers.count - 1) { $0.membersBehind += 1 }
+      withBarrier(of: operation) { $0.membersBehind += 1 }
     }
   }
 
@@ -389,7 +400,12 @@ struct SchedulerState {
       return .startGranted(operation)
     }
     if isBlocked { return .leave }
-    if isServiceDue, let operation = service.popFirst() {
+    while isServiceDue, let operation = service.popFirst() {
+      if operation.readiness.current.progress == .none && !operation.isCancelledFlag {
+        // A dependency was added while it stood in line; it will be offered again.
+        operation.scheduling.placement = .waiting
+        continue
+      }
       servedWithoutSlot += 1
       return serve(operation)
     }

@@ -13,7 +13,9 @@ struct WaitList {
 
   mutating func append(_ waiter: Waiter) { waiters.append(waiter) }
 
-  /// A task gave up. Those that did are removed together, once they are the majority.
+  /// A task gave up.
+  ///
+  /// Those that did are removed together, once they are the majority.
   ///
   /// - Complexity: O(1), amortised.
   mutating func waitCancelled() {

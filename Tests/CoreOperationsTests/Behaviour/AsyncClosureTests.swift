@@ -106,6 +106,33 @@ import Testing
     #expect(ran.now == 0)
   }
 
+  /// Calls a closure when the first job of a task comes, before the task is known to anybody.
+  private final class TaskGate: OperationExecutor, TaskExecutor {
+    private let manual = ManualExecutor()
+    private let atFirst = Locked<(@Sendable () -> Void)?>(nil)
+
+    func atFirstJob(_ body: @escaping @Sendable () -> Void) { atFirst.withLock { $0 = body } }
+    func enqueue(_ worker: @escaping @Sendable () -> Void) { manual.enqueue(worker) }
+    func runAll() { manual.runAll() }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+      atFirst.withLock { $0.take() }?()
+      let job = UnownedJob(job)
+      manual.enqueue { unsafe job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+  }
+
+  @Test func `cancelled while its task is being made has a cancelled task, on its executor`() {
+    let executor = TaskGate()
+    let queue = OperationQueue(executor: executor)
+    let seen = Log<Bool>()
+    executor.atFirstJob { queue.cancelAllOperations() }
+    queue.addOperation { () async -> Void in seen.add(Task.isCancelled) }
+    executor.runAll()
+    #expect(seen.entries == [true])
+    #expect(queue.operationCount == 0)
+  }
+
   @Test func `cancelled at any moment leaves once`() async throws {
     let queue = OperationQueue()
     let ran = Tally()

@@ -115,26 +115,30 @@ import Testing
     #expect(queue.operationCount == 0)
   }
 
-  @Test func `an end that races with the adding loses neither`() async throws {
+  /// Ends operations one by one while they are being added.
+  @Test(arguments: [1, 20, 200])
+  func `ends that race with the adding lose none`(count: Int) async throws {
     let queue = OperationQueue()
-    for round in 0..<2_000 {
-      let operation = SelfKept(.strings) { $0.end() }
-      let dependent = Operation()
-      dependent.addDependency(operation)
-      let ready = Tally()
+    for _ in 0..<(4_000 / count) {
+      let operations = (0..<count).map { _ in SelfKept { $0.end() } }
+      let dependents = operations.map { operation in
+        let dependent = Operation()
+        dependent.addDependency(operation)
+        return dependent
+      }
+      let begun = Tally()
       let ended = Gate()
       launchThreadFromPool {
-        ready.add()
-        for _ in 0..<(round % 50) { _ = operation.isFinished }
-        operation.end()
+        begun.add()
+        for operation in operations { operation.end() }
         ended.open()
       }
-      while ready.now == 0 {}
-      queue.addOperations([dependent, operation])
+      while begun.now == 0 {}
+      queue.addOperations(operations + dependents)
       await ended.opened()
-      try await dependent.untilFinished()
+      for dependent in dependents { try await dependent.untilFinished() }
+      try await queue.untilAllOperationsAreFinished()
     }
-    try await queue.untilAllOperationsAreFinished()
     #expect(queue.operationCount == 0)
   }
 }

@@ -31,6 +31,36 @@ import Testing
     #expect(executor.requests.now == 1)
   }
 
+  @Test func `are not asked while a barrier runs or the limit is used up`() {
+    let executor = ManualExecutor()
+    let queue = OperationQueue(executor: executor)
+    let asked = Log<Int>()
+    queue.addBarrierBlock { [queue] in
+      let before = executor.requests.now
+      queue.addOperation(Operation())
+      queue.addBarrierBlock {}
+      queue.maxConcurrentOperationCount = 2
+      asked.add(executor.requests.now - before)
+    }
+    queue.addBarrierBlock { [queue] in
+      let before = executor.requests.now
+      queue.maxConcurrentOperationCount = 1
+      queue.addOperation(Operation())
+      asked.add(executor.requests.now - before)
+    }
+    executor.runAll()
+    #expect(asked.entries == [0, 0])
+    let holder = SelfKept()
+    queue.addOperation(holder)
+    executor.runAll()
+    let before = executor.requests.now
+    for _ in 0..<5 { queue.addOperation(Operation()) }
+    #expect(executor.requests.now == before)
+    holder.end()
+    executor.runAll()
+    #expect(queue.operationCount == 0)
+  }
+
   @Test func `get a worker back after its share`() {
     let executor = ManualExecutor(operationsPerWorker: 10)
     let queue = OperationQueue(executor: executor)
@@ -119,6 +149,26 @@ import Testing
     await ran.opened()
     executor.runAll()
     try await queue.untilAllOperationsAreFinished()
+  }
+
+  @Test func `a worker that came from the former executor leaves it with what is added later`()
+    async throws
+  {
+    let executor = ManualExecutor()
+    let queue = OperationQueue(executor: executor)
+    let manually = Log<Bool>()
+    let ran = Gate()
+    let early = SelfKept { [queue] operation in
+      operation.end()
+      queue.underlyingQueue = DispatchQueue(label: "underlying")
+      queue.addOperation(BlockOperation { ran.open() })
+      ran.pass()
+      queue.addOperation(BlockOperation { [thread = threadID()] in manually.add(thread == threadID()) })
+    }
+    queue.addOperation(early)
+    await onThread { executor.runAll() }
+    try await queue.untilAllOperationsAreFinished()
+    #expect(manually.entries == [false])
   }
 
   @Test func `operations survive the dropping of their queue`() async {

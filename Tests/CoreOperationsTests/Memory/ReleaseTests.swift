@@ -136,31 +136,63 @@ import Testing
     try await kept.untilFinished()
   }
 
-  @Test func `dependents released by one thread while another finishes their dependency`()
+  @Test func `dependents in no queue may be released while their dependency finishes`()
     async throws
   {
     for _ in 0..<500 {
       let live = LiveCount()
       let dependency = Operation()
-      let children = Log<Counted>()
-      for _ in 0..<20 {
-        let child = Counted(live)
-        child.addDependency(dependency)
-        children.add(child)
-      }
-      let drop = Locked(children.entries)
+      let children = Locked((0..<20).map { _ in Counted(live) })
+      for child in children.withLock({ $0 }) { child.addDependency(dependency) }
       let done = Countdown(2)
       launchThreadFromPool {
         dependency.start()
         done.count()
       }
       launchThreadFromPool {
-        drop.withLock { _ = $0.popLast() }
+        let last = children.withLock { children in
+          defer { children = [] }
+          return children
+        }
+        withExtendedLifetime(last) {}
         done.count()
       }
       await done.done.opened()
+      await live.none()
       #expect(dependency.isFinished)
-      #expect(live.alive == 20)
+    }
+  }
+
+  @Test func `what left its queue early may be released while its dependency finishes`()
+    async throws
+  {
+    for _ in 0..<500 {
+      let executor = ManualExecutor()
+      let queue = OperationQueue(executor: executor)
+      let dependency = Operation()
+      let children = Locked((0..<20).map { _ in SelfKept() })
+      for child in children.withLock({ $0 }) {
+        child.addDependency(dependency)
+        queue.addOperation(child)
+        child.end()
+      }
+      #expect(queue.operationCount == 0)
+      let done = Countdown(2)
+      launchThreadFromPool {
+        dependency.start()
+        done.count()
+      }
+      launchThreadFromPool {
+        let last = children.withLock { children in
+          defer { children = [] }
+          return children
+        }
+        withExtendedLifetime(last) {}
+        done.count()
+      }
+      await done.done.opened()
+      executor.runAll()
+      #expect(dependency.isFinished)
     }
   }
 

@@ -9,7 +9,10 @@ import Glibc
 /// Runs a body that may block on a thread of its own, so that it keeps none of the threads that
 /// tasks run on.
 ///
-/// - Parameter stackSize: In bytes; nil for what the system gives.
+/// - Parameters:
+///   - stackSize: In bytes; nil for what the system gives.
+///   - body: May block.
+/// - Returns: What the body returned.
 func onThread<Result: Sendable>(
   stackSize: Int? = nil,
   _ body: @escaping @Sendable () -> Result

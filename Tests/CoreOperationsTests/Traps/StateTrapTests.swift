@@ -9,7 +9,8 @@ import Testing
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
     ) { [phase = phase as String] in
-      guard let phase = OperationLife.Phase.allCases.first(where: { "\($0)" == phase }) else { return }
+      let phases = OperationLife.Phase.allCases
+      guard let phase = phases.first(where: { "\($0)" == phase }) else { return }
       var life = OperationLife().with(phase: phase)
       _ = life.turnCame()
     }
@@ -22,7 +23,8 @@ import Testing
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
     ) { [phase = phase as String] in
-      guard let phase = OperationLife.Phase.allCases.first(where: { "\($0)" == phase }) else { return }
+      let phases = OperationLife.Phase.allCases
+      guard let phase = phases.first(where: { "\($0)" == phase }) else { return }
       var life = OperationLife().with(phase: phase)
       _ = life.mainReturned()
     }

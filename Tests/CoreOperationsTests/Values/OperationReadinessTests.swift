@@ -49,6 +49,14 @@ import Testing
     #expect(progress == readiness.progress)
   }
 
+  @Test(arguments: all.filter { $0.unfinished > 0 })
+  func `in no queue a resolved dependency is only counted`(before: Readiness) {
+    var readiness = before
+    let wasOutside = readiness.dependencyResolvedOutside()
+    #expect(wasOutside == before.isOutside)
+    #expect(readiness.rawValue == before.rawValue - (wasOutside ? 1 : 0))
+  }
+
   @Test(arguments: all)
   func `a queue lets in`(before: Readiness) {
     var readiness = before

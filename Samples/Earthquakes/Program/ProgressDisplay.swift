@@ -1,0 +1,80 @@
+import AdvancedOperations
+import EarthquakeWorkflow
+import Synchronization
+
+/// Shows people how far the workflow is: a line that changes, or a line for each step.
+///
+/// It is fed by observers, which are called on whichever thread makes the event.
+final class ProgressDisplay: Sendable {
+  enum Style {
+    /// One line that is written over; for terminals.
+    case live
+    /// A line for each step that begins; for files and pipes.
+    case lines
+    /// Nothing.
+    case quiet
+  }
+
+  private let style: Style
+  private let width: @Sendable () -> Int
+  private let write: @Sendable (String) -> Void
+  /// What the live line shows; empty when there is none.
+  private let shown = Mutex("")
+
+  /// Creates a display.
+  ///
+  /// - Parameters:
+  ///   - style: How to show progress.
+  ///   - width: The columns of the terminal at the moment; it may be resized meanwhile.
+  ///   - write: Writes to the terminal or file.
+  init(
+    style: Style,
+    width: @escaping @Sendable () -> Int,
+    write: @escaping @Sendable (String) -> Void
+  ) {
+    self.style = style
+    self.width = width
+    self.write = write
+  }
+
+  /// Shows the progress of these steps from now on.
+  func observe(_ steps: [AdvancedOperation]) {
+    switch style {
+    case .quiet: return
+    case .live:
+      let observer = ProgressObserver { [self] in show(ProgressLine($0, width: width())) }
+      for step in steps { step.addObserver(observer) }
+    case .lines:
+      for (index, step) in steps.enumerated() {
+        step.onStart { [self] step in
+          write("\(index + 1)/\(steps.count) \(step.name ?? "")\n")
+        }
+      }
+    }
+  }
+
+  /// Writes a line of its own; the live line goes on after it.
+  func say(_ text: String) {
+    if style == .quiet { return }
+    shown.withLock { shown in write(Self.erasure(of: shown) + text + "\n" + shown) }
+  }
+
+  /// Takes the live line away; call it before others write to the terminal.
+  func end() {
+    shown.withLock { shown in
+      write(Self.erasure(of: shown))
+      shown = ""
+    }
+  }
+
+  private func show(_ line: ProgressLine) {
+    shown.withLock { shown in
+      // A step reports far more often than its line changes.
+      if line.description == shown { return }
+      write(Self.erasure(of: shown) + line.description)
+      shown = line.description
+    }
+  }
+
+  private static func erasure(of line: String) -> String { line.isEmpty ? "" : "\r\u{1B}[K" }
+}

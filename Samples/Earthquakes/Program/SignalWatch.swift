@@ -1,0 +1,53 @@
+import Dispatch
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// Calls a closure instead of letting signals end the program.
+///
+/// The second one is for ending it at once, so that nobody is ever stuck with a program that doesn't
+/// listen.
+final class SignalWatch: Sendable {
+  // Sendable: sources may be used from any thread, and are only cancelled.
+  nonisolated(unsafe) private let sources: [any DispatchSourceSignal]
+  private let signals: [Int32]
+
+  /// Begins to watch.
+  ///
+  /// - Parameters:
+  ///   - signals: The signals, such as `SIGINT`.
+  ///   - onFirst: Gets the first one that comes.
+  ///   - onSecond: Gets the second one, and ends the program.
+  init(
+    _ signals: [Int32],
+    onFirst: @escaping @Sendable (Int32) -> Void,
+    onSecond: @escaping @Sendable (Int32) -> Never
+  ) {
+    self.signals = signals
+    let queue = DispatchQueue(label: "signals")
+    // Only touched on the queue.
+    nonisolated(unsafe) var count = 0
+    sources = signals.map { number in
+      // Ignored for the system, whose answer would be to end the program; sources see it still.
+      _ = signal(number, SIG_IGN)
+      let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
+      source.setEventHandler {
+        count += 1
+        if count == 1 { onFirst(number) } else { onSecond(number) }
+      }
+      source.resume()
+      return source
+    }
+  }
+
+  /// Lets the signals end the program again.
+  deinit {
+    for source in sources { source.cancel() }
+    for number in signals { _ = signal(number, SIG_DFL) }
+  }
+}

@@ -1,0 +1,80 @@
+import EarthquakeWorkflow
+import Foundation
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// Standard output or standard error, and what there is behind it.
+struct StandardStream: Sendable {
+  /// Results, and nothing else.
+  static let output = StandardStream(descriptor: STDOUT_FILENO)
+
+  /// Progress, notices and errors.
+  static let error = StandardStream(descriptor: STDERR_FILENO)
+
+  /// The width where there is no terminal to ask.
+  static let usualWidth = 80
+
+  private let descriptor: Int32
+
+  /// Whether somebody is looking at it.
+  var isTerminal: Bool { isatty(descriptor) == 1 }
+
+  /// Whether a line on it can be written over.
+  func canRewriteLines(_ environment: [String: String]) -> Bool {
+    isTerminal && environment["TERM"] != "dumb"
+  }
+
+  /// Whether to write in colour.
+  func hasColour(_ environment: [String: String]) -> Bool {
+    Self.hasColour(isTerminal: isTerminal, environment)
+  }
+
+  /// Whether to write in colour: on terminals that can, unless the user doesn't want it.
+  ///
+  /// See <https://no-color.org>, where an empty value means nothing.
+  static func hasColour(isTerminal: Bool, _ environment: [String: String]) -> Bool {
+    isTerminal && environment["TERM"] != "dumb" && (environment["NO_COLOR"] ?? "").isEmpty
+  }
+
+  /// The columns of the terminal, or what the environment says.
+  func width(_ environment: [String: String]) -> Int {
+    var size = winsize()
+    let isKnown = ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0
+    return Self.width(terminal: isKnown ? Int(size.ws_col) : nil, environment)
+  }
+
+  /// The columns to write in: those of the terminal, where there is one that knows them.
+  static func width(terminal: Int?, _ environment: [String: String]) -> Int {
+    if let terminal, terminal > 0 { return terminal }
+    let columns = environment["COLUMNS"].flatMap { Int($0) } ?? 0
+    return columns > 0 ? columns : usualWidth
+  }
+
+  /// Writes everything, unless nobody reads any more: that is their choice and no error.
+  func send(_ bytes: Data) throws(FileProblem) {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+      let code = errno
+      if count >= 0 {
+        rest = rest.dropFirst(count)
+      } else if code == EPIPE {
+        return
+      } else if code == EAGAIN {
+        // Somebody else made the pipe non-blocking; waits until there is room.
+        var room = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        _ = poll(&room, 1, -1)
+      } else if code != EINTR {
+        throw .cannotWrite(path: path, reason: String(cString: strerror(code)))
+      }
+    }
+  }
+
+  private var path: String { descriptor == STDOUT_FILENO ? "/dev/stdout" : "/dev/stderr" }
+}

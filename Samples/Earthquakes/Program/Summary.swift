@@ -1,0 +1,55 @@
+import AdvancedOperations
+import EarthquakeKit
+import EarthquakeWorkflow
+
+/// What a run came to, in words and as an exit status.
+struct Summary {
+  /// 0 when all went well, 1 when something failed, what shells say of the signal when interrupted.
+  let status: Int32
+
+  /// What is good to know, a line each.
+  let notices: [String]
+
+  /// What went wrong, as a tree that names operations and conditions; `nil` if nothing did.
+  let complaint: String?
+
+  /// Sums up a workflow that is over.
+  init(_ workflow: ImportWorkflow) {
+    var notices = [Self.notice(of: workflow.store)].compactMap(\.self)
+    if case .success(let path) = workflow.map?.result { notices.append("Drew the map \(path).") }
+    self.notices = notices
+    let isStored = workflow.store.outcome?.isSuccess == true
+    switch workflow.operation.outcome {
+    case .succeeded, .skipped, nil:
+      status = 0
+      complaint = nil
+    case .failed(let failure):
+      status = 1
+      complaint = "Error: not all steps succeeded.\n\(failure.indented)"
+    case .cancelled(let failure):
+      status = failure.errors.lazy.compactMap { $0 as? Interruption }.first?.exitCode ?? 1
+      complaint =
+        "Cancelled: the database \(isStored ? "has the feed already" : "is as it was").\n"
+        + failure.indented
+    }
+  }
+
+  private static func notice(of store: ResultOperation<StoreSummary>) -> String? {
+    switch store.outcome {
+    case .skipped(let reason): "Not stored, \(reason). --force stores it all the same."
+    case .succeeded:
+      (try? store.result?.get()).map {
+        "Stored \($0.inserted.counted("new event")), replaced \($0.updated.grouped), left "
+          + "\($0.unchanged.grouped) as they were."
+      }
+    case .failed, .cancelled, nil: nil
+    }
+  }
+}
+
+extension OperationFailure {
+  fileprivate var indented: String {
+    "\(self)".split(separator: "\n", omittingEmptySubsequences: false).map { "  \($0)" }
+      .joined(separator: "\n")
+  }
+}

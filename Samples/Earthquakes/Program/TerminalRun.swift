@@ -1,0 +1,95 @@
+import AdvancedOperations
+import EarthquakeKit
+import EarthquakeWorkflow
+import Foundation
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// One run of the workflow, as the person at the terminal sees it.
+struct TerminalRun {
+  let workflow: ImportWorkflow
+  let database: DatabaseOption
+  let options: OutputOptions
+
+  private let environment = ProcessInfo.processInfo.environment
+
+  /// Runs the workflow, writes what came of it, and returns the exit status.
+  func run() async throws -> Int32 {
+    // Writing to a pipe that nobody reads shall be an error code, not the end of the program.
+    _ = signal(SIGPIPE, SIG_IGN)
+    let display = makeDisplay()
+    let journal = Journal()
+    display.observe(workflow.steps)
+    for operation in [workflow.operation] + workflow.steps { operation.addObserver(journal) }
+    if database.isTemporary {
+      display.say("Using a new database in a temporary folder: \(database.file.path)")
+    }
+    try await execute(display)
+    database.cleanUp()
+    return write(Summary(workflow), display, journal)
+  }
+
+  private func makeDisplay() -> ProgressDisplay {
+    let (stream, environment) = (StandardStream.error, environment)
+    let style: ProgressDisplay.Style =
+      options.quiet ? .quiet : stream.canRewriteLines(environment) ? .live : .lines
+    return ProgressDisplay(style: style) {
+      stream.width(environment)
+    } write: { text in
+      // There is nobody left to tell when this fails.
+      try? stream.send(Data(text.utf8))
+    }
+  }
+
+  /// Runs the workflow to its end, which may be that somebody interrupts it.
+  private func execute(_ display: ProgressDisplay) async throws {
+    let operation = workflow.operation
+    let watch = SignalWatch([SIGINT, SIGTERM]) { signal in
+      display.say("Cancelling. Press Ctrl-C again to quit at once.")
+      operation.cancel(withError: Interruption(signal: signal))
+    } onSecond: { signal in
+      display.end()
+      _exit(Interruption(signal: signal).exitCode)
+    }
+    AdvancedOperationQueue().addOperation(operation)
+    try await operation.untilFinished()
+    withExtendedLifetime(watch) {}
+    display.end()
+  }
+
+  private func write(_ summary: Summary, _ display: ProgressDisplay, _ journal: Journal) -> Int32 {
+    var status = summary.status
+    for notice in summary.notices { display.say(notice) }
+    if case .success(let report) = workflow.report.result {
+      do {
+        let output = StandardStream.output
+        let data = try options.format.data(
+          report,
+          database: database.file,
+          stream: output,
+          environment: environment
+        )
+        try output.send(data)
+      } catch {
+        complain("Error: \(error)")
+        status = max(status, 1)
+      }
+    }
+    if options.verbose {
+      display.say("\n\(journal.text(width: StandardStream.error.width(environment)).dropLast())")
+    }
+    if let complaint = summary.complaint { complain(complaint) }
+    return status
+  }
+
+  /// Writes what has to be seen, also by those who want to see little.
+  private func complain(_ text: String) {
+    try? StandardStream.error.send(Data("\(text)\n".utf8))
+  }
+}

@@ -1,0 +1,82 @@
+import AdvancedOperations
+import EarthquakeKit
+import EarthquakeWorkflow
+import Foundation
+import Testing
+
+@testable import earthquakes
+
+@Suite struct `The summary of a run` {
+  @Test func `says how many events were stored`() throws {
+    let world = try ImportWorld()
+    let summary = Summary(world.run(try world.request(TinyFeed.data)))
+    #expect(summary.status == 0)
+    #expect(summary.notices == ["Stored 8 new events, replaced 0, left 0 as they were."])
+    #expect(summary.complaint == nil)
+  }
+
+  @Test func `says that there is nothing new, which is no failure`() throws {
+    let world = try ImportWorld()
+    let request = try world.request(TinyFeed.data)
+    world.run(request)
+    let summary = Summary(world.run(request))
+    #expect(summary.status == 0)
+    #expect(summary.notices.count == 1)
+    #expect(summary.notices.first?.hasPrefix("Not stored, nothing new: ") == true)
+    #expect(summary.notices.first?.hasSuffix(" --force stores it all the same.") == true)
+  }
+
+  @Test func `says where the map is`() throws {
+    let world = try ImportWorld()
+    var request = try world.request(TinyFeed.data)
+    request.mapPath = world.path("map.svg")
+    #expect(Summary(world.run(request)).notices.last == "Drew the map \(world.path("map.svg")).")
+  }
+
+  @Test func `of a failure has the tree, and the status 1`() throws {
+    let world = try ImportWorld()
+    let path = world.path("none")
+    let request = ImportRequest(source: .file(path: path), database: world.database)
+    let summary = Summary(world.run(request))
+    #expect(summary.status == 1)
+    #expect(summary.notices.isEmpty)
+    #expect(
+      summary.complaint == """
+        Error: not all steps succeeded.
+          child “open”
+            condition “file exists”: There is no file at \(path).
+          3 not run because of it
+        """
+    )
+  }
+
+  @Test(arguments: [(SIGINT, 130), (SIGTERM, 143)] as [(Int32, Int32)])
+  func `of an interruption has the status that shells give`(signal: Int32, status: Int32) throws {
+    let world = try ImportWorld()
+    let workflow = world.run(
+      try world.request(TinyFeed.data),
+      prepare: { workflow in
+        let operation = workflow.operation
+        workflow.store.onStart { _ in operation.cancel(withError: Interruption(signal: signal)) }
+      }
+    )
+    let summary = Summary(workflow)
+    #expect(summary.status == status)
+    #expect(summary.complaint?.hasPrefix("Cancelled: the database is as it was.\n") == true)
+  }
+
+  @Test func `of an interruption after storing doesn't say that nothing was stored`() throws {
+    let world = try ImportWorld()
+    let workflow = world.run(
+      try world.request(TinyFeed.data),
+      prepare: { workflow in
+        let operation = workflow.operation
+        workflow.report.onStart { _ in operation.cancel(withError: Interruption(signal: SIGINT)) }
+      }
+    )
+    #expect(
+      Summary(workflow).complaint?.hasPrefix("Cancelled: the database has the feed already.")
+        == true
+    )
+  }
+}

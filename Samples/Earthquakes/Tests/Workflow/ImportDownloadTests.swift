@@ -1,0 +1,125 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import EarthquakeKit
+import EarthquakeWorkflow
+import Foundation
+import Synchronization
+import Testing
+
+@Suite struct `An import that downloads` {
+  private static let address =
+    "https://earthquake.usgs.gov/earthquakes/feed/v1.0/summary/all_day.geojson"
+
+  private func offline(_ url: URL) -> DownloadError {
+    .noConnection(url: url, reason: "The network is unreachable.")
+  }
+
+  @Test func `asks for the feed of the name, with a share of the time`() throws {
+    let world = try ImportWorld()
+    let asked = Mutex<[String]>([])
+    let workflow = world.run(world.request(feed: "all_day")) { url, timeout in
+      asked.withLock { $0.append("\(url) \(timeout)") }
+      return TinyFeed.data
+    }
+    #expect(workflow.succeeded == ["locate", "download", "validate", "parse", "store", "report"])
+    #expect(asked.withLock { $0 } == ["\(Self.address) 20.0 seconds"])
+  }
+
+  @Test func `tries again after one second, then after two`() throws {
+    let world = try ImportWorld()
+    let times = Mutex<[Duration]>([])
+    let simulation = world.simulation
+    let workflow = world.run(world.request(feed: "all_day")) { url, _ in
+      let count = times.withLock { times in
+        times.append(simulation.now)
+        return times.count
+      }
+      if count < 3 { throw offline(url) }
+      return TinyFeed.data
+    }
+    #expect(workflow.operation.outcome?.isSuccess == true)
+    #expect(times.withLock { $0 } == [.zero, .seconds(1), .seconds(3)])
+  }
+
+  @Test func `fails after the third attempt, and tells of all of them`() throws {
+    let world = try ImportWorld()
+    let workflow = world.run(world.request(feed: "all_day")) { url, _ in throw offline(url) }
+    #expect(world.simulation.now == .seconds(3))
+    let lines = workflow.tree.split(separator: "\n").map(String.init)
+    #expect(lines.first == "child “download”")
+    for attempt in 1...3 {
+      #expect(
+        lines[attempt].hasPrefix("  attempt \(attempt): There is no connection to \(Self.address)")
+      )
+    }
+    #expect(lines.last == "3 not run because of it")
+    #expect(try world.files().isEmpty)
+  }
+
+  @Test func `gives up when the time is over`() throws {
+    let world = try ImportWorld()
+    let clock = world.simulation.environment.clock
+    let workflow = world.run(world.request(feed: "all_day")) { _, _ in
+      try await clock.sleep(until: .seconds(86_400))
+      return TinyFeed.data
+    }
+    #expect(world.simulation.now == .seconds(60))
+    #expect(workflow.tree.hasPrefix("child “download”\n  timed out: It took longer than 60"))
+    guard case .failed = workflow.operation.outcome else {
+      Issue.record("\(String(describing: workflow.operation.outcome))")
+      return
+    }
+    #expect(try world.files().isEmpty)
+  }
+
+  @Test func `asks again when one attempt gets no answer`() throws {
+    let world = try ImportWorld()
+    let clock = world.simulation.environment.clock
+    let attempts = Mutex(0)
+    let workflow = world.run(world.request(feed: "all_day")) { url, timeout in
+      let attempt = attempts.withLock { attempts in
+        attempts += 1
+        return attempts
+      }
+      if attempt == 1 {
+        try await clock.sleep(until: clock.now + timeout)
+        throw DownloadError.timedOut(url: url, after: timeout)
+      }
+      return TinyFeed.data
+    }
+    #expect(workflow.operation.outcome?.isSuccess == true)
+    #expect(world.simulation.now == .seconds(21))
+  }
+
+  @Test func `refuses a download that is too large`() throws {
+    let world = try ImportWorld()
+    var request = world.request(feed: "all_day")
+    request.maximumSize = ByteCount(bytes: 100)
+    let workflow = world.run(request) { _, _ in TinyFeed.data }
+    #expect(
+      workflow.tree.hasPrefix(
+        "child “validate”\n  condition “not too large”: The feed has more than 100 bytes: "
+      )
+    )
+    #expect(try world.files().isEmpty)
+  }
+
+  @Test func `of an unknown name downloads nothing`() throws {
+    let world = try ImportWorld()
+    let workflow = world.run(world.request(feed: "all_days"))
+    #expect(
+      workflow.tree.hasPrefix(
+        "child “locate”\n  There is no feed named “all_days”. Did you mean “all_day”?"
+      )
+    )
+    #expect(workflow.tree.hasSuffix("\n4 not run because of it"))
+  }
+
+  @Test func `skips what it downloaded when there is nothing new in it`() throws {
+    let world = try ImportWorld()
+    try world.store(TinyFeed.data)
+    let workflow = world.run(world.request(feed: "all_day")) { _, _ in TinyFeed.data }
+    #expect(workflow.skipReason != nil)
+    #expect(try workflow.report.result?.get().count == 8)
+  }
+}

@@ -1,0 +1,190 @@
+public import AdvancedOperations
+public import EarthquakeKit
+public import Foundation
+
+/// Gets a feed, stores what is new in it, and reports what the database holds then.
+///
+/// ```
+/// locate → download or open → validate → parse → store → report → map
+/// ```
+///
+/// Each step is an operation that says what must hold before it runs. What goes wrong in one is told
+/// by all that needed its value, except for the report: it comes after storing, however that went.
+///
+/// ```swift
+/// let workflow = ImportWorkflow(request, download: download)
+/// AdvancedOperationQueue().addOperation(workflow.operation)
+/// let report = try await workflow.report.value
+/// ```
+public struct ImportWorkflow: Sendable {
+  /// Gets what is at an address, within a time.
+  public typealias Download = @Sendable (_ url: URL, _ timeout: Duration) async throws -> Data
+
+  /// How often a download is tried before it fails.
+  public static let downloadAttempts = 3
+
+  /// All steps as one: add it to a queue, cancel it to stop everything; its failure is the tree of
+  /// all that went wrong.
+  public let operation: GroupOperation
+
+  /// The steps in the order in which they run.
+  public let steps: [AdvancedOperation]
+
+  /// Stores the feed; skipped when there is nothing new in it.
+  public let store: ResultOperation<StoreSummary>
+
+  /// Reports what the database holds; skipped when something failed and that is nothing.
+  public let report: ResultOperation<Report>
+
+  /// Draws the map, and gives its path; `nil` when none was asked for.
+  public let map: ResultOperation<String>?
+
+  /// Composes the steps.
+  ///
+  /// - Parameters:
+  ///   - request: What to do.
+  ///   - download: Gets a feed from its address; not called for a feed that is a file.
+  public init(_ request: ImportRequest, download: @escaping Download) {
+    let locate = Self.locate(request)
+    let fetch =
+      switch request.source {
+      case .published: Self.download(from: locate, request, download)
+      case .file, .shipped: Self.open(locate, request)
+      }
+    let validate = fetch.then(name: "validate") { data in try Feed.validate(data) }
+    // A download has no size before it is there; a file that is too large isn't even read.
+    validate.addCondition(
+      SizeLimit(maximum: request.maximumSize) {
+        ByteCount(bytes: Int64(try fetch.result?.get().count ?? 0))
+      }
+    )
+    let parse = ResultOperation(name: "parse", after: fetch, validate) { data, _ in
+      try Feed.parse(data)
+    }
+    store = Self.store(parse, validated: validate, request)
+    report = Self.report(after: store, request)
+    map = request.mapPath.map { [report] in Self.map(of: report, request, path: $0) }
+    let steps = [locate, fetch, validate, parse, store, report] + (map.map { [$0] } ?? [])
+    self.steps = steps
+    operation = GroupOperation(name: "earthquakes") { steps }
+  }
+
+  // MARK: Steps
+
+  private static func locate(_ request: ImportRequest) -> ResultOperation<URL> {
+    let locate = ResultOperation(name: "locate") {
+      switch request.source {
+      case .shipped: try NotableEarthquakes.located()
+      case .file(let path): URL(filePath: path)
+      case .published(let name): try FeedAddress(named: name).url
+      }
+    }
+    locate.addCondition(DatabaseIsUsable(database: request.database))
+    return locate
+  }
+
+  private static func open(
+    _ locate: ResultOperation<URL>,
+    _ request: ImportRequest
+  ) -> ResultOperation<Data> {
+    let open = locate.then(name: "open") { url in
+      try FeedFile(path: url.path(percentEncoded: false)).read(atMost: request.maximumSize)
+    }
+    guard case .file(let path) = request.source else { return open }
+    // In order: asking for the size of a file that isn't there would only say the same again.
+    open.conditionPolicy = .stopAtFirstFailure
+    open.addCondition(FileExists(path, isReadable: true))
+    open.addCondition(SizeLimit(maximum: request.maximumSize) { try FeedFile(path: path).size() })
+    return open
+  }
+
+  private static func download(
+    from locate: ResultOperation<URL>,
+    _ request: ImportRequest,
+    _ download: @escaping Download
+  ) -> ResultOperation<Data> {
+    // Each attempt gets its share, so that a server that doesn't answer is asked again.
+    let share = request.downloadTime / downloadAttempts
+    let retry = RetryPolicy.exponential(.seconds(1), attempts: downloadAttempts)
+    // `then` takes no retry policy. The value is there when this runs, so nothing is waited for.
+    let fetch = ResultOperation(name: "download", retry: retry) {
+      try await download(try await locate.value, share)
+    }
+    fetch.addDependency(locate)
+    fetch.addCondition(NoFailedDependencies())
+    fetch.addObserver(TimeoutObserver(request.downloadTime))
+    return fetch
+  }
+
+  private static func store(
+    _ parse: ResultOperation<Feed>,
+    validated validate: ResultOperation<FeedMetadata>,
+    _ request: ImportRequest
+  ) -> ResultOperation<StoreSummary> {
+    let database = request.database
+    let store = parse.then(name: "store") { feed in
+      // Taken here, in the body's task: the checkpoint is called from inside of SQLite.
+      let operation = AdvancedOperation.current
+      let total = Int64(feed.earthquakes.count)
+      return try database.open().store(feed) { done in
+        operation?.updateProgress(completed: Int64(done), total: total)
+        // Thrown inside of the transaction, which is rolled back.
+        if operation?.isCancelled == true { throw CancellationError() }
+      }
+    }
+    if !request.storesAgain {
+      store.addCondition(FeedIsNewer(validate: validate, database: database))
+    }
+    store.addCondition(FreeSpace(atLeast: request.freeSpace.bytes, at: database.path))
+    store.addCondition(exclusiveUse(of: database))
+    return store
+  }
+
+  private static func report(
+    after store: ResultOperation<StoreSummary>,
+    _ request: ImportRequest
+  ) -> ResultOperation<Report> {
+    let database = request.database
+    let report = ResultOperation(name: "report") { try database.open().report() }
+    // After storing, whatever came of it: no value is needed from there.
+    report.addDependency(store)
+    report.addCondition(SomethingToReport(store: store, database: database))
+    report.addCondition(exclusiveUse(of: database))
+    return report
+  }
+
+  private static func map(
+    of report: ResultOperation<Report>,
+    _ request: ImportRequest,
+    path: String
+  ) -> ResultOperation<String> {
+    let database = request.database
+    let map = report.then(name: "map") { report in
+      let title = report.feeds.count == 1 ? report.feeds[0].title : "Earthquakes"
+      let earthquakes = try database.open().earthquakes()
+      try MapFile(path: path).write(EarthquakeMap(title: title, earthquakes: earthquakes).svg())
+      return path
+    }
+    map.addCondition(FolderExists(path: path))
+    map.addCondition(exclusiveUse(of: database))
+    return map
+  }
+
+  /// One operation at a time in one database, in all workflows of the process.
+  ///
+  /// SQLite would make them wait as well, but each with a thread; waiting for a claim needs none.
+  static func exclusiveUse(of database: DatabaseFile) -> MutuallyExclusive<String> {
+    MutuallyExclusive("database \(database.path)")
+  }
+}
+
+extension NotableEarthquakes {
+  /// Where the catalogue is, or the error that says why it isn't.
+  fileprivate static func located() throws -> URL {
+    guard let url else {
+      _ = try data()
+      throw CocoaError(.fileNoSuchFile)
+    }
+    return url
+  }
+}

@@ -1,0 +1,19 @@
+import AdvancedOperations
+import EarthquakeKit
+
+/// Holds unless storing went wrong and there are no older events either.
+///
+/// An empty report under a failure would only distract from it.
+struct SomethingToReport: ImmediateCondition {
+  let store: ResultOperation<StoreSummary>
+  let database: DatabaseFile
+
+  var name: String { "something to report" }
+
+  func check(_ operation: AdvancedOperation) -> OperationConditionResult {
+    guard store.outcome?.failure != nil else { return .satisfied }
+    // What makes the database unusable is in the failure of the others.
+    let count = (try? database.openIfPresent()?.count()) ?? 0
+    return count > 0 ? .satisfied : .skipped(reason: "the database holds nothing")
+  }
+}

@@ -1,0 +1,251 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import Testing
+
+@Suite(.watched) struct `Started by hand` {
+  private static func made(
+    in world: World,
+    body: @escaping @Sendable (Work) -> Void = { $0.finish() }
+  ) -> Work {
+    let work = Work("work", body: body)
+    work.use(world.simulation.environment)
+    return work
+  }
+
+  @Test func `with nothing to ask it runs on the caller's thread`() async {
+    let (isSame, state) = await onThread {
+      let mark = ThreadMark()
+      let isSame = Changing(false)
+      let work = Work { work in
+        isSame.value = mark.isHere
+        work.finish()
+      }
+      work.start()
+      return (isSame.value, work.state)
+    }
+    #expect(isSame)
+    #expect(state == .finished)
+  }
+
+  @Test func `observers are told of everything but a queue`() {
+    let recorder = RecordingObserver()
+    let work = Work()
+    work.addObserver(recorder)
+    work.start()
+    #expect(recorder.names == ["started", "willFinish", "finished"])
+  }
+
+  @Test(arguments: seeds)
+  func `with conditions it begins to ask and returns`(seed: UInt64) {
+    let world = World(seed: seed)
+    let probe = ConditionProbe()
+    let work = Self.made(in: world)
+    work.addCondition(probe)
+    work.addCondition(Immediate())
+    work.start()
+    #expect(work.state == .evaluatingConditions)
+    #expect(probe.askedCount == 0)
+    world.simulation.run()
+    #expect(probe.askedCount == 1)
+    #expect(!work.didExecute)
+    probe.answer(.satisfied)
+    world.simulation.run()
+    #expect(work.kind == .succeeded)
+  }
+
+  @Test(arguments: seeds)
+  func `conditions that don't hold end it`(seed: UInt64) {
+    let world = World(seed: seed)
+    for result in [OperationConditionResult.failed(Flaw(1)), .skipped(reason: "no need")] {
+      let work = Self.made(in: world)
+      work.addCondition(Asked { _ in result })
+      work.addCondition(MutuallyExclusive("a"))
+      work.start()
+      world.simulation.run()
+      #expect(work.kind == (result.errors.isEmpty ? .skipped : .failed))
+      #expect(!work.didExecute)
+    }
+  }
+
+  @Test(arguments: seeds)
+  func `with claims it runs elsewhere, one at a time`(seed: UInt64) {
+    let world = World(seed: seed)
+    let inside = Counter()
+    let works = (0..<5).map { number in
+      let work = ResultOperation(name: "w\(number)") {
+        inside.add()
+        await Task.yield()
+        inside.add(-1)
+      }
+      work.use(world.simulation.environment)
+      work.addCondition(MutuallyExclusive("a"))
+      if number.isMultiple(of: 2) { work.addCondition(Immediate()) }
+      work.start()
+      return work
+    }
+    #expect(inside.peak == 0)
+    world.simulation.run()
+    #expect(works.allSatisfy { $0.kind == .succeeded })
+    #expect(inside.peak == 1)
+  }
+
+  @Test(arguments: seeds)
+  func `it shares claims with those in queues, and takes no slot`(seed: UInt64) {
+    let world = World(seed: seed, limit: 1)
+    let queued = Work.open("queued")
+    queued.addCondition(MutuallyExclusive("a"))
+    world.run(queued)
+    let work = Self.made(in: world)
+    work.addCondition(MutuallyExclusive("a"))
+    work.start()
+    world.simulation.run()
+    #expect(!work.didExecute)
+    let next = Work("next")
+    next.addCondition(MutuallyExclusive("a"))
+    world.run(next)
+    queued.finish()
+    world.simulation.run()
+    #expect(work.kind == .succeeded)
+    #expect(next.kind == .succeeded)
+  }
+
+  @Test(arguments: [WhenBusy.fail, .skip])
+  func `a claim may be refused`(whenBusy: WhenBusy) {
+    let world = World()
+    let holder = Work.open("holder")
+    holder.addCondition(MutuallyExclusive("a"))
+    world.run(holder)
+    let work = Self.made(in: world)
+    work.addCondition(MutuallyExclusive("a", whenBusy: whenBusy))
+    work.start()
+    world.simulation.run()
+    #expect(work.kind == (whenBusy == .fail ? .failed : .skipped))
+    holder.finish()
+    world.simulation.run()
+  }
+
+  @Test(arguments: seeds)
+  func `a cancel ends it while it is asked, and while it waits for a claim`(seed: UInt64) {
+    let world = World(seed: seed)
+    let holder = Work.open("holder")
+    holder.addCondition(MutuallyExclusive("a"))
+    world.run(holder)
+    let asked = Self.made(in: world)
+    asked.addCondition(ConditionProbe())
+    let waiting = Self.made(in: world)
+    waiting.addCondition(MutuallyExclusive("a"))
+    for work in [asked, waiting] {
+      let ends = Counter()
+      work.onFinish { _, _ in ends.add() }
+      work.start()
+      world.simulation.run()
+      work.cancel(withError: Flaw(1))
+      #expect(work.state == .ready)
+      world.simulation.run()
+      #expect(work.kind == .cancelled)
+      #expect(work.flawNumbers == [1])
+      #expect(!work.didExecute)
+      #expect(ends.count == 1)
+    }
+    holder.finish()
+    world.simulation.run()
+    #expect(!waiting.didExecute)
+  }
+
+  @Test(arguments: seeds)
+  func `a cancel before it began ends it once`(seed: UInt64) {
+    let world = World(seed: seed)
+    let work = Self.made(in: world)
+    let ends = Counter()
+    work.onFinish { _, _ in ends.add() }
+    work.addCondition(MutuallyExclusive("a"))
+    work.start()
+    work.cancel()
+    world.simulation.run()
+    #expect(work.kind == .cancelled)
+    #expect(ends.count == 1)
+  }
+
+  @Test(arguments: [false, true])
+  func `a cancel and a claim that becomes free at the same time give one end`(
+    hasCondition: Bool
+  ) async throws {
+    let environment = OperationEnvironment(exclusivity: ExclusivityDomain())
+    for _ in 0..<1_000 {
+      let holder = Work.open("holder")
+      holder.use(environment)
+      holder.addCondition(MutuallyExclusive("a"))
+      let held = Gate()
+      holder.onStart { _ in held.open() }
+      holder.start()
+      await held.opened()
+      let work = Work()
+      let ends = Counter()
+      work.use(environment)
+      if hasCondition { work.addCondition(Immediate()) }
+      work.addCondition(MutuallyExclusive("a"))
+      work.onFinish { _, _ in ends.add() }
+      await together({ work.start() }, { holder.finish() }, { work.cancel() })
+      try await work.untilFinished()
+      try await holder.untilFinished()
+      #expect(ends.count == 1)
+      #expect((work.kind == .cancelled) == work.isCancelled)
+    }
+  }
+
+  @Test func `again when it has finished does nothing`() {
+    let work = Work()
+    work.start()
+    work.start()
+    #expect(work.executions.count == 1)
+    let queued = Work()
+    World().run(queued)
+    queued.start()
+    #expect(queued.executions.count == 1)
+  }
+
+  @Test func `finished dependencies are enough`() {
+    let world = World()
+    let dependency = Work()
+    world.run(dependency)
+    let work = Work()
+    work.addDependency(dependency)
+    work.start()
+    #expect(work.kind == .succeeded)
+  }
+
+  @Test func `an async body goes on after it returned`() {
+    let world = World()
+    let work = ResultOperation { 7 }
+    work.use(world.simulation.environment)
+    work.start()
+    #expect(work.state == .executing)
+    world.simulation.run()
+    #expect(work.kind == .succeeded)
+    #expect((try? work.result?.get()) == 7)
+  }
+
+  @Test func `dependents in queues start when it finished`() {
+    let world = World()
+    let work = Work.open()
+    let dependent = Work()
+    dependent.addDependency(work)
+    world.run(dependent)
+    work.start()
+    world.simulation.run()
+    #expect(!dependent.didExecute)
+    work.finish()
+    world.simulation.run()
+    #expect(dependent.kind == .succeeded)
+  }
+}
+
+/// Tells whether code runs on the thread that made it.
+private struct ThreadMark {
+  private static let slot = ThreadLocal<Token>()
+  private let token = LiveCount().token()
+
+  init() { Self.slot.value = token }
+
+  var isHere: Bool { Self.slot.value === token }
+}

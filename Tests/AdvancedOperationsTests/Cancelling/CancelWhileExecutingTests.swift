@@ -1,0 +1,190 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import Testing
+
+@Suite struct `A cancel from executing on` {
+  @Test(arguments: seeds)
+  func `finishes at once with finishImmediately`(seed: UInt64) {
+    let world = World(seed: seed)
+    let work = Work.open("work")
+    let recorder = RecordingObserver()
+    work.addObserver(recorder)
+    world.run(work)
+    work.cancel(withError: Flaw(1))
+    #expect(work.state == .finished)
+    #expect(work.kind == .cancelled)
+    #expect(work.flawNumbers == [1])
+    #expect(work.cancellationReason as? Flaw == Flaw(1))
+    #expect(recorder.names == ["enqueued", "started", "cancelled", "willFinish", "finished"])
+    #expect(work.hooks.entries == ["finished [1]"])
+    // A later finish of the body is ignored.
+    work.finish(withError: Flaw(2))
+    #expect(work.flawNumbers == [1])
+    #expect(recorder.names.count == 5)
+  }
+
+  @Test(arguments: seeds)
+  func `waits for the body with whenFinishIsCalled`(seed: UInt64) {
+    let world = World(seed: seed)
+    let work = Work.open("work", policy: .whenFinishIsCalled)
+    let recorder = RecordingObserver()
+    work.addObserver(recorder)
+    world.run(work)
+    work.cancel(withError: Flaw(1))
+    world.simulation.run()
+    #expect(work.isCancelled)
+    #expect(work.state == .executing)
+    #expect(work.outcome == nil)
+    #expect(work.hooks.entries == ["cancelled [1]"])
+    work.finish(withErrors: [CancellationError(), Flaw(2)])
+    #expect(work.kind == .cancelled)
+    #expect(work.flawNumbers == [1, 2])
+    #expect(recorder.names == ["enqueued", "started", "cancelled", "willFinish", "finished"])
+    #expect(work.hooks.entries == ["cancelled [1]", "finished [1, 2]"])
+  }
+
+  @Test(arguments: [AdvancedOperation.CancellationPolicy.finishImmediately, .whenFinishIsCalled])
+  func `later ones only add their reasons`(policy: AdvancedOperation.CancellationPolicy) {
+    let world = World()
+    let recorder = RecordingObserver()
+    let work = Work.open(policy: policy)
+    work.addObserver(recorder)
+    world.queue.isSuspended = true
+    world.run(work)
+    work.cancel()
+    work.cancel(withError: Flaw(1))
+    work.cancel(withError: Flaw(2))
+    world.queue.isSuspended = false
+    world.simulation.run()
+    #expect(work.kind == .cancelled)
+    #expect(work.flawNumbers == [1, 2])
+    #expect(work.cancellationReason == nil, "the first came without a reason")
+    #expect(recorder.names == ["enqueued", "cancelled", "willFinish", "finished"])
+  }
+
+  @Test func `did-cancel is told what was in errors at that time`() {
+    let world = World()
+    let work = Work.open(policy: .whenFinishIsCalled)
+    let told = Log<[Int]>()
+    work.onCancel { _, errors in told.add(flaws(errors)) }
+    world.run(work)
+    work.cancel(withError: Flaw(1))
+    work.cancel(withError: Flaw(2))
+    work.finish()
+    #expect(told.entries == [[1]])
+    #expect(work.flawNumbers == [1, 2])
+  }
+
+  @Test(arguments: ["hook", "willFinish", "didFinish", "finished"])
+  func `is ignored once the end was decided`(moment: String) {
+    let world = World()
+    let recorder = RecordingObserver()
+    let work = moment == "hook" ? CancelledByItsHook(body: { _ in }) : Work.open()
+    work.addObserver(recorder)
+    let cancels: @Sendable (AdvancedOperation, [any Error]) -> Void = { operation, _ in
+      operation.cancel(withError: Flaw(1))
+    }
+    switch moment {
+    case "willFinish": work.addObserver(BlockObserver(willFinish: cancels))
+    case "didFinish": work.addObserver(BlockObserver(didFinish: cancels))
+    default: break
+    }
+    world.run(work)
+    work.finish()
+    work.cancel(withError: Flaw(1))
+    #expect(!work.isCancelled)
+    #expect(work.cancellationReason == nil)
+    #expect(work.kind == .succeeded)
+    #expect(work.errors.isEmpty)
+    #expect(recorder.names == ["enqueued", "started", "willFinish", "finished"])
+  }
+
+  @Test func `from execute itself`() {
+    let world = World(limit: 1)
+    let log = Log<String>()
+    let work = Work { work in
+      work.cancel(withError: Flaw(1))
+      log.add("\(work.state)")
+      work.finish(withError: Flaw(2))
+    }
+    world.run(work)
+    #expect(log.entries == ["finished"])
+    #expect(work.kind == .cancelled)
+    #expect(work.flawNumbers == [1])
+    #expect(world.queue.operationCount == 0)
+  }
+
+  @Test func `a task's body finds the reason`() {
+    let world = World()
+    let found = Log<Int>()
+    let gate = Gate()
+    let work = ResultOperation {
+      await gate.opened()
+      if Task.isCancelled, let reason = AdvancedOperation.current?.cancellationReason as? Flaw {
+        found.add(reason.number)
+      }
+    }
+    world.run(work)
+    work.cancel(withError: Flaw(7))
+    world.simulation.run()
+    #expect(work.state == .executing)
+    gate.open()
+    world.simulation.run()
+    #expect(found.entries == [7])
+    #expect(work.kind == .cancelled)
+  }
+
+  // MARK: All of a queue
+
+  @Test(arguments: seeds)
+  func `of a whole queue lets no dependent slip through`(seed: UInt64) {
+    let world = World(seed: seed)
+    let chain = (0..<10).map { Work.open("w\($0)") }
+    for (before, after) in zip(chain, chain.dropFirst()) { after.addDependency(before) }
+    world.queue.addOperations(chain)
+    world.simulation.run()
+    world.queue.cancelAllOperations()
+    world.simulation.run()
+    #expect(chain.allSatisfy { $0.kind == .cancelled })
+    #expect(chain.map(\.didExecute) == [true] + Array(repeating: false, count: 9))
+    #expect(world.queue.operationCount == 0)
+  }
+
+  @Test func `of a whole queue flags all before it tells anybody`() {
+    let world = World()
+    let works = (0..<5).map { Work.open("w\($0)") }
+    let unflagged = Counter()
+    for work in works {
+      work.onCancel { _, _ in
+        if !works.allSatisfy(\.isCancelled) { unflagged.add() }
+      }
+    }
+    world.queue.addOperations(works)
+    world.simulation.run()
+    world.queue.cancelAllOperations()
+    world.simulation.run()
+    #expect(unflagged.count == 0)
+    #expect(works.allSatisfy { $0.kind == .cancelled })
+  }
+
+  @Test func `of a whole queue tells nobody early either who is telling already`() {
+    let world = World()
+    let others = (0..<3).map { Work.open("w\($0)") }
+    let unflagged = Counter()
+    let first = Work.open("first")
+    // The sweep happens while the first is telling of its start.
+    first.onStart { _ in world.queue.cancelAllOperations() }
+    first.onCancel { _, _ in
+      if !others.allSatisfy(\.isCancelled) { unflagged.add() }
+    }
+    world.queue.addOperations([first] + others)
+    world.simulation.run()
+    #expect(unflagged.count == 0)
+    #expect(([first] + others).allSatisfy { $0.kind == .cancelled })
+    #expect(!first.didExecute)
+  }
+}
+
+private final class CancelledByItsHook: Work, @unchecked Sendable {
+  override func finished(withErrors errors: [any Error]) { cancel(withError: Flaw(1)) }
+}

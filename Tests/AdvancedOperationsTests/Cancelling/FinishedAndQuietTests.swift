@@ -1,0 +1,192 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import Dispatch
+import Testing
+
+/// An operation has two ends: finished, and quiet, when no body of it is going on any more.
+@Suite(.watched) struct `Finished and quiet` {
+  @Test func `the slot is held until execute returned`() async throws {
+    let queue = AdvancedOperationQueue()
+    queue.maxConcurrentOperationCount = 1
+    let (entered, leave) = (Gate(), Gate())
+    let log = Log<String>()
+    let work = Work { _ in
+      entered.open()
+      leave.pass()
+      log.add("returned")
+    }
+    let next = Work { work in
+      log.add("next")
+      work.finish()
+    }
+    let dependent = Work()
+    dependent.addDependency(work)
+    let other = AdvancedOperationQueue()
+    queue.addOperations([work, next])
+    other.addOperation(dependent)
+    await entered.opened()
+    work.cancel()
+    #expect(work.state == .finished)
+    // Finished: dependents start.
+    try await dependent.untilFinished()
+    // Not quiet: slot and membership are kept.
+    #expect(!next.didExecute)
+    #expect(queue.operations.contains(work))
+    leave.open()
+    try await queue.untilAllOperationsAreFinished()
+    #expect(log.entries == ["returned", "next"])
+  }
+
+  @Test func `claims are held until execute returned`() async throws {
+    let queue = AdvancedOperationQueue(
+      environment: OperationEnvironment(exclusivity: ExclusivityDomain())
+    )
+    let (entered, leave) = (Gate(), Gate())
+    let work = Work { work in
+      work.finish()
+      entered.open()
+      leave.pass()
+    }
+    work.addCondition(MutuallyExclusive("a"))
+    queue.addOperation(work)
+    await entered.opened()
+    #expect(work.state == .finished)
+    let refused = Work()
+    refused.addCondition(MutuallyExclusive("a", whenBusy: .fail))
+    let waiting = Work()
+    waiting.addCondition(MutuallyExclusive("a"))
+    queue.addOperations([refused, waiting])
+    try await refused.untilFinished()
+    #expect(refused.kind == .failed)
+    leave.open()
+    try await waiting.untilFinished()
+    #expect(waiting.kind == .succeeded)
+  }
+
+  @Test(arguments: seeds)
+  func `slot and claims are held until the async body ended`(seed: UInt64) {
+    let world = World(seed: seed, limit: 1)
+    let gate = Gate()
+    let work = ResultOperation { await gate.opened() }
+    work.addCondition(MutuallyExclusive("a"))
+    let next = Work("next")
+    let claiming = Work("claiming")
+    claiming.addCondition(MutuallyExclusive("a"))
+    world.run(work)
+    // Somebody else says that it is done.
+    work.finish()
+    #expect(work.state == .finished)
+    world.queue.addOperation(next)
+    let other = world.makeQueue()
+    other.addOperation(claiming)
+    world.simulation.run()
+    #expect(!next.didExecute)
+    #expect(!claiming.didExecute)
+    gate.open()
+    world.simulation.run()
+    #expect(next.kind == .succeeded)
+    #expect(claiming.kind == .succeeded)
+  }
+
+  @Test func `a dependent starts when it is finished, quiet or not`() {
+    let world = World()
+    let gate = Gate()
+    let work = ResultOperation { await gate.opened() }
+    let dependent = Work()
+    dependent.addDependency(work)
+    world.run(work, dependent)
+    work.finish()
+    world.simulation.run()
+    #expect(dependent.kind == .succeeded)
+    #expect(world.queue.operations == [work])
+    gate.open()
+    world.simulation.run()
+    #expect(world.queue.operations.isEmpty)
+  }
+
+  /// What is given back at quiet needs the queue, which is told of the end before.
+  @Test func `a body that ends while its end is being reported lets it leave the queue`()
+    async throws
+  {
+    let (entered, leave, went) = (Gate(), Gate(), Gate())
+    var environment = OperationEnvironment()
+    environment.tracer = Tracer { operation, state in
+      guard operation.name == "work", state == .finished else { return }
+      leave.open()
+      went.pass()
+    }
+    let queue = AdvancedOperationQueue(environment: environment)
+    queue.underlyingQueue = DispatchQueue(label: "one thread")
+    queue.maxConcurrentOperationCount = 2
+    let work = Work("work") { _ in
+      entered.open()
+      leave.pass()
+    }
+    // Runs on the thread of the body once that has returned.
+    let next = Work { work in
+      went.open()
+      work.finish()
+    }
+    queue.addOperations([work, next])
+    await entered.opened()
+    await onThread { work.cancel() }
+    try await next.untilFinished()
+    #expect(!queue.operations.contains(work))
+  }
+
+  /// The end is reported on one thread while the body ends on another.
+  @Test func `an end and a return of execute at the same time free the slot`() async throws {
+    let queue = AdvancedOperationQueue()
+    queue.maxConcurrentOperationCount = 1
+    for _ in 0..<2_000 {
+      let entered = Gate()
+      let work = Work { _ in entered.open() }
+      queue.addOperation(work)
+      await entered.opened()
+      work.cancel()
+      try await work.untilFinished()
+    }
+    try await queue.untilAllOperationsAreFinished()
+    #expect(queue.operationCount == 0)
+  }
+
+  @Test func `an end and the end of an async body at the same time free slot and claim`()
+    async throws
+  {
+    let queue = AdvancedOperationQueue(
+      environment: OperationEnvironment(exclusivity: ExclusivityDomain())
+    )
+    queue.maxConcurrentOperationCount = 1
+    for _ in 0..<2_000 {
+      let (entered, leave) = (Gate(), Gate())
+      let work = ResultOperation {
+        entered.open()
+        await leave.opened()
+      }
+      work.addCondition(MutuallyExclusive("a"))
+      queue.addOperation(work)
+      await entered.opened()
+      await together({ leave.open() }, { work.finish() })
+    }
+    try await queue.untilAllOperationsAreFinished()
+    let last = Work()
+    last.addCondition(MutuallyExclusive("a", whenBusy: .fail))
+    queue.addOperation(last)
+    try await last.untilFinished()
+    #expect(last.kind == .succeeded)
+  }
+
+  @Test func `the wait for a whole queue is for quiet`() async throws {
+    let world = World()
+    let gate = Gate()
+    let work = ResultOperation { await gate.opened() }
+    world.run(work)
+    work.finish()
+    world.simulation.run()
+    #expect(world.queue.operationCount == 1)
+    gate.open()
+    world.simulation.run()
+    try await world.queue.untilAllOperationsAreFinished()
+    #expect(world.queue.operationCount == 0)
+  }
+}

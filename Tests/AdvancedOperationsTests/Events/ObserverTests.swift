@@ -1,0 +1,234 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import Testing
+
+/// Each method of the protocol, spelt by a client and reached.
+@Suite struct `Observers` {
+  /// Implements everything; a method that no longer matched the protocol would never be called.
+  private struct Everything: OperationObserver {
+    let log: Log<String>
+
+    func operationDidEnqueue(_ operation: AdvancedOperation) {
+      log.add("enqueue \(operation.state)")
+    }
+    func operationDidStart(_ operation: AdvancedOperation) { log.add("start \(operation.state)") }
+    func operation(
+      _ operation: AdvancedOperation,
+      didProduce newOperation: AdvancedOperation
+    ) { log.add("produce \(newOperation.name ?? "")") }
+    func operation(
+      _ operation: AdvancedOperation,
+      didUpdateProgress progress: OperationProgressUpdate
+    ) { log.add("progress \(progress.completed)/\(progress.total)") }
+    func operationDidCancel(_ operation: AdvancedOperation, errors: [any Error]) {
+      log.add("cancel \(flaws(errors)) \(operation.state)")
+    }
+    func operationWillFinish(_ operation: AdvancedOperation, errors: [any Error]) {
+      log.add("willFinish \(flaws(errors)) \(operation.state)")
+    }
+    func operationDidFinish(_ operation: AdvancedOperation, errors: [any Error]) {
+      log.add("didFinish \(flaws(errors)) \(operation.state)")
+    }
+  }
+
+  @Test(arguments: seeds)
+  func `are told everything, in order`(seed: UInt64) {
+    let world = World(seed: seed)
+    let log = Log<String>()
+    let work = Work("work", policy: .whenFinishIsCalled) { work in
+      work.updateProgress(completed: 1, total: 2)
+      #expect(throws: Never.self) { try work.produce(Work("child")) }
+    }
+    work.addObserver(Everything(log: log))
+    world.run(work)
+    work.cancel(withError: Flaw(1))
+    work.finish(withError: Flaw(2))
+    world.simulation.run()
+    #expect(
+      log.entries == [
+        "enqueue pending", "start executing", "progress 1/2", "produce child",
+        "cancel [1] executing", "willFinish [1, 2] finishing", "didFinish [1, 2] finishing",
+      ]
+    )
+  }
+
+  @Test func `made of closures are told the same`() {
+    let world = World()
+    let log = Log<String>()
+    let work = Work(policy: .whenFinishIsCalled) { work in
+      work.updateProgress(completed: 1, total: 2)
+      #expect(throws: Never.self) { try work.produce(Work("child")) }
+    }
+    work.addObserver(
+      BlockObserver(
+        didEnqueue: { _ in log.add("enqueue") },
+        didStart: { _ in log.add("start") },
+        didProduce: { _, child in log.add("produce \(child.name ?? "")") },
+        didUpdateProgress: { _, update in log.add("progress \(update.fraction)") },
+        didCancel: { _, errors in log.add("cancel \(flaws(errors))") },
+        willFinish: { _, errors in log.add("willFinish \(flaws(errors))") },
+        didFinish: { _, errors in log.add("didFinish \(flaws(errors))") }
+      )
+    )
+    world.run(work)
+    work.cancel(withError: Flaw(1))
+    work.finish()
+    #expect(
+      log.entries == [
+        "enqueue", "start", "progress 0.5", "produce child", "cancel [1]", "willFinish [1]",
+        "didFinish [1]",
+      ]
+    )
+  }
+
+  @Test func `that implement nothing are content`() {
+    struct Nothing: OperationObserver {}
+    let world = World()
+    let work = Work { work in
+      work.updateProgress(completed: 1, total: 2)
+      work.cancel()
+    }
+    work.addObserver(Nothing())
+    work.addObserver(BlockObserver())
+    world.run(work)
+    #expect(work.kind == .cancelled)
+  }
+
+  @Test(arguments: seeds)
+  func `are called in attach order, event by event`(seed: UInt64) {
+    let world = World(seed: seed)
+    let log = Log<String>()
+    let work = Work()
+    for number in 1...3 {
+      work.addObserver(
+        BlockObserver(
+          didStart: { _ in log.add("start \(number)") },
+          didFinish: { _, _ in log.add("finish \(number)") }
+        )
+      )
+    }
+    world.run(work)
+    #expect(
+      log.entries == ["start 1", "start 2", "start 3", "finish 1", "finish 2", "finish 3"]
+    )
+  }
+
+  @Test func `onStart, onCancel and onFinish are observers`() {
+    let world = World()
+    let log = Log<String>()
+    let work = Work(policy: .whenFinishIsCalled) { _ in }
+    work.onStart { _ in log.add("start") }
+    work.onCancel { _, errors in log.add("cancel \(flaws(errors))") }
+    work.onFinish { operation, errors in
+      log.add("finish \(flaws(errors)) \(operation.kind == .cancelled)")
+    }
+    world.run(work)
+    work.cancel(withError: Flaw(1))
+    work.finish()
+    #expect(log.entries == ["start", "cancel [1]", "finish [1] true"])
+  }
+
+  // MARK: Late ones
+
+  @Test(arguments: ["enqueued", "started", "progress", "cancelled", "willFinish"])
+  func `attached in an event are told of later ones`(event: String) {
+    let world = World()
+    let recorder = RecordingObserver()
+    let all = ["enqueued", "started", "progress", "cancelled", "willFinish", "finished"]
+    let work = Work(policy: .whenFinishIsCalled) { work in
+      work.updateProgress(completed: 1, total: 2)
+      work.cancel()
+      work.finish()
+    }
+    let attach: @Sendable (String, AdvancedOperation) -> Void = { name, operation in
+      if name == event { operation.addObserver(recorder) }
+    }
+    work.addObserver(
+      BlockObserver(
+        didEnqueue: { attach("enqueued", $0) },
+        didStart: { attach("started", $0) },
+        didUpdateProgress: { operation, _ in attach("progress", operation) },
+        didCancel: { operation, _ in attach("cancelled", operation) },
+        willFinish: { operation, _ in attach("willFinish", operation) }
+      )
+    )
+    world.run(work)
+    #expect(recorder.names == Array(all.drop { $0 != event }.dropFirst()))
+  }
+
+  @Test func `attached while did-finish is told are told of it, before dependents start`() {
+    let world = World()
+    let log = Log<String>()
+    let work = Work()
+    let dependent = Work { work in
+      log.add("dependent")
+      work.finish()
+    }
+    dependent.addDependency(work)
+    work.onFinish { operation, _ in
+      log.add("first")
+      operation.onFinish { operation, _ in
+        log.add("second")
+        operation.onFinish { _, _ in log.add("third") }
+      }
+    }
+    world.run(work, dependent)
+    #expect(log.entries == ["first", "second", "third", "dependent"])
+  }
+
+  @Test func `attached when it has finished are told of that at once`() {
+    let world = World()
+    let work = Work.failing("work", 4)
+    world.run(work)
+    let log = Log<String>()
+    work.onFinish { operation, errors in log.add("\(flaws(errors)) \(operation.state)") }
+    #expect(log.entries == ["[4] finished"])
+    let recorder = RecordingObserver()
+    work.addObserver(recorder)
+    #expect(recorder.names == ["finished"])
+  }
+
+  // MARK: Removal
+
+  @Test func `that were removed are told nothing more`() {
+    let world = World()
+    let recorder = RecordingObserver()
+    let work = Work.open()
+    let observation = work.addObserver(recorder)
+    world.run(work)
+    observation.remove()
+    observation.remove()
+    work.finish()
+    #expect(recorder.names == ["enqueued", "started"])
+    #expect(work.kind == .succeeded)
+  }
+
+  @Test func `that another one removes in its turn aren't told of that event`() {
+    let world = World()
+    let recorder = RecordingObserver()
+    let work = Work()
+    let observation = Changing<OperationObservation?>(nil)
+    work.onStart { _ in observation.value?.remove() }
+    observation.value = work.addObserver(recorder)
+    world.run(work)
+    #expect(recorder.names == ["enqueued"])
+  }
+
+  @Test func `may remove themselves`() {
+    let world = World()
+    let log = Log<String>()
+    let work = Work()
+    let observation = Changing<OperationObservation?>(nil)
+    observation.value = work.addObserver(
+      BlockObserver(
+        didStart: { _ in
+          log.add("start")
+          observation.value?.remove()
+        },
+        didFinish: { _, _ in log.add("finish") }
+      )
+    )
+    world.run(work)
+    #expect(log.entries == ["start"])
+  }
+}

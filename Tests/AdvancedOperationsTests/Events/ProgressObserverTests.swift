@@ -1,0 +1,76 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import Testing
+
+@Suite struct `A progress observer` {
+  @Test func `counts what was enqueued, executes, and has ended`() {
+    let world = World(limit: 2)
+    let observer = ProgressObserver()
+    let works = ["a", "b", "c", "d"].map { Work.open($0) }
+    for work in works { work.addObserver(observer) }
+    #expect(observer.progress.totalCount == 0)
+    #expect(observer.progress.fractionCompleted == 0)
+    world.queue.addOperations(works)
+    world.simulation.run()
+    #expect(observer.progress.totalCount == 4)
+    #expect(observer.progress.finishedCount == 0)
+    #expect(observer.progress.fractionCompleted == 0)
+    #expect(Set(observer.progress.executing) == ["a", "b"])
+    works[0].finish()
+    world.simulation.run()
+    #expect(observer.progress.finishedCount == 1)
+    #expect(observer.progress.fractionCompleted == 0.25)
+    #expect(Set(observer.progress.executing) == ["b", "c"])
+    works[1].updateProgress(completed: 1, total: 2)
+    #expect(observer.progress.fractionCompleted == 0.375)
+    for work in works.dropFirst() {
+      work.finish()
+      world.simulation.run()
+    }
+    #expect(observer.progress.totalCount == 4)
+    #expect(observer.progress.finishedCount == 4)
+    #expect(observer.progress.fractionCompleted == 1)
+    #expect(observer.progress.executing.isEmpty)
+  }
+
+  @Test func `counts those that never executed as done`() {
+    let world = World()
+    let observer = ProgressObserver()
+    let cancelled = Work.open("cancelled")
+    let failed = Work("failed")
+    failed.addCondition(Immediate(always: .failed(Flaw(1))))
+    let byHand = Work("by hand")
+    for work in [cancelled, failed, byHand] { work.addObserver(observer) }
+    cancelled.addDependency(Work.open())
+    world.run(cancelled, failed)
+    #expect(observer.progress.totalCount == 2)
+    #expect(observer.progress.finishedCount == 1)
+    cancelled.cancel()
+    world.simulation.run()
+    #expect(observer.progress.fractionCompleted == 1)
+    byHand.start()
+    #expect(observer.progress.totalCount == 3)
+    #expect(observer.progress.fractionCompleted == 1)
+  }
+
+  @Test func `tells of every change, and never goes back`() {
+    let world = World()
+    let fractions = Log<Double>()
+    let observer = ProgressObserver { fractions.add($0.fractionCompleted) }
+    let works = (0..<5).map { number in
+      ResultOperation(name: "w\(number)") {
+        for step in 1...3 {
+          AdvancedOperation.current?.updateProgress(completed: Int64(step), total: 3)
+          await Task.yield()
+        }
+      }
+    }
+    for work in works { work.addObserver(observer) }
+    world.queue.addOperations(works)
+    world.simulation.run()
+    // Per operation: enqueued, started, three updates, finished.
+    #expect(fractions.entries.count == 30)
+    #expect(fractions.entries == fractions.entries.sorted())
+    #expect(fractions.entries.last == 1)
+  }
+}

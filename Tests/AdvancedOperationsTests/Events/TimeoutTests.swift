@@ -1,0 +1,196 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import Testing
+
+@Suite struct `A timeout` {
+  /// An operation that spends 10 s in each phase: waiting for a dependency, being asked, waiting for
+  /// a slot, executing.
+  private static func slow(_ world: World) -> AdvancedOperation {
+    let sleep: @Sendable (AdvancedOperation) async -> Void = { operation in
+      let clock = operation.environment.clock
+      try? await clock.sleep(until: clock.now + .seconds(10))
+    }
+    let dependency = ResultOperation(name: "dependency") {
+      if let operation = AdvancedOperation.current { await sleep(operation) }
+    }
+    let work = ResultOperation(name: "work") {
+      if let operation = AdvancedOperation.current { await sleep(operation) }
+    }
+    work.addDependency(dependency)
+    work.addCondition(
+      Asked { operation in
+        await sleep(operation)
+        return .satisfied
+      }
+    )
+    let holder = ResultOperation(name: "holder") {
+      for _ in 0..<3 {
+        if let operation = AdvancedOperation.current { await sleep(operation) }
+      }
+    }
+    let other = world.makeQueue()
+    other.addOperation(dependency)
+    world.queue.addOperation(holder)
+    world.queue.addOperation(work)
+    return work
+  }
+
+  /// How long each phase of that operation takes: 10 s waiting and 10 s being asked and 10 s waiting
+  /// for the slot, then 10 s of work.
+  private static let durations: [(TimeoutObserver.Phase, Int)] = [
+    (.waiting, 30), (.evaluating, 10), (.executing, 10), (.all, 40),
+  ]
+
+  @Test(arguments: durations.indices)
+  func `that is longer than its phase does nothing`(index: Int) {
+    let (phase, seconds) = Self.durations[index]
+    let world = World(limit: 1)
+    let work = Self.slow(world)
+    work.addObserver(TimeoutObserver(.seconds(seconds + 1), of: phase))
+    world.simulation.run()
+    #expect(work.kind == .succeeded)
+    #expect(world.simulation.now == .seconds(40))
+  }
+
+  @Test(arguments: durations.indices)
+  func `that is shorter than its phase cancels at that moment`(index: Int) throws {
+    let (phase, seconds) = Self.durations[index]
+    let begin: Int =
+      switch phase {
+      case .waiting, .all: 0
+      case .evaluating: 10
+      case .executing: 30
+      }
+    let world = World(limit: 1)
+    let work = Self.slow(world)
+    let duration = Duration.seconds(seconds - 1)
+    work.addObserver(TimeoutObserver(duration, of: phase))
+    let when = Changing<Duration?>(nil)
+    work.onCancel { operation, _ in when.value = operation.environment.clock.now }
+    world.simulation.run()
+    #expect(work.kind == .cancelled)
+    #expect(when.value == .seconds(begin) + duration)
+    #expect(work.errors.first as? OperationTimeout == OperationTimeout(duration: duration))
+    #expect(work.cancellationReason is OperationTimeout)
+    #expect(work.origins.first == .timeout)
+  }
+
+  @Test func `the phase that is not named is executing`() {
+    let world = World(limit: 1)
+    let work = Self.slow(world)
+    work.addObserver(TimeoutObserver(.seconds(9)))
+    world.simulation.run()
+    #expect(work.kind == .cancelled)
+    #expect(work.errors.first is OperationTimeout)
+  }
+
+  @Test func `that is attached during its phase counts from then`() {
+    let world = World()
+    let work = Work.open(policy: .whenFinishIsCalled)
+    world.run(work)
+    world.simulation.advance(by: .seconds(100))
+    work.addObserver(TimeoutObserver(.seconds(5)))
+    world.simulation.advance(by: .seconds(4))
+    #expect(!work.isCancelled)
+    world.simulation.advance(by: .seconds(1))
+    #expect(work.isCancelled)
+    work.finish()
+  }
+
+  @Test func `that is attached after its phase does nothing`() {
+    let world = World()
+    let work = Work.open()
+    world.run(work)
+    work.addObserver(TimeoutObserver(.seconds(5), of: .waiting))
+    world.simulation.advance(by: .seconds(100))
+    #expect(!work.isCancelled)
+    work.finish()
+    work.addObserver(TimeoutObserver(.seconds(5)))
+    world.simulation.advance(by: .seconds(100))
+    #expect(work.kind == .succeeded)
+  }
+
+  @Test func `that is removed does nothing, running or not`() {
+    let world = World()
+    let work = Work.open()
+    let running = work.addObserver(TimeoutObserver(.seconds(5), of: .all))
+    let coming = work.addObserver(TimeoutObserver(.seconds(5), of: .executing))
+    world.queue.isSuspended = true
+    world.queue.addOperation(work)
+    world.simulation.advance(by: .seconds(4))
+    running.remove()
+    coming.remove()
+    world.queue.isSuspended = false
+    world.simulation.run()
+    #expect(work.isExecuting)
+    #expect(!work.isCancelled)
+    #expect(world.simulation.now == .seconds(4), "no timer is left")
+    work.finish()
+    world.simulation.run()
+  }
+
+  @Test func `of one that is started by hand counts from there`() {
+    let world = World()
+    for phase in [TimeoutObserver.Phase.all, .executing] {
+      let work = Work.open()
+      work.use(world.simulation.environment)
+      work.addObserver(TimeoutObserver(.seconds(5), of: phase))
+      world.simulation.advance(by: .seconds(100))
+      #expect(!work.isCancelled)
+      work.start()
+      world.simulation.advance(by: .seconds(4))
+      #expect(!work.isCancelled)
+      world.simulation.advance(by: .seconds(1))
+      #expect(work.kind == .cancelled)
+    }
+  }
+
+  @Test func `lets go of an operation that has finished`() {
+    let world = World()
+    weak var weakly: Work?
+    do {
+      let work = Work()
+      for phase in TimeoutObserver.Phase.allCases {
+        work.addObserver(TimeoutObserver(.seconds(86_400), of: phase))
+      }
+      weakly = work
+      world.run(work)
+    }
+    #expect(weakly == nil)
+    #expect(world.simulation.now == .zero, "nobody waits for a timer")
+  }
+
+  @Test func `one observer serves many operations`() {
+    let world = World()
+    let timeout = TimeoutObserver(.seconds(5))
+    let works = (0..<3).map { _ in Work.open() }
+    for work in works { work.addObserver(timeout) }
+    world.queue.addOperations(works)
+    world.simulation.run()
+    #expect(works.allSatisfy { $0.kind == .cancelled })
+  }
+
+  @Test(.watched) func `that is very long never comes`() async throws {
+    let queue = AdvancedOperationQueue()
+    let (entered, leave) = (Gate(), Gate())
+    let longest: [Duration] = [
+      .seconds(Int64.max), .nanoseconds(Int64.max), .milliseconds(9_223_372_036_999),
+    ]
+    let work = Work { work in
+      entered.open()
+      leave.pass()
+      work.finish()
+    }
+    for duration in longest { work.addObserver(TimeoutObserver(duration)) }
+    // Later than the timers, were they due at once.
+    let after = Work.open()
+    after.addObserver(TimeoutObserver(.milliseconds(20)))
+    queue.addOperations([work, after])
+    await entered.opened()
+    try await after.untilFinished()
+    #expect(!work.isCancelled)
+    leave.open()
+    try await work.untilFinished()
+    #expect(work.kind == .succeeded)
+  }
+}

@@ -1,0 +1,147 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import Testing
+
+@Suite struct `Cancelling a group` {
+  @Test(arguments: seeds)
+  func `cancels its children with its reason, and waits for them`(seed: UInt64) {
+    let world = World(seed: seed)
+    let polite = Work.open("polite", policy: .whenFinishIsCalled)
+    let quick = Work.open("quick")
+    let waiting = Work("waiting")
+    waiting.addDependency(quick)
+    let group = GroupOperation {
+      polite
+      quick
+      waiting
+    }
+    world.run(group)
+    group.cancel(withError: Flaw(1))
+    world.simulation.run()
+    #expect(group.state == .executing)
+    #expect(polite.isCancelled)
+    #expect(quick.kind == .cancelled)
+    #expect(waiting.kind == .cancelled)
+    #expect(!waiting.didExecute)
+    for child in [polite, quick, waiting] {
+      #expect(child.cancellationReason as? Flaw == Flaw(1))
+    }
+    polite.finish(withError: Flaw(2))
+    world.simulation.run()
+    #expect(group.kind == .cancelled)
+    #expect(group.flawNumbers == [1, 2], "the reason once, and what else went wrong")
+  }
+
+  @Test func `reaches grandchildren`() {
+    let world = World()
+    let grandchild = Work.open("grandchild")
+    let inner = GroupOperation(name: "inner") { grandchild }
+    let outer = GroupOperation(name: "outer") { inner }
+    world.run(outer)
+    outer.cancel(withError: Flaw(1))
+    world.simulation.run()
+    #expect(grandchild.cancellationReason as? Flaw == Flaw(1))
+    #expect([grandchild, inner, outer].allSatisfy { $0.kind == .cancelled })
+    #expect(outer.flawNumbers == [1])
+  }
+
+  @Test func `cancels a child that comes later on arrival`() {
+    let world = World()
+    let polite = Work.open("polite", policy: .whenFinishIsCalled)
+    let group = GroupOperation { polite }
+    world.run(group)
+    group.cancel(withError: Flaw(1))
+    let late = Work("late")
+    #expect(group.addOperation(late))
+    #expect(late.isCancelled)
+    #expect(late.cancellationReason as? Flaw == Flaw(1))
+    world.simulation.run()
+    #expect(late.kind == .cancelled)
+    #expect(!late.didExecute)
+    polite.finish()
+    world.simulation.run()
+    #expect(group.kind == .cancelled)
+  }
+
+  enum Ending: CaseIterable, Sendable {
+    case cancelledBefore, cancelledInQueue, conditionFailed, skipped
+  }
+
+  @Test(arguments: Ending.allCases, [false, true])
+  func `a group that never starts lets its children end`(ending: Ending, hasReason: Bool) {
+    let world = World()
+    let first = Work("first")
+    let second = Work("second")
+    second.addDependency(first)
+    let plain = BlockOperation {}
+    let group = GroupOperation(name: "group") {
+      second
+      first
+      plain
+    }
+    let asked = Counter()
+    group.onChildError { _, error in
+      asked.add()
+      return error
+    }
+    let dependency = Work.open()
+    group.addDependency(dependency)
+    switch ending {
+    case .cancelledBefore, .cancelledInQueue: break
+    case .conditionFailed: group.addCondition(Immediate(always: .failed(Flaw(1))))
+    case .skipped: group.addCondition(Immediate(always: .skipped(reason: "no need")))
+    }
+    let cancel = { if hasReason { group.cancel(withError: Flaw(1)) } else { group.cancel() } }
+    if ending == .cancelledBefore { cancel() }
+    world.run(group, dependency)
+    if ending == .cancelledInQueue { cancel() }
+    dependency.finish()
+    world.simulation.run()
+    #expect(group.state == .finished)
+    #expect([first, second].allSatisfy { $0.kind == .cancelled && !$0.didExecute })
+    #expect(plain.isFinished && plain.isCancelled)
+    #expect(asked.count == 0, "the group was over before its children")
+    switch ending {
+    case .cancelledBefore, .cancelledInQueue:
+      #expect(group.kind == .cancelled)
+      #expect(group.flawNumbers == (hasReason ? [1] : []))
+      #expect(first.cancellationReason as? Flaw == (hasReason ? Flaw(1) : nil))
+    case .conditionFailed:
+      let failure = first.cancellationReason as? OperationFailure
+      #expect(flaws(failure?.errors ?? []) == [1])
+    case .skipped: #expect(first.cancellationReason == nil)
+    }
+    #expect(!group.addOperation(Work()))
+  }
+
+  @Test func `before anything, cancels what is added from then on`() {
+    let world = World()
+    let group = GroupOperation()
+    group.cancel(withError: Flaw(1))
+    let child = Work()
+    #expect(group.addOperation(child))
+    #expect(child.cancellationReason as? Flaw == Flaw(1))
+    world.run(group)
+    #expect(group.kind == .cancelled)
+    #expect(child.kind == .cancelled)
+  }
+
+  @Test(.watched) func `while its children start, end and come, it always ends`() async throws {
+    let queue = AdvancedOperationQueue()
+    for _ in 0..<500 {
+      let children = (0..<4).map { _ in ResultOperation { await Task.yield() } }
+      let group = GroupOperation(maxConcurrentOperationCount: 2) { children }
+      let late = Work()
+      await together(
+        { queue.addOperation(group) },
+        { group.cancel(withError: Flaw(1)) },
+        { if !group.addOperation(late) { late.cancel() } }
+      )
+      try await group.untilFinished()
+      for child in children { try await child.untilFinished() }
+      #expect(group.kind == .cancelled || group.kind == .succeeded)
+      #expect((group.kind == .cancelled) == group.isCancelled)
+    }
+    try await queue.untilAllOperationsAreFinished()
+  }
+}

@@ -1,0 +1,131 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import Testing
+
+@Suite struct `Rolling back a group` {
+  /// A group with children that register what undoes them.
+  private static func group(
+    _ log: Log<String>,
+    _ errorPolicy: GroupOperation.ErrorPolicy = .collectAll,
+    then last: Work
+  ) -> GroupOperation {
+    let group = GroupOperation(name: "group", errorPolicy: errorPolicy)
+    var before: Work?
+    for number in 1...3 {
+      let child = Work("c\(number)") { [weak group] work in
+        group?.onRollback { log.add("undo \(number)") }
+        work.finish()
+      }
+      if let before { child.addDependency(before) }
+      before = child
+      _ = group.addOperation(child)
+    }
+    if let before { last.addDependency(before) }
+    _ = group.addOperation(last)
+    group.addObserver(
+      BlockObserver(
+        willFinish: { _, _ in log.add("willFinish") },
+        didFinish: { _, _ in log.add("didFinish") }
+      )
+    )
+    return group
+  }
+
+  @Test(arguments: seeds)
+  func `runs once, in reverse order, before will-finish`(seed: UInt64) {
+    let world = World(seed: seed)
+    let log = Log<String>()
+    let group = Self.group(log, then: Work.failing())
+    world.run(group)
+    #expect(log.entries == ["undo 3", "undo 2", "undo 1", "willFinish", "didFinish"])
+    #expect(group.flawNumbers == [1])
+    #expect(world.queue.operationCount == 0)
+  }
+
+  @Test(arguments: seeds)
+  func `doesn't run when it succeeded`(seed: UInt64) {
+    let world = World(seed: seed)
+    let log = Log<String>()
+    let group = Self.group(log, then: Work())
+    world.run(group)
+    #expect(log.entries == ["willFinish", "didFinish"])
+    #expect(group.kind == .succeeded)
+  }
+
+  @Test func `doesn't run for errors that were recovered from`() {
+    let world = World()
+    let log = Log<String>()
+    let group = Self.group(log, then: Work.failing())
+    group.onChildError { _, _ in nil }
+    world.run(group)
+    #expect(log.entries == ["willFinish", "didFinish"])
+  }
+
+  @Test(arguments: seeds)
+  func `runs after a cancel, when all children are quiet`(seed: UInt64) {
+    let world = World(seed: seed)
+    let log = Log<String>()
+    let last = Work.open(policy: .whenFinishIsCalled)
+    let group = Self.group(log, then: last)
+    world.run(group)
+    group.cancel(withError: Flaw(5))
+    world.simulation.run()
+    #expect(log.entries.isEmpty)
+    last.finish()
+    world.simulation.run()
+    #expect(log.entries == ["undo 3", "undo 2", "undo 1", "willFinish", "didFinish"])
+    #expect(group.kind == .cancelled)
+    #expect(group.flawNumbers == [5])
+  }
+
+  @Test func `what it throws is an error of the group, and the others run`() {
+    let world = World()
+    let log = Log<String>()
+    let group = Self.group(log, then: Work.failing())
+    group.onRollback { throw Flaw(7) }
+    world.run(group)
+    #expect(log.entries.count == 5)
+    #expect(group.flawNumbers == [1, 7])
+    #expect(group.origins.last == .body)
+  }
+
+  @Test func `a cancel that comes meanwhile makes the group cancelled`() {
+    let world = World()
+    let gate = Gate()
+    let group = GroupOperation { Work.failing() }
+    group.onRollback { await gate.opened() }
+    world.run(group)
+    #expect(group.isExecuting)
+    group.cancel(withError: Flaw(2))
+    gate.open()
+    world.simulation.run()
+    #expect(group.kind == .cancelled)
+    #expect(group.flawNumbers == [2, 1])
+  }
+
+  @Test(arguments: seeds)
+  func `the current operation is the group`(seed: UInt64) {
+    let world = World(seed: seed)
+    let seen = Log<String?>()
+    let failing = ResultOperation(name: "child") { () async throws -> Int in throw Flaw(1) }
+    let group = GroupOperation(name: "group") { failing }
+    group.onRollback { seen.add(AdvancedOperation.current?.name) }
+    world.run(group)
+    #expect(seen.entries == ["group"])
+  }
+
+  @Test func `doesn't run when somebody else finished the group well`() {
+    let world = World()
+    let child = Work.open()
+    let ran = Counter()
+    let group = GroupOperation { child }
+    group.onRollback { ran.add() }
+    world.run(group)
+    group.finish()
+    child.finish(withError: Flaw(1))
+    world.simulation.run()
+    #expect(group.kind == .succeeded)
+    #expect(ran.count == 0)
+    #expect(world.queue.operationCount == 0)
+  }
+}

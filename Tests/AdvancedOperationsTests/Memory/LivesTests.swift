@@ -1,0 +1,260 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import Testing
+
+/// Whatever life an operation had, nothing of it is left afterwards.
+@Suite(.watched) struct `What was made is let go of` {
+  /// Runs a scene in a world of its own, and expects that nothing that it made is alive afterwards.
+  private static func expectNothingLeft(
+    seed: UInt64 = 1,
+    sourceLocation: SourceLocation = #_sourceLocation,
+    _ scene: (World, LiveCount) -> Void
+  ) {
+    let live = LiveCount()
+    let world = World(seed: seed)
+    scene(world, live)
+    world.simulation.run()
+    #expect(live.alive == 0, sourceLocation: sourceLocation)
+    #expect(live.made > 0, sourceLocation: sourceLocation)
+    #expect(world.queue.operationCount == 0, sourceLocation: sourceLocation)
+  }
+
+  private static func observed(_ work: AdvancedOperation, _ live: LiveCount) {
+    let token = live.token()
+    work.addObserver(
+      BlockObserver(
+        didStart: { _ in token.touch() },
+        didFinish: { [unowned work] _, _ in
+          token.touch()
+          _ = work.state
+        }
+      )
+    )
+    work.addObserver(TimeoutObserver(.seconds(1_000), of: .all))
+    work.addObserver(TimeoutObserver(.seconds(1_000)))
+  }
+
+  /// A condition that owns something, and its operation as clients tend to.
+  private static func owning(
+    _ live: LiveCount,
+    _ result: OperationConditionResult = .satisfied
+  ) -> Asked {
+    let token = live.token()
+    return Asked { operation in
+      token.touch()
+      _ = operation.state
+      return result
+    }
+  }
+
+  @Test func `of one that nobody ever ran`() {
+    Self.expectNothingLeft { _, live in
+      let work = Work(token: live.token())
+      work.addCondition(Self.owning(live))
+      Self.observed(work, live)
+      let cancelled = Work(token: live.token())
+      Self.observed(cancelled, live)
+      cancelled.cancel()
+    }
+  }
+
+  @Test(arguments: seeds)
+  func `of those that succeeded, failed, were skipped, and were cancelled`(seed: UInt64) {
+    Self.expectNothingLeft(seed: seed) { world, live in
+      for result in [
+        OperationConditionResult.satisfied, .failed(Flaw(1)), .skipped(reason: "no need"),
+      ] {
+        for cancels in [false, true] {
+          let work = Work(token: live.token())
+          work.addCondition(Self.owning(live, result))
+          work.addCondition(MutuallyExclusive("a"))
+          Self.observed(work, live)
+          world.queue.addOperation(work)
+          if cancels { work.cancel() }
+        }
+      }
+    }
+  }
+
+  @Test func `of one whose observer and condition own it`() {
+    Self.expectNothingLeft { world, live in
+      let work = Work(token: live.token())
+      work.onFinish { _, _ in _ = work.state }
+      work.addCondition(
+        Asked { _ in
+          _ = work.state
+          return .satisfied
+        }
+      )
+      world.queue.addOperation(work)
+    }
+  }
+
+  @Test func `of an async body that owns its operation`() {
+    Self.expectNothingLeft { world, live in
+      let token = live.token()
+      let box = Changing<AdvancedOperation?>(nil)
+      let work = ResultOperation {
+        token.touch()
+        return box.value?.name
+      }
+      box.value = work
+      world.queue.addOperation(work)
+      work.onFinish { _, _ in box.value = nil }
+    }
+  }
+
+  @Test(arguments: seeds)
+  func `of results and those that need them`(seed: UInt64) {
+    Self.expectNothingLeft(seed: seed) { world, live in
+      let token = live.token()
+      let first = ResultOperation { token }
+      let second = first.then { token in
+        token.touch()
+        return token
+      }
+      let failing = ResultOperation { () async throws -> Token in
+        token.touch()
+        throw Flaw(1)
+      }
+      let third = ResultOperation(after: second, failing) { $0 === $1 }
+      world.queue.addOperations([first, second, failing, third])
+    }
+  }
+
+  @Test func `of a chain of results that was never run`() {
+    Self.expectNothingLeft { _, live in
+      let token = live.token()
+      var last = ResultOperation { token }
+      for _ in 0..<100 { last = last.then { $0 } }
+    }
+  }
+
+  @Test(arguments: seeds)
+  func `of retries, also when cancelled in between`(seed: UInt64) {
+    Self.expectNothingLeft(seed: seed) { world, live in
+      let token = live.token()
+      let works = (0..<2).map { _ in
+        ResultOperation(retry: .constant(.seconds(10), attempts: 4)) {
+          token.touch()
+          throw Flaw(1)
+        }
+      }
+      for work in works { Self.observed(work, live) }
+      world.queue.addOperations(works)
+      world.simulation.advance(by: .seconds(15))
+      works[0].cancel()
+    }
+  }
+
+  @Test(arguments: seeds)
+  func `of groups that ran, failed, and were cancelled`(seed: UInt64) {
+    Self.expectNothingLeft(seed: seed) { world, live in
+      for number in 0..<4 {
+        let group = GroupOperation(errorPolicy: number == 1 ? .failFast : .collectAll) {
+          Work(token: live.token())
+          Work(token: live.token()) { work in
+            if number == 1 { work.finish(withError: Flaw(1)) } else { work.finish() }
+          }
+          GroupOperation { Work(token: live.token()) }
+          BlockOperation {}
+        }
+        let token = live.token()
+        group.onChildError { [unowned group] _, error in
+          token.touch()
+          _ = group.state
+          return error
+        }
+        group.onRollback { token.touch() }
+        Self.observed(group, live)
+        if number == 2 { group.cancel() }
+        world.queue.addOperation(group)
+        if number == 3 { group.cancel() }
+      }
+    }
+  }
+
+  @Test func `of a group that was never run`() {
+    Self.expectNothingLeft { _, live in
+      let group = GroupOperation {
+        Work(token: live.token())
+        GroupOperation { Work(token: live.token()) }
+        BlockOperation {}
+      }
+      Self.observed(group, live)
+    }
+  }
+
+  @Test(arguments: seeds)
+  func `of helpers and of those that wait for claims`(seed: UInt64) {
+    Self.expectNothingLeft(seed: seed) { world, live in
+      for number in 0..<6 {
+        let work = Work(token: live.token())
+        let token = live.token()
+        work.addCondition(
+          Asked(helper: { _ in
+            token.touch()
+            return Work(token: token)
+          })
+        )
+        work.addCondition(MutuallyExclusive("a"))
+        world.queue.addOperation(work)
+        if number.isMultiple(of: 3) { work.cancel() }
+      }
+    }
+  }
+
+  @Test func `of those that were started by hand`() {
+    Self.expectNothingLeft { world, live in
+      for cancels in [false, true] {
+        let work = Work(token: live.token())
+        work.use(world.simulation.environment)
+        work.addCondition(Self.owning(live))
+        work.addCondition(MutuallyExclusive("a"))
+        Self.observed(work, live)
+        work.start()
+        if cancels { work.cancel() }
+      }
+    }
+  }
+
+  @Test func `of waits for values that were given up`() async throws {
+    let live = LiveCount()
+    let queue = AdvancedOperationQueue()
+    do {
+      let gate = Gate()
+      let token = live.token()
+      let work = ResultOperation {
+        await gate.opened()
+        return token
+      }
+      queue.addOperation(work)
+      let waits = (0..<50).map { _ in Task { try await work.value } }
+      for wait in waits { wait.cancel() }
+      for wait in waits { _ = await wait.result }
+      gate.open()
+      _ = try await work.value
+    }
+    try await queue.untilAllOperationsAreFinished()
+    await live.none()
+  }
+
+  @Test func `of a thousand lives on threads`() async throws {
+    let live = LiveCount()
+    let queue = AdvancedOperationQueue(
+      environment: OperationEnvironment(exclusivity: ExclusivityDomain())
+    )
+    for number in 0..<1_000 {
+      let work = Work(token: live.token())
+      work.addCondition(Self.owning(live))
+      if number.isMultiple(of: 3) { work.addCondition(MutuallyExclusive("a")) }
+      Self.observed(work, live)
+      queue.addOperation(work)
+      if number.isMultiple(of: 5) { work.cancel() }
+      if number.isMultiple(of: 7) { queue.addOperation(GroupOperation { Work(token: live.token()) }) }
+    }
+    try await queue.untilAllOperationsAreFinished()
+    await live.none()
+    #expect(live.alive == 0)
+  }
+}

@@ -1,0 +1,133 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import Testing
+
+/// What is released runs its owner's code: never with a lock held, so it may call everything.
+@Suite(.watched) struct `What is released may call the operation` {
+  /// Something whose end looks at an operation.
+  private static func looking(at operation: AdvancedOperation, _ log: Log<Bool>) -> AtEnd {
+    AtEnd { [weak operation] in
+      guard let operation else { return }
+      _ = operation.errors
+      _ = operation.outcome
+      operation.addObserver(RecordingObserver()).remove()
+      (operation as? GroupOperation)?.onRollback {}
+      log.add(operation.isFinished)
+    }
+  }
+
+  @Test func `an observer and a condition`() {
+    let world = World()
+    let log = Log<Bool>()
+    let work = Work()
+    do {
+      let (first, second) = (Self.looking(at: work, log), Self.looking(at: work, log))
+      work.onStart { _ in first.touch() }
+      work.addCondition(
+        Immediate { _ in
+          second.touch()
+          return .satisfied
+        }
+      )
+    }
+    world.run(work)
+    #expect(log.entries == [true, true])
+  }
+
+  @Test func `an observer that came late, and one that was removed`() {
+    let world = World()
+    let log = Log<Bool>()
+    let work = Work()
+    do {
+      let end = Self.looking(at: work, log)
+      work.onStart { _ in end.touch() }.remove()
+    }
+    #expect(log.entries == [false])
+    world.run(work)
+    do {
+      let end = Self.looking(at: work, log)
+      work.onFinish { _, _ in end.touch() }
+    }
+    #expect(log.entries == [false, true])
+  }
+
+  @Test func `an operation that was produced, when the news of it was told`() {
+    let world = World()
+    let log = Log<Bool>()
+    let work = Work.open()
+    work.addObserver(RecordingObserver()).remove()
+    work.addObserver(BlockObserver(didProduce: { _, _ in }))
+    world.run(work)
+    do {
+      let end = Self.looking(at: work, log)
+      let produced = Work { work in
+        end.touch()
+        work.finish()
+      }
+      #expect(throws: Never.self) { try work.produce(produced) }
+      world.simulation.run()
+    }
+    #expect(log.entries == [false])
+    work.finish()
+    world.simulation.run()
+  }
+
+  @Test func `the hook and the rollbacks of a group`() {
+    let world = World()
+    let log = Log<Bool>()
+    let group = GroupOperation(name: "group") { Work() }
+    do {
+      let ends = (0..<3).map { _ in Self.looking(at: group, log) }
+      group.onChildError { _, error in
+        ends[0].touch()
+        return error
+      }
+      group.onChildError { _, error in
+        ends[1].touch()
+        return error
+      }
+      group.onRollback { ends[2].touch() }
+    }
+    world.run(group)
+    #expect(!log.entries.isEmpty)
+    #expect(group.kind == .succeeded)
+  }
+
+  @Test func `the body of a result`() {
+    let world = World()
+    let log = Log<Bool>()
+    let box = Changing<AtEnd?>(nil)
+    let work = ResultOperation { box.value?.touch() }
+    box.value = Self.looking(at: work, log)
+    work.onFinish { _, _ in box.value = nil }
+    world.run(work)
+    #expect(log.entries == [false])
+  }
+
+  @Test func `the name of a holder is asked for without a lock`() {
+    final class Named: Work, @unchecked Sendable {
+      override var name: String? {
+        get {
+          // Whoever is asked for its name may look at the domain.
+          let probe = Work()
+          environment.exclusivity.release(probe)
+          return "named"
+        }
+        set { super.name = newValue }
+      }
+    }
+    let world = World()
+    let holder = Named(body: { _ in })
+    holder.addCondition(MutuallyExclusive("a"))
+    world.run(holder)
+    for whenBusy in [WhenBusy.fail, .skip] {
+      let work = Work()
+      work.addCondition(MutuallyExclusive("a", whenBusy: whenBusy))
+      world.run(work)
+      #expect(work.kind == (whenBusy == .fail ? .failed : .skipped))
+      #expect("\(work.outcome.map { "\($0)" } ?? "")".contains("named"))
+    }
+    holder.finish()
+    world.simulation.run()
+  }
+}

@@ -1,0 +1,183 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import Testing
+
+@Suite struct `A queue's delegate and environment` {
+  @Test func `the delegate is told before, after, and at the end`() {
+    let world = World()
+    let delegate = RecordingDelegate()
+    world.queue.delegate = delegate
+    let log = delegate.log
+    let work = Work.failing("w", 3)
+    work.addObserver(
+      BlockObserver(
+        didEnqueue: { _ in log.add("observer enqueued") },
+        didFinish: { _, _ in log.add("observer finished") }
+      )
+    )
+    world.run(work)
+    #expect(
+      log.entries == [
+        "willAdd w false", "observer enqueued", "didAdd w true", "observer finished",
+        "didFinish w [3] finishing",
+      ]
+    )
+  }
+
+  @Test func `conditions and claims can be added as late as in will-add`() {
+    let world = World()
+    let delegate = RecordingDelegate()
+    world.queue.delegate = delegate
+    delegate.willAdd.value = { operation in
+      operation.addCondition(Immediate("late", always: .failed(Flaw(1))))
+      operation.addCondition(MutuallyExclusive("late"))
+    }
+    let work = Work()
+    world.run(work)
+    #expect(work.flawNumbers == [1])
+    #expect(!work.didExecute)
+  }
+
+  @Test func `dependents start after the delegate was told of the end`() {
+    let world = World()
+    let delegate = RecordingDelegate()
+    world.queue.delegate = delegate
+    let work = Work("work")
+    let dependent = Work("dependent")
+    dependent.addDependency(work)
+    delegate.didFinish.value = { operation in
+      if operation === work { dependent.cancel() }
+    }
+    world.run(work, dependent)
+    #expect(dependent.kind == .cancelled)
+    #expect(!dependent.didExecute)
+  }
+
+  @Test func `the delegate is not retained`() {
+    let world = World()
+    weak var weakly: RecordingDelegate?
+    do {
+      let delegate = RecordingDelegate()
+      weakly = delegate
+      world.queue.delegate = delegate
+      #expect(world.queue.delegate === delegate)
+    }
+    #expect(weakly == nil)
+    #expect(world.queue.delegate == nil)
+    world.run(Work())
+  }
+
+  @Test func `a delegate that implements nothing is content`() {
+    final class Nothing: AdvancedOperationQueueDelegate {}
+    let world = World()
+    let delegate = Nothing()
+    world.queue.delegate = delegate
+    let work = Work()
+    world.run(work)
+    #expect(work.kind == .succeeded)
+  }
+
+  @Test func `plain operations are none of the delegate's business`() {
+    let world = World()
+    let delegate = RecordingDelegate()
+    world.queue.delegate = delegate
+    world.run(BlockOperation {})
+    #expect(delegate.log.entries.isEmpty)
+  }
+
+  @Test func `operations find the environment of their queue`() async throws {
+    let world = World()
+    let seen = Changing<Duration?>(nil)
+    let work = Work { work in
+      seen.value = work.environment.clock.now
+      work.finish()
+    }
+    let timer = ResultOperation {
+      guard let clock = AdvancedOperation.current?.environment.clock else { return }
+      try await clock.sleep(until: clock.now + .seconds(90))
+    }
+    work.addDependency(timer)
+    world.run(timer, work)
+    #expect(seen.value == .seconds(90))
+  }
+
+  @Test func `use sets it until a queue does`() {
+    let (first, second) = (World(seed: 1), World(seed: 2))
+    let work = Work()
+    work.use(first.simulation.environment)
+    #expect(work.environment.exclusivity === first.queue.environment.exclusivity)
+    second.run(work)
+    #expect(work.environment.exclusivity === second.queue.environment.exclusivity)
+    work.use(first.simulation.environment)
+    #expect(work.environment.exclusivity === second.queue.environment.exclusivity)
+  }
+
+  @Test func `copies of an environment are independent`() {
+    let one = OperationEnvironment()
+    var other = one
+    other.exclusivity = ExclusivityDomain()
+    other.random = { 42 }
+    #expect(one.exclusivity === ExclusivityDomain.shared)
+    #expect(other.exclusivity !== one.exclusivity)
+    #expect(other.random() == 42)
+    #expect(one.executor == nil)
+  }
+
+  @Test(.watched) func `in a plain queue an advanced operation does all the same`() async throws {
+    let queue = OperationQueue()
+    let domainWide = MutuallyExclusive("plain queue of this test")
+    let dependency = Work()
+    let recorder = RecordingObserver()
+    let work = Work()
+    work.addDependency(dependency)
+    work.addCondition(Immediate())
+    work.addCondition(Asked { _ in .satisfied })
+    work.addCondition(domainWide)
+    work.addObserver(recorder)
+    let failing = Work()
+    failing.addCondition(Asked { _ in .failed(Flaw(1)) })
+    queue.addOperations([work, dependency, failing])
+    try await queue.untilAllOperationsAreFinished()
+    #expect(work.kind == .succeeded)
+    #expect(recorder.names == ["enqueued", "started", "willFinish", "finished"])
+    #expect(failing.flawNumbers == [1])
+    #expect(work.environment.exclusivity === ExclusivityDomain.shared)
+  }
+
+  @Test func `an operation that depends on itself is cancelled with the ring as its reason`() {
+    let world = World()
+    let work = Work("work")
+    work.addDependency(work)
+    world.run(work)
+    #expect(work.kind == .cancelled)
+    #expect(work.cancellationReason is OperationCycleError)
+    #expect(work.errors.first is OperationCycleError)
+    #expect(!work.didExecute)
+  }
+
+  @Test func `the operations of a ring are cancelled, conditions or not`() {
+    let world = World()
+    let works = (0..<3).map { Work("w\($0)") }
+    for (work, next) in zip(works, works.dropFirst() + works.prefix(1)) {
+      work.addDependency(next)
+      work.addCondition(Asked { _ in .satisfied })
+    }
+    world.queue.addOperations(works)
+    world.simulation.run()
+    #expect(works.allSatisfy { $0.kind == .cancelled })
+    #expect(works.allSatisfy { $0.cancellationReason is OperationCycleError })
+    #expect(world.queue.operationCount == 0)
+  }
+
+  @Test(.watched) func `a completion block runs after the end, once`() async throws {
+    let queue = AdvancedOperationQueue()
+    let log = Log<String>()
+    let work = Work()
+    work.onFinish { _, _ in log.add("finish") }
+    work.completionBlock = { log.add("completion") }
+    queue.addOperation(work)
+    try await queue.untilAllOperationsAreFinished()
+    #expect(log.entries == ["finish", "completion"])
+    #expect(work.completionBlock == nil)
+  }
+}

@@ -1,0 +1,112 @@
+import AdvancedOperations
+
+/// What happened, in order.
+final class Log<Entry: Sendable>: Sendable {
+  private let list = Locked<[Entry]>([])
+
+  var entries: [Entry] { list.withLock { $0 } }
+
+  func add(_ entry: Entry) { list.withLock { $0.append(entry) } }
+}
+
+/// A number that many threads change, and the largest value that it ever had.
+final class Counter: Sendable {
+  private let state = Locked((now: 0, peak: 0))
+
+  var count: Int { state.withLock { $0.now } }
+  var peak: Int { state.withLock { $0.peak } }
+
+  /// Returns the value after the change.
+  @discardableResult
+  func add(_ change: Int = 1) -> Int {
+    state.withLock { state in
+      state.now += change
+      state.peak = max(state.peak, state.now)
+      return state.now
+    }
+  }
+}
+
+/// Counts objects that are alive.
+final class LiveCount: Sendable {
+  private struct State {
+    var alive = 0
+    var made = 0
+    var whenNone: [@Sendable () -> Void] = []
+  }
+
+  private let state = Locked(State())
+
+  var alive: Int { state.withLock { $0.alive } }
+  var made: Int { state.withLock { $0.made } }
+
+  func token() -> Token {
+    state.withLock { state in
+      state.alive += 1
+      state.made += 1
+    }
+    return Token(self)
+  }
+
+  /// Suspends the task until nothing is alive: the last owner may be a thread on its way out.
+  func none() async {
+    await withCheckedContinuation { continuation in
+      let isNone = state.withLock { state in
+        if state.alive > 0 { state.whenNone.append { continuation.resume() } }
+        return state.alive == 0
+      }
+      if isNone { continuation.resume() }
+    }
+  }
+
+  fileprivate func died() {
+    let wake = state.withLock { state -> [@Sendable () -> Void] in
+      state.alive -= 1
+      guard state.alive == 0 else { return [] }
+      defer { state.whenNone = [] }
+      return state.whenNone
+    }
+    for wake in wake { wake() }
+  }
+}
+
+/// Something to own: for operations, observers, conditions and closures.
+final class Token: Sendable {
+  private let count: LiveCount
+
+  fileprivate init(_ count: LiveCount) { self.count = count }
+
+  deinit { count.died() }
+
+  func touch() {}
+}
+
+/// Calls a closure when it is released.
+final class AtEnd: Sendable {
+  private let body: @Sendable () -> Void
+
+  init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+
+  deinit { body() }
+
+  func touch() {}
+}
+
+/// A value that a test changes.
+final class Changing<Value: Sendable>: Sendable {
+  private let state: Locked<Value>
+  init(_ value: Value) { state = Locked(value) }
+  var value: Value {
+    get { state.withLock { $0 } }
+    set { state.withLock { $0 = newValue } }
+  }
+}
+
+/// Hears of every change of state, on the thread that makes it.
+struct Tracer: OperationTracer {
+  let body: @Sendable (AdvancedOperation, AdvancedOperation.State) -> Void
+
+  func operation(_ operation: AdvancedOperation, entered state: AdvancedOperation.State) {
+    body(operation, state)
+  }
+}

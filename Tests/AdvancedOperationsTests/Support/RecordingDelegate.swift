@@ -1,0 +1,28 @@
+import AdvancedOperations
+
+/// A delegate that writes down its calls, and does what a test wants in them.
+final class RecordingDelegate: AdvancedOperationQueueDelegate {
+  let log = Log<String>()
+  let willAdd = Changing<(@Sendable (AdvancedOperation) -> Void)?>(nil)
+  let didAdd = Changing<(@Sendable (AdvancedOperation) -> Void)?>(nil)
+  let didFinish = Changing<(@Sendable (AdvancedOperation) -> Void)?>(nil)
+
+  func operationQueue(_ queue: AdvancedOperationQueue, willAdd operation: AdvancedOperation) {
+    log.add("willAdd \(operation.name ?? "") \(queue.operations.contains(operation))")
+    willAdd.value?(operation)
+  }
+
+  func operationQueue(_ queue: AdvancedOperationQueue, didAdd operation: AdvancedOperation) {
+    log.add("didAdd \(operation.name ?? "") \(queue.operations.contains(operation))")
+    didAdd.value?(operation)
+  }
+
+  func operationQueue(
+    _ queue: AdvancedOperationQueue,
+    didFinish operation: AdvancedOperation,
+    errors: [any Error]
+  ) {
+    log.add("didFinish \(operation.name ?? "") \(flaws(errors)) \(operation.state)")
+    didFinish.value?(operation)
+  }
+}

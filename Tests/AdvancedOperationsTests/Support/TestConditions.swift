@@ -1,0 +1,55 @@
+import AdvancedOperations
+
+/// A condition that answers at once what a closure says.
+struct Immediate: ImmediateCondition {
+  let name: String
+  private let answer: @Sendable (AdvancedOperation) -> OperationConditionResult
+
+  init(
+    _ name: String = "immediate",
+    _ answer: @escaping @Sendable (AdvancedOperation) -> OperationConditionResult = { _ in
+      .satisfied
+    }
+  ) {
+    self.name = name
+    self.answer = answer
+  }
+
+  /// One that always answers the same.
+  init(_ name: String = "immediate", always result: OperationConditionResult) {
+    self.init(name) { _ in result }
+  }
+
+  func check(_ operation: AdvancedOperation) -> OperationConditionResult { answer(operation) }
+}
+
+/// A condition that is asked in a task, and may bring a helper.
+struct Asked: OperationCondition {
+  let name: String
+  private let helper: @Sendable (AdvancedOperation) -> AdvancedOperation?
+  private let answer: @Sendable (AdvancedOperation) async -> OperationConditionResult
+
+  init(
+    _ name: String = "asked",
+    answer: @escaping @Sendable (AdvancedOperation) async -> OperationConditionResult
+  ) {
+    self.init(name, helper: { _ in nil }, answer: answer)
+  }
+
+  init(
+    _ name: String = "asked",
+    helper: @escaping @Sendable (AdvancedOperation) -> AdvancedOperation?,
+    answer: @escaping @Sendable (AdvancedOperation) async -> OperationConditionResult = { _ in
+      .satisfied
+    }
+  ) {
+    self.name = name
+    self.helper = helper
+    self.answer = answer
+  }
+
+  func dependency(for operation: AdvancedOperation) -> AdvancedOperation? { helper(operation) }
+  func evaluate(for operation: AdvancedOperation) async -> OperationConditionResult {
+    await answer(operation)
+  }
+}

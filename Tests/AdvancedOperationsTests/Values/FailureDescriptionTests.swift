@@ -1,0 +1,154 @@
+import AdvancedOperations
+import Testing
+
+/// The tree that a person reads.
+@Suite struct `The description of a failure` {
+  private static func text(
+    _ elements: [(OperationFailure.Origin, any Error)],
+    notRun: Int = 0
+  ) -> String {
+    OperationFailure(
+      elements: elements.map { .init(origin: $0.0, error: $0.1) },
+      notRunCount: notRun
+    ).description
+  }
+
+  @Test func `has a line for each error, with where it came from`() {
+    let text = Self.text([
+      (.condition("weather"), OperationConditionError(condition: "weather", underlying: Flaw(1))),
+      (.body, Flaw(2)),
+      (.cancel, Flaw(3)),
+      (.dependency("download"), Flaw(4)),
+      (.attempt(1, .body), Flaw(5)),
+      (.timeout, OperationTimeout(duration: .seconds(30))),
+      (.skipped(reason: "no need"), OperationSkipped(reason: "no need")),
+    ])
+    #expect(
+      text == """
+        condition “weather”: flaw 1
+        flaw 2
+        cancelled: flaw 3
+        dependency “download”: flaw 4
+        attempt 1: flaw 5
+        timed out: It took longer than 30.0 seconds.
+        skipped: no need
+        """
+    )
+  }
+
+  @Test func `indents what is inside, and gathers it under one heading`() {
+    let text = Self.text(
+      [
+        (.child("import", .attempt(1, .body)), Flaw(1)),
+        (.child("open", .condition("file exists")), Flaw(2)),
+        (.child("import", .attempt(2, .body)), Flaw(3)),
+        (.child("sync", .child("store", .cancel)), Flaw(4)),
+        (.child("sync", .child("store", .body)), Flaw(5)),
+        (.attempt(2, .child("x", .body)), Flaw(6)),
+      ],
+      notRun: 9
+    )
+    #expect(
+      text == """
+        child “import”
+          attempt 1: flaw 1
+          attempt 2: flaw 3
+        child “open”
+          condition “file exists”: flaw 2
+        child “sync”
+          child “store”
+            cancelled: flaw 4
+            flaw 5
+        attempt 2
+          child “x”
+            flaw 6
+        9 not run because of it
+        """
+    )
+  }
+
+  @Test func `shows a failure inside a failure as a tree`() {
+    let root = OperationFailure(elements: [
+      .init(origin: .attempt(1, .body), error: Flaw(1)),
+      .init(origin: .body, error: Flaw(2)),
+    ])
+    let text = Self.text([
+      (.dependency("download"), root), (.cancel, root), (.body, root),
+    ])
+    #expect(
+      text == """
+        dependency “download”
+          attempt 1: flaw 1
+          flaw 2
+        cancelled
+          attempt 1: flaw 1
+          flaw 2
+        attempt 1: flaw 1
+        flaw 2
+        """
+    )
+  }
+
+  @Test func `says what is known of a dependency that was cancelled or a group that failed`() {
+    let cancelled = OperationFailure(elements: [])
+    let group = OperationFailure(
+      elements: [.init(origin: .child("a", .body), error: Flaw(1))],
+      notRunCount: 3
+    )
+    #expect(
+      Self.text([(.dependency("download"), cancelled), (.dependency("group"), group)]) == """
+        dependency “download”
+          cancelled without a reason
+        dependency “group”
+          child “a”
+            flaw 1
+          3 not run because of it
+        """
+    )
+    #expect(cancelled.description == "cancelled without a reason")
+  }
+
+  @Test func `indents the lines of errors of several lines`() {
+    struct Wordy: Error, CustomStringConvertible {
+      let description = "first\nsecond"
+    }
+    #expect(
+      Self.text([(.child("a", .body), Wordy()), (.condition("b"), Wordy())]) == """
+        child “a”
+          first
+            second
+        condition “b”: first
+          second
+        """
+    )
+  }
+
+  @Test func `of an outcome says which it is`() {
+    let failure = OperationFailure(elements: [.init(origin: .body, error: Flaw(1))])
+    let empty = OperationFailure(elements: [])
+    #expect(OperationOutcome.succeeded.description == "succeeded")
+    #expect(OperationOutcome.skipped(reason: "no need").description == "skipped: no need")
+    #expect(OperationOutcome.failed(failure).description == "failed\n  flaw 1")
+    #expect(OperationOutcome.cancelled(failure).description == "cancelled\n  flaw 1")
+    #expect(OperationOutcome.cancelled(empty).description == "cancelled")
+  }
+
+  @Test func `of an operation has its name and where it is`() {
+    let work = Work("work")
+    #expect(work.description == "work (pending)")
+    work.cancel()
+    #expect(work.description == "work (cancelled, pending)")
+    work.start()
+    #expect(work.description == "work (cancelled)")
+    #expect(Work().description == "Work (pending)")
+    let failing = Work.failing("failing")
+    failing.start()
+    #expect(failing.description == "failing (failed)")
+  }
+
+  @Test func `errors are the elements without their origins`() {
+    let failure = OperationFailure(elements: [.condition(1), .body(2), .reason(3)])
+    #expect(flaws(failure.errors) == [1, 2, 3])
+    #expect(failure.notRunCount == 0)
+  }
+}

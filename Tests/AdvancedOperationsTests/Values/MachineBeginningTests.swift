@@ -1,0 +1,148 @@
+import AdvancedOperations
+import Testing
+
+/// The rows of the table before an operation's turn: what each event does in each situation.
+@Suite struct `The state machine before the turn` {
+  @Test(arguments: Place.allCases)
+  func `a condition is recorded until enqueued, or when cancelled`(place: Place) {
+    let action = place.machine.conditionAdded()
+    let isInTime = place == .pending || place.isCancelled
+    #expect(action == (isInTime ? .record : .reject(.conditionAddedLate(place.state))))
+  }
+
+  @Test(arguments: [Place.pending, .pendingCancelled])
+  func `a queue takes in what nobody has started`(place: Place) {
+    var machine = place.machine
+    machine.enqueued()
+    #expect(machine.isEnqueued)
+    #expect(machine.state == .pending)
+    #expect(machine.isCancelled == place.isCancelled)
+  }
+
+  @Test(arguments: Place.allCases)
+  func `the end of the last dependency begins the evaluation`(place: Place) {
+    var machine = place.machine
+    let action = machine.dependenciesFinished()
+    switch place {
+    case .pending, .enqueued:
+      #expect(action == .evaluate)
+      #expect(machine.state == .evaluatingConditions)
+    // A cancelled operation asks nobody.
+    case .pendingCancelled, .enqueuedCancelled, .evaluating, .evaluatingByHand, .ready,
+      .readyFailed, .readySkipped, .readyCancelled, .readyByHand, .cancelledByHand, .started,
+      .startedCancelled, .launched, .launchedCancelled, .finishing, .finishingCancelled,
+      .finishingAfterWillFinish, .finished, .finishedWithBody, .finishedCancelled:
+      #expect(action == .none)
+      #expect(machine.state == place.state)
+    }
+  }
+
+  @Test(arguments: Place.allCases.filter { ![.pending, .enqueued].contains($0) })
+  func `verdicts count while they are waited for, and never later`(place: Place) {
+    if place.state == .pending { return }
+    for (verdict, isMarked, flaws) in Self.verdicts {
+      var machine = place.machine
+      let action = machine.verdictsArrived(verdict)
+      switch place {
+      case .evaluating, .evaluatingByHand:
+        #expect(action == .becomeReady(isMarked: isMarked))
+        #expect(machine.state == .ready)
+        #expect(machine.isMarked == isMarked)
+        #expect(machine.flawNumbers == flaws)
+      case .pending, .pendingCancelled, .enqueued, .enqueuedCancelled, .ready, .readyFailed,
+        .readySkipped, .readyCancelled, .readyByHand, .cancelledByHand, .started,
+        .startedCancelled, .launched, .launchedCancelled, .finishing, .finishingCancelled,
+        .finishingAfterWillFinish, .finished, .finishedWithBody, .finishedCancelled:
+        #expect(action == .ignore)
+        #expect(machine.state == place.state)
+        #expect(machine.flawNumbers == place.machine.flawNumbers)
+      }
+    }
+  }
+
+  @Test(arguments: Place.allCases.filter { $0.state != .evaluatingConditions })
+  func `a review marks what has not started and isn't cancelled`(place: Place) {
+    for (verdict, isMarked, flaws) in Self.verdicts {
+      var machine = place.machine
+      let before = machine.flawNumbers
+      let wasMarked = machine.isMarked
+      let action = machine.reviewed(verdict)
+      #expect(machine.state == place.state)
+      switch place {
+      case .pending, .enqueued, .ready, .readyFailed, .readySkipped, .readyByHand:
+        #expect(action == .becomeReady(isMarked: isMarked || wasMarked))
+        #expect(machine.flawNumbers == before + flaws)
+      case .pendingCancelled, .enqueuedCancelled, .evaluating, .evaluatingByHand, .readyCancelled,
+        .cancelledByHand, .started, .startedCancelled, .launched, .launchedCancelled, .finishing,
+        .finishingCancelled, .finishingAfterWillFinish, .finished, .finishedWithBody,
+        .finishedCancelled:
+        #expect(action == .ignore)
+        #expect(machine.flawNumbers == before)
+      }
+    }
+  }
+
+  private static let verdicts: [(Machine.Verdict, Bool, [Int])] = [
+    (.satisfied, false, []),
+    (.skipped(reason: "no need"), true, []),
+    (.failed([.condition(7), .condition(8)]), true, [7, 8]),
+  ]
+
+  // MARK: Started by hand
+
+  @Test(arguments: [false, true], [false, true])
+  func `by hand it goes on here when there is nothing to ask`(
+    hasConditions: Bool,
+    hasClaims: Bool
+  ) {
+    var machine = Place.pending.machine
+    let action = machine.startCalledByHand(
+      hasConditions: hasConditions,
+      hasClaims: hasClaims,
+      dependenciesAreFinished: true
+    )
+    #expect(action == (hasConditions || hasClaims ? .evaluate : .proceed))
+    #expect(machine.state == (hasConditions ? .evaluatingConditions : .ready))
+    #expect(machine.isStartedByHand)
+    #expect(!machine.isEnqueued)
+  }
+
+  @Test(arguments: [false, true], [false, true])
+  func `by hand a cancelled one asks nobody and waits for nobody`(
+    hasConditions: Bool,
+    dependenciesAreFinished: Bool
+  ) {
+    var machine = Place.pendingCancelled.machine
+    let action = machine.startCalledByHand(
+      hasConditions: hasConditions,
+      hasClaims: true,
+      dependenciesAreFinished: dependenciesAreFinished
+    )
+    #expect(action == .proceed)
+    #expect(machine.state == .ready)
+  }
+
+  @Test func `by hand unfinished dependencies are a mistake`() {
+    var machine = Place.pending.machine
+    let action = machine.startCalledByHand(
+      hasConditions: false,
+      hasClaims: false,
+      dependenciesAreFinished: false
+    )
+    #expect(action == .reject(.startedBeforeReady))
+    #expect(machine.state == .pending)
+    #expect(!machine.isStartedByHand)
+  }
+
+  @Test(arguments: Place.allCases.filter { ![.pending, .pendingCancelled].contains($0) })
+  func `by hand only once, in no queue, and ignored when over`(place: Place) {
+    var machine = place.machine
+    let action = machine.startCalledByHand(
+      hasConditions: false,
+      hasClaims: false,
+      dependenciesAreFinished: true
+    )
+    #expect(action == (place.state == .finished ? .ignore : .reject(.startedAgain(place.state))))
+    #expect(machine.state == place.state)
+  }
+}

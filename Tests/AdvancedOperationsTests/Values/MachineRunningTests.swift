@@ -1,0 +1,134 @@
+import AdvancedOperations
+import Testing
+
+/// The rows of the table from the turn to the end.
+@Suite struct `The state machine from the turn to the end` {
+  @Test(arguments: Place.allCases)
+  func `its turn starts it, or finishes what is marked or cancelled`(place: Place) {
+    var machine = place.machine
+    let action = machine.turnCame()
+    switch place {
+    case .pending, .enqueued, .ready, .readyByHand:
+      #expect(action == .begin)
+      #expect(machine.state == .executing)
+      #expect(machine.outcome == nil)
+    case .pendingCancelled, .enqueuedCancelled, .readyCancelled, .cancelledByHand:
+      #expect(action == .finish)
+      #expect(machine.state == .finishing)
+      #expect(machine.outcome?.kind == .cancelled)
+    case .readyFailed:
+      #expect(action == .finish)
+      #expect(machine.outcome?.kind == .failed)
+    case .readySkipped:
+      #expect(action == .finish)
+      #expect(machine.outcome?.kind == .skipped)
+    case .evaluating, .evaluatingByHand, .started, .startedCancelled, .launched,
+      .launchedCancelled, .finishing, .finishingCancelled, .finishingAfterWillFinish, .finished,
+      .finishedWithBody, .finishedCancelled:
+      #expect(action == .reject(.startedAgain(place.state)))
+      #expect(machine.state == place.state)
+    }
+  }
+
+  @Test(arguments: Place.allCases.filter { $0.state >= .executing && !$0.isLaunched })
+  func `after did-start it is looked at again`(place: Place) {
+    var machine = place.machine
+    let action = machine.launchDue()
+    switch place.state {
+    case .executing:
+      #expect(action == (place.isCancelled ? .finish : .execute))
+      #expect(machine.state == (place.isCancelled ? .finishing : .executing))
+    case .finishing, .finished:
+      #expect(action == .none)
+      #expect(machine.state == place.state)
+    case .pending, .evaluatingConditions, .ready: Issue.record("not looked at in \(place)")
+    }
+  }
+
+  @Test func `one that was cancelled after did-start was told ends as cancelled`() {
+    var machine = Place.startedCancelled.machine
+    let action = machine.launchDue()
+    #expect(action == .finish)
+    #expect(machine.outcome?.kind == .cancelled)
+  }
+
+  @Test(arguments: Place.allCases)
+  func `finish ends what executes, and is a mistake before`(place: Place) {
+    var machine = place.machine
+    let before = machine.flawNumbers
+    let action = machine.finishCalled([.body(9)])
+    switch place.state {
+    case .pending, .evaluatingConditions, .ready:
+      #expect(
+        action == (place.isCancelled ? .ignore : .reject(.finishBeforeExecuting(place.state)))
+      )
+      #expect(machine.state == place.state)
+      #expect(machine.flawNumbers == before)
+    case .executing:
+      #expect(action == .finish)
+      #expect(machine.state == .finishing)
+      #expect(machine.flawNumbers == before + [9])
+    case .finishing, .finished:
+      #expect(action == .ignore)
+      #expect(machine.state == place.state)
+      #expect(machine.flawNumbers == before)
+    }
+  }
+
+  @Test(arguments: Place.allCases.filter { $0.state == .finishing })
+  func `did-finish makes it finished`(place: Place) {
+    var machine = place.machine
+    machine.didFinishDelivered()
+    #expect(machine.state == .finished)
+    #expect(!machine.isQuiet, "the one who tells is still at it")
+  }
+
+  @Test(arguments: Place.allCases)
+  func `it may produce from executing until will-finish returned`(place: Place) {
+    let machine = place.machine
+    switch place {
+    case .started, .startedCancelled, .launched, .launchedCancelled, .finishing,
+      .finishingCancelled:
+      #expect(machine.mayProduce)
+    case .pending, .pendingCancelled, .enqueued, .enqueuedCancelled, .evaluating,
+      .evaluatingByHand, .ready, .readyFailed, .readySkipped, .readyCancelled, .readyByHand,
+      .cancelledByHand, .finishingAfterWillFinish, .finished, .finishedWithBody,
+      .finishedCancelled:
+      #expect(!machine.mayProduce)
+    }
+  }
+
+  // MARK: Finished and quiet
+
+  @Test(arguments: Place.allCases)
+  func `quiet is finished with no body going on`(place: Place) {
+    let isQuiet = place == .finished || place == .finishedCancelled
+    #expect(place.machine.isQuiet == isQuiet)
+  }
+
+  @Test func `the last of several bodies makes it quiet`() {
+    var machine = Place.launched.machine
+    machine.bodyBegan()
+    machine.bodyBegan()
+    let afterExecute = machine.bodyEnded()
+    _ = machine.finishCalled([])
+    machine.didFinishDelivered()
+    let afterTelling = machine.bodyEnded()
+    let afterFirst = machine.bodyEnded()
+    let afterLast = machine.bodyEnded()
+    #expect([afterExecute, afterTelling, afterFirst, afterLast] == [false, false, false, true])
+  }
+
+  @Test func `bodies that end before the end leave the telling as the last`() {
+    var machine = Place.launched.machine
+    _ = machine.finishCalled([])
+    let afterExecute = machine.bodyEnded()
+    machine.didFinishDelivered()
+    let afterTelling = machine.bodyEnded()
+    #expect([afterExecute, afterTelling] == [false, true])
+  }
+}
+
+extension Place {
+  fileprivate var isLaunched: Bool { self == .launched || self == .launchedCancelled }
+}

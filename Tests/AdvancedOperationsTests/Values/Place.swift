@@ -1,0 +1,141 @@
+import AdvancedOperations
+import Testing
+
+typealias Machine = OperationStateMachine
+
+/// Every situation that the table of the design tells apart, reached by events alone.
+enum Place: CaseIterable, Sendable {
+  case pending, pendingCancelled
+  case enqueued, enqueuedCancelled
+  case evaluating, evaluatingByHand
+  case ready, readyFailed, readySkipped, readyCancelled
+  case readyByHand, cancelledByHand
+  case started, startedCancelled
+  case launched, launchedCancelled
+  case finishing, finishingCancelled, finishingAfterWillFinish
+  case finished, finishedWithBody, finishedCancelled
+
+  var state: AdvancedOperation.State {
+    switch self {
+    case .pending, .pendingCancelled, .enqueued, .enqueuedCancelled: .pending
+    case .evaluating, .evaluatingByHand: .evaluatingConditions
+    case .ready, .readyFailed, .readySkipped, .readyCancelled, .readyByHand, .cancelledByHand:
+      .ready
+    case .started, .startedCancelled, .launched, .launchedCancelled: .executing
+    case .finishing, .finishingCancelled, .finishingAfterWillFinish: .finishing
+    case .finished, .finishedWithBody, .finishedCancelled: .finished
+    }
+  }
+
+  var isCancelled: Bool {
+    switch self {
+    case .pendingCancelled, .enqueuedCancelled, .readyCancelled, .cancelledByHand,
+      .startedCancelled, .launchedCancelled, .finishingCancelled, .finishedCancelled:
+      true
+    case .pending, .enqueued, .evaluating, .evaluatingByHand, .ready, .readyFailed, .readySkipped,
+      .readyByHand, .started, .launched, .finishing, .finishingAfterWillFinish, .finished,
+      .finishedWithBody:
+      false
+    }
+  }
+
+  var machine: Machine {
+    var machine = Machine()
+    for step in steps { step(&machine) }
+    return machine
+  }
+
+  private typealias Step = (inout Machine) -> Void
+
+  private var steps: [Step] {
+    let cancel: Step = { _ = $0.cancelCalled(reason: nil, policy: .whenFinishIsCalled) }
+    let enqueue: Step = { $0.enqueued() }
+    let evaluate: Step = { _ = $0.dependenciesFinished() }
+    let satisfied: Step = { _ = $0.verdictsArrived(.satisfied) }
+    let start: Step = { _ = $0.turnCame() }
+    let launch: Step = { _ = $0.launchDue() }
+    let finish: Step = { _ = $0.finishCalled([]) }
+    let endBody: Step = { _ = $0.bodyEnded() }
+    let tell: Step = { $0.willFinishDelivered() }
+    let end: Step = {
+      $0.didFinishDelivered()
+      _ = $0.bodyEnded()
+    }
+    let byHand: Step = {
+      _ = $0.startCalledByHand(
+        hasConditions: true,
+        hasClaims: true,
+        dependenciesAreFinished: true
+      )
+    }
+    switch self {
+    case .pending: return []
+    case .pendingCancelled: return [cancel]
+    case .enqueued: return [enqueue]
+    case .enqueuedCancelled: return [cancel, enqueue]
+    case .evaluating: return [enqueue, evaluate]
+    case .evaluatingByHand: return [byHand]
+    case .ready: return [enqueue, evaluate, satisfied]
+    case .readyFailed:
+      return [enqueue, evaluate, { _ = $0.verdictsArrived(.failed([.condition(1)])) }]
+    case .readySkipped:
+      return [enqueue, evaluate, { _ = $0.verdictsArrived(.skipped(reason: "no need")) }]
+    case .readyCancelled: return [enqueue, cancel]
+    case .readyByHand: return [byHand, satisfied]
+    case .cancelledByHand: return [byHand, cancel]
+    case .started: return [enqueue, start]
+    case .startedCancelled: return [enqueue, start, cancel]
+    case .launched: return [enqueue, start, launch]
+    case .launchedCancelled: return [enqueue, start, launch, cancel]
+    case .finishing: return [enqueue, start, launch, finish]
+    case .finishingCancelled: return [enqueue, cancel, start]
+    case .finishingAfterWillFinish: return [enqueue, start, launch, finish, tell]
+    case .finished: return [enqueue, start, launch, finish, endBody, tell, end]
+    case .finishedWithBody: return [enqueue, start, launch, finish, tell, end]
+    case .finishedCancelled: return [enqueue, cancel, start, tell, end]
+    }
+  }
+}
+
+extension OperationFailure.Element {
+  static func condition(_ flaw: Int) -> Self {
+    .init(origin: .condition("c\(flaw)"), error: Flaw(flaw))
+  }
+  static func body(_ flaw: Int) -> Self { .init(origin: .body, error: Flaw(flaw)) }
+  static func reason(_ flaw: Int) -> Self { .init(origin: .cancel, error: Flaw(flaw)) }
+}
+
+extension OperationStateMachine {
+  var flawNumbers: [Int] { flaws(elements.map(\.error)) }
+}
+
+@Suite struct `The situations of the table` {
+  @Test(arguments: Place.allCases)
+  func `are reached as they are named`(place: Place) {
+    let machine = place.machine
+    #expect(machine.state == place.state)
+    #expect(machine.isCancelled == place.isCancelled)
+    #expect((machine.outcome != nil) == (place.state >= .finishing))
+    #expect(machine.isEndDecided == (place.state >= .finishing))
+  }
+
+  @Test func `a new operation is pending and nothing else`() {
+    let machine = Machine()
+    #expect(machine.state == .pending)
+    #expect(!machine.isCancelled)
+    #expect(!machine.isEnqueued)
+    #expect(!machine.isStartedByHand)
+    #expect(!machine.isMarked)
+    #expect(machine.elements.isEmpty)
+    #expect(machine.notRunCount == 0)
+    #expect(machine.outcome == nil)
+  }
+
+  @Test func `states are ordered as they are entered`() {
+    let states: [AdvancedOperation.State] = [
+      .pending, .evaluatingConditions, .ready, .executing, .finishing, .finished,
+    ]
+    #expect(AdvancedOperation.State.allCases == states)
+    #expect(states.sorted() == states)
+  }
+}

@@ -1,0 +1,169 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import CoreOperations
+import Testing
+
+@Test func `BlockCondition: a closure answers`() {
+  let operation = AdvancedOperation()
+  let consent = Answer(false)
+
+  operation.addCondition(BlockCondition("user agreed") { await consent.isGiven })
+
+  simulate(operation)
+  #expect(operation.ending == "failed\n  condition “user agreed”: It does not hold.")
+}
+
+private struct Unreachable: Error, Hashable {
+  var host: String
+}
+
+private func ping(_ host: String) async -> Bool { host == "localhost" }
+
+@Test func `OperationCondition: a type of your own answers asynchronously`() {
+  struct Reachable: OperationCondition {
+    let host: String
+    var name: String { "reachable(\(host))" }
+    func evaluate(for operation: AdvancedOperation) async -> OperationConditionResult {
+      await ping(host) ? .satisfied : .failed(Unreachable(host: host))
+    }
+  }
+
+  let (near, far) = (AdvancedOperation(), AdvancedOperation())
+  near.addCondition(Reachable(host: "localhost"))
+  far.addCondition(Reachable(host: "example.org"))
+  simulate(near, far)
+  #expect(near.ending == "succeeded")
+  let error = far.errors.first as? OperationConditionError
+  #expect(error?.condition == "reachable(example.org)")
+  #expect(error?.underlying as? Unreachable == Unreachable(host: "example.org"))
+}
+
+private func isOpen() -> Bool { false }
+
+@Test func `ImmediateCondition: a type of your own knows the answer`() {
+  struct OfficeHours: ImmediateCondition {
+    func check(_ operation: AdvancedOperation) -> OperationConditionResult {
+      isOpen() ? .satisfied : .skipped(reason: "the office is closed")
+    }
+  }
+
+  let operation = AdvancedOperation()
+  operation.addCondition(OfficeHours())
+  simulate(operation)
+  #expect(operation.ending == "skipped: the office is closed")
+}
+
+@Test(arguments: [true, false])
+func `NegatedCondition: the opposite holds`(isDown: Bool) {
+  let operation = AdvancedOperation()
+  let status = Answer(isDown)
+
+  operation.addCondition(NegatedCondition(BlockCondition("maintenance") { await status.isDown }))
+
+  simulate(operation)
+  let failure = "failed\n  condition “not maintenance”: “maintenance” holds, and must not."
+  #expect(operation.ending == (isDown ? failure : "succeeded"))
+}
+
+@Test(arguments: [true, false], [true, false])
+func `AllOf: both hold, and the second is asked only if the first does`(
+  isOnline: Bool,
+  isDown: Bool
+) {
+  let asked = Lines()
+  let operation = AdvancedOperation()
+  let online = BlockCondition("online") { isOnline }
+  let maintenance = BlockCondition("maintenance") {
+    asked("maintenance")
+    return isDown
+  }
+
+  operation.addCondition(online && !maintenance)
+
+  simulate(operation)
+  #expect(operation.outcome?.isSuccess == (isOnline && !isDown))
+  #expect(asked.all.isEmpty == !isOnline)
+}
+
+@Test(arguments: [true, false], [true, false])
+func `AnyOf: one holds, and the second is asked only if the first doesn't`(
+  isOnWiFi: Bool,
+  insists: Bool
+) {
+  let operation = AdvancedOperation()
+  let onWiFi = BlockCondition("on Wi-Fi") { isOnWiFi }
+  let dialog = Answer(insists)
+
+  operation.addCondition(onWiFi || BlockCondition("user insists") { await dialog.answer })
+
+  simulate(operation)
+  #expect(operation.outcome?.isSuccess == (isOnWiFi || insists))
+}
+
+private struct LocationPermission: OperationCondition {
+  private static let asked = Lines()
+  static var hasAsked: Bool { !asked.all.isEmpty }
+
+  func dependency(for operation: AdvancedOperation) -> AdvancedOperation? {
+    ResultOperation { Self.asked("Where are you?") }
+  }
+
+  func evaluate(for operation: AdvancedOperation) async -> OperationConditionResult { .satisfied }
+}
+
+@Test func `SilentCondition: nobody is asked for what would make it hold`() {
+  let operation = AdvancedOperation()
+
+  // Not worth asking the user for, but welcome if it was given before:
+  operation.addCondition(SilentCondition(LocationPermission()))
+
+  simulate(operation)
+  #expect(operation.ending == "succeeded")
+  #expect(!LocationPermission.hasAsked)
+
+  let insisting = AdvancedOperation()
+  insisting.addCondition(LocationPermission())
+  simulate(insisting)
+  #expect(LocationPermission.hasAsked)
+}
+
+@Test func `NoFailedDependencies: it does not run after a failure`() {
+  let parse = ResultOperation(name: "parse") { throw Offline() }
+  let store = AdvancedOperation()
+
+  store.addDependency(parse)
+  store.addCondition(NoFailedDependencies())
+
+  simulate(parse, store)
+  #expect(
+    store.ending
+      == "failed\n  condition “no failed dependencies”: It depends on what failed: parse."
+  )
+}
+
+@Test func `NoCancelledDependencies: it does not run after a cancel`() {
+  let parse = ResultOperation(name: "parse") {}
+  let store = AdvancedOperation()
+
+  store.addDependency(parse)
+  store.addCondition(NoCancelledDependencies())
+
+  parse.cancel()
+  simulate(parse, store)
+  let error = store.errors.first as? OperationConditionError
+  let cancelled = error?.underlying as? NoCancelledDependencies.DependenciesCancelled
+  #expect(cancelled?.names == ["parse"])
+}
+
+@Test func `FileExists and FreeSpace: the machine is asked`() {
+  let importing = AdvancedOperation()
+  let download = AdvancedOperation()
+
+  importing.addCondition(FileExists("/data/feed.json", isReadable: true))
+
+  download.addCondition(FreeSpace(atLeast: 500_000_000, at: "/var/cache"))
+
+  // What they answer is the machine's affair; that they do isn't.
+  simulate(importing, download)
+  #expect(importing.isFinished && download.isFinished)
+}

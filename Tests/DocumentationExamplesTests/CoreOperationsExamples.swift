@@ -1,0 +1,133 @@
+import CoreOperations
+import Dispatch
+import Testing
+
+@Test func `CoreOperations: a queue runs what has dependencies, some at a time`() async throws {
+  let steps = Lines()
+  @Sendable func fetch() { steps("fetch") }
+  @Sendable func read() { steps("read") }
+
+  let download = BlockOperation { fetch() }
+  let parse = BlockOperation { read() }
+  parse.addDependency(download)
+
+  let queue = OperationQueue()
+  queue.maxConcurrentOperationCount = 4
+  queue.addOperations([download, parse])
+  try await queue.untilAllOperationsAreFinished()
+
+  #expect(steps.all == ["fetch", "read"])
+}
+
+@Test func `OperationQueue: a batch is added and awaited`() async throws {
+  let operations = (1...3).map { _ in BlockOperation {} }
+  let (download, parse, store) = (operations[0], operations[1], operations[2])
+
+  let queue = OperationQueue()
+  queue.maxConcurrentOperationCount = 4
+  queue.addOperations([download, parse, store])
+  try await queue.untilAllOperationsAreFinished()
+
+  #expect(operations.allSatisfy { $0.isFinished })
+}
+
+private final class Tile: Sendable {
+  private let isSmall = Locked(false)
+  var isShrunk: Bool { isSmall.withLock { $0 } }
+  func shrink() { isSmall.withLock { $0 = true } }
+}
+
+private let tiles = [Tile(), Tile(), Tile()]
+
+@Test func `Operation: a subclass does its work in main`() async throws {
+  let queue = OperationQueue()
+  let download = BlockOperation {}
+
+  final class Resize: Operation, @unchecked Sendable {
+    override func main() {
+      for tile in tiles where !isCancelled { tile.shrink() }
+    }
+  }
+  let resize = Resize()
+  resize.addDependency(download)
+  queue.addOperations([download, resize])
+
+  try await resize.untilFinished()
+  #expect(tiles.allSatisfy { $0.isShrunk })
+}
+
+@Test func `BlockOperation: several blocks are one operation`() async throws {
+  let queue = OperationQueue()
+  let (left, right) = ("left", "right")
+  let made = Lines()
+  @Sendable func makeThumbnail(of side: String) { made(side) }
+
+  let thumbnails = BlockOperation { makeThumbnail(of: left) }
+  thumbnails.addExecutionBlock { makeThumbnail(of: right) }
+  queue.addOperation(thumbnails)
+
+  try await thumbnails.untilFinished()
+  #expect(made.all.sorted() == ["left", "right"])
+}
+
+@Test func `QualityOfService: an operation says how much it matters`() {
+  @Sendable func copyEverything() {}
+
+  let backup = BlockOperation { copyEverything() }
+  backup.qualityOfService = .background
+
+  #expect(backup.qualityOfService == .background)
+}
+
+@Test func `QueuePriority: what is urgent overtakes what is ready`() async throws {
+  let sounds = Lines()
+  @Sendable func ring() { sounds("ring") }
+  let queue = OperationQueue()
+  queue.maxConcurrentOperationCount = 1
+  queue.isSuspended = true
+  for _ in 1...3 { queue.addOperation { sounds("hum") } }
+
+  let alert = BlockOperation { ring() }
+  alert.queuePriority = .veryHigh
+  queue.addOperation(alert)
+
+  queue.isSuspended = false
+  try await queue.untilAllOperationsAreFinished()
+  #expect(sounds.all == ["ring", "hum", "hum", "hum"])
+}
+
+@Test func `QueuePriority: odd raw values move towards normal`() {
+  let priority = Operation.QueuePriority(clamping: 7)  // .high
+
+  #expect(priority == .high)
+}
+
+@Test func `OperationProgress: a queue says how much of it is done`() async throws {
+  let print = Lines()
+  let queue = OperationQueue()
+  let permission = BlockOperation {}
+  let operations = (1...4).map { _ in BlockOperation {} }
+  operations[3].addDependency(permission)
+  queue.addOperations(operations)
+  for operation in operations[..<3] { try await operation.untilFinished() }
+
+  let progress = queue.progress
+  print("\(Int(progress.fractionCompleted * 100)) %")
+
+  #expect(print.all == ["75 %"])
+  queue.addOperation(permission)
+  try await queue.untilAllOperationsAreFinished()
+}
+
+@Test func `OperationExecutor: a queue may run where you like`() async throws {
+  struct OneThread: OperationExecutor {
+    let queue = DispatchQueue(label: "import")
+    func enqueue(_ worker: @escaping @Sendable () -> Void) { queue.async(execute: worker) }
+  }
+  let queue = OperationQueue(executor: OneThread())
+
+  let numbers = Lines()
+  for number in 1...9 { queue.addOperation { numbers(number) } }
+  try await queue.untilAllOperationsAreFinished()
+  #expect(numbers.all == (1...9).map { "\($0)" })
+}

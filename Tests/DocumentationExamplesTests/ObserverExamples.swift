@@ -1,0 +1,88 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import Testing
+
+@Test func `BlockObserver: closures are told`() {
+  let print = Lines()
+  let operation = ResultOperation(name: "download") {}
+
+  operation.addObserver(BlockObserver(didStart: { print("started \($0)") }))
+
+  simulate(operation)
+  #expect(print.all == ["started download (executing)"])
+}
+
+private struct Journal: Sendable {
+  let lines = Lines()
+  func write(_ line: String) { lines(line) }
+}
+
+private let journal = Journal()
+
+@Test func `OperationObserver: a type of your own is told`() {
+  struct Audit: OperationObserver {
+    func operationDidFinish(_ operation: AdvancedOperation, errors: [any Error]) {
+      journal.write("\(operation): \(errors.count) errors")
+    }
+  }
+
+  let operation = ResultOperation(name: "download") { throw Offline() }
+  operation.addObserver(Audit())
+  simulate(operation)
+  #expect(journal.lines.all == ["download (failed): 1 errors"])
+}
+
+@Test func `OperationObservation: who isn't interested any more is removed`() {
+  let refreshed = Lines()
+  @Sendable func refresh(_ operation: AdvancedOperation) { refreshed(operation) }
+  let operation = AdvancedOperation()
+
+  let observation = operation.onFinish { operation, _ in refresh(operation) }
+  observation.remove()
+
+  simulate(operation)
+  #expect(operation.isFinished && refreshed.all.isEmpty)
+}
+
+@Test func `OperationProgressUpdate: an operation says how far it is`() {
+  let print = Lines()
+  let rows = 1...4
+
+  let copy = ResultOperation(name: "copy") {
+    for row in rows {
+      AdvancedOperation.current?.updateProgress(completed: Int64(row), total: Int64(rows.count))
+    }
+  }
+  copy.addObserver(BlockObserver(didUpdateProgress: { _, update in print(update.fraction) }))
+
+  simulate(copy)
+  #expect(print.all == ["0.25", "0.5", "0.75", "1.0"])
+}
+
+@Test func `ProgressObserver: the progress of a workflow is summed up`() {
+  let print = Lines()
+  let download = ResultOperation { "data" }
+  let workflow = [download, download.then { _ in "events" }]
+
+  let progress = ProgressObserver { progress in
+    print("\(Int(progress.fractionCompleted * 100)) %")
+  }
+  for operation in workflow { operation.addObserver(progress) }
+
+  simulate(workflow[0], workflow[1])
+  #expect(print.all.contains("50 %"))
+  #expect(print.all.last == "100 %")
+}
+
+@Test func `TimeoutObserver: what takes too long is cancelled`() {
+  let simulation = SimulatedEnvironment(seed: 1)
+  let clock = simulation.environment.clock
+  let download = ResultOperation { try await clock.sleep(until: .seconds(3600)) }
+
+  download.addObserver(TimeoutObserver(.seconds(30)))
+
+  AdvancedOperationQueue(environment: simulation.environment).addOperation(download)
+  simulation.run()
+  #expect(download.cancellationReason as? OperationTimeout == .init(duration: .seconds(30)))
+  #expect(simulation.now == .seconds(30))
+}

@@ -1,0 +1,142 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import CoreOperations
+import Testing
+
+private func importAll() throws {}
+
+@Test func `AdvancedOperation: a subclass has conditions, claims and observers`() {
+  let simulation = SimulatedEnvironment(seed: 1)
+  let queue = AdvancedOperationQueue(environment: simulation.environment)
+  let print = Lines()
+
+  final class Import: AdvancedOperation, @unchecked Sendable {
+    override func execute() {
+      do {
+        try importAll()
+        finish()
+      } catch {
+        finish(withError: error)
+      }
+    }
+  }
+  let importing = Import()
+  importing.addCondition(FileExists("/data/feed.json"))
+  importing.addCondition(MutuallyExclusive("database"))
+  importing.onFinish { operation, errors in print(operation.outcome as Any) }
+  queue.addOperation(importing)
+
+  simulation.run()
+  #expect(print.all == ["\(importing.outcome as Any)"])
+}
+
+/// Sends until it is told to stop.
+private final class Connection: Sendable {
+  private let completion = Locked<(@Sendable () -> Void)?>(nil)
+
+  func send(_ file: String, then completion: @escaping @Sendable () -> Void) {
+    self.completion.withLock { $0 = completion }
+  }
+
+  func abort() { completion.withLock { $0.take() }?() }
+}
+
+private let file = "catalogue.csv"
+
+@Test func `CancellationPolicy: a body that has to wind up decides when it is over`() {
+  let simulation = SimulatedEnvironment(seed: 1)
+  let queue = AdvancedOperationQueue(environment: simulation.environment)
+
+  final class Upload: AdvancedOperation, @unchecked Sendable {
+    let connection = Connection()
+    override var cancellationPolicy: CancellationPolicy { .whenFinishIsCalled }
+    override func execute() { connection.send(file) { self.finish() } }
+    override func cancelled(withErrors errors: [any Error]) { connection.abort() }
+  }
+
+  let upload = Upload()
+  queue.addOperation(upload)
+  simulation.run()
+  #expect(upload.state == .executing)
+  upload.cancel()
+  simulation.run()
+  #expect(upload.ending == "cancelled")
+}
+
+private func report(_ operation: AdvancedOperation, _ print: Lines) {
+  switch operation.outcome {
+  case .succeeded: print("done")
+  case .failed(let failure), .cancelled(let failure): print(failure)
+  case .skipped(let reason): print("nothing to do: \(reason)")
+  case nil: print("still going")
+  }
+}
+
+@Test func `OperationOutcome: there is one answer for each way to end`() {
+  struct Holiday: ImmediateCondition {
+    func check(_ operation: AdvancedOperation) -> OperationConditionResult {
+      .skipped(reason: "a holiday")
+    }
+  }
+  let waiting = AdvancedOperation()
+  let succeeding = AdvancedOperation()
+  let skipped = AdvancedOperation()
+  skipped.addCondition(Holiday())
+  let failing = ResultOperation { throw Offline() }
+  let cancelled = AdvancedOperation()
+  cancelled.cancel(withError: Offline())
+  simulate(succeeding, skipped, failing, cancelled)
+
+  let print = Lines()
+  for operation in [waiting, succeeding, skipped, failing, cancelled] { report(operation, print) }
+  #expect(
+    print.all == [
+      "still going", "done", "nothing to do: a holiday", "The connection was lost.",
+      "cancelled: The connection was lost.",
+    ]
+  )
+}
+
+@Test func `OperationFailure: its description is a tree of what went wrong and where`() throws {
+  // Below a device, so that there is none on any machine.
+  let path = "/dev/null/feed.json"
+  let open = AdvancedOperation()
+  open.name = "open"
+  open.addCondition(FileExists(path))
+  let download = ResultOperation(name: "download", retry: .immediate(attempts: 2)) {
+    throw Offline()
+  }
+  let followers = (1...9).map { _ in download.then {} }
+  let group = GroupOperation {
+    open
+    download
+    followers
+  }
+  simulate(group)
+
+  let failure = try #require(group.outcome?.failure)
+  let tree = """
+    child “open”
+      condition “file exists”: There is no file at \(path).
+    child “download”
+      attempt 1: The connection was lost.
+      attempt 2: The connection was lost.
+    9 not run because of it
+    """
+  #expect("\(failure)" == tree)
+}
+
+@Test func `OperationFailure: its elements say what to do about it`() throws {
+  let print = Lines()
+  let network = Answer(false)
+  let operation = AdvancedOperation()
+  operation.addCondition(BlockCondition("online") { await network.isReachable })
+  simulate(operation)
+  let failure = try #require(operation.outcome?.failure)
+
+  for case .condition(let name) in failure.elements.map(\.origin) {
+    print("“\(name)” does not hold")
+  }
+
+  #expect(print.all == ["“online” does not hold"])
+}

@@ -1,0 +1,112 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import CoreOperations
+import Testing
+
+/// Remembers whether it was touched.
+private final class FakeDatabase: Sendable {
+  private let touches = Locked(0)
+  var isUntouched: Bool { touches.withLock { $0 == 0 } }
+  func touch() { touches.withLock { $0 += 1 } }
+}
+
+private final class Import: AdvancedOperation, @unchecked Sendable {
+  let database: FakeDatabase
+
+  init(_ database: FakeDatabase) {
+    self.database = database
+    super.init()
+  }
+
+  override func execute() {
+    database.touch()
+    finish()
+  }
+}
+
+private let database = FakeDatabase()
+
+@Test func `an import without network fails and doesn't touch the database`() {
+  let simulation = SimulatedEnvironment(seed: 1)
+  let queue = AdvancedOperationQueue(environment: simulation.environment)
+  let online = ConditionProbe()
+  let importing = Import(database)
+  importing.addCondition(online)
+  queue.addOperation(importing)
+
+  simulation.run()
+  #expect(importing.state == .evaluatingConditions)
+
+  online.answer(.failed(Offline()))
+  simulation.run()
+  #expect(importing.errors.count == 1)
+  #expect(database.isUntouched)
+}
+
+@Test func `ConditionProbe: it answers when it is told to`() {
+  let simulation = SimulatedEnvironment(seed: 1)
+  let queue = AdvancedOperationQueue(environment: simulation.environment)
+  let operation = AdvancedOperation()
+
+  let probe = ConditionProbe()
+  operation.addCondition(probe)
+  queue.addOperation(operation)
+  simulation.run()
+  #expect(operation.state == .evaluatingConditions)
+
+  probe.answer(.failed(Offline()))
+  simulation.run()
+  #expect(operation.state == .finished)
+}
+
+@Test func `evaluate: a condition is asked on its own`() async {
+  let result = await evaluate(FileExists("/no/such/file"), for: AdvancedOperation())
+  #expect(!result.isSatisfied)
+}
+
+@Test func `RecordingObserver: it keeps what it is told`() {
+  let simulation = SimulatedEnvironment(seed: 1)
+  let queue = AdvancedOperationQueue(environment: simulation.environment)
+  let operation = AdvancedOperation()
+
+  let recorder = RecordingObserver()
+  operation.addObserver(recorder)
+  queue.addOperation(operation)
+  simulation.run()
+  #expect(recorder.names == ["enqueued", "started", "willFinish", "finished"])
+}
+
+@Test func `OperationEvent: each says what happened`() {
+  let print = Lines()
+  let recorder = RecordingObserver()
+  let operation = ResultOperation { throw Offline() }
+  operation.addObserver(recorder)
+  simulate(operation)
+
+  for event in recorder.events {
+    if case .finished(let outcome) = event { print(outcome) }
+  }
+
+  #expect(print.all == ["failed\n  The connection was lost."])
+}
+
+@Test func `SimulatedEnvironment: two minutes of retries take no time`() {
+  let simulation = SimulatedEnvironment(seed: 1)
+  let queue = AdvancedOperationQueue(environment: simulation.environment)
+  let download = ResultOperation(retry: .constant(.seconds(60), attempts: 3)) { throw Offline() }
+  queue.addOperation(download)
+  simulation.run()
+  #expect(download.errors.count == 3)
+  #expect(simulation.now == .seconds(120))
+}
+
+@Test func `SplitMix64: random is the same in every run`() {
+  let operations = (1...20).map { number in ResultOperation { number } }
+
+  var generator = SplitMix64(seed: 7)
+  let shuffled = operations.shuffled(using: &generator)
+
+  var same = SplitMix64(seed: 7)
+  #expect(shuffled == operations.shuffled(using: &same))
+  #expect(shuffled != operations)
+}

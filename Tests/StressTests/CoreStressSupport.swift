@@ -1,0 +1,184 @@
+import CoreOperations
+import Dispatch
+import Synchronization
+import Testing
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// What the stress tests of the core share.
+enum CoreStress {
+  #if SANITIZE_THREAD
+  /// The sanitized run does one twentieth.
+  static let divisor = 20
+  #else
+  static let divisor = 1
+  #endif
+
+  /// The seeds to run: `OPERATIONS_STRESS_SEEDS` of them, 200 unless set, or just the one that is
+  /// given by `OPERATIONS_STRESS_SEED`.
+  static var seeds: [UInt64] {
+    if let seed = number("OPERATIONS_STRESS_SEED") { return [UInt64(seed)] }
+    let count = number("OPERATIONS_STRESS_SEEDS") ?? 200
+    return (0..<max(1, count / divisor)).map { UInt64($0) }
+  }
+
+  static func scaled(_ count: Int) -> Int { max(2, count / divisor) }
+
+  private static func number(_ name: String) -> Int? {
+    guard let text = unsafe getenv(name) else { return nil }
+    return Int(unsafe String(cString: text))
+  }
+
+  /// A small generator: the same seed gives the same numbers everywhere.
+  struct Random: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+      state &+= 0x9e37_79b9_7f4a_7c15
+      var mixed = state
+      mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
+      mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
+      return mixed ^ (mixed >> 31)
+    }
+
+    /// True in so many of a hundred cases.
+    mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &self) < percent }
+  }
+
+  /// A number that threads change, and the largest that it ever was.
+  final class Tally: Sendable {
+    private let value = Atomic<Int>(0)
+    private let highest = Atomic<Int>(0)
+
+    var now: Int { value.load(ordering: .acquiring) }
+    var peak: Int { highest.load(ordering: .acquiring) }
+
+    func add(_ change: Int = 1) {
+      let after = value.add(change, ordering: .acquiringAndReleasing).newValue
+      highest.max(after, ordering: .acquiringAndReleasing)
+    }
+  }
+
+  /// Opens once and stays open.
+  final class Gate: Sendable {
+    private struct State {
+      var isOpen = false
+      var waiting: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let state = Locked(State())
+
+    func open() {
+      let waiting = state.withLock { state in
+        state.isOpen = true
+        defer { state.waiting = [] }
+        return state.waiting
+      }
+      for continuation in waiting { continuation.resume() }
+    }
+
+    func opened() async {
+      await withCheckedContinuation { continuation in
+        let isOpen = state.withLock { state in
+          if !state.isOpen { state.waiting.append(continuation) }
+          return state.isOpen
+        }
+        if isOpen { continuation.resume() }
+      }
+    }
+  }
+
+  /// A gate that opens when it was counted down to nothing.
+  final class Countdown: Sendable {
+    private let left: Atomic<Int>
+    let done = Gate()
+
+    init(_ count: Int) { left = Atomic(count) }
+
+    func count() {
+      if left.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 { done.open() }
+    }
+  }
+
+  /// Counts instances that are alive.
+  final class Live: Sendable {
+    private let alive = Atomic<Int>(0)
+    private let none = Locked<Gate?>(nil)
+
+    var now: Int { alive.load(ordering: .acquiring) }
+
+    func born() { alive.add(1, ordering: .relaxed) }
+
+    func died() {
+      if alive.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 {
+        none.withLock { $0 }?.open()
+      }
+    }
+
+    /// Waits until nothing is alive; after the last was made.
+    func ended() async {
+      let gate = Gate()
+      none.withLock { $0 = gate }
+      if now > 0 { await gate.opened() }
+    }
+  }
+
+  /// Starts a thread that nobody joins, with a stack of its own size.
+  static func launch(stackSize: Int? = nil, _ body: @escaping @Sendable () -> Void) {
+    final class Start {
+      let body: @Sendable () -> Void
+      init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+    }
+    let attributes = UnsafeMutablePointer<pthread_attr_t>.allocate(capacity: 1)
+    unsafe pthread_attr_init(attributes)
+    if let stackSize { unsafe pthread_attr_setstacksize(attributes, stackSize) }
+    unsafe pthread_attr_setdetachstate(attributes, Int32(PTHREAD_CREATE_DETACHED))
+    let start = unsafe Unmanaged.passRetained(Start(body)).toOpaque()
+    #if canImport(Darwin)
+    var thread: pthread_t?
+    let result = unsafe pthread_create(
+      &thread,
+      attributes,
+      { argument in
+        unsafe Unmanaged<Start>.fromOpaque(argument).takeRetainedValue().body()
+        return nil
+      },
+      start
+    )
+    #else
+    var thread = pthread_t()
+    let result = unsafe pthread_create(
+      &thread,
+      attributes,
+      { argument in
+        if let argument = unsafe argument {
+          unsafe Unmanaged<Start>.fromOpaque(argument).takeRetainedValue().body()
+        }
+        return nil
+      },
+      start
+    )
+    #endif
+    unsafe pthread_attr_destroy(attributes)
+    unsafe attributes.deallocate()
+    guard result == 0 else { fatalError("pthread_create returned \(result)") }
+  }
+
+  /// Runs a body on a thread of its own.
+  static func onThread<Result: Sendable>(
+    stackSize: Int? = nil,
+    _ body: @escaping @Sendable () -> Result
+  ) async -> Result {
+    await withCheckedContinuation { continuation in
+      launch(stackSize: stackSize) { continuation.resume(returning: body()) }
+    }
+  }
+}

@@ -1,0 +1,16 @@
+import CoreOperations
+import Testing
+
+@Suite(.serialized) struct `CoreStress: random graphs` {
+  @Test func `every operation ends once, after its dependencies, within the limit`() async throws {
+    for seed in CoreStress.seeds {
+      let run = CoreStress.Run(seed: seed)
+      let violations = try await run.violations()
+      #expect(
+        violations.isEmpty,
+        "OPERATIONS_STRESS_SEED=\(seed): \(violations.prefix(10).joined(separator: "; "))"
+      )
+      await run.dropAll()
+    }
+  }
+}

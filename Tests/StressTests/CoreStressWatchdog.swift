@@ -1,0 +1,31 @@
+import CoreOperations
+import Dispatch
+import Synchronization
+
+extension CoreStress {
+  /// Ends the process when a run hangs, with a text that says which and how it stands.
+  final class Watchdog: Sendable {
+    private let isOver = Atomic(false)
+
+    /// - Parameters:
+    ///   - seconds: Until it strikes; ten times as long in the sanitized run.
+    ///   - report: Says what hangs.
+    init(seconds: Int = 60, _ report: @escaping @Sendable () -> String) {
+      #if SANITIZE_THREAD
+      let ticks = seconds * 100
+      #else
+      let ticks = seconds * 10
+      #endif
+      CoreStress.launch { [weak self] in
+        let never = DispatchSemaphore(value: 0)
+        for _ in 0..<ticks {
+          _ = never.wait(timeout: .now() + .milliseconds(100))
+          guard let self, !self.isOver.load(ordering: .acquiring) else { return }
+        }
+        fatalError("It hangs: \(report())")
+      }
+    }
+
+    func end() { isOver.store(true, ordering: .releasing) }
+  }
+}
