@@ -71,8 +71,9 @@ import Testing
 
   @Test func `too little space`() async {
     let result = await evaluate(FreeSpace(atLeast: .max, at: "/"), for: operation)
-    guard case .tooLittle(let path, let available, let needed) = result.errors.first
-      as? FreeSpace.Problem
+    guard
+      case .tooLittle(let path, let available, let needed) = result.errors.first
+        as? FreeSpace.Problem
     else {
       Issue.record("\(result)")
       return

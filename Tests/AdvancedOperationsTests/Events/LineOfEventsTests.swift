@@ -101,7 +101,10 @@ import Testing
     #expect(!work.didExecute)
   }
 
-  @Test(arguments: [false, true], [AdvancedOperation.CancellationPolicy.finishImmediately, .whenFinishIsCalled])
+  @Test(
+    arguments: [false, true],
+    [AdvancedOperation.CancellationPolicy.finishImmediately, .whenFinishIsCalled]
+  )
   func `a cancel in did-start prevents execute`(
     hasReason: Bool,
     policy: AdvancedOperation.CancellationPolicy

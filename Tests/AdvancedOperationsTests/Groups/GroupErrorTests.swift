@@ -49,11 +49,14 @@ import Testing
   @Test func `with failFast cancel those that come later`() {
     let world = World()
     let stays = Work.open("stays", policy: .whenFinishIsCalled)
+    let failing = Work.open("failing")
     let group = GroupOperation(errorPolicy: .failFast) {
-      Work.failing()
+      failing
       stays
     }
     world.run(group)
+    failing.finish(withError: Flaw(1))
+    world.simulation.run()
     #expect(stays.isCancelled)
     let late = Work("late")
     #expect(group.addOperation(late))
@@ -165,7 +168,9 @@ import Testing
     world.run(group)
     #expect(group.flawNumbers == [1])
     #expect(group.outcome?.failure?.notRunCount == 5)
-    #expect(group.outcome?.failure?.description == "child “root”\n  flaw 1\n5 not run because of it")
+    #expect(
+      group.outcome?.failure?.description == "child “root”\n  flaw 1\n5 not run because of it"
+    )
   }
 
   @Test func `what follows from a failure outside stands`() {

@@ -251,7 +251,9 @@ import Testing
       Self.observed(work, live)
       queue.addOperation(work)
       if number.isMultiple(of: 5) { work.cancel() }
-      if number.isMultiple(of: 7) { queue.addOperation(GroupOperation { Work(token: live.token()) }) }
+      if number.isMultiple(of: 7) {
+        queue.addOperation(GroupOperation { Work(token: live.token()) })
+      }
     }
     try await queue.untilAllOperationsAreFinished()
     await live.none()

@@ -56,7 +56,9 @@ import Testing
     world.run(third, second, first)
     #expect(third.kind == .failed)
     #expect(third.origins == [.dependency("second")])
-    #expect(third.outcome?.failure?.description == "dependency “second”\n  dependency “first”\n    flaw 1")
+    #expect(
+      third.outcome?.failure?.description == "dependency “second”\n  dependency “first”\n    flaw 1"
+    )
   }
 
   @Test func `that were skipped skip the successor`() {

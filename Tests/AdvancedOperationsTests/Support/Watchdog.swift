@@ -2,7 +2,9 @@ import AdvancedOperations
 import Dispatch
 import Testing
 
-/// Ends the process when a test hangs, and says which one. It synchronises nothing.
+/// Ends the process when a test hangs, and says which one.
+///
+/// It synchronises nothing.
 struct Watchdog: TestTrait, SuiteTrait, TestScoping {
   private static let limit: UInt64 = 120_000_000_000
   private static let running = Locked<[String: UInt64]>([:])

@@ -163,7 +163,9 @@ import Testing
       queue.underlyingQueue = DispatchQueue(label: "underlying")
       queue.addOperation(BlockOperation { ran.open() })
       ran.pass()
-      queue.addOperation(BlockOperation { [thread = threadID()] in manually.add(thread == threadID()) })
+      queue.addOperation(
+        BlockOperation { [thread = threadID()] in manually.add(thread == threadID()) }
+      )
     }
     queue.addOperation(early)
     await onThread { executor.runAll() }

@@ -1,0 +1,49 @@
+import AdvancedOperations
+import Testing
+
+/// States that can't be end the process and print themselves.
+@Suite(.watched) struct `Impossible events of the state machine trap` {
+  @Test func `verdicts before conditions were asked`() async throws {
+    let result = await #expect(
+      processExitsWith: .failure,
+      observing: [\.standardErrorContent]
+    ) {
+      var machine = Machine()
+      _ = machine.verdictsArrived(.satisfied)
+    }
+    try expectMessage("conditions answered before they were asked", in: result)
+  }
+
+  @Test func `a claim while conditions are asked`() async throws {
+    let result = await #expect(
+      processExitsWith: .failure,
+      observing: [\.standardErrorContent]
+    ) {
+      var machine = Place.evaluating.machine
+      _ = machine.reviewed(.satisfied)
+    }
+    try expectMessage("a claim was asked for while conditions were evaluated", in: result)
+  }
+
+  @Test func `did-start of what has not started`() async throws {
+    let result = await #expect(
+      processExitsWith: .failure,
+      observing: [\.standardErrorContent]
+    ) {
+      var machine = Place.ready.machine
+      _ = machine.launchDue()
+    }
+    try expectMessage("did-start was delivered in ready", in: result)
+  }
+
+  @Test func `did-finish of what has not ended`() async throws {
+    let result = await #expect(
+      processExitsWith: .failure,
+      observing: [\.standardErrorContent]
+    ) {
+      var machine = Place.launched.machine
+      machine.didFinishDelivered()
+    }
+    try expectMessage("did-finish was delivered in the state executing", in: result)
+  }
+}

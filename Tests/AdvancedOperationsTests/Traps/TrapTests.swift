@@ -1,0 +1,198 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import Testing
+
+/// Mistakes of the caller end the process with one sentence, in release builds too.
+@Suite(.watched) struct `Mistakes trap` {
+  /// Evaluates a mistake in a process of its own.
+  private func expectTrap(
+    _ sentence: String,
+    _ result: ExitTest.Result?,
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) throws { try expectMessage(sentence, in: result, sourceLocation: sourceLocation) }
+
+  @Test func `finish of a pending operation`() async throws {
+    let result = await #expect(
+      processExitsWith: .failure,
+      observing: [\.standardErrorContent]
+    ) { Work("work").finish() }
+    try expectTrap(
+      "finish() was called on operation “work”, which is pending and has not begun to execute. "
+        + "Call it from execute() or later, or cancel the operation instead.",
+      result
+    )
+  }
+
+  @Test func `finish of one whose conditions are asked`() async throws {
+    let result = await #expect(
+      processExitsWith: .failure,
+      observing: [\.standardErrorContent]
+    ) {
+      let world = World()
+      let work = Work("work")
+      work.addCondition(ConditionProbe())
+      world.run(work)
+      work.finish(withError: Flaw(1))
+    }
+    try expectTrap(
+      "finish() was called on operation “work”, which is evaluatingConditions and has not begun",
+      result
+    )
+  }
+
+  @Test func `finish of one that waits for a slot`() async throws {
+    let result = await #expect(
+      processExitsWith: .failure,
+      observing: [\.standardErrorContent]
+    ) {
+      let world = World(limit: 0)
+      let work = Work("work")
+      work.addCondition(Immediate())
+      world.run(work)
+      work.finish(withErrors: [])
+    }
+    try expectTrap("finish() was called on operation “work”, which is ready and has not", result)
+  }
+
+  @Test func `a condition that comes after enqueueing`() async throws {
+    let result = await #expect(
+      processExitsWith: .failure,
+      observing: [\.standardErrorContent]
+    ) {
+      let world = World()
+      let work = Work("work")
+      world.queue.isSuspended = true
+      world.queue.addOperation(work)
+      work.addCondition(Immediate())
+    }
+    try expectTrap(
+      "addCondition(_:) was called on operation “work”, which is pending and was enqueued or "
+        + "started before. Add all conditions first.",
+      result
+    )
+  }
+
+  @Test func `a claim that comes while executing`() async throws {
+    let result = await #expect(
+      processExitsWith: .failure,
+      observing: [\.standardErrorContent]
+    ) {
+      let work = Work.open("work")
+      work.start()
+      work.addCondition(MutuallyExclusive("a"))
+    }
+    try expectTrap(
+      "addCondition(_:) was called on operation “work”, which is executing and was enqueued or",
+      result
+    )
+  }
+
+  @Test func `a condition that comes after the end`() async throws {
+    let result = await #expect(
+      processExitsWith: .failure,
+      observing: [\.standardErrorContent]
+    ) {
+      let work = Work("work")
+      work.start()
+      work.addCondition(Immediate())
+    }
+    try expectTrap("addCondition(_:) was called on operation “work”, which is finished", result)
+  }
+
+  @Test func `start while executing`() async throws {
+    let result = await #expect(
+      processExitsWith: .failure,
+      observing: [\.standardErrorContent]
+    ) {
+      let work = Work.open("work")
+      work.start()
+      work.start()
+    }
+    try expectTrap("start() was called on operation “work”, which is executing.", result)
+  }
+
+  @Test func `start while conditions are asked`() async throws {
+    let result = await #expect(
+      processExitsWith: .failure,
+      observing: [\.standardErrorContent]
+    ) {
+      let world = World()
+      let work = Work("work")
+      work.use(world.simulation.environment)
+      work.addCondition(ConditionProbe())
+      work.start()
+      work.start()
+    }
+    try expectTrap("start() was called on operation “work”, which is", result)
+  }
+
+  @Test func `start from its own callback at the end`() async throws {
+    let result = await #expect(
+      processExitsWith: .failure,
+      observing: [\.standardErrorContent]
+    ) {
+      let work = Work("work")
+      work.onFinish { operation, _ in operation.start() }
+      work.start()
+    }
+    try expectTrap("start() was called on operation “work”, which is", result)
+  }
+
+  @Test func `start of one that is in a queue`() async throws {
+    let result = await #expect(
+      processExitsWith: .failure,
+      observing: [\.standardErrorContent]
+    ) {
+      let world = World()
+      let work = Work("work")
+      world.queue.addOperation(work)
+      work.start()
+    }
+    try expectTrap("start() was called on operation “work”, which is in a queue.", result)
+  }
+
+  @Test func `start of one that its queue is executing`() async throws {
+    let result = await #expect(
+      processExitsWith: .failure,
+      observing: [\.standardErrorContent]
+    ) {
+      let world = World()
+      let work = Work.open("work")
+      world.run(work)
+      work.start()
+    }
+    try expectTrap("start() was called on operation “work”, which is executing.", result)
+  }
+
+  @Test func `start with unfinished dependencies`() async throws {
+    let result = await #expect(
+      processExitsWith: .failure,
+      observing: [\.standardErrorContent]
+    ) {
+      let work = Work("work")
+      work.addDependency(Work())
+      work.start()
+    }
+    try expectTrap(
+      "start() was called on operation “work”, whose dependencies have not finished. "
+        + "Wait for them, or add all of them to a queue.",
+      result
+    )
+  }
+
+  @Test func `a limit that lets nobody in`() async throws {
+    let result = await #expect(
+      processExitsWith: .failure,
+      observing: [\.standardErrorContent]
+    ) { _ = MutuallyExclusive("a", limit: 0) }
+    try expectTrap("MutuallyExclusive “a” was made with the limit 0. Give 1 or more.", result)
+  }
+
+  @Test func `a group with a negative limit`() async throws {
+    let result = await #expect(
+      processExitsWith: .failure,
+      observing: [\.standardErrorContent]
+    ) { _ = GroupOperation(name: "group", maxConcurrentOperationCount: -2) }
+    try expectTrap("GroupOperation “group” was made with the limit -2.", result)
+  }
+}

@@ -1,0 +1,90 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import Testing
+
+/// A callback that waits for its own operation would wait for ever.
+@Suite(.watched) struct `A wait for oneself traps` {
+  private static let sentence =
+    "waitUntilFinished() was called on operation “work” from one of its own callbacks, which it "
+    + "waits for. Wait somewhere else, or use onFinish."
+
+  @Test func `in did-start`() async throws {
+    let result = await #expect(
+      processExitsWith: .failure,
+      observing: [\.standardErrorContent]
+    ) {
+      let work = Work("work")
+      work.onStart { $0.waitForIt() }
+      work.start()
+    }
+    try expectMessage(Self.sentence, in: result)
+  }
+
+  @Test func `in did-finish`() async throws {
+    let result = await #expect(
+      processExitsWith: .failure,
+      observing: [\.standardErrorContent]
+    ) {
+      let work = Work("work")
+      work.onFinish { operation, _ in operation.waitForIt() }
+      work.start()
+    }
+    try expectMessage(Self.sentence, in: result)
+  }
+
+  @Test func `in a hook`() async throws {
+    let result = await #expect(
+      processExitsWith: .failure,
+      observing: [\.standardErrorContent]
+    ) {
+      final class Waits: Work, @unchecked Sendable {
+        override func finished(withErrors errors: [any Error]) { waitForIt() }
+      }
+      Waits("work").start()
+    }
+    try expectMessage(Self.sentence, in: result)
+  }
+
+  @Test func `in another one's callback inside of its own`() async throws {
+    let result = await #expect(
+      processExitsWith: .failure,
+      observing: [\.standardErrorContent]
+    ) {
+      let work = Work("work")
+      let inner = Work("inner")
+      inner.onStart { _ in work.waitForIt() }
+      work.onStart { _ in inner.start() }
+      work.start()
+    }
+    try expectMessage(Self.sentence, in: result)
+  }
+
+  @Test func `and one for another operation, or for an end that has come, doesn't`() async {
+    let didWait = await onThread {
+      let other = Work("other")
+      let work = Work("work")
+      let log = Log<Bool>()
+      work.onStart { _ in
+        other.start()
+        other.waitForIt()
+        log.add(other.isFinished)
+      }
+      work.start()
+      work.waitForIt()
+      work.onFinish { operation, _ in
+        operation.waitForIt()
+        log.add(operation.isFinished)
+      }
+      return log.entries
+    }
+    #expect(didWait == [true, true])
+  }
+}
+
+extension AdvancedOperation {
+  /// Not marked as unusable in tasks: the body of an exit test is one.
+  fileprivate func waitForIt() { (self as any Waiting).waitUntilFinished() }
+}
+
+private protocol Waiting { func waitUntilFinished() }
+extension AdvancedOperation: Waiting {}
