@@ -126,16 +126,21 @@ import Testing
         dependent.addDependency(operation)
         return dependent
       }
-      let begun = Tally()
-      let ended = Gate()
+      let bothBegun = Countdown(2)
+      let bothEnded = Countdown(2)
       launchThreadFromPool {
-        begun.add()
+        bothBegun.count()
+        bothBegun.done.pass()
         for operation in operations { operation.end() }
-        ended.open()
+        bothEnded.count()
       }
-      while begun.now == 0 {}
-      queue.addOperations(operations + dependents)
-      await ended.opened()
+      launchThreadFromPool {
+        bothBegun.count()
+        bothBegun.done.pass()
+        queue.addOperations(operations + dependents)
+        bothEnded.count()
+      }
+      await bothEnded.done.opened()
       for dependent in dependents { try await dependent.untilFinished() }
       try await queue.untilAllOperationsAreFinished()
     }

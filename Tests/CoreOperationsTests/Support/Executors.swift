@@ -33,8 +33,3 @@ struct OneThread: OperationExecutor {
   let queue = DispatchQueue(label: "one thread")
   func enqueue(_ worker: @escaping @Sendable () -> Void) { queue.async(execute: worker) }
 }
-
-/// Runs a body on some other thread, cheaply.
-func launchThreadFromPool(_ body: @escaping @Sendable () -> Void) {
-  DispatchQueue.global().async(execute: body)
-}

@@ -1,3 +1,6 @@
+import CoreOperations
+import Dispatch
+
 #if canImport(Darwin)
 import Darwin
 #elseif canImport(Musl)
@@ -63,6 +66,33 @@ func launchThread(stackSize: Int? = nil, _ body: @escaping @Sendable () -> Void)
   )
   #endif
   guard result == 0 else { fatalError("pthread_create returned \(result)") }
+}
+
+/// Runs a short body soon on one of four threads, which cost nothing to start.
+///
+/// Not Dispatch: its threads are those that tasks run on.
+func launchThreadFromPool(_ body: @escaping @Sendable () -> Void) { Helpers.shared.run(body) }
+
+private final class Helpers: Sendable {
+  static let shared = Helpers()
+  private let line = Locked<[@Sendable () -> Void]>([])
+  private let waiting = DispatchSemaphore(value: 0)
+
+  private init() {
+    for _ in 0..<4 {
+      launchThread {
+        while true {
+          self.waiting.wait()
+          self.line.withLock { $0.removeFirst() }()
+        }
+      }
+    }
+  }
+
+  func run(_ body: @escaping @Sendable () -> Void) {
+    line.withLock { $0.append(body) }
+    waiting.signal()
+  }
 }
 
 /// Identifies the calling thread.
