@@ -61,31 +61,31 @@ struct SchedulerState {
     var heldBack = OperationList()
   }
 
-  private(set) var members = MemberList()
+  var members = MemberList()
   /// Since the queue was last idle.
-  private(set) var addedCount: Int64 = 0
-  private(set) var leftCount: Int64 = 0
-  private(set) var isSuspended = false
+  var addedCount: Int64 = 0
+  var leftCount: Int64 = 0
+  var isSuspended = false
   /// The limit as it was set; negative for none.
-  private(set) var requestedLimit = -1
-  private(set) var slotsInUse = 0
-  private var ready = ReadyLine()
-  private var service = OperationList()
-  private var granted = OperationList()
-  private var servedWithoutSlot = 0
-  private var barriers = FirstInFirstOut<PendingBarrier>()
-  private var activeSegment: UInt64 = 0
-  private var activeMembers = 0
-  private var isBarrierRunning = false
+  var requestedLimit = -1
+  var slotsInUse = 0
+  var ready = ReadyLine()
+  var service = OperationList()
+  var granted = OperationList()
+  var servedWithoutSlot = 0
+  var barriers = FirstInFirstOut<PendingBarrier>()
+  var activeSegment: UInt64 = 0
+  var activeMembers = 0
+  var isBarrierRunning = false
   /// Workers that will look here again without running anybody's code before.
-  private var loopingWorkers = 0
-  private var isWorkerRequested = false
+  var loopingWorkers = 0
+  var isWorkerRequested = false
   /// How often the executor was changed: workers of an earlier one leave.
-  private var generation = 0
-  private var blockedStarts = 0
+  var generation = 0
+  var blockedStarts = 0
   /// The queue, kept alive while it has something to do.
-  private(set) var owner: OperationQueue?
-  private var waiters = WaitList()
+  var owner: OperationQueue?
+  var waiters = WaitList()
 
   init() {}
 
@@ -232,7 +232,7 @@ struct SchedulerState {
   }
 
   /// Gives back what a finished operation has, as far as nothing holds it.
-  private mutating func settled(_ operation: Operation) -> Effects {
+  mutating func settled(_ operation: Operation) -> Effects {
     var effects = Effects()
     let isOnStack = unsafe operation.scheduling.isOnStack && operation.layer != nil
     guard operation.scheduling.isFinished, operation.scheduling.isMember,
@@ -255,20 +255,20 @@ struct SchedulerState {
     return effects
   }
 
-  private mutating func giveBackSlot(of operation: Operation) {
+  mutating func giveBackSlot(of operation: Operation) {
     guard operation.scheduling.holdsSlot else { return }
     operation.scheduling.holdsSlot = false
     slotsInUse -= 1
   }
 
   /// The queue was empty and has something to do from now on.
-  private mutating func begin(_ owner: OperationQueue) {
+  mutating func begin(_ owner: OperationQueue) {
     self.owner = owner
     addedCount = 0
     leftCount = 0
   }
 
-  private mutating func noteIdle(_ effects: inout Effects) {
+  mutating func noteIdle(_ effects: inout Effects) {
     guard isIdle else { return }
     effects.owner = owner
     owner = nil
@@ -279,7 +279,7 @@ struct SchedulerState {
   // MARK: Events of the queue
 
   /// Whether a suspension or a sweep keeps anything from being started.
-  private var isBlocked: Bool { isSuspended || blockedStarts > 0 }
+  var isBlocked: Bool { isSuspended || blockedStarts > 0 }
 
   mutating func suspended(_ isSuspended: Bool) { self.isSuspended = isSuspended }
 
@@ -303,194 +303,4 @@ struct SchedulerState {
   }
 
   mutating func waitCancelled() { waiters.waitCancelled() }
-
-  // MARK: Workers
-
-  private var isServiceDue: Bool {
-    !service.isEmpty && (servedWithoutSlot == 0 || slotsInUse + servedWithoutSlot < limit)
-  }
-
-  private var isBarrierDue: Bool {
-    activeMembers == 0 && !barriers.isEmpty && !isBarrierRunning
-  }
-
-  private var hasWork: Bool {
-    if !granted.isEmpty { return true }
-    if isBlocked { return false }
-    return isServiceDue || (slotsInUse < limit && (!ready.isEmpty || isBarrierDue))
-  }
-
-  /// Whether a worker has to be asked for; if so, it counts as asked for.
-  mutating func workerNeeded() -> Bool {
-    guard loopingWorkers == 0, !isWorkerRequested, hasWork else { return false }
-    isWorkerRequested = true
-    return true
-  }
-
-  /// Workers come from somewhere else from now on; one that was asked for doesn't count.
-  mutating func executorChanged(_ generation: Int) {
-    self.generation = generation
-    isWorkerRequested = false
-  }
-
-  /// A worker's share is used up: it leaves, and another is asked for if there is work.
-  mutating func shareUsedUp(after report: Report) -> Effects {
-    var effects = account(for: report)
-    loopingWorkers -= 1
-    effects.requestWorker = workerNeeded()
-    return effects
-  }
-
-  /// Takes a worker's report and decides what it does next.
-  mutating func nextStep(after report: Report, by generation: Int) -> (Step, Effects) {
-    let isStale = generation != self.generation
-    if case .began = report, isStale { return (.leave, Effects()) }
-    var effects = account(for: report)
-    let step = isStale ? .leave : takeStep()
-    loopingWorkers -= 1
-    effects.requestWorker = workerNeeded()
-    return (step, effects)
-  }
-
-  private mutating func account(for report: Report) -> Effects {
-    loopingWorkers += 1
-    switch report {
-    case .began: isWorkerRequested = false
-    case .nothing: break
-    case .asked: servedWithoutSlot -= 1
-    case .startedAhead(let operation):
-      servedWithoutSlot -= 1
-      operation.scheduling.isOnStack = false
-      return settled(operation)
-    case .startReturned(let operation):
-      operation.scheduling.isOnStack = false
-      return settled(operation)
-    case .parked(let operation):
-      giveBackSlot(of: operation)
-      operation.scheduling.isOnStack = false
-      if operation.scheduling.isFinished { return settled(operation) }
-      operation.scheduling.placement = .parked
-      if operation.isCancelledFlag {
-        expedited(operation)
-      } else if operation.scheduling.isNudged {
-        place(operation)
-      }
-    case .skipped(let operation):
-      giveBackSlot(of: operation)
-      operation.scheduling.isOnStack = false
-      if operation.scheduling.isFinished { return settled(operation) }
-      operation.scheduling.isAhead = true
-      operation.scheduling.placement = .service
-      service.append(operation)
-    case .barrierReturned:
-      isBarrierRunning = false
-      slotsInUse -= 1
-      var effects = Effects()
-      passBarrier()
-      noteIdle(&effects)
-      return effects
-    }
-    return Effects()
-  }
-
-  private mutating func takeStep() -> Step {
-    if let operation = granted.popFirst() {
-      operation.scheduling.placement = .starting
-      operation.scheduling.isOnStack = true
-      return .startGranted(operation)
-    }
-    if isBlocked { return .leave }
-    while isServiceDue, let operation = service.popFirst() {
-      if operation.readiness.current.progress == .none && !operation.isCancelledFlag {
-        // A dependency was added while it stood in line; it will be offered again.
-        operation.scheduling.placement = .waiting
-        continue
-      }
-      servedWithoutSlot += 1
-      return serve(operation)
-    }
-    guard slotsInUse < limit else { return .leave }
-    while let operation = ready.popFirst() {
-      guard operation.readiness.current.progress == .ready || operation.isCancelledFlag else {
-        // A dependency was added while it stood in line; its turn begins anew.
-        operation.scheduling.placement = .waiting
-        operation.scheduling.ticket = 0
-        continue
-      }
-      slotsInUse += 1
-      operation.scheduling.holdsSlot = true
-      operation.scheduling.isNudged = false
-      operation.scheduling.isOnStack = true
-      operation.scheduling.placement = .starting
-      return .start(operation)
-    }
-    if isBarrierDue, let block = barriers.withElement(at: 0, { $0.block.take() }) {
-      isBarrierRunning = true
-      slotsInUse += 1
-      return .barrier(block)
-    }
-    return .leave
-  }
-
-  private mutating func serve(_ operation: Operation) -> Step {
-    if operation.scheduling.isAhead || operation.isCancelledFlag {
-      operation.scheduling.placement = .starting
-      operation.scheduling.isOnStack = true
-      return .startAhead(operation)
-    }
-    operation.scheduling.placement = .evaluating
-    if operation.scheduling.needsReview {
-      operation.scheduling.needsReview = false
-      return .review(operation)
-    }
-    return .evaluate(operation)
-  }
-
-  // MARK: Places
-
-  private mutating func place(_ operation: Operation) {
-    if operation.scheduling.isAhead {
-      operation.scheduling.placement = .service
-      service.append(operation)
-    } else if operation.scheduling.needsReview {
-      placeInService(operation)
-    } else if operation.scheduling.segment > activeSegment {
-      holdBack(operation)
-    } else {
-      operation.scheduling.placement = .ready
-      ready.insert(operation)
-    }
-  }
-
-  private mutating func placeInService(_ operation: Operation) {
-    if operation.scheduling.segment > activeSegment {
-      holdBack(operation)
-    } else {
-      operation.scheduling.placement = .service
-      service.append(operation)
-    }
-  }
-
-  private mutating func holdBack(_ operation: Operation) {
-    operation.scheduling.placement = .heldBack
-    withBarrier(of: operation) { $0.heldBack.append(operation) }
-  }
-
-  /// The barrier right in front of an operation of a later segment.
-  private mutating func withBarrier(
-    of operation: Operation,
-    _ body: (inout PendingBarrier) -> Void
-  ) {
-    barriers.withElement(at: Int(operation.scheduling.segment - activeSegment) - 1, body)
-  }
-
-  private mutating func passBarrier() {
-    guard var barrier = barriers.popFirst() else { trap("a barrier that isn't there returned") }
-    activeSegment += 1
-    activeMembers = barrier.membersBehind
-    while let operation = barrier.heldBack.popFirst() {
-      operation.scheduling.placement = .waiting
-      offered(operation)
-    }
-  }
 }

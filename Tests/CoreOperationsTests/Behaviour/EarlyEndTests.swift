@@ -119,7 +119,7 @@ import Testing
   @Test(arguments: [1, 20, 200])
   func `ends that race with the adding lose none`(count: Int) async throws {
     let queue = OperationQueue()
-    for _ in 0..<(4_000 / count) {
+    for _ in 0..<(2_000 / count) {
       let operations = (0..<count).map { _ in SelfKept { $0.end() } }
       let dependents = operations.map { operation in
         let dependent = Operation()
@@ -128,13 +128,13 @@ import Testing
       }
       let bothBegun = Countdown(2)
       let bothEnded = Countdown(2)
-      launchThreadFromPool {
+      launchThread {
         bothBegun.count()
         bothBegun.done.pass()
         for operation in operations { operation.end() }
         bothEnded.count()
       }
-      launchThreadFromPool {
+      launchThread {
         bothBegun.count()
         bothBegun.done.pass()
         queue.addOperations(operations + dependents)

@@ -36,17 +36,15 @@ import Testing
     let queue = OperationQueue(executor: executor)
     let asked = Log<Int>()
     queue.addBarrierBlock { [queue] in
-      let before = executor.requests.now
       queue.addOperation(Operation())
       queue.addBarrierBlock {}
       queue.maxConcurrentOperationCount = 2
-      asked.add(executor.requests.now - before)
+      asked.add(executor.waiting)
     }
     queue.addBarrierBlock { [queue] in
-      let before = executor.requests.now
       queue.maxConcurrentOperationCount = 1
       queue.addOperation(Operation())
-      asked.add(executor.requests.now - before)
+      asked.add(executor.waiting)
     }
     executor.runAll()
     #expect(asked.entries == [0, 0])

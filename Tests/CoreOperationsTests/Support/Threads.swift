@@ -68,7 +68,7 @@ func launchThread(stackSize: Int? = nil, _ body: @escaping @Sendable () -> Void)
   guard result == 0 else { fatalError("pthread_create returned \(result)") }
 }
 
-/// Runs a short body soon on one of four threads, which cost nothing to start.
+/// Runs a short body, which waits for nobody, on one of four threads that cost nothing to start.
 ///
 /// Not Dispatch: its threads are those that tasks run on.
 func launchThreadFromPool(_ body: @escaping @Sendable () -> Void) { Helpers.shared.run(body) }

@@ -1,0 +1,48 @@
+/// Which line an operation goes to.
+extension SchedulerState {
+  mutating func place(_ operation: Operation) {
+    if operation.scheduling.isAhead {
+      operation.scheduling.placement = .service
+      service.append(operation)
+    } else if operation.scheduling.needsReview {
+      placeInService(operation)
+    } else if operation.scheduling.segment > activeSegment {
+      holdBack(operation)
+    } else {
+      operation.scheduling.placement = .ready
+      ready.insert(operation)
+    }
+  }
+
+  mutating func placeInService(_ operation: Operation) {
+    if operation.scheduling.segment > activeSegment {
+      holdBack(operation)
+    } else {
+      operation.scheduling.placement = .service
+      service.append(operation)
+    }
+  }
+
+  mutating func holdBack(_ operation: Operation) {
+    operation.scheduling.placement = .heldBack
+    withBarrier(of: operation) { $0.heldBack.append(operation) }
+  }
+
+  /// The barrier right in front of an operation of a later segment.
+  mutating func withBarrier(
+    of operation: Operation,
+    _ body: (inout PendingBarrier) -> Void
+  ) {
+    barriers.withElement(at: Int(operation.scheduling.segment - activeSegment) - 1, body)
+  }
+
+  mutating func passBarrier() {
+    guard var barrier = barriers.popFirst() else { trap("a barrier that isn't there returned") }
+    activeSegment += 1
+    activeMembers = barrier.membersBehind
+    while let operation = barrier.heldBack.popFirst() {
+      operation.scheduling.placement = .waiting
+      offered(operation)
+    }
+  }
+}

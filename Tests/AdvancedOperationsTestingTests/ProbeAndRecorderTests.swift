@@ -1,0 +1,136 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import Testing
+
+private struct Flaw: Error, Hashable {
+  let number: Int
+}
+
+@Suite struct `A condition probe` {
+  private static func scene() -> (SimulatedEnvironment, AdvancedOperationQueue, ConditionProbe) {
+    let simulation = SimulatedEnvironment(seed: 1)
+    let queue = AdvancedOperationQueue(environment: simulation.environment)
+    return (simulation, queue, ConditionProbe())
+  }
+
+  @Test func `answers what it was told before`() {
+    let (simulation, queue, probe) = Self.scene()
+    probe.answer(.skipped(reason: "no need"))
+    let operation = AdvancedOperation()
+    operation.addCondition(probe)
+    queue.addOperation(operation)
+    simulation.run()
+    guard case .skipped(let reason) = operation.outcome else {
+      Issue.record("\(operation)")
+      return
+    }
+    #expect(reason == "no need")
+  }
+
+  @Test func `ends its wait when the operation is cancelled`() {
+    let (simulation, queue, probe) = Self.scene()
+    let operation = AdvancedOperation()
+    operation.addCondition(probe)
+    queue.addOperation(operation)
+    simulation.run()
+    operation.cancel()
+    simulation.run()
+    #expect(operation.isFinished)
+    #expect(operation.errors.isEmpty)
+    // Nobody waits any more; the answer is for those who come.
+    probe.answer(.satisfied)
+    simulation.run()
+  }
+
+  @Test func `is released after a cancel, answered or not`() {
+    let (simulation, queue, _) = Self.scene()
+    weak var weakly: ConditionProbe?
+    do {
+      let probe = ConditionProbe()
+      weakly = probe
+      let operation = AdvancedOperation()
+      operation.addCondition(probe)
+      queue.addOperation(operation)
+      simulation.run()
+      operation.cancel()
+    }
+    simulation.run()
+    #expect(weakly == nil)
+  }
+
+  // MARK: On its own
+
+  @Test func `evaluate prefers the answer that is known at once`() async {
+    struct Both: OperationCondition {
+      func verdict(for operation: AdvancedOperation) -> OperationConditionResult? {
+        operation.name == nil ? nil : .satisfied
+      }
+      func evaluate(for operation: AdvancedOperation) async -> OperationConditionResult {
+        .skipped(reason: "asked")
+      }
+    }
+    let operation = AdvancedOperation()
+    #expect(await !evaluate(Both(), for: operation).isSatisfied)
+    operation.name = "named"
+    #expect(await evaluate(Both(), for: operation).isSatisfied)
+  }
+}
+
+@Suite struct `A recording observer` {
+  @Test func `keeps what it is told, in order, with what the events carry`() throws {
+    final class Once: AdvancedOperation, @unchecked Sendable {
+      let child = AdvancedOperation()
+      override var cancellationPolicy: CancellationPolicy { .whenFinishIsCalled }
+      override func execute() {
+        updateProgress(completed: 2, total: 3)
+        #expect(throws: Never.self) { try produce(child) }
+        cancel(withError: Flaw(number: 1))
+        finish(withError: Flaw(number: 2))
+      }
+    }
+    let simulation = SimulatedEnvironment(seed: 1)
+    let queue = AdvancedOperationQueue(environment: simulation.environment)
+    let recorder = RecordingObserver()
+    #expect(recorder.events.isEmpty)
+    let operation = Once()
+    operation.addObserver(recorder)
+    queue.addOperation(operation)
+    simulation.run()
+    #expect(
+      recorder.names == [
+        "enqueued", "started", "progress", "produced", "cancelled", "willFinish", "finished",
+      ]
+    )
+    for event in recorder.events {
+      switch event {
+      case .enqueued, .started: continue
+      case .progress(let update): #expect(update == .init(completed: 2, total: 3))
+      case .produced(let child): #expect(child === operation.child)
+      case .cancelled(let errors):
+        #expect(errors.map { $0 as? Flaw } == [Flaw(number: 1)])
+      case .willFinish(let errors):
+        #expect(errors.map { $0 as? Flaw } == [Flaw(number: 1), Flaw(number: 2)])
+      case .finished(let outcome):
+        guard case .cancelled(let failure) = outcome else {
+          Issue.record("\(outcome)")
+          return
+        }
+        #expect(failure.elements.count == 2)
+      }
+    }
+  }
+
+  @Test func `records many operations together`() {
+    let simulation = SimulatedEnvironment(seed: 1)
+    let queue = AdvancedOperationQueue(environment: simulation.environment)
+    let recorder = RecordingObserver()
+    for _ in 0..<3 {
+      let operation = AdvancedOperation()
+      operation.addObserver(recorder)
+      queue.addOperation(operation)
+    }
+    simulation.run()
+    #expect(recorder.names.filter { $0 == "finished" }.count == 3)
+    #expect(recorder.events.count == 12)
+  }
+}

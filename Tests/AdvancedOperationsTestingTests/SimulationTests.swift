@@ -1,0 +1,101 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import Testing
+
+@Suite struct `A simulation` {
+  @Test func `tells its seed`() {
+    #expect(SimulatedEnvironment(seed: 17).seed == 17)
+  }
+
+  @Test func `says what happened when, in its log`() {
+    let simulation = SimulatedEnvironment(seed: 1)
+    let queue = AdvancedOperationQueue(environment: simulation.environment)
+    let operation = ResultOperation(name: "work") {
+      guard let clock = AdvancedOperation.current?.environment.clock else { return }
+      try await clock.sleep(until: .seconds(3))
+    }
+    queue.addOperation(operation)
+    simulation.run()
+    #expect(
+      simulation.log == """
+        [0.0 seconds] work: pending
+        [0.0 seconds] step: worker
+        [0.0 seconds] work: executing
+        [0.0 seconds] step: task
+        [3.0 seconds] step: timer
+        [3.0 seconds] step: task
+        [3.0 seconds] work: finishing
+        [3.0 seconds] work: finished, succeeded
+
+        """
+    )
+  }
+
+  @Test func `goes on with what was added in between`() {
+    let simulation = SimulatedEnvironment(seed: 1)
+    let queue = AdvancedOperationQueue(environment: simulation.environment)
+    for _ in 0..<3 {
+      let operation = ResultOperation {}
+      queue.addOperation(operation)
+      simulation.run()
+      #expect(operation.isFinished)
+    }
+  }
+
+  @Test func `completion blocks are steps of it`() {
+    let simulation = SimulatedEnvironment(seed: 1)
+    let queue = AdvancedOperationQueue(environment: simulation.environment)
+    let didComplete = Locked(false)
+    let operation = BlockOperation {}
+    operation.completionBlock = { didComplete.withLock { $0 = true } }
+    queue.addOperation(operation)
+    simulation.run()
+    #expect(didComplete.withLock { $0 })
+    #expect(queue.operationCount == 0)
+  }
+
+  @Test func `two of them know nothing of each other`() {
+    let simulations = [SimulatedEnvironment(seed: 1), SimulatedEnvironment(seed: 1)]
+    let operations = simulations.map { simulation in
+      let operation = ResultOperation {}
+      operation.addCondition(MutuallyExclusive("a", whenBusy: .fail))
+      AdvancedOperationQueue(environment: simulation.environment).addOperation(operation)
+      return operation
+    }
+    simulations[0].run()
+    #expect(operations.map(\.isFinished) == [true, false])
+    simulations[1].run()
+    #expect(operations[1].isFinished)
+    #expect(
+      simulations[0].environment.exclusivity !== simulations[1].environment.exclusivity
+    )
+  }
+
+  @Test func `an advance from a step of itself traps`() async throws {
+    let result = await #expect(
+      processExitsWith: .failure,
+      observing: [\.standardErrorContent]
+    ) {
+      let simulation = SimulatedEnvironment(seed: 1)
+      let queue = AdvancedOperationQueue(environment: simulation.environment)
+      queue.addOperation(BlockOperation { simulation.advance(by: .seconds(1)) })
+      simulation.advance(by: .zero)
+    }
+    let text = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+    #expect(
+      text.contains("run() or advance(by:) was called from a step of the same simulation."),
+      "\(text)"
+    )
+  }
+
+  @Test func `a run of another one from a step is fine`() {
+    let outer = SimulatedEnvironment(seed: 1)
+    let inner = SimulatedEnvironment(seed: 2)
+    let operation = ResultOperation {}
+    AdvancedOperationQueue(environment: inner.environment).addOperation(operation)
+    AdvancedOperationQueue(environment: outer.environment)
+      .addOperation(BlockOperation { inner.run() })
+    outer.run()
+    #expect(operation.isFinished)
+  }
+}

@@ -1,0 +1,157 @@
+import CoreOperations
+import Testing
+
+@Suite(.watched) struct `The end of an operation of the layer above` {
+  private let executor = ManualExecutor()
+  private let queue: OperationQueue
+  private let log = Log<String>()
+
+  init() {
+    queue = OperationQueue(executor: executor)
+    queue.maxConcurrentOperationCount = 1
+  }
+
+  private func layered(
+    _ name: String,
+    _ change: (inout sending Layered.Answers) -> Void = { _ in }
+  ) -> Layered {
+    Layered(name, log: log, change)
+  }
+
+  @Test func `a quiet hold keeps slot and membership beyond it, and no dependent`() {
+    let operation = layered("a") { answers in
+      answers.start = { operation in
+        operation.holdQuiet()
+        operation.reportFinished()
+      }
+      answers.isOverAtOnce = false
+    }
+    let other = OperationQueue(executor: executor)
+    let dependent = Operation()
+    dependent.addDependency(operation)
+    let next = Operation()
+    queue.addOperations([operation, next])
+    other.addOperation(dependent)
+    executor.runAll()
+    #expect(operation.isFinished)
+    #expect(dependent.isFinished)
+    #expect(queue.operations == [operation, next])
+    #expect(!next.isFinished)
+    operation.releaseQuiet()
+    operation.letGoOfQueue()
+    #expect(queue.operations == [next])
+    executor.runAll()
+    #expect(next.isFinished)
+  }
+
+  @Test func `on the stack of its start it keeps its slot until that returned`() {
+    let counts = Log<Int>()
+    let operation = layered("a") { answers in
+      answers.start = { [queue, executor] operation in
+        operation.reportFinished()
+        executor.runAll()
+        counts.add(queue.operationCount)
+      }
+      answers.isOverAtOnce = false
+    }
+    let next = layered("b")
+    queue.addOperations([operation, next])
+    executor.runAll()
+    #expect(counts.entries == [2])
+    #expect(log.entries.last == "b started")
+    operation.letGoOfQueue()
+    #expect(queue.operationCount == 0)
+  }
+
+  @Test func `reported on the way into a queue, it is not taken in`() {
+    let operation = layered("a") { answers in answers.willEnqueue = { $0.reportFinished() } }
+    let dependent = Operation()
+    dependent.addDependency(operation)
+    queue.addOperations([operation, dependent])
+    executor.runAll()
+    #expect(dependent.isFinished)
+    #expect(queue.operationCount == 0)
+    #expect(log.entries == ["a will enqueue"])
+  }
+
+  @Test func `reported while it is told that it was added, it leaves without starting`() {
+    let operation = layered("a") { answers in answers.didEnqueue = { $0.end() } }
+    let barrier = Tally()
+    queue.addOperations([operation, layered("b")])
+    queue.addBarrierBlock { barrier.add() }
+    #expect(queue.operationCount == 1)
+    executor.runAll()
+    #expect(!log.entries.contains("a started"))
+    #expect(queue.operationCount == 0)
+    #expect(barrier.now == 1)
+  }
+
+  @Test func `a cancel while it is told that it was added takes effect after that`() {
+    let operation = layered("a") { answers in
+      answers.didEnqueue = { [executor, log] operation in
+        operation.cancel()
+        executor.runAll()
+        log.add("told")
+      }
+    }
+    let other = layered("b")
+    queue.addOperations([operation, other])
+    executor.runAll()
+    #expect(log.entries.prefix(3) == ["a will enqueue", "b will enqueue", "a did enqueue"])
+    #expect(log.entries.dropFirst(3).first == "told")
+    #expect(log.entries.contains("a left"))
+    #expect(operation.isFinished)
+    #expect(other.isFinished)
+  }
+
+  @Test func `a cancel while it decides to park makes it leave`() {
+    let operation = layered("a") { answers in
+      answers.decideStart = { operation in
+        operation.cancel()
+        return .park
+      }
+    }
+    queue.addOperation(operation)
+    executor.runAll()
+    #expect(log.entries.last == "a left")
+    #expect(queue.operationCount == 0)
+  }
+
+  @Test(arguments: [false, true])
+  func `a cancel of a held or parked one makes it leave without a slot`(isHeld: Bool) {
+    let operation = layered("a") { answers in
+      answers.holds = isHeld
+      answers.decideStart = { _ in .park }
+    }
+    let holder = SelfKept()
+    queue.addOperations([operation, holder])
+    executor.runAll()
+    #expect(holder.isExecuting)
+    operation.cancel()
+    executor.runAll()
+    #expect(operation.isFinished)
+    #expect(log.entries.last == "a left")
+    holder.end()
+    #expect(queue.operationCount == 0)
+  }
+
+  @Test func `cancelling all flags every one before any is told`() {
+    let flags = Log<[Bool]>()
+    final class Teller: Operation, @unchecked Sendable {
+      private let tell: @Sendable () -> Void
+      init(_ tell: @escaping @Sendable () -> Void) { self.tell = tell }
+      override func cancel() {
+        super.cancel()
+        tell()
+      }
+    }
+    let operations = [layered("a"), layered("b")]
+    let teller = Teller { flags.add(operations.map { $0.isCancelled }) }
+    queue.addOperations([operations[0], teller, operations[1]])
+    queue.cancelAllOperations()
+    #expect(flags.entries == [[true, true]])
+    executor.runAll()
+    #expect(log.entries.suffix(2).sorted() == ["a left", "b left"])
+    #expect(queue.operationCount == 0)
+  }
+}

@@ -1,0 +1,187 @@
+import CoreOperations
+import Testing
+
+@Suite(.watched) struct `What the core offers the layer above` {
+  private let executor = ManualExecutor()
+  private let queue: OperationQueue
+  private let log = Log<String>()
+
+  init() { queue = OperationQueue(executor: executor) }
+
+  private func layered(
+    _ name: String,
+    _ change: (inout sending Layered.Answers) -> Void = { _ in }
+  ) -> Layered {
+    Layered(name, log: log, change)
+  }
+
+  @Test func `hooks are called in order, once each`() {
+    let dependency = Operation()
+    let operation = layered("a") { answers in
+      answers.holds = true
+      answers.dependenciesDidFinish = { $0.releaseReadinessHold(startsAhead: false) }
+    }
+    operation.addDependency(dependency)
+    queue.addOperation(operation)
+    executor.runAll()
+    #expect(log.entries == ["a will enqueue", "a did enqueue"])
+    dependency.start()
+    executor.runAll()
+    #expect(
+      log.entries.dropFirst(2) == ["a asked for conditions", "a asked to start", "a started"]
+    )
+    #expect(operation.wasReady)
+    #expect(queue.operationCount == 0)
+  }
+
+  @Test func `a hold keeps it from starting, without a slot, until it is released`() {
+    queue.maxConcurrentOperationCount = 1
+    let held = layered("held") { $0.holds = true }
+    let other = layered("other")
+    queue.addOperations([held, other])
+    executor.runAll()
+    #expect(other.isFinished)
+    #expect(!held.isReady)
+    held.releaseReadinessHold(startsAhead: false)
+    #expect(held.isReady)
+    executor.runAll()
+    #expect(held.isFinished)
+  }
+
+  @Test func `a hold released ahead starts it without a slot and before others`() {
+    queue.maxConcurrentOperationCount = 1
+    let holder = SelfKept()
+    let held = layered("held") { $0.holds = true }
+    queue.addOperations([holder, held, layered("other")])
+    executor.runAll()
+    held.releaseReadinessHold(startsAhead: true)
+    executor.runAll()
+    #expect(holder.isExecuting)
+    #expect(held.isFinished)
+    #expect(!log.entries.contains("other started"))
+    #expect(!log.entries.contains("held asked to start"))
+    holder.end()
+    executor.runAll()
+    #expect(queue.operationCount == 0)
+  }
+
+  @Test func `a parked one holds no slot and keeps its turn`() {
+    queue.maxConcurrentOperationCount = 1
+    let mayStart = Tally()
+    let parked = layered("parked") { answers in
+      answers.decideStart = { _ in mayStart.now > 0 ? .run : .park }
+    }
+    queue.addOperations([parked, layered("a")])
+    executor.runAll()
+    #expect(log.entries.last == "a started")
+    queue.isSuspended = true
+    queue.addOperation(layered("b"))
+    mayStart.add()
+    parked.reoffer(afterReview: false)
+    queue.isSuspended = false
+    executor.runAll()
+    #expect(log.entries.suffix(2) == ["b asked to start", "b started"])
+    #expect(log.entries.dropLast(2).last == "parked started")
+  }
+
+  @Test func `an offer that comes while it decides to park is not lost`() {
+    let asked = Tally()
+    let operation = layered("a") { answers in
+      answers.decideStart = { operation in
+        operation.reoffer(afterReview: false)
+        return asked.add() == 0 ? .park : .run
+      }
+    }
+    queue.addOperation(operation)
+    executor.runAll()
+    #expect(operation.isFinished)
+    #expect(asked.now == 2)
+  }
+
+  @Test func `a parked one is asked again when a dependency that was added meanwhile finished`() {
+    let late = Operation()
+    let asked = Tally()
+    let operation = layered("a") { answers in
+      answers.decideStart = { _ in asked.add() == 0 ? .park : .run }
+    }
+    queue.addOperation(operation)
+    executor.runAll()
+    operation.addDependency(late)
+    operation.reoffer(afterReview: false)
+    executor.runAll()
+    #expect(asked.now == 1)
+    late.start()
+    executor.runAll()
+    #expect(operation.isFinished)
+  }
+
+  @Test func `a skipped one gives its slot back and starts at once`() {
+    queue.maxConcurrentOperationCount = 1
+    let skipped = layered("skipped") { answers in
+      answers.decideStart = { _ in .skip }
+      answers.isOverAtOnce = false
+    }
+    queue.addOperations([skipped, layered("other")])
+    executor.runAll()
+    #expect(
+      log.entries.suffix(4) == [
+        "skipped asked to start", "skipped started", "other asked to start", "other started",
+      ]
+    )
+    skipped.end()
+    #expect(queue.operationCount == 0)
+  }
+
+  @Test func `a review comes without a slot, and its answer counts`() {
+    queue.maxConcurrentOperationCount = 1
+    let asked = Tally()
+    let operation = layered("a") { answers in
+      answers.decideStart = { _ in asked.add() == 0 ? .park : .run }
+    }
+    let ahead = layered("b") { answers in
+      answers.decideStart = { _ in .park }
+      answers.review = { $0.finishReview(startsAhead: true) }
+    }
+    let holder = SelfKept()
+    queue.addOperations([operation, ahead, holder])
+    executor.runAll()
+    operation.reoffer(afterReview: true)
+    ahead.reoffer(afterReview: true)
+    executor.runAll()
+    #expect(log.entries.suffix(3).sorted() == ["a reviewed", "b reviewed", "b started"])
+    #expect(holder.isExecuting)
+    holder.end()
+    executor.runAll()
+    #expect(operation.isFinished)
+  }
+
+  @Test func `a reserved slot is one, and is used without asking again`() {
+    queue.maxConcurrentOperationCount = 2
+    let operations = (0..<2).map { number in
+      layered("\(number)") { answers in
+        answers.decideStart = { _ in .park }
+        answers.isOverAtOnce = false
+      }
+    }
+    let holder = SelfKept()
+    queue.addOperations(operations + [holder])
+    #expect(!operations[0].reserveSlot(), "it is not parked")
+    executor.runAll()
+    queue.isSuspended = true
+    #expect(!operations[0].reserveSlot())
+    queue.isSuspended = false
+    #expect(operations[0].reserveSlot())
+    #expect(!operations[1].reserveSlot(), "the slots are used up")
+    operations[0].wakeQueue()
+    executor.runAll()
+    #expect(log.entries.last == "0 started")
+    operations[0].end()
+    #expect(operations[1].reserveSlot())
+    operations[1].wakeQueue()
+    executor.runAll()
+    #expect(log.entries.last == "1 started")
+    operations[1].end()
+    holder.end()
+    #expect(queue.operationCount == 0)
+  }
+}

@@ -1,0 +1,90 @@
+import CoreOperations
+
+/// A layer above in its smallest form: closures answer, and a log says what was called.
+final class Layered: Operation, LayeredOperation, @unchecked Sendable {
+  // Sendable: `answers` has a lock.
+  struct Answers {
+    var holds = false
+    var isOverAtOnce = true
+    var willEnqueue: @Sendable (Layered) -> Void = { _ in }
+    var didEnqueue: @Sendable (Layered) -> Void = { _ in }
+    var dependenciesDidFinish: @Sendable (Layered) -> Void = { _ in }
+    var decideStart: @Sendable (Layered) -> StartDecision = { _ in .run }
+    var review: @Sendable (Layered) -> Void = { $0.finishReview(startsAhead: false) }
+    var start: @Sendable (Layered) -> Void = { _ in }
+  }
+
+  let log: Log<String>
+  private let answers: Locked<Answers>
+
+  init(
+    _ name: String = "layered",
+    log: Log<String> = Log<String>(),
+    _ change: (inout sending Answers) -> Void = { _ in }
+  ) {
+    var answers = Answers()
+    change(&answers)
+    self.answers = Locked(answers)
+    self.log = log
+    super.init()
+    self.name = name
+    attachLayer()
+  }
+
+  func answer(_ change: (inout Answers) -> Void) { answers.withLock { change(&$0) } }
+
+  private func note(_ event: String) { log.add("\(label) \(event)") }
+
+  func willEnqueue(in queue: OperationQueue) -> Bool {
+    note("will enqueue")
+    let answers = answers.withLock { $0 }
+    answers.willEnqueue(self)
+    return answers.holds
+  }
+
+  func didEnqueue() {
+    note("did enqueue")
+    answers.withLock { $0 }.didEnqueue(self)
+  }
+
+  func dependenciesDidFinish() {
+    note("asked for conditions")
+    answers.withLock { $0 }.dependenciesDidFinish(self)
+  }
+
+  func decideStart() -> StartDecision {
+    note("asked to start")
+    return answers.withLock { $0 }.decideStart(self)
+  }
+
+  func reviewBeforeReoffer() {
+    note("reviewed")
+    answers.withLock { $0 }.review(self)
+  }
+
+  func cancelSilently() { _ = flagCancelled(reason: nil) }
+  func deliverEvents() { leaveIfQueued() }
+
+  func cancelAsMember(of ring: OperationCycleError) {
+    _ = flagCancelled(reason: ring)
+    leaveIfQueued()
+  }
+
+  override func cancel() {
+    cancelSilently()
+    deliverEvents()
+  }
+
+  override func start() {
+    note(isCancelled ? "left" : "started")
+    let answers = answers.withLock { $0 }
+    answers.start(self)
+    if isCancelled || answers.isOverAtOnce { end() }
+  }
+
+  /// What a layer does when all is over.
+  func end() {
+    reportFinished()
+    letGoOfQueue()
+  }
+}
