@@ -83,6 +83,10 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
     for predecessor in predecessors { addDependency(predecessor) }
   }
 
+  // While the dependencies are still held, which go one by one: releasing a long chain that never ran
+  // would nest otherwise.
+  deinit { releaseResources() }
+
   /// Makes an operation that gets this one's value.
   ///
   /// The new operation depends on this one, and is in no queue yet. When this one fails or is
