@@ -32,8 +32,8 @@ final class AsyncBlockOperation: Operation, @unchecked Sendable {
     }
     let executor = links.withLock { $0.scheduler }?.executor as? any TaskExecutor
     let queue = OperationQueue.current
-    let task = Task(executorPreference: executor) {
-      await OperationQueue.$taskLocalCurrent.withValue(queue) { await body() }
+    let task = startTask(on: executor) {
+      await TaskOccupant.with(self, queue: queue) { await body() }
       self.end()
     }
     state.withLock { if !$0.isFinished { $0.task = task } }

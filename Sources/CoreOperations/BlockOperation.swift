@@ -69,7 +69,10 @@ open class BlockOperation: Operation, @unchecked Sendable {
   }
 
   /// Runs the blocks and returns when all have ended.
-  open override func main() {
+  open override func main() { runBlocks() }
+
+  /// What ``main()`` does, for a queue that knows that it isn't overridden.
+  final func runBlocks() {
     let begun = blocks.withLock { blocks in
       let taken = blocks
       blocks = .begun
@@ -78,7 +81,7 @@ open class BlockOperation: Operation, @unchecked Sendable {
     switch begun {
     case .none, .begun: return
     case .one(let block): block()
-    case .many(let all): run(all[0], besides: SharedBlocks(all.dropFirst()))
+    case .many(let all): run(all[0], besides: SharedBlocks(all.dropFirst(), of: self))
     }
   }
 
@@ -98,11 +101,11 @@ open class BlockOperation: Operation, @unchecked Sendable {
     let queue = OperationQueue.current
     for _ in 0..<others.count {
       executor.enqueue {
-        Scheduler.withCurrentQueue(queue) { _ = others.runNext() }
+        _ = others.runNext(in: queue)
       }
     }
     first()
-    while others.runNext() {}
+    while others.runNext(in: queue) {}
     others.waitUntilEnded()
   }
 }
@@ -110,10 +113,13 @@ open class BlockOperation: Operation, @unchecked Sendable {
 /// The blocks of one operation but the first, for several threads to take one at a time.
 private final class SharedBlocks: Sendable {
   let count: Int
+  /// Alive while a block is waiting or running, because it waits for that.
+  private unowned(unsafe) let operation: Operation
   private let waiting = Locked(FirstInFirstOut<@Sendable () -> Void>())
   private let running = DispatchGroup()
 
-  init(_ blocks: ArraySlice<@Sendable () -> Void>) {
+  init(_ blocks: ArraySlice<@Sendable () -> Void>, of operation: Operation) {
+    unsafe self.operation = operation
     count = blocks.count
     waiting.withLock { waiting in
       for block in blocks {
@@ -124,16 +130,16 @@ private final class SharedBlocks: Sendable {
   }
 
   /// Runs a block that nobody has begun, and says whether there was one.
-  func runNext() -> Bool {
-    guard takeAndRun() else { return false }
+  func runNext(in queue: OperationQueue?) -> Bool {
+    guard takeAndRun(in: queue) else { return false }
     running.leave()
     return true
   }
 
   /// The block is released when this returns, so that nothing of it outlives the operation's end.
-  private func takeAndRun() -> Bool {
+  private func takeAndRun(in queue: OperationQueue?) -> Bool {
     guard let block = waiting.withLock({ $0.popFirst() }) else { return false }
-    block()
+    unsafe ThreadOccupant.with(queue: queue, operation: operation) { _ in block() }
     return true
   }
 

@@ -17,59 +17,83 @@ extension Operation {
     reportEnd()
   }
 
+  /// What the end of an operation leaves to do.
+  struct Ending: ~Copyable {
+    fileprivate var told: DependentList.Told
+    let scheduler: Scheduler?
+    fileprivate let completion: (@Sendable () -> Void)?
+    fileprivate let waiters: WaitList?
+
+    var hasCompletion: Bool { completion != nil }
+
+    /// Takes those out that the operation's own queue may start now; it is told in one step.
+    mutating func takeOwnReady() -> FewOperations {
+      guard let scheduler, !told.ready.isEmpty else { return FewOperations() }
+      func isOwn(_ operation: Operation) -> Bool {
+        operation.links.withLock { $0.scheduler === scheduler }
+      }
+      let ready = told.ready.takeAll()
+      if ready.allSatisfy(isOwn) { return ready }
+      var own = FewOperations()
+      ready.forEach { if isOwn($0) { own.append($0) } else { told.ready.append($0) } }
+      return own
+    }
+
+    /// The rest, once the operation's own queue knows: other queues, those who wait, the completion
+    /// block.
+    consuming func proceed(from operation: Operation) {
+      told.ready.forEach { dependent in
+        dependent.links.withLock { $0.scheduler }?.offer(CollectionOfOne(dependent))
+      }
+      waiters?.wakeAll()
+      guard let completion else { return }
+      let executor = scheduler?.completionExecutor ?? DefaultExecutor.shared
+      let complete: @Sendable () -> Void = { [scheduler] in
+        Scheduler.withCompletion(of: scheduler, completion)
+        scheduler?.completionReturned(operation)
+      }
+      if let stepped = scheduler?.steppedCompletion {
+        stepped.enqueue(.complete(operation), complete)
+      } else {
+        executor.enqueue(complete)
+      }
+    }
+  }
+
   /// Releases everything that waited for the end; once, by whoever reported it first.
-  final func finish() {
+  final func finish(holdsQuiet: Bool = false) {
+    var ending = close()
+    let own = ending.takeOwnReady()
+    ending.scheduler?.finished(
+      self,
+      hasCompletion: ending.hasCompletion,
+      holdsQuiet: holdsQuiet,
+      releasing: own
+    )
+    ending.proceed(from: self)
+  }
+
+  /// Closes the operation and tells those who observe it; the queue and the others are to be told next.
+  final func close() -> Ending {
     let isLayered = unsafe layer != nil
-    let (told, scheduler, completion, waiters) = links.withLock { links in
+    let ending = links.withLock { links in
       links.isClosed = true
-      let scheduler = links.scheduler
-      if !isLayered { links.scheduler = nil }
+      let scheduler = isLayered ? links.scheduler : links.scheduler.take()
       let completion = links.extra?.completionBlock
       links.extra?.completionBlock = nil
       let waiters = links.extra?.waiters
       links.extra?.waiters = WaitList()
-      return (links.dependents.resolveAll(), scheduler, completion, waiters)
+      return Ending(
+        told: links.dependents.resolveAll(),
+        scheduler: scheduler,
+        completion: completion,
+        waiters: waiters
+      )
     }
     if readiness.current.unfinished > 0 { unlinkDependencies() }
     // Before anybody who waited goes on: what observers did is done then.
     valuesMayHaveChanged()
-    if let scheduler {
-      let (own, others) = Self.partition(told.ready, by: scheduler)
-      scheduler.finished(self, hasCompletion: completion != nil, releasing: own)
-      Self.offer(others)
-    } else {
-      Self.offer(told.ready)
-    }
-    waiters?.wakeAll()
-    guard let completion else { return }
-    let executor = scheduler?.completionExecutor ?? DefaultExecutor.shared
-    executor.enqueue {
-      Scheduler.withCompletion(of: scheduler, completion)
-      scheduler?.completionReturned(self)
-    }
-  }
-
-  private static func partition(
-    _ operations: [Operation],
-    by scheduler: Scheduler
-  ) -> (own: [Operation], others: [Operation]) {
-    if operations.isEmpty { return ([], []) }
-    var own: [Operation] = []
-    var others: [Operation] = []
-    for operation in operations {
-      if operation.links.withLock({ $0.scheduler }) === scheduler {
-        own.append(operation)
-      } else {
-        others.append(operation)
-      }
-    }
-    return (own, others)
-  }
-
-  private static func offer(_ operations: [Operation]) {
-    for operation in operations {
-      operation.links.withLock { $0.scheduler }?.offer(CollectionOfOne(operation))
-    }
+    return ending
   }
 
   /// Keeps the reason of a cancel that follows.

@@ -53,7 +53,7 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
 
   deinit {
     let edges = dependencyList.withLock { $0.takeAll() }
-    if edges.count > 0 { DependencyTeardown.release(edges) }
+    if !edges.isEmpty { DependencyTeardown.release(edges) }
   }
 
   // MARK: Running
@@ -71,11 +71,16 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
   /// - Precondition: Called by hand: the operation is in no queue, not executing, and ready or
   ///   cancelled.
   open func start() {
-    let isReadyByHand = life.current.phase != .created || isReady
+    let isByHand = life.current.phase == .created
+    let isReadyByHand = !isByHand || isReady
     switch life.step({ $0.startCalled(isReady: isReadyByHand) }) {
     case .callMain:
       valuesMayHaveChanged()
-      main()
+      if isByHand {
+        ThreadOccupant.with(queue: .current, operation: self) { _ in main() }
+      } else {
+        main()
+      }
       if life.step({ $0.mainReturned() }) && isFinished { reportEnd() }
     case .finishCancelled: reportEnd()
     case .ignore: return
@@ -203,24 +208,38 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
 
   /// Blocks the thread until the operation has finished.
   ///
-  /// In asynchronous code, use ``untilFinished()``. Never call this from the operation itself: a
-  /// thread that waits for its own end waits for ever.
+  /// In asynchronous code, use ``untilFinished()``.
+  ///
+  /// - Precondition: Called by the code of another operation: this one doesn't wait for that, be it as
+  ///   a dependency, for the slot that it holds, or with code of its own.
   @available(*, noasync, message: "It blocks the thread; use 'try await untilFinished()'.")
   open func waitUntilFinished() {
+    if links.withLock(\.isClosed) { return }
+    let token = OwnWaits.beginBlocking(for: .operation(self), call: "waitUntilFinished()")
     let semaphore = DispatchSemaphore(value: 0)
-    guard register(.thread(semaphore)) else { return }
-    semaphore.wait()
+    if register(.thread(semaphore)) { semaphore.wait() }
+    OwnWaits.end(token)
   }
 
   /// Suspends the task until the operation has finished; blocks no thread.
   ///
   /// - Throws: `CancellationError` when the task is cancelled first; the operation goes on.
+  ///   ``OperationCycleError`` when the task is the body of an operation that this one waits for, be it
+  ///   as a dependency, for the slot that it holds, or with code of its own.
   public final func untilFinished() async throws {
+    if life.current.phase == .finished { return try Task.checkCancellation() }
+    let token = try beginOwnWait()
+    defer { endOwnWait(token) }
     try await AsyncWait().run { wait in
       self.register(.task(wait))
     } unregister: { [weak self] _ in
       self?.links.withLock { $0.extra?.waiters.waitCancelled() }
     }
+  }
+
+  /// Runs a closure when the operation has finished; at once if it has.
+  package final func whenFinished(_ body: @escaping @Sendable () -> Void) {
+    if !register(.closure(body)) { body() }
   }
 
   final func register(_ waiter: WaitList.Waiter) -> Bool {
@@ -285,12 +304,9 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
 
   /// The description and what the operation waits for.
   open var debugDescription: String {
-    guard !isFinished, !isExecuting else { return description }
-    let open = dependencies.filter { !$0.isFinished }
-    guard !open.isEmpty else { return description }
-    let names = open.prefix(8).map(\.label).joined(separator: ", ")
-    let rest = open.count > 8 ? " and \(open.count - 8) more" : ""
-    return "\(description), waits for \(names)\(rest)"
+    let causes = waitCauses
+    if causes.isEmpty { return description }
+    return "\(description): \(causes.map(\.description).joined(separator: ", "))"
   }
 
   /// The name, or the type when there is none.

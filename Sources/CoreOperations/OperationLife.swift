@@ -47,6 +47,7 @@ package struct OperationLife: Equatable, Sendable {
 
   /// The operation was handed to a queue.
   package mutating func enqueued() -> EnqueueAction {
+    TransitionTrace.note("Operation", "\(phase)", "enqueued")
     switch phase {
     case .created:
       phase = .enqueued
@@ -67,6 +68,7 @@ package struct OperationLife: Equatable, Sendable {
 
   /// The queue decided to start the operation.
   package mutating func turnCame() -> TurnAction {
+    TransitionTrace.note("Operation", "\(phase)", "turnCame")
     switch phase {
     case .enqueued:
       phase = .started
@@ -76,6 +78,26 @@ package struct OperationLife: Equatable, Sendable {
     case .created, .started, .executing, .ended:
       trap("a queue started an operation in the phase \(phase)")
     }
+  }
+
+  /// The queue decided to start an operation whose `start()` is known to be the default one: the turn
+  /// and the start in one event.
+  ///
+  /// - Returns: Whether to do its work and report ``mainReturnedForGood()``; if not, nothing changed and
+  ///   it takes ``turnCame()``.
+  package mutating func turnCameToMain() -> Bool {
+    TransitionTrace.note("Operation", "\(phase)", "turnCameToMain")
+    guard phase == .enqueued, !isCancelled else { return false }
+    phase = .executing
+    wasStarted = true
+    return true
+  }
+
+  /// The work of an operation returned whose `isFinished` is known not to be overridden: it is over.
+  package mutating func mainReturnedForGood() {
+    TransitionTrace.note("Operation", "\(phase)", "mainReturnedForGood")
+    guard phase == .executing else { trap("the work returned in the phase \(phase)") }
+    phase = .finished
   }
 
   /// What the default `start()` does.
@@ -95,6 +117,7 @@ package struct OperationLife: Equatable, Sendable {
   ///   that is started by hand and not cancelled.
   /// - Returns: What to do.
   package mutating func startCalled(isReady: Bool) -> StartAction {
+    TransitionTrace.note("Operation", "\(phase)", "startCalled")
     switch phase {
     case .created:
       if isCancelled {
@@ -128,6 +151,7 @@ package struct OperationLife: Equatable, Sendable {
 
   /// A layer above began to run the operation by hand: it belongs to no queue from now on.
   package mutating func startedByHand() -> ManualStartAction {
+    TransitionTrace.note("Operation", "\(phase)", "startedByHand")
     switch phase {
     case .created:
       phase = .started
@@ -143,6 +167,7 @@ package struct OperationLife: Equatable, Sendable {
   ///
   /// - Returns: Whether there is something to ask: false when an override reported the end itself.
   package mutating func mainReturned() -> Bool {
+    TransitionTrace.note("Operation", "\(phase)", "mainReturned")
     switch phase {
     case .executing:
       phase = .ended
@@ -163,6 +188,7 @@ package struct OperationLife: Equatable, Sendable {
   /// The operation is over: found by the default `start()`, or reported by an override, which may
   /// do so at any time and any number of times.
   package mutating func finishReported() -> FinishAction {
+    TransitionTrace.note("Operation", "\(phase)", "finishReported")
     if phase == .finished { return .ignore }
     phase = .finished
     return .finish
@@ -189,6 +215,7 @@ package struct OperationLife: Equatable, Sendable {
   ///   goes on after `main()`.
   /// - Returns: What to do.
   package mutating func cancelCalled(isFinishDenied: Bool = false) -> CancelAction {
+    TransitionTrace.note("Operation", "\(phase)", "cancelCalled")
     if phase == .finished { return .ignore }
     if isCancelled { return .again }
     if phase == .ended && !isFinishDenied { return .askWhetherFinished }

@@ -4,6 +4,8 @@ package struct OperationLinks {
   var isClosed = false
   /// Whether an edge from or to the operation can have closed a ring.
   var mayBeInRing = false
+  /// Whether something that executes needs the end of this operation; see ``RunTimeRings``.
+  var isNeeded = false
   var priority = Operation.QueuePriority.normal
   var dependents = DependentList()
   /// The scheduler of the queue that the operation is in.
@@ -31,5 +33,7 @@ final class OperationExtra {
   var qualityOfService = QualityOfService.default
   var threadPriority = 0.5
   var waiters = WaitList()
+  /// What the operation's own code waits for.
+  var ownWaits: [OwnWait] = []
   var valueObservers: ValueObservers?
 }

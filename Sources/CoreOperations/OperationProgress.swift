@@ -14,11 +14,15 @@ public final class OperationProgress: Sendable {
 
   /// How many operations there are in all; the number that was added, unless it was set.
   ///
-  /// Set it when more will be added than are there; it stays until set again.
+  /// Set it when more will be added than are there; it stays until set again, or given back with
+  /// ``resetTotalUnitCount()``.
   public var totalUnitCount: Int64 {
     get { ownTotal.withLock { $0 } ?? scheduler.progress.added }
     set { ownTotal.withLock { $0 = newValue } }
   }
+
+  /// Makes ``totalUnitCount`` count what was added again, after it was set.
+  public func resetTotalUnitCount() { ownTotal.withLock { $0 = nil } }
 
   /// How many operations have left.
   public var completedUnitCount: Int64 { scheduler.progress.left }

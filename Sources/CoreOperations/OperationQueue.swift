@@ -28,8 +28,6 @@ open class OperationQueue: @unchecked Sendable {
   private let ownProgress: OperationProgress
   final var valueObservers: ValueObservers { scheduler.valueObservers }
 
-  @TaskLocal static var taskLocalCurrent: OperationQueue?
-
   /// Creates a queue that runs on the shared pool of threads.
   public convenience init() { self.init(executor: DefaultExecutor.shared) }
 
@@ -56,20 +54,20 @@ open class OperationQueue: @unchecked Sendable {
   ///
   /// - Parameter op: Retained until it has finished.
   /// - Precondition: It is in no queue, and has neither started nor finished.
-  open func addOperation(_ op: Operation) { enqueue([op]) }
+  open func addOperation(_ op: Operation) { enqueue(op) }
 
   /// Adds a closure as an operation.
   ///
   /// - Parameter block: Runs on a worker.
   open func addOperation(_ block: @escaping @Sendable () -> Void) {
-    enqueue([BlockOperation(block: block)])
+    enqueue(BlockOperation(block: block))
   }
 
   /// Adds an async closure as an operation, which holds its slot until the closure returned.
   ///
   /// - Parameter block: Runs in a task of its own, which is cancelled with the operation.
   open func addOperation(_ block: @escaping @Sendable () async -> Void) {
-    enqueue([AsyncBlockOperation(block)])
+    enqueue(AsyncBlockOperation(block))
   }
 
   /// Adds operations, and may block until they have finished.
@@ -102,37 +100,85 @@ open class OperationQueue: @unchecked Sendable {
 
   /// Adds operations behind the same barriers as one that is a member, for which they are needed.
   package final func addOperations(_ ops: [Operation], besides member: Operation) {
-    enqueue(ops, besides: member)
+    let taken = ops.filter { operation in
+      if case .over = take(operation) { return false }
+      return true
+    }
+    enqueueStepwise(taken, besides: member)
   }
 
-  private func enqueue(_ operations: [Operation], besides member: Operation? = nil) {
-    var admitted: [Operation] = []
-    admitted.reserveCapacity(operations.count)
-    var suspects: [Operation] = []
+  private func enqueue(_ operation: Operation) {
+    switch take(operation) {
+    case .over: return
+    case .plain:
+      if !scheduler.addIfUnobserved(operation, owner: self) {
+        enqueueStepwise(CollectionOfOne(operation))
+      }
+    case .layered, .suspect: enqueueStepwise(CollectionOfOne(operation))
+    }
+  }
+
+  private func enqueue(_ operations: [Operation]) {
+    var isPlain = valueObservers.isEmpty
     for operation in operations {
-      switch operation.life.step({ $0.enqueued() }) {
-      case .admit:
-        if let layer = unsafe operation.layer, layer.willEnqueue(in: self) {
-          operation.readiness.step { $0.holdTaken() }
-        }
-        let isOpen = operation.links.withLock { links in
-          if links.isClosed { return false }
-          // Before anybody can find the scheduler, so that no later change is overwritten.
-          operation.scheduling.level = UInt8(links.priority.level)
-          links.scheduler = scheduler
-          if links.mayBeInRing { suspects.append(operation) }
-          return true
-        }
-        if isOpen { admitted.append(operation) }
-      case .ignore: continue
-      case .reject(let mistake): trap(mistake.sentence(about: operation))
+      switch take(operation) {
+      case .plain: continue
+      case .layered, .suspect, .over: isPlain = false
       }
     }
+    if isPlain {
+      scheduler.add(operations, owner: self)
+      valueObservers.look(at: self)
+    } else {
+      // One that was over before it came has no scheduler, and is left out.
+      enqueueStepwise(operations.filter { $0.links.withLock { $0.scheduler === scheduler } })
+    }
+  }
+
+  private enum Taken {
+    /// Nothing has to be done before it is let in.
+    case plain
+    /// A layer above is told in between.
+    case layered
+    /// It may be in a ring.
+    case suspect
+    /// An override has reported its end before.
+    case over
+  }
+
+  /// Makes an operation this queue's.
+  private func take(_ operation: Operation) -> Taken {
+    switch operation.life.step({ $0.enqueued() }) {
+    case .admit: break
+    case .ignore: return .over
+    case .reject(let mistake): trap(mistake.sentence(about: operation))
+    }
+    let terms = unsafe operation.layer?.willEnqueue(in: self)
+    if terms?.isHeld == true { operation.readiness.step { $0.holdTaken() } }
+    return operation.links.withLock { links in
+      if links.isClosed { return .over }
+      // Before anybody can find the scheduler, so that no later change is overwritten.
+      operation.scheduling.level = UInt8(links.priority.level)
+      links.scheduler = scheduler
+      if links.mayBeInRing || links.isNeeded { return .suspect }
+      return terms?.needsDidEnqueue == true ? .layered : .plain
+    }
+  }
+
+  /// Those that are in have to be members before anybody is told of them, and before rings are looked
+  /// for; and none may start before that.
+  private func enqueueStepwise(
+    _ admitted: some Collection<Operation>,
+    besides member: Operation? = nil
+  ) {
     if admitted.isEmpty { return }
-    scheduler.admit(admitted, besides: member, owner: self)
+    let isAwaited = scheduler.admit(admitted, besides: member, owner: self)
     valueObservers.look(at: self)
     for operation in admitted { unsafe operation.layer?.didEnqueue() }
+    let suspects = admitted.filter { $0.links.withLock { $0.mayBeInRing } }
     if !suspects.isEmpty { CycleSearch.cancelRings(from: suspects) }
+    // Before any of them runs and begins a wait of its own, which would then be to blame.
+    RunTimeRings.lookAtNew(admitted, in: self, isAwaited: isAwaited)
     scheduler.letIn(admitted)
   }
 
@@ -151,13 +197,17 @@ open class OperationQueue: @unchecked Sendable {
   /// Cancels every operation that is in the queue at this moment; barriers stay.
   ///
   /// Nothing is started before all have been cancelled.
-  open func cancelAllOperations() {
+  open func cancelAllOperations() { cancelAll(reason: nil) }
+
+  /// Cancels every operation that is in the queue at this moment, with a reason if there is one.
+  package final func cancelAll(reason: (any Error)?) {
     scheduler.sweep { operations in
-      for operation in operations { unsafe operation.layer?.cancelSilently() }
+      for operation in operations { unsafe operation.layer?.cancelSilently(reason: reason) }
       for operation in operations {
         if let layer = unsafe operation.layer {
           layer.deliverEvents()
         } else {
+          if let reason { operation.noteReason(reason) }
           operation.cancel()
         }
       }
@@ -167,26 +217,36 @@ open class OperationQueue: @unchecked Sendable {
   /// Blocks the thread until the queue is empty.
   ///
   /// Completion blocks have returned then, and barriers have run. In asynchronous code, use
-  /// ``untilAllOperationsAreFinished()``. Never call this from an operation of the queue or from a
-  /// completion block of one.
+  /// ``untilAllOperationsAreFinished()``.
+  ///
+  /// - Precondition: Not called by an operation that the queue waits for, and not by a completion block
+  ///   of one of its operations.
   @available(*, noasync, message: "It blocks; use 'try await untilAllOperationsAreFinished()'.")
   open func waitUntilAllOperationsAreFinished() {
     if scheduler.isInOwnCompletion {
       trap(
-        "waitUntilAllOperationsAreFinished() was called on queue “\(name ?? "\(type(of: self))")” "
+        "waitUntilAllOperationsAreFinished() was called on queue “\(label)” "
           + "in a completion block of one of its operations, for which it would wait. "
           + "Wait somewhere else, or add a barrier block."
       )
     }
     let semaphore = DispatchSemaphore(value: 0)
     guard scheduler.wait(.thread(semaphore)) else { return }
+    let token = OwnWaits.beginBlocking(
+      for: .queue(self),
+      call: "waitUntilAllOperationsAreFinished()"
+    )
     semaphore.wait()
+    OwnWaits.end(token)
   }
 
   /// Suspends the task until the queue is empty; blocks no thread.
   ///
   /// - Throws: `CancellationError` when the task is cancelled first; the operations go on.
+  ///   ``OperationCycleError`` when the task is the body of an operation that the queue waits for.
   public final func untilAllOperationsAreFinished() async throws {
+    let token = try beginOwnWait()
+    defer { endOwnWait(token) }
     let scheduler = scheduler
     try await AsyncWait().run { wait in
       scheduler.wait(.task(wait))
@@ -195,10 +255,18 @@ open class OperationQueue: @unchecked Sendable {
     }
   }
 
+  /// Runs a closure once the queue is empty; at once if it is.
+  package final func whenEmpty(_ body: @escaping @Sendable () -> Void) {
+    if !scheduler.wait(.closure(body)) { body() }
+  }
+
   /// How much of the work is done.
   open var progress: OperationProgress { ownProgress }
 
   // MARK: Configuring
+
+  /// The name, or the type when there is none.
+  package final var label: String { name ?? "\(type(of: self))" }
 
   /// What the queue is called; nil unless set.
   open var name: String? {
@@ -220,7 +288,7 @@ open class OperationQueue: @unchecked Sendable {
     set {
       guard newValue >= 0 || newValue == Self.defaultMaxConcurrentOperationCount else {
         trap(
-          "maxConcurrentOperationCount of queue “\(name ?? "\(type(of: self))")” was set to "
+          "maxConcurrentOperationCount of queue “\(label)” was set to "
             + "\(newValue). Set a number from 0 up, or defaultMaxConcurrentOperationCount."
         )
       }
@@ -258,7 +326,7 @@ open class OperationQueue: @unchecked Sendable {
     set {
       guard operationCount == 0 else {
         trap(
-          "underlyingQueue of queue “\(name ?? "\(type(of: self))")” was set while it has "
+          "underlyingQueue of queue “\(label)” was set while it has "
             + "operations. Set it before adding any."
         )
       }
@@ -270,7 +338,10 @@ open class OperationQueue: @unchecked Sendable {
   // MARK: Well-known queues
 
   /// The queue whose operation runs on this thread or in this task; nil outside of any.
-  open class var current: OperationQueue? { Scheduler.currentQueue.value ?? taskLocalCurrent }
+  open class var current: OperationQueue? {
+    if let occupant = ThreadOccupant.current { return unsafe occupant.queue }
+    return TaskOccupant.current?.queue
+  }
 
   /// The queue of the main thread; it runs one operation at a time on the main dispatch queue.
   open class var main: OperationQueue { sharedMain }

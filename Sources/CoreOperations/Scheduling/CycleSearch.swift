@@ -42,9 +42,12 @@ package enum CycleSearch {
   /// What an operation waits for at this moment; nothing if it doesn't wait any more.
   fileprivate static func waits(of operation: Operation) -> [Operation] {
     let life = operation.life.current
-    guard life.phase <= .enqueued, !life.isCancelled else { return [] }
-    return operation.dependencyList.withLock { $0.operations }
+    guard life.phase <= .enqueued else { return [] }
+    if life.isCancelled { return operation.parentToLeave.map { [$0] } ?? [] }
+    let dependencies = operation.dependencyList.withLock { $0.operations }
       .filter { $0.life.current.phase != .finished }
+    guard let parent = unsafe operation.layer?.awaitedParent else { return dependencies }
+    return dependencies + [parent]
   }
 
   /// The names along one way around, beginning and ending with the same.
@@ -140,13 +143,26 @@ extension Operation {
   /// looks for dependents under the lock under which they are linked, then at what the other counted
   /// before it linked.
   final func noteEdge(to dependency: Operation) {
-    guard links.withLock({ !$0.dependents.isEmpty }),
-      dependency.readiness.current.unfinished > 0
-    else { return }
-    for end in [self, dependency] { end.links.withLock { $0.mayBeInRing = true } }
-    if life.current.phase == .enqueued || dependency.life.current.phase == .enqueued {
-      CycleSearch.cancelRings(from: [self])
+    let (hasDependents, isNeeded) = links.withLock { (!$0.dependents.isEmpty, $0.isNeeded) }
+    if hasDependents || startsOthers, dependency.waitsForOthers {
+      for end in [self, dependency] { end.links.withLock { $0.mayBeInRing = true } }
+      if life.current.phase == .enqueued || dependency.life.current.phase == .enqueued {
+        CycleSearch.cancelRings(from: [self])
+      }
     }
+    if isNeeded { RunTimeRings.lookAtDependency(of: self, dependency) }
+  }
+
+  /// The parent without whose start an operation can't leave, although it is cancelled.
+  final var parentToLeave: Operation? {
+    life.current.phase == .created ? unsafe layer?.awaitedParent : nil
+  }
+
+  private var startsOthers: Bool { unsafe layer?.isAwaitedParent ?? false }
+
+  private var waitsForOthers: Bool {
+    if readiness.current.unfinished > 0 { return true }
+    return unsafe layer?.awaitedParent != nil
   }
 
   /// Cancels an operation that is in a ring.

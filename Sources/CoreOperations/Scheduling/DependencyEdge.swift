@@ -87,7 +87,7 @@ struct DependentList {
   /// The dependents that were told, retained.
   struct Told {
     /// Those that have nothing else to wait for.
-    var ready: [Operation] = []
+    var ready = FewOperations()
     /// The others; to be released without the lock that was held.
     var waiting: [Operation] = []
   }
@@ -126,16 +126,17 @@ struct DependentList {
 struct DependencyList {
   private var head: DependencyEdge.Pointer?
   private var tail: DependencyEdge.Pointer?
-  private(set) var count = 0
+  // No count: these eight bytes decided which of malloc's sizes a `BlockOperation` takes.
   /// Made once scanning would cost more than looking up.
-  private var index: [ObjectIdentifier: DependencyEdge.Pointer] = unsafe [:]
+  private var index: [ObjectIdentifier: DependencyEdge.Pointer]?
   private static let scanLimit = 12
 
   init() {}
 
+  var isEmpty: Bool { unsafe head == nil }
+
   var operations: [Operation] {
     var operations: [Operation] = []
-    operations.reserveCapacity(count)
     unsafe forEach { edge in operations.append(unsafe edge.pointee.dependency.takeUnretainedValue())
     }
     return operations
@@ -150,7 +151,7 @@ struct DependencyList {
   }
 
   func edge(to dependency: Operation) -> DependencyEdge.Pointer? {
-    if unsafe !index.isEmpty { return unsafe index[ObjectIdentifier(dependency)] }
+    if let index = unsafe index { return unsafe index[ObjectIdentifier(dependency)] }
     var next = unsafe head
     while let edge = unsafe next {
       let isSame = unsafe edge.pointee.dependency._withUnsafeGuaranteedRef { $0 === dependency }
@@ -168,14 +169,24 @@ struct DependencyList {
       unsafe head = edge
     }
     unsafe tail = edge
-    count += 1
-    if unsafe !index.isEmpty {
-      unsafe index[Self.key(edge)] = edge
-    } else if count > Self.scanLimit {
+    if unsafe index != nil {
+      unsafe index?[Self.key(edge)] = edge
+    } else if isLong {
       var built: [ObjectIdentifier: DependencyEdge.Pointer] = unsafe [:]
       unsafe forEach { edge in unsafe built[Self.key(edge)] = edge }
       unsafe index = built
     }
+  }
+
+  /// Whether there are too many to be scanned.
+  private var isLong: Bool {
+    var count = 0
+    var next = unsafe head
+    while let edge = unsafe next, count <= Self.scanLimit {
+      count += 1
+      unsafe next = edge.pointee.nextDependency
+    }
+    return count > Self.scanLimit
   }
 
   mutating func remove(_ edge: DependencyEdge.Pointer) {
@@ -191,8 +202,7 @@ struct DependencyList {
     } else {
       unsafe head = next
     }
-    count -= 1
-    unsafe index[Self.key(edge)] = nil
+    unsafe index?[Self.key(edge)] = nil
   }
 
   /// Takes all edges; the list is empty afterwards.

@@ -8,6 +8,19 @@ package enum StartDecision: Sendable {
   case skip
 }
 
+/// What a layer above says when its operation is handed to a queue.
+package struct AdmissionTerms: Sendable {
+  /// Whether to hold its readiness.
+  let isHeld: Bool
+  /// Whether ``LayeredOperation/didEnqueue()`` has anything to do; if not, it isn't called.
+  let needsDidEnqueue: Bool
+
+  package init(isHeld: Bool, needsDidEnqueue: Bool) {
+    self.isHeld = isHeld
+    self.needsDidEnqueue = needsDidEnqueue
+  }
+}
+
 /// The only way in which a layer above touches the core.
 ///
 /// The requirements are what the core asks of such an operation; the extension is what the layer may
@@ -25,29 +38,48 @@ package enum StartDecision: Sendable {
 package protocol LayeredOperation: Operation {
   /// The operation was handed to a queue and is no member yet.
   ///
-  /// - Returns: Whether to hold its readiness.
-  func willEnqueue(in queue: OperationQueue) -> Bool
-  /// The operation is a member, and nothing has happened to it yet.
+  /// - Returns: How to let it in.
+  func willEnqueue(in queue: OperationQueue) -> AdmissionTerms
+  /// The operation is a member, and nothing has happened to it yet; called if it was asked for.
   func didEnqueue()
   /// All dependencies finished and the hold is what is left. Called by a worker without a slot,
   /// once.
   func dependenciesDidFinish()
   /// A worker has a slot for the operation.
   func decideStart() -> StartDecision
+  /// A dependency was added after ``reserveSlot()``: the operation doesn't start now, and will be asked
+  /// for ``decideStart()`` anew.
+  func grantedStartHeldBack()
   /// The operation was parked and will be offered again. Called by a worker without a slot; answer
   /// with ``finishReview(startsAhead:)``.
   func reviewBeforeReoffer()
   /// Marks the operation as cancelled without telling anybody; ``deliverEvents()`` follows.
-  func cancelSilently()
+  func cancelSilently(reason: (any Error)?)
+  /// Waits that include one of this operation's close a ring, beginning and ending with the same: opens it
+  /// if the layer has a better way than to let the last one leave.
+  ///
+  /// - Returns: Whether it did, or others have.
+  func openRing(_ ring: [Operation]) -> Bool
   /// The operation waits in a ring, and has to be cancelled with this as the reason.
   func cancelAsMember(of ring: OperationCycleError)
   /// Tells observers what is due.
   func deliverEvents()
+  /// Whose start the operation waits for, besides its dependencies; nil when that has come.
+  var awaitedParent: Operation? { get }
+  /// Whether the operation is the ``awaitedParent`` of others.
+  var isAwaitedParent: Bool { get }
+  /// What has to happen before the operation can start, besides dependencies and a slot.
+  func layerNeedsBeforeStart() -> [WaitNeed]
+  /// What has to happen before its work can end, besides what its own code waits for.
+  func layerNeedsOfExecution() -> [WaitNeed]
 }
 
 extension LayeredOperation {
   /// Makes the core call the hooks; once, while initialising.
   package func attachLayer() { unsafe layer = self }
+
+  /// The operation waits for the start of a parent from now on: looks whether that closes a ring.
+  package func noteParent(_ parent: some LayeredOperation) { noteEdge(to: parent) }
 
   /// Gives the hold back.
   ///
@@ -57,6 +89,13 @@ extension LayeredOperation {
     let scheduler = links.withLock { $0.scheduler }
     if startsAhead { scheduler?.sendAhead(self) }
     if readiness.step({ $0.holdReleased() }) == .ready { scheduler?.offer(CollectionOfOne(self)) }
+  }
+
+  /// Stops waiting for what is left of the dependencies, and has the operation started ahead of others
+  /// and without a slot, because it won't do anything.
+  package func leaveAhead() {
+    readiness.step { $0.dropped() }
+    links.withLock { $0.scheduler }?.expedite(self)
   }
 
   /// Offers a parked operation again, at its old turn; nothing happens to one that isn't parked.
@@ -71,11 +110,17 @@ extension LayeredOperation {
     links.withLock { $0.scheduler }?.reviewed(self, isAhead: startsAhead)
   }
 
-  /// Takes a slot for a parked operation if its queue has one at this moment; it will be started
-  /// without being asked again, once ``wakeQueue()`` was called.
+  /// Takes a slot for a parked operation if its queue has one at this moment, or keeps that of one
+  /// which is about to be parked; it will be started without being asked again, once ``wakeQueue()``
+  /// was called.
   ///
   /// Takes only the lock of the queue, so it may be called with a lock of the layer held.
   package func reserveSlot() -> Bool { links.withLock { $0.scheduler }?.reserve(self) ?? false }
+
+  /// Whether the queue could start the operation now if nothing else kept it.
+  ///
+  /// Takes only the lock of the queue, so it may be called with a lock of the layer held.
+  package var mayStartNow: Bool { links.withLock { $0.scheduler }?.mayStart(self) ?? false }
 
   /// Has the queue look at what was reserved.
   package func wakeQueue() { links.withLock { $0.scheduler }?.wake() }
@@ -112,11 +157,6 @@ extension LayeredOperation {
   /// Whether the operation has not been given to a queue or started.
   package var isUnclaimed: Bool { life.current.phase == .created }
 
-  /// Runs a closure when another operation has finished; at once if it has.
-  package func afterFinish(of other: Operation, _ body: @escaping @Sendable () -> Void) {
-    if !other.register(.closure(body)) { body() }
-  }
-
   /// Whether nothing was left to wait for at some moment.
   package var wasReady: Bool { readiness.current.wasReady }
 
@@ -129,8 +169,10 @@ extension LayeredOperation {
   package var dependenciesAreFinished: Bool { readiness.current.dependenciesAreFinished }
 
   /// Reports the end: `isFinished` turns true, dependents are released, waiters wake.
-  package func reportFinished() {
-    if life.step({ $0.finishReported() }) == .finish { finish() }
+  ///
+  /// - Parameter holdsQuiet: Whether ``holdQuiet()`` comes with it.
+  package func reportFinished(holdsQuiet: Bool = false) {
+    if life.step({ $0.finishReported() }) == .finish { finish(holdsQuiet: holdsQuiet) }
   }
 
   /// Adds operations that this one waits for to its queue, behind no more barriers than itself.
@@ -147,7 +189,9 @@ extension LayeredOperation {
   /// - Returns: Whether the operation is in a queue.
   package func runInQueue(_ body: @escaping @Sendable () -> Void) -> Bool {
     guard let scheduler = links.withLock({ $0.scheduler }), let queue else { return false }
-    scheduler.executor.enqueue { Scheduler.withCurrentQueue(queue, body) }
+    scheduler.executor.enqueue {
+      ThreadOccupant.with(queue: queue, operation: self) { _ in body() }
+    }
     return true
   }
 

@@ -1,27 +1,32 @@
 /// A first-in-first-out list threaded through the operations themselves.
 ///
 /// It retains nothing: everything in it is a member of its queue, which does. An operation is in
-/// one such list at a time.
+/// one such list at a time. Links are unmanaged references: following a strong one costs two atomic
+/// instructions each time, which were a fifth of the cost of an empty block.
+@safe
 struct OperationList {
-  private unowned(unsafe) var head: Operation?
-  private unowned(unsafe) var tail: Operation?
+  typealias Link = Unmanaged<Operation>
+
+  private var head: Link?
+  private var tail: Link?
 
   var isEmpty: Bool { unsafe head == nil }
-  var first: Operation? { unsafe head }
+  var first: Operation? { unsafe head?.takeUnretainedValue() }
 
   mutating func append(_ operation: Operation) {
+    let link = unsafe Link.passUnretained(operation)
     unsafe operation.scheduling.next = nil
     unsafe operation.scheduling.previous = tail
     if let tail = unsafe tail {
-      unsafe tail.scheduling.next = operation
+      unsafe tail._withUnsafeGuaranteedRef { unsafe $0.scheduling.next = link }
     } else {
-      unsafe head = operation
+      unsafe head = link
     }
-    unsafe tail = operation
+    unsafe tail = link
   }
 
   mutating func popFirst() -> Operation? {
-    guard let first = unsafe head else { return nil }
+    guard let first = unsafe head?.takeUnretainedValue() else { return nil }
     remove(first)
     return first
   }
@@ -29,13 +34,13 @@ struct OperationList {
   mutating func remove(_ operation: Operation) {
     let next = unsafe operation.scheduling.next
     let previous = unsafe operation.scheduling.previous
-    if let next {
-      unsafe next.scheduling.previous = previous
+    if let next = unsafe next {
+      unsafe next._withUnsafeGuaranteedRef { unsafe $0.scheduling.previous = previous }
     } else {
       unsafe tail = previous
     }
-    if let previous {
-      unsafe previous.scheduling.next = next
+    if let previous = unsafe previous {
+      unsafe previous._withUnsafeGuaranteedRef { unsafe $0.scheduling.next = next }
     } else {
       unsafe head = next
     }
@@ -45,21 +50,24 @@ struct OperationList {
 }
 
 /// All operations of a queue in the order of adding; retains each.
+@safe
 struct MemberList {
-  private unowned(unsafe) var head: Operation?
-  private unowned(unsafe) var tail: Operation?
+  typealias Link = Unmanaged<Operation>
+
+  private var head: Link?
+  private var tail: Link?
   private(set) var count = 0
 
   mutating func append(_ operation: Operation) {
-    _ = unsafe Unmanaged.passRetained(operation)
+    let link = unsafe Link.passRetained(operation)
     operation.scheduling.isMember = true
     unsafe operation.scheduling.previousMember = tail
     if let tail = unsafe tail {
-      unsafe tail.scheduling.nextMember = operation
+      unsafe tail._withUnsafeGuaranteedRef { unsafe $0.scheduling.nextMember = link }
     } else {
-      unsafe head = operation
+      unsafe head = link
     }
-    unsafe tail = operation
+    unsafe tail = link
     count += 1
   }
 
@@ -67,13 +75,13 @@ struct MemberList {
   mutating func remove(_ operation: Operation) -> Operation {
     let next = unsafe operation.scheduling.nextMember
     let previous = unsafe operation.scheduling.previousMember
-    if let next {
-      unsafe next.scheduling.previousMember = previous
+    if let next = unsafe next {
+      unsafe next._withUnsafeGuaranteedRef { unsafe $0.scheduling.previousMember = previous }
     } else {
       unsafe tail = previous
     }
-    if let previous {
-      unsafe previous.scheduling.nextMember = next
+    if let previous = unsafe previous {
+      unsafe previous._withUnsafeGuaranteedRef { unsafe $0.scheduling.nextMember = next }
     } else {
       unsafe head = next
     }
@@ -81,16 +89,19 @@ struct MemberList {
     unsafe operation.scheduling.previousMember = nil
     operation.scheduling.isMember = false
     count -= 1
-    return unsafe Unmanaged.passUnretained(operation).takeRetainedValue()
+    return unsafe Link.passUnretained(operation).takeRetainedValue()
   }
 
-  var operations: [Operation] {
+  var operations: [Operation] { first(count) { _ in true } }
+
+  /// The first few that fit, in the order of adding.
+  func first(_ wanted: Int, where fits: (Operation) -> Bool) -> [Operation] {
     var operations: [Operation] = []
-    operations.reserveCapacity(count)
+    operations.reserveCapacity(wanted)
     var next = unsafe head
-    while let operation = next {
-      operations.append(operation)
-      next = unsafe operation.scheduling.nextMember
+    while operations.count < wanted, let operation = unsafe next?.takeUnretainedValue() {
+      if fits(operation) { operations.append(operation) }
+      unsafe next = operation.scheduling.nextMember
     }
     return operations
   }

@@ -38,6 +38,7 @@ struct ReadyLine {
     guard occupied != 0 else { return nil }
     let level = UInt8(occupied.trailingZeroBitCount)
     let first = withLevel(level) { level -> Operation? in
+      if unsafe level.late.isEmpty { return level.list.first }
       guard let late = unsafe level.late.first?.takeUnretainedValue() else {
         return level.list.first
       }

@@ -1,26 +1,22 @@
+import Synchronization
+
 /// Decides what a queue starts and when, and lets workers do it.
 ///
 /// Decisions are made by ``SchedulerState`` under one lock, as values; user code runs after the lock
 /// was given back. Operations come here ready: readiness is counted by themselves.
 package final class Scheduler: Sendable {
-  private let state = Locked(SchedulerState())
+  let state = Locked(SchedulerState())
   /// The executor, and how many there were before.
-  private let executorBox: Locked<(executor: any OperationExecutor, generation: Int)>
+  private let executorBox:
+    Locked<(executor: any OperationExecutor, generation: Int, stepped: (any SteppedExecutor)?)>
   let valueObservers = ValueObservers()
+  /// Tells the worker that lingers that there is work; written with the lock held that `isLingering` is
+  /// behind, so it needs no order of its own.
+  let hasNews = Atomic(false)
   /// Where completion blocks run: off the worker that finished the operation, and never on a queue
   /// that the program uses for something else.
   let completionExecutor: any OperationExecutor
-
-  /// The queue whose worker runs on this thread.
-  static let currentQueue = ThreadLocal<OperationQueue>()
-
-  /// Makes a queue the current one of this thread for as long as a body runs.
-  static func withCurrentQueue(_ queue: OperationQueue?, _ body: () -> Void) {
-    let outer = currentQueue.value
-    currentQueue.value = queue
-    defer { withExtendedLifetime(queue) { currentQueue.value = outer } }
-    body()
-  }
+  let steppedCompletion: (any SteppedExecutor)?
 
   /// The scheduler of the operation whose completion block runs on this thread.
   private static let completing = ThreadLocal<Scheduler>()
@@ -36,15 +32,16 @@ package final class Scheduler: Sendable {
   var isInOwnCompletion: Bool { Self.completing.value === self }
 
   init(executor: any OperationExecutor, completionExecutor: any OperationExecutor) {
-    executorBox = Locked((executor, 0))
+    executorBox = Locked((executor, 0, executor as? any SteppedExecutor))
     self.completionExecutor = completionExecutor
+    steppedCompletion = completionExecutor as? any SteppedExecutor
   }
 
   var executor: any OperationExecutor {
     get { executorBox.withLock { $0.executor } }
     set {
       let generation = executorBox.withLock { box in
-        box = (newValue, box.generation + 1)
+        box = (newValue, box.generation + 1, newValue as? any SteppedExecutor)
         return box.generation
       }
       update { $0.executorChanged(generation) }
@@ -61,6 +58,20 @@ package final class Scheduler: Sendable {
   var progress: (added: Int64, left: Int64) { state.withLock { ($0.addedCount, $0.leftCount) } }
   var owner: OperationQueue? { state.withLock { $0.owner } }
 
+  /// What has to happen before an operation that is ready can start.
+  func needs(of operation: Operation) -> [WaitNeed] {
+    state.withLock { $0.needs(of: operation) }
+  }
+
+  func causes(of operation: Operation) -> [OperationWaitCause] {
+    state.withLock { state in state.owner.map { state.causes(of: operation, in: $0) } ?? [] }
+  }
+
+  /// Looks at the state; for what only simulations ask.
+  func withState<Result>(_ body: (SchedulerState) -> Result) -> Result {
+    state.withLock { body($0) }
+  }
+
   // MARK: Members
 
   /// Makes operations members, in order; each is let in by ``letIn(_:)`` afterwards.
@@ -69,14 +80,58 @@ package final class Scheduler: Sendable {
   ///   - operations: The new members.
   ///   - member: Behind the same barriers as this one, instead of behind all.
   ///   - owner: The queue.
-  func admit(_ operations: [Operation], besides member: Operation?, owner: OperationQueue) {
+  /// - Returns: Whether the code of an operation waits for all that the queue has.
+  func admit(
+    _ operations: some Sequence<Operation>,
+    besides member: Operation?,
+    owner: OperationQueue
+  ) -> Bool {
     state.withLock { state in
       for operation in operations { state.admitted(operation, besides: member, owner: owner) }
+      return state.isAwaited
+    }
+  }
+
+  /// Takes in an operation in one step, unless somebody has to be told in between.
+  ///
+  /// - Returns: Whether it did.
+  func addIfUnobserved(_ operation: Operation, owner: OperationQueue) -> Bool {
+    guard valueObservers.isEmpty else { return false }
+    let (mayBeNeeded, isAwaited) = update { state in
+      state.admitted(operation, owner: owner)
+      state.letIn(operation)
+      return (state.isWatched, state.isAwaited)
+    }
+    // One may have begun to observe, or to wait, meanwhile.
+    valueObservers.look(at: owner)
+    if mayBeNeeded {
+      RunTimeRings.lookAtNew(CollectionOfOne(operation), in: owner, isAwaited: isAwaited)
+    }
+    return true
+  }
+
+  /// Takes in operations that need nothing to be done in between, in one step.
+  func add(_ operations: [Operation], owner: OperationQueue) {
+    let (mayBeNeeded, isAwaited) = update { state in
+      for operation in operations { state.admitted(operation, owner: owner) }
+      for operation in operations { state.letIn(operation) }
+      return (state.isWatched, state.isAwaited)
+    }
+    if mayBeNeeded { RunTimeRings.lookAtNew(operations, in: owner, isAwaited: isAwaited) }
+  }
+
+  /// Somebody's code waits for the queue: whoever comes from now on is needed.
+  ///
+  /// - Returns: Whoever is there.
+  func markAsNeeded() -> [Operation] {
+    state.withLock { state in
+      state.isAwaited = true
+      return state.members.operations
     }
   }
 
   /// Counts the queue as content with the operations, so that they can become ready.
-  func letIn(_ operations: [Operation]) {
+  func letIn(_ operations: some Sequence<Operation>) {
     update { state in
       for operation in operations { state.letIn(operation) }
     }
@@ -101,6 +156,9 @@ package final class Scheduler: Sendable {
   func reserve(_ operation: Operation) -> Bool { state.withLock { $0.reserved(operation) } }
   func wake() { update { _ in } }
 
+  /// Whether a parked operation could be started now, or is about to be.
+  func mayStart(_ operation: Operation) -> Bool { state.withLock { $0.mayStart(operation) } }
+
   /// Marks an operation to be started without a slot once it is ready.
   func sendAhead(_ operation: Operation) {
     update { _ in operation.scheduling.isAhead = true }
@@ -119,10 +177,16 @@ package final class Scheduler: Sendable {
   }
 
   /// Lets a finished operation go, and looks at the operations of this queue that waited for it.
-  func finished(_ operation: Operation, hasCompletion: Bool, releasing released: [Operation]) {
+  func finished(
+    _ operation: Operation,
+    hasCompletion: Bool,
+    holdsQuiet: Bool,
+    releasing released: FewOperations
+  ) {
     updateWithEffects { state in
+      if holdsQuiet { operation.scheduling.isQuietHeld = true }
       let effects = state.finished(operation, hasCompletion: hasCompletion)
-      for operation in released { state.offered(operation) }
+      released.forEach { state.offered($0) }
       return effects
     }
   }
@@ -138,7 +202,14 @@ package final class Scheduler: Sendable {
   // MARK: The queue
 
   func suspend(_ isSuspended: Bool) { update { $0.suspended(isSuspended) } }
-  func setLimit(_ limit: Int) { update { $0.limited(limit) } }
+  func setLimit(_ limit: Int) {
+    let wasClosed = update { state in
+      defer { state.limited(limit) }
+      return state.limit == 0
+    }
+    if wasClosed && limit != 0 { RunTimeRings.lookAtWaiting(in: self) }
+  }
+
   var requestedLimit: Int { state.withLock { $0.requestedLimit } }
 
   func addBarrier(_ block: @escaping @Sendable () -> Void, owner: OperationQueue) {
@@ -164,108 +235,49 @@ package final class Scheduler: Sendable {
   // MARK: Effects
 
   @discardableResult
+  @inline(__always)
   private func update<Result>(_ body: (inout SchedulerState) -> Result) -> Result {
     let (result, isWorkerNeeded) = state.withLock { state in
-      (body(&state), state.workerNeeded())
+      let result = body(&state)
+      tellLingering(&state)
+      return (result, state.workerNeeded())
     }
     if isWorkerNeeded { requestWorker() }
     return result
   }
 
+  @inline(__always)
   private func updateWithEffects(_ body: (inout SchedulerState) -> SchedulerState.Effects) {
     let effects = state.withLock { state in
       var effects = body(&state)
+      tellLingering(&state)
       effects.requestWorker = state.workerNeeded()
       return effects
     }
     perform(effects)
   }
 
-  private func perform(_ effects: SchedulerState.Effects) {
+  private func tellLingering(_ state: inout SchedulerState) {
+    guard state.isLingering, state.hasWork else { return }
+    state.isLingering = false
+    hasNews.store(true, ordering: .relaxed)
+  }
+
+  func perform(_ effects: SchedulerState.Effects) {
     if effects.requestWorker { requestWorker() }
     if effects.garbage != nil, !valueObservers.isEmpty, let queue = effects.owner ?? owner {
       valueObservers.look(at: queue)
     }
     // Last: what observers did is done when a wait ends.
-    effects.waiters.wakeAll()
+    effects.waiters?.wakeAll()
   }
 
   private func requestWorker() {
-    let (executor, generation) = executorBox.withLock { $0 }
-    executor.enqueue { self.work(generation) }
-  }
-
-  // MARK: Working
-
-  /// What a worker does: takes steps until there is none, or its share is used up.
-  private func work(_ generation: Int) {
-    var report = SchedulerState.Report.began
-    let executor = executor
-    let turn = WorkerTurn(on: executor)
-    var share = max(1, executor.operationsPerWorker)
-    // Keeps the queue alive for those who ask for the current one. Known from the first step on: a
-    // queue that was empty when its worker came has no owner yet.
-    var owner: OperationQueue?
-    let outer = Self.currentQueue.value
-    defer { withExtendedLifetime(owner) { Self.currentQueue.value = outer } }
-    while true {
-      if share == 0 || owner != nil && turn.isOver {
-        perform(state.withLock { $0.shareUsedUp(after: report) })
-        return
-      }
-      let (step, effects) = state.withLock { $0.nextStep(after: report, by: generation) }
-      perform(effects)
-      if case .leave = step { return }
-      if owner == nil {
-        owner = self.owner
-        Self.currentQueue.value = owner
-      }
-      report = perform(step)
-      share -= 1
-    }
-  }
-
-  private func perform(_ step: SchedulerState.Step) -> SchedulerState.Report {
-    switch step {
-    case .leave: return .nothing
-    case .barrier(let block):
-      block()
-      return .barrierReturned
-    case .evaluate(let operation):
-      unsafe operation.layer?.dependenciesDidFinish()
-      return .asked
-    case .review(let operation):
-      unsafe operation.layer?.reviewBeforeReoffer()
-      return .asked
-    case .startAhead(let operation):
-      start(operation)
-      return .startedAhead(operation)
-    case .startGranted(let operation):
-      start(operation)
-      return .startReturned(operation)
-    case .start(let operation):
-      switch gate(operation) {
-      case .run:
-        start(operation)
-        return .startReturned(operation)
-      case .park: return .parked(operation)
-      case .skip: return .skipped(operation)
-      }
-    }
-  }
-
-  private func gate(_ operation: Operation) -> StartDecision {
-    if operation.isCancelledFlag { return .run }
-    if let layer = unsafe operation.layer { return layer.decideStart() }
-    return operation.isReady ? .run : .park
-  }
-
-  private func start(_ operation: Operation) {
-    switch operation.life.step({ $0.turnCame() }) {
-    case .leave: return
-    case .callStart:
-      operation.start()
-      operation.lookForFinish()
+    let (executor, generation, stepped) = executorBox.withLock { $0 }
+    if let stepped {
+      stepped.enqueue(.decide(self)) { self.decide(generation, stepped) }
+    } else {
+      executor.enqueue { self.work(generation) }
     }
   }
 }

@@ -36,11 +36,25 @@ extension SchedulerState {
   }
 
   /// Takes a worker's report and decides what it does next.
-  mutating func nextStep(after report: Report, by generation: Int) -> (Step, Effects) {
+  ///
+  /// - Parameters:
+  ///   - report: What it has done.
+  ///   - generation: That of the executor that it came from.
+  ///   - mayLinger: Whether it may look out for work when there is none; one of a queue does.
+  /// - Returns: What it does next, and what has to happen outside.
+  mutating func nextStep(
+    after report: Report,
+    by generation: Int,
+    mayLinger: Bool = false
+  ) -> (Step, Effects) {
     let isStale = generation != self.generation
-    if case .began = report, isStale { return (.leave, Effects()) }
+    if case .began = report.event, isStale { return (.leave, Effects()) }
     var effects = account(for: report)
     let step = isStale ? .leave : takeStep()
+    if case .leave = step, mayLinger, !isStale, !isLingering, !isBlocked, slotsInUse < limit {
+      isLingering = true
+      return (.linger, effects)
+    }
     loopingWorkers -= 1
     effects.requestWorker = workerNeeded()
     return (step, effects)
@@ -48,34 +62,13 @@ extension SchedulerState {
 
   mutating func account(for report: Report) -> Effects {
     loopingWorkers += 1
-    switch report {
+    switch report.event {
     case .began: isWorkerRequested = false
-    case .nothing: break
+    case .lingered:
+      // It has been counted all the time.
+      loopingWorkers -= 1
+      isLingering = false
     case .asked: servedWithoutSlot -= 1
-    case .startedAhead(let operation):
-      servedWithoutSlot -= 1
-      operation.scheduling.isOnStack = false
-      return settled(operation)
-    case .startReturned(let operation):
-      operation.scheduling.isOnStack = false
-      return settled(operation)
-    case .parked(let operation):
-      giveBackSlot(of: operation)
-      operation.scheduling.isOnStack = false
-      if operation.scheduling.isFinished { return settled(operation) }
-      operation.scheduling.placement = .parked
-      if operation.isCancelledFlag {
-        expedited(operation)
-      } else if operation.scheduling.isNudged {
-        place(operation)
-      }
-    case .skipped(let operation):
-      giveBackSlot(of: operation)
-      operation.scheduling.isOnStack = false
-      if operation.scheduling.isFinished { return settled(operation) }
-      operation.scheduling.isAhead = true
-      operation.scheduling.placement = .service
-      service.append(operation)
     case .barrierReturned:
       isBarrierRunning = false
       slotsInUse -= 1
@@ -83,6 +76,52 @@ extension SchedulerState {
       passBarrier()
       noteIdle(&effects)
       return effects
+    case .startedAhead, .startReturned, .parked, .heldBack, .skipped, .ended:
+      guard let operation = unsafe report.operation else { trap("a report about nothing") }
+      return account(for: report, of: operation)
+    }
+    return Effects()
+  }
+
+  private mutating func account(for report: Report, of operation: Operation) -> Effects {
+    operation.scheduling.isOnStack = false
+    let wasGranted = operation.scheduling.placement == .granted
+    if wasGranted { operation.scheduling.placement = .starting }
+    switch report.event {
+    case .ended(let hasCompletion):
+      let effects = finished(operation, hasCompletion: hasCompletion)
+      report.released.forEach { offered($0) }
+      return effects
+    case .startedAhead:
+      servedWithoutSlot -= 1
+      return settled(operation)
+    case .startReturned: return settled(operation)
+    case .parked where wasGranted && !operation.scheduling.isFinished:
+      operation.scheduling.placement = .granted
+      granted.append(operation)
+    case .parked:
+      giveBackSlot(of: operation)
+      if operation.scheduling.isFinished { return settled(operation) }
+      operation.scheduling.placement = .parked
+      if operation.isCancelledFlag {
+        expedited(operation)
+      } else if operation.scheduling.isNudged {
+        place(operation)
+      }
+    case .heldBack:
+      giveBackSlot(of: operation)
+      if operation.scheduling.isFinished { return settled(operation) }
+      // Its turn begins anew, as that of one to which a dependency is added while it stands in line.
+      operation.scheduling.placement = .waiting
+      operation.scheduling.ticket = 0
+      if operation.isCancelledFlag { expedited(operation) } else { offered(operation) }
+    case .skipped:
+      giveBackSlot(of: operation)
+      if operation.scheduling.isFinished { return settled(operation) }
+      operation.scheduling.isAhead = true
+      operation.scheduling.placement = .service
+      service.append(operation)
+    case .began, .lingered, .asked, .barrierReturned: trap("a report about no operation")
     }
     return Effects()
   }
@@ -91,11 +130,12 @@ extension SchedulerState {
     if let operation = granted.popFirst() {
       operation.scheduling.placement = .starting
       operation.scheduling.isOnStack = true
-      return .startGranted(operation)
+      return unsafe .startGranted(.passRetained(operation))
     }
     if isBlocked { return .leave }
     while isServiceDue, let operation = service.popFirst() {
-      if operation.readiness.current.progress == .none && !operation.isCancelledFlag {
+      let readiness = operation.readiness.current
+      if readiness.progress == .none && !readiness.isDropped && !operation.isCancelledFlag {
         // A dependency was added while it stood in line; it will be offered again.
         operation.scheduling.placement = .waiting
         continue
@@ -116,7 +156,7 @@ extension SchedulerState {
       operation.scheduling.isNudged = false
       operation.scheduling.isOnStack = true
       operation.scheduling.placement = .starting
-      return .start(operation)
+      return unsafe .start(.passRetained(operation))
     }
     if isBarrierDue, let block = barriers.withElement(at: 0, { $0.block.take() }) {
       isBarrierRunning = true
@@ -130,7 +170,7 @@ extension SchedulerState {
     if operation.scheduling.isAhead || operation.isCancelledFlag {
       operation.scheduling.placement = .starting
       operation.scheduling.isOnStack = true
-      return .startAhead(operation)
+      return unsafe .startAhead(.passRetained(operation))
     }
     operation.scheduling.placement = .evaluating
     if operation.scheduling.needsReview {

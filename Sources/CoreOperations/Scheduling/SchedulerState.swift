@@ -12,43 +12,68 @@ struct SchedulerState {
     /// Let go of the queue, which is empty.
     var owner: OperationQueue?
     /// Wake those who waited for the queue to be empty.
-    var waiters = WaitList()
+    var waiters: WaitList?
   }
 
   /// What a worker does next.
+  @safe
   enum Step {
     /// Nothing to start: leave.
     case leave
+    /// Nothing to start: look out for work for a moment, and come back.
+    case linger
     /// Ask the layer above for the operation's conditions; no slot is held.
     case evaluate(Operation)
     /// Ask the layer above whether a parked operation should be offered again; no slot is held.
     case review(Operation)
-    /// Start without a slot and without asking.
-    case startAhead(Operation)
-    /// A slot is held: ask whether the operation may start, and start it.
-    case start(Operation)
-    /// A slot is held, and the question was answered before.
-    case startGranted(Operation)
+    /// Start without a slot and without asking; retained for the worker.
+    case startAhead(Unmanaged<Operation>)
+    /// A slot is held: ask whether the operation may start, and start it; retained for the worker.
+    case start(Unmanaged<Operation>)
+    /// A slot is held, and the question was answered before; retained for the worker.
+    case startGranted(Unmanaged<Operation>)
     /// Run a barrier.
     case barrier(@Sendable () -> Void)
   }
 
   /// What a worker has done since its last step.
-  enum Report {
+  struct Report {
+    var event: Event
+    /// What it has done that to; the worker keeps it alive.
+    unowned(unsafe) var operation: Operation?
+    /// Operations of this queue that waited for the end only.
+    var released: FewOperations
+
+    init(
+      _ event: Event,
+      of operation: Operation? = nil,
+      releasing released: consuming FewOperations = FewOperations()
+    ) {
+      self.event = event
+      unsafe self.operation = operation
+      self.released = released
+    }
+  }
+
+  enum Event {
     /// It was just started by the executor.
     case began
-    /// The step needs no account.
-    case nothing
+    /// It looked out for work.
+    case lingered
     /// The layer above was asked, without a slot.
     case asked
     /// A start without a slot returned.
-    case startedAhead(Operation)
+    case startedAhead
     /// The call of `start()` returned.
-    case startReturned(Operation)
+    case startReturned
     /// The operation may not start now.
-    case parked(Operation)
+    case parked
+    /// A dependency was added after the start was decided.
+    case heldBack
     /// The operation is to be started without a slot.
-    case skipped(Operation)
+    case skipped
+    /// The work of an operation that does nothing else returned: its end, in the same step.
+    case ended(hasCompletion: Bool)
     case barrierReturned
   }
 
@@ -79,15 +104,22 @@ struct SchedulerState {
   var isBarrierRunning = false
   /// Workers that will look here again without running anybody's code before.
   var loopingWorkers = 0
+  /// Whether one of those is only looking out for work, and has not been told of any.
+  var isLingering = false
   var isWorkerRequested = false
   /// How often the executor was changed: workers of an earlier one leave.
   var generation = 0
   var blockedStarts = 0
   /// The queue, kept alive while it has something to do.
   var owner: OperationQueue?
-  var waiters = WaitList()
+  var waiters: WaitList?
+  /// Whether the code of an operation has waited for all members; stays set.
+  var isAwaited = false
 
   init() {}
+
+  /// Whether a new member may close a ring that those who wait for it can't have seen before it came.
+  var isWatched: Bool { isAwaited || !barriers.isEmpty }
 
   var isIdle: Bool { members.count == 0 && barriers.isEmpty }
   var limit: Int { requestedLimit < 0 ? .max : requestedLimit }
@@ -124,10 +156,8 @@ struct SchedulerState {
   mutating func letIn(_ operation: Operation) {
     guard operation.scheduling.isMember, operation.scheduling.placement == .outside else { return }
     operation.scheduling.placement = .waiting
-    if operation.isCancelledFlag {
-      operation.readiness.step { $0.dropped() }
-      expedited(operation)
-    }
+    if operation.isCancelledFlag { operation.readiness.step { $0.dropped() } }
+    if operation.readiness.current.isDropped { expedited(operation) }
     if operation.readiness.step({ $0.admitted() }) != .none { offered(operation) }
   }
 
@@ -173,21 +203,46 @@ struct SchedulerState {
   mutating func reoffered(_ operation: Operation) {
     switch operation.scheduling.placement {
     case .parked: place(operation)
-    case .starting: operation.scheduling.isNudged = true
+    case .starting:
+      #if DEBUG
+      if DeliberateFlaw.lostWakeUp.isMade { return }
+      #endif
+      operation.scheduling.isNudged = true
     case .outside, .waiting, .heldBack, .service, .evaluating, .ready, .granted, .gone: break
     }
   }
 
-  /// Gives a parked operation a slot, if there is one for it at this moment.
+  /// Gives a parked operation a slot, if there is one for it at this moment; one that a worker is just
+  /// asking about keeps the slot that it asks with.
+  ///
+  /// Otherwise who was told to wait a moment ago would be passed by those who come before it is parked.
   mutating func reserved(_ operation: Operation) -> Bool {
-    guard operation.scheduling.placement == .parked, !operation.scheduling.needsReview,
-      !isBlocked, slotsInUse < limit, operation.readiness.current.progress == .ready
+    guard !operation.scheduling.needsReview, !isBlocked,
+      operation.readiness.current.progress == .ready
     else { return false }
-    slotsInUse += 1
-    operation.scheduling.holdsSlot = true
+    switch operation.scheduling.placement {
+    case .parked:
+      guard slotsInUse < limit else { return false }
+      slotsInUse += 1
+      operation.scheduling.holdsSlot = true
+      granted.append(operation)
+    case .starting:
+      guard operation.scheduling.holdsSlot, slotsInUse <= limit else { return false }
+      #if DEBUG
+      if DeliberateFlaw.lostWakeUp.isMade { return true }
+      #endif
+    case .outside, .waiting, .heldBack, .service, .evaluating, .ready, .granted, .gone:
+      return false
+    }
     operation.scheduling.placement = .granted
-    granted.append(operation)
     return true
+  }
+
+  /// Whether a parked operation could be started now, or a worker just asks whether it may.
+  func mayStart(_ operation: Operation) -> Bool {
+    if operation.scheduling.placement == .starting { return true }
+    return operation.scheduling.placement == .parked && !isBlocked && slotsInUse < limit
+      && operation.readiness.current.progress == .ready
   }
 
   mutating func priorityChanged(_ operation: Operation, level: Int) {
@@ -213,7 +268,7 @@ struct SchedulerState {
     case .ready: ready.remove(operation)
     case .heldBack: withBarrier(of: operation) { $0.heldBack.remove(operation) }
     case .service: service.remove(operation)
-    case .granted: granted.remove(operation)
+    case .granted: if !operation.scheduling.isOnStack { granted.remove(operation) }
     case .outside, .waiting, .evaluating, .parked, .starting, .gone: break
     }
     return settled(operation)
@@ -272,8 +327,7 @@ struct SchedulerState {
     guard isIdle else { return }
     effects.owner = owner
     owner = nil
-    effects.waiters = waiters
-    waiters = WaitList()
+    effects.waiters = waiters.take()
   }
 
   // MARK: Events of the queue
@@ -298,9 +352,10 @@ struct SchedulerState {
   /// - Returns: Whether there is something to wait for.
   mutating func waited(_ waiter: WaitList.Waiter) -> Bool {
     if isIdle { return false }
-    waiters.append(waiter)
+    waiters = waiters ?? WaitList()
+    waiters?.append(waiter)
     return true
   }
 
-  mutating func waitCancelled() { waiters.waitCancelled() }
+  mutating func waitCancelled() { waiters?.waitCancelled() }
 }

@@ -1,6 +1,7 @@
 /// What a scheduler knows of one operation.
 ///
 /// Guarded by the lock of that scheduler.
+@safe
 struct SchedulingFields {
   /// Where in its queue an operation is.
   enum Placement: UInt8 {
@@ -19,19 +20,20 @@ struct SchedulingFields {
     case ready
     /// Was not allowed to start; without a slot, its turn kept. Exits: `ready`, `granted`, `service`, `gone`.
     case parked
-    /// Has a slot and what it was parked for; a worker will start it. Exit: `starting`.
+    /// Has a slot and what it was parked for; a worker will start it, or is just asking whether it may
+    /// and will find it so. Exit: `starting`.
     case granted
     /// Its turn came: a worker asks whether it may start, with a slot in hand, and starts it.
-    /// Exits: `parked`, `ready`, `service`, `gone`.
+    /// Exits: `parked`, `granted`, `waiting`, `ready`, `service`, `gone`.
     case starting
     /// Finished, and its slot given back. No exit.
     case gone
   }
 
-  unowned(unsafe) var nextMember: Operation?
-  unowned(unsafe) var previousMember: Operation?
-  unowned(unsafe) var next: Operation?
-  unowned(unsafe) var previous: Operation?
+  var nextMember: Unmanaged<Operation>?
+  var previousMember: Unmanaged<Operation>?
+  var next: Unmanaged<Operation>?
+  var previous: Unmanaged<Operation>?
   /// When it became ready, as a number: the order among equals.
   var ticket: UInt64 = 0
   /// How many barriers were added before it, counted since the queue was made.

@@ -22,6 +22,9 @@ where State.RawValue == UInt32 {
   /// - Returns: What the event returned the last time.
   @inlinable
   package func step<Action>(_ event: (inout State) -> Action) -> Action {
+    #if DEBUG
+    if Preemption.isArmed { Preemption.stateWanted() }
+    #endif
     var seen = word.load(ordering: .acquiring)
     while true {
       var state = decode(seen)

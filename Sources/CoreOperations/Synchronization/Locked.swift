@@ -17,7 +17,19 @@ package struct LockedBox<Value>: @unchecked Sendable {
   // Sendable: only ever inside a `Locked`, which hands it to one thread at a time.
   @usableFromInline var value: Value
   @inlinable
-  init(_ value: Value) { self.value = value }
+  init(_ value: consuming Value) { self.value = value }
+}
+
+/// The same for what comes out of a lock; moved and never copied, however large it is.
+@usableFromInline
+@frozen
+struct LockedResult<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
+  // Sendable: made with the lock held, for the one who holds it.
+  @usableFromInline let value: Value
+  @inlinable
+  init(_ value: consuming Value) { self.value = value }
+  @inlinable
+  consuming func take() -> Value { value }
 }
 
 #if !SANITIZE_THREAD
@@ -31,12 +43,21 @@ package struct Locked<Value>: ~Copyable, Sendable {
 
   /// Creates the lock around its value.
   @inlinable
-  package init(_ value: sending Value) { mutex = Mutex(LockedBox(value)) }
+  package init(_ value: consuming sending Value) { mutex = Mutex(LockedBox(value)) }
 
   /// Runs `body` with exclusive access to the value and returns its result.
   @inlinable
-  package borrowing func withLock<Result>(_ body: (inout Value) -> Result) -> Result {
-    mutex.withLock { LockedBox(body(&$0.value)) }.value
+  package borrowing func withLock<Result: ~Copyable>(
+    _ body: (inout Value) -> Result
+  ) -> Result {
+    #if DEBUG
+    if Preemption.isArmed {
+      Preemption.lockWanted()
+      defer { Preemption.lockGivenBack() }
+      return mutex.withLock { LockedResult(body(&$0.value)) }.take()
+    }
+    #endif
+    return mutex.withLock { LockedResult(body(&$0.value)) }.take()
   }
 }
 #else
@@ -61,7 +82,9 @@ package struct Locked<Value>: ~Copyable, @unchecked Sendable {
     unsafe value.deallocate()
   }
 
-  package borrowing func withLock<Result>(_ body: (inout Value) -> Result) -> Result {
+  package borrowing func withLock<Result: ~Copyable>(
+    _ body: (inout Value) -> Result
+  ) -> Result {
     unsafe pthread_mutex_lock(mutex)
     defer { unsafe pthread_mutex_unlock(mutex) }
     return unsafe body(&value.pointee)

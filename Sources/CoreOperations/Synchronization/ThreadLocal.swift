@@ -9,11 +9,34 @@ import Glibc
 /// One unmanaged object reference per thread.
 ///
 /// The reference isn't retained: whoever sets it keeps the object alive until it is set back.
-package struct ThreadLocal<Object: AnyObject>: @unchecked Sendable {
+package struct ThreadLocal<Object: AnyObject>: Sendable {
+  @usableFromInline let slot: ThreadSlot
+
+  package init() { slot = ThreadSlot() }
+
+  // Seen by the modules above, or each access there would look up metadata (callgrind).
+  @inlinable package var value: Object? {
+    get {
+      guard let pointer = unsafe slot.pointer else { return nil }
+      return unsafe Unmanaged<Object>.fromOpaque(pointer).takeUnretainedValue()
+    }
+    nonmutating set {
+      guard let newValue else {
+        unsafe slot.pointer = nil
+        return
+      }
+      unsafe slot.pointer = UnsafeMutableRawPointer(Unmanaged.passUnretained(newValue).toOpaque())
+    }
+  }
+}
+
+/// The slot of one key.
+@usableFromInline
+struct ThreadSlot: @unchecked Sendable {
   // Sendable: a key is an immutable number; the slot behind it belongs to the calling thread.
   private let key: pthread_key_t
 
-  package init() {
+  init() {
     var key = pthread_key_t()
     guard unsafe pthread_key_create(&key, nil) == 0 else {
       trap("The process has used up its thread-local keys (pthread_key_create failed).")
@@ -21,16 +44,8 @@ package struct ThreadLocal<Object: AnyObject>: @unchecked Sendable {
     self.key = key
   }
 
-  package var value: Object? {
-    get {
-      guard let pointer = unsafe pthread_getspecific(key) else { return nil }
-      return unsafe Unmanaged<Object>.fromOpaque(pointer).takeUnretainedValue()
-    }
-    nonmutating set {
-      let pointer = unsafe newValue.map {
-        unsafe UnsafeRawPointer(Unmanaged.passUnretained($0).toOpaque())
-      }
-      unsafe pthread_setspecific(key, pointer)
-    }
+  @usableFromInline var pointer: UnsafeMutableRawPointer? {
+    get { unsafe pthread_getspecific(key) }
+    nonmutating set { unsafe pthread_setspecific(key, newValue) }
   }
 }

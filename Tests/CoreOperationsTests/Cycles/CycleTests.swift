@@ -160,6 +160,6 @@ import Testing
   @Test func `the description says what to do`() {
     let error = OperationCycleError(path: ["a", "b", "a"])
     #expect("\(error)".contains("a → b → a"))
-    #expect("\(error)".contains("Remove one of these dependencies"))
+    #expect("\(error)".contains("Remove one of these waits"))
   }
 }

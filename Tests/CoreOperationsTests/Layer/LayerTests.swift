@@ -34,6 +34,24 @@ import Testing
     #expect(queue.operationCount == 0)
   }
 
+  @Test func `one that has nothing to tell is let in without being asked to`() {
+    let operation = layered("a") { answers in
+      answers.holds = true
+      answers.needsDidEnqueue = false
+      answers.dependenciesDidFinish = { $0.releaseReadinessHold(startsAhead: false) }
+    }
+    queue.addOperations([operation, layered("b") { $0.needsDidEnqueue = false }])
+    #expect(queue.operationCount == 2)
+    executor.runAll()
+    #expect(log.entries.prefix(2) == ["a will enqueue", "b will enqueue"])
+    #expect(
+      log.entries.dropFirst(2).sorted()
+        == ["a asked for conditions", "a asked to start", "a started"]
+        + ["b asked to start", "b started"]
+    )
+    #expect(queue.operationCount == 0)
+  }
+
   @Test func `a hold keeps it from starting, without a slot, until it is released`() {
     queue.maxConcurrentOperationCount = 1
     let held = layered("held") { $0.holds = true }

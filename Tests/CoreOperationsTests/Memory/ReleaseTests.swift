@@ -240,4 +240,29 @@ import Testing
     }
     await ended.done.opened()
   }
+
+  @Test func `a queue with unfinished work lives until that has finished, then goes`() async {
+    final class CountedQueue: OperationQueue, @unchecked Sendable {
+      let live: LiveCount
+      init(_ live: LiveCount) {
+        self.live = live
+        super.init(executor: DefaultExecutor.shared)
+        live.born()
+      }
+      deinit { live.died() }
+    }
+    let live = LiveCount()
+    let mayEnd = Gate()
+    let first = BlockOperation { mayEnd.pass() }
+    do {
+      let queue = CountedQueue(live)
+      let second = Operation()
+      second.addDependency(first)
+      queue.addOperations([second, first])
+    }
+    #expect(live.alive == 1)
+    mayEnd.open()
+    await live.none()
+    #expect(first.isFinished)
+  }
 }

@@ -5,6 +5,7 @@ final class Layered: Operation, LayeredOperation, @unchecked Sendable {
   // Sendable: `answers` has a lock.
   struct Answers {
     var holds = false
+    var needsDidEnqueue = true
     var isOverAtOnce = true
     var willEnqueue: @Sendable (Layered) -> Void = { _ in }
     var didEnqueue: @Sendable (Layered) -> Void = { _ in }
@@ -35,11 +36,11 @@ final class Layered: Operation, LayeredOperation, @unchecked Sendable {
 
   private func note(_ event: String) { log.add("\(label) \(event)") }
 
-  func willEnqueue(in queue: OperationQueue) -> Bool {
+  func willEnqueue(in queue: OperationQueue) -> AdmissionTerms {
     note("will enqueue")
     let answers = answers.withLock { $0 }
     answers.willEnqueue(self)
-    return answers.holds
+    return AdmissionTerms(isHeld: answers.holds, needsDidEnqueue: answers.needsDidEnqueue)
   }
 
   func didEnqueue() {
@@ -57,12 +58,14 @@ final class Layered: Operation, LayeredOperation, @unchecked Sendable {
     return answers.withLock { $0 }.decideStart(self)
   }
 
+  func grantedStartHeldBack() { note("held back") }
+
   func reviewBeforeReoffer() {
     note("reviewed")
     answers.withLock { $0 }.review(self)
   }
 
-  func cancelSilently() { _ = flagCancelled(reason: nil) }
+  func cancelSilently(reason: (any Error)?) { _ = flagCancelled(reason: reason) }
   func deliverEvents() { leaveIfQueued() }
 
   func cancelAsMember(of ring: OperationCycleError) {
@@ -70,8 +73,14 @@ final class Layered: Operation, LayeredOperation, @unchecked Sendable {
     leaveIfQueued()
   }
 
+  func openRing(_ ring: [Operation]) -> Bool { false }
+  var awaitedParent: Operation? { nil }
+  var isAwaitedParent: Bool { false }
+  func layerNeedsBeforeStart() -> [WaitNeed] { [] }
+  func layerNeedsOfExecution() -> [WaitNeed] { [] }
+
   override func cancel() {
-    cancelSilently()
+    cancelSilently(reason: nil)
     deliverEvents()
   }
 

@@ -25,6 +25,11 @@ func onThread<Result: Sendable>(
   }
 }
 
+/// Returns once something is so that nothing reports, looked at from a thread of its own.
+func eventually(_ isSo: @escaping @Sendable () -> Bool) async {
+  await onThread { while !isSo() { sched_yield() } }
+}
+
 /// Starts a thread that nobody joins.
 func launchThread(stackSize: Int? = nil, _ body: @escaping @Sendable () -> Void) {
   final class Start {

@@ -1,22 +1,12 @@
-import CoreOperations
-import Dispatch
+import TestSupport
 import Testing
 
-/// Ends the process when a test hangs, and says which one.
+/// Ends the process when tests hang, and says which ones.
 ///
-/// It synchronises nothing.
+/// They hang when none has begun or ended for two minutes. It synchronises nothing.
 struct Watchdog: TestTrait, SuiteTrait, TestScoping {
-  private static let limit: UInt64 = 120_000_000_000
-  private static let running = Locked<[String: UInt64]>([:])
   private static let monitor: Void = launchThread {
-    while true {
-      _ = DispatchSemaphore(value: 0).wait(timeout: .now() + .seconds(1))
-      let now = DispatchTime.now().uptimeNanoseconds
-      let late = running.withLock { running in
-        running.filter { now > $0.value && now - $0.value > limit }.keys.sorted()
-      }
-      if !late.isEmpty { fatalError("These tests hang: \(late.joined(separator: "; "))") }
-    }
+    RunningTests.watch(for: 120) { "These tests hang: \($0.joined(separator: "; "))" }
   }
 
   var isRecursive: Bool { true }
@@ -27,10 +17,7 @@ struct Watchdog: TestTrait, SuiteTrait, TestScoping {
     performing function: @Sendable @concurrent () async throws -> Void
   ) async throws {
     _ = Self.monitor
-    let key = "\(test.id)"
-    Self.running.withLock { $0[key] = DispatchTime.now().uptimeNanoseconds }
-    defer { _ = Self.running.withLock { $0.removeValue(forKey: key) } }
-    try await function()
+    try await RunningTests.note("\(test.id)", function)
   }
 }
 

@@ -11,6 +11,8 @@ struct WaitList {
   private var waiters: [Waiter] = []
   private var cancelledCount = 0
 
+  var isEmpty: Bool { waiters.count == cancelledCount }
+
   mutating func append(_ waiter: Waiter) { waiters.append(waiter) }
 
   /// A task gave up.

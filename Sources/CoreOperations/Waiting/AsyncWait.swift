@@ -67,8 +67,11 @@ package final class AsyncWait: Sendable {
         if let result { continuation.resume(with: result) }
       }
     } onCancel: {
-      cancel()
-      unregister(self)
+      // The runtime holds a lock of the task here.
+      uninterrupted {
+        cancel()
+        unregister(self)
+      }
     }
   }
 }

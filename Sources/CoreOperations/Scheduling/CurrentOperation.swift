@@ -1,0 +1,116 @@
+/// What a thread runs at this moment: the queue, and the operation whose code it is.
+///
+/// A worker has one for all that it starts, so that a step costs a plain store. They nest: a block may
+/// start another operation by hand, or add one to a queue whose executor runs it at once.
+package final class ThreadOccupant: @unchecked Sendable {
+  // Sendable: only ever touched by the thread that made it.
+
+  private static let slot = ThreadLocal<ThreadOccupant>()
+
+  /// The innermost one of this thread.
+  package static var current: ThreadOccupant? { slot.value }
+
+  /// Kept alive by the worker.
+  unowned(unsafe) var queue: OperationQueue?
+  /// Kept alive by its queue, or by whoever calls its `start()`.
+  unowned(unsafe) var operation: Operation?
+  /// Whose code is suspended on this thread until this one returns.
+  package let outer: ThreadOccupant?
+
+  private init(queue: OperationQueue?, operation: Operation?) {
+    unsafe self.queue = queue
+    unsafe self.operation = operation
+    outer = Self.slot.value
+  }
+
+  /// The operation whose body runs, as opposed to its callbacks.
+  package var bodyOperation: Operation? { isInBody ? unsafe operation : nil }
+  private var isInBody = false
+
+  /// Runs the body of an operation, as the occupant of this thread if that is what its worker is at.
+  package static func runBody(of operation: Operation, _ body: () -> Void) {
+    if let occupant = slot.value, unsafe occupant.operation === operation {
+      occupant.enterBody(body)
+    } else {
+      with(queue: .current, operation: operation) { $0.enterBody(body) }
+    }
+  }
+
+  /// The queue of an operation whose body this thread runs, found without asking the queue itself.
+  package static func queue(of operation: Operation) -> OperationQueue? {
+    guard let scheduler = operation.links.withLock({ $0.scheduler }) else { return nil }
+    guard let occupant = slot.value, unsafe occupant.operation === operation else {
+      return scheduler.owner
+    }
+    return unsafe occupant.queue
+  }
+
+  private func enterBody(_ body: () -> Void) {
+    isInBody = true
+    body()
+    isInBody = false
+  }
+
+  /// Makes a new one the innermost for as long as a body runs.
+  package static func with<Result>(
+    queue: OperationQueue?,
+    operation: Operation? = nil,
+    _ body: (ThreadOccupant) -> Result
+  ) -> Result {
+    let occupant = ThreadOccupant(queue: queue, operation: operation)
+    slot.value = occupant
+    defer {
+      withExtendedLifetime((occupant, queue, operation)) { slot.value = occupant.outer }
+    }
+    return body(occupant)
+  }
+}
+
+/// Makes a task.
+///
+/// Without an executor, it is none that prefers one: each switch of such a task looks for the record of
+/// that preference with a lock held (200 instructions, by callgrind).
+package func startTask(
+  on executor: (any TaskExecutor)?,
+  _ body: @escaping @Sendable () async -> Void
+) -> Task<Void, Never> {
+  guard let executor else { return Task { await body() } }
+  return Task(executorPreference: executor) { await body() }
+}
+
+/// The same for a task and what inherits its task-locals.
+package struct TaskOccupant: Sendable {
+  @TaskLocal package static var current: TaskOccupant?
+
+  package let operation: Operation
+  let queue: OperationQueue?
+  private let task: TaskIdentity?
+
+  /// Whether the running task is the one whose end the operation waits for, and not one that it made.
+  var isOwnTask: Bool { task != nil && task == TaskIdentity.current }
+
+  /// Runs a body on behalf of an operation, in the task of the caller.
+  nonisolated(nonsending) package static func with<Result>(
+    _ operation: Operation,
+    queue: OperationQueue? = nil,
+    _ body: nonisolated(nonsending) () async throws -> Result
+  ) async rethrows -> Result {
+    let occupant = TaskOccupant(
+      operation: operation,
+      queue: queue ?? operation.links.withLock { $0.scheduler }?.owner,
+      task: .current
+    )
+    return try await $current.withValue(occupant, operation: body)
+  }
+}
+
+/// Which task it is; compared, and never followed.
+private struct TaskIdentity: Equatable, @unchecked Sendable {
+  // Sendable: only the number is used. That of a task that is over may be given to another one, which
+  // then inherited its locals after the operation had ended, and waits on nobody's behalf.
+  private let hash: Int
+
+  static var current: TaskIdentity? {
+    unsafe withUnsafeCurrentTask { unsafe $0.map { unsafe TaskIdentity(hash: $0.hashValue) } }
+  }
+}

@@ -1,0 +1,53 @@
+/// What tells two states of a queue apart, for explorations that need not go on from equal ones.
+extension Scheduler {
+  /// Numbers that are equal for equal states.
+  ///
+  /// - Parameter number: A number for each operation, the same in every run.
+  /// - Returns: All that decides what the queue does later.
+  package func fingerprint(_ number: (Operation) -> UInt64) -> [UInt64] {
+    withState { $0.fingerprint(number) }
+  }
+}
+
+extension SchedulerState {
+  func fingerprint(_ number: (Operation) -> UInt64) -> [UInt64] {
+    var numbers: [UInt64] = [
+      isSuspended ? 1 : 0, UInt64(bitPattern: Int64(requestedLimit)), UInt64(slotsInUse),
+      UInt64(servedWithoutSlot), UInt64(barriers.count), UInt64(activeMembers),
+      isBarrierRunning ? 1 : 0, UInt64(loopingWorkers), isWorkerRequested ? 1 : 0,
+      UInt64(blockedStarts),
+    ]
+    var waiting: [Operation] = []
+    for operation in members.operations {
+      let fields = operation.scheduling
+      numbers.append(number(operation))
+      numbers.append(UInt64(operation.life.current.rawValue))
+      numbers.append(UInt64(operation.readiness.current.rawValue))
+      let flags = [
+        fields.holdsSlot, fields.isFinished, fields.isQuietHeld, fields.isOnStack,
+        fields.hasCompletion, fields.isNudged, fields.isAhead, fields.needsReview,
+      ]
+      let bits = flags.reduce(UInt64(0)) { $0 << 1 | ($1 ? 1 : 0) }
+      numbers.append(bits << 16 | UInt64(fields.level) << 8 | UInt64(fields.placement.rawValue))
+      if fields.ticket != 0 { waiting.append(operation) }
+    }
+    // Turns count by their order, not by their numbers.
+    waiting.sort { $0.scheduling.ticket < $1.scheduling.ticket }
+    numbers += waiting.map(number)
+    numbers.append(.max)
+    numbers += Self.operations(from: service.first).map(number)
+    numbers.append(.max)
+    numbers += Self.operations(from: granted.first).map(number)
+    return numbers
+  }
+
+  private static func operations(from first: Operation?) -> [Operation] {
+    var operations: [Operation] = []
+    var next = first
+    while let operation = next {
+      operations.append(operation)
+      next = unsafe operation.scheduling.next?.takeUnretainedValue()
+    }
+    return operations
+  }
+}

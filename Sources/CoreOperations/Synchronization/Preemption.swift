@@ -1,0 +1,76 @@
+#if DEBUG
+import Synchronization
+
+/// Lets a simulation interrupt a step wherever it is about to touch what others touch too.
+///
+/// Only in debug builds, and only while a simulation asks for it; a release build has none of this.
+/// A thread that holds a lock is never interrupted, so that nobody has to wait for it.
+@usableFromInline
+package enum Preemption {
+  /// One thread of a simulation.
+  package final class Thread: Sendable {
+    // Only touched by its own thread.
+    private let depth = Atomic(0)
+    private let point: @Sendable () -> Void
+
+    /// - Parameter point: Called where the thread may be interrupted; returns when it may go on.
+    package init(_ point: @escaping @Sendable () -> Void) { self.point = point }
+
+    fileprivate func mayBeInterrupted() {
+      guard depth.load(ordering: .relaxed) == 0 else { return }
+      withoutInterruption { point() }
+    }
+
+    fileprivate func deepen(by step: Int) { depth.add(step, ordering: .relaxed) }
+
+    /// Runs something in which the thread isn't interrupted.
+    package func withoutInterruption<Result>(_ body: () -> Result) -> Result {
+      deepen(by: 1)
+      defer { deepen(by: -1) }
+      return body()
+    }
+  }
+
+  private static let armed = Atomic(0)
+  private static let current = ThreadLocal<Thread>()
+
+  /// Whether a simulation interrupts threads at this moment.
+  @usableFromInline static var isArmed: Bool { armed.load(ordering: .relaxed) > 0 }
+
+  /// Makes the calling thread one that can be interrupted for as long as a body runs.
+  package static func run(_ thread: Thread, _ body: () -> Void) {
+    armed.add(1, ordering: .relaxed)
+    current.value = thread
+    body()
+    current.value = nil
+    armed.subtract(1, ordering: .relaxed)
+  }
+
+  /// Runs something in which the calling thread isn't interrupted.
+  @usableFromInline
+  package static func without<Result>(_ body: () -> Result) -> Result {
+    guard let thread = current.value else { return body() }
+    return thread.withoutInterruption(body)
+  }
+
+  @usableFromInline static func lockWanted() {
+    guard let thread = current.value else { return }
+    thread.mayBeInterrupted()
+    thread.deepen(by: 1)
+  }
+
+  @usableFromInline static func lockGivenBack() { current.value?.deepen(by: -1) }
+
+  @usableFromInline static func stateWanted() { current.value?.mayBeInterrupted() }
+}
+#endif
+
+/// Runs something in which no simulation interrupts the thread.
+@inlinable
+package func uninterrupted(_ body: () -> Void) {
+  #if DEBUG
+  Preemption.without(body)
+  #else
+  body()
+  #endif
+}

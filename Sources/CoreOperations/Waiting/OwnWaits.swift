@@ -1,0 +1,120 @@
+import Synchronization
+
+/// The waits that operations begin with their own code, which may close a ring that no dependency shows.
+package enum OwnWaits {
+  /// How many are going on in this process: while there are none, nothing else needs to look.
+  private static let count = Atomic<Int>(0)
+  private static let lastID = Atomic<UInt64>(0)
+
+  package static var isAny: Bool { count.load(ordering: .sequentiallyConsistent) > 0 }
+
+  /// Registered waits, to be ended by ``end(_:)``.
+  package struct Token {
+    fileprivate var operations: [Operation] = []
+    fileprivate var id: UInt64 = 0
+    static let none = Token()
+  }
+
+  /// Begins a wait of whoever runs here, and says which ring it would close.
+  ///
+  /// Of several waits that close a ring together, the last one to be registered sees the others.
+  static func begin(for target: WaitTarget) -> Result<Token, OperationCycleError> {
+    let waiting = operationsRunningHere()
+    if waiting.isEmpty { return .success(.none) }
+    let id = lastID.add(1, ordering: .relaxed).newValue
+    count.add(1, ordering: .sequentiallyConsistent)
+    for operation in waiting {
+      operation.links.withLock { $0.makeExtra().ownWaits.append(OwnWait(id: id, target: target)) }
+    }
+    switch target {
+    case .operation(let awaited): RunTimeRings.mark(CollectionOfOne(awaited))
+    case .queue(let queue): RunTimeRings.mark(queue.scheduler.markAsNeeded())
+    }
+    let token = Token(operations: waiting, id: id)
+    for operation in waiting {
+      guard let ring = WaitSearch.ring(through: .quiet(operation)) else { continue }
+      end(token)
+      return .failure(OperationCycleError(path: ring.labels))
+    }
+    return .success(token)
+  }
+
+  static func end(_ token: Token) {
+    if token.operations.isEmpty { return }
+    for operation in token.operations {
+      let garbage = operation.links.withLock { links -> [OwnWait] in
+        guard let extra = links.extra else { return [] }
+        let garbage = extra.ownWaits.filter { $0.id == token.id }
+        extra.ownWaits.removeAll { $0.id == token.id }
+        return garbage
+      }
+      withExtendedLifetime(garbage) {}
+    }
+    count.subtract(1, ordering: .sequentiallyConsistent)
+  }
+
+  /// Begins a wait that blocks the thread; one that would never end traps.
+  static func beginBlocking(for target: WaitTarget, call: String) -> Token {
+    switch begin(for: target) {
+    case .success(let token): return token
+    case .failure(let error):
+      trap(
+        "\(call) was called on \(target.label) by an operation that this waits for: "
+          + error.path.joined(separator: " → ")
+          + ". The wait would never end. Add a dependency instead, wait outside of the operation, "
+          + "or give the queue another slot."
+      )
+    }
+  }
+
+  /// The operations that can't go on before this code returns; the innermost first.
+  ///
+  /// One whose `start()` is overridden isn't among them: who ends it, only itself knows.
+  private static func operationsRunningHere() -> [Operation] {
+    var operations: [Operation] = []
+    var next = ThreadOccupant.current
+    while let occupant = next {
+      if let operation = unsafe occupant.operation, operation.endsWithItsCode {
+        operations.append(operation)
+      }
+      next = occupant.outer
+    }
+    if let task = TaskOccupant.current, task.isOwnTask { operations.append(task.operation) }
+    return operations
+  }
+}
+
+extension OperationQueue {
+  /// Begins a wait of whoever runs here for the end of all that the queue has, and will have meanwhile.
+  ///
+  /// - Returns: To be given to ``endOwnWait(_:)``.
+  /// - Throws: ``OperationCycleError`` when something in the queue waits for whoever runs here.
+  package final func beginOwnWait() throws -> OwnWaits.Token {
+    try OwnWaits.begin(for: .queue(self)).get()
+  }
+
+  package final func endOwnWait(_ token: OwnWaits.Token) { OwnWaits.end(token) }
+}
+
+extension Operation {
+  /// Begins a wait of whoever runs here for the end of this operation.
+  ///
+  /// - Returns: To be given to ``endOwnWait(_:)``.
+  /// - Throws: ``OperationCycleError`` when that end waits for whoever runs here.
+  package final func beginOwnWait() throws -> OwnWaits.Token {
+    try OwnWaits.begin(for: .operation(self)).get()
+  }
+
+  /// Whether others depend on the operation, or wait for its end.
+  package final var hasDependents: Bool {
+    links.withLock { !$0.dependents.isEmpty || $0.extra?.waiters.isEmpty == false }
+  }
+
+  package final func endOwnWait(_ token: OwnWaits.Token) { OwnWaits.end(token) }
+
+  fileprivate var endsWithItsCode: Bool {
+    let phase = life.current.phase
+    if unsafe layer != nil { return phase == .started }
+    return phase == .executing
+  }
+}

@@ -1,0 +1,63 @@
+/// What keeps an operation from its turn, as far as its queue is concerned.
+extension SchedulerState {
+  /// What has to happen before the queue can start an operation, once it is ready.
+  func needs(of operation: Operation) -> [WaitNeed] {
+    guard isWaiting(operation) else { return [] }
+    var needs = membersBefore(operation).map { WaitNeed(.quiet($0)) }
+    if isFull, limit > 0, !isBarrierRunning {
+      let holders = slotHolders
+      // One that is being asked whether it may start either does or gives its slot back.
+      let isBeingAsked = holders.contains { holder in
+        holder.scheduling.placement == .starting && holder.life.current.phase <= .enqueued
+      }
+      if !isBeingAsked { needs.append(WaitNeed(anyOf: holders.map { .quiet($0) })) }
+    }
+    return needs
+  }
+
+  func causes(of operation: Operation, in queue: OperationQueue) -> [OperationWaitCause] {
+    var causes: [OperationWaitCause] = []
+    let isLeaving = operation.scheduling.isAhead || operation.isCancelledFlag
+    if isSuspended { causes.append(.suspended(queue)) }
+    if operation.scheduling.segment > activeSegment && !isLeaving {
+      causes.append(.barrier(queue, behind: isBarrierRunning ? [] : membersBefore(operation)))
+    }
+    switch operation.scheduling.placement {
+    case .parked: causes.append(.notReady)
+    case .ready, .service:
+      if isFull && !isLeaving {
+        causes.append(.limit(queue, limit, holders: slotHolders))
+      } else if causes.isEmpty {
+        causes.append(.worker(queue))
+      }
+    case .granted, .starting:
+      if causes.isEmpty { causes.append(.worker(queue)) }
+    case .outside, .waiting, .heldBack, .evaluating, .gone: break
+    }
+    return causes
+  }
+
+  private var isFull: Bool { slotsInUse >= limit }
+
+  private func isWaiting(_ operation: Operation) -> Bool {
+    if operation.scheduling.holdsSlot || operation.scheduling.isAhead { return false }
+    switch operation.scheduling.placement {
+    case .starting, .granted, .gone: return false
+    case .outside, .waiting, .heldBack, .service, .evaluating, .ready, .parked: return true
+    }
+  }
+
+  /// Members that a barrier in front of an operation waits for.
+  private func membersBefore(_ operation: Operation) -> [Operation] {
+    let segment = operation.scheduling.segment
+    if segment == activeSegment { return [] }
+    return members.operations.filter {
+      $0.scheduling.segment < segment && $0.scheduling.placement != .gone
+    }
+  }
+
+  private var slotHolders: [Operation] {
+    let count = slotsInUse - (isBarrierRunning ? 1 : 0)
+    return members.first(count) { $0.scheduling.holdsSlot }
+  }
+}

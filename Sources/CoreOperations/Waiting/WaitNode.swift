@@ -1,0 +1,109 @@
+/// Something that has to happen before somebody can go on.
+package enum WaitNode: Hashable, Sendable {
+  /// The operation starts.
+  case start(Operation)
+  /// The operation finishes.
+  case end(Operation)
+  /// The operation gives back its slot and leaves its queue.
+  case quiet(Operation)
+
+  var operation: Operation {
+    switch self {
+    case .start(let operation), .end(let operation), .quiet(let operation): operation
+    }
+  }
+}
+
+/// One thing that a node needs: so many of some others that what they give is enough.
+package struct WaitNeed: Hashable, Sendable {
+  package struct Source: Hashable, Sendable {
+    let node: WaitNode
+    /// What comes of it, in units of the need.
+    let units: Int
+
+    package init(_ node: WaitNode, units: Int) {
+      self.node = node
+      self.units = units
+    }
+  }
+
+  let sources: [Source]
+  let units: Int
+  /// Tells two waits for the same apart; 0 where that can't happen.
+  let stamp: UInt64
+  /// Whether a dependency is what makes it wait.
+  let isDependency: Bool
+
+  /// At most as many units as come of all sources are needed.
+  package init(units: Int, from sources: [Source]) {
+    self.sources = sources
+    self.units = min(units, sources.reduce(0) { $0 + $1.units })
+    stamp = 0
+    isDependency = false
+  }
+
+  package init(_ node: WaitNode, stamp: UInt64 = 0, isDependency: Bool = false) {
+    sources = [Source(node, units: 1)]
+    units = 1
+    self.stamp = stamp
+    self.isDependency = isDependency
+  }
+
+  init(anyOf nodes: [WaitNode]) {
+    self.init(units: 1, from: nodes.map { Source($0, units: 1) })
+  }
+}
+
+extension WaitNode {
+  /// All that has to come before this, as far as it can be seen; nothing if it can happen by itself.
+  ///
+  /// What people outside may do at any time (resume a queue, raise a limit that is 0, say that an
+  /// override is ready) counts as something that will happen.
+  func needs() -> [WaitNeed] {
+    switch self {
+    case .start(let operation):
+      return operation.life.current.phase > .enqueued ? [] : operation.needsBeforeStart()
+    case .end(let operation):
+      let phase = operation.life.current.phase
+      if phase == .finished { return [] }
+      let own = operation.needsOfOwnCode()
+      return phase > .enqueued ? own : own + operation.needsBeforeStart()
+    case .quiet(let operation):
+      if operation.life.current.phase == .finished { return operation.needsOfOwnCode() }
+      return WaitNode.end(operation).needs()
+    }
+  }
+}
+
+extension Operation {
+  /// What the code that runs on the operation's behalf waits for.
+  fileprivate func needsOfOwnCode() -> [WaitNeed] {
+    let waits = links.withLock { $0.extra?.ownWaits ?? [] }
+    var needs = waits.flatMap { wait -> [WaitNeed] in
+      switch wait.target {
+      case .operation(let operation): [WaitNeed(.end(operation), stamp: wait.id)]
+      case .queue(let queue):
+        queue.scheduler.members.map { WaitNeed(.quiet($0), stamp: wait.id) }
+      }
+    }
+    if let layer = unsafe layer { needs += layer.layerNeedsOfExecution() }
+    return needs
+  }
+
+  /// What its queue lets it wait for.
+  final func needsOfQueue() -> [WaitNeed] {
+    links.withLock { $0.scheduler }?.needs(of: self) ?? []
+  }
+
+  final func needsBeforeStart() -> [WaitNeed] {
+    if isCancelledFlag || readiness.current.isDropped {
+      return parentToLeave.map { [WaitNeed(.start($0))] } ?? []
+    }
+    var needs = dependencyList.withLock { $0.operations }
+      .filter { $0.life.current.phase != .finished }
+      .map { WaitNeed(.end($0), isDependency: true) }
+    needs += needsOfQueue()
+    if let layer = unsafe layer { needs += layer.layerNeedsBeforeStart() }
+    return needs
+  }
+}

@@ -1,0 +1,181 @@
+/// Finds out whether something can still happen, given who waits for whom at this moment.
+///
+/// Everything reachable is looked at once; whatever needs nothing can happen, and with it what needed
+/// only that. What remains waits in a ring, or behind one.
+package struct WaitSearch {
+  /// Who waits for whom until it begins again.
+  package struct Ring {
+    /// The first is the last again.
+    package let operations: [Operation]
+    package var labels: [String] { operations.map(\.label) }
+    /// Whether all of it would be there without any queue, and without anybody's code.
+    let isOfDependencies: Bool
+  }
+
+  private struct Node {
+    let value: WaitNode
+    var needs: [WaitNeed]
+    var open: Int
+    /// The needs of others to which this one gives something.
+    var awaitedBy: [(need: Int, units: Int)] = []
+    var canHappen: Bool { open == 0 }
+  }
+
+  private struct Need {
+    let owner: Int
+    var units: Int
+  }
+
+  private var indices: [WaitNode: Int] = [:]
+  private var nodes: [Node] = []
+  /// What is still missing for each need.
+  private var open: [Need] = []
+  private var unvisited: [Int] = []
+
+  /// The labels along a ring that a node is in, and that keeps it from ever happening; nil when it can
+  /// happen.
+  ///
+  /// What is seen is seen one after another. A ring is reported only if the next look finds the same
+  /// waits: between the two, all of them were there at once. As long as they change, others go on, and
+  /// it is looked again.
+  ///
+  /// - Complexity: O(v + e) of what can be reached, less when the answer is found earlier.
+  package static func ring(through root: WaitNode) -> Ring? {
+    var last: [WaitNode: [WaitNeed]]?
+    while true {
+      var search = WaitSearch()
+      if search.canHappen(root) { return nil }
+      let stuck = search.stuck(behind: root)
+      if stuck == last { return search.path(through: root) }
+      last = stuck
+    }
+  }
+
+  init() {}
+
+  /// Whether all of some needs can be satisfied, as far as can be seen at this moment.
+  mutating func canSatisfy(_ needs: [WaitNeed]) -> Bool {
+    needs.allSatisfy { need in
+      var units = need.units
+      return units <= 0
+        || need.sources.contains { source in
+          if canHappen(source.node) { units -= source.units }
+          return units <= 0
+        }
+    }
+  }
+
+  /// Whether a node can happen, as far as can be seen at this moment.
+  ///
+  /// - Complexity: O(v + e) of what can be reached and hasn't been looked at by this search.
+  mutating func canHappen(_ root: WaitNode) -> Bool {
+    let root = index(of: root)
+    if nodes[root].canHappen { return true }
+    while let next = unvisited.popLast() {
+      let needs = nodes[next].value.needs().filter { $0.units > 0 }
+      nodes[next].needs = needs
+      nodes[next].open = needs.count
+      for need in needs {
+        open.append(Need(owner: next, units: need.units))
+        let number = open.count - 1
+        for source in need.sources {
+          let other = index(of: source.node)
+          nodes[other].awaitedBy.append((number, source.units))
+          if nodes[other].canHappen { give([(number, source.units)]) }
+        }
+      }
+      if needs.isEmpty { give(nodes[next].awaitedBy) }
+      if nodes[root].canHappen { return true }
+    }
+    return false
+  }
+
+  private mutating func index(of node: WaitNode) -> Int {
+    if let known = indices[node] { return known }
+    indices[node] = nodes.count
+    unvisited.append(nodes.count)
+    nodes.append(Node(value: node, needs: [], open: -1))
+    return nodes.count - 1
+  }
+
+  private mutating func give(_ gifts: [(need: Int, units: Int)]) {
+    var due = gifts
+    while let (need, units) = due.popLast() {
+      let wasOpen = open[need].units > 0
+      open[need].units -= units
+      guard wasOpen, open[need].units <= 0 else { continue }
+      let owner = open[need].owner
+      nodes[owner].open -= 1
+      if nodes[owner].canHappen { due += nodes[owner].awaitedBy }
+    }
+  }
+
+  /// What a node that can't happen needs in vain, and what that needs, and so on.
+  private func stuck(behind root: WaitNode) -> [WaitNode: [WaitNeed]] {
+    var stuck: [WaitNode: [WaitNeed]] = [:]
+    var due = [root]
+    while let node = due.popLast() {
+      guard stuck[node] == nil, let index = indices[node] else { continue }
+      let needs = nodes[index].needs.filter(isOpen)
+      stuck[node] = needs
+      for need in needs { due += stuckNodes(of: need) }
+    }
+    return stuck
+  }
+
+  /// Whether too little of what would satisfy a need can happen.
+  private func isOpen(_ need: WaitNeed) -> Bool {
+    need.sources.reduce(0) { $0 + (isStuck($1.node) ? 0 : $1.units) } < need.units
+  }
+
+  private func isStuck(_ node: WaitNode) -> Bool {
+    indices[node].map { !nodes[$0].canHappen } ?? false
+  }
+
+  private func stuckNodes(of need: WaitNeed) -> [WaitNode] {
+    need.sources.map(\.node).filter(isStuck)
+  }
+
+  /// The shortest way from a node through others that can't happen back to its operation.
+  private func path(through root: WaitNode) -> Ring? {
+    var cameFrom: [WaitNode: (node: WaitNode, isDependency: Bool)] = [:]
+    var due = FirstInFirstOut<WaitNode>()
+    due.append(root)
+    while let node = due.popFirst() {
+      for (next, isDependency) in stuckNodes(after: node) {
+        if next.operation === root.operation {
+          return ring(from: root, to: node, isClosedByDependency: isDependency, cameFrom)
+        }
+        guard cameFrom[next] == nil else { continue }
+        cameFrom[next] = (node, isDependency)
+        due.append(next)
+      }
+    }
+    return nil
+  }
+
+  private func stuckNodes(after node: WaitNode) -> [(WaitNode, isDependency: Bool)] {
+    guard let index = indices[node] else { return [] }
+    return nodes[index].needs.flatMap { need in
+      isOpen(need) ? stuckNodes(of: need).map { ($0, need.isDependency) } : []
+    }
+  }
+
+  private func ring(
+    from root: WaitNode,
+    to last: WaitNode,
+    isClosedByDependency: Bool,
+    _ cameFrom: [WaitNode: (node: WaitNode, isDependency: Bool)]
+  ) -> Ring {
+    var operations = [root.operation]
+    var isOfDependencies = isClosedByDependency
+    var node = last
+    while let step = cameFrom[node] {
+      operations.append(node.operation)
+      isOfDependencies = isOfDependencies && step.isDependency
+      node = step.node
+    }
+    operations.append(root.operation)
+    return Ring(operations: operations.reversed(), isOfDependencies: isOfDependencies)
+  }
+}

@@ -1,0 +1,18 @@
+/// What code waits for: the end of an operation, or of all that a queue has.
+enum WaitTarget {
+  case operation(Operation)
+  case queue(OperationQueue)
+
+  var label: String {
+    switch self {
+    case .operation(let operation): operation.label
+    case .queue(let queue): "queue “\(queue.label)”"
+    }
+  }
+}
+
+/// A wait that the code of an operation is in, so that the operation can't end before it.
+struct OwnWait {
+  let id: UInt64
+  let target: WaitTarget
+}

@@ -1,0 +1,146 @@
+import CoreOperations
+import Testing
+
+/// The code of an operation waits for another one, and a ring is closed somewhere behind that.
+@Suite(.watched) struct `Rings behind what code waits for` {
+  private let queue = OperationQueue()
+  private let elsewhere = OperationQueue()
+  private let waits: BlockOperation
+  private let middle = BlockOperation {}
+  private let last = BlockOperation {}
+
+  /// The code waits for the middle one, which is in no queue yet.
+  init() async {
+    let middle = middle
+    waits = BlockOperation { middle.waitUntilFinished() }
+    for (operation, name) in [(waits, "waits"), (middle, "middle"), (last, "last")] {
+      operation.name = name
+    }
+    queue.maxConcurrentOperationCount = 1
+    queue.addOperation(waits)
+    // By then the wait has been looked at.
+    await eventually { middle.hasDependents }
+  }
+
+  private func ring(of operation: Operation) -> [String]? {
+    (operation.cancellationReason as? OperationCycleError)?.path
+  }
+
+  @Test func `a dependency of it is added to the full queue`() async throws {
+    middle.addDependency(last)
+    elsewhere.addOperation(middle)
+    queue.addOperation(last)
+    try await waits.untilFinished()
+    #expect(ring(of: last) == ["last", "waits", "middle", "last"])
+    #expect(!middle.isCancelled)
+  }
+
+  @Test func `a dependency of it is added to the full queue in a batch`() async throws {
+    middle.addDependency(last)
+    elsewhere.addOperation(middle)
+    let plain = BlockOperation {}
+    queue.addOperations([plain, last])
+    try await waits.untilFinished()
+    try await queue.untilAllOperationsAreFinished()
+    #expect(ring(of: last) == ["last", "waits", "middle", "last"])
+    #expect(!plain.isCancelled)
+  }
+
+  @Test func `a dependency of it gets one that waits for the slot`() async throws {
+    let between = BlockOperation {}
+    between.name = "between"
+    middle.addDependency(between)
+    elsewhere.addOperation(middle)
+    queue.addOperation(last)
+    between.addDependency(last)
+    elsewhere.addOperation(between)
+    try await queue.untilAllOperationsAreFinished()
+    #expect(ring(of: between) == ["between", "last", "waits", "middle", "between"])
+    #expect(!last.isCancelled && !middle.isCancelled)
+  }
+
+  @Test func `a dependency of it comes behind a barrier behind who waits`() async throws {
+    middle.addDependency(last)
+    elsewhere.addOperation(middle)
+    queue.addBarrierBlock {}
+    queue.addOperation(last)
+    try await queue.untilAllOperationsAreFinished()
+    #expect(last.cancellationReason is OperationCycleError)
+    #expect(!middle.isCancelled)
+  }
+
+  @Test func `a dependency of it is in a queue that was closed`() async throws {
+    middle.addDependency(last)
+    elsewhere.addOperation(middle)
+    queue.maxConcurrentOperationCount = 0
+    queue.addOperation(last)
+    #expect(!last.isCancelled)
+    queue.maxConcurrentOperationCount = 1
+    try await queue.untilAllOperationsAreFinished()
+    #expect(ring(of: last) == ["last", "waits", "middle", "last"])
+  }
+
+  @Test func `a dependency of it is in a suspended queue`() async throws {
+    middle.addDependency(last)
+    elsewhere.addOperation(middle)
+    queue.isSuspended = true
+    queue.addOperation(last)
+    queue.isSuspended = false
+    try await queue.untilAllOperationsAreFinished()
+    #expect(ring(of: last) == ["last", "waits", "middle", "last"])
+  }
+
+  @Test func `whoever comes into a queue that is waited for`() async throws {
+    let other = OperationQueue()
+    let (held, late) = (BlockOperation {}, BlockOperation {})
+    let isWaiting = Gate()
+    held.addDependency(middle)
+    other.addOperation(held)
+    let whole = BlockOperation {
+      isWaiting.open()
+      other.waitUntilAllOperationsAreFinished()
+    }
+    let single = OperationQueue()
+    single.maxConcurrentOperationCount = 1
+    single.addOperation(whole)
+    await isWaiting.opened()
+    await eventually { !whole.waitCauses.isEmpty }
+    single.addOperation(last)
+    late.addDependency(last)
+    late.name = "late"
+    other.addOperation(late)
+    await eventually { late.isFinished }
+    #expect(late.cancellationReason is OperationCycleError)
+    elsewhere.addOperation(middle)
+    for queue in [other, single, queue] { try await queue.untilAllOperationsAreFinished() }
+    #expect(!last.isCancelled && !held.isCancelled)
+  }
+
+  @Test func `a chain that is added piece by piece is looked at once per piece`() async throws {
+    let chain = (0..<20_000).map { _ in BlockOperation {} }
+    for (next, previous) in zip(chain.dropFirst(), chain) { next.addDependency(previous) }
+    middle.addDependency(chain[chain.count - 1])
+    for operation in chain { elsewhere.addOperation(operation) }
+    elsewhere.addOperation(middle)
+    try await queue.untilAllOperationsAreFinished()
+    #expect(chain.allSatisfy { $0.isFinished && !$0.isCancelled })
+  }
+
+  @Test func `a chain that comes into a queue that is waited for ends like any other`() async throws
+  {
+    let other = OperationQueue()
+    let chain = (0..<20_000).map { _ in BlockOperation {} }
+    chain[0].addDependency(middle)
+    other.addOperation(chain[0])
+    let whole = BlockOperation { other.waitUntilAllOperationsAreFinished() }
+    elsewhere.addOperation(whole)
+    await eventually { !whole.waitCauses.isEmpty }
+    for (next, previous) in zip(chain.dropFirst(), chain) {
+      next.addDependency(previous)
+      other.addOperation(next)
+    }
+    elsewhere.addOperation(middle)
+    for queue in [other, elsewhere, queue] { try await queue.untilAllOperationsAreFinished() }
+    #expect(chain.allSatisfy { $0.isFinished && !$0.isCancelled })
+  }
+}
