@@ -9,32 +9,35 @@ import CoreOperations
 /// let queue = AdvancedOperationQueue(environment: tenant)
 /// ```
 ///
-/// Waiters have an identity: cancelling one frees nobody else's place. A claim that becomes free goes
-/// to the first waiter all of whose claims are free and whose queue can start it at that moment; one
-/// whose queue can't keeps its turn there, and tries again when that comes.
+/// Waiters have an identity: cancelling one frees nobody else's place. What becomes free goes to the
+/// first in line for it, as soon as all else that this one claims is free and its queue can start it
+/// at that moment. One whose queue can't keeps its turn there, and tries again when that comes. An
+/// operation with several claims may be overtaken by those that need only one of them, while another
+/// of its claims is what it waits for.
 ///
-/// - Complexity: Taking and giving back O(c), c the number of claims, and O(w) more for those of the
-///   first w waiters that can't start.
+/// - Complexity: Taking and giving back O(c log w), c the number of claims and w of those who wait
+///   for them; in addition, O(log w) for each waiter that a release concerns.
 public final class ExclusivityDomain: Sendable {
   /// The domain of environments that were given none.
   public static let shared = ExclusivityDomain()
 
   private let state = Locked(ExclusivityState())
+  private let sink = Locked<ClaimEvent.Sink?>(nil)
 
   /// Creates a domain in which nothing is held.
   public init() {}
 
   /// What became of an attempt to take all claims of an operation.
-  package enum Decision {
+  enum Decision {
     case granted
     /// Somebody has given back one of them since the operation's conditions were asked, and may have
     /// changed what they look at: ask again. It is in line, as one that was offered.
     case outdated
     /// In line; those are to be cancelled first.
     case wait(cancelling: [AdvancedOperation])
-    /// Not taken, because these hold what is claimed.
-    case refused(claim: String, holders: [AdvancedOperation])
-    case skipped(claim: String, holders: [AdvancedOperation])
+    /// Not taken, because these hold what is claimed, or because there will never be enough.
+    case refused(ClaimDemand, holders: [AdvancedOperation], isExcessive: Bool)
+    case skipped(ClaimDemand, holders: [AdvancedOperation])
   }
 
   /// Takes all claims or none.
@@ -42,53 +45,144 @@ public final class ExclusivityDomain: Sendable {
   /// Called with a slot for the operation in hand.
   ///
   /// - Parameters:
-  ///   - claims: What the operation claims.
+  ///   - demands: What the operation claims.
   ///   - operation: Who claims it.
   ///   - needsReview: Whether the operation has to be asked before it is offered again.
   ///   - isByHand: Whether the operation is in no queue and needs no slot.
   /// - Returns: What became of the attempt.
-  package func take(
-    _ claims: [any OperationClaim],
+  func take(
+    _ demands: [ClaimDemand],
     for operation: AdvancedOperation,
     needsReview: Bool,
     isByHand: Bool
   ) -> Decision {
-    let named = claims.map { (name: $0.name, request: $0.request) }
-    return state.withLock { state in
-      state.takeCalled(named, for: operation, needsReview: needsReview, isByHand: isByHand)
+    var demands = demands
+    var time: (clock: OperationClock, now: Duration)?
+    if demands.contains(where: \.isRate) {
+      let clock = operation.environment.clock
+      for index in demands.indices where demands[index].isRate {
+        demands[index].key.clock = clock.identity
+      }
+      time = (clock, clock.now)
     }
+    let attempt = ExclusivityState.Attempt(
+      operation: operation,
+      demands: demands,
+      groups: operation.enclosingGroups,
+      time: time,
+      needsReview: needsReview,
+      isByHand: isByHand
+    )
+    #if DEBUG
+    if DeliberateFlaw.checkThenAct.isMade, state.withLock({ $0.areFree(attempt) }) {
+      update { $0.grantUnseen(attempt, &$1) }
+      return .granted
+    }
+    #endif
+    return update { $0.takeCalled(attempt, &$1) }
   }
 
   /// The immediate conditions of an operation are about to be asked.
-  package func conditionsAsked(_ claims: [any OperationClaim], for operation: AdvancedOperation) {
-    let keys = claims.map(\.request.key)
+  func conditionsAsked(_ demands: [ClaimDemand], for operation: AdvancedOperation) {
+    let keys = demands.filter { !$0.isRate }.map(\.key)
     state.withLock { $0.conditionsAsked(keys, for: operation) }
   }
 
   /// Gives back what a quiet operation holds, and offers it to those who wait.
   package func release(_ operation: AdvancedOperation) {
-    perform(state.withLock { $0.releaseCalled(operation) })
+    update { $0.releaseCalled(operation, &$1) }
   }
 
   /// Takes an operation out of the line.
   package func withdraw(_ operation: AdvancedOperation) {
-    let waiter = state.withLock { state in
-      state.forgetQuestion(of: operation)
-      return state.withdrawn(operation)
-    }
-    withExtendedLifetime(waiter) {}
+    #if DEBUG
+    if DeliberateFlaw.anonymousWaiter.isMade { update { $0.anybodyReleased(by: operation, &$1) } }
+    #endif
+    update { $0.withdrawCalled(operation, &$1) }
   }
 
-  private func perform(_ offers: [ExclusivityState.Offer]) {
-    for offer in offers {
-      switch offer {
-      case .slotReserved(let operation): operation.wakeQueue()
-      case .tryAgain(let operation, let afterReview): operation.reoffer(afterReview: afterReview)
-      case .reviewByHand(let operation):
-        operation.environment.enqueue { operation.reviewByHand() }
-      case .runByHand(let operation):
-        operation.environment.enqueue { operation.takeTurnByHand() }
+  // MARK: Waits
+
+  /// What an operation that waits for its claims waits for; nothing when it is about to try again.
+  func waits(of operation: AdvancedOperation) -> [ClaimWait] {
+    state.withLock { $0.waits(of: ObjectIdentifier(operation)) }
+  }
+
+  /// Whether an operation waits for somebody who may wait for others.
+  func waitsForParent(_ operation: AdvancedOperation) -> Bool {
+    state.withLock { $0.waitsForParent(ObjectIdentifier(operation)) }
+  }
+
+  /// Whether others may stand behind an operation in a line, and so wait for its start.
+  func mayBeFollowed(_ operation: AdvancedOperation) -> Bool {
+    state.withLock { $0.mayBeFollowed(ObjectIdentifier(operation)) }
+  }
+
+  /// Whether it is the order of coming that keeps an operation waiting.
+  func isBehind(_ operation: AdvancedOperation) -> Bool {
+    state.withLock { $0.isBehind(ObjectIdentifier(operation)) }
+  }
+
+  /// Lets an operation come first wherever it is only the order that keeps it waiting.
+  ///
+  /// - Returns: Whether it was that.
+  func moveToFront(_ operation: AdvancedOperation) -> Bool {
+    update { $0.movedToFront(ObjectIdentifier(operation), &$1) }
+  }
+
+  /// Takes an operation out of the line, unless it isn't in one.
+  ///
+  /// - Returns: Whether it was, so that it has neither got its claims nor been told to try again.
+  func withdrawWaiting(_ operation: AdvancedOperation) -> Bool {
+    update { state, effects in
+      guard state.waiters[ObjectIdentifier(operation)]?.place != nil else { return false }
+      state.withdrawCalled(operation, &effects)
+      return true
+    }
+  }
+
+  // MARK: Tracing
+
+  /// Tells of what happens to claims from now on, in the order in which it does as long as one thread
+  /// at a time is here: what an operation tells its observers comes later, and in another order.
+  package func trace(_ sink: @escaping ClaimEvent.Sink) {
+    let old = self.sink.withLock { kept in
+      defer { kept = sink }
+      return kept
+    }
+    withExtendedLifetime(old) { state.withLock { $0.isTraced = true } }
+  }
+
+  private func update<Result>(
+    _ body: (inout ExclusivityState, inout [ExclusivityState.Effect]) -> Result
+  ) -> Result {
+    let (result, effects) = state.withLock { state in
+      var effects: [ExclusivityState.Effect] = []
+      let result = body(&state, &effects)
+      return (result, effects)
+    }
+    for effect in effects { perform(effect) }
+    return result
+  }
+
+  private func perform(_ effect: ExclusivityState.Effect) {
+    switch effect {
+    case .slotReserved(let operation): operation.wakeQueue()
+    case .tryAgain(let operation, let afterReview): operation.reoffer(afterReview: afterReview)
+    case .reviewByHand(let operation):
+      operation.environment.enqueue { operation.reviewByHand() }
+    case .runByHand(let operation):
+      operation.environment.enqueue { operation.takeTurnByHand() }
+    case .moved(let operation): operation.claimWaitMoved()
+    case .setTimer(let key, let number, let deadline, let clock):
+      let timer = clock.schedule(at: deadline) { [weak self] in
+        let now = clock.now
+        self?.update { $0.timerFired(of: key, number: number, now: now, &$1) }
       }
+      let isWanted = state.withLock { $0.timerMade(timer, of: key, number: number) }
+      if !isWanted { timer.cancel() }
+    case .cancelTimer(let timer): timer.cancel()
+    case .trace(let event, let operation): sink.withLock { $0 }?(event, operation)
     }
   }
 }

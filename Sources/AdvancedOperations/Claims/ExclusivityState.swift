@@ -1,7 +1,13 @@
 /// The account itself: a plain value behind the lock of its domain.
+///
+/// Whoever has to wait stands in the line of one resource, one that it can't have at the moment. When
+/// that becomes free for the first in line, all of its claims are looked at: it gets them, moves on to
+/// the line of another one that is busy, or, if its queue can't start it now, is told to try again
+/// when that can, and stands in no line meanwhile. So nobody is looked at in vain twice for the same
+/// release, and who can't start keeps nobody waiting.
 struct ExclusivityState {
-  /// What the caller does for a waiter after unlocking.
-  enum Offer {
+  /// What the caller does after unlocking.
+  enum Effect {
     /// It has slot and claims; its queue has to look.
     case slotReserved(AdvancedOperation)
     /// Its claims were free a moment ago.
@@ -10,209 +16,270 @@ struct ExclusivityState {
     case reviewByHand(AdvancedOperation)
     /// It has its claims, and needs no slot.
     case runByHand(AdvancedOperation)
+    /// It waits for something else than before, or has come to the front.
+    case moved(AdvancedOperation)
+    case setTimer(ClaimKey, number: UInt64, deadline: Duration, OperationClock)
+    case cancelTimer(OperationTimer)
+    /// What whoever traces the domain is told.
+    case trace(ClaimEvent, AdvancedOperation)
   }
 
-  typealias Named = (name: String, request: ClaimRequest)
+  /// What an operation says when it wants its claims.
+  struct Attempt {
+    let operation: AdvancedOperation
+    let demands: [ClaimDemand]
+    /// Around the operation, the innermost first.
+    let groups: [ObjectIdentifier]
+    /// The time by which its rates go; nil when it has none.
+    let time: (clock: OperationClock, now: Duration)?
+    /// Whether the operation has to be asked before it is offered again.
+    let needsReview: Bool
+    /// Whether the operation is in no queue and needs no slot.
+    let isByHand: Bool
+
+    var id: ObjectIdentifier { ObjectIdentifier(operation) }
+
+    func demand(of key: ClaimKey) -> ClaimDemand? { demands.first { $0.key == key } }
+  }
 
   struct Waiter {
-    let operation: AdvancedOperation
-    let requests: [ClaimRequest]
-    let ticket: UInt64
-    let needsReview: Bool
-    let isByHand: Bool
-    /// Whether it was told to try again and has not come back.
-    var isOffered = false
+    var attempt: Attempt
+    /// When it began to wait, as a number; negative for those that were moved to the front.
+    var ticket: Int64
+    var wasMoved = false
+    /// Where it stands; nil when it was told to try again and has not come back.
+    var place: Place?
   }
 
-  private struct Resource {
-    var holders: [AdvancedOperation] = []
-    /// Tickets in order; those of waiters that went are skipped.
-    var line: [(ticket: UInt64, id: ObjectIdentifier)] = []
-    var next = 0
-    var waiterCount = 0
-    /// When it was given back last, by the account's own clock.
-    var lastRelease: UInt64 = 0
-    /// How many have asked their conditions and not taken it yet.
-    var questionCount = 0
-
-    var isUnused: Bool { holders.isEmpty && waiterCount == 0 && questionCount == 0 }
-
-    mutating func dropGone(_ isGone: ((ticket: UInt64, id: ObjectIdentifier)) -> Bool) {
-      while next < line.count, isGone(line[next]) { next += 1 }
-      // Many may have gone from behind one that stays in front.
-      if line.count > 32 + 2 * waiterCount {
-        line.removeAll(where: isGone)
-        next = 0
-      }
-    }
+  struct Place {
+    let key: ClaimKey
+    let lender: ObjectIdentifier?
+    let number: UInt64
   }
 
-  private var resources: [ClaimRequest.Key: Resource] = [:]
-  private var waiters: [ObjectIdentifier: Waiter] = [:]
-  private var holdings: [ObjectIdentifier: [ClaimRequest.Key]] = [:]
+  var resources: [ClaimKey: ClaimResource] = [:]
+  var waiters: [ObjectIdentifier: Waiter] = [:]
+  /// Whether somebody wants to be told of all that happens.
+  var isTraced = false
+  private var holdings: [ObjectIdentifier: [ClaimKey]] = [:]
   /// When the conditions of operations with immediate ones were asked.
-  private var questions: [ObjectIdentifier: (time: UInt64, keys: [ClaimRequest.Key])] = [:]
-  private var lastTicket: UInt64 = 0
+  private var questions: [ObjectIdentifier: (time: UInt64, keys: [ClaimKey])] = [:]
+  private var lastTicket: Int64 = 0
+  private var firstTicket: Int64 = 0
+  private var lastNumber: UInt64 = 0
   /// Counts what was given back.
   private var time: UInt64 = 0
+  /// How many buckets there may be before those that are full are forgotten.
+  private var bucketLimit = 64
 
   init() {}
 
-  mutating func conditionsAsked(_ keys: [ClaimRequest.Key], for operation: AdvancedOperation) {
+  mutating func nextNumber() -> UInt64 {
+    lastNumber += 1
+    return lastNumber
+  }
+
+  /// A ticket that comes before all others.
+  mutating func nextFirstTicket() -> Int64 {
+    firstTicket -= 1
+    return firstTicket
+  }
+
+  // MARK: Questions
+
+  mutating func conditionsAsked(_ keys: [ClaimKey], for operation: AdvancedOperation) {
     let id = ObjectIdentifier(operation)
     if questions[id] == nil {
-      for key in keys { resources[key, default: Resource()].questionCount += 1 }
+      for key in keys { resources[key, default: ClaimResource()].questionCount += 1 }
     }
     questions[id] = (time, keys)
   }
 
-  mutating func forgetQuestion(of operation: AdvancedOperation) {
-    guard let question = questions.removeValue(forKey: ObjectIdentifier(operation)) else { return }
+  mutating func forgetQuestion(of id: ObjectIdentifier) {
+    guard let question = questions.removeValue(forKey: id) else { return }
     for key in question.keys {
       resources[key]?.questionCount -= 1
       forgetIfUnused(key)
     }
   }
 
-  private func isOutdated(_ operation: AdvancedOperation) -> Bool {
-    guard let question = questions[ObjectIdentifier(operation)] else { return false }
+  private func isOutdated(_ id: ObjectIdentifier) -> Bool {
+    guard let question = questions[id] else { return false }
     return question.keys.contains { (resources[$0]?.lastRelease ?? 0) > question.time }
   }
 
-  private func isFree(_ request: ClaimRequest) -> Bool {
-    (resources[request.key]?.holders.count ?? 0) < request.limit
+  mutating func forgetIfUnused(_ key: ClaimKey) {
+    if resources[key]?.isUnused == true { resources[key] = nil }
   }
 
+  // MARK: Taking
+
   mutating func takeCalled(
-    _ claims: [Named],
-    for operation: AdvancedOperation,
-    needsReview: Bool,
-    isByHand: Bool
+    _ attempt: Attempt,
+    _ effects: inout [Effect]
   ) -> ExclusivityDomain.Decision {
-    let busy = claims.filter { !isFree($0.request) }
+    let id = attempt.id
+    let left = leaveLine(id)
+    defer { if let left { drain(left, &effects) } }
+    if let demand = attempt.demands.first(where: \.isExcessive) {
+      withdrawn(id)
+      return .refused(demand, holders: [], isExcessive: true)
+    }
+    let ticket = waiters[id]?.ticket ?? .max
+    timePassed(attempt)
+    passStuck(attempt, before: ticket, &effects)
+    let busy = attempt.demands.filter { !isAvailable($0, attempt, before: ticket) }
     // A refusal counts before anything is done to others.
     let first =
-      busy.first { $0.request.whenBusy == .fail || $0.request.whenBusy == .skip }
-      ?? busy.first { $0.request.whenBusy == .cancelHolder } ?? busy.first
+      busy.first { $0.whenBusy == .fail || $0.whenBusy == .skip }
+      ?? busy.first { $0.whenBusy == .cancelHolder } ?? busy.first
     guard let first else {
-      if isOutdated(operation) {
-        wait(claims, operation, needsReview: needsReview, isByHand: isByHand)
-        waiters[ObjectIdentifier(operation)]?.isOffered = true
+      if isOutdated(id) {
+        noteWaiter(attempt, &effects)
         return .outdated
       }
-      _ = withdrawn(operation)
-      grant(claims.map(\.request), to: operation)
+      withdrawn(id)
+      grant(attempt, &effects)
       return .granted
     }
-    let holders = resources[first.request.key]?.holders ?? []
-    switch first.request.whenBusy {
+    switch first.whenBusy {
     case .fail:
-      _ = withdrawn(operation)
-      return .refused(claim: first.name, holders: holders)
+      withdrawn(id)
+      return .refused(first, holders: holders(of: first, attempt), isExcessive: false)
     case .skip:
-      _ = withdrawn(operation)
-      return .skipped(claim: first.name, holders: holders)
-    case .wait:
-      wait(claims, operation, needsReview: needsReview, isByHand: isByHand)
-      return .wait(cancelling: [])
-    case .cancelHolder:
-      wait(claims, operation, needsReview: needsReview, isByHand: isByHand)
-      let inTheWay = busy.filter { $0.request.whenBusy == .cancelHolder }
-        .flatMap { resources[$0.request.key]?.holders ?? [] }
+      withdrawn(id)
+      return .skipped(first, holders: holders(of: first, attempt))
+    case .wait, .cancelHolder:
+      let inTheWay = busy.filter { $0.whenBusy == .cancelHolder && !fits($0, attempt) }
+        .flatMap { holders(of: $0, attempt) }
+      noteWaiter(attempt, &effects)
+      joinLine(id, of: mostBusy(busy, attempt), &effects)
       return .wait(cancelling: inTheWay)
     }
   }
 
-  private mutating func grant(_ requests: [ClaimRequest], to operation: AdvancedOperation) {
-    for request in requests {
-      resources[request.key, default: Resource()].holders.append(operation)
+  private mutating func timePassed(_ attempt: Attempt) {
+    guard let (_, now) = attempt.time else { return }
+    for demand in attempt.demands where demand.isRate {
+      if resources[demand.key]?.bucket == nil {
+        forgetFullBuckets(attempt)
+        resources[demand.key, default: ClaimResource()].bucket = RateBucket(now: now)
+      }
+      resources[demand.key]?.bucket?.timePassed(to: now)
     }
-    holdings[ObjectIdentifier(operation)] = requests.map(\.key)
-    forgetQuestion(of: operation)
   }
 
-  private mutating func wait(
-    _ claims: [Named],
-    _ operation: AdvancedOperation,
-    needsReview: Bool,
-    isByHand: Bool
-  ) {
+  private mutating func forgetFullBuckets(_ attempt: Attempt) {
+    guard let (clock, now) = attempt.time, resources.count >= bucketLimit else { return }
+    let full = resources.filter { key, resource in
+      key.clock == clock.identity && resource.line.isEmpty && resource.childLines.isEmpty
+        && resource.bucket?.isFull(at: now) == true
+    }
+    for key in full.keys { resources[key] = nil }
+    bucketLimit = max(64, 2 * resources.count)
+  }
+
+  func fits(_ demand: ClaimDemand, _ attempt: Attempt) -> Bool {
+    resources[demand.key]?.fits(demand, inside: attempt.groups) ?? true
+  }
+
+  /// Whether there is room, and nobody who came earlier waits for it.
+  mutating func isAvailable(
+    _ demand: ClaimDemand,
+    _ attempt: Attempt,
+    before ticket: Int64
+  ) -> Bool {
+    guard fits(demand, attempt) else { return false }
+    guard let front = front(of: demand.key, lender: lender(of: demand, attempt)) else {
+      return true
+    }
+    return front.ticket >= ticket
+  }
+
+  func holders(of demand: ClaimDemand, _ attempt: Attempt) -> [AdvancedOperation] {
+    (resources[demand.key]?.holders(besides: attempt.groups) ?? []).map(\.operation)
+  }
+
+  /// Of what is busy, that which an operation waits for: where it keeps the fewest others waiting.
+  func mostBusy(_ busy: [ClaimDemand], _ attempt: Attempt) -> ClaimDemand {
+    busy.first { resources[$0.key]?.isFull(for: $0) == true && !$0.isRate }
+      ?? busy.first { !fits($0, attempt) } ?? busy[0]
+  }
+
+  mutating func grant(_ attempt: Attempt, _ effects: inout [Effect]) {
+    if isTraced { effects.append(.trace(.taken, attempt.operation)) }
+    var held: [ClaimKey] = []
+    for demand in attempt.demands {
+      let number = nextNumber()
+      resources[demand.key, default: ClaimResource()].taken(
+        by: attempt.operation,
+        demand,
+        inside: attempt.groups,
+        number: number
+      )
+      if demand.isRate { updateTimer(demand.key, &effects) } else { held.append(demand.key) }
+    }
+    holdings[attempt.id] = held
+    forgetQuestion(of: attempt.id)
+  }
+
+  /// Makes the operation known as one that waits, in no line yet; it keeps a ticket that it has.
+  private mutating func noteWaiter(_ attempt: Attempt, _ effects: inout [Effect]) {
+    if waiters[attempt.id] == nil {
+      lastTicket += 1
+      waiters[attempt.id] = Waiter(attempt: attempt, ticket: lastTicket)
+      if isTraced { effects.append(.trace(.waits, attempt.operation)) }
+    } else {
+      waiters[attempt.id]?.attempt = attempt
+    }
+  }
+
+  // MARK: Giving back
+
+  mutating func releaseCalled(_ operation: AdvancedOperation, _ effects: inout [Effect]) {
     let id = ObjectIdentifier(operation)
-    if waiters[id] != nil {
-      // It tried again in vain, and keeps its place.
-      waiters[id]?.isOffered = false
-      return
-    }
-    lastTicket += 1
-    let requests = claims.map(\.request)
-    waiters[id] = Waiter(
-      operation: operation,
-      requests: requests,
-      ticket: lastTicket,
-      needsReview: needsReview,
-      isByHand: isByHand
-    )
-    for request in requests {
-      resources[request.key, default: Resource()].line.append((lastTicket, id))
-      resources[request.key]?.waiterCount += 1
-    }
-  }
-
-  /// Takes a waiter out, and gives its reference back to be released unlocked.
-  mutating func withdrawn(_ operation: AdvancedOperation) -> Waiter? {
-    guard let waiter = waiters.removeValue(forKey: ObjectIdentifier(operation)) else { return nil }
-    for request in waiter.requests {
-      resources[request.key]?.waiterCount -= 1
-      forgetIfUnused(request.key)
-    }
-    return waiter
-  }
-
-  private mutating func forgetIfUnused(_ key: ClaimRequest.Key) {
-    if resources[key]?.isUnused == true { resources[key] = nil }
-  }
-
-  mutating func releaseCalled(_ operation: AdvancedOperation) -> [Offer] {
-    _ = withdrawn(operation)
-    forgetQuestion(of: operation)
-    guard let keys = holdings.removeValue(forKey: ObjectIdentifier(operation)) else { return [] }
+    withdrawCalled(operation, &effects)
+    guard let keys = holdings.removeValue(forKey: id) else { return }
+    if isTraced { effects.append(.trace(.givenBack, operation)) }
     time += 1
     for key in keys {
-      resources[key]?.holders.removeAll { $0 === operation }
+      resources[key]?.givenBack(by: operation)
       resources[key]?.lastRelease = time
     }
-    var offers: [Offer] = []
-    for key in keys { offerNext(key, &offers) }
-    for key in keys { forgetIfUnused(key) }
-    return offers
+    for key in keys { drain(key, &effects) }
   }
 
-  /// Goes through the line of a resource as long as there is room.
-  private mutating func offerNext(_ key: ClaimRequest.Key, _ offers: inout [Offer]) {
-    guard var resource = resources[key] else { return }
-    resource.dropGone { waiters[$0.id]?.ticket != $0.ticket }
-    resources[key] = resource
-    for entry in resource.line[resource.next...] {
-      guard let waiter = waiters[entry.id], waiter.ticket == entry.ticket, !waiter.isOffered else {
-        continue
-      }
-      guard let own = waiter.requests.first(where: { $0.key == key }), isFree(own) else { return }
-      if waiter.requests.allSatisfy(isFree) { offer(waiter, &offers) }
-    }
+  mutating func withdrawCalled(_ operation: AdvancedOperation, _ effects: inout [Effect]) {
+    let id = ObjectIdentifier(operation)
+    forgetQuestion(of: id)
+    let left = leaveLine(id)
+    withdrawn(id)
+    // Those behind it may have waited for nothing else.
+    if let left { drain(left, &effects) }
   }
 
-  private mutating func offer(_ waiter: Waiter, _ offers: inout [Offer]) {
-    let operation = waiter.operation
-    if !waiter.needsReview && (waiter.isByHand || operation.reserveSlot()) {
-      _ = withdrawn(operation)
-      grant(waiter.requests, to: operation)
-      offers.append(waiter.isByHand ? .runByHand(operation) : .slotReserved(operation))
-    } else {
-      waiters[ObjectIdentifier(operation)]?.isOffered = true
-      offers.append(
-        waiter.isByHand
-          ? .reviewByHand(operation) : .tryAgain(operation, afterReview: waiter.needsReview)
-      )
-    }
+  /// Forgets a waiter that stands in no line; whoever calls has a reference to the operation.
+  mutating func withdrawn(_ id: ObjectIdentifier) { waiters[id] = nil }
+}
+
+#if DEBUG
+/// What is wrong with these is what the ``DeliberateFlaw``s are about.
+extension ExclusivityState {
+  func areFree(_ attempt: Attempt) -> Bool { attempt.demands.allSatisfy { fits($0, attempt) } }
+
+  mutating func grantUnseen(_ attempt: Attempt, _ effects: inout [Effect]) {
+    let left = leaveLine(attempt.id)
+    withdrawn(attempt.id)
+    grant(attempt, &effects)
+    if let left { drain(left, &effects) }
+  }
+
+  mutating func anybodyReleased(by operation: AdvancedOperation, _ effects: inout [Effect]) {
+    guard let waiter = waiters[ObjectIdentifier(operation)],
+      let demand = waiter.attempt.demands.first,
+      let holder = holders(of: demand, waiter.attempt).first
+    else { return }
+    releaseCalled(holder, &effects)
   }
 }
+#endif

@@ -9,12 +9,13 @@
 /// ```
 ///
 /// Operations of a category exclude each other wherever they run, if their environments share an
-/// ``ExclusivityDomain``, as they do by default.
+/// ``ExclusivityDomain``, as they do by default. A category that a group holds is entered by its
+/// children one at a time; see ``OperationClaim``.
 public struct MutuallyExclusive<Category>: OperationClaim {
   /// The category's name.
   public let name: String
   /// What is claimed.
-  public let request: ClaimRequest
+  public let requests: [ClaimRequest]
 
   /// Claims a category that is a type.
   ///
@@ -25,18 +26,18 @@ public struct MutuallyExclusive<Category>: OperationClaim {
   public init(limit: Int = 1, whenBusy: WhenBusy = .wait) {
     self.init(
       name: "\(Category.self)",
-      key: .category(ObjectIdentifier(Category.self)),
+      .category(ObjectIdentifier(Category.self)),
       limit: limit,
       whenBusy: whenBusy
     )
   }
 
-  private init(name: String, key: ClaimRequest.Key, limit: Int, whenBusy: WhenBusy) {
+  private init(name: String, _ subject: ClaimKey.Subject, limit: Int, whenBusy: WhenBusy) {
     guard limit >= 1 else {
       trap("MutuallyExclusive “\(name)” was made with the limit \(limit). Give 1 or more.")
     }
     self.name = name
-    request = ClaimRequest(key: key, limit: limit, whenBusy: whenBusy)
+    requests = [ClaimRequest(subject, .place(limit: limit), whenBusy: whenBusy)]
   }
 }
 
@@ -49,6 +50,6 @@ extension MutuallyExclusive where Category == String {
   ///   - whenBusy: What to do when that many run.
   /// - Precondition: The limit is at least 1.
   public init(_ name: String, limit: Int = 1, whenBusy: WhenBusy = .wait) {
-    self.init(name: name, key: .name(name), limit: limit, whenBusy: whenBusy)
+    self.init(name: name, .name(name), limit: limit, whenBusy: whenBusy)
   }
 }

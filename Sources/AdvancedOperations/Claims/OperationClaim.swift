@@ -12,44 +12,33 @@
 /// ```
 ///
 /// Claims are attached with ``AdvancedOperation/addCondition(_:)-(OperationClaim)``. They can't be
-/// negated or combined.
+/// negated or combined with `&&` and `||`; a type of your own that passes on the requests of several
+/// is a claim to all of them:
+///
+/// ```swift
+/// struct Transfer: OperationClaim {
+///   let accounts: [String]
+///   var name: String { "transfer" }
+///   var requests: [ClaimRequest] {
+///     accounts.flatMap { MutuallyExclusive("account \($0)").requests }
+///   }
+/// }
+/// ```
+///
+/// **Groups.** What a group holds, its children may enter: an operation uses first what the groups
+/// around it hold and no other of their children uses, and takes only the rest from what is free. So
+/// the children of a group that holds a category enter it one at a time, and those of a group that
+/// holds 5 units of a pool use 5 in all without waiting for anybody outside. A start that was taken
+/// from a ``RateLimit`` isn't held by anybody: each child takes its own.
+///
+/// **Rings.** An operation whose wait for a claim would never end, because whoever holds it waits for
+/// that operation in some way (a group with a child that depends on it, say), fails with an
+/// `OperationCycleError` that names who waits for whom.
 public protocol OperationClaim: Sendable {
   /// What the claim is called in errors and explanations.
   var name: String { get }
-  /// What is claimed.
-  var request: ClaimRequest { get }
-}
-
-/// What a claim asks of the ``ExclusivityDomain``.
-public struct ClaimRequest: Sendable {
-  package enum Key: Hashable, Sendable {
-    case category(ObjectIdentifier)
-    case name(String)
-  }
-
-  package let key: Key
-  package let limit: Int
-  package let whenBusy: WhenBusy
-
-  package init(key: Key, limit: Int, whenBusy: WhenBusy) {
-    self.key = key
-    self.limit = limit
-    self.whenBusy = whenBusy
-  }
-}
-
-/// An operation did not get what it claims.
-public enum OperationClaimError: Error, Hashable, CustomStringConvertible {
-  /// The claim is held by these operations, and was not to be waited for.
-  case busy(holders: [String])
-  /// Another operation, of this name, took the claim over.
-  case preempted(by: String)
-
-  /// One sentence with the operations involved.
-  public var description: String {
-    switch self {
-    case .busy(let holders): "It is held by \(holders.joined(separator: ", "))."
-    case .preempted(let name): "Operation “\(name)” took over what this one held."
-    }
-  }
+  /// What is claimed: the requests of one or more claims of this module.
+  ///
+  /// Read once, when the claim is attached, without a lock held.
+  var requests: [ClaimRequest] { get }
 }

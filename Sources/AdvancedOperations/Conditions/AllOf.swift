@@ -21,8 +21,14 @@ public struct AllOf: OperationCondition {
 
   /// Known when no condition has to be waited for before the first that doesn't hold.
   public func verdict(for operation: AdvancedOperation) -> OperationConditionResult? {
+    verdict { $0.verdict(for: operation) }
+  }
+
+  func verdict(
+    _ ask: (any OperationCondition) -> OperationConditionResult?
+  ) -> OperationConditionResult? {
     for condition in conditions {
-      guard let result = condition.verdict(for: operation) else { return nil }
+      guard let result = ask(condition) else { return nil }
       if !result.isSatisfied { return condition.named(result) }
     }
     return .satisfied

@@ -36,9 +36,15 @@ public struct AnyOf: OperationCondition {
 
   /// Known when no condition has to be waited for before the first that holds.
   public func verdict(for operation: AdvancedOperation) -> OperationConditionResult? {
+    verdict { $0.verdict(for: operation) }
+  }
+
+  func verdict(
+    _ ask: (any OperationCondition) -> OperationConditionResult?
+  ) -> OperationConditionResult? {
     var results: [OperationConditionResult] = []
     for condition in conditions {
-      guard let result = condition.verdict(for: operation) else { return nil }
+      guard let result = ask(condition) else { return nil }
       if result.isSatisfied { return .satisfied }
       results.append(condition.named(result))
     }

@@ -12,6 +12,12 @@ extension OperationCondition {
     return self is any ImmediateCondition
   }
 
+  /// The name in that of a condition which this is a part of.
+  var nameAsPart: String {
+    let partCount = (self as? any CompoundCondition)?.parts.count ?? 1
+    return partCount > 1 ? "(\(name))" : name
+  }
+
   /// The answer, without a task switch if it is known.
   func answer(for operation: AdvancedOperation) async -> OperationConditionResult {
     if let verdict = verdict(for: operation) { return verdict }
@@ -29,7 +35,7 @@ extension OperationCondition {
 
 extension [any OperationCondition] {
   func combinedName(_ word: String, empty: String) -> String {
-    isEmpty ? empty : map(\.name).joined(separator: " \(word) ")
+    isEmpty ? empty : map(\.nameAsPart).joined(separator: " \(word) ")
   }
 
   func combinedDependency(for operation: AdvancedOperation) -> AdvancedOperation? {

@@ -10,12 +10,25 @@ import Glibc
 ///
 /// ```swift
 /// importing.addCondition(FileExists("/data/feed.json", isReadable: true))
+/// importing.addCondition(FileExists("/data/archive", kind: .folder))
 /// ```
 public struct FileExists: ImmediateCondition {
+  /// What there has to be; links are followed.
+  public enum Kind: Sendable, Hashable, CaseIterable {
+    /// A file, a folder, or something else.
+    case any
+    /// An ordinary file.
+    case file
+    /// A folder.
+    case folder
+  }
+
   /// What is wrong with the path.
   public enum Problem: Error, Hashable, CustomStringConvertible {
     /// There is nothing at the path.
     case missing(path: String)
+    /// There is something, but not what is needed.
+    case wrongKind(path: String, needed: Kind)
     /// There is something, and the program must not read it.
     case unreadable(path: String)
 
@@ -23,30 +36,44 @@ public struct FileExists: ImmediateCondition {
     public var description: String {
       switch self {
       case .missing(let path): "There is no file at \(path)."
+      case .wrongKind(let path, .folder): "What is at \(path) is no folder."
+      case .wrongKind(let path, .file), .wrongKind(let path, .any):
+        "What is at \(path) is no file."
       case .unreadable(let path): "The file at \(path) may not be read by this program."
       }
     }
   }
 
   private let path: String
+  private let kind: Kind
   private let isReadable: Bool
 
   /// Creates the condition.
   ///
   /// - Parameters:
   ///   - path: Absolute, or relative to the current folder of the process.
+  ///   - kind: What there has to be.
   ///   - isReadable: Whether the program must be allowed to read it.
-  public init(_ path: String, isReadable: Bool = false) {
+  public init(_ path: String, kind: Kind = .any, isReadable: Bool = false) {
     self.path = path
+    self.kind = kind
     self.isReadable = isReadable
   }
 
-  /// “file exists”.
-  public var name: String { "file exists" }
+  /// “file exists”, or “folder exists” when that is what is needed.
+  public var name: String { kind == .folder ? "folder exists" : "file exists" }
 
   /// Looks at the path.
   public func check(_ operation: AdvancedOperation) -> OperationConditionResult {
-    guard unsafe access(path, F_OK) == 0 else { return .failed(Problem.missing(path: path)) }
+    var status = stat()
+    guard unsafe stat(path, &status) == 0 else { return .failed(Problem.missing(path: path)) }
+    let isKind =
+      switch kind {
+      case .any: true
+      case .file: status.st_mode & S_IFMT == S_IFREG
+      case .folder: status.st_mode & S_IFMT == S_IFDIR
+      }
+    guard isKind else { return .failed(Problem.wrongKind(path: path, needed: kind)) }
     if unsafe isReadable && access(path, R_OK) != 0 {
       return .failed(Problem.unreadable(path: path))
     }

@@ -23,10 +23,35 @@ public struct FreeSpace: ImmediateCondition {
     public var description: String {
       switch self {
       case .tooLittle(let path, let available, let needed):
-        "The volume of \(path) has \(available) bytes free, and \(needed) are needed."
+        "The volume of \(path) has \(Self.text(available)) free, and \(Self.text(needed)) are needed."
       case .unknown(let path, let code):
         "The volume of \(path) could not be asked for its free space (error \(code))."
       }
+    }
+
+    /// Bytes in the largest unit of which there is one, and exactly: 1.2 GB (1,234,567,890 bytes).
+    static func text(_ bytes: Int64) -> String {
+      let exact = "\(grouped(bytes)) bytes"
+      let units = ["kB", "MB", "GB", "TB", "PB", "EB"]
+      var size = Int64(1)
+      var unit: String?
+      for next in units where bytes / size >= 1_000 {
+        size *= 1_000
+        unit = next
+      }
+      guard let unit else { return exact }
+      let tenths = bytes / (size / 10)
+      return "\(tenths / 10).\(tenths % 10) \(unit) (\(exact))"
+    }
+
+    private static func grouped(_ number: Int64) -> String {
+      let digits = Array("\(number.magnitude)")
+      var text = number < 0 ? "-" : ""
+      for (index, digit) in digits.enumerated() {
+        if index > 0 && (digits.count - index) % 3 == 0 { text += "," }
+        text.append(digit)
+      }
+      return text
     }
   }
 

@@ -20,7 +20,7 @@ public struct NegatedCondition: OperationCondition {
   public init(_ condition: any OperationCondition) { self.condition = condition }
 
   /// The name of the condition with “not” before it.
-  public var name: String { "not \(condition.name)" }
+  public var name: String { "not \(condition.nameAsPart)" }
 
   /// That of the condition.
   public func dependency(for operation: AdvancedOperation) -> AdvancedOperation? {
@@ -37,7 +37,7 @@ public struct NegatedCondition: OperationCondition {
     negated(await condition.evaluate(for: operation))
   }
 
-  private func negated(_ result: OperationConditionResult) -> OperationConditionResult {
+  func negated(_ result: OperationConditionResult) -> OperationConditionResult {
     switch result {
     case .satisfied: .failed(Held(condition: condition.name))
     case .failed: .satisfied

@@ -37,7 +37,8 @@ public protocol OperationCondition: Sendable {
 
   /// The answer.
   ///
-  /// In a task that is cancelled with the operation; what it then answers is ignored.
+  /// In a task that is cancelled with the operation; what it then answers is ignored. The task has the
+  /// task-locals and the priority that the body will have, where operations have an async body.
   ///
   /// - Parameter operation: The operation that the condition is attached to.
   /// - Returns: The answer.

@@ -44,13 +44,24 @@ public struct TimeoutObserver: OperationObserver {
   }
 }
 
+/// A time limit, and its attachment to an operation.
+struct TimeLimit {
+  let timeout: TimeoutObserver
+  let observation: OperationObservation
+
+  init(_ timeout: TimeoutObserver, of observation: OperationObservation) {
+    self.timeout = timeout
+    self.observation = observation
+  }
+}
+
 extension AdvancedOperation {
   /// Starts and stops timers; called after every change of state, and when an observer came.
   ///
   /// - Parameter entered: What the state has changed to; nil when it hasn't.
   final func updateTimers(entering entered: State?) {
     let (stopped, due) = core.withLock {
-      core -> ([OperationTimer], [(id: UInt32, timeout: TimeoutObserver)]) in
+      core -> ([OperationTimer], [TimeLimit]) in
       guard let extra = core.extra, !extra.timeouts.isEmpty || !extra.timers.isEmpty else {
         return ([], [])
       }
@@ -64,10 +75,11 @@ extension AdvancedOperation {
       return (stopped, due)
     }
     for timer in stopped { timer.cancel() }
-    for (id, timeout) in due { startTimer(timeout, of: id) }
+    for limit in due where limit.observation.isAttached { startTimer(of: limit) }
   }
 
-  private func startTimer(_ timeout: TimeoutObserver, of id: UInt32) {
+  private func startTimer(of limit: TimeLimit) {
+    let timeout = limit.timeout
     let clock = environment.clock
     let timer = clock.schedule(at: clock.now + timeout.duration) { [weak self] in
       self?.cancel(
@@ -78,10 +90,10 @@ extension AdvancedOperation {
       )
     }
     let isLate = core.withLock { core in
-      guard timeout.phase.covers(core.machine.state),
-        core.observers.contains(where: { $0.id == id })
-      else { return true }
-      core.makeExtra().timers.append((id, timeout.phase, timer))
+      guard timeout.phase.covers(core.machine.state), limit.observation.took(timer) else {
+        return true
+      }
+      core.makeExtra().timers.append((timeout.phase, timer))
       return false
     }
     if isLate { timer.cancel() }

@@ -1,4 +1,4 @@
-package import CoreOperations
+import CoreOperations
 
 extension AdvancedOperation {
   /// The dependencies have finished: lets helpers run, then asks the conditions.
@@ -44,6 +44,7 @@ extension AdvancedOperation {
       return false
     }
     if isCancelled { for helper in added { helper.cancel(forwarding: cancellationReason) } }
+    RunTimeRings.lookAtOther(of: self)
     if !addToQueue(added) {
       AdvancedOperationQueue(environment: environment).addOperations(added)
     }
@@ -61,10 +62,10 @@ extension AdvancedOperation {
   // MARK: Asking
 
   private func ask(_ conditions: [any OperationCondition]) {
-    let policy = core.withLock { core in
-      core.machine.isCancelled ? nil : Optional(core.conditionPolicy)
+    let (policy, claims) = core.withLock { core in
+      core.machine.isCancelled ? (nil, []) : (Optional(core.conditionPolicy), core.claims)
     }
-    noteQuestion(conditions)
+    noteQuestion(conditions, claims)
     switch policy {
     case nil: return
     case .evaluateAll: askAll(conditions)
@@ -72,23 +73,20 @@ extension AdvancedOperation {
     }
   }
 
-  /// Has the domain remember when immediate conditions were asked, if their answer can be outdated by
-  /// one who holds what this operation claims.
-  private func noteQuestion(_ conditions: [any OperationCondition]) {
-    let claims = core.withLock { $0.machine.isCancelled ? [] : $0.claims }
-    if claims.isEmpty || !conditions.contains(where: \.isImmediate) { return }
-    environment.exclusivity.conditionsAsked(claims, for: self)
-    if isCancelled { environment.exclusivity.withdraw(self) }
-  }
-
   private func askAll(_ conditions: [any OperationCondition]) {
-    var results = conditions.map { $0.verdict(for: self) }
-    let open = results.indices.filter { results[$0] == nil }
-    if open.isEmpty {
-      apply(Self.verdict(of: conditions, results))
+    // The usual case costs no array.
+    if conditions.count == 1, let result = conditions[0].verdict(for: self) {
+      apply(result.isSatisfied ? .satisfied : Self.verdict(of: conditions, [result]))
       return
     }
-    evaluate { operation in
+    let known = conditions.map { $0.verdict(for: self) }
+    let open = known.indices.filter { known[$0] == nil }
+    if open.isEmpty {
+      apply(Self.verdict(of: conditions, known))
+      return
+    }
+    evaluate(asking: open) { operation in
+      var results = known
       if open.count == 1 {
         results[open[0]] = await conditions[open[0]].evaluate(for: operation)
       } else {
@@ -96,7 +94,10 @@ extension AdvancedOperation {
           for index in open {
             group.addTask { (index, await conditions[index].evaluate(for: operation)) }
           }
-          for await (index, result) in group { results[index] = result }
+          for await (index, result) in group {
+            results[index] = result
+            operation.core.withLock { $0.extra?.openConditions.removeAll { $0 == index } }
+          }
         }
       }
       return Self.verdict(of: conditions, results)
@@ -107,8 +108,9 @@ extension AdvancedOperation {
     for (index, condition) in conditions.enumerated() {
       guard let result = condition.verdict(for: self) else {
         let rest = conditions[index...]
-        evaluate { operation in
-          for condition in rest {
+        evaluate(asking: [index]) { operation in
+          for (index, condition) in zip(rest.indices, rest) {
+            operation.core.withLock { $0.extra?.openConditions = [index] }
             let result =
               if let immediate = condition.verdict(for: operation) { immediate } else {
                 await condition.evaluate(for: operation)
@@ -128,9 +130,19 @@ extension AdvancedOperation {
   }
 
   private func evaluate(
-    _ body: sending @escaping (AdvancedOperation) async -> OperationStateMachine.Verdict
+    asking open: [Int],
+    _ body: @escaping @Sendable (AdvancedOperation) async -> OperationStateMachine.Verdict
   ) {
-    let task = Task(executorPreference: environment.taskExecutor) {
+    let now = environment.clock.now
+    core.withLock { core in
+      guard core.machine.state == .evaluatingConditions else { return }
+      let extra = core.makeExtra()
+      extra.openConditions = open
+      if extra.stateTimes[.evaluatingConditions] == nil {
+        extra.stateTimes[.evaluatingConditions] = now
+      }
+    }
+    let task = runTaskBeforeBody {
       let verdict = await body(self)
       self.apply(verdict)
     }
@@ -143,7 +155,7 @@ extension AdvancedOperation {
   }
 
   /// One verdict of all: failures win over skips, skips over satisfied; in attach order.
-  private static func verdict(
+  static func verdict(
     of conditions: [any OperationCondition],
     _ results: [OperationConditionResult?]
   ) -> OperationStateMachine.Verdict {
@@ -165,18 +177,31 @@ extension AdvancedOperation {
     OperationFailure.Element(
       origin: .condition(name),
       error: OperationConditionError(condition: name, underlying: error),
-      isInherited: error is any InheritedFailure
+      isInherited: isInherited(error)
     )
   }
 
+  /// Whether an error says only that dependencies did not succeed, also as a part of a condition.
+  private static func isInherited(_ error: any Error) -> Bool {
+    switch error {
+    case let part as OperationConditionError: isInherited(part.underlying)
+    case let none as AnyOf.NoneHolds:
+      !none.failures.isEmpty && none.failures.allSatisfy { isInherited($0.underlying) }
+    default: (error as? any InheritedFailure)?.isInherited ?? false
+    }
+  }
+
   private func apply(_ verdict: OperationStateMachine.Verdict) {
+    var isByHand = false
     let action = change { core in
       core.extra?.evaluation = nil
+      core.extra?.openConditions = []
+      isByHand = core.machine.isStartedByHand
       return core.machine.verdictsArrived(verdict)
     }
     switch action {
     case .becomeReady(let isMarked):
-      if core.withLock({ $0.machine.isStartedByHand }) {
+      if isByHand {
         environment.enqueue { self.goOnByHand() }
       } else {
         releaseReadinessHold(startsAhead: isMarked)
@@ -185,60 +210,16 @@ extension AdvancedOperation {
     }
   }
 
-  // MARK: The start gate
-
-  package final func decideStart() -> StartDecision {
-    let (claims, conditions, isDecided, isByHand) = core.withLock { core in
-      (
-        core.claims, core.conditions, core.machine.isMarked || core.machine.isCancelled,
-        core.machine.isStartedByHand
-      )
-    }
-    if claims.isEmpty || isDecided { return .run }
-    let needsReview = conditions.contains(where: \.isImmediate)
-    let decision = environment.exclusivity.take(
-      claims,
-      for: self,
-      needsReview: needsReview,
-      isByHand: isByHand
-    )
-    switch decision {
-    case .granted: return .run
-    case .outdated:
-      if isCancelled { environment.exclusivity.withdraw(self) }
-      if isByHand {
-        environment.enqueue { self.reviewByHand() }
-      } else {
-        reoffer(afterReview: true)
-      }
-      return .park
-    case .wait(let holders):
-      for holder in holders { holder.cancel(withError: OperationClaimError.preempted(by: label)) }
-      // A cancel that came before this operation stood in line found nothing to withdraw.
-      if isCancelled { environment.exclusivity.withdraw(self) }
-      return .park
-    case .refused(let claim, let holders):
-      let error = OperationClaimError.busy(holders: holders.map(\.label))
-      return mark(.failed([Self.element(claim, error)]))
-    case .skipped(let claim, let holders):
-      let names = holders.map(\.label).joined(separator: ", ")
-      return mark(.skipped(reason: "“\(claim)” is held by \(names)"))
-    }
-  }
-
-  private func mark(_ verdict: OperationStateMachine.Verdict) -> StartDecision {
-    switch change({ $0.machine.reviewed(verdict) }) {
-    case .becomeReady(let isMarked): isMarked ? .skip : .run
-    case .ignore: .run
-    }
-  }
+  // MARK: After a wait for a claim
 
   package final func reviewBeforeReoffer() { finishReview(startsAhead: review()) }
 
   /// Asks again what is known at once; returns whether the operation won't execute because of it.
   final func review() -> Bool {
-    let conditions = core.withLock { $0.conditions }
-    noteQuestion(conditions)
+    let (conditions, claims) = core.withLock { core in
+      (core.conditions, core.machine.isCancelled ? [] : core.claims)
+    }
+    noteQuestion(conditions, claims)
     let asked = conditions.compactMap { condition in
       condition.verdict(for: self).map { (condition, $0) }
     }

@@ -9,19 +9,20 @@ extension AdvancedOperation {
   @discardableResult
   final func deliver(launchesHere: Bool = false) -> Bool {
     let outer = Self.threadDelivering.value
-    guard core.withLock({ $0.line.beginDelivery(inside: outer) }) else { return false }
+    var next = core.withLock { $0.beginNews(inside: outer) }
+    if next == nil { return false }
     Self.threadDelivering.value = self
     defer { Self.threadDelivering.value = outer }
     var mustLaunch = false
-    while true {
-      let (item, observers) = core.withLock { core in (core.line.nextItem(), core.observers) }
-      guard let item else { return mustLaunch }
-      if case .launch = item {
+    while let news = next.take() {
+      if case .launch = news.item {
         if launch(here: launchesHere) { mustLaunch = true }
       } else {
-        perform(item, observers)
+        perform(news)
       }
+      next = core.withLock { $0.nextNews(after: news) }
     }
+    return mustLaunch
   }
 
   /// Did-start was told: looks again whether to execute.
@@ -43,8 +44,9 @@ extension AdvancedOperation {
     return false
   }
 
-  private func perform(_ item: EventLine.Item, _ observers: [ObserverEntry]) {
-    switch item {
+  private func perform(_ news: borrowing AdvancedCore.News) {
+    let (observers, errors) = (news.observers, news.errors)
+    switch news.item {
     case .enqueued: tell(observers) { $0.operationDidEnqueue(self) }
     case .started: tell(observers) { $0.operationDidStart(self) }
     case .launch: return
@@ -53,17 +55,13 @@ extension AdvancedOperation {
     case .cancelled(let errors, let callsHook):
       tell(observers) { $0.operationDidCancel(self, errors: errors) }
       if callsHook { cancelled(withErrors: errors) }
-    case .willFinish(let errors, let outcome):
+    case .willFinish:
       finished(withErrors: errors)
       tell(observers) { $0.operationWillFinish(self, errors: errors) }
-      core.withLock { core in
-        core.machine.willFinishDelivered()
-        core.line.append(.didFinish(errors, outcome))
-      }
-    case .didFinish(let errors, let outcome):
-      outcomeDecided(outcome)
+    case .didFinish:
+      if let outcome = news.outcome { outcomeDecided(outcome) }
       tell(observers) { $0.operationDidFinish(self, errors: errors) }
-      if let queue = queue as? AdvancedOperationQueue {
+      if news.isForDelegate, let queue = queue as? AdvancedOperationQueue {
         queue.delegate?.operationQueue(queue, didFinish: self, errors: errors)
       }
       complete(told: observers.last?.id ?? 0, errors)
@@ -72,11 +70,12 @@ extension AdvancedOperation {
   }
 
   /// Tells those who were attached when the event's turn came, and still are at their own.
-  private func tell(_ observers: [ObserverEntry], _ body: (any OperationObserver) -> Void) {
-    for (index, entry) in observers.enumerated() {
-      let isAttached =
-        index == 0 || core.withLock { $0.observers.contains { $0.id == entry.id } }
-      if isAttached { body(entry.observer) }
+  private func tell(
+    _ observers: [OperationObservation],
+    _ body: (any OperationObserver) -> Void
+  ) {
+    for observation in observers {
+      if let observer = observation.observer { body(observer) }
     }
   }
 
@@ -93,36 +92,23 @@ extension AdvancedOperation {
   /// - Returns: Removes the observer when told to; may be ignored.
   @discardableResult
   public final func addObserver(_ observer: any OperationObserver) -> OperationObservation {
-    let id = core.withLock { core in
+    // A cast without this look at its type cost more than all else here (callgrind).
+    let timeout = type(of: observer) == TimeoutObserver.self ? observer as? TimeoutObserver : nil
+    let (observation, hasNews) = core.withLock { core in
       core.lastObserver += 1
-      let id = core.lastObserver
+      var observation = OperationObservation(id: core.lastObserver, of: observer)
       if core.machine.state == .finished {
         core.line.append(.lateFinish(observer, core.errors))
+        observation = OperationObservation()
       } else {
-        core.observers.append(ObserverEntry(id: id, observer: observer))
-        if let timeout = observer as? TimeoutObserver {
-          core.makeExtra().timeouts.append((id, timeout))
-        }
+        core.attach(observation)
+        if let timeout { core.makeExtra().timeouts.append(TimeLimit(timeout, of: observation)) }
       }
-      return id
+      return (observation, !core.line.isEmpty)
     }
-    deliver()
-    updateTimers(entering: nil)
-    return OperationObservation { [weak self] in self?.removeObserver(id) }
-  }
-
-  private func removeObserver(_ id: UInt32) {
-    let (removed, timers) = core.withLock { core -> (ObserverEntry?, [OperationTimer]) in
-      let timers = core.extra?.timers.filter { $0.id == id }.map(\.timer) ?? []
-      core.extra?.timers.removeAll { $0.id == id }
-      core.extra?.timeouts.removeAll { $0.id == id }
-      guard let index = core.observers.firstIndex(where: { $0.id == id }) else {
-        return (nil, timers)
-      }
-      return (core.observers.remove(at: index), timers)
-    }
-    for timer in timers { timer.cancel() }
-    withExtendedLifetime(removed) {}
+    if hasNews { deliver() }
+    if timeout != nil { updateTimers(entering: nil) }
+    return observation
   }
 
   /// Calls a closure when the operation begins to execute.

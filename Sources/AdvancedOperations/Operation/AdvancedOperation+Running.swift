@@ -2,22 +2,30 @@ import CoreOperations
 
 extension AdvancedOperation {
   /// Changes the core, and afterwards tells the environment if the state has changed.
-  final func change<Result>(_ body: (inout AdvancedCore) -> Result) -> Result {
-    let (result, old, new, needsTelling) = core.withLock { core in
+  final func change<Result: ~Copyable>(
+    _ body: (inout AdvancedCore) -> Result
+  ) -> Result {
+    var entered: State?
+    var needsTelling = false
+    let result = core.withLock { core in
       let old = core.machine.state
       let result = body(&core)
-      let needsTelling = core.extra != nil || core.environment?.tracer != nil
-      return (result, old, core.machine.state, needsTelling)
+      if core.machine.state != old { entered = core.machine.state }
+      needsTelling = core.extra != nil || core.environment?.isTraced == true
+      return result
     }
-    if old != new {
+    if let entered {
       valuesMayHaveChanged()
-      if needsTelling { stateChanged(to: new) }
+      if needsTelling { stateChanged(to: entered) }
     }
     return result
   }
 
   private func stateChanged(to state: State) {
-    core.withLock { $0.environment }?.tracer?.operation(self, entered: state)
+    let environment = environment
+    let now = environment.clock.now
+    core.withLock { $0.extra?.stateTimes[state] = now }
+    if environment.isTraced { environment.tracer?.operation(self, entered: state) }
     updateTimers(entering: state)
   }
 
@@ -28,58 +36,113 @@ extension AdvancedOperation {
   /// - Parameter isOneOfSeveral: Whether somebody else may have come first, and that is no mistake.
   final func takeTurn(isOneOfSeveral: Bool = false) {
     enum Next {
-      case run, deliver
+      case run(isTraced: Bool)
+      case deliver(isTraced: Bool)
+      case startByHand
+      case none
       case reject(OperationStateMachine.Mistake)
     }
     let next = change { core -> Next in
+      if !isOneOfSeveral {
+        if core.machine.state == .finished { return .none }
+        // A second call of `start()` by hand looks like the one of a queue until here.
+        if !core.machine.isEnqueued { return .startByHand }
+      }
+      let isTraced = core.environment?.isTraced == true
       switch core.machine.turnCame() {
       case .begin:
         if core.observers.isEmpty && core.line.isEmpty && !core.line.isDelivering {
           // Nobody to tell, so nothing can have come in between.
           _ = core.machine.launchDue()
-          return .run
+          return .run(isTraced: isTraced)
         }
         core.line.append(.started)
-        core.line.append(.launch)
-        return .deliver
+        return .deliver(isTraced: isTraced)
       case .finish:
         core.appendEnd()
-        return .deliver
+        return .deliver(isTraced: isTraced)
       case .reject(let mistake): return .reject(mistake)
       }
     }
     switch next {
-    case .run: runBody()
-    case .deliver: if deliver(launchesHere: true) { runBody() }
-    case .reject(let mistake): if !isOneOfSeveral { trap(mistake.sentence(about: self)) }
+    case .none: return
+    case .startByHand: startByHand()
+    case .run(let isTraced): if isTraced { runTracedBody() } else { runBody() }
+    case .deliver(let isTraced):
+      guard deliver(launchesHere: true) else { return }
+      if isTraced { runTracedBody() } else { runBody() }
+    case .reject(let mistake):
+      if !isOneOfSeveral { trap(mistake.sentence(about: self)) }
+      // It may have been given claims after it was over; if it isn't yet, its end gives them back.
+      if core.withLock({ $0.machine.isQuiet }) { environment.exclusivity.release(self) }
+    }
+  }
+
+  /// Runs the body, or has that done later if a simulation wants it so.
+  private func runTracedBody() {
+    let environment = environment
+    // The tracer may have ended it.
+    guard state == .executing else {
+      bodyEnded()
+      return
+    }
+    guard let delay = environment.tracer?.delayOfBody(of: self) else {
+      runBody()
+      return
+    }
+    core.withLock { $0.holdsQuiet = true }
+    holdQuiet()
+    _ = environment.clock.schedule(at: environment.clock.now + delay) {
+      if self.state == .executing { self.runBody() } else { self.bodyEnded() }
     }
   }
 
   /// Calls `execute()`; the machine has counted it as a body.
   final func runBody() {
-    let outer = Self.threadCurrent.value
-    Self.threadCurrent.value = self
-    execute()
-    Self.threadCurrent.value = outer
+    ThreadOccupant.runBody(of: self) { execute() }
     bodyEnded()
   }
 
   /// A body goes on after `execute()` returned; ``bodyEnded()`` follows.
   final func bodyBegan() {
-    core.withLock { core in
+    let isOver = core.withLock { core in
       core.machine.bodyBegan()
       core.holdsQuiet = true
+      return core.machine.state == .finished
     }
-    holdQuiet()
+    // Before its end the queue gives nothing back, and is told of the hold together with it.
+    if isOver { holdQuiet() }
   }
 
   final func bodyEnded() {
-    if core.withLock({ $0.machine.bodyEnded() }) { becomeQuiet() }
+    var held: AdvancedCore.Held?
+    let isQuiet = core.withLock { core in
+      let isQuiet = core.machine.bodyEnded()
+      if isQuiet { held = core.takeHeld() }
+      return isQuiet
+    }
+    if isQuiet { becomeQuiet(held) }
+  }
+
+  /// Finished, and no body is going on: gives back all that it held.
+  private func becomeQuiet(_ held: consuming AdvancedCore.Held?) {
+    if let held {
+      if !held.claims.isEmpty {
+        (held.domain ?? OperationEnvironment.default.exclusivity).release(self)
+      }
+      if held.holdsQuiet { releaseQuiet() }
+      for body in held.afterQuiet { body() }
+    }
+    letGoOfQueue()
   }
 
   final func startByHand() {
     let hasFinished = dependenciesAreFinished
     let hasInputs = hasInputs
+    if isUnclaimed {
+      let observers = core.withLock { $0.environment }?.observers ?? []
+      for entry in observers { addObserver(entry.observer) }
+    }
     switch beginByHand() {
     case .begin: break
     case .ignore: return
@@ -95,8 +158,11 @@ extension AdvancedOperation {
     switch action {
     case .ignore: return
     case .reject(let mistake): trap(mistake.sentence(about: self))
-    case .evaluate: environment.enqueue { self.goOnByHand() }
-    case .proceed: takeTurn()
+    case .evaluate:
+      checkDomainOfClaims()
+      environment.enqueue { self.goOnByHand() }
+    // A cancel may have sent it to the executor since.
+    case .proceed: takeTurnByHand()
     }
   }
 
@@ -162,49 +228,32 @@ extension AdvancedOperation {
   final func complete(told: UInt32, _ errors: [any Error]) {
     var told = told
     while let latecomer = core.withLock({ $0.observers.first { $0.id > told } }) {
-      latecomer.observer.operationDidFinish(self, errors: errors)
+      latecomer.observer?.operationDidFinish(self, errors: errors)
       told = latecomer.id
     }
     // Let go of after unlocking: what was attached may be released here, and do whatever it likes.
-    let (after, garbage) = change { core in
+    var holdsQuiet = false
+    let leftovers = change { core in
       // One that comes between the last look and this.
-      for entry in core.observers where entry.id > told {
-        core.line.append(.lateFinish(entry.observer, errors))
+      for latecomer in core.observers where latecomer.id > told {
+        if let observer = latecomer.observer { core.line.append(.lateFinish(observer, errors)) }
       }
       core.machine.didFinishDelivered()
-      let garbage = (
-        core.observers, core.conditions, core.extra?.helpers, core.extra?.evaluation
-      )
-      core.observers = []
-      core.conditions = []
-      let after = core.extra?.afterFinished ?? []
-      core.extra?.afterFinished = []
-      core.extra?.helpers = []
-      core.extra?.evaluation = nil
-      return (after, garbage)
+      holdsQuiet = core.holdsQuiet
+      return core.takeLeftovers()
     }
-    withExtendedLifetime(garbage) {}
+    let after = letGo(of: leftovers)
     releaseResources()
-    reportFinished()
+    reportFinished(holdsQuiet: holdsQuiet)
     for body in after { body() }
     bodyEnded()
   }
 
-  /// Finished, and no body is going on: gives back all that it held.
-  final func becomeQuiet() {
-    let (claims, after, holdsQuiet, domain) = core.withLock { core in
-      let claims = core.claims
-      core.claims = []
-      let after = core.extra?.afterQuiet ?? []
-      core.extra?.afterQuiet = []
-      let holdsQuiet = core.holdsQuiet
-      core.holdsQuiet = false
-      return (claims, after, holdsQuiet, core.environment?.exclusivity)
-    }
-    if !claims.isEmpty { (domain ?? OperationEnvironment.default.exclusivity).release(self) }
-    if holdsQuiet { releaseQuiet() }
-    for body in after { body() }
-    letGoOfQueue()
+  /// Returns what is to be called once the end was reported.
+  private func letGo(of leftovers: consuming AdvancedCore.Leftovers?) -> [@Sendable () -> Void] {
+    guard let leftovers else { return [] }
+    for observation in leftovers.observers { observation.remove() }
+    return leftovers.afterFinished
   }
 
   /// Runs a closure when the operation is finished; at once if it is.
@@ -218,7 +267,7 @@ extension AdvancedOperation {
   }
 
   /// Runs a closure when the operation is quiet; at once if it is.
-  final func afterQuiet(_ body: @escaping @Sendable () -> Void) {
+  package final func afterQuiet(_ body: @escaping @Sendable () -> Void) {
     let isOver = core.withLock { core in
       if core.machine.isQuiet { return true }
       core.makeExtra().afterQuiet.append(body)

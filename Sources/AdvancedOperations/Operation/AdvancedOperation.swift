@@ -84,11 +84,19 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
     attachLayer()
   }
 
-  /// The operation whose body runs here: on this thread, or in this task; nil outside of any.
-  public static var current: AdvancedOperation? { threadCurrent.value ?? taskCurrent }
+  // An observer may have its own observation, and both would stay behind.
+  deinit { for observation in core.withLock({ $0.observers }) { observation.remove() } }
 
-  static let threadCurrent = ThreadLocal<AdvancedOperation>()
-  @TaskLocal static var taskCurrent: AdvancedOperation?
+  /// The operation whose body runs here: on this thread, or in this task; nil outside of any.
+  public static var current: AdvancedOperation? {
+    var occupant = ThreadOccupant.current
+    while let inner = occupant {
+      if let operation = inner.bodyOperation as? AdvancedOperation { return operation }
+      occupant = inner.outer
+    }
+    return TaskOccupant.current?.operation as? AdvancedOperation
+  }
+
   /// The operation whose callbacks this thread is delivering, the innermost of them.
   static let threadDelivering = ThreadLocal<AdvancedOperation>()
 
@@ -128,6 +136,19 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
 
   /// Called at a cancel whose policy is to wait for the body, before the hook.
   func stopBody() {}
+  /// Whether the operation may run others and wait for them, other than with its own code; asked with
+  /// locks held.
+  var mayRunOthers: Bool { false }
+  /// Whether it will start others when it starts.
+  var hasWaitingChildren: Bool { false }
+  /// What the operation runs and waits for.
+  var openChildren: [Operation] { [] }
+  /// The wait that the body is in between two of those that it runs.
+  var pause: OperationPause? { nil }
+  /// Puts another task in the place of the one that was captured for the body.
+  ///
+  /// Returns the old one, to be run or discarded; the new one when nobody is going to run it.
+  func exchangeCaptured(_ new: CapturedTask?) -> CapturedTask? { new }
   /// What the results of predecessors say before any condition is asked; nil without predecessors.
   func verdictOfInputs() -> OperationStateMachine.Verdict? { nil }
   /// Whether ``verdictOfInputs()`` has something to say.
@@ -136,6 +157,10 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   func outcomeDecided(_ outcome: OperationOutcome) {}
   /// Called when the state is finished: let go of what the work needed.
   func releaseResources() {}
+  /// Takes in what a child produced; returns whether it was in time.
+  func adopt(_ operation: AdvancedOperation) -> Bool { false }
+  /// Called when a child said how far it is.
+  func child(_ child: AdvancedOperation, didUpdateProgress update: OperationProgressUpdate) {}
 
   // MARK: Operation
 
@@ -148,10 +173,9 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   /// - Precondition: In no queue, not started, and the dependencies finished or the operation
   ///   cancelled.
   public final override func start() {
-    if isFinished { return }
-    if wasStartedByQueue && core.withLock({ $0.machine.isEnqueued }) {
+    if wasStartedByQueue {
       takeTurn()
-    } else {
+    } else if !isFinished {
       startByHand()
     }
   }
@@ -196,6 +220,18 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   /// True.
   public final override var isConcurrent: Bool { true }
 
+  /// Makes this operation wait for another, which need not be in the same queue.
+  ///
+  /// Counts until the operation executes; afterwards it is only recorded. Conditions that have been
+  /// asked aren't begun again because of it. Overrides call `super`.
+  ///
+  /// - Parameter op: Retained as long as it is a dependency.
+  /// - Complexity: O(1), amortised.
+  open override func addDependency(_ op: Operation) {
+    super.addDependency(op)
+    dependencyAdded(op)
+  }
+
   /// Blocks the thread until the operation has finished.
   ///
   /// - Precondition: Not called from a callback of this operation, which would wait for itself.
@@ -214,7 +250,7 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   private var isDeliveredHere: Bool {
     var operation = Self.threadDelivering.value
     while let inner = operation, inner !== self {
-      operation = inner.core.withLock { $0.line.outer }
+      operation = inner.core.withLock { unsafe $0.line.outer }
     }
     return operation != nil
   }
@@ -249,6 +285,7 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
       return core.environment
     }
     withExtendedLifetime(old) {}
+    checkDomainOfClaims()
   }
 
   // MARK: Attaching
@@ -274,18 +311,7 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
     attach { $0.conditions.append(condition) }
   }
 
-  /// Adds something that the operation holds while it runs.
-  ///
-  /// All claims are taken in one step together with the slot, and given back in one step.
-  ///
-  /// - Parameter claim: Retained until the operation finished.
-  /// - Precondition: Not yet enqueued or started, unless cancelled; then it is recorded and never
-  ///   taken.
-  public final func addCondition(_ claim: any OperationClaim) {
-    attach { $0.claims.append(claim) }
-  }
-
-  private func attach(_ record: (inout AdvancedCore) -> Void) {
+  final func attach(_ record: (inout AdvancedCore) -> Void) {
     let action = core.withLock { core in
       let action = core.machine.conditionAdded()
       if action == .record { record(&core) }
@@ -339,23 +365,18 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   ///   - total: How many there are in all.
   public final func updateProgress(completed: Int64, total: Int64) {
     let update = OperationProgressUpdate(completed: completed, total: total)
-    core.withLock { core in
-      guard core.machine.state == .executing, !core.observers.isEmpty else { return }
-      core.line.append(.progress(update))
+    let group = core.withLock { core -> AdvancedOperation? in
+      guard core.machine.state == .executing else { return nil }
+      if !core.observers.isEmpty { core.line.append(.progress(update)) }
+      return core.extra?.group
     }
     deliver()
+    group?.child(self, didUpdateProgress: update)
   }
 
   /// The name, or the type, and the state, or the outcome once that is decided.
   open override var description: String {
-    let text: String
-    switch outcome {
-    case .succeeded: text = "succeeded"
-    case .failed: text = "failed"
-    case .cancelled: text = "cancelled"
-    case .skipped: text = "skipped"
-    case nil: text = (isCancelled ? "cancelled, " : "") + "\(state)"
-    }
+    let text = outcome?.word ?? (isCancelled ? "cancelled, " : "") + "\(state)"
     return "\(label) (\(text))"
   }
 }

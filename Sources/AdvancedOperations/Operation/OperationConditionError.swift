@@ -11,6 +11,11 @@ public struct OperationConditionError: Error, CustomStringConvertible {
     self.underlying = underlying
   }
 
-  /// The name of the condition and its reason.
-  public var description: String { "condition “\(condition)”: \(underlying)" }
+  /// The name of the condition and its reason; of one that is made of others, the part that decided.
+  public var description: String {
+    guard let part = underlying as? OperationConditionError else {
+      return "condition “\(condition)”: \(underlying)"
+    }
+    return "condition “\(condition)”, because of \(part)"
+  }
 }

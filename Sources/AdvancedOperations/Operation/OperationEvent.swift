@@ -22,6 +22,8 @@ public enum OperationEvent: Sendable {
   case willFinish([any Error])
   /// It is over.
   case finished(OperationOutcome)
+  /// So many events are missing here: whoever iterates ``OperationEvents`` was slow.
+  case dropped(count: Int)
 }
 
 /// How far an operation is, as it says itself.

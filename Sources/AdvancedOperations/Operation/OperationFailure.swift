@@ -70,16 +70,52 @@ public struct OperationFailure: Error, CustomStringConvertible {
   /// The errors without their origins.
   public var errors: [any Error] { elements.map(\.error) }
 
+  /// Whether nothing here is the operation's own: all of it was inherited from dependencies.
+  ///
+  /// Such an operation never ran, because something that it needed did not succeed. False when there
+  /// are no elements.
+  public var isInherited: Bool { !elements.isEmpty && elements.allSatisfy(\.isInherited) }
+
   /// The elements as an indented tree, without a trailing line break.
   public var description: String { indented(by: 0) }
 
-  func indented(by depth: Int) -> String {
+  /// The description, shifted to the right, to stand below a heading of yours.
+  ///
+  /// ```swift
+  /// print("\(operation) ended:\n\(failure.indented(by: 1))")
+  /// ```
+  ///
+  /// - Parameter depth: How many levels of two spaces.
+  /// - Returns: The lines, without a trailing line break.
+  public func indented(by depth: Int) -> String {
     FailureTree(self).lines(depth: depth).joined(separator: "\n")
   }
 }
 
-/// Marks errors that say that a dependency did not succeed: not the operation's own.
-protocol InheritedFailure: Error {}
+/// Errors that may say that a dependency did not succeed: not the operation's own.
+protocol InheritedFailure: Error {
+  var isInherited: Bool { get }
+}
+
+extension InheritedFailure {
+  var isInherited: Bool { true }
+}
+
+extension OperationFailure.Origin: CustomStringConvertible {
+  /// Where the error came from, in words, from the outside in.
+  public var description: String {
+    switch self {
+    case .condition(let name): "condition “\(name)”"
+    case .body: "body"
+    case .cancel: "cancel"
+    case .dependency(let name): "dependency “\(name)”"
+    case .child(let name, let inner): "child “\(name)”, \(inner)"
+    case .attempt(let number, let inner): "attempt \(number), \(inner)"
+    case .timeout: "timeout"
+    case .skipped(let reason): "skipped: \(reason)"
+    }
+  }
+}
 
 /// Elements with the same beginning of their origins under one heading, in order of appearance.
 private struct FailureTree {
@@ -138,9 +174,11 @@ private struct FailureTree {
   }
 
   private mutating func add(_ heading: String?, _ element: OperationFailure.Element) {
-    let error = (element.error as? OperationConditionError)?.underlying ?? element.error
-    if let failure = error as? OperationFailure {
-      let tree = FailureTree(failure)
+    add(heading, (element.error as? OperationConditionError)?.underlying ?? element.error)
+  }
+
+  private mutating func add(_ heading: String?, _ error: any Error) {
+    if let tree = Self.tree(of: error) {
       if let heading {
         nodes.append(.branch(heading, tree))
       } else {
@@ -150,6 +188,20 @@ private struct FailureTree {
     }
     let text = "\(error)"
     nodes.append(.leaf(heading.map { "\($0): \(text)" } ?? text))
+  }
+
+  /// What is inside of an error that carries others.
+  private static func tree(of error: any Error) -> FailureTree? {
+    if let failure = error as? OperationFailure { return FailureTree(failure) }
+    var tree = FailureTree()
+    let parts: [OperationConditionError]
+    switch error {
+    case let none as AnyOf.NoneHolds: parts = none.failures
+    case let part as OperationConditionError: parts = [part]
+    default: return nil
+    }
+    for part in parts { tree.add("condition “\(part.condition)”", part.underlying) }
+    return parts.isEmpty ? nil : tree
   }
 
   func lines(depth: Int) -> [String] {

@@ -26,6 +26,19 @@ public enum OperationOutcome: Sendable {
     }
   }
 
+  /// The case in one word.
+  package var word: String {
+    switch self {
+    case .succeeded: "succeeded"
+    case .failed: "failed"
+    case .cancelled: "cancelled"
+    case .skipped: "skipped"
+    }
+  }
+
+  /// Whether the operation never ran because of its dependencies: all that went wrong was inherited.
+  public var isInherited: Bool { failure?.isInherited ?? false }
+
   /// What went wrong; nil for ``succeeded`` and ``skipped(reason:)``.
   public var failure: OperationFailure? {
     switch self {

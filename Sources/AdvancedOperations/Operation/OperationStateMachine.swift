@@ -1,3 +1,5 @@
+import CoreOperations
+
 /// The life of an advanced operation: a pure value that takes events and says what to do.
 ///
 /// No lock, no callback, no clock. Each event is one mutating method; a caller's mistake is a value
@@ -31,7 +33,8 @@ package struct OperationStateMachine: Sendable {
   private var starter = Starter.nobody
   /// How many of its bodies are going on: `execute()` on a stack, a task, the report of its end.
   private var bodies = 0
-  private var isLaunched = false
+  /// Whether `execute()` was called, or is about to be.
+  package private(set) var isLaunched = false
   private var hasReturnedFromWillFinish = false
 
   package init() {}
@@ -43,6 +46,9 @@ package struct OperationStateMachine: Sendable {
   /// Finished, and no body is going on.
   package var isQuiet: Bool { state == .finished && bodies == 0 }
 
+  /// Whether `execute()` has returned, no body goes on, and nobody has finished it.
+  package var hasReturned: Bool { state == .executing && isLaunched && bodies == 0 }
+
   // MARK: Before
 
   /// What to do with a condition or claim that was added.
@@ -53,12 +59,16 @@ package struct OperationStateMachine: Sendable {
 
   /// A condition or claim was added.
   package func conditionAdded() -> AddAction {
+    TransitionTrace.note("AdvancedOperation", "\(state)", "conditionAdded")
     if isCancelled || (starter == .nobody && state == .pending) { return .record }
     return .reject(.conditionAddedLate(state))
   }
 
   /// A queue took the operation in.
-  package mutating func enqueued() { starter = .queue }
+  package mutating func enqueued() {
+    TransitionTrace.note("AdvancedOperation", "\(state)", "enqueued")
+    starter = .queue
+  }
 
   /// What to do when it is started by hand.
   package enum HandStartAction: Equatable, Sendable {
@@ -77,6 +87,7 @@ package struct OperationStateMachine: Sendable {
     hasClaims: Bool,
     dependenciesAreFinished: Bool
   ) -> HandStartAction {
+    TransitionTrace.note("AdvancedOperation", "\(state)", "startCalledByHand")
     guard state == .pending, starter == .nobody else {
       return state == .finished ? .ignore : .reject(.startedAgain(state))
     }
@@ -98,6 +109,7 @@ package struct OperationStateMachine: Sendable {
 
   /// The last dependency finished, and there are conditions.
   package mutating func dependenciesFinished() -> DependenciesAction {
+    TransitionTrace.note("AdvancedOperation", "\(state)", "dependenciesFinished")
     // Cancelled while the event was on its way.
     if isCancelled { return .none }
     switch state {
@@ -125,6 +137,7 @@ package struct OperationStateMachine: Sendable {
 
   /// All conditions answered.
   package mutating func verdictsArrived(_ verdict: Verdict) -> VerdictAction {
+    TransitionTrace.note("AdvancedOperation", "\(state)", "verdictsArrived")
     switch state {
     case .evaluatingConditions:
       state = .ready
@@ -135,8 +148,18 @@ package struct OperationStateMachine: Sendable {
     }
   }
 
+  /// Conditions don't hold, whatever the dependencies come to that have not finished.
+  package mutating func decidedEarly(_ verdict: Verdict) -> VerdictAction {
+    TransitionTrace.note("AdvancedOperation", "\(state)", "decidedEarly")
+    guard state == .pending, starter == .queue, !isCancelled else { return .ignore }
+    state = .ready
+    mark(verdict)
+    return .becomeReady(isMarked: isMarked)
+  }
+
   /// A condition was asked again after a wait, or a claim was refused.
   package mutating func reviewed(_ verdict: Verdict) -> VerdictAction {
+    TransitionTrace.note("AdvancedOperation", "\(state)", "reviewed")
     switch state {
     case .pending, .ready:
       guard !isCancelled else { return .ignore }
@@ -169,6 +192,7 @@ package struct OperationStateMachine: Sendable {
 
   /// The operation was started by its queue, or by hand and nothing is left to ask.
   package mutating func turnCame() -> TurnAction {
+    TransitionTrace.note("AdvancedOperation", "\(state)", "turnCame")
     switch state {
     case .pending, .ready:
       if isCancelled || isMarked {
@@ -194,6 +218,7 @@ package struct OperationStateMachine: Sendable {
 
   /// Did-start was delivered.
   package mutating func launchDue() -> LaunchAction {
+    TransitionTrace.note("AdvancedOperation", "\(state)", "launchDue")
     switch state {
     case .executing:
       if isCancelled {
@@ -209,12 +234,16 @@ package struct OperationStateMachine: Sendable {
   }
 
   /// A body goes on after `execute()` returned.
-  package mutating func bodyBegan() { bodies += 1 }
+  package mutating func bodyBegan() {
+    TransitionTrace.note("AdvancedOperation", "\(state)", "bodyBegan")
+    bodies += 1
+  }
 
   /// A body ended.
   ///
   /// - Returns: Whether the operation is quiet now.
   package mutating func bodyEnded() -> Bool {
+    TransitionTrace.note("AdvancedOperation", "\(state)", "bodyEnded")
     bodies -= 1
     return isQuiet
   }
@@ -232,6 +261,7 @@ package struct OperationStateMachine: Sendable {
 
   /// `finish` was called, with errors of the body or of children.
   package mutating func finishCalled(_ errors: [Element], notRunCount: Int = 0) -> FinishAction {
+    TransitionTrace.note("AdvancedOperation", "\(state)", "finishCalled")
     switch state {
     case .executing:
       let isLateCancellation: (Element) -> Bool = { [isCancelled] element in
@@ -262,13 +292,17 @@ package struct OperationStateMachine: Sendable {
   }
 
   /// Will-finish was delivered.
-  package mutating func willFinishDelivered() { hasReturnedFromWillFinish = true }
+  package mutating func willFinishDelivered() {
+    TransitionTrace.note("AdvancedOperation", "\(state)", "willFinishDelivered")
+    hasReturnedFromWillFinish = true
+  }
 
   /// Did-finish was delivered.
   ///
   /// Reporting the end to all who wait for it counts as a body, so that nothing is given back before
   /// that was done; ``bodyEnded()`` follows.
   package mutating func didFinishDelivered() {
+    TransitionTrace.note("AdvancedOperation", "\(state)", "didFinishDelivered")
     guard state == .finishing else { trap("did-finish was delivered in the state \(state)") }
     state = .finished
     bodies += 1
@@ -313,6 +347,7 @@ package struct OperationStateMachine: Sendable {
     reason: Element?,
     policy: AdvancedOperation.CancellationPolicy
   ) -> CancelAction {
+    TransitionTrace.note("AdvancedOperation", "\(state)", "cancelCalled")
     if isEndDecided { return .ignore }
     if let reason { elements.append(reason) }
     if isCancelled { return .recorded }

@@ -7,5 +7,5 @@ public struct OperationTimeout: Error, Hashable, CustomStringConvertible {
   public init(duration: Duration) { self.duration = duration }
 
   /// One sentence with the duration.
-  public var description: String { "It took longer than \(duration)." }
+  public var description: String { "It took longer than \(duration.readable)." }
 }

@@ -14,12 +14,17 @@ struct GroupMembers {
   var hook: (@Sendable (AdvancedOperation, any Error) -> (any Error)?)?
   var rollbacks: [@Sendable () async throws -> Void] = []
   private var phase = Phase.waiting
+  var isWaiting: Bool { phase == .waiting }
   var isAbandoned: Bool { phase == .abandoned }
   /// Children that have not ended, and the start of the group itself.
   private var openCount = 1
   private var elements: [ObjectIdentifier: [OperationFailure.Element]] = [:]
   /// How many operations of groups inside didn't run because of errors there.
   var notRunCount = 0
+
+  /// The sum of what the children said; one that said nothing counts as one unit.
+  private(set) var progress = OperationProgressUpdate(completed: 0, total: 0)
+  private var updates: [ObjectIdentifier: OperationProgressUpdate] = [:]
 
   init() {}
 
@@ -28,6 +33,7 @@ struct GroupMembers {
   ) -> (isInTime: Bool, queue: AdvancedOperationQueue?) {
     guard phase == .waiting || phase == .started else { return (false, nil) }
     children.append(child)
+    progress.total &+= 1
     openCount += 1
     return (true, queue)
   }
@@ -44,8 +50,30 @@ struct GroupMembers {
   mutating func childEnded() -> Bool {
     openCount -= 1
     guard openCount == 0 else { return false }
-    phase = .closed
+    if phase != .abandoned { phase = .closed }
     return true
+  }
+
+  /// A child that has not ended said how far it is; returns whether that changed the sum.
+  mutating func childUpdated(_ child: Operation, _ update: OperationProgressUpdate) -> Bool {
+    guard update.total > 0 else { return false }
+    let completed = min(max(update.completed, 0), update.total)
+    return replace(child, by: .init(completed: completed, total: update.total))
+  }
+
+  /// A child has ended, so all of it is done.
+  mutating func childCompleted(_ child: Operation) {
+    let total = updates[ObjectIdentifier(child)]?.total ?? 1
+    _ = replace(child, by: .init(completed: total, total: total))
+    updates[ObjectIdentifier(child)] = nil
+  }
+
+  private mutating func replace(_ child: Operation, by update: OperationProgressUpdate) -> Bool {
+    let old = updates[ObjectIdentifier(child)] ?? OperationProgressUpdate(completed: 0, total: 1)
+    updates[ObjectIdentifier(child)] = update
+    progress.completed &+= update.completed &- old.completed
+    progress.total &+= update.total &- old.total
+    return update != old
   }
 
   /// Keeps what a child reported; returns whether it is the first to make the group fail fast.
@@ -62,14 +90,16 @@ struct GroupMembers {
 
   /// The group ends without having executed: returns the children that would wait for ever.
   mutating func closedUnstarted() -> [Operation] {
-    guard phase == .waiting else { return [] }
     phase = .abandoned
     return children
   }
 
-  /// The group is over: returns what it doesn't need any more, to be let go of after unlocking.
+  /// The group has finished: returns what it doesn't need any more, to be let go of after unlocking.
+  ///
+  /// One that was finished from outside still has children to run, and may have something to undo.
   mutating func released() -> GroupMembers {
     let old = self
+    if phase == .started { return old }
     hook = nil
     rollbacks = []
     queue = nil
@@ -83,19 +113,15 @@ struct GroupMembers {
     elements: [OperationFailure.Element], notRunCount: Int,
     rollbacks: [@Sendable () async throws -> Void]
   ) {
-    let failed = Set(elements.keys)
-    var all: [OperationFailure.Element] = []
-    var notRunCount = notRunCount
-    for child in children {
-      guard let own = elements[ObjectIdentifier(child)] else { continue }
-      let followsSibling = child.dependencies.contains { failed.contains(ObjectIdentifier($0)) }
-      let roots = own.filter { !($0.isInherited && followsSibling) }
-      if roots.isEmpty && !own.isEmpty { notRunCount += 1 }
-      all += roots
-    }
+    var all = OperationFailure.rootCauses(
+      children.compactMap { child in
+        elements[ObjectIdentifier(child)].map { (child, $0) }
+      }
+    )
+    all.notRunCount += notRunCount
     elements = [:]
     let taken = rollbacks
     rollbacks = []
-    return (all, notRunCount, taken)
+    return (all.elements, all.notRunCount, taken)
   }
 }

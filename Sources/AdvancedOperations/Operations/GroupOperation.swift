@@ -75,12 +75,18 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
       child.core.withLock { $0.makeExtra().group = self }
       child.afterQuiet { [weak self, unowned child] in self?.childEnded(child) }
     } else {
-      afterFinish(of: operation) { [weak self, unowned operation] in self?.childEnded(operation) }
+      operation.whenFinished { [weak self, unowned operation] in self?.childEnded(operation) }
     }
     if isCancelled || members.withLock({ $0.hasFailedFast }) {
-      cancel(child: operation, reason: cancellationReason)
+      operation.cancelAsChild(reason: cancellationReason)
     }
-    queue?.addOperation(operation)
+    if let queue {
+      queue.addOperation(operation)
+      RunTimeRings.lookAtChildren(CollectionOfOne(operation), in: queue)
+    } else {
+      (operation as? AdvancedOperation)?.noteParent(self)
+      RunTimeRings.lookAtOther(of: operation)
+    }
     return true
   }
 
@@ -119,21 +125,59 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
     queue.maxConcurrentOperationCount = limit
     bodyBegan()
     let waiting = members.withLock { $0.started(in: queue) }
-    if isCancelled { for child in waiting { cancel(child: child, reason: cancellationReason) } }
+    if isCancelled { for child in waiting { child.cancelAsChild(reason: cancellationReason) } }
     queue.addOperations(waiting)
+    RunTimeRings.lookAtChildren(waiting, in: queue)
     // The group itself counts as a child until here, so that it can't end in between.
     if members.withLock({ $0.childEnded() }) { endGroup() }
   }
 
+  // MARK: Progress
+
+  /// How far the children are: the sum of what they said with
+  /// ``AdvancedOperation/updateProgress(completed:total:)``.
+  ///
+  /// A child that has said nothing counts as one unit, one that has ended as done, a group as the sum
+  /// of its own children. Observers of the group are told of each change while it executes.
+  public final var progress: OperationProgressUpdate { members.withLock { $0.progress } }
+
+  override func child(_ child: AdvancedOperation, didUpdateProgress update: OperationProgressUpdate)
+  {
+    // One that has ended was counted as done, and so it stays.
+    changeProgress { members in
+      child.core.withLock { $0.machine.state < .finished } && members.childUpdated(child, update)
+    }
+  }
+
+  /// Changes the sum, and tells of it in the order of the changes.
+  ///
+  /// The lock of the members is taken in that of the group, and that of a child in both.
+  private func changeProgress(_ body: (inout GroupMembers) -> Bool) {
+    let (group, progress) = core.withLock { core -> (AdvancedOperation?, OperationProgressUpdate) in
+      let (isNew, progress) = members.withLock { members in (body(&members), members.progress) }
+      guard isNew, core.machine.state == .executing else { return (nil, progress) }
+      if !core.observers.isEmpty { core.line.append(.progress(progress)) }
+      return (core.extra?.group, progress)
+    }
+    deliver()
+    group?.child(self, didUpdateProgress: progress)
+  }
+
+  override func adopt(_ operation: AdvancedOperation) -> Bool { addOperation(operation) }
+
   /// That the group finishes when its children have ended.
   public final override var cancellationPolicy: CancellationPolicy { .whenFinishIsCalled }
 
-  private func cancel(child: Operation, reason: (any Error)?) {
-    if let child = child as? AdvancedOperation {
-      child.cancel(forwarding: reason)
-    } else {
-      child.cancel()
+  override var mayRunOthers: Bool { true }
+  override var openChildren: [Operation] {
+    children.filter { child in
+      guard let child = child as? AdvancedOperation else { return !child.isFinished }
+      return !child.core.withLock { $0.machine.isQuiet }
     }
+  }
+
+  override var hasWaitingChildren: Bool {
+    members.withLock { $0.isWaiting && !$0.children.isEmpty }
   }
 
   override func stopBody() { cancelChildren(reason: cancellationReason) }
@@ -142,13 +186,22 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
     let (children, queue) = members.withLock { ($0.children, $0.queue) }
     // No dependent of a cancelled child slips through.
     queue?.isSuspended = true
-    for child in children { cancel(child: child, reason: reason) }
+    for child in children { child.cancelAsChild(reason: reason) }
     queue?.isSuspended = false
   }
 
   private func childEnded(_ child: Operation) {
-    let (isAbandoned, hook) = members.withLock { ($0.isAbandoned, $0.hook) }
-    if isAbandoned { return }
+    let (isAbandoned, isLast, hook) = members.withLock { members in
+      (members.isAbandoned, members.isAbandoned && members.childEnded(), members.hook)
+    }
+    if isAbandoned {
+      if isLast { bodyEnded() }
+      return
+    }
+    changeProgress { members in
+      members.childCompleted(child)
+      return true
+    }
     let policy = errorPolicy
     let elements = errors(of: child, hook: hook)
     let failsFast = policy == .failFast && !elements.isEmpty
@@ -167,32 +220,23 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
     of child: Operation,
     hook: (@Sendable (AdvancedOperation, any Error) -> (any Error)?)?
   ) -> [OperationFailure.Element] {
-    guard let child = child as? AdvancedOperation, let outcome = child.outcome else { return [] }
-    let wasCancelledByGroup = isCancelled || members.withLock { $0.hasFailedFast }
-    var elements: [OperationFailure.Element]
-    switch outcome {
-    case .succeeded, .skipped: return []
-    case .failed(let failure): elements = failure.elements
-    case .cancelled(let failure):
-      elements = failure.elements
-      if wasCancelledByGroup {
-        elements.removeAll { $0.origin == .cancel }
-      } else if elements.isEmpty {
-        elements = [.init(origin: .cancel, error: CancellationError())]
-      }
-    }
+    guard let child = child as? AdvancedOperation else { return [] }
+    let isCancelledByGroup = isCancelled || members.withLock { $0.hasFailedFast }
     let label = child.label
-    return elements.compactMap { element in
-      guard let error = hook.map({ $0(child, element.error) }) ?? element.error else { return nil }
-      return .init(
-        origin: .child(label, element.origin),
-        error: error,
-        isInherited: element.isInherited
-      )
+    return child.elementsForParent(isCancelledByParent: isCancelledByGroup).compactMap { element in
+      var element = element.inChild(label)
+      if let hook {
+        guard let error = hook(child, element.error) else { return nil }
+        element.error = error
+      }
+      return element
     }
   }
 
   private func endGroup() {
+    // Whatever finishes the group now finds its members closed, and lets go of them; this is for one
+    // that has finished before.
+    defer { if isFinished { releaseResources() } }
     let (elements, notRunCount, rollbacks) = members.withLock { $0.summary() }
     if rollbacks.isEmpty {
       finish(withElements: elements, notRunCount: notRunCount)
@@ -204,9 +248,9 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
       bodyEnded()
       return
     }
-    Task(executorPreference: environment.taskExecutor) {
-      // Not the child that ended last, in whose task this may have been created.
-      let elements = await Self.$taskCurrent.withValue(self) {
+    // Not with the task-locals of the child that ended last, in whose task this may be.
+    Task.detached(executorPreference: environment.taskExecutor) {
+      let elements = await TaskOccupant.with(self) {
         var elements = elements
         for rollback in rollbacks.reversed() {
           do { try await rollback() } catch {
@@ -222,11 +266,14 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
 
   /// Children of a group that never executed would never end: they leave as cancelled.
   override func outcomeDecided(_ outcome: OperationOutcome) {
+    guard members.withLock({ $0.isWaiting }) else { return }
+    // Not quiet before they are, so that whoever waits for the group's queue waits for them as well.
+    bodyBegan()
     let waiting = members.withLock { $0.closedUnstarted() }
-    if waiting.isEmpty { return }
     let reason = isCancelled ? cancellationReason : outcome.failure
-    for child in waiting { cancel(child: child, reason: reason) }
+    for child in waiting { child.cancelAsChild(reason: reason) }
     AdvancedOperationQueue(environment: environment).addOperations(waiting)
+    if members.withLock({ $0.childEnded() }) { bodyEnded() }
   }
 
   override func releaseResources() {

@@ -20,12 +20,13 @@ extension AdvancedOperation {
       throw OperationProduceError.notExecuting
     }
     if let group = core.withLock({ $0.extra?.group }) {
-      guard group.addOperation(operation) else { throw OperationProduceError.notExecuting }
+      guard group.adopt(operation) else { throw OperationProduceError.notExecuting }
     } else if let queue {
       queue.addOperation(operation)
     } else {
       throw OperationProduceError.noQueue
     }
+    operation.core.withLock { $0.makeExtra().producer = self }
     core.withLock { core in
       if !core.observers.isEmpty { core.line.append(.produced(operation)) }
     }

@@ -11,18 +11,20 @@ import CoreOperations
 ///
 /// A cancel cancels the task of the body; the operation finishes when the body has ended. A value
 /// that the body still returns then is dropped.
+///
+/// An operation that was created in a task runs its body with the task-locals and the priority of that
+/// task: logging contexts and their like go along, also to conditions that have to be waited for.
+/// (They are those of the moment of creation. One that was created outside of any task stores nothing
+/// for this.)
 open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Sendable {
-  // Sendable: `work` has a lock.
-  private struct Work {
-    var body: (@Sendable () async throws -> Output)?
-    var retry: RetryPolicy?
-    var predecessors: [AdvancedOperation] = []
-    var task: Task<Void, Never>?
-    var output: Output?
-    var result: Result<Output, OperationFailure>?
-  }
+  // Sendable: `work` has a lock, which also guards `body` and `output`.
 
-  private let work: Locked<Work>
+  private let work: Locked<ResultWork>
+  private let takesInputs: Bool
+  // Beside the lock and not in it: the type of a lock around them isn't known before it runs, and each
+  // access looked up what it is made of, 25,000 instructions per operation (callgrind).
+  private var body: (@Sendable () async throws -> Output)?
+  private var output: Output?
 
   /// Creates an operation.
   ///
@@ -37,7 +39,9 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
     retry: RetryPolicy? = nil,
     body: @escaping @Sendable () async throws -> Output
   ) {
-    work = Locked(Work(body: body, retry: retry))
+    work = Locked(ResultWork(retry: retry, captured: .capture()))
+    takesInputs = false
+    self.body = body
     super.init()
     if let name { self.name = name }
   }
@@ -69,15 +73,11 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
     var predecessors: [AdvancedOperation] = [first]
     for input in repeat each inputs { predecessors.append(input) }
     let others = (repeat each inputs)
-    work = Locked(
-      Work(
-        body: {
-          try await body(first.valueForSuccessor(), repeat (each others).valueForSuccessor())
-        },
-        retry: retry,
-        predecessors: predecessors
-      )
-    )
+    work = Locked(ResultWork(retry: retry, predecessors: predecessors, captured: .capture()))
+    takesInputs = true
+    self.body = {
+      try await body(first.valueForSuccessor(), repeat (each others).valueForSuccessor())
+    }
     super.init()
     if let name { self.name = name }
     for predecessor in predecessors { addDependency(predecessor) }
@@ -108,13 +108,23 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
   // MARK: The value
 
   /// How the operation ended; there before did-finish is told, and nil until then.
-  public final var result: Result<Output, OperationFailure>? { work.withLock { $0.result } }
+  public final var result: Result<Output, OperationFailure>? {
+    var output: Output?
+    let (isDecided, failure) = work.withLock { work in
+      output = self.output
+      return (work.isDecided, work.failure)
+    }
+    guard isDecided else { return nil }
+    if let failure { return .failure(failure) }
+    return output.map { .success($0) }
+  }
 
   /// The value, waited for without blocking a thread.
   ///
   /// - Throws: The ``OperationFailure`` when the operation failed, was cancelled, or was skipped
   ///   (one element, with the origin ``OperationFailure/Origin/skipped(reason:)``);
-  ///   `CancellationError` when the waiting task is cancelled first, and then the operation goes on.
+  ///   `CancellationError` when the waiting task is cancelled first, and then the operation goes on;
+  ///   `OperationCycleError` when the waiting task is the body of an operation that this one waits for.
   public final var value: Output {
     get async throws { try await value(cancellingOperation: false) }
   }
@@ -125,6 +135,8 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
   /// - Returns: The value.
   /// - Throws: As ``value`` does.
   public final func value(cancellingOperation: Bool) async throws -> Output {
+    let token = try beginOwnWait()
+    defer { endOwnWait(token) }
     try await withTaskCancellationHandler {
       try await AsyncWait().run { wait in
         self.afterFinished { wait.finish() }
@@ -132,7 +144,7 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
       } unregister: { _ in
       }
     } onCancel: {
-      if cancellingOperation { self.cancel() }
+      if cancellingOperation { uninterrupted { self.cancel() } }
     }
     guard let result else { trap("operation “\(label)” finished without a result") }
     return try result.get()
@@ -148,69 +160,131 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
 
   /// Runs the body in a task.
   open override func execute() {
-    let (body, retry) = work.withLock { work in
-      let body = work.body
-      work.body = nil
-      return (body, work.retry)
+    var body: (@Sendable () async throws -> Output)?
+    let (retry, captured) = work.withLock { work in
+      body = takeBody()
+      return (work.retry, work.captured.take())
     }
     guard let body else {
       finish()
       return
     }
-    bodyBegan()
-    let task = Task(executorPreference: environment.taskExecutor) {
-      await Self.$taskCurrent.withValue(self) { await self.run(body, retry) }
-      self.bodyEnded()
-    }
+    let task = runTask(captured) { await self.run(body, retry) }
     work.withLock { $0.task = task }
     if isCancelled { task.cancel() }
+  }
+
+  /// Takes the body out; with the lock held.
+  ///
+  /// Not with `Optional.take()`, which looks up its type at run time, 350 instructions (callgrind).
+  private func takeBody() -> (@Sendable () async throws -> Output)? {
+    let body = body
+    self.body = nil
+    return body
   }
 
   /// That the operation finishes when its body has ended.
   open override var cancellationPolicy: CancellationPolicy { .whenFinishIsCalled }
 
   private func run(
-    _ body: @Sendable () async throws -> Output,
+    _ body: @escaping @Sendable () async throws -> Output,
     _ retry: RetryPolicy?
   ) async {
-    var failures: [OperationFailure.Element] = []
-    while true {
-      do {
-        let output = try await body()
-        work.withLock { $0.output = output }
-        finish()
-        return
-      } catch {
-        guard let retry else {
-          finish(withElements: [.init(origin: .body, error: error)])
-          return
-        }
-        failures.append(.init(origin: .attempt(failures.count + 1, .body), error: error))
-        guard await waits(retry, after: failures.count, error) else {
-          finish(withElements: failures)
-          return
-        }
+    do {
+      let output = if let retry { try await attempts(body, retry) } else { try await body() }
+      // One that is over has let go of everything, and drops what comes late.
+      work.withLock { work in
+        if work.isDecided { return }
+        self.output = output
+        work.hasOutput = true
       }
+      finish()
+    } catch let failure as AttemptsFailed {
+      finish(withElements: failure.elements)
+    } catch {
+      finish(withElements: [.init(origin: .body, error: error)])
     }
   }
 
-  /// Waits for the next attempt; false when there is to be none.
-  private func waits(_ retry: RetryPolicy, after count: Int, _ error: any Error) async -> Bool {
+  /// Runs the body until it returns or the policy gives up.
+  ///
+  /// - Throws: ``AttemptsFailed``.
+  private func attempts(
+    _ body: @escaping @Sendable () async throws -> Output,
+    _ policy: RetryPolicy
+  ) async throws -> Output {
     let environment = environment
-    guard !isCancelled,
-      let delay = retry.delay(after: count, error, random: environment.random)
-    else { return false }
-    do {
-      try await environment.clock.sleep(until: environment.clock.now + delay)
-      return !isCancelled
-    } catch {
-      return false
+    let clock = environment.clock
+    var run = RetryRun(policy, now: clock.now)
+    while true {
+      let failures: [OperationFailure.Element]
+      switch await attempt(body, until: run.limit(now: clock.now)) {
+      case .success(let output): return output
+      case .failure(let failed): failures = failed.elements
+      }
+      run.record(failures)
+      let isGivenUp: Bool
+      if isCancelled {
+        isGivenUp = true
+      } else {
+        switch run.next(after: failures, now: clock.now, random: environment.random) {
+        case .giveUp: isGivenUp = true
+        case .attempt(let time):
+          core.withLock { $0.makeExtra().retryTime = time }
+          isGivenUp = await (try? clock.sleep(until: time)) == nil || isCancelled
+        }
+      }
+      if isGivenUp { throw AttemptsFailed(elements: run.elements) }
+    }
+  }
+
+  private func attempt(
+    _ body: @escaping @Sendable () async throws -> Output,
+    until limit: RetryRun.Limit?
+  ) async -> Result<Output, AttemptsFailed> {
+    guard let limit else {
+      do { return .success(try await body()) } catch {
+        return .failure(AttemptsFailed(elements: [.init(origin: .body, error: error)]))
+      }
+    }
+    // A task of its own, to be cancelled without the others.
+    let environment = environment
+    let task = Task(executorPreference: environment.taskExecutor) {
+      try await TaskOccupant.with(self) { try await body() }
+    }
+    let isLate = Locked(false)
+    let timer = environment.clock.schedule(at: limit.time) {
+      isLate.withLock { $0 = true }
+      task.cancel()
+    }
+    defer { timer.cancel() }
+    return await withTaskCancellationHandler {
+      do { return .success(try await task.value) } catch {
+        var elements: [OperationFailure.Element] = []
+        let isLate = isLate.withLock { $0 }
+        if isLate { elements.append(limit.element) }
+        // That is how a body answers to its cancel.
+        if !(isLate && error is CancellationError) {
+          elements.append(.init(origin: .body, error: error))
+        }
+        return .failure(AttemptsFailed(elements: elements))
+      }
+    } onCancel: {
+      task.cancel()
+    }
+  }
+
+  override func exchangeCaptured(_ new: CapturedTask?) -> CapturedTask? {
+    work.withLock { work in
+      guard self.body != nil else { return new }
+      defer { work.captured = new }
+      return work.captured
     }
   }
 
   override func stopBody() { work.withLock { $0.task }?.cancel() }
 
-  override var hasInputs: Bool { work.withLock { !$0.predecessors.isEmpty } }
+  override var hasInputs: Bool { takesInputs }
 
   override func verdictOfInputs() -> OperationStateMachine.Verdict? {
     let predecessors = work.withLock { $0.predecessors }
@@ -239,35 +313,72 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
   }
 
   override func outcomeDecided(_ outcome: OperationOutcome) {
-    work.withLock { work in
-      switch outcome {
-      case .succeeded:
-        guard let output = work.output else {
-          work.result = .failure(
-            OperationFailure(elements: [.init(origin: .body, error: FinishedWithoutValue())])
-          )
-          return
-        }
-        work.result = .success(output)
-      case .failed(let failure), .cancelled(let failure): work.result = .failure(failure)
-      case .skipped(let reason):
-        work.result = .failure(
-          OperationFailure(elements: [
-            .init(origin: .skipped(reason: reason), error: OperationSkipped(reason: reason))
-          ])
-        )
-      }
+    let failure: OperationFailure?
+    switch outcome {
+    case .succeeded: failure = nil
+    case .failed(let reasons), .cancelled(let reasons): failure = reasons
+    case .skipped(let reason):
+      failure = OperationFailure(elements: [
+        .init(origin: .skipped(reason: reason), error: OperationSkipped(reason: reason))
+      ])
     }
+    let isDropped = work.withLock { work in
+      work.isDecided = true
+      work.failure = failure ?? (work.hasOutput ? nil : .finishedWithoutValue)
+      return work.hasOutput && failure != nil
+    }
+    if isDropped { dropOutput() }
+  }
+
+  private func dropOutput() {
+    var dropped: Output?
+    work.withLock { work in
+      work.hasOutput = false
+      dropped = output.take()
+    }
+    withExtendedLifetime(dropped) {}
   }
 
   override func releaseResources() {
+    var body: (@Sendable () async throws -> Output)?
     let old = work.withLock { work in
-      let old = work
-      work = Work(result: work.result)
-      return old
+      body = takeBody()
+      return exchange(&work, with: work.afterEnd)
     }
-    withExtendedLifetime(old) {}
+    old.captured?.discard()
+    // Let go of here, without the lock.
+    _ = consume body
   }
+}
+
+/// What a ``ResultOperation`` has, whatever its value is.
+private struct ResultWork {
+  var retry: RetryPolicy?
+  var predecessors: [AdvancedOperation] = []
+  /// Made with the operation, and not used yet.
+  var captured: CapturedTask?
+  var task: Task<Void, Never>?
+  /// Whether the body has given its value.
+  var hasOutput = false
+  /// Whether the outcome is decided: there is a failure from then on, or an output.
+  var isDecided = false
+  var failure: OperationFailure?
+
+  /// What is left of it when the operation is over.
+  var afterEnd: ResultWork {
+    ResultWork(hasOutput: hasOutput, isDecided: isDecided, failure: failure)
+  }
+}
+
+extension OperationFailure {
+  fileprivate static var finishedWithoutValue: OperationFailure {
+    OperationFailure(elements: [.init(origin: .body, error: FinishedWithoutValue())])
+  }
+}
+
+/// What went wrong in all attempts, or in one.
+private struct AttemptsFailed: Error {
+  let elements: [OperationFailure.Element]
 }
 
 /// An operation was skipped, so it has no value.

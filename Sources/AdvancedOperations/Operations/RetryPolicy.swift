@@ -7,7 +7,11 @@
 /// ) { try await feed.download() }
 /// ```
 public struct RetryPolicy: Sendable {
-  private let next: @Sendable (Int, any Error, @Sendable () -> UInt64) -> Duration?
+  private var next: @Sendable (Int, any Error, @Sendable () -> UInt64) -> Duration?
+  /// How long all attempts and the waits between them may take.
+  private(set) var totalLimit: Duration?
+  /// How long one attempt may take.
+  private(set) var attemptLimit: Duration?
 
   /// Creates a policy from a closure.
   ///
@@ -23,10 +27,6 @@ public struct RetryPolicy: Sendable {
     delay: @escaping @Sendable (Int, @Sendable () -> UInt64) -> Duration
   ) {
     next = { count, _, random in count < attempts ? delay(count, random) : nil }
-  }
-
-  private init(next: @escaping @Sendable (Int, any Error, @Sendable () -> UInt64) -> Duration?) {
-    self.next = next
   }
 
   /// Tries again at once.
@@ -91,8 +91,48 @@ public struct RetryPolicy: Sendable {
   public func when(
     _ isWorthwhile: @escaping @Sendable (_ error: any Error) -> Bool
   ) -> RetryPolicy {
-    let next = next
-    return RetryPolicy(next: { isWorthwhile($1) ? next($0, $1, $2) : nil })
+    var policy = self
+    policy.next = { [next] count, error, random in
+      isWorthwhile(error) ? next(count, error, random) : nil
+    }
+    return policy
+  }
+
+  /// The same policy within a time limit for everything: all attempts, and the waits between them.
+  ///
+  /// No attempt begins at or after the deadline: when the next one would, it is given up at once. An
+  /// attempt that is still going on is cancelled at the deadline, as by ``attemptTimeout(_:)``, and is
+  /// the last.
+  ///
+  /// ```swift
+  /// let policy = RetryPolicy.exponential(.seconds(1), attempts: 10)
+  ///   .attemptTimeout(.seconds(5))
+  ///   .deadline(.seconds(60))
+  /// ```
+  ///
+  /// - Parameter duration: Measured from the beginning of the first attempt, by the clock of the
+  ///   environment. The shortest counts when there are several.
+  /// - Returns: The policy.
+  public func deadline(_ duration: Duration) -> RetryPolicy {
+    var policy = self
+    policy.totalLimit = min(totalLimit ?? duration, duration)
+    return policy
+  }
+
+  /// The same policy with a time limit for each attempt.
+  ///
+  /// An attempt that takes longer is cancelled, and has failed with an ``OperationTimeout``, which
+  /// the policy is asked about like any other error. The next attempt doesn't begin before this one
+  /// has ended. The body of a ``ResultOperation`` finds its task cancelled, not its operation; a value
+  /// that it returns nonetheless is taken, because its work has been done.
+  ///
+  /// - Parameter duration: Measured by the clock of the environment. The shortest counts when there
+  ///   are several.
+  /// - Returns: The policy.
+  public func attemptTimeout(_ duration: Duration) -> RetryPolicy {
+    var policy = self
+    policy.attemptLimit = min(attemptLimit ?? duration, duration)
+    return policy
   }
 
   /// How long to wait after a failure; nil to give up.

@@ -14,6 +14,8 @@ public struct OperationClock: Sendable {
   /// A timer needs no task where the clock can do without.
   package protocol Source: Sendable {
     var now: Duration { get }
+    /// An object that all copies of the clock have, and no other clock.
+    var identity: ObjectIdentifier { get }
     func sleep(until deadline: Duration) async throws
     func schedule(at deadline: Duration, _ action: @escaping @Sendable () -> Void) -> OperationTimer
   }
@@ -36,6 +38,9 @@ public struct OperationClock: Sendable {
 
   /// The time since the clock's origin.
   public var now: Duration { source.now }
+
+  /// The same for clocks whose times can be compared.
+  var identity: ObjectIdentifier { source.identity }
 
   /// Suspends the task until a time.
   ///
@@ -99,10 +104,15 @@ public final class OperationTimer: Sendable {
   }
 }
 
+private final class ClockIdentity: Sendable {}
+
 /// The continuous clock, with Dispatch for timers.
 private struct ContinuousSource: OperationClock.Source {
   static let origin = ContinuousClock.now
+  private static let shared = ClockIdentity()
   let clock: ContinuousClock
+
+  var identity: ObjectIdentifier { ObjectIdentifier(Self.shared) }
 
   var now: Duration { Self.origin.duration(to: clock.now) }
 
@@ -128,6 +138,14 @@ private struct ContinuousSource: OperationClock.Source {
 private struct AnySource<C: Clock>: OperationClock.Source where C.Duration == Duration {
   let clock: C
   let origin: C.Instant
+  private let token = ClockIdentity()
+
+  init(clock: C, origin: C.Instant) {
+    self.clock = clock
+    self.origin = origin
+  }
+
+  var identity: ObjectIdentifier { ObjectIdentifier(token) }
 
   var now: Duration { origin.duration(to: clock.now) }
 

@@ -16,19 +16,24 @@ public struct OperationEnvironment: Sendable {
     let exclusivity: ExclusivityDomain
     let random: @Sendable () -> UInt64
     let tracer: (any OperationTracer)?
+    let isTraced: Bool
+    let observers: [ObserverEntry]
 
     init(
       clock: OperationClock,
       executor: (any OperationExecutor)?,
       exclusivity: ExclusivityDomain,
       random: @escaping @Sendable () -> UInt64,
-      tracer: (any OperationTracer)?
+      tracer: (any OperationTracer)?,
+      observers: [ObserverEntry]
     ) {
       self.clock = clock
       self.executor = executor
       self.exclusivity = exclusivity
       self.random = random
       self.tracer = tracer
+      isTraced = tracer != nil
+      self.observers = observers
     }
   }
 
@@ -54,7 +59,8 @@ public struct OperationEnvironment: Sendable {
       executor: executor,
       exclusivity: exclusivity,
       random: { UInt64.random(in: 0 ... .max) },
-      tracer: nil
+      tracer: nil,
+      observers: []
     )
   }
 
@@ -82,9 +88,18 @@ public struct OperationEnvironment: Sendable {
     set { replace(random: newValue) }
   }
 
+  /// Whether there is a tracer; cheaper than to look at it.
+  var isTraced: Bool { storage.isTraced }
+
   package var tracer: (any OperationTracer)? {
     get { storage.tracer }
     set { replace(tracer: .some(newValue)) }
+  }
+
+  /// Attached to every operation before it is enqueued.
+  var observers: [ObserverEntry] {
+    get { storage.observers }
+    set { replace(observers: newValue) }
   }
 
   var taskExecutor: (any TaskExecutor)? { storage.executor as? any TaskExecutor }
@@ -99,19 +114,30 @@ public struct OperationEnvironment: Sendable {
     executor: (any OperationExecutor)?? = nil,
     exclusivity: ExclusivityDomain? = nil,
     random: (@Sendable () -> UInt64)? = nil,
-    tracer: (any OperationTracer)?? = nil
+    tracer: (any OperationTracer)?? = nil,
+    observers: [ObserverEntry]? = nil
   ) {
     storage = Storage(
       clock: clock ?? storage.clock,
       executor: executor ?? storage.executor,
       exclusivity: exclusivity ?? storage.exclusivity,
       random: random ?? storage.random,
-      tracer: tracer ?? storage.tracer
+      tracer: tracer ?? storage.tracer,
+      observers: observers ?? storage.observers
     )
   }
 }
 
-/// Hears of every change of state; for simulations.
+/// Hears of every change of state, and makes things go wrong; for simulations.
 package protocol OperationTracer: Sendable {
+  /// The operation will be added to a queue, and takes conditions and dependencies for the last time.
+  func operationWillEnqueue(_ operation: AdvancedOperation)
   func operation(_ operation: AdvancedOperation, entered state: AdvancedOperation.State)
+  /// How long the body is kept from being entered; nil for not at all.
+  func delayOfBody(of operation: AdvancedOperation) -> Duration?
+}
+
+extension OperationTracer {
+  package func operationWillEnqueue(_ operation: AdvancedOperation) {}
+  package func delayOfBody(of operation: AdvancedOperation) -> Duration? { nil }
 }

@@ -152,6 +152,26 @@ import Testing
     #expect(!waiting.didExecute)
   }
 
+  /// The executor and the thread that starts it both want to end it.
+  @Test func `a cancel between the start and the turn gives one end`() async {
+    let ended = Gate()
+    var environment = OperationEnvironment(exclusivity: ExclusivityDomain())
+    environment.tracer = Tracer { operation, state in
+      guard state == .ready else { return }
+      operation.cancel(withError: Flaw(1))
+      ended.pass()
+    }
+    let recorder = RecordingObserver()
+    let work = Work { $0.finish() }
+    work.use(environment)
+    work.addObserver(recorder)
+    work.onFinish { _, _ in ended.open() }
+    await onThread { work.start() }
+    #expect(recorder.names == ["cancelled", "willFinish", "finished"])
+    #expect(work.kind == .cancelled)
+    #expect(!work.didExecute)
+  }
+
   @Test(arguments: seeds)
   func `a cancel before it began ends it once`(seed: UInt64) {
     let world = World(seed: seed)

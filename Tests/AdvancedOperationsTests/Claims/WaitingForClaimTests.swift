@@ -39,6 +39,25 @@ import Testing
     #expect(waiters.allSatisfy { $0.kind == .succeeded })
   }
 
+  @Test(arguments: 1...10 as ClosedRange<UInt64>)
+  func `a dependency that is added after it was given its claim is waited for`(seed: UInt64) {
+    let world = World(seed: seed)
+    let holder = Work.claiming("holder", MutuallyExclusive("a"))
+    let work = Work.claiming("work", MutuallyExclusive("a"))
+    let next = Work.claiming("next", MutuallyExclusive("a"))
+    for work in [holder, work, next] { world.run(work) }
+    let late = Work.open("late")
+    holder.finish()
+    work.addDependency(late)
+    world.simulation.run()
+    #expect(!work.didExecute)
+    // What it was given is given to those behind it.
+    #expect(next.isExecuting)
+    world.run(late)
+    world.finishAll([late, next, work])
+    #expect([late, next, work].allSatisfy { $0.kind == .succeeded })
+  }
+
   @Test func `cancelling C doesn't let B in`() {
     let world = World()
     let (a, b, c) = (Self.claiming("A"), Self.claiming("B"), Self.claiming("C"))

@@ -151,3 +151,91 @@ import Testing
     world.simulation.run()
   }
 }
+
+/// What `.cancelHolder` does beyond the one holder.
+@Suite struct `An operation that cancels the holders of its claims` {
+  @Test func `cancels those of all of its claims, and of those only`() {
+    let world = World()
+    let holders = ["a", "b", "c", "d"].map { Work.claiming($0, MutuallyExclusive($0)) }
+    for holder in holders { world.run(holder) }
+    let work = Work.claiming(
+      "work",
+      MutuallyExclusive("a", whenBusy: .cancelHolder),
+      MutuallyExclusive("b", whenBusy: .cancelHolder),
+      MutuallyExclusive("c", whenBusy: .wait)
+    )
+    world.run(work)
+    #expect(holders.map(\.isCancelled) == [true, true, false, false])
+    #expect(!work.didExecute)
+    holders[2].finish()
+    world.simulation.run()
+    #expect(work.isExecuting)
+    world.finishAll([work] + holders)
+  }
+
+  @Test func `keeps its turn, before those who come and behind those who were there`() {
+    let world = World()
+    let holder = Work.open("holder", policy: .whenFinishIsCalled)
+    holder.addCondition(MutuallyExclusive("a"))
+    world.run(holder)
+    let before = Work.claiming("before", MutuallyExclusive("a"))
+    let work = Work.claiming("work", MutuallyExclusive("a", whenBusy: .cancelHolder))
+    let after = Work.claiming("after", MutuallyExclusive("a"))
+    for work in [before, work, after] { world.run(work) }
+    #expect(holder.isCancelled && !holder.isFinished)
+    for next in [holder, before, work] {
+      next.finish()
+      world.simulation.run()
+    }
+    #expect(after.isExecuting)
+    #expect([before, work].allSatisfy { $0.kind == .succeeded })
+    world.finishAll([after])
+  }
+
+  @Test(arguments: 1...20 as ClosedRange<UInt64>)
+  func `keeps its turn when a holder ends as soon as it is cancelled`(seed: UInt64) {
+    let world = World(seed: seed)
+    let holder = Work.claiming("holder", MutuallyExclusive("a"))
+    world.run(holder)
+    let work = Work.claiming("work", MutuallyExclusive("a", whenBusy: .cancelHolder))
+    let late = Work.claiming("late", MutuallyExclusive("a"))
+    world.queue.addOperation(work)
+    world.simulation.run { holder.isFinished }
+    world.queue.addOperation(late)
+    world.simulation.run()
+    #expect(work.isExecuting)
+    #expect(!late.didExecute && !late.isCancelled)
+    world.finishAll([work, late])
+    #expect(late.kind == .succeeded)
+  }
+
+  @Test func `waits among others of its kind, and leaves no trace when it is cancelled`() {
+    let world = World()
+    let holder = Work.open("holder", policy: .whenFinishIsCalled)
+    holder.addCondition(MutuallyExclusive("a"))
+    world.run(holder)
+    let works = (0..<3).map {
+      Work.claiming("w\($0)", MutuallyExclusive("a", whenBusy: .cancelHolder))
+    }
+    for work in works { world.run(work) }
+    works[1].cancel()
+    holder.finish()
+    world.simulation.run()
+    #expect(works[0].isExecuting)
+    #expect(works[1].kind == .cancelled && works[1].executions.count == 0)
+    world.finishAll(works)
+    #expect(works[2].kind == .succeeded)
+  }
+
+  @Test func `leaves alone what waits, and what is in its way only by having come first`() {
+    let world = World()
+    let pool = world.pool(10)
+    let holder = Work.claiming("holder", ResourceUnits(5, of: pool))
+    let large = Work.claiming("large", ResourceUnits(8, of: pool))
+    let work = Work.claiming("work", ResourceUnits(1, of: pool, whenBusy: .cancelHolder))
+    for work in [holder, large, work] { world.run(work) }
+    #expect(!holder.isCancelled && !large.isCancelled)
+    world.finishAll([holder, large, work])
+    #expect([holder, large, work].allSatisfy { $0.kind == .succeeded })
+  }
+}

@@ -121,4 +121,52 @@ import Testing
     #expect(asked.count == 3)
     #expect(work.kind == .succeeded)
   }
+
+  private static func no(_ name: String) -> any OperationCondition {
+    Immediate(name, always: .failed(Flaw(1)))
+  }
+
+  @Test func `are named with what they are made of in brackets`() {
+    let (a, b, c) = (Self.no("a"), Self.no("b"), Self.no("c"))
+    #expect((a && b && c).name == "a and b and c")
+    #expect(((a || b) && c).name == "(a or b) and c")
+    #expect((a || b && c).name == "a or (b and c)")
+    #expect((!(a || b)).name == "not (a or b)")
+    #expect((!a && b).name == "not a and b")
+    #expect(SilentCondition(a && b).name == "a and b")
+  }
+
+  @Test func `print the parts that did not hold as a tree`() {
+    let (a, b, c) = (Self.no("a"), Self.no("b"), Self.no("c"))
+    func tree(_ condition: any OperationCondition) -> String {
+      let world = World()
+      let work = Work()
+      work.addCondition(condition)
+      world.run(work)
+      return work.outcome?.failure?.description ?? ""
+    }
+    #expect(
+      tree(a && b) == """
+        condition “a and b”
+          condition “a”: flaw 1
+        """
+    )
+    #expect(
+      tree((a || b) && c) == """
+        condition “(a or b) and c”
+          condition “a or b”
+            condition “a”: flaw 1
+            condition “b”: flaw 1
+        """
+    )
+    #expect(
+      tree(AnyOf([])) == "condition “none of nothing”: There is no condition that could hold."
+    )
+    #expect(tree(a) == "condition “a”: flaw 1")
+    let error = OperationConditionError(
+      condition: "a and b",
+      underlying: OperationConditionError(condition: "a", underlying: Flaw(1))
+    )
+    #expect("\(error)" == "condition “a and b”, because of condition “a”: flaw 1")
+  }
 }

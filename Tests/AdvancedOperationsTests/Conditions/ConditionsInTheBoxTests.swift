@@ -62,6 +62,39 @@ import Testing
     #expect(result.errors.first as? FileExists.Problem == .missing(path: path))
   }
 
+  @Test func `a file where a folder is needed, and a folder where a file is`() async {
+    for kind in FileExists.Kind.allCases {
+      let result = await evaluate(FileExists("/", kind: kind), for: operation)
+      #expect(result.isSatisfied == (kind != .file))
+      if kind == .file {
+        #expect(
+          result.errors.first as? FileExists.Problem == .wrongKind(path: "/", needed: .file)
+        )
+      }
+      let program = await evaluate(FileExists("/bin/sh", kind: kind), for: operation)
+      #expect(program.isSatisfied == (kind != .folder))
+    }
+    #expect(FileExists("/", kind: .folder).name == "folder exists")
+    #expect(FileExists("/", kind: .file).name == "file exists")
+  }
+
+  @Test func `space is told in large units and exactly`() {
+    func text(_ available: Int64, _ needed: Int64) -> String {
+      "\(FreeSpace.Problem.tooLittle(path: "/x", available: available, needed: needed))"
+    }
+    #expect(text(0, 999) == "The volume of /x has 0 bytes free, and 999 bytes are needed.")
+    #expect(
+      text(1_234, 1_234_567_890)
+        == "The volume of /x has 1.2 kB (1,234 bytes) free, "
+        + "and 1.2 GB (1,234,567,890 bytes) are needed."
+    )
+    #expect(
+      text(1_000_000, .max)
+        == "The volume of /x has 1.0 MB (1,000,000 bytes) free, "
+        + "and 9.2 EB (9,223,372,036,854,775,807 bytes) are needed."
+    )
+  }
+
   @Test func `enough space, also for a file that is yet to be made`() async {
     #expect(await evaluate(FreeSpace(atLeast: 1, at: "/"), for: operation).isSatisfied)
     let unmade = FreeSpace(atLeast: 1, at: "/no-such-folder-of-tests/file")

@@ -214,6 +214,18 @@ import Testing
     #expect(recorder.names == ["enqueued"])
   }
 
+  @Test func `that come and go leave those that stay in their order`() {
+    let world = World()
+    let log = Log<Int>()
+    let work = Work()
+    for number in 0..<100 {
+      let observation = work.onFinish { _, _ in log.add(number) }
+      if number % 10 > 0 { observation.remove() }
+    }
+    world.run(work)
+    #expect(log.entries == Array(stride(from: 0, to: 100, by: 10)))
+  }
+
   @Test func `may remove themselves`() {
     let world = World()
     let log = Log<String>()

@@ -114,6 +114,22 @@ import Testing
     #expect(!group.addOperation(Work()))
   }
 
+  @Test(arguments: seeds)
+  func `whose group never executes have ended when its queue is empty`(seed: UInt64) {
+    let world = World(seed: seed)
+    let children = (0..<3).map { Work("child \($0)") }
+    let group = GroupOperation { children }
+    let open = Work.open("open")
+    group.addDependency(open)
+    world.queue.addOperation(group)
+    open.cancel()
+    group.cancel()
+    while world.simulation.step() {
+      if world.queue.operations.isEmpty { #expect(children.allSatisfy { $0.isFinished }) }
+    }
+    #expect(world.queue.operations.isEmpty)
+  }
+
   @Test func `before anything, cancels what is added from then on`() {
     let world = World()
     let group = GroupOperation()

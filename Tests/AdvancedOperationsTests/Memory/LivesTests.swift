@@ -58,6 +58,21 @@ import Testing
     }
   }
 
+  @Test func `of an observer that has its own observation`() {
+    Self.expectNothingLeft { world, live in
+      for isRun in [false, true] {
+        let work = Work(token: live.token())
+        let token = live.token()
+        let own = Changing<OperationObservation?>(nil)
+        own.value = work.onFinish { _, _ in
+          token.touch()
+          own.value?.remove()
+        }
+        if isRun { world.run(work) }
+      }
+    }
+  }
+
   @Test(arguments: seeds)
   func `of those that succeeded, failed, were skipped, and were cancelled`(seed: UInt64) {
     Self.expectNothingLeft(seed: seed) { world, live in

@@ -1,22 +1,39 @@
 import AdvancedOperations
 import Dispatch
+import TestSupport
 import Testing
 
-/// Ends the process when a test hangs, and says which one.
+/// Ends the process when tests hang, and says which ones and what their queues wait for.
 ///
-/// It synchronises nothing.
+/// They hang when none has begun or ended for a minute. It synchronises nothing.
 struct Watchdog: TestTrait, SuiteTrait, TestScoping {
-  private static let limit: UInt64 = 120_000_000_000
-  private static let running = Locked<[String: UInt64]>([:])
-  private static let monitor: Void = DispatchQueue(label: "watchdog").async {
-    while true {
-      _ = DispatchSemaphore(value: 0).wait(timeout: .now() + .seconds(1))
-      let now = DispatchTime.now().uptimeNanoseconds
-      let late = running.withLock { running in
-        running.filter { now > $0.value && now - $0.value > limit }.keys.sorted()
-      }
-      if !late.isEmpty { fatalError("These tests hang: \(late.joined(separator: "; "))") }
+  #if SANITIZE_THREAD
+  private static let seconds: UInt64 = 600
+  #else
+  private static let seconds: UInt64 = 60
+  #endif
+  private static let monitor: Void = {
+    LiveQueues.record()
+    DispatchQueue(label: "watchdog").async { watch(for: seconds) }
+  }()
+
+  static func watch(for seconds: UInt64) -> Never {
+    RunningTests.watch(for: seconds) { report($0, seconds) }
+  }
+
+  /// What hangs may be a lock that an explanation needs, so that is not waited for for long.
+  private static func report(_ tests: [String], _ seconds: UInt64) -> String {
+    let explanations = Locked("\nNo explanations: a lock seems to be held.")
+    let isDone = DispatchSemaphore(value: 0)
+    DispatchQueue(label: "explanations").async {
+      let text = LiveQueues.explanations.map { "\n\($0)" }.joined()
+      explanations.withLock { $0 = text }
+      isDone.signal()
     }
+    _ = isDone.wait(timeout: .now() + .seconds(5))
+    let names = tests.joined(separator: "; ")
+    return "No test has begun or ended for \(seconds) s. These hang: \(names)"
+      + explanations.withLock { $0 }
   }
 
   var isRecursive: Bool { true }
@@ -27,10 +44,7 @@ struct Watchdog: TestTrait, SuiteTrait, TestScoping {
     performing function: @Sendable @concurrent () async throws -> Void
   ) async throws {
     _ = Self.monitor
-    let key = "\(test.id)"
-    Self.running.withLock { $0[key] = DispatchTime.now().uptimeNanoseconds }
-    defer { _ = Self.running.withLock { $0.removeValue(forKey: key) } }
-    try await function()
+    try await RunningTests.note("\(test.id)", function)
   }
 }
 

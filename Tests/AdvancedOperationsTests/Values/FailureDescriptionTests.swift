@@ -30,7 +30,7 @@ import Testing
         cancelled: flaw 3
         dependency “download”: flaw 4
         attempt 1: flaw 5
-        timed out: It took longer than 30.0 seconds.
+        timed out: It took longer than 30 s.
         skipped: no need
         """
     )
@@ -150,5 +150,16 @@ import Testing
     let failure = OperationFailure(elements: [.condition(1), .body(2), .reason(3)])
     #expect(flaws(failure.errors) == [1, 2, 3])
     #expect(failure.notRunCount == 0)
+  }
+
+  @Test func `of an origin says where an error came from, from the outside in`() {
+    typealias Origin = OperationFailure.Origin
+    let texts: [(Origin, String)] = [
+      (.condition("online"), "condition “online”"), (.body, "body"), (.cancel, "cancel"),
+      (.dependency("parse"), "dependency “parse”"), (.timeout, "timeout"),
+      (.child("store", .attempt(2, .body)), "child “store”, attempt 2, body"),
+      (.skipped(reason: "no need"), "skipped: no need"),
+    ]
+    for (origin, text) in texts { #expect("\(origin)" == text) }
   }
 }

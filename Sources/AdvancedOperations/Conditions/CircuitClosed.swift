@@ -1,0 +1,38 @@
+/// Holds unless a ``CircuitBreaker`` has opened its circuit.
+///
+/// When the circuit is half open, the first operation that is asked takes the place of the probe until
+/// it has ended, in whatever way; the condition fails for others.
+///
+/// ```swift
+/// call.addObserver(breaker)
+/// call.addCondition(CircuitClosed(breaker))
+/// ```
+public struct CircuitClosed: ImmediateCondition {
+  /// The circuit is open, or half open with another operation that tries.
+  public struct Open: Error, Hashable, CustomStringConvertible {
+    /// How long it stays open; nil when that depends on how another operation ends.
+    public var remaining: Duration?
+    /// Creates the error.
+    public init(remaining: Duration?) { self.remaining = remaining }
+    /// One sentence with the time.
+    public var description: String {
+      if let remaining { return "The circuit is open for another \(remaining)." }
+      return "The circuit was open, and another operation tries whether it can be closed."
+    }
+  }
+
+  private let breaker: CircuitBreaker
+
+  /// Creates the condition.
+  ///
+  /// - Parameter breaker: To be attached to the same operation as an observer.
+  public init(_ breaker: CircuitBreaker) { self.breaker = breaker }
+
+  /// “circuit closed”.
+  public var name: String { "circuit closed" }
+
+  /// Asks the breaker.
+  public func check(_ operation: AdvancedOperation) -> OperationConditionResult {
+    breaker.admit(operation).map { .failed($0) } ?? .satisfied
+  }
+}

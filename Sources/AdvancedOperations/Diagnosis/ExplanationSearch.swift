@@ -1,0 +1,191 @@
+import CoreOperations
+
+/// What was found when one operation was looked at, and where to look next.
+struct Finding {
+  var cause: OperationExplanation.Cause
+  /// The operations that the cause comes down to.
+  var next: [Operation] = []
+}
+
+/// Follows causes from operation to operation, each looked at once, to what is at the root of them.
+struct ExplanationSearch {
+  typealias Cause = OperationExplanation.Cause
+
+  private struct Node {
+    let operation: Operation
+    /// Where it was come from: a node, and which of its findings.
+    let parent: (node: Int, finding: Int)?
+    var findings: [Finding] = []
+    /// The nodes that its findings lead to.
+    var next: [Int] = []
+  }
+
+  private var nodes: [Node] = []
+  private var places: [ObjectIdentifier: Int] = [:]
+
+  init() {}
+
+  /// Looks at some operations, and at all that keeps them.
+  ///
+  /// - Complexity: O(v + e), v the number of operations that are reached and e that of their waits.
+  init(from starts: [Operation]) {
+    for operation in starts { _ = place(operation, parent: nil) }
+    var index = 0
+    while index < nodes.count {
+      let findings = nodes[index].operation.findings()
+      nodes[index].findings = findings
+      for (number, finding) in findings.enumerated() {
+        for operation in finding.next {
+          let other = place(operation, parent: (index, number))
+          nodes[index].next.append(other)
+        }
+      }
+      index += 1
+    }
+  }
+
+  private mutating func place(_ operation: Operation, parent: (Int, Int)?) -> Int {
+    if let known = places[ObjectIdentifier(operation)] { return known }
+    places[ObjectIdentifier(operation)] = nodes.count
+    nodes.append(Node(operation: operation, parent: parent))
+    return nodes.count - 1
+  }
+
+  // MARK: What was found
+
+  /// What keeps one of the operations itself.
+  func causes(of operation: Operation) -> [Cause] {
+    places[ObjectIdentifier(operation)].map { nodes[$0].findings.map(\.cause) } ?? []
+  }
+
+  /// A cause that leads nowhere else.
+  struct Root {
+    let cause: Cause
+    /// The node that is kept by it.
+    fileprivate let node: Int
+  }
+
+  /// The root causes, what doesn't go by itself first, then what is nearer.
+  func roots() -> [Root] {
+    var roots: [(rank: Int, root: Root)] = []
+    for (index, node) in nodes.enumerated() {
+      for finding in node.findings where finding.next.isEmpty {
+        roots.append((finding.cause.kind.rank, Root(cause: finding.cause, node: index)))
+      }
+    }
+    if let ring = ring() { roots.append((3, ring)) }
+    let order = roots.indices.sorted { (-roots[$0].rank, $0) < (-roots[$1].rank, $1) }
+    return order.map { roots[$0].root }
+  }
+
+  /// Which of some operations wait because of others that have a root cause, directly or not.
+  func waiting(for roots: [Root], among operations: [Operation]) -> [Operation] {
+    let comesFrom = comesFrom
+    var isReached = [Bool](repeating: false, count: nodes.count)
+    var due = roots.map(\.node)
+    while let index = due.popLast() {
+      for other in comesFrom[index] where !isReached[other] {
+        isReached[other] = true
+        due.append(other)
+      }
+    }
+    for root in roots { isReached[root.node] = false }
+    return operations.filter { operation in
+      places[ObjectIdentifier(operation)].map { isReached[$0] } ?? false
+    }
+  }
+
+  private var comesFrom: [[Int]] {
+    var comesFrom = [[Int]](repeating: [], count: nodes.count)
+    for (index, node) in nodes.enumerated() {
+      for other in node.next { comesFrom[other].append(index) }
+    }
+    return comesFrom
+  }
+
+  /// The way from where the search began to a root cause, both included.
+  func path(to root: Root) -> [Cause] {
+    var path = [root.cause]
+    var next = nodes[root.node].parent
+    while let (parent, finding) = next {
+      path.append(nodes[parent].findings[finding].cause)
+      next = nodes[parent].parent
+    }
+    return path.reversed()
+  }
+
+  /// A ring, if there are operations from which nothing but a ring can be reached.
+  private func ring() -> Root? {
+    let comesFrom = comesFrom
+    var isFree = nodes.map { $0.findings.isEmpty || $0.findings.contains { $0.next.isEmpty } }
+    var due = isFree.indices.filter { isFree[$0] }
+    while let index = due.popLast() {
+      for other in comesFrom[index] where !isFree[other] {
+        isFree[other] = true
+        due.append(other)
+      }
+    }
+    guard let first = isFree.firstIndex(of: false) else { return nil }
+    var seen: [Int: Int] = [:]
+    var walk: [Int] = []
+    var next: Int? = first
+    while let here = next, seen[here] == nil {
+      seen[here] = walk.count
+      walk.append(here)
+      next = nodes[here].next.first
+    }
+    guard let next, let begin = seen[next] else { return nil }
+    let members = (walk[begin...] + [next]).map { nodes[$0].operation.label }
+    let cause = Cause(
+      operation: members[0],
+      kind: .ring,
+      involved: members,
+      text: "waits in a ring: \(members.joined(separator: " → "))",
+      remedy: "one of \(members.dropLast().joined(separator: ", ")) has to be cancelled"
+    )
+    return Root(cause: cause, node: next)
+  }
+}
+
+extension [ExplanationSearch.Root] {
+  /// Those that are one cause for several operations together, in the order of the first of each.
+  var groups: [[ExplanationSearch.Root]] {
+    var places: [String: Int] = [:]
+    var groups: [[ExplanationSearch.Root]] = []
+    for root in self {
+      // The words name what is common to all.
+      let key = root.cause.kind.isShared ? root.cause.text : nil
+      if let place = key.flatMap({ places[$0] }) {
+        groups[place].append(root)
+      } else {
+        if let key { places[key] = groups.count }
+        groups.append([root])
+      }
+    }
+    return groups
+  }
+}
+
+extension OperationExplanation.Cause.Kind {
+  /// Whether it is about a queue, and the same for all that wait in it.
+  fileprivate var isShared: Bool {
+    switch self {
+    case .suspended, .limit, .barrier, .worker: true
+    case .ring, .finishNotCalled, .notEnqueued, .notReady, .claim, .condition, .helper: false
+    case .dependency, .group, .children, .ownWait, .retry, .executing, .finishing, .finished: false
+    }
+  }
+}
+
+extension Array where Element: Operation {
+  /// The names of the first few, and how many more there are.
+  var names: String { map(\.label).briefList }
+}
+
+extension [String] {
+  /// The first few, and how many more there are.
+  var briefList: String {
+    let text = prefix(4).joined(separator: ", ")
+    return count > 4 ? "\(text) and \(count - 4) more" : text
+  }
+}

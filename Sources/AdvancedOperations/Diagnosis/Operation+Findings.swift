@@ -1,0 +1,212 @@
+import CoreOperations
+
+extension Operation {
+  typealias Cause = OperationExplanation.Cause
+
+  /// What keeps this operation, seen from itself.
+  final func findings() -> [Finding] {
+    if let advanced = self as? AdvancedOperation { return advanced.advancedFindings() }
+    if isFinished { return [finding(.finished, "has finished")] }
+    let causes = waitCauses
+    if causes.isEmpty {
+      return [finding(.executing, "is executing", remedy: "\(label) has to finish")]
+    }
+    return causes.map { finding($0) }
+  }
+
+  final func finding(
+    _ kind: Cause.Kind,
+    _ text: String,
+    remedy: String? = nil,
+    for duration: Duration? = nil,
+    next: [Operation] = []
+  ) -> Finding {
+    let cause = Cause(
+      operation: label,
+      kind: kind,
+      involved: next.map(\.label),
+      duration: duration,
+      text: text + (duration.map { "\(kind == .claim ? "," : "") for \($0.readable)" } ?? ""),
+      remedy: remedy
+    )
+    return Finding(cause: cause, next: next)
+  }
+
+  /// What the core says, in this layer's words.
+  final func finding(_ cause: OperationWaitCause) -> Finding {
+    let text = cause.description
+    switch cause {
+    case .notEnqueued:
+      return finding(.notEnqueued, text, remedy: "\(label) has to be added to a queue")
+    case .dependencies(let operations): return finding(.dependency, text, next: operations)
+    case .suspended(let queue):
+      return finding(.suspended, text, remedy: "queue “\(queue.title)” has to be resumed")
+    case .barrier(_, let operations):
+      return finding(.barrier, text, remedy: "the barrier has to return", next: operations)
+    case .limit(let queue, let limit, let holders):
+      let remedy =
+        limit == 0
+        ? "the limit of queue “\(queue.title)” has to be raised"
+        : "the barrier of queue “\(queue.title)” has to return"
+      return finding(.limit, text, remedy: remedy, next: holders)
+    case .notReady:
+      return finding(.notReady, text, remedy: "\(label) has to report that it is ready")
+    case .worker: return finding(.worker, text)
+    case .ownWait(let operations): return finding(.ownWait, text, next: operations)
+    }
+  }
+}
+
+extension OperationQueue {
+  /// The name, or the type when there is none.
+  final var title: String { name ?? "\(type(of: self))" }
+}
+
+extension AdvancedOperation {
+  /// What is read under the lock, in one step.
+  private struct Look {
+    let state: State
+    let isStartedByHand: Bool
+    let hasReturned: Bool
+    let hasClaims: Bool
+    let times: StateTimes
+    let group: AdvancedOperation?
+    let helpers: [AdvancedOperation]
+    let openConditions: [any OperationCondition]
+    let retryTime: Duration?
+  }
+
+  private final func look() -> Look {
+    let state = state
+    return core.withLock { core in
+      Look(
+        state: max(state, core.machine.state),
+        isStartedByHand: core.machine.isStartedByHand,
+        hasReturned: core.machine.hasReturned,
+        hasClaims: !core.claims.isEmpty,
+        times: core.extra?.stateTimes ?? StateTimes(),
+        group: core.extra?.group,
+        helpers: core.extra?.helpers ?? [],
+        openConditions: (core.extra?.openConditions ?? [])
+          .filter { core.conditions.indices.contains($0) }.map { core.conditions[$0] },
+        retryTime: core.extra?.retryTime
+      )
+    }
+  }
+
+  fileprivate final func advancedFindings() -> [Finding] {
+    let look = look()
+    let now = environment.clock.now
+    switch look.state {
+    case .finished:
+      let word = outcome?.status.rawValue ?? "finished"
+      return [finding(.finished, "has finished: \(word)")]
+    case .finishing: return [finding(.finishing, "is telling observers that it ends")]
+    case .executing: return executingFindings(look, now)
+    case .evaluatingConditions: return conditionFindings(look, now) + queueFindings(look, now)
+    case .pending, .ready: return queueFindings(look, now)
+    }
+  }
+
+  private func executingFindings(_ look: Look, _ now: Duration) -> [Finding] {
+    let waits = waitCauses.map { finding($0) }
+    if !waits.isEmpty { return waits }
+    let children = openChildren
+    if !children.isEmpty {
+      return [finding(.children, "waits for its children \(children.names)", next: children)]
+    }
+    if let pause, pause.end > now {
+      var finding = finding(.retry, pause.text(at: now))
+      finding.cause.duration = max(now - pause.begin, .zero)
+      return [finding]
+    }
+    if let time = look.retryTime, time > now {
+      return [finding(.retry, "is to be tried again in \((time - now).readable)")]
+    }
+    let duration = look.times[.executing].map { max(now - $0, .zero) }
+    if look.hasReturned {
+      let text = "has returned from execute(), and waits for finish() to be called"
+      let remedy = "finish() has to be called on \(label)"
+      return [finding(.finishNotCalled, text, remedy: remedy, for: duration)]
+    }
+    let text = duration == nil ? "is executing" : "has been executing"
+    return [finding(.executing, text, remedy: "\(label) has to finish", for: duration)]
+  }
+
+  private func conditionFindings(_ look: Look, _ now: Duration) -> [Finding] {
+    let helpers = look.helpers.filter { !$0.isFinished }
+    if !helpers.isEmpty {
+      return [finding(.helper, "needs \(helpers.names) for a condition", next: helpers)]
+    }
+    let duration = look.times[.evaluatingConditions].map { max(now - $0, .zero) }
+    if look.openConditions.isEmpty {
+      return [finding(.condition, "is asking its conditions", for: duration)]
+    }
+    return look.openConditions.map { condition in
+      let name = condition.name
+      let text = "waits for the answer of condition “\(name)”"
+      let remedy = "condition “\(name)” of \(label) has to answer"
+      var finding = finding(.condition, text, remedy: remedy, for: duration)
+      finding.cause.involved = [name]
+      return finding
+    }
+  }
+
+  /// What keeps it from its turn.
+  private func queueFindings(_ look: Look, _ now: Duration) -> [Finding] {
+    var findings: [Finding] = []
+    let causes = waitCauses
+    for cause in causes {
+      switch cause {
+      case .notEnqueued:
+        if let group = look.group {
+          let text = "is a child of \(group.label), which has not started"
+          findings.append(finding(.group, text, next: [group]))
+        } else {
+          findings.append(finding(cause))
+        }
+      case .notReady: findings += claimFindings(look, now) ?? [finding(cause)]
+      case .dependencies, .suspended, .barrier, .limit, .worker, .ownWait:
+        findings.append(finding(cause))
+      }
+    }
+    if causes.isEmpty, look.isStartedByHand { findings += claimFindings(look, now) ?? [] }
+    if findings.isEmpty && look.state != .evaluatingConditions {
+      findings.append(finding(.worker, "is about to start"))
+    }
+    return findings
+  }
+
+  private func claimFindings(_ look: Look, _ now: Duration) -> [Finding]? {
+    guard look.hasClaims else { return nil }
+    let obstacles = environment.exclusivity.obstacles(of: self)
+    let duration = look.times[.ready].map { max(now - $0, .zero) }
+    if obstacles.isEmpty { return [finding(.worker, "is about to start")] }
+    return obstacles.map { finding($0, for: duration, now) }
+  }
+
+  private func finding(
+    _ obstacle: ClaimObstacle,
+    for duration: Duration?,
+    _ now: Duration
+  ) -> Finding {
+    let name = "“\(obstacle.name)”"
+    if let time = obstacle.availableAt {
+      let text =
+        "waits for \(name), which lets the next start in "
+        + max(time - now, .zero).readable
+      return finding(.claim, text)
+    }
+    if !obstacle.holders.isEmpty {
+      let verb = obstacle.holders.count == 1 ? "holds" : "hold"
+      let text = "waits for \(name), which \(obstacle.holders.names) \(verb)"
+      return finding(.claim, text, for: duration, next: obstacle.holders)
+    }
+    if let front = obstacle.front {
+      let text = "waits for \(name), for which it is \(front.label)'s turn"
+      return finding(.claim, text, for: duration, next: [front])
+    }
+    let remedy = "\(name) has to become free"
+    return finding(.claim, "waits for \(name)", remedy: remedy, for: duration)
+  }
+}

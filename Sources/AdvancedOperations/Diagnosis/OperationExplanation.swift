@@ -1,0 +1,113 @@
+/// Why an operation isn't running, or doesn't go on: a value, and text for a terminal.
+///
+/// ```swift
+/// print(store.explain())
+/// // store waits for parse
+/// //   parse waits for “db”, which backup holds
+/// //   backup has been executing for 3.2 s
+/// // needed: backup has to finish
+/// ```
+///
+/// The text has one line for each cause, from the operation itself to the cause that is at the root of
+/// it, and ends with what has to happen. Operations go on while they are looked at: each line is as it
+/// was when that operation was looked at.
+public struct OperationExplanation: Sendable, Hashable, CustomStringConvertible {
+  /// Something that keeps an operation from starting or from going on.
+  public struct Cause: Sendable, Hashable, CustomStringConvertible {
+    /// What kind of thing it is.
+    public enum Kind: Sendable, Hashable, CaseIterable {
+      /// It waits with others in a ring.
+      case ring
+      /// Its `execute()` has returned, and `finish()` was not called.
+      case finishNotCalled
+      /// It is in no queue, and nobody has started it.
+      case notEnqueued
+      /// Its queue is suspended.
+      case suspended
+      /// Its override of `isReady` says false.
+      case notReady
+      /// All slots of its queue are in use, or there are none.
+      case limit
+      /// A barrier comes first.
+      case barrier
+      /// A claim is held by others, or not available yet.
+      case claim
+      /// A condition has not answered.
+      case condition
+      /// What it needs for a condition has not finished.
+      case helper
+      /// Dependencies have not finished.
+      case dependency
+      /// It is a child of a group that has not started.
+      case group
+      /// It is a group, and has children that have not ended.
+      case children
+      /// Its own code waits for others.
+      case ownWait
+      /// It waits for its next attempt, or its next round.
+      case retry
+      /// Nothing: a worker of its queue is on its way.
+      case worker
+      /// Nothing: it is executing.
+      case executing
+      /// Nothing: its end was decided, and observers are being told.
+      case finishing
+      /// Nothing: it is over.
+      case finished
+    }
+
+    /// The name of the operation that is kept.
+    public var operation: String
+    /// What kind of thing keeps it.
+    public var kind: Kind
+    /// The names of the operations that it waits for or that are in its way, however many; for a ring
+    /// those along it.
+    public var involved: [String]
+    /// How long that has been so; nil if it isn't known.
+    ///
+    /// The times of an operation are kept when it has something attached that needs them, such as a
+    /// ``TimelineRecorder`` or a ``TimeoutObserver``.
+    public var duration: Duration?
+    /// The cause in words, without the name.
+    public var text: String
+    /// What has to happen for this cause to go; nil if it goes by itself.
+    public var remedy: String?
+
+    /// The operation's name, and the cause in words.
+    public var description: String { "\(operation) \(text)" }
+  }
+
+  /// What it is about: an operation and its state, or a queue and its numbers.
+  public let subject: String
+  /// What keeps the operation itself; for a queue, what keeps its members.
+  public let causes: [Cause]
+  /// The way from the operation to the first of the root causes, both included.
+  public let path: [Cause]
+  /// What everything comes down to: when these are gone, it starts.
+  ///
+  /// What nobody is going to change by itself comes first.
+  public let rootCauses: [Cause]
+  private let lines: [String]
+
+  init(subject: String, causes: [Cause], path: [Cause], rootCauses: [Cause], lines: [String]) {
+    self.subject = subject
+    self.causes = causes
+    self.path = path
+    self.rootCauses = rootCauses
+    self.lines = lines
+  }
+
+  /// The text, of one line or more, without a line break at its end.
+  public var description: String { lines.joined(separator: "\n") }
+}
+
+extension OperationExplanation.Cause.Kind {
+  /// The more, the less likely it is that it goes by itself.
+  var rank: Int {
+    switch self {
+    case .ring, .finishNotCalled, .notEnqueued, .suspended, .notReady: 2
+    case .limit, .barrier, .claim, .condition, .helper, .dependency, .group, .children, .ownWait: 1
+    case .retry, .worker, .executing, .finishing, .finished: 0
+    }
+  }
+}

@@ -1,0 +1,187 @@
+extension OperationGraph {
+  /// The graph in the language of Graphviz.
+  ///
+  /// Arrows point from what is waited for to what waits; dashed ones from a producer to its product.
+  /// Children are in a box with their group. `dot -Tsvg` makes a picture of it.
+  public var dot: String {
+    var lines = [
+      "digraph operations {",
+      "  rankdir=LR;",
+      "  node [shape=box, style=\"rounded,filled\", fontname=\"Helvetica\", fontsize=11];",
+      "  edge [fontname=\"Helvetica\", fontsize=9, color=\"#555555\"];",
+    ]
+    let children = childrenByGroup
+    walk(children) { step, depth in
+      let indent = Self.indent(depth + 1)
+      switch step {
+      case .node(let node):
+        let shape = children[node.id] == nil ? "" : ", shape=folder, style=filled"
+        let frame = node.isMember ? "" : ", style=\"rounded,filled,dashed\""
+        let label = "\(Self.quoted(node.name))\\n\(node.statusText)"
+        lines.append(
+          "\(indent)\(node.id) [label=\"\(label)\", fillcolor=\"\(node.status.color)\"\(shape)\(frame)];"
+        )
+      case .open(let group):
+        lines.append("\(indent)subgraph cluster_\(group) {")
+        lines.append("\(indent)  style=\"rounded\"; color=\"#999999\"; label=\"\";")
+      case .close: lines.append("\(indent)}")
+      }
+    }
+    for edge in edges {
+      let style = edge.kind == .produced ? " [style=dashed, label=\"produced\"]" : ""
+      lines.append("  \(edge.from) -> \(edge.to)\(style);")
+    }
+    return lines.joined(separator: "\n") + "\n}\n"
+  }
+
+  /// The graph as a Mermaid flowchart, which many Markdown viewers draw.
+  ///
+  /// Arrows point from what is waited for to what waits; dotted ones from a producer to its product.
+  public var mermaid: String {
+    var lines = ["flowchart LR"]
+    let children = childrenByGroup
+    walk(children) { step, depth in
+      let indent = Self.indent(depth + 1)
+      switch step {
+      case .node(let node):
+        let label = "\(Self.entities(node.name))<br/>\(node.statusText)"
+        let (left, right) = children[node.id] == nil ? ("(", ")") : ("[[", "]]")
+        lines.append("\(indent)\(node.id)\(left)\"\(label)\"\(right):::\(node.status.rawValue)")
+      case .open(let group): lines.append("\(indent)subgraph in_\(group)[\" \"]")
+      case .close: lines.append("\(indent)end")
+      }
+    }
+    for edge in edges {
+      lines.append(
+        "  \(edge.from) \(edge.kind == .produced ? "-. produced .->" : "-->") \(edge.to)"
+      )
+    }
+    for status in OperationStatus.allCases where nodes.contains(where: { $0.status == status }) {
+      lines.append("  classDef \(status.rawValue) fill:\(status.color),stroke:#555,color:#000")
+    }
+    return lines.joined(separator: "\n") + "\n"
+  }
+
+  // MARK: Walking
+
+  private enum Step {
+    case node(Node)
+    case open(group: String)
+    case close
+  }
+
+  private var childrenByGroup: [String: [Node]] {
+    Dictionary(grouping: nodes.filter { $0.group != nil }) { $0.group ?? "" }
+  }
+
+  /// Visits each node once, a group with its children inside; the depth is that of the nesting.
+  private func walk(_ children: [String: [Node]], _ visit: (Step, _ depth: Int) -> Void) {
+    var stack: [Step] = nodes.filter { $0.group == nil }.reversed().map { .node($0) }
+    var depth = 0
+    while let step = stack.popLast() {
+      switch step {
+      case .node(let node):
+        guard let inside = children[node.id] else {
+          visit(step, depth)
+          continue
+        }
+        visit(.open(group: node.id), depth)
+        depth += 1
+        visit(step, depth)
+        stack.append(.close)
+        stack += inside.reversed().map { .node($0) }
+      case .open: break
+      case .close:
+        depth -= 1
+        visit(step, depth)
+      }
+    }
+  }
+
+  /// Not deeper than a reader follows, or the text would grow with the square of the depth.
+  private static func indent(_ depth: Int) -> String {
+    String(repeating: "  ", count: min(depth, 16))
+  }
+
+  // MARK: Escaping
+
+  /// For a label in double quotes, where Graphviz interprets backslashes and entities.
+  package static func quoted(_ text: String) -> String {
+    var result = ""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\"": result += "\\\""
+      case "\\": result += "\\\\"
+      case "&": result += "&amp;"
+      case "\n": result += "\\n"
+      case _ where scalar.value < 0x20 || scalar.value == 0x7f: result += " "
+      default: result.unicodeScalars.append(scalar)
+      }
+    }
+    return result
+  }
+
+  /// For a label in double quotes, where Mermaid interprets Markdown, HTML, its own entities and
+  /// directives: everything in ASCII but letters, digits and a few marks is written as a number.
+  package static func entities(_ text: String) -> String {
+    var result = ""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "a"..."z", "A"..."Z", "0"..."9", " ", ".", ",", "-", ":":
+        result.unicodeScalars.append(scalar)
+      case _ where scalar.value < 0x20 || scalar.value == 0x7f: result += " "
+      case _ where scalar.isASCII: result += "#\(scalar.value);"
+      default: result.unicodeScalars.append(scalar)
+      }
+    }
+    return result
+  }
+}
+
+/// State and outcome in one word, with a colour.
+enum OperationStatus: String, CaseIterable {
+  case waiting, evaluating, ready, executing, finishing, succeeded, failed, cancelled, skipped
+
+  init(_ state: AdvancedOperation.State, _ outcome: OperationOutcome?) {
+    self =
+      switch (outcome, state) {
+      case (.succeeded, _): .succeeded
+      case (.failed, _): .failed
+      case (.cancelled, _): .cancelled
+      case (.skipped, _): .skipped
+      case (nil, .pending): .waiting
+      case (nil, .evaluatingConditions): .evaluating
+      case (nil, .ready): .ready
+      case (nil, .executing): .executing
+      case (nil, .finishing), (nil, .finished): .finishing
+      }
+  }
+
+  var text: String { self == .evaluating ? "asking conditions" : rawValue }
+
+  var color: String {
+    switch self {
+    case .waiting: "#eeeeee"
+    case .evaluating: "#fff2c4"
+    case .ready: "#d9e8fb"
+    case .executing, .finishing: "#8fc1f5"
+    case .succeeded: "#b7e0b0"
+    case .failed: "#f4a9a0"
+    case .cancelled: "#cfcfcf"
+    case .skipped: "#e9dcf2"
+    }
+  }
+}
+
+extension OperationGraph.Node {
+  var status: OperationStatus { OperationStatus(state, outcome) }
+
+  fileprivate var statusText: String {
+    (isCancelled && outcome == nil ? "cancelled, " : "") + status.text
+  }
+}
+
+extension OperationOutcome {
+  /// Without what went wrong.
+  var status: OperationStatus { OperationStatus(.finished, self) }
+}

@@ -1,0 +1,92 @@
+public import CoreOperations
+
+/// Which operations there are, how they stand, and what waits for what: a value, taken at one moment.
+///
+/// ```swift
+/// print(queue.graph.dot)                                // for Graphviz: dot -Tsvg
+/// print(OperationGraph(of: [download, store]).mermaid)  // for Markdown
+/// ```
+///
+/// Operations go on while the graph is taken: each node is as that operation was when it was looked
+/// at.
+public struct OperationGraph: Sendable {
+  /// One operation.
+  public struct Node: Sendable, Identifiable {
+    /// Made of the name, and a number when several have the same; equal for equal graphs, and the same
+    /// in later graphs as long as no operation of the same name comes or goes.
+    public var id: String
+    /// The operation's name, or its type.
+    public var name: String
+    /// Where it was in its life.
+    public var state: AdvancedOperation.State
+    /// How it ended, if that was decided.
+    public var outcome: OperationOutcome?
+    /// Whether it was cancelled.
+    public var isCancelled: Bool
+    /// The id of the group that it is a child of.
+    public var group: String?
+    /// Whether it is one that the graph was taken of, or a child of one; otherwise it is here because
+    /// one of those depends on it.
+    public var isMember: Bool
+  }
+
+  /// What leads from one operation to another.
+  public struct Edge: Sendable, Hashable {
+    /// Why there is an edge.
+    public enum Kind: Sendable, CaseIterable {
+      /// The second waits for the first.
+      case dependency
+      /// The first has produced the second.
+      case produced
+    }
+
+    /// The id of the first.
+    public var from: String
+    /// The id of the second.
+    public var to: String
+    /// Why there is an edge.
+    public var kind: Kind
+
+    /// Creates an edge, to look for it in a graph.
+    public init(from: String, to: String, kind: Kind) {
+      self.from = from
+      self.to = to
+      self.kind = kind
+    }
+  }
+
+  /// The operations in the order of adding; children follow their group, and what is no member comes
+  /// last.
+  public var nodes: [Node]
+  /// What leads from where to where, in the order of the nodes that they lead to.
+  public var edges: [Edge]
+
+  /// Takes the graph of some operations, of the children of groups among them, and of what they
+  /// depend on.
+  ///
+  /// Finished dependencies are in it; what those depended on is not, unless it was asked for.
+  ///
+  /// - Parameter operations: In any queues or none, finished or not.
+  /// - Complexity: O(n + e), n the number of nodes and e that of edges.
+  public init(of operations: some Sequence<Operation>) {
+    var snapshot = GraphSnapshot()
+    snapshot.add(operations)
+    self = snapshot.graph()
+  }
+
+  init(nodes: [Node], edges: [Edge]) {
+    self.nodes = nodes
+    self.edges = edges
+  }
+}
+
+extension AdvancedOperationQueue {
+  /// The operations of the queue at this moment, and what waits for what.
+  ///
+  /// ```swift
+  /// print(queue.graph.dot)
+  /// ```
+  ///
+  /// - Complexity: O(n + e), n the number of operations and e that of their dependencies.
+  public final var graph: OperationGraph { OperationGraph(of: operations) }
+}

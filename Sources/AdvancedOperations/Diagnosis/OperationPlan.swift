@@ -1,0 +1,163 @@
+import CoreOperations
+
+/// How long each piece of work takes and what it waits for: a model to ask *what if*.
+///
+/// ```swift
+/// var plan = recorder.timeline.plan
+/// print(plan.schedule(workers: 4).duration)   // with four at a time
+/// plan.durations[2] /= 2
+/// print(plan.schedule(workers: 4).duration)   // and if the third were twice as fast
+/// ```
+///
+/// Pieces of work are numbered from 0. Nothing runs: there is no queue and no clock.
+public struct OperationPlan: Sendable, Hashable {
+  /// How long each piece of work takes; negative ones count as zero.
+  public var durations: [Duration]
+  /// For each piece of work those that it waits for.
+  public let predecessors: [[Int]]
+  private let order: [Int]
+
+  /// Creates a plan.
+  ///
+  /// - Parameters:
+  ///   - durations: How long each piece of work takes.
+  ///   - edges: What is waited for, and what waits.
+  /// - Throws: `OperationCycleError` with the numbers, when some wait for each other in a ring.
+  /// - Precondition: The edges are between numbers of `durations`.
+  /// - Complexity: O(n + e), n the number of durations and e that of edges.
+  public init(
+    durations: [Duration],
+    edges: some Sequence<(from: Int, to: Int)> = []
+  ) throws {
+    var predecessors = [[Int]](repeating: [], count: durations.count)
+    for (from, to) in edges {
+      guard durations.indices.contains(from), durations.indices.contains(to) else {
+        trap(
+          "OperationPlan was given an edge from \(from) to \(to), and has \(durations.count) "
+            + "durations. Number them from 0."
+        )
+      }
+      predecessors[to].append(from)
+    }
+    let sorted = Self.sort(predecessors)
+    if sorted.count < durations.count {
+      throw OperationCycleError(path: Self.ring(in: predecessors, without: sorted))
+    }
+    self.durations = durations
+    self.predecessors = predecessors
+    order = sorted
+  }
+
+  /// Drops the edges that would close a ring instead of refusing them.
+  init(durations: [Duration], predecessors: [[Int]]) {
+    var predecessors = predecessors
+    var sorted = Self.sort(predecessors)
+    if sorted.count < durations.count {
+      // Those that are in rings or behind them keep the edges that come from outside.
+      let done = Set(sorted)
+      for index in durations.indices where !done.contains(index) {
+        predecessors[index].removeAll { !done.contains($0) }
+      }
+      sorted = Self.sort(predecessors)
+    }
+    self.durations = durations
+    self.predecessors = predecessors
+    order = sorted
+  }
+
+  // MARK: Bounds
+
+  /// How long all pieces take one after the other.
+  public var work: Duration { durations.reduce(.zero) { $0 + max($1, .zero) } }
+
+  /// The longest way through the plan, from first to last: what it takes with any number of workers.
+  ///
+  /// - Complexity: O(n + e).
+  public var criticalPath: [Int] {
+    let ends = earliestEnds
+    guard var next = ends.indices.max(by: { ends[$0] < ends[$1] }) else { return [] }
+    var path = [next]
+    while let before = predecessors[next].max(by: { ends[$0] < ends[$1] }) {
+      path.append(before)
+      next = before
+    }
+    return path.reversed()
+  }
+
+  /// How long the critical path takes.
+  ///
+  /// - Complexity: O(n + e).
+  public var criticalDuration: Duration { earliestEnds.max() ?? .zero }
+
+  /// How much longer each piece could take without making the critical path longer.
+  ///
+  /// - Complexity: O(n + e).
+  public var slack: [Duration] {
+    let ends = earliestEnds
+    let tails = tails
+    let whole = ends.max() ?? .zero
+    return ends.indices.map { whole - ends[$0] - tails[$0] + max(durations[$0], .zero) }
+  }
+
+  /// When each piece ends with as many workers as there are pieces.
+  private var earliestEnds: [Duration] {
+    var ends = [Duration](repeating: .zero, count: durations.count)
+    for index in order {
+      let begin = predecessors[index].reduce(Duration.zero) { max($0, ends[$1]) }
+      ends[index] = begin + max(durations[index], .zero)
+    }
+    return ends
+  }
+
+  /// How long the longest way is from the beginning of each piece to the end of all.
+  var tails: [Duration] {
+    var tails = [Duration](repeating: .zero, count: durations.count)
+    for index in order.reversed() {
+      // Until here, the longest way behind it.
+      tails[index] += max(durations[index], .zero)
+      for before in predecessors[index] { tails[before] = max(tails[before], tails[index]) }
+    }
+    return tails
+  }
+
+  // MARK: Sorting
+
+  /// Kahn's algorithm; what is in a ring, or behind one, is missing.
+  private static func sort(_ predecessors: [[Int]]) -> [Int] {
+    var open = predecessors.map(\.count)
+    let successors = successors(of: predecessors)
+    var order = open.indices.filter { open[$0] == 0 }
+    var next = 0
+    while next < order.count {
+      for after in successors[order[next]] {
+        open[after] -= 1
+        if open[after] == 0 { order.append(after) }
+      }
+      next += 1
+    }
+    return order
+  }
+
+  static func successors(of predecessors: [[Int]]) -> [[Int]] {
+    var successors = [[Int]](repeating: [], count: predecessors.count)
+    for (index, before) in predecessors.enumerated() {
+      for predecessor in before { successors[predecessor].append(index) }
+    }
+    return successors
+  }
+
+  /// One ring in the order of the work, ending with its first number again.
+  private static func ring(in predecessors: [[Int]], without sorted: [Int]) -> [String] {
+    let done = Set(sorted)
+    var places: [Int: Int] = [:]
+    var path: [Int] = []
+    var next = predecessors.indices.first { !done.contains($0) }
+    while let here = next, places[here] == nil {
+      places[here] = path.count
+      path.append(here)
+      next = predecessors[here].first { !done.contains($0) }
+    }
+    guard let next, let begin = places[next] else { return [] }
+    return (path[begin...] + [next]).reversed().map(String.init)
+  }
+}

@@ -1,0 +1,106 @@
+import CoreOperations
+
+/// When and by which worker each piece of an ``OperationPlan`` would be done.
+///
+/// ```swift
+/// let schedule = plan.schedule(workers: 2)
+/// print(schedule.duration, schedule.starts, schedule.workers)
+/// ```
+public struct OperationSchedule: Sendable, Hashable {
+  /// What a worker takes when several pieces could be done.
+  public enum Order: Sendable, CaseIterable {
+    /// What has been ready for longest, as a queue does among equal priorities.
+    case firstReady
+    /// What has the longest way to the end before it: usually better, and what priorities are for.
+    case longestPath
+  }
+
+  /// When each piece begins.
+  public internal(set) var starts: [Duration]
+  /// Who does each piece, from 0.
+  public internal(set) var workers: [Int]
+  /// When the last piece ends.
+  public internal(set) var duration: Duration
+}
+
+extension OperationPlan {
+  /// What would happen with a number of workers: none is idle while there is something to do.
+  ///
+  /// This is list scheduling (R. Graham, “Bounds for certain multiprocessing anomalies”, Bell System
+  /// Technical Journal 45, 1966): with m workers it takes at most 2 − 1/m times as long as the best
+  /// schedule. More workers, or shorter work, can make it longer: that is the anomaly of the title.
+  ///
+  /// - Parameters:
+  ///   - workers: How many pieces are done at a time.
+  ///   - order: What is taken first.
+  /// - Returns: The schedule.
+  /// - Precondition: At least one worker.
+  /// - Complexity: O((n + e) log n), n the number of pieces and e that of edges.
+  public func schedule(
+    workers: Int,
+    order: OperationSchedule.Order = .firstReady
+  ) -> OperationSchedule {
+    guard workers >= 1 else {
+      trap("schedule(workers:) of an OperationPlan was called with \(workers). Give 1 or more.")
+    }
+    var run = ScheduleRun(self, workers: min(workers, max(durations.count, 1)), order: order)
+    return run.schedule()
+  }
+}
+
+/// One simulated run of a plan.
+private struct ScheduleRun {
+  private let durations: [Duration]
+  private let successors: [[Int]]
+  /// Negative, so that the longest comes first; empty if that doesn't matter.
+  private let keys: [Duration]
+  private var open: [Int]
+  private var readyCount = 0
+  private var ready = BinaryHeap<Duration>()
+  private var idle = BinaryHeap<Int>()
+  private var running = BinaryHeap<Duration>()
+
+  init(_ plan: OperationPlan, workers: Int, order: OperationSchedule.Order) {
+    durations = plan.durations.map { max($0, .zero) }
+    successors = OperationPlan.successors(of: plan.predecessors)
+    keys =
+      switch order {
+      case .firstReady: []
+      case .longestPath: plan.tails.map { .zero - $0 }
+      }
+    open = plan.predecessors.map(\.count)
+    for worker in 0..<workers { idle.insert(worker, key: worker) }
+  }
+
+  private mutating func becameReady(_ piece: Int) {
+    readyCount += 1
+    ready.insert(piece, key: keys.isEmpty ? .zero : keys[piece], ticket: readyCount)
+  }
+
+  mutating func schedule() -> OperationSchedule {
+    var schedule = OperationSchedule(
+      starts: [Duration](repeating: .zero, count: durations.count),
+      workers: [Int](repeating: 0, count: durations.count),
+      duration: .zero
+    )
+    for piece in open.indices where open[piece] == 0 { becameReady(piece) }
+    while true {
+      while !idle.isEmpty, let piece = ready.popFirst()?.value, let worker = idle.popFirst()?.value
+      {
+        schedule.starts[piece] = schedule.duration
+        schedule.workers[piece] = worker
+        running.insert(piece, key: schedule.duration + durations[piece], ticket: piece)
+      }
+      guard let next = running.first else { return schedule }
+      schedule.duration = next.key
+      // All that end at this time, before anything begins at it.
+      while running.first?.key == next.key, let piece = running.popFirst()?.value {
+        idle.insert(schedule.workers[piece], key: schedule.workers[piece])
+        for after in successors[piece] {
+          open[after] -= 1
+          if open[after] == 0 { becameReady(after) }
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,42 @@
+extension OperationTimeline {
+  /// What an operation did before it executed.
+  package struct Phase: Hashable {
+    package enum Kind: String {
+      case dependencies, conditions, turn
+    }
+
+    let kind: Kind
+    let begin: Duration
+    let end: Duration
+
+    package init(kind: Kind, begin: Duration, end: Duration) {
+      self.kind = kind
+      self.begin = begin
+      self.end = end
+    }
+  }
+
+  /// The times before executing that took any time, one after the other.
+  package func phases(of index: Int) -> [Phase] {
+    let span = spans[index]
+    guard let enqueued = span.enqueued else { return [] }
+    let last = max(span.started ?? span.ended ?? end, enqueued)
+    func clamp(_ time: Duration) -> Duration { min(max(time, enqueued), last) }
+    let ready: Duration
+    let asked: Duration
+    if let evaluating = span.evaluating {
+      asked = clamp(evaluating)
+      ready = max(clamp(span.ready ?? last), asked)
+    } else {
+      // Nobody is told when the last dependency of one without conditions finishes.
+      let resolved = span.dependencies.map { spans[$0].ended ?? end }.max()
+      ready = clamp(span.ready ?? resolved ?? enqueued)
+      asked = ready
+    }
+    return [
+      Phase(kind: .dependencies, begin: enqueued, end: asked),
+      Phase(kind: .conditions, begin: asked, end: ready),
+      Phase(kind: .turn, begin: ready, end: last),
+    ].filter { $0.begin < $0.end }
+  }
+}

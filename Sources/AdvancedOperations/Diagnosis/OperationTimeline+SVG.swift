@@ -1,0 +1,264 @@
+extension OperationTimeline {
+  /// The timeline as a picture: an SVG file that needs nothing else.
+  ///
+  /// One row for each operation, in the order of their starts, children below their group. Bars are
+  /// the time of executing, in the colour of the outcome; the thin part before is waiting. The
+  /// critical path is bold and its bars are framed; the line behind a bar is how much longer it could
+  /// have taken.
+  public var svg: String {
+    var drawing = TimelineDrawing(self)
+    return drawing.text()
+  }
+}
+
+private struct TimelineDrawing {
+  private static let width = 1080.0
+  private static let rowHeight = 20.0
+  private static let top = 76.0
+  private static let rightMargin = 64.0
+
+  private let timeline: OperationTimeline
+  private let rows: [(index: Int, depth: Int)]
+  private let left: Double
+  private let critical: [Int]
+  private var elements = PictureElements()
+
+  init(_ timeline: OperationTimeline) {
+    self.timeline = timeline
+    rows = timeline.rows
+    critical = timeline.criticalPath
+    let longest = rows.map { Self.short(timeline.spans[$0.index].name).count + 2 * $0.depth }.max()
+    left = 24 + 7.4 * Double(min(max(longest ?? 0, 10), 44))
+  }
+
+  private var height: Double { Self.top + Self.rowHeight * Double(rows.count) + 28 }
+  private var scale: Double {
+    (Self.width - left - Self.rightMargin) / max(seconds(timeline.duration), 1e-9)
+  }
+
+  private func seconds(_ duration: Duration) -> Double {
+    Double(duration.wholeNanoseconds) / 1_000_000_000
+  }
+
+  private func x(_ time: Duration) -> Double { left + seconds(time - timeline.begin) * scale }
+  private func y(_ row: Int) -> Double { Self.top + Self.rowHeight * Double(row) }
+
+  mutating func text() -> String {
+    header()
+    axis()
+    var places: [Int: Int] = [:]
+    for (row, entry) in rows.enumerated() { places[entry.index] = row }
+    let slack = timeline.slack
+    let isCritical = Set(critical)
+    for (row, entry) in rows.enumerated() {
+      name(row, entry, isBold: isCritical.contains(entry.index))
+      bars(
+        row,
+        entry.index,
+        slack: slack[entry.index],
+        isCritical: isCritical.contains(entry.index)
+      )
+    }
+    for (from, to) in zip(critical, critical.dropFirst()) {
+      guard let fromRow = places[from], let toRow = places[to] else { continue }
+      connect(from, fromRow, to, toRow)
+    }
+    let size =
+      "width=\"\(PictureElements.number(Self.width))\" height=\"\(PictureElements.number(height))\""
+    return """
+      <svg xmlns="http://www.w3.org/2000/svg" \(size) \
+      viewBox="0 0 \(PictureElements.number(Self.width)) \(PictureElements.number(height))" \
+      font-family="Helvetica, Arial, sans-serif" font-size="12">
+      <rect width="100%" height="100%" fill="#ffffff"/>
+      \(elements.lines.joined(separator: "\n"))
+      </svg>
+
+      """
+  }
+
+  // MARK: Parts
+
+  private mutating func header() {
+    let plan = timeline.plan
+    let count = timeline.spans.count
+    let title =
+      "\(count) operation\(count == 1 ? "" : "s") in \(timeline.duration.readable)"
+      + " · work \(plan.work.readable) · critical path \(plan.criticalDuration.readable)"
+    elements.label(title, 24, 24, " font-size=\"15\" font-weight=\"bold\"")
+    var next = 24.0
+    let waits: [(String, String)] = [
+      ("waiting for dependencies", Self.color(.dependencies)),
+      ("asking conditions", Self.color(.conditions)), ("waiting for its turn", Self.color(.turn)),
+    ]
+    var seen: Set<OperationStatus> = []
+    for span in timeline.spans where span.started != nil || span.ended != nil {
+      seen.insert(OperationStatus(.executing, span.outcome))
+    }
+    let statuses = OperationStatus.allCases.filter(seen.contains).map { ($0.rawValue, $0.color) }
+    for (text, color) in waits + statuses {
+      let isThin = waits.contains { $0.0 == text }
+      elements.rectangle(next, isThin ? 43 : 38, 14, isThin ? 4 : 12, color, "")
+      elements.label(text, next + 19, 48, " font-size=\"11\"")
+      next += 36 + 6 * Double(text.count)
+    }
+    elements.line(next, 44, next + 18, 44, "#333333", " stroke-dasharray=\"2 2\"")
+    elements.label("slack", next + 24, 48, " font-size=\"11\"")
+  }
+
+  private mutating func axis() {
+    let bottom = Self.top + Self.rowHeight * Double(rows.count)
+    let step = Self.step(for: timeline.duration)
+    var time = Duration.zero
+    while time <= timeline.duration {
+      let x = x(timeline.begin + time)
+      elements.line(x, Self.top - 4, x, bottom, "#e4e4e4", "")
+      let text = time == .zero ? "0" : time.readable
+      elements.label(
+        text,
+        x,
+        bottom + 16,
+        " font-size=\"11\" fill=\"#555555\" text-anchor=\"middle\""
+      )
+      time += step
+    }
+  }
+
+  private mutating func name(_ row: Int, _ entry: (index: Int, depth: Int), isBold: Bool) {
+    if row % 2 == 1 {
+      let y = y(row)
+      elements.rectangle(0, y, left - 8, Self.rowHeight, "#f6f6f6", "")
+    }
+    let indent = 12 + 12 * Double(min(entry.depth, 6))
+    let weight = isBold ? " font-weight=\"bold\"" : ""
+    elements.label(Self.short(timeline.spans[entry.index].name), indent, y(row) + 14, weight)
+  }
+
+  private mutating func bars(_ row: Int, _ index: Int, slack: Duration, isCritical: Bool) {
+    let span = timeline.spans[index]
+    let y = y(row)
+    elements.add("<g><title>\(PictureElements.escaped(timeline.summary(of: index)))</title>")
+    for phase in timeline.phases(of: index) {
+      let begin = x(phase.begin)
+      elements.rectangle(begin, y + 8, max(x(phase.end) - begin, 1), 4, Self.color(phase.kind), "")
+    }
+    if let started = span.started {
+      let begin = x(started)
+      let end = x(span.ended ?? timeline.end)
+      let color = OperationStatus(.executing, span.outcome).color
+      let frame =
+        isCritical
+        ? " stroke=\"#a01010\" stroke-width=\"1.5\"" : " stroke=\"#666666\" stroke-width=\"0.7\""
+      let width = max(end - begin, 1.5)
+      elements.rectangle(begin, y + 3, width, 14, color, frame + " rx=\"2\"")
+      let text = max((span.ended ?? timeline.end) - started, .zero).readable
+      // In the bar if it fits, otherwise behind it.
+      let room = 6 * Double(text.count) + 6
+      let isInside = width > room
+      let place = isInside ? begin + 4 : begin + width + 4
+      elements.label(text, place, y + 14, " font-size=\"10\" fill=\"#222222\"")
+      let free = isInside ? begin + width : begin + width + room
+      let until = min(end + seconds(slack) * scale, Self.width - Self.rightMargin)
+      if until > free + 1 {
+        elements.line(free, y + 10, until, y + 10, "#333333", " stroke-dasharray=\"2 2\"")
+      }
+    } else if let ended = span.ended {
+      let color = OperationStatus(.finishing, span.outcome).color
+      let x = x(ended)
+      elements.add(
+        "<path d=\"M\(PictureElements.number(x)) \(PictureElements.number(y + 4)) l6 6 l-6 6 l-6 -6 z\""
+          + " fill=\"\(color)\" stroke=\"#666666\" stroke-width=\"0.7\"/>"
+      )
+    }
+    elements.add("</g>")
+  }
+
+  private mutating func connect(_ from: Int, _ fromRow: Int, _ to: Int, _ toRow: Int) {
+    guard let end = timeline.spans[from].ended, let begin = timeline.spans[to].started else {
+      return
+    }
+    let points = [
+      (x(end), y(fromRow) + 10), (x(begin) - 5, y(fromRow) + 10), (x(begin) - 5, y(toRow) + 10),
+      (x(begin), y(toRow) + 10),
+    ]
+    let path = points.map { "\(PictureElements.number($0.0)),\(PictureElements.number($0.1))" }
+      .joined(separator: " ")
+    elements.add(
+      "<polyline points=\"\(path)\" fill=\"none\" stroke=\"#a01010\" stroke-width=\"1.2\"/>"
+    )
+  }
+
+  // MARK: Values
+
+  private static func color(_ kind: OperationTimeline.Phase.Kind) -> String {
+    switch kind {
+    case .dependencies: "#c9c9c9"
+    case .conditions: "#e8b93c"
+    case .turn: "#7fa8d8"
+    }
+  }
+
+  /// A step of 1, 2 or 5 that gives at most ten ticks; in minutes and hours, what divides those.
+  static func step(for duration: Duration) -> Duration {
+    let wanted = max(duration.wholeNanoseconds / 10, 1)
+    var step: Int64 = 1
+    while step < 1_000_000_000, step < wanted {
+      for factor in [2, 5, 10] as [Int64] where step * factor >= wanted || factor == 10 {
+        step *= factor
+        break
+      }
+    }
+    if step < wanted {
+      let seconds: [Int64] = [
+        2, 5, 10, 20, 30, 60, 120, 300, 600, 1_200, 1_800, 3_600, 7_200, 14_400, 21_600, 43_200,
+      ]
+      let fits = seconds.first { $0 * 1_000_000_000 >= wanted }
+      let days = wanted / 86_400_000_000_000 + 1
+      step = (fits ?? days.multipliedReportingOverflow(by: 86_400).partialValue) * 1_000_000_000
+    }
+    return .nanoseconds(step)
+  }
+
+  private static func short(_ name: String) -> String {
+    name.count > 40 ? "\(name.prefix(26))…\(name.suffix(13))" : name
+  }
+}
+
+extension OperationTimeline {
+  /// In the order of their starts, children below their group.
+  fileprivate var rows: [(index: Int, depth: Int)] {
+    func time(_ index: Int) -> Duration {
+      let span = spans[index]
+      return span.started ?? span.ended ?? span.enqueued ?? end
+    }
+    let order = spans.indices.sorted { (time($0), $0) < (time($1), $1) }
+    var children: [Int: [Int]] = [:]
+    for index in order {
+      if let group = spans[index].group { children[group, default: []].append(index) }
+    }
+    var stack: [(index: Int, depth: Int)] = order.filter { spans[$0].group == nil }
+      .reversed().map { ($0, 0) }
+    var rows: [(index: Int, depth: Int)] = []
+    while let row = stack.popLast() {
+      rows.append(row)
+      for child in (children[row.index] ?? []).reversed() { stack.append((child, row.depth + 1)) }
+    }
+    return rows
+  }
+
+  /// What a pointer over a bar shows.
+  fileprivate func summary(of index: Int) -> String {
+    let span = spans[index]
+    var lines = ["\(span.name): \(span.outcome?.status.rawValue ?? "going on")"]
+    for phase in phases(of: index) {
+      let what: String =
+        switch phase.kind {
+        case .dependencies: "waited for dependencies for"
+        case .conditions: "asked conditions for"
+        case .turn: "waited for its turn for"
+        }
+      lines.append("\(what) \((phase.end - phase.begin).readable)")
+    }
+    if let executed = span.executed { lines.append("executed for \(executed.readable)") }
+    return lines.joined(separator: "\n")
+  }
+}

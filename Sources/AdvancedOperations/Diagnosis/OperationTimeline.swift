@@ -1,0 +1,107 @@
+/// When operations waited, were asked and executed: a value.
+///
+/// ```swift
+/// let timeline = recorder.timeline
+/// let names = timeline.criticalPath.map { timeline.spans[$0].name }
+/// print("\(timeline.duration) for \(timeline.plan.work) of work, at least \(names)")
+/// ```
+///
+/// All times are those of the operations' clock, as ``OperationClock/now`` gives them.
+public struct OperationTimeline: Sendable {
+  /// The life of one operation.
+  public struct Span: Sendable {
+    /// The operation's name, or its type.
+    public var name: String
+    /// When a queue took it in; nil if that was not seen.
+    public var enqueued: Duration?
+    /// When its conditions began to be asked; nil if it had none.
+    public var evaluating: Duration?
+    /// When it had only to wait for its turn; nil if it went there by itself, without conditions.
+    public var ready: Duration?
+    /// When it began to execute; nil if it hasn't.
+    public var started: Duration?
+    /// When it was cancelled; nil if it wasn't.
+    public var cancelled: Duration?
+    /// When its end was decided; nil if it goes on.
+    public var ended: Duration?
+    /// How it ended; nil if it goes on.
+    public var outcome: OperationOutcome?
+    /// The indices of those that it depended on, as far as they were recorded.
+    public var dependencies: [Int]
+    /// The index of the group that it is a child of.
+    public var group: Int?
+
+    /// How long it executed; nil if it hasn't, or goes on.
+    public var executed: Duration? {
+      guard let started, let ended else { return nil }
+      return max(ended - started, .zero)
+    }
+  }
+
+  /// The operations in the order in which they were first seen.
+  public let spans: [Span]
+  /// When the timeline was taken, or the last event if nothing was going on then.
+  public let end: Duration
+
+  init(spans: [Span], end: Duration) {
+    self.spans = spans
+    self.end = end
+  }
+
+  /// The first time in it.
+  public var begin: Duration {
+    spans.lazy.compactMap { $0.enqueued ?? $0.started ?? $0.cancelled ?? $0.ended }.min() ?? end
+  }
+
+  /// From its begin to its end.
+  public var duration: Duration { max(end - begin, .zero) }
+
+  /// Durations and dependencies, to ask *what if*.
+  ///
+  /// The numbers are those of ``spans``. What goes on counts as if it ended now, what never executed
+  /// takes no time. A group does nothing itself: it ends with its children, which begin after what it
+  /// depends on.
+  public var plan: OperationPlan {
+    let isGroup = Set(spans.compactMap(\.group))
+    var predecessors = spans.map(\.dependencies)
+    for (index, span) in spans.enumerated() {
+      guard let started = span.started else { continue }
+      // One that was added after the start was only recorded.
+      predecessors[index].removeAll { (spans[$0].ended ?? end) > started }
+    }
+    for (index, span) in spans.enumerated() {
+      var ancestor = span.group
+      var depth = 0
+      while let group = ancestor, depth < spans.count {
+        predecessors[index] += waits(ofGroup: group)
+        ancestor = spans[group].group
+        depth += 1
+      }
+    }
+    for (index, span) in spans.enumerated() {
+      if let group = span.group { predecessors[group].append(index) }
+    }
+    let durations = spans.enumerated().map { index, span in
+      isGroup.contains(index) ? .zero : span.started.map { max((span.ended ?? end) - $0, .zero) }
+    }
+    return OperationPlan(durations: durations.map { $0 ?? .zero }, predecessors: predecessors)
+  }
+
+  /// What a group waited for before it executed, and its children with it.
+  private func waits(ofGroup group: Int) -> [Int] {
+    let span = spans[group]
+    return span.dependencies.filter { (spans[$0].ended ?? end) <= (span.started ?? end) }
+  }
+
+  /// The operations without which it would have been shorter, from first to last.
+  ///
+  /// That is the longest way through durations and dependencies, whatever limits and claims did. What
+  /// takes no time (groups, skipped operations) is left out.
+  public var criticalPath: [Int] {
+    let plan = plan
+    return plan.criticalPath.filter { plan.durations[$0] > .zero }
+  }
+
+  /// For each operation, how much longer it could have taken without making the critical path longer.
+  public var slack: [Duration] { plan.slack }
+}

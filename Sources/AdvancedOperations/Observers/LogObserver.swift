@@ -1,0 +1,100 @@
+import CoreOperations
+
+/// Writes a line for each thing of note that happens to the operations that it is attached to.
+///
+/// ```swift
+/// let log = LogObserver { line in logger.info("\(line)") }
+/// for operation in workflow { operation.addObserver(log) }
+/// ```
+///
+/// ```
+/// download: enqueued
+/// download: started, having waited 12 ms
+/// download: cancelled while executing: It took longer than 30 s.
+/// download: cancelled after 30 s: timed out: It took longer than 30 s.
+/// store: failed without having run: dependency “download”: timed out: It took longer than 30 s.
+/// ```
+///
+/// Each line begins with the operation's name, or its type when it has none, and is one line whatever
+/// the errors say. Progress is not written. Durations are measured by the clock of the operation's
+/// environment. The closure is called as other observers are: without a lock held, and not at the same
+/// time for the same operation.
+public struct LogObserver: OperationObserver {
+  private struct Times {
+    var enqueued: Duration?
+    var started: Duration?
+  }
+
+  /// When what is under way was enqueued and started; shared by copies.
+  private final class Notes: Sendable {
+    private let times = Locked<[ObjectIdentifier: Times]>([:])
+
+    func change(_ operation: AdvancedOperation, _ body: (inout Times) -> Void) -> Times {
+      times.withLock { times in
+        var own = times[ObjectIdentifier(operation)] ?? Times()
+        body(&own)
+        times[ObjectIdentifier(operation)] = own
+        return own
+      }
+    }
+
+    func take(_ operation: AdvancedOperation) -> Times {
+      times.withLock { $0.removeValue(forKey: ObjectIdentifier(operation)) ?? Times() }
+    }
+  }
+
+  private let notes = Notes()
+  private let log: @Sendable (String) -> Void
+
+  /// Creates an observer; the same one may be attached to many operations.
+  ///
+  /// - Parameter log: Takes the line, without a line break at its end.
+  public init(_ log: @escaping @Sendable (String) -> Void) { self.log = log }
+
+  private func write(_ operation: AdvancedOperation, _ text: String) {
+    log("\(operation.label): \(text)")
+  }
+
+  /// Writes “enqueued”.
+  public func operationDidEnqueue(_ operation: AdvancedOperation) {
+    let now = operation.environment.clock.now
+    _ = notes.change(operation) { $0.enqueued = now }
+    write(operation, "enqueued")
+  }
+
+  /// Writes “started”, and how long the operation has waited since it was enqueued.
+  public func operationDidStart(_ operation: AdvancedOperation) {
+    let now = operation.environment.clock.now
+    let times = notes.change(operation) { $0.started = now }
+    let wait = times.enqueued.map { ", having waited \((now - $0).readable)" } ?? ""
+    write(operation, "started\(wait)")
+  }
+
+  /// Writes “produced”, and the name of the other operation.
+  public func operation(
+    _ operation: AdvancedOperation,
+    didProduce newOperation: AdvancedOperation
+  ) { write(operation, "produced \(newOperation.label)") }
+
+  /// Writes “cancelled”, what the operation was doing, and the reason.
+  public func operationDidCancel(_ operation: AdvancedOperation, errors: [any Error]) {
+    let phase = operation.state >= .executing ? "while executing" : "before it started"
+    let text = errors.map(\.inOneLine).joined(separator: "; ")
+    write(operation, "cancelled \(phase)\(text.isEmpty ? "" : ": \(text)")")
+  }
+
+  /// Writes the outcome in one word, how long the operation was executing, and what went wrong.
+  public func operationDidFinish(_ operation: AdvancedOperation, errors: [any Error]) {
+    let now = operation.environment.clock.now
+    let begin = notes.take(operation).started
+    let time = begin.map { " after \((now - $0).readable)" } ?? " without having run"
+    switch operation.outcome {
+    case .succeeded, nil: write(operation, "succeeded\(time)")
+    case .skipped(let reason): write(operation, "skipped: \(reason.inOneLine)")
+    case .failed(let failure): write(operation, "failed\(time): \(failure.summary())")
+    case .cancelled(let failure):
+      let text = failure.elements.isEmpty ? "" : ": \(failure.summary())"
+      write(operation, "cancelled\(time)\(text)")
+    }
+  }
+}

@@ -1,0 +1,87 @@
+package import CoreOperations
+
+extension AdvancedOperation {
+  /// The operation has begun to wait for claims: gives up if that closes a ring.
+  ///
+  /// Of several waits that close a ring together, the last one to be known sees the others.
+  ///
+  /// - Returns: What to fail with; nil to wait.
+  final func ringOfClaims() -> OperationCycleError? {
+    guard let ring = ringOfWaits(), environment.exclusivity.withdrawWaiting(self) else {
+      return nil
+    }
+    return OperationCycleError(path: ring.map(\.label))
+  }
+
+  /// The operation waits for another claim than before, or behind others: lets it fail if that
+  /// closes a ring.
+  final func claimWaitMoved() {
+    while let ring = ringOfWaits(), refuseWaiting(in: ring) {}
+  }
+
+  /// The ring that the operation's wait for its claims is in, unless it is closed only by the order
+  /// of coming; then those come first whom that keeps.
+  private func ringOfWaits() -> [Operation]? {
+    // Whoever can end by himself is in no ring, and so isn't one for whom nobody waits.
+    guard isAwaited, OwnWaits.isAny || environment.exclusivity.waitsForParent(self) else {
+      return nil
+    }
+    while let ring = WaitSearch.ring(through: .start(self))?.operations {
+      if !Self.passOrder(in: ring) { return ring }
+    }
+    return nil
+  }
+
+  /// Whether anybody may wait for the operation: dependents, a group, those who await it, those who
+  /// wait for a child of its own, which waits for its start, and those behind it in a line, because
+  /// one that comes back or moves on stands in front of later ones that have looked before.
+  private var isAwaited: Bool {
+    mayRunOthers || hasDependents || environment.exclusivity.mayBeFollowed(self)
+      || core.withLock { core in
+        core.extra.map {
+          $0.group != nil || !$0.afterFinished.isEmpty || !$0.afterQuiet.isEmpty
+        } ?? false
+      }
+  }
+
+  /// In a ring that is closed only by the order of coming, lets those come first whom it keeps.
+  private static func passOrder(in ring: [Operation]) -> Bool {
+    // Decided before any of them moves, or the one that was passed would pass again.
+    let behind = ring.dropLast().compactMap { $0 as? AdvancedOperation }
+      .filter { $0.environment.exclusivity.isBehind($0) }
+    var hasPassed = false
+    for operation in behind where operation.environment.exclusivity.moveToFront(operation) {
+      hasPassed = true
+    }
+    return hasPassed
+  }
+
+  /// Lets those come first whom only the order of coming keeps, or fails one that waits for a claim.
+  package final func openRing(_ ring: [Operation]) -> Bool {
+    Self.passOrder(in: ring)
+      || ring.contains { ($0 as? AdvancedOperation)?.refuseWaiting(in: ring) ?? false }
+  }
+
+  /// Fails an operation that waits for a claim.
+  ///
+  /// - Returns: Whether it did.
+  private func refuseWaiting(in ring: [Operation]) -> Bool {
+    let wait = environment.exclusivity.waits(of: self).first
+    guard let wait, environment.exclusivity.withdrawWaiting(self) else { return false }
+    // Named from the one that is refused on.
+    let members = ring.dropLast()
+    let start = members.firstIndex(of: self) ?? 0
+    let path = members[start...] + members[..<start] + [self]
+    let error = OperationCycleError(path: path.map(\.label))
+    switch change({ $0.machine.reviewed(.failed([Self.element(wait.name, error)])) }) {
+    case .becomeReady:
+      if core.withLock({ $0.machine.isStartedByHand }) {
+        environment.enqueue { self.takeTurnByHand() }
+      } else {
+        finishReview(startsAhead: true)
+      }
+    case .ignore: break
+    }
+    return true
+  }
+}

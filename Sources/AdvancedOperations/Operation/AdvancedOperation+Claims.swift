@@ -1,0 +1,120 @@
+package import CoreOperations
+
+extension AdvancedOperation {
+  // MARK: Attaching
+
+  /// Adds something that the operation holds while it runs.
+  ///
+  /// All claims are taken in one step together with the slot, and given back in one step.
+  ///
+  /// - Parameter claim: Read here, and not retained.
+  /// - Precondition: Not yet enqueued or started, unless cancelled; then it is recorded and never
+  ///   taken. A pool belongs to the domain of the operation's environment.
+  public final func addCondition(_ claim: any OperationClaim) {
+    let (name, requests) = (claim.name, claim.requests)
+    attach { $0.claims.add(name: name, requests) }
+    checkDomainOfClaims()
+  }
+
+  /// Traps when a pool is claimed that belongs to another domain, as soon as that is known.
+  final func checkDomainOfClaims() {
+    let (claims, environment) = core.withLock { ($0.claims, $0.environment) }
+    let isUnderWay = core.withLock { $0.machine.isEnqueued || $0.machine.isStartedByHand }
+    guard let environment = environment ?? (isUnderWay ? .default : nil) else { return }
+    for claim in claims {
+      guard let pool = claim.pool, pool.domain !== environment.exclusivity else { continue }
+      trap(
+        "Operation “\(label)” claims units of the pool “\(pool.name)”, which belongs to another "
+          + "ExclusivityDomain than the operation's environment. Make the pool with "
+          + "ResourcePool(_:capacity:domain:) and environment.exclusivity as the domain."
+      )
+    }
+  }
+
+  /// The groups that the operation is in, the innermost first.
+  final var enclosingGroups: [ObjectIdentifier] {
+    var groups: [ObjectIdentifier] = []
+    var next = core.withLock { $0.extra?.group }
+    while let group = next {
+      groups.append(ObjectIdentifier(group))
+      next = group.core.withLock { $0.extra?.group }
+    }
+    return groups
+  }
+
+  // MARK: The start gate
+
+  package final func decideStart() -> StartDecision {
+    let asked = core.withLock { core -> ([ClaimDemand], [any OperationCondition], Bool)? in
+      if core.claims.isEmpty || core.machine.isMarked || core.machine.isCancelled { return nil }
+      return (core.claims, core.conditions, core.machine.isStartedByHand)
+    }
+    guard let (claims, conditions, isByHand) = asked else { return .run }
+    let needsReview = conditions.contains(where: \.isImmediate)
+    let decision = environment.exclusivity.take(
+      claims,
+      for: self,
+      needsReview: needsReview,
+      isByHand: isByHand
+    )
+    switch decision {
+    case .granted: return .run
+    case .outdated:
+      if isCancelled { environment.exclusivity.withdraw(self) }
+      if isByHand {
+        environment.enqueue { self.reviewByHand() }
+      } else {
+        reoffer(afterReview: true)
+      }
+      return .park
+    case .wait(let holders):
+      for holder in holders { holder.cancel(withError: OperationClaimError.preempted(by: label)) }
+      // A cancel that came before this operation stood in line found nothing to withdraw.
+      if isCancelled { environment.exclusivity.withdraw(self) }
+      guard let waited = environment.exclusivity.waits(of: self).first,
+        let ring = ringOfClaims()
+      else { return .park }
+      return mark(.failed([Self.element(waited.name, ring)]))
+    case .refused(let claim, let holders, let isExcessive):
+      let error: OperationClaimError
+      if isExcessive {
+        error = .exceedsCapacity(needed: claim.units, capacity: claim.limit)
+      } else if let rate = claim.rates.first {
+        error = .rateExceeded(count: rate.count, duration: rate.duration)
+      } else {
+        error = .busy(holders: holders.map(\.label))
+      }
+      return mark(.failed([Self.element(claim.name, error)]))
+    case .skipped(let claim, let holders):
+      return mark(.skipped(reason: Self.reason(claim, holders)))
+    }
+  }
+
+  /// Its claims go to others while it waits; a start that a rate has counted stays counted.
+  package final func grantedStartHeldBack() { environment.exclusivity.release(self) }
+
+  private static func reason(_ claim: ClaimDemand, _ holders: [AdvancedOperation]) -> String {
+    if let rate = claim.rates.first {
+      return "“\(claim.name)” lets no more than \(rate.count) start within \(rate.duration)"
+    }
+    let names = holders.map(\.label).joined(separator: ", ")
+    return names.isEmpty ? "others wait for “\(claim.name)”" : "“\(claim.name)” is held by \(names)"
+  }
+
+  private func mark(_ verdict: OperationStateMachine.Verdict) -> StartDecision {
+    switch change({ $0.machine.reviewed(verdict) }) {
+    case .becomeReady(let isMarked): isMarked ? .skip : .run
+    case .ignore: .run
+    }
+  }
+
+  // MARK: Conditions that may be outdated
+
+  /// Has the domain remember when immediate conditions were asked, if their answer can be outdated by
+  /// one who holds what this operation claims.
+  final func noteQuestion(_ conditions: [any OperationCondition], _ claims: [ClaimDemand]) {
+    if claims.isEmpty || !conditions.contains(where: \.isImmediate) { return }
+    environment.exclusivity.conditionsAsked(claims, for: self)
+    if isCancelled { environment.exclusivity.withdraw(self) }
+  }
+}

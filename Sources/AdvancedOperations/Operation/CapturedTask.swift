@@ -1,0 +1,134 @@
+import CoreOperations
+
+/// A task that is made in one place and gets its body later, in another one.
+///
+/// A body is to see the task-locals, and run with the priority, of the task that made its operation.
+/// The standard library copies both only into a task that is created there and then. So the task is
+/// created with the operation, and its executor keeps the task's first job until the body is known.
+/// Then that job and all later ones go to the pool of the standard library, which costs what a task
+/// costs that is made there. A task executor of the environment would see more jobs than it should,
+/// because this isn't the executor that the task prefers: for one of those, the job runs at once, and
+/// makes the task that runs the body.
+struct CapturedTask: Sendable {
+  private let launch: Launch
+  private let task: Task<Void, Never>
+
+  /// Captures the current task; nil outside of any, which costs nothing.
+  static func capture() -> CapturedTask? {
+    let isInTask = unsafe withUnsafeCurrentTask { unsafe $0 != nil }
+    return isInTask ? CapturedTask(Launch()) : nil
+  }
+
+  /// Captures the current task, which there has to be, a second time.
+  static func captureAgain() -> CapturedTask { CapturedTask(Launch()) }
+
+  private init(_ launch: Launch) {
+    self.launch = launch
+    task = Task(executorPreference: launch) {
+      if let body = launch.takeBody() { await body() }
+    }
+  }
+
+  /// Runs the body in the task; once, and not after ``discard()``.
+  ///
+  /// - Parameters:
+  ///   - executor: Gets the task's jobs; nil for the pool of the standard library.
+  ///   - body: Released when it began.
+  /// - Returns: The task that runs the body.
+  func run(
+    on executor: (any TaskExecutor)?,
+    _ body: @escaping @Sendable () async -> Void
+  ) -> Task<Void, Never> {
+    guard let executor else {
+      launch.start(body)
+      return task
+    }
+    let made = Locked<Task<Void, Never>?>(nil)
+    launch.runHere {
+      let task = Task(executorPreference: executor) { await body() }
+      made.withLock { $0 = task }
+    }
+    guard let made = made.withLock({ $0 }) else { trap("a captured task did not run at once") }
+    return made
+  }
+
+  /// Lets the task end without a body; has to be called unless it ran.
+  func discard() { launch.start(nil) }
+}
+
+/// The executor of a ``CapturedTask``: keeps its first job, and passes on all others.
+private final class Launch: TaskExecutor {
+  private struct State {
+    var firstJob: UnownedJob?
+    var isStarted = false
+    var body: (@Sendable () async -> Void)?
+  }
+
+  private let state = Locked(State())
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    let isKept = state.withLock { state in
+      if !state.isStarted { state.firstJob = job }
+      return !state.isStarted
+    }
+    if !isKept { globalConcurrentExecutor.enqueue(ExecutorJob(job)) }
+  }
+
+  /// Lets the first job run in the pool.
+  func start(_ body: (@Sendable () async -> Void)?) {
+    if let job = begin(body) { globalConcurrentExecutor.enqueue(ExecutorJob(job)) }
+  }
+
+  /// Runs the first job on this thread; a body that doesn't suspend has returned then.
+  func runHere(_ body: @escaping @Sendable () async -> Void) {
+    if let job = begin(body) { unsafe job.runSynchronously(on: asUnownedTaskExecutor()) }
+  }
+
+  private func begin(_ body: (@Sendable () async -> Void)?) -> UnownedJob? {
+    state.withLock { state in
+      state.isStarted = true
+      state.body = body
+      return state.firstJob.take()
+    }
+  }
+
+  func takeBody() -> (@Sendable () async -> Void)? { state.withLock { $0.body.take() } }
+}
+
+extension AdvancedOperation {
+  /// Runs what comes before the body with the task-locals and the priority that the body will have.
+  ///
+  /// That uses up the task that was captured, so it captures itself again for the body first. What runs
+  /// is outside of any operation, also when the operation was made in the body of another one.
+  final func runTaskBeforeBody(
+    _ work: @escaping @Sendable () async -> Void
+  ) -> Task<Void, Never> {
+    let executor = environment.taskExecutor
+    guard let captured = exchangeCaptured(nil) else { return startTask(on: executor, work) }
+    return captured.run(on: executor) {
+      self.exchangeCaptured(.captureAgain())?.discard()
+      await TaskOccupant.$current.withValue(nil) { await work() }
+    }
+  }
+
+  /// Runs an async body of the operation, and reports its end; called by `execute()`.
+  ///
+  /// - Parameters:
+  ///   - captured: The task that was made with the operation; nil to make one here.
+  ///   - body: Finds the operation and its queue as the current ones.
+  /// - Returns: The task, to be cancelled with the operation.
+  final func runTask(
+    _ captured: CapturedTask?,
+    _ body: @escaping @Sendable () async -> Void
+  ) -> Task<Void, Never> {
+    bodyBegan()
+    let executor = environment.taskExecutor
+    let queue = ThreadOccupant.queue(of: self)
+    let whole: @Sendable () async -> Void = {
+      await TaskOccupant.with(self, queue: queue) { await body() }
+      self.bodyEnded()
+    }
+    return captured?.run(on: executor, whole) ?? startTask(on: executor, whole)
+  }
+}

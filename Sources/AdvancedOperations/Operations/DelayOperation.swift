@@ -1,0 +1,57 @@
+import CoreOperations
+
+/// An operation that is done after a time.
+///
+/// ```swift
+/// let pause = DelayOperation(.seconds(30))
+/// second.addDependency(pause)
+/// pause.addDependency(first)
+/// queue.addOperations([first, pause, second])
+/// ```
+///
+/// The time is that of the environment's clock, and counts from the start: after dependencies,
+/// conditions and the wait for a slot. No thread and no task wait; the slot is taken for the whole
+/// time, so in a queue with a small limit a delay stands in the way of others. A cancel ends it at
+/// once.
+public final class DelayOperation: AdvancedOperation, @unchecked Sendable {
+  // Sendable: `waiting` has a lock.
+  private struct Waiting {
+    var timer: OperationTimer?
+    var isOver = false
+  }
+
+  /// How long it takes.
+  public let duration: Duration
+  private let waiting = Locked(Waiting())
+
+  /// Creates an operation.
+  ///
+  /// - Parameter duration: How long it takes; nothing, when it isn't positive.
+  public init(_ duration: Duration) {
+    self.duration = duration
+    super.init()
+  }
+
+  /// Starts the timer.
+  public override func execute() {
+    guard duration > .zero else {
+      finish()
+      return
+    }
+    let clock = environment.clock
+    let timer = clock.schedule(at: clock.now + duration) { self.finish() }
+    let isOver = waiting.withLock { waiting in
+      if !waiting.isOver { waiting.timer = timer }
+      return waiting.isOver
+    }
+    if isOver { timer.cancel() }
+  }
+
+  override func releaseResources() {
+    let timer = waiting.withLock { waiting in
+      waiting.isOver = true
+      return waiting.timer.take()
+    }
+    timer?.cancel()
+  }
+}

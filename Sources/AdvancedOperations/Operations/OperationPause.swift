@@ -1,0 +1,23 @@
+/// The wait of an operation between two attempts or rounds, by the clock of its environment.
+struct OperationPause {
+  enum Reason {
+    case failedAttempt(Int, [OperationFailure.Element])
+    case endedRound(Int)
+  }
+
+  let reason: Reason
+  let begin: Duration
+  let end: Duration
+
+  /// For people: why, and how long still.
+  func text(at now: Duration) -> String {
+    let rest = max(end - now, .zero).readable
+    switch reason {
+    case .failedAttempt(let number, let failures):
+      let summary = OperationFailure(elements: failures).summary(limit: 1)
+      return "waits: attempt \(number) failed (\(summary)); tries again in \(rest)"
+    case .endedRound(let number):
+      return "waits: round \(number) has ended; begins the next in \(rest)"
+    }
+  }
+}

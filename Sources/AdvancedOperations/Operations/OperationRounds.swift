@@ -1,0 +1,174 @@
+import CoreOperations
+
+/// Runs one operation after the other for one that is executing: attempts, or rounds.
+///
+/// Each runs in a queue of their own, without threads: none takes a slot where the owner has its own.
+/// What it produces belongs to it, and has ended before the next one begins.
+final class OperationRounds: Sendable {
+  /// Why whatever is or comes in a round is cancelled.
+  private enum Stop {
+    /// The owner was; with its reason.
+    case owner
+    case limit(OperationFailure.Element)
+  }
+
+  private struct State {
+    /// The operation of this round, and those that were produced in it.
+    var members: [AdvancedOperation] = []
+    var open = OpenCount()
+    var roundStop: Stop?
+    var isStopped = false
+    /// The wait for the next round.
+    var pause: OperationPause?
+    /// Tells a late timer that its round is over.
+    var number = 0
+  }
+
+  private let state = Locked(State())
+  private let queue: AdvancedOperationQueue
+
+  init(for owner: AdvancedOperation) {
+    queue = AdvancedOperationQueue(environment: owner.environment)
+    queue.name = owner.label
+  }
+
+  /// Runs a round, and waits until all of it is quiet.
+  ///
+  /// - Parameters:
+  ///   - operation: In no queue yet.
+  ///   - owner: What it is a child of.
+  ///   - limit: When to cancel it.
+  /// - Returns: What went wrong, also when the owner was cancelled; without its reason then.
+  func run(
+    _ operation: AdvancedOperation,
+    of owner: AdvancedOperation,
+    until limit: RetryRun.Limit? = nil
+  ) async -> [OperationFailure.Element] {
+    let number = state.withLock { state in
+      state.number += 1
+      state.open.add()
+      state.roundStop = state.isStopped ? .owner : nil
+      return state.number
+    }
+    _ = add(operation, of: owner)
+    let timer = limit.map { limit in
+      owner.environment.clock.schedule(at: limit.time) { self.stopRound(number, limit.element) }
+    }
+    memberEnded()
+    await state.untilAllEnded(\.open)
+    timer?.cancel()
+    let (members, isStopped) = state.withLock { state in
+      let members = state.members
+      state.members = []
+      return (members, state.isStopped)
+    }
+    return members.enumerated().flatMap { index, member in
+      let elements = member.elementsForParent(isCancelledByParent: isStopped)
+      return index == 0 ? elements : elements.map { $0.inChild(member.label) }
+    }
+  }
+
+  /// Takes in the operation of the round, or one that was produced in it.
+  ///
+  /// - Returns: Whether the round was still going on.
+  func add(_ operation: AdvancedOperation, of owner: AdvancedOperation) -> Bool {
+    let (isInTime, stop) = state.withLock { state in
+      guard state.open.count > 0 else { return (false, state.roundStop) }
+      state.open.add()
+      state.members.append(operation)
+      return (true, state.roundStop)
+    }
+    guard isInTime else { return false }
+    operation.core.withLock { $0.makeExtra().group = owner }
+    operation.afterQuiet { self.memberEnded() }
+    switch stop {
+    case nil: break
+    case .owner: operation.cancelAsChild(reason: owner.cancellationReason)
+    case .limit(let element): operation.cancel(reason: element)
+    }
+    queue.addOperation(operation)
+    RunTimeRings.lookAtChildren(CollectionOfOne(operation), in: queue)
+    return true
+  }
+
+  /// What has not ended.
+  var openMembers: [Operation] {
+    state.withLock { $0.members }.filter { !$0.core.withLock { $0.machine.isQuiet } }
+  }
+
+  /// Whether this is what the round began with, and not something that it produced.
+  func isRound(_ operation: AdvancedOperation) -> Bool {
+    state.withLock { $0.members.first === operation }
+  }
+
+  private func memberEnded() { state.withLock { $0.open.ended() }?.resume() }
+
+  // MARK: Between two rounds
+
+  /// Waits for the time of the next round; ends early only when the owner was cancelled.
+  func pause(
+    until end: Duration,
+    _ clock: OperationClock,
+    after reason: OperationPause.Reason
+  ) async {
+    let begin = clock.now
+    guard end > begin else { return }
+    state.withLock { $0.pause = OperationPause(reason: reason, begin: begin, end: end) }
+    try? await clock.sleep(until: end)
+    state.withLock { $0.pause = nil }
+  }
+
+  /// The wait for the next round; nil while there is one.
+  var pause: OperationPause? { state.withLock { $0.pause } }
+
+  // MARK: Cancelling
+
+  /// The owner was cancelled: so is what is going on, and what may still come.
+  func stop(reason: (any Error)?) {
+    let members = state.withLock { state in
+      state.isStopped = true
+      state.roundStop = .owner
+      return state.members
+    }
+    for member in members { member.cancelAsChild(reason: reason) }
+  }
+
+  private func stopRound(_ number: Int, _ element: OperationFailure.Element) {
+    let members = state.withLock { state -> [AdvancedOperation] in
+      guard state.number == number else { return [] }
+      if state.roundStop == nil { state.roundStop = .limit(element) }
+      return state.members
+    }
+    for member in members { member.cancel(reason: element) }
+  }
+}
+
+extension AdvancedOperation {
+  /// What an operation that has ended adds to the errors of its group.
+  ///
+  /// - Parameters:
+  ///   - isCancelledByParent: Whether the group has cancelled its children, so that the reason is its
+  ///     own.
+  ///   - isPlainCancelAnError: Whether a cancel without a reason, by somebody else, is one.
+  /// - Returns: The errors with their origins in the child.
+  final func elementsForParent(
+    isCancelledByParent: Bool,
+    isPlainCancelAnError: Bool = true
+  ) -> [OperationFailure.Element] {
+    switch outcome {
+    case .succeeded, .skipped, nil: return []
+    case .failed(let failure): return failure.elements
+    case .cancelled(let failure):
+      if isCancelledByParent { return failure.elements.filter { $0.origin != .cancel } }
+      if !failure.elements.isEmpty || !isPlainCancelAnError { return failure.elements }
+      return [.init(origin: .cancel, error: CancellationError())]
+    }
+  }
+}
+
+extension OperationFailure.Element {
+  /// The same as that of a child.
+  func inChild(_ name: String) -> Self {
+    .init(origin: .child(name, origin), error: error, isInherited: isInherited)
+  }
+}

@@ -1,0 +1,88 @@
+public import CoreOperations
+
+/// Runs operations for as long as a closure runs, and waits for all of them.
+///
+/// ```swift
+/// let events = try await withOperations { scope in
+///   let download = scope.add(ResultOperation(name: "download") { try await feed.download() })
+///   let parse = scope.add(download.then(name: "parse") { data in try Feed(data).events })
+///   scope.add(Thumbnails())
+///   return try await parse.value
+/// }
+/// ```
+///
+/// Nothing that runs in the scope outlives it: it returns when every operation in it is quiet, also
+/// those that were produced there, and completion blocks have returned. Cancelling the task cancels
+/// all of them. An operation that fails doesn't cancel its siblings; when the closure throws, what
+/// still runs is cancelled with that error as the reason.
+///
+/// The operations are in a queue of the scope's own, without threads of its own.
+///
+/// - Parameters:
+///   - environment: What operations in the scope find as their environment.
+///   - body: Adds operations, and may await them. Called once, where the caller runs.
+/// - Returns: What the closure returned.
+/// - Throws: What the closure throws. When it returned and operations have failed, an
+///   ``OperationFailure`` with root causes once, each below
+///   ``OperationFailure/Origin/child(_:_:)``, and the number of operations that didn't run because of
+///   them; a plain `cancel()` of an operation is no error. `CancellationError` when the task was
+///   cancelled, that cut an operation short, and nothing else went wrong.
+public func withOperations<R: Sendable>(
+  environment: OperationEnvironment = OperationEnvironment(),
+  _ body: (OperationScope) async throws -> R
+) async throws -> R {
+  let queue = ScopeQueue(environment: environment)
+  // An operation whose code this is can't end before what it adds.
+  let wait = try queue.beginOwnWait()
+  defer { queue.endOwnWait(wait) }
+  return try await withTaskCancellationHandler {
+    do {
+      let value = try await body(OperationScope(queue: queue))
+      await queue.close()
+      try queue.checkOutcomes()
+      return value
+    } catch {
+      // Nothing is left to stop when it comes from the outcomes.
+      queue.stop(reason: error)
+      await queue.close()
+      throw error
+    }
+  } onCancel: {
+    queue.stop(reason: CancellationError())
+  }
+}
+
+/// Where operations are added in `withOperations`.
+///
+/// ```swift
+/// try await withOperations { scope in
+///   for mirror in mirrors { scope.add(Probe(mirror)) }
+/// }
+/// ```
+///
+/// Copies are the same scope. It can be used from any thread, also from the operations in it.
+public struct OperationScope: Sendable {
+  let queue: ScopeQueue
+
+  /// Adds an operation, which may start at once.
+  ///
+  /// In a scope that is ending because its task was cancelled or its closure threw, it is cancelled on
+  /// arrival.
+  ///
+  /// - Parameter operation: In no queue yet.
+  /// - Returns: The operation.
+  /// - Precondition: The scope has not ended.
+  @discardableResult
+  public func add<T: Operation>(_ operation: T) -> T {
+    queue.addOperation(operation)
+    return operation
+  }
+
+  /// Cancels all operations in the scope, without a reason; more may be added afterwards.
+  ///
+  /// That is no error: what is not needed any more is got rid of in this way.
+  public func cancelAll() { queue.cancelAllOperations() }
+
+  /// What operations in the scope find as their environment.
+  public var environment: OperationEnvironment { queue.environment }
+}

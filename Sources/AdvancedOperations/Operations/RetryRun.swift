@@ -1,0 +1,81 @@
+/// One run of a policy: the attempts that failed, and what comes next.
+///
+/// A plain value, without a clock; the times are those of the environment's.
+package struct RetryRun {
+  /// What to do after an attempt failed.
+  package enum Next: Equatable {
+    /// Begin another attempt at this time.
+    case attempt(at: Duration)
+    case giveUp
+  }
+
+  /// When an attempt has to be over, and what to say if it isn't.
+  package struct Limit: Equatable {
+    package let time: Duration
+    package let timeout: OperationTimeout
+
+    package init(time: Duration, timeout: OperationTimeout) {
+      self.time = time
+      self.timeout = timeout
+    }
+
+    var element: OperationFailure.Element { .init(origin: .timeout, error: timeout) }
+  }
+
+  private let policy: RetryPolicy
+  private let end: Duration?
+  /// What went wrong so far, each with its attempt.
+  package private(set) var elements: [OperationFailure.Element] = []
+  private var failedCount = 0
+
+  package init(_ policy: RetryPolicy, now: Duration) {
+    self.policy = policy
+    end = policy.totalLimit.map { now + $0 }
+  }
+
+  /// The number of the attempt that is to be made or is going on, 1 for the first.
+  package var number: Int { failedCount + 1 }
+
+  /// How long an attempt may take that begins now; nil for as long as it likes.
+  package func limit(now: Duration) -> Limit? {
+    let own = policy.attemptLimit.map {
+      Limit(time: now + $0, timeout: OperationTimeout(duration: $0))
+    }
+    guard let end, let total = policy.totalLimit else { return own }
+    if let own, own.time <= end { return own }
+    return Limit(time: end, timeout: OperationTimeout(duration: total))
+  }
+
+  /// Keeps what went wrong in an attempt.
+  package mutating func record(_ failures: [OperationFailure.Element]) {
+    for failure in failures {
+      elements.append(
+        .init(
+          origin: .attempt(number, failure.origin),
+          error: failure.error,
+          isInherited: failure.isInherited
+        )
+      )
+    }
+    failedCount += 1
+  }
+
+  /// Asks the policy about the attempt that was recorded last; calls the user's closure.
+  package func next(
+    after failures: [OperationFailure.Element],
+    now: Duration,
+    random: @Sendable () -> UInt64
+  ) -> Next {
+    guard let delay = policy.delay(after: failedCount, Self.error(of: failures), random: random)
+    else { return .giveUp }
+    let time = now + max(delay, .zero)
+    if let end, time >= end { return .giveUp }
+    return .attempt(at: time)
+  }
+
+  /// The error of an attempt: a timeout if it had one, the only error, or all together.
+  private static func error(of failures: [OperationFailure.Element]) -> any Error {
+    if let timeout = failures.first(where: { $0.origin == .timeout }) { return timeout.error }
+    return failures.count == 1 ? failures[0].error : OperationFailure(elements: failures)
+  }
+}

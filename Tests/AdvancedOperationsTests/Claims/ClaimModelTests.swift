@@ -1,0 +1,202 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import Testing
+
+/// Who is in and who waits, computed the plain way: lists, and everything looked at every time.
+private struct Model {
+  struct Demand {
+    let resource: String
+    let units: Int
+    let limit: Int
+  }
+
+  private var demands: [Int: [Demand]] = [:]
+  private(set) var inside: [Int] = []
+  /// In the order of coming, and the resource that each stands in line for.
+  private(set) var waiting: [(number: Int, resource: String)] = []
+
+  private func used(_ resource: String) -> Int {
+    inside.flatMap { demands[$0] ?? [] }.filter { $0.resource == resource }
+      .reduce(0) { $0 + $1.units }
+  }
+
+  private func fits(_ demand: Demand) -> Bool {
+    used(demand.resource) + demand.units <= demand.limit
+  }
+
+  /// What keeps an operation out that comes after those in front.
+  private func busy(
+    _ demands: [Demand],
+    behind front: ArraySlice<(number: Int, resource: String)>
+  )
+    -> String?
+  {
+    let busy = demands.filter { demand in
+      !fits(demand) || front.contains { $0.resource == demand.resource }
+    }
+    let full = busy.first { used($0.resource) >= $0.limit }
+    return (full ?? busy.first { !fits($0) } ?? busy.first)?.resource
+  }
+
+  mutating func came(_ number: Int, _ demands: [Demand]) {
+    self.demands[number] = demands
+    if let resource = busy(demands, behind: waiting[...]) {
+      waiting.append((number, resource))
+    } else {
+      inside.append(number)
+    }
+  }
+
+  mutating func left(_ number: Int) {
+    if let index = waiting.firstIndex(where: { $0.number == number }) {
+      let resource = waiting.remove(at: index).resource
+      becameFree(resource)
+    } else if let index = inside.firstIndex(of: number) {
+      inside.remove(at: index)
+      for demand in demands[number] ?? [] { becameFree(demand.resource) }
+    }
+  }
+
+  private mutating func becameFree(_ resource: String) {
+    while let index = waiting.firstIndex(where: { $0.resource == resource }) {
+      let number = waiting[index].number
+      let own = demands[number] ?? []
+      guard own.filter({ $0.resource == resource }).allSatisfy(fits) else { return }
+      waiting[index].resource = ""
+      if let other = busy(own, behind: waiting[..<index]) {
+        waiting[index].resource = other
+      } else {
+        waiting.remove(at: index)
+        inside.append(number)
+      }
+    }
+  }
+}
+
+@Suite struct `The account of claims, compared with a plain model` {
+  /// A world with operations that are in, wait, or have yet to come, and the model of it.
+  private struct Both {
+    let world: World
+    let pools: [String: ResourcePool]
+    var model = Model()
+    var works: [Int: Work] = [:]
+
+    init(seed: UInt64) {
+      world = World(seed: seed)
+      pools = ["p": world.pool(5), "q": world.pool(3)]
+    }
+
+    mutating func come(_ number: Int, _ demands: [Model.Demand]) {
+      let work = Work.open("w\(number)")
+      for demand in demands {
+        if let pool = pools[demand.resource] {
+          work.addCondition(ResourceUnits(demand.units, of: pool))
+        } else {
+          work.addCondition(MutuallyExclusive(demand.resource, limit: demand.limit))
+        }
+      }
+      works[number] = work
+      world.run(work)
+      model.came(number, demands)
+    }
+
+    mutating func leave(_ number: Int) {
+      if let work = works[number] {
+        if work.isExecuting { work.finish() } else { work.cancel() }
+      }
+      world.simulation.run()
+      model.left(number)
+    }
+
+    var executing: [Int] { works.filter { $0.value.isExecuting }.map(\.key).sorted() }
+    var agrees: Bool { executing == model.inside.sorted() }
+    var present: [Int] { works.filter { !$0.value.isFinished }.map(\.key).sorted() }
+  }
+
+  @Test(arguments: 1...40 as ClosedRange<UInt64>)
+  func `any operations come and go in any order`(seed: UInt64) {
+    var random = Random(seed)
+    var both = Both(seed: seed)
+    for number in 0..<120 {
+      if Int.random(in: 0..<5, using: &random) < 3 || both.present.isEmpty {
+        var demands: [Model.Demand] = []
+        for resource in ["a", "b", "p", "q"].shuffled(using: &random)
+        where Int.random(in: 0..<5, using: &random) < 2 {
+          let limit = both.pools[resource]?.capacity ?? Int.random(in: 1...3, using: &random)
+          let most = both.pools[resource]?.capacity ?? 1
+          demands.append(
+            .init(
+              resource: resource,
+              units: Int.random(in: 1...most, using: &random),
+              limit: limit
+            )
+          )
+        }
+        both.come(number, demands)
+      } else if let one = both.present.randomElement(using: &random) {
+        both.leave(one)
+      }
+      guard both.agrees else {
+        Issue.record("step \(number): \(both.executing) and not \(both.model.inside.sorted())")
+        return
+      }
+    }
+    while let one = both.present.randomElement(using: &random) {
+      both.leave(one)
+      #expect(both.agrees)
+    }
+    #expect(both.model.waiting.isEmpty)
+  }
+
+  private static let sets: [[[Model.Demand]]] = [
+    [
+      [.init(resource: "a", units: 1, limit: 1)], [.init(resource: "a", units: 1, limit: 2)],
+      [.init(resource: "a", units: 1, limit: 1)], [.init(resource: "a", units: 1, limit: 2)],
+    ],
+    [
+      [.init(resource: "p", units: 3, limit: 5)], [.init(resource: "p", units: 5, limit: 5)],
+      [.init(resource: "p", units: 1, limit: 5)], [.init(resource: "p", units: 2, limit: 5)],
+    ],
+    [
+      [.init(resource: "a", units: 1, limit: 1), .init(resource: "b", units: 1, limit: 1)],
+      [.init(resource: "b", units: 1, limit: 1), .init(resource: "a", units: 1, limit: 1)],
+      [.init(resource: "a", units: 1, limit: 1)], [.init(resource: "b", units: 1, limit: 1)],
+    ],
+    [
+      [.init(resource: "p", units: 4, limit: 5), .init(resource: "a", units: 1, limit: 1)],
+      [.init(resource: "p", units: 4, limit: 5)],
+      [.init(resource: "a", units: 1, limit: 1), .init(resource: "q", units: 2, limit: 3)],
+      [.init(resource: "q", units: 3, limit: 3), .init(resource: "p", units: 1, limit: 5)],
+    ],
+  ]
+
+  /// All orders in which four operations can come and go, if the first comes first.
+  @Test(arguments: 0..<4)
+  func `every order of four`(set: Int) {
+    let demands = Self.sets[set]
+    var count = 0
+    func explore(_ events: [Int]) {
+      if events.count == 8 {
+        var both = Both(seed: 1)
+        var come: Set<Int> = []
+        for number in events {
+          if come.insert(number).inserted {
+            both.come(number, demands[number])
+          } else {
+            both.leave(number)
+          }
+          if !both.agrees {
+            Issue.record("\(events): \(both.executing) and not \(both.model.inside)")
+          }
+        }
+        count += 1
+        return
+      }
+      for number in 0..<4 where events.count(where: { $0 == number }) < 2 {
+        explore(events + [number])
+      }
+    }
+    explore([0])
+    #expect(count == 630)
+  }
+}

@@ -1,0 +1,420 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import CoreOperations
+import Testing
+
+@Suite(.watched) struct `Why isn't it running` {
+  private func kinds(_ operation: AdvancedOperation) -> [OperationExplanation.Cause.Kind] {
+    operation.explain().causes.map(\.kind)
+  }
+
+  private func text(_ operation: AdvancedOperation) -> String { "\(operation.explain())" }
+
+  // MARK: Each cause
+
+  @Test func `it is in no queue`() {
+    let work = Work("work")
+    #expect(
+      text(work) == """
+        work is in no queue
+        needed: work has to be added to a queue
+        """
+    )
+    #expect(work.explain().rootCauses.map(\.kind) == [.notEnqueued])
+  }
+
+  @Test func `its queue is suspended`() {
+    let world = World()
+    world.queue.name = "uploads"
+    world.queue.isSuspended = true
+    let work = Work("work")
+    world.run(work)
+    #expect(
+      text(work) == """
+        work waits for queue “uploads” to be resumed
+        needed: queue “uploads” has to be resumed
+        """
+    )
+    world.queue.isSuspended = false
+    world.simulation.run()
+    #expect(text(work) == "work has finished: succeeded")
+  }
+
+  @Test func `the limit is reached, and by whom`() {
+    let world = World(limit: 1)
+    world.queue.name = "main"
+    let (first, second) = (world.taking(10, "first"), Work("second"))
+    first.addObserver(TimelineRecorder())
+    world.queue.addOperations([first, second])
+    world.simulation.advance(by: .milliseconds(3_200))
+    #expect(
+      text(second) == """
+        second waits for a slot of queue “main”, whose limit of 1 is used up by first
+          first has been executing for 3.2 s
+        needed: first has to finish
+        """
+    )
+    #expect(second.explain().causes[0].involved == ["first"])
+    world.simulation.run()
+    #expect(second.isFinished)
+  }
+
+  @Test func `the limit is nothing`() {
+    let world = World(limit: 0)
+    world.queue.name = "main"
+    let work = Work("work")
+    world.run(work)
+    #expect(
+      text(work) == """
+        work waits for a slot of queue “main”, whose limit is 0
+        needed: the limit of queue “main” has to be raised
+        """
+    )
+    world.queue.maxConcurrentOperationCount = 1
+    world.simulation.run()
+  }
+
+  @Test func `it waits for a dependency`() {
+    let world = World()
+    let (first, second) = (world.taking(10, "first"), Work("second"))
+    first.addObserver(TimeoutObserver(.seconds(600)))
+    second.addDependency(first)
+    world.queue.addOperations([first, second])
+    world.simulation.advance(by: .seconds(4))
+    #expect(
+      text(second) == """
+        second waits for first
+          first has been executing for 4 s
+        needed: first has to finish
+        """
+    )
+    #expect(second.explain().path.map(\.kind) == [.dependency, .executing])
+    #expect(second.explain().rootCauses.map(\.duration) == [.seconds(4)])
+    world.simulation.run()
+  }
+
+  @Test func `a duration that isn't known is left out`() {
+    let world = World()
+    let (first, second) = (Work.open("first", policy: .whenFinishIsCalled), Work("second"))
+    let plain = Operation()
+    plain.name = "plain"
+    second.addDependency(plain)
+    second.addDependency(first)
+    world.run(first, second)
+    #expect(second.explain().rootCauses.allSatisfy { $0.duration == nil })
+    #expect(second.explain().rootCauses.map(\.kind) == [.notEnqueued, .finishNotCalled])
+    first.finish()
+    plain.start()
+    world.simulation.run()
+    #expect(second.isFinished)
+  }
+
+  @Test func `a condition has not answered, and which`() {
+    let world = World()
+    let work = Work("work")
+    work.addCondition(Immediate("quick", always: .satisfied))
+    work.addCondition(ConditionProbe())
+    work.addCondition(world.askedFor(1))
+    work.addCondition(world.askedFor(9))
+    world.queue.addOperation(work)
+    world.simulation.advance(by: .milliseconds(500))
+    #expect(work.explain().causes.map(\.involved) == [["probe"], ["asked"], ["asked"]])
+    world.simulation.advance(by: .milliseconds(1_500))
+    #expect(
+      text(work) == """
+        work waits for the answer of condition “probe” for 2 s; \
+        waits for the answer of condition “asked” for 2 s
+        needed: condition “probe” of work has to answer; condition “asked” of work has to answer
+        """
+    )
+    work.cancel()
+    world.simulation.run()
+  }
+
+  @Test func `conditions are asked in order, and which is being asked`() {
+    let world = World()
+    let work = Work("work")
+    let probe = ConditionProbe()
+    work.conditionPolicy = .stopAtFirstFailure
+    work.addCondition(world.askedFor(1))
+    work.addCondition(probe)
+    world.queue.addOperation(work)
+    world.simulation.advance(by: .milliseconds(500))
+    #expect(work.explain().causes.map(\.involved) == [["asked"]])
+    world.simulation.advance(by: .seconds(1))
+    #expect(work.explain().causes.map(\.involved) == [["probe"]])
+    probe.answer(.satisfied)
+    world.simulation.run()
+    #expect(work.isFinished)
+  }
+
+  @Test func `what it needs for a condition has not finished`() {
+    let world = World()
+    let helper = world.taking(5, "helper")
+    let work = Work("work")
+    work.addCondition(Asked("asked", helper: { _ in helper }))
+    world.queue.addOperation(work)
+    world.simulation.advance(by: .seconds(1))
+    #expect(work.explain().path.map(\.kind) == [.helper, .executing])
+    #expect(
+      text(work).hasPrefix("work needs helper for a condition\n  helper ")
+    )
+    world.simulation.run()
+  }
+
+  @Test func `a claim is held, and by whom`() {
+    let world = World()
+    let holder = world.taking(10, "holder")
+    let waiter = Work("waiter")
+    for operation in [holder, waiter] as [AdvancedOperation] {
+      operation.addCondition(MutuallyExclusive("db"))
+      operation.addObserver(TimelineRecorder())
+    }
+    world.queue.addOperations([holder, waiter])
+    world.simulation.advance(by: .seconds(2))
+    #expect(
+      text(waiter).hasPrefix("waiter waits for “db”, which holder holds")
+    )
+    #expect(waiter.explain().path.map(\.kind) == [.claim, .executing])
+    #expect(waiter.explain().path.last?.operation == "holder")
+    world.simulation.run()
+    #expect(waiter.isFinished)
+  }
+
+  @Test func `a claim is held, of one that was started by hand`() {
+    let world = World()
+    let holder = world.taking(10, "holder")
+    let waiter = Work("waiter")
+    holder.addCondition(MutuallyExclusive("db"))
+    waiter.addCondition(MutuallyExclusive("db"))
+    waiter.use(world.simulation.environment)
+    world.queue.addOperation(holder)
+    world.simulation.advance(by: .seconds(1))
+    waiter.start()
+    world.simulation.advance(by: .seconds(1))
+    #expect(waiter.explain().path.map(\.kind) == [.claim, .executing])
+    world.simulation.run()
+  }
+
+  @Test func `a rate allows the next start later, and when`() {
+    let world = World()
+    let works = (1...3).map { Work("\($0)") }
+    for work in works { work.addCondition(RateLimit(2, per: .seconds(60), key: "feed")) }
+    world.queue.addOperations(works)
+    world.simulation.advance(by: .seconds(10))
+    let waiting = works.filter { !$0.isFinished }
+    #expect(waiting.count == 1)
+    #expect(waiting.allSatisfy { text($0).contains("which lets the next start in 20 s") })
+    world.simulation.run()
+  }
+
+  @Test func `others come first for a claim that has room`() {
+    let world = World()
+    let pool = ResourcePool("memory", capacity: 4, domain: world.simulation.environment.exclusivity)
+    let holder = world.taking(10, "holder")
+    holder.addCondition(ResourceUnits(2, of: pool))
+    let large = Work("large")
+    large.addCondition(ResourceUnits(4, of: pool))
+    let small = Work("small")
+    small.addCondition(ResourceUnits(1, of: pool))
+    for work in [holder, large, small] as [AdvancedOperation] {
+      world.queue.addOperation(work)
+      world.simulation.advance(by: .zero)
+    }
+    #expect(small.explain().path.map(\.kind) == [.claim, .claim, .executing])
+    #expect(small.explain().path.map(\.operation) == ["small", "large", "holder"])
+    #expect(text(small).hasPrefix("small waits for “memory”, for which it is large's turn"))
+    world.simulation.run()
+    #expect(small.isFinished)
+  }
+
+  @Test func `it is behind a barrier`() {
+    let world = World()
+    world.queue.name = "main"
+    let (before, behind) = (world.taking(10, "before"), Work("behind"))
+    world.queue.addOperation(before)
+    world.queue.addBarrierBlock {}
+    world.queue.addOperation(behind)
+    world.simulation.advance(by: .seconds(1))
+    #expect(behind.explain().path.map(\.kind) == [.barrier, .executing])
+    #expect(text(behind).contains("a barrier of queue “main”, which waits for before"))
+    world.simulation.run()
+  }
+
+  @Test func `it is a child of a group that has not started`() {
+    let world = World()
+    let child = Work("child")
+    let group = GroupOperation(name: "group") { child }
+    #expect(
+      text(child) == """
+        child is a child of group, which has not started
+          group is in no queue
+        needed: group has to be added to a queue
+        """
+    )
+    world.queue.isSuspended = true
+    world.run(group)
+    #expect(child.explain().path.map(\.kind) == [.group, .suspended])
+    world.queue.isSuspended = false
+    world.simulation.run()
+  }
+
+  @Test func `a group waits for its children`() {
+    let world = World()
+    let child = world.taking(10, "child")
+    let group = GroupOperation(name: "group") {
+      child
+      Work("quick")
+    }
+    let after = Work("after")
+    after.addDependency(group)
+    world.queue.addOperations([group, after])
+    world.simulation.advance(by: .seconds(1))
+    #expect(after.explain().path.map(\.kind) == [.dependency, .children, .executing])
+    #expect(after.explain().path.map(\.involved) == [["group"], ["child"], []])
+    world.simulation.run()
+  }
+
+  @Test func `it was in a ring`() {
+    let world = World()
+    let (a, b) = (Work("a"), Work("b"))
+    a.addDependency(b)
+    b.addDependency(a)
+    #expect(a.explain().rootCauses.contains { $0.kind == .notEnqueued })
+    world.run(a, b)
+    #expect(text(a) == "a has finished: cancelled")
+    #expect(a.cancellationReason is OperationCycleError)
+  }
+
+  @Test func `it is in a ring that nothing forbids`() {
+    // The group has the only slot that is left, a child of it needs one that waits for that slot.
+    let world = World(limit: 2)
+    let (open, other, child) = (Work.open("open"), Work("other"), Work("child"))
+    child.addDependency(other)
+    let group = GroupOperation(name: "group") { child }
+    world.run(group, open, other)
+    world.queue.maxConcurrentOperationCount = 1
+    world.finishAll([open])
+    #expect(other.explain().rootCauses.map(\.kind) == [.ring])
+    #expect(other.explain().rootCauses[0].involved == ["other", "group", "child", "other"])
+    #expect(text(other).hasSuffix("needed: one of other, group, child has to be cancelled"))
+    child.cancel()
+    world.simulation.run()
+    #expect([other, child, group].allSatisfy { $0.isFinished })
+    #expect(other.kind == .succeeded)
+  }
+
+  @Test func `execute returned and finish was never called`() {
+    let world = World()
+    let forgotten = Work.open("forgotten")
+    let after = Work("after")
+    after.addDependency(forgotten)
+    world.queue.addObserver(TimelineRecorder())
+    world.queue.addOperations([forgotten, after])
+    world.simulation.advance(by: .seconds(90))
+    #expect(
+      text(after) == """
+        after waits for forgotten
+          forgotten has returned from execute(), and waits for finish() to be called for 1 min 30 s
+        needed: finish() has to be called on forgotten
+        """
+    )
+    forgotten.finish()
+    world.simulation.run()
+  }
+
+  @Test func `it waits to be tried again`() {
+    let world = World()
+    let failing = ResultOperation(name: "failing", retry: .constant(.seconds(60), attempts: 3)) {
+      throw Flaw(1)
+    }
+    world.queue.addOperation(failing)
+    world.simulation.advance(by: .seconds(45))
+    #expect(text(failing) == "failing is to be tried again in 15 s")
+    #expect(kinds(failing) == [.retry])
+    world.simulation.run()
+  }
+
+  @Test func `it waits for its next attempt, and what became of the last one`() {
+    let world = World()
+    let upload = RetryOperation(name: "upload", .constant(.seconds(5), attempts: 4)) { attempt in
+      attempt < 3 ? Work.failing("send", attempt) : world.taking(10, "send")
+    }
+    let after = Work("after")
+    after.addDependency(upload)
+    world.queue.addOperations([upload, after])
+    world.simulation.advance(by: .seconds(4))
+    #expect(text(upload) == "upload waits: attempt 1 failed (flaw 1); tries again in 1 s")
+    world.simulation.advance(by: .seconds(3))
+    #expect(
+      text(after) == """
+        after waits for upload
+          upload waits: attempt 2 failed (flaw 2); tries again in 3 s
+        """
+    )
+    #expect(after.explain().path.map(\.kind) == [.dependency, .retry])
+    #expect(upload.explain().causes.map(\.duration) == [.seconds(2)])
+    world.simulation.advance(by: .seconds(4))
+    #expect(upload.explain().path.map(\.kind) == [.children, .executing])
+    world.simulation.run()
+    #expect(kinds(upload) == [.finished])
+  }
+
+  @Test func `it waits for its next attempt after one that took too long`() {
+    let world = World()
+    let policy = RetryPolicy.constant(.seconds(60), attempts: 2).attemptTimeout(.seconds(5))
+    let upload = RetryOperation(name: "upload", policy) { _ in world.taking(30, "send") }
+    world.queue.addOperation(upload)
+    world.simulation.advance(by: .seconds(15))
+    #expect(
+      text(upload) == "upload waits: attempt 1 failed (timed out: It took longer than 5 s.); "
+        + "tries again in 50 s"
+    )
+    upload.cancel()
+    world.simulation.run()
+    #expect(text(upload) == "upload has finished: cancelled")
+  }
+
+  @Test func `it waits for its next round`() {
+    let world = World()
+    let poll = RepeatOperation(name: "poll", times: 3, every: .seconds(60)) { round in
+      round < 3 ? world.taking(10, "fetch") : Work("last")
+    }
+    world.queue.addOperation(poll)
+    world.simulation.advance(by: .seconds(5))
+    #expect(poll.explain().path.map(\.kind) == [.children, .executing])
+    world.simulation.advance(by: .seconds(10))
+    #expect(text(poll) == "poll waits: round 1 has ended; begins the next in 45 s")
+    #expect(kinds(poll) == [.retry])
+    #expect(poll.explain().causes.map(\.duration) == [.seconds(5)])
+    world.simulation.advance(by: .seconds(65))
+    #expect(text(poll) == "poll waits: round 2 has ended; begins the next in 40 s")
+    world.simulation.run()
+    #expect(kinds(poll) == [.finished])
+  }
+
+  @Test func `its own readiness`() {
+    final class NotYet: Operation, @unchecked Sendable {
+      override var isReady: Bool { false }
+    }
+    let world = World()
+    let (notYet, after) = (NotYet(), Work("after"))
+    after.addDependency(notYet)
+    world.run(notYet, after)
+    #expect(after.explain().path.map(\.kind) == [.dependency, .notReady])
+    notYet.cancel()
+    world.simulation.run()
+  }
+
+  @Test func `it was cancelled and can't leave yet`() {
+    let world = World()
+    world.queue.name = "main"
+    world.queue.isSuspended = true
+    let work = Work("work")
+    world.run(work)
+    work.cancel()
+    #expect(text(work).hasPrefix("work was cancelled, and waits for queue “main” to be resumed"))
+    world.queue.isSuspended = false
+    world.simulation.run()
+  }
+}

@@ -1,0 +1,126 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import Testing
+
+@Suite struct `Lines of a log` {
+  private static func log(_ operations: AdvancedOperation...) -> Log<String> {
+    let lines = Log<String>()
+    let observer = LogObserver { lines.add($0) }
+    for operation in operations { operation.addObserver(observer) }
+    return lines
+  }
+
+  @Test(arguments: seeds)
+  func `say what happened, and how long it took`(seed: UInt64) {
+    let world = World(seed: seed)
+    let first = DelayOperation(.milliseconds(1_500))
+    first.name = "first"
+    let second = Work("second") { work in
+      #expect(throws: Never.self) { try work.produce(Work("child")) }
+      work.finish(withErrors: [Flaw(1), Flaw(2)])
+    }
+    second.addDependency(first)
+    let third = ResultOperation(name: "third") {}
+    third.addDependency(second)
+    third.addCondition(NoFailedDependencies())
+    let lines = Self.log(first, second, third)
+    world.run(first, second, third)
+    #expect(
+      lines.entries.filter { $0.hasPrefix("first") } == [
+        "first: enqueued", "first: started, having waited 0 ns", "first: succeeded after 1.5 s",
+      ]
+    )
+    #expect(
+      lines.entries.filter { $0.hasPrefix("second") } == [
+        "second: enqueued", "second: started, having waited 1.5 s", "second: produced child",
+        "second: failed after 0 ns: flaw 1; flaw 2",
+      ]
+    )
+    #expect(lines.entries.filter { $0.hasPrefix("third") }.count == 2)
+    #expect(
+      lines.entries.last { $0.hasPrefix("third") }?
+        .hasPrefix("third: failed without having run: condition “no failed dependencies”: ") == true
+    )
+  }
+
+  @Test func `say why it was cancelled or skipped`() {
+    let world = World()
+    let slow = DelayOperation(.seconds(60))
+    slow.name = "slow"
+    slow.addObserver(TimeoutObserver(.seconds(30)))
+    let plain = Work("plain")
+    let skipped = Work("skipped")
+    skipped.addCondition(Immediate(always: .skipped(reason: "no\n  new data")))
+    let lines = Self.log(slow, plain, skipped)
+    plain.cancel()
+    world.run(slow, plain, skipped)
+    #expect(
+      lines.entries.filter { $0.hasPrefix("slow") } == [
+        "slow: enqueued", "slow: started, having waited 0 ns",
+        "slow: cancelled while executing: It took longer than 30 s.",
+        "slow: cancelled after 30 s: timed out: It took longer than 30 s.",
+      ]
+    )
+    #expect(
+      lines.entries.filter { $0.hasPrefix("plain") } == [
+        "plain: cancelled before it started", "plain: enqueued",
+        "plain: cancelled without having run",
+      ]
+    )
+    #expect(
+      lines.entries.filter { $0.hasPrefix("skipped") } == [
+        "skipped: enqueued", "skipped: skipped: no new data",
+      ]
+    )
+  }
+
+  @Test func `are one line each, with the first errors and the number of the others`() {
+    let world = World()
+    struct Long: Error, CustomStringConvertible { let description = "one\n  two\n\nthree" }
+    let group = GroupOperation(name: "group") {
+      Work("a") { $0.finish(withErrors: [Long(), Flaw(1)]) }
+      RetryOperation(name: "b", .immediate(attempts: 3)) { Work.failing("b", $0) }
+    }
+    let lines = Self.log(group)
+    world.run(group)
+    #expect(
+      lines.entries.last
+        == "group: failed after 0 ns: child “a”: one two three; child “a”: flaw 1; "
+        + "child “b”: attempt 1: flaw 1; 2 more errors"
+    )
+  }
+
+  @Test func `a name that is missing is the type`() {
+    let world = World()
+    let work = AdvancedOperation()
+    let lines = Self.log(work)
+    world.run(work)
+    #expect(lines.entries.first == "AdvancedOperation: enqueued")
+  }
+
+  @Test func `a summary is what a failure says on one line`() {
+    let inner = OperationFailure(elements: [.init(origin: .body, error: Flaw(1))], notRunCount: 2)
+    let failure = OperationFailure(
+      elements: [
+        .init(origin: .dependency("a"), error: inner, isInherited: true),
+        .init(
+          origin: .condition("c"),
+          error: OperationConditionError(condition: "c", underlying: Flaw(2))
+        ),
+        .init(origin: .cancel, error: Flaw(3)),
+        .init(origin: .body, error: Flaw(4)),
+      ],
+      notRunCount: 9
+    )
+    #expect(
+      failure.summary()
+        == "dependency “a”: flaw 1; 2 not run because of it; condition “c”: flaw 2; flaw 3; "
+        + "1 more errors; 9 not run because of it"
+    )
+    #expect(failure.summary(limit: 0) == "4 more errors; 9 not run because of it")
+    #expect(OperationFailure(elements: []).summary() == "cancelled without a reason")
+    #expect(!failure.isInherited)
+    #expect(OperationFailure(elements: [failure.elements[0]]).isInherited)
+    #expect(!OperationFailure(elements: []).isInherited)
+  }
+}

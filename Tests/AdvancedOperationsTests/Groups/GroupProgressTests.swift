@@ -1,0 +1,156 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import Testing
+
+@Suite struct `The progress of a group` {
+  private static func told(_ operation: AdvancedOperation) -> Log<String> {
+    let log = Log<String>()
+    operation.addObserver(
+      BlockObserver(didUpdateProgress: { _, update in
+        log.add("\(update.completed)/\(update.total)")
+      })
+    )
+    return log
+  }
+
+  @Test func `is the sum of what its children say`() {
+    let world = World()
+    let (a, b) = (Work.open("a"), Work.open("b"))
+    let group = GroupOperation {
+      a
+      b
+    }
+    let told = Self.told(group)
+    #expect(group.progress == OperationProgressUpdate(completed: 0, total: 2))
+    world.run(group)
+    a.updateProgress(completed: 1, total: 4)
+    b.updateProgress(completed: 3, total: 6)
+    a.updateProgress(completed: 1, total: 4)
+    a.updateProgress(completed: 4, total: 4)
+    a.finish()
+    world.simulation.run()
+    b.finish()
+    world.simulation.run()
+    #expect(told.entries.prefix(3) == ["1/5", "4/10", "7/10"])
+    #expect(told.entries.last == "10/10")
+    #expect(group.progress == OperationProgressUpdate(completed: 10, total: 10))
+  }
+
+  @Test(arguments: seeds)
+  func `a child that says nothing is one unit, done when it has ended however`(seed: UInt64) {
+    let world = World(seed: seed)
+    let skipped = Work("skipped")
+    skipped.addCondition(Immediate(always: .skipped(reason: "no need")))
+    let group = GroupOperation(maxConcurrentOperationCount: 1) {
+      Work("a")
+      Work.failing("b")
+      skipped
+      BlockOperation {}
+    }
+    let told = Self.told(group)
+    world.run(group)
+    #expect(told.entries == ["1/4", "2/4", "3/4", "4/4"])
+  }
+
+  @Test func `reaches groups around it`() {
+    let world = World()
+    let (a, b) = (Work.open("a"), Work.open("b"))
+    let inner = GroupOperation(name: "inner") {
+      a
+      b
+    }
+    let outer = GroupOperation(name: "outer") {
+      inner
+      Work("c")
+    }
+    let told = Self.told(outer)
+    world.run(outer)
+    #expect(told.entries == ["1/2"])
+    a.updateProgress(completed: 5, total: 10)
+    #expect(told.entries.last == "6/12", "c, and 5 of 11 of inner")
+    b.finish()
+    world.simulation.run()
+    #expect(told.entries.last == "7/12")
+    a.finish()
+    world.simulation.run()
+    #expect(outer.progress == OperationProgressUpdate(completed: 12, total: 12))
+    #expect(told.entries.last == "12/12")
+  }
+
+  @Test func `counts children that come late`() {
+    let world = World()
+    let open = Work.open()
+    let group = GroupOperation { open }
+    world.run(group)
+    #expect(group.addOperation(Work()))
+    #expect(group.progress.total == 2)
+    world.simulation.run()
+    #expect(group.progress == OperationProgressUpdate(completed: 1, total: 2))
+    open.finish()
+    world.simulation.run()
+    #expect(group.progress == OperationProgressUpdate(completed: 2, total: 2))
+  }
+
+  @Test func `nonsense does no harm`() {
+    let world = World()
+    let open = Work.open()
+    let group = GroupOperation { [open, Work.open("other")] }
+    world.run(group)
+    for (completed, total) in [(1, 0), (1, -1), (0, Int64.min)] as [(Int64, Int64)] {
+      open.updateProgress(completed: completed, total: total)
+      #expect(group.progress == OperationProgressUpdate(completed: 0, total: 2))
+    }
+    open.updateProgress(completed: 9, total: 3)
+    #expect(group.progress == OperationProgressUpdate(completed: 3, total: 4))
+    open.updateProgress(completed: -9, total: 3)
+    #expect(group.progress == OperationProgressUpdate(completed: 0, total: 4))
+    open.updateProgress(completed: .max, total: .max)
+    open.finish()
+    world.simulation.run()
+    group.cancel()
+    world.simulation.run()
+    #expect(group.kind == .cancelled)
+  }
+
+  @Test func `that of an attempt is that of the retry, that of a repetition counts its rounds`() {
+    let world = World()
+    let retrying = RetryOperation(.immediate(attempts: 2)) { attempt in
+      Work { work in
+        work.updateProgress(completed: Int64(attempt), total: 9)
+        if attempt == 1 { work.finish(withError: Flaw(1)) } else { work.finish() }
+      }
+    }
+    let repeating = RepeatOperation(times: 3) { _ in Work() }
+    let (first, second) = (Self.told(retrying), Self.told(repeating))
+    world.run(retrying, repeating)
+    #expect(first.entries == ["1/9", "2/9"])
+    #expect(second.entries == ["1/3", "2/3", "3/3"])
+  }
+
+  @Test(.watched) func `never goes back, whoever reports`() async throws {
+    let queue = AdvancedOperationQueue()
+    for _ in 0..<20 {
+      let group = GroupOperation {
+        for _ in 0..<8 {
+          ResultOperation {
+            for step in 1...20 {
+              AdvancedOperation.current?.updateProgress(completed: Int64(step), total: 20)
+            }
+          }
+        }
+      }
+      let last = Changing(Int64(0))
+      let backwards = Counter()
+      group.addObserver(
+        BlockObserver(didUpdateProgress: { _, update in
+          if update.completed < last.value { backwards.add() }
+          last.value = update.completed
+        })
+      )
+      queue.addOperation(group)
+      try await group.untilFinished()
+      #expect(backwards.count == 0)
+      #expect(group.progress == OperationProgressUpdate(completed: 160, total: 160))
+    }
+  }
+}

@@ -1,0 +1,135 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import Testing
+
+/// Claims that are wrong from the beginning end the process with one sentence.
+@Suite(.watched) struct `Wrong claims trap` {
+  private static let sentence =
+    "Operation “work” claims units of the pool “licences”, which belongs to another "
+    + "ExclusivityDomain than the operation's environment. Make the pool with "
+    + "ResourcePool(_:capacity:domain:) and environment.exclusivity as the domain."
+
+  @Test func `a pool of another domain, when the claim is attached`() async throws {
+    let result = await #expect(
+      processExitsWith: .failure,
+      observing: [\.standardErrorContent]
+    ) {
+      let world = World()
+      let work = Work("work")
+      work.use(world.simulation.environment)
+      work.addCondition(ResourceUnits(1, of: ResourcePool("licences", capacity: 1)))
+      fatalError("too late")
+    }
+    try expectMessage(Self.sentence, in: result)
+  }
+
+  @Test func `a pool of another domain, when the operation gets its environment`() async throws {
+    let result = await #expect(
+      processExitsWith: .failure,
+      observing: [\.standardErrorContent]
+    ) {
+      let world = World()
+      let work = Work("work")
+      work.addCondition(ResourceUnits(1, of: ResourcePool("licences", capacity: 1)))
+      work.use(world.simulation.environment)
+      fatalError("too late")
+    }
+    try expectMessage(Self.sentence, in: result)
+  }
+
+  @Test func `a pool of another domain, when the operation is enqueued`() async throws {
+    let result = await #expect(
+      processExitsWith: .failure,
+      observing: [\.standardErrorContent]
+    ) {
+      let world = World()
+      let work = Work("work")
+      work.addCondition(ResourceUnits(1, of: ResourcePool("licences", capacity: 1)))
+      world.queue.addOperation(work)
+      fatalError("too late")
+    }
+    try expectMessage(Self.sentence, in: result)
+  }
+
+  @Test func `a pool of another domain, when the operation is started by hand`() async throws {
+    let result = await #expect(
+      processExitsWith: .failure,
+      observing: [\.standardErrorContent]
+    ) {
+      let work = Work("work")
+      let pool = ResourcePool("licences", capacity: 1, domain: ExclusivityDomain())
+      work.addCondition(ResourceUnits(1, of: pool))
+      work.start()
+      fatalError("too late")
+    }
+    try expectMessage(Self.sentence, in: result)
+  }
+
+  @Test func `a pool of the right domain doesn't`() {
+    let world = World()
+    let work = Work("work")
+    work.addCondition(ResourceUnits(1, of: world.pool(1)))
+    world.run(work)
+    #expect(work.kind == .succeeded)
+    let byHand = Work("by hand")
+    byHand.use(world.simulation.environment)
+    byHand.addCondition(ResourceUnits(1, of: world.pool(1)))
+    byHand.start()
+    world.simulation.run()
+    #expect(byHand.kind == .succeeded)
+  }
+
+  @Test func `a negative capacity`() async throws {
+    let result = await #expect(
+      processExitsWith: .failure,
+      observing: [\.standardErrorContent]
+    ) { _ = ResourcePool("licences", capacity: -1) }
+    try expectMessage(
+      "ResourcePool “licences” was made with the capacity -1. Give 0 or more.",
+      in: result
+    )
+  }
+
+  @Test func `a negative count of units`() async throws {
+    let result = await #expect(
+      processExitsWith: .failure,
+      observing: [\.standardErrorContent]
+    ) { _ = ResourceUnits(-1, of: ResourcePool("licences", capacity: 1)) }
+    try expectMessage(
+      "ResourceUnits of “licences” were made with the count -1. Give 0 or more.",
+      in: result
+    )
+  }
+
+  @Test func `a rate that lets nobody start`() async throws {
+    let result = await #expect(
+      processExitsWith: .failure,
+      observing: [\.standardErrorContent]
+    ) { _ = RateLimit(0, per: .seconds(1)) }
+    try expectMessage(
+      "RateLimit was made with the count 0 per 1.0 seconds. "
+        + "Give a count of 1 or more and a duration of more than zero.",
+      in: result
+    )
+  }
+
+  @Test func `a rate without a time`() async throws {
+    let result = await #expect(
+      processExitsWith: .failure,
+      observing: [\.standardErrorContent]
+    ) { _ = RateLimit(1, per: .zero) }
+    try expectMessage("RateLimit was made with the count 1 per 0.0 seconds.", in: result)
+  }
+
+  @Test func `a circuit breaker that opens at no failure`() async throws {
+    let result = await #expect(
+      processExitsWith: .failure,
+      observing: [\.standardErrorContent]
+    ) { _ = CircuitBreaker(failures: 0) }
+    try expectMessage(
+      "CircuitBreaker was made with 0 failures and a cooldown of 60.0 seconds. "
+        + "Give 1 failure or more, and a cooldown that isn't negative.",
+      in: result
+    )
+  }
+}
