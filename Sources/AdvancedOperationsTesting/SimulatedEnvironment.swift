@@ -1,12 +1,16 @@
 public import AdvancedOperations
 
+#if DEBUG
+package import CoreOperations
+#endif
+
 /// A world in which time stands still until told otherwise, and one thing happens at a time.
 ///
-/// Everything that operations do in it (workers, async bodies, conditions, timeouts, retries) becomes
-/// a step. ``run()`` takes the steps one after the other on the calling thread, each time picking one
-/// of those that could be next, as a generator says that begins with the seed: another seed gives
-/// another interleaving, the same seed the same one and the same ``log``. When there is nothing to
-/// do, time moves on to the next timer, so that a day of waiting takes no time.
+/// Everything that operations do in it (decisions of queues, starts, async bodies, conditions, timeouts,
+/// retries) becomes a step. ``run()`` takes the steps one after the other on the calling thread, each
+/// time picking one of those that could be next, as a generator says that begins with the seed:
+/// another seed gives another interleaving, the same seed the same one and the same ``log``. When
+/// there is nothing to do, time moves on to the next timer, so that a day of waiting takes no time.
 ///
 /// ```swift
 /// let simulation = SimulatedEnvironment(seed: 1)
@@ -18,15 +22,37 @@ public import AdvancedOperations
 /// #expect(simulation.now == .seconds(120))
 /// ```
 ///
-/// What leaves the simulation isn't waited for: a thread of its own, a real sleep, the main actor.
+/// What leaves the simulation (a thread of its own, a real sleep, the main actor) isn't waited for;
+/// ``strays`` names it. A step that blocks its thread is reported after ten seconds of real time.
+///
+/// One thread at a time runs a simulation; everything else can be used from any.
 public final class SimulatedEnvironment: Sendable {
-  private let simulation: Simulation
+  let simulation: Simulation
   private let exclusivity = ExclusivityDomain()
 
   /// Creates a world at time zero, with an exclusivity domain of its own.
   ///
   /// - Parameter seed: Equal seeds give equal runs.
-  public init(seed: UInt64) { simulation = Simulation(seed: seed) }
+  public convenience init(seed: UInt64) {
+    self.init(simulation: Simulation(seed: seed, chooser: SeededChooser(seed: seed)))
+  }
+
+  /// Creates a world that goes the way of a schedule, as a ``ScheduleFailure`` carries it.
+  ///
+  /// ```swift
+  /// let simulation = SimulatedEnvironment(replaying: "1;2=1")
+  /// ```
+  ///
+  /// - Parameter schedule: Where the schedule says nothing, the first of the pending steps is taken;
+  ///   nil is returned for what is no schedule.
+  public convenience init?(replaying schedule: String) {
+    guard let schedule = Schedule(schedule) else { return nil }
+    self.init(
+      simulation: Simulation(seed: schedule.seed, chooser: ScriptedChooser(schedule.choices))
+    )
+  }
+
+  init(simulation: Simulation) { self.simulation = simulation }
 
   /// What the simulation began with; print it when a test fails.
   public var seed: UInt64 { simulation.seed }
@@ -47,19 +73,100 @@ public final class SimulatedEnvironment: Sendable {
   /// The virtual time since the beginning.
   public var now: Duration { simulation.now }
 
+  // MARK: Running
+
   /// Takes steps, and moves time, until nothing can happen any more.
   ///
   /// - Precondition: Not called from a step.
-  public func run() { simulation.run(until: nil) }
+  public func run() { simulation.run(until: nil) { false } }
+
+  /// Takes steps, and moves time, until something is so, or nothing can happen any more.
+  ///
+  /// ```swift
+  /// simulation.run(until: { upload.isExecuting })
+  /// upload.cancel()
+  /// simulation.run()
+  /// ```
+  ///
+  /// - Parameter condition: Asked before each step, on the calling thread.
+  /// - Returns: Whether it came true.
+  /// - Precondition: Not called from a step.
+  @discardableResult
+  public func run(until condition: () -> Bool) -> Bool {
+    simulation.run(until: nil, condition)
+    return condition()
+  }
+
+  /// Takes the steps that happen until a time, and moves time to it.
+  ///
+  /// - Parameter time: One in the past takes what can be done without moving time.
+  /// - Precondition: Not called from a step.
+  public func run(until time: Duration) { simulation.run(until: time) { false } }
 
   /// Takes the steps that happen within a time, and moves time to its end.
   ///
   /// - Parameter duration: Zero takes what can be done without moving time.
   /// - Precondition: Not called from a step.
-  public func advance(by duration: Duration) { simulation.run(until: simulation.now + duration) }
+  public func advance(by duration: Duration) {
+    simulation.run(until: simulation.now + duration) { false }
+  }
+
+  /// Takes one step; moves time first when nothing can be done before the next timer.
+  ///
+  /// - Returns: Whether there was one.
+  /// - Precondition: Not called from a step.
+  @discardableResult
+  public func step() -> Bool { simulation.stepOnce() }
+
+  /// Adds a step that does something, at whichever moment the schedule picks.
+  ///
+  /// What a test does from outside, a cancel for example, so meets the operations in all of their
+  /// states, instead of in the one that the test was written for.
+  ///
+  /// ```swift
+  /// simulation.addStep("cancel") { upload.cancel() }
+  /// simulation.run()
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - name: What the step is called in ``pending`` and ``log``.
+  ///   - body: Runs once, without a lock held.
+  public func addStep(_ name: String, _ body: @escaping @Sendable () -> Void) {
+    simulation.add(.work(body), named: name)
+  }
+
+  // MARK: Looking
+
+  /// The names of the steps that could be next, in the order in which they became so.
+  ///
+  /// A step is called by what it does and to which operation or queue: `start download`,
+  /// `task of download`. Timers are no steps before they are due.
+  public var pending: [String] { simulation.pending }
 
   /// What has happened, a line each: which step was picked, and which states were entered.
   ///
   /// Equal byte for byte for equal seeds.
   public var log: String { simulation.log }
+
+  /// The operations whose conditions or bodies have not ended, although nothing can happen any more.
+  ///
+  /// Such an operation waits for something that the simulation doesn't know: a detached task, a real
+  /// sleep, the main actor, an executor of its own; or for something that nobody does. What waits for
+  /// a ``ConditionProbe`` or is a ``HeldOperation`` waits for the test, and isn't listed. Empty as
+  /// long as a step or a timer is pending.
+  public var strays: [StrayOperation] { simulation.strays }
+
+  /// How long, in real time, a step may block its thread before that is reported; ten seconds
+  /// unless set.
+  public var watchdogInterval: Duration {
+    get { simulation.watchdogInterval }
+    set { simulation.watchdogInterval = newValue }
+  }
 }
+
+#if DEBUG
+extension SimulatedEnvironment {
+  /// Makes the library make a mistake in every step; for tests of its tests.
+  package func make(_ flaw: DeliberateFlaw) { simulation.withState { $0.flaw = flaw } }
+}
+#endif

@@ -19,11 +19,12 @@ import Testing
     #expect(
       simulation.log == """
         [0.0 seconds] work: pending
-        [0.0 seconds] step: worker
+        [0.0 seconds] step: worker of queue
+        [0.0 seconds] step: start work
         [0.0 seconds] work: executing
-        [0.0 seconds] step: task
-        [3.0 seconds] step: timer
-        [3.0 seconds] step: task
+        [0.0 seconds] step: task of work
+        [3.0 seconds] step: timer of work
+        [3.0 seconds] step: task of work
         [3.0 seconds] work: finishing
         [3.0 seconds] work: finished, succeeded
 
@@ -83,7 +84,7 @@ import Testing
     }
     let text = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
     #expect(
-      text.contains("run() or advance(by:) was called from a step of the same simulation."),
+      text.contains("step() or advance(by:) was called from a step of the same simulation."),
       "\(text)"
     )
   }

@@ -62,7 +62,7 @@ private struct Flaw: Error {}
   {
     let live = CoreStress.Live()
     let queue = AdvancedOperationQueue()
-    for _ in 0..<CoreStress.scaled(4_000) {
+    for _ in 0..<CoreStress.scaled(100_000) {
       let probe = ConditionProbe()
       let operation = OpenWork(live)
       operation.addCondition(probe)

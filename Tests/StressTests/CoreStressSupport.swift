@@ -20,11 +20,11 @@ enum CoreStress {
   static let divisor = 1
   #endif
 
-  /// The seeds to run: `OPERATIONS_STRESS_SEEDS` of them, 200 unless set, or just the one that is
+  /// The seeds to run: `OPERATIONS_STRESS_SEEDS` of them, 1,000 unless set, or just the one that is
   /// given by `OPERATIONS_STRESS_SEED`.
   static var seeds: [UInt64] {
     if let seed = number("OPERATIONS_STRESS_SEED") { return [UInt64(seed)] }
-    let count = number("OPERATIONS_STRESS_SEEDS") ?? 200
+    let count = number("OPERATIONS_STRESS_SEEDS") ?? 1_000
     return (0..<max(1, count / divisor)).map { UInt64($0) }
   }
 

@@ -10,7 +10,7 @@ extension CoreStress {
     /// - Parameters:
     ///   - seconds: Until it strikes; ten times as long in the sanitized run.
     ///   - report: Says what hangs.
-    init(seconds: Int = 60, _ report: @escaping @Sendable () -> String) {
+    init(seconds: Int = 300, _ report: @escaping @Sendable () -> String) {
       #if SANITIZE_THREAD
       let ticks = seconds * 100
       #else

@@ -63,6 +63,7 @@ extension OperationEvent {
     case .cancelled: "cancelled"
     case .willFinish: "willFinish"
     case .finished: "finished"
+    case .dropped: "dropped"
     }
   }
 }

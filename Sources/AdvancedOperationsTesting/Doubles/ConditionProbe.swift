@@ -1,0 +1,156 @@
+public import AdvancedOperations
+import CoreOperations
+
+/// A condition that answers when it is told to.
+///
+/// ```swift
+/// let probe = ConditionProbe()
+/// operation.addCondition(probe)
+/// queue.addOperation(operation)
+/// simulation.run()
+/// #expect(operation.state == .evaluatingConditions)
+///
+/// probe.answer(.failed(Offline()))
+/// simulation.run()
+/// #expect(operation.state == .finished)
+/// ```
+///
+/// Without an answer it waits, until the operation is cancelled. One that ignores that goes on waiting,
+/// and answers when nobody wants to know any more.
+public final class ConditionProbe: OperationCondition {
+  private struct State {
+    var result: OperationConditionResult?
+    var waits: [(wait: AsyncWait, answer: Answer, operation: AdvancedOperation)] = []
+    var askedCount = 0
+  }
+
+  /// What one question is answered with; the first answer counts.
+  private final class Answer: Sendable {
+    private let kept = Locked<OperationConditionResult?>(nil)
+    var result: OperationConditionResult? { kept.withLock { $0 } }
+    func give(_ result: OperationConditionResult) { kept.withLock { $0 = $0 ?? result } }
+  }
+
+  /// What the condition is called in errors; “probe” unless given.
+  public let name: String
+  private let ignoresCancellation: Bool
+  private let state = Locked(State())
+
+  /// Creates a condition that has no answer yet.
+  ///
+  /// - Parameters:
+  ///   - name: What it is called in errors.
+  ///   - ignoresCancellation: Whether it goes on waiting when the operation is cancelled, as code does
+  ///     that never looks.
+  public init(name: String = "probe", ignoresCancellation: Bool = false) {
+    self.name = name
+    self.ignoresCancellation = ignoresCancellation
+  }
+
+  /// How often it was asked.
+  public var askedCount: Int { state.withLock { $0.askedCount } }
+
+  /// The operations that wait for an answer, in the order of asking.
+  public var waiting: [AdvancedOperation] { state.withLock { $0.waits.map(\.operation) } }
+
+  /// Answers all who have asked and all who will, until another answer is given.
+  ///
+  /// - Parameter result: What to answer.
+  public func answer(_ result: OperationConditionResult) {
+    let waits = state.withLock { state in
+      state.result = result
+      defer { state.waits = [] }
+      return state.waits
+    }
+    for wait in waits { finish(wait, result) }
+  }
+
+  /// Answers one who has asked; the others go on waiting.
+  ///
+  /// - Parameters:
+  ///   - result: What to answer.
+  ///   - operation: For whom it was asked.
+  /// - Returns: Whether there was such a question.
+  @discardableResult
+  public func answer(
+    _ result: OperationConditionResult,
+    for operation: AdvancedOperation
+  ) -> Bool {
+    let waits = state.withLock { state in
+      let own = state.waits.filter { $0.operation === operation }
+      state.waits.removeAll { $0.operation === operation }
+      return own
+    }
+    for wait in waits { finish(wait, result) }
+    return !waits.isEmpty
+  }
+
+  private func finish(
+    _ wait: (wait: AsyncWait, answer: Answer, operation: AdvancedOperation),
+    _ result: OperationConditionResult
+  ) {
+    wait.answer.give(result)
+    wait.wait.finish()
+  }
+
+  /// Waits for the answer.
+  public func evaluate(for operation: AdvancedOperation) async -> OperationConditionResult {
+    let answer = Answer()
+    let record = Simulation.of(operation)?.record(of: operation)
+    record?.held(1)
+    defer { record?.held(-1) }
+    do {
+      if ignoresCancellation {
+        // A task of its own, which isn't cancelled with this one.
+        let executor = operation.environment.executor as? any TaskExecutor
+        try await Task(executorPreference: executor) {
+          try await self.wait(for: answer, operation)
+        }.value
+      } else {
+        try await wait(for: answer, operation)
+      }
+    } catch {
+      return .failed(error)
+    }
+    return answer.result ?? .failed(CancellationError())
+  }
+
+  private func wait(for answer: Answer, _ operation: AdvancedOperation) async throws {
+    state.withLock { $0.askedCount += 1 }
+    try await AsyncWait().run { wait in
+      self.state.withLock { state in
+        if let result = state.result {
+          answer.give(result)
+          return false
+        }
+        state.waits.append((wait, answer, operation))
+        return true
+      }
+    } unregister: { [weak self] wait in
+      let gone = self?.state.withLock { state in
+        let index = state.waits.firstIndex { $0.wait === wait }
+        return index.map { state.waits.remove(at: $0) }
+      }
+      withExtendedLifetime(gone) {}
+    }
+  }
+}
+
+/// Asks a condition on its own, without running the operation.
+///
+/// ```swift
+/// let result = await evaluate(FileExists("/no/such/file"), for: AdvancedOperation())
+/// #expect(!result.isSatisfied)
+/// ```
+///
+/// - Parameters:
+///   - condition: The condition to ask.
+///   - operation: What it is asked for.
+/// - Returns: What it answers at once, or else what it answers asynchronously.
+public func evaluate(
+  _ condition: any OperationCondition,
+  for operation: AdvancedOperation
+) async -> OperationConditionResult {
+  if let verdict = condition.verdict(for: operation) { return verdict }
+  return await condition.evaluate(for: operation)
+}

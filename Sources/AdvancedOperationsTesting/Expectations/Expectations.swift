@@ -1,0 +1,246 @@
+public import AdvancedOperations
+
+/// How an operation ended, without what comes with it.
+///
+/// ```swift
+/// try expectOutcome(of: upload, is: .cancelled)
+/// ```
+public enum OperationEnding: String, Sendable, Hashable, CaseIterable {
+  /// Without an error.
+  case succeeded
+  /// With errors, and not cancelled.
+  case failed
+  /// After a cancel.
+  case cancelled
+  /// Because there was nothing to do.
+  case skipped
+}
+
+/// Expects that an operation has ended in a certain way.
+///
+/// ```swift
+/// try expectOutcome(of: download, is: .failed)
+/// try expectOutcome(of: parse, is: .skipped)
+/// ```
+///
+/// - Parameters:
+///   - operation: The operation.
+///   - ending: How it should have ended.
+///   - fileID: Where this is called.
+///   - line: The line of that.
+/// - Throws: ``ExpectationFailure`` when it has not ended, or otherwise; with the errors.
+public func expectOutcome(
+  of operation: AdvancedOperation,
+  is ending: OperationEnding,
+  fileID: String = #fileID,
+  line: Int = #line
+) throws {
+  guard let outcome = operation.outcome else {
+    throw ExpectationFailure(
+      "“\(operation.label)” is \(operation.state), and should have \(ending.sentence).",
+      about: operation,
+      fileID: fileID,
+      line: line
+    )
+  }
+  if outcome.word == ending.rawValue { return }
+  throw ExpectationFailure(
+    "“\(operation.label)” should have \(ending.sentence), but: \(outcome)",
+    about: operation,
+    fileID: fileID,
+    line: line
+  )
+}
+
+extension OperationEnding {
+  fileprivate var sentence: String {
+    switch self {
+    case .succeeded, .failed: rawValue
+    case .cancelled, .skipped: "been \(rawValue)"
+    }
+  }
+}
+
+/// Expects that an operation has failed, without executing, because of a condition's error.
+///
+/// ```swift
+/// let missing = try expectConditionFailure(importing, as: FileExists.Problem.self)
+/// #expect(missing == .missing(path: "/no/such/file"))
+/// ```
+///
+/// - Parameters:
+///   - operation: The operation.
+///   - type: The type of the error that the condition gave.
+///   - condition: The name of the condition; nil for any.
+///   - fileID: Where this is called.
+///   - line: The line of that.
+/// - Returns: The first such error, as the condition gave it.
+/// - Throws: ``ExpectationFailure`` when the operation did not fail, or for other reasons.
+@discardableResult
+public func expectConditionFailure<Failure: Error>(
+  _ operation: AdvancedOperation,
+  as type: Failure.Type,
+  of condition: String? = nil,
+  fileID: String = #fileID,
+  line: Int = #line
+) throws -> Failure {
+  let failures = try conditionFailures(of: operation, condition, "\(type)", fileID, line)
+  for case let failure as Failure in failures { return failure }
+  throw otherFailure(operation, condition, "\(type)", failures, fileID, line)
+}
+
+/// Expects that an operation has failed, without executing, because of a certain error of a condition.
+///
+/// ```swift
+/// try expectConditionFailure(importing, as: FileExists.Problem.missing(path: "/no/such/file"))
+/// ```
+///
+/// - Parameters:
+///   - operation: The operation.
+///   - error: What the condition should have given.
+///   - condition: The name of the condition; nil for any.
+///   - fileID: Where this is called.
+///   - line: The line of that.
+/// - Throws: ``ExpectationFailure`` when the operation did not fail, or for other reasons.
+public func expectConditionFailure<Failure: Error & Equatable>(
+  _ operation: AdvancedOperation,
+  as error: Failure,
+  of condition: String? = nil,
+  fileID: String = #fileID,
+  line: Int = #line
+) throws {
+  let failures = try conditionFailures(of: operation, condition, "\(error)", fileID, line)
+  if failures.contains(where: { $0 as? Failure == error }) { return }
+  throw otherFailure(operation, condition, "\(error)", failures, fileID, line)
+}
+
+/// What the conditions of a failed operation gave as errors.
+private func conditionFailures(
+  of operation: AdvancedOperation,
+  _ name: String?,
+  _ expected: String,
+  _ fileID: String,
+  _ line: Int
+) throws -> [any Error] {
+  guard case .failed(let failure) = operation.outcome else {
+    let found = operation.outcome.map { "\($0)" } ?? "\(operation.state)"
+    throw ExpectationFailure(
+      "A condition of “\(operation.label)” should have failed with \(expected), "
+        + "but the operation is: \(found)",
+      about: operation,
+      fileID: fileID,
+      line: line
+    )
+  }
+  return failure.elements.compactMap { element in
+    guard case .condition(let condition) = element.origin, name == nil || name == condition else {
+      return nil
+    }
+    return (element.error as? OperationConditionError)?.underlying ?? element.error
+  }
+}
+
+private func otherFailure(
+  _ operation: AdvancedOperation,
+  _ name: String?,
+  _ expected: String,
+  _ failures: [any Error],
+  _ fileID: String,
+  _ line: Int
+) -> ExpectationFailure {
+  let found =
+    failures.isEmpty
+    ? "no such condition failed; the outcome is: \(operation.outcome.map { "\($0)" } ?? "none")"
+    : "found: \(failures.map { "\($0)" }.joined(separator: ", "))"
+  let condition = name.map { "Condition “\($0)”" } ?? "A condition"
+  return ExpectationFailure(
+    "\(condition) of “\(operation.label)” should have failed with \(expected), but \(found)",
+    about: operation,
+    fileID: fileID,
+    line: line
+  )
+}
+
+/// Expects that an observer was told of certain events, in this order, and of nothing else.
+///
+/// The error shows where the two differ:
+///
+/// ```swift
+/// try expectEvents(["enqueued", "started", "willFinish", "finished"], of: recorder)
+/// ```
+///
+/// - Parameters:
+///   - names: The names of the events: those of the cases of `OperationEvent`.
+///   - recorder: The observer.
+///   - fileID: Where this is called.
+///   - line: The line of that.
+/// - Throws: ``ExpectationFailure`` with the difference.
+public func expectEvents(
+  _ names: [String],
+  of recorder: RecordingObserver,
+  fileID: String = #fileID,
+  line: Int = #line
+) throws {
+  let found = recorder.names
+  if found == names { return }
+  throw ExpectationFailure(
+    "The observer was told of other events:\n\(difference(from: names, to: found))",
+    fileID: fileID,
+    line: line
+  )
+}
+
+/// Expects that nothing has left a simulation.
+///
+/// ```swift
+/// simulation.run()
+/// try expectNoStrays(in: simulation)
+/// ```
+///
+/// - Parameters:
+///   - simulation: The simulation, which has run until nothing could happen any more.
+///   - fileID: Where this is called.
+///   - line: The line of that.
+/// - Throws: ``ExpectationFailure`` that names the operations; see ``SimulatedEnvironment/strays``.
+public func expectNoStrays(
+  in simulation: SimulatedEnvironment,
+  fileID: String = #fileID,
+  line: Int = #line
+) throws {
+  let strays = simulation.strays
+  if strays.isEmpty { return }
+  throw ExpectationFailure(
+    strays.map(\.description).joined(separator: "\n") + " (seed \(simulation.seed))",
+    fileID: fileID,
+    line: line
+  )
+}
+
+/// Both lists as one, a line each: what is missing with a minus, what is too much with a plus.
+package func difference(from expected: [String], to found: [String]) -> String {
+  let changes = found.difference(from: expected)
+  var removed: Set<Int> = []
+  var inserted: Set<Int> = []
+  for change in changes {
+    switch change {
+    case .remove(let offset, _, _): removed.insert(offset)
+    case .insert(let offset, _, _): inserted.insert(offset)
+    }
+  }
+  var lines: [String] = []
+  var (old, new) = (0, 0)
+  while old < expected.count || new < found.count {
+    if removed.contains(old) {
+      lines.append("- \(expected[old])")
+      old += 1
+    } else if inserted.contains(new) {
+      lines.append("+ \(found[new])")
+      new += 1
+    } else {
+      lines.append("  \(expected[old])")
+      old += 1
+      new += 1
+    }
+  }
+  return lines.joined(separator: "\n")
+}

@@ -1,0 +1,131 @@
+#if DEBUG
+package import CoreOperations
+#endif
+
+/// Runs a workflow under every order in which its steps can be taken, or under as many as one can.
+///
+/// Each run gets a world of its own, at time zero. First all choices are gone through depth first;
+/// orders that lead to a state from which everything was explored before are left, as long as what the
+/// workflow does follows from the order in which its own code ran. Small workflows are done then.
+/// Larger ones go on at random for a while: half of the schedules pick any step, half follow random
+/// priorities, which finds bugs that need a few steps to be far out of order.
+///
+/// ```swift
+/// let report = try exploreSchedules { simulation in
+///   let queue = AdvancedOperationQueue(environment: simulation.environment)
+///   let upload = AdvancedOperation()
+///   queue.addOperation(upload)
+///   simulation.addStep("cancel") { upload.cancel() }
+///   simulation.run()
+///   try #require(upload.isFinished)
+/// }
+/// #expect(report.isComplete)
+/// ```
+///
+/// An operation that leaves the simulation (see ``SimulatedEnvironment/strays``) fails the schedule.
+///
+/// - Parameters:
+///   - depthFirst: How many schedules to run before going on at random.
+///   - random: How many to run at random then.
+///   - seed: Where chance begins, that of the workflow too.
+///   - fileID: Where this is called.
+///   - line: The line of that.
+///   - workflow: Builds the workflow, runs the simulation, and throws if something is wrong. Run many
+///     times; everything that it uses has to be made in it.
+/// - Returns: How many schedules were explored, and whether that was all.
+/// - Throws: ``ScheduleFailure`` at the first schedule under which the workflow throws.
+/// - Complexity: The number of schedules can grow as the factorial of that of operations.
+@discardableResult
+public func exploreSchedules(
+  depthFirst: Int = 10_000,
+  random: Int = 1_000,
+  seed: UInt64 = 1,
+  fileID: String = #fileID,
+  line: Int = #line,
+  of workflow: (SimulatedEnvironment) throws -> Void
+) throws -> ScheduleReport {
+  try ScheduleExplorer.with(workflow, seed: seed) { explorer in
+    try explorer.explore(depthFirst: depthFirst, random: random, fileID: fileID, line: line)
+  }
+}
+
+/// Runs a workflow under one schedule, as a ``ScheduleFailure`` carries it.
+///
+/// ```swift
+/// try exploreSchedules(replaying: "1;2=1,5=3", of: upload)
+/// ```
+///
+/// - Parameters:
+///   - schedule: The schedule.
+///   - fileID: Where this is called.
+///   - line: The line of that.
+///   - workflow: What was explored.
+/// - Throws: ``ScheduleFailure`` when the workflow throws, or when the text is no schedule.
+public func exploreSchedules(
+  replaying schedule: String,
+  fileID: String = #fileID,
+  line: Int = #line,
+  of workflow: (SimulatedEnvironment) throws -> Void
+) throws {
+  guard let parsed = Schedule(schedule) else {
+    throw ExpectationFailure("“\(schedule)” is no schedule.", fileID: fileID, line: line)
+  }
+  try ScheduleExplorer.with(workflow, seed: parsed.seed) { explorer in
+    explorer.interruptions = parsed.interruptions
+    try explorer.replay(parsed, fileID: fileID, line: line)
+  }
+}
+
+#if DEBUG
+// The same, where a step may also be interrupted, this often in one schedule, wherever the library
+// touches what others touch too. For tests of the library itself: a step of a user may hold locks of
+// its own there.
+@discardableResult
+package func exploreSchedules(
+  interruptions: Int,
+  making flaw: DeliberateFlaw? = nil,
+  depthFirst: Int = 10_000,
+  random: Int = 1_000,
+  seed: UInt64 = 1,
+  fileID: String = #fileID,
+  line: Int = #line,
+  of workflow: (SimulatedEnvironment) throws -> Void
+) throws -> ScheduleReport {
+  try ScheduleExplorer.with(workflow, seed: seed) { explorer in
+    explorer.interruptions = interruptions
+    explorer.flaw = flaw
+    return try explorer.explore(depthFirst: depthFirst, random: random, fileID: fileID, line: line)
+  }
+}
+
+// For measuring how good one way to draw schedules is; the usual one when it is nil.
+package func countFailures(
+  drawing: ScheduleDrawing?,
+  among count: Int,
+  interruptions: Int = 0,
+  making flaw: DeliberateFlaw? = nil,
+  seed: UInt64 = 1,
+  of workflow: (SimulatedEnvironment) throws -> Void
+) throws -> Int {
+  try ScheduleExplorer.with(workflow, seed: seed) { explorer in
+    explorer.interruptions = interruptions
+    explorer.flaw = flaw
+    return explorer.failures(drawing: drawing, among: count)
+  }
+}
+#endif
+
+/// For tests of the pruning: every order, however equal.
+@discardableResult
+package func exploreSchedulesUnpruned(
+  depthFirst: Int = 10_000,
+  seed: UInt64 = 1,
+  fileID: String = #fileID,
+  line: Int = #line,
+  of workflow: (SimulatedEnvironment) throws -> Void
+) throws -> ScheduleReport {
+  try ScheduleExplorer.with(workflow, seed: seed) { explorer in
+    explorer.prunes = false
+    return try explorer.explore(depthFirst: depthFirst, random: 0, fileID: fileID, line: line)
+  }
+}

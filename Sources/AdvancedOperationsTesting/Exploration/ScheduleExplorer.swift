@@ -1,0 +1,173 @@
+import CoreOperations
+
+/// Runs one workflow under many schedules.
+struct ScheduleExplorer {
+  let seed: UInt64
+  /// How often a step may be interrupted; only in debug builds.
+  var interruptions = 0
+  var prunes = true
+  #if DEBUG
+  var flaw: DeliberateFlaw?
+  #endif
+  private let workflow: (SimulatedEnvironment) throws -> Void
+
+  private init(seed: UInt64, workflow: @escaping (SimulatedEnvironment) throws -> Void) {
+    self.seed = seed
+    self.workflow = workflow
+  }
+
+  /// Gives a closure an explorer of a workflow, which it sets up and uses while it runs.
+  static func with<Result>(
+    _ workflow: (SimulatedEnvironment) throws -> Void,
+    seed: UInt64,
+    _ body: (inout ScheduleExplorer) throws -> Result
+  ) throws -> Result {
+    try withoutActuallyEscaping(workflow) { workflow in
+      var explorer = ScheduleExplorer(seed: seed, workflow: workflow)
+      return try body(&explorer)
+    }
+  }
+
+  /// What one run came to.
+  struct Run {
+    let choices: [Choice]
+    let error: (any Error)?
+    let simulation: SimulatedEnvironment
+  }
+
+  func run(_ chooser: any ScheduleChooser) -> Run {
+    let simulation = SimulatedEnvironment(
+      simulation: Simulation(seed: seed, chooser: chooser, interruptions: interruptions)
+    )
+    #if DEBUG
+    simulation.simulation.withState { $0.flaw = flaw }
+    #endif
+    var error: (any Error)?
+    do {
+      try workflow(simulation)
+      let strays = simulation.strays
+      if !strays.isEmpty { throw ScheduleProblem.strays(strays) }
+    } catch let thrown {
+      error = thrown
+    }
+    return Run(choices: simulation.simulation.choices, error: error, simulation: simulation)
+  }
+
+  /// Explores depth first, and at random when that would take too long.
+  func explore(
+    depthFirst: Int,
+    random: Int,
+    fileID: String,
+    line: Int
+  ) throws -> ScheduleReport {
+    var report = ScheduleReport()
+    func check(_ run: Run) throws {
+      guard let error = run.error else { return }
+      throw failure(run, error, after: report, fileID, line)
+    }
+    var longest = 0
+    let search = DepthFirstSearch(prunes: prunes && interruptions == 0)
+    var hasMore = true
+    while hasMore && report.scheduleCount + report.prunedCount < depthFirst {
+      search.begin()
+      let run = run(search)
+      longest = max(longest, run.choices.count)
+      switch search.end {
+      case .broken(let problem): throw failure(run, problem, after: report, fileID, line)
+      case .new:
+        try check(run)
+        report.scheduleCount += 1
+      case .pruned:
+        try check(run)
+        report.prunedCount += 1
+      }
+      hasMore = search.advance()
+    }
+    report.isComplete = !hasMore
+    if report.isComplete { return report }
+    for number in 0..<random {
+      try check(draw(number, .usual(number), &longest))
+      report.randomCount += 1
+    }
+    return report
+  }
+
+  /// Runs under the schedule with a number.
+  private func draw(_ number: Int, _ drawing: ScheduleDrawing, _ longest: inout Int) -> Run {
+    let run = run(drawing.chooser(seed: seed &+ UInt64(number), length: longest))
+    longest = max(longest, run.choices.count)
+    return run
+  }
+
+  /// How many of the schedules that are drawn in one way fail; in the usual one when it is nil.
+  func failures(drawing: ScheduleDrawing?, among count: Int) -> Int {
+    var longest = run(SeededChooser(seed: seed)).choices.count
+    return (0..<count).count { draw($0, drawing ?? .usual($0), &longest).error != nil }
+  }
+
+  func replay(_ schedule: Schedule, fileID: String, line: Int) throws {
+    let run = run(ScriptedChooser(schedule.choices))
+    guard let error = run.error else { return }
+    throw ScheduleFailure(
+      underlying: error,
+      schedule: schedule.description,
+      scheduleCount: 0,
+      log: run.simulation.log,
+      fileID: fileID,
+      line: line
+    )
+  }
+
+  private func failure(
+    _ run: Run,
+    _ error: any Error,
+    after report: ScheduleReport,
+    _ fileID: String,
+    _ line: Int
+  ) -> ScheduleFailure {
+    let found = Schedule(seed: seed, interruptions: interruptions, run.choices)
+    let (schedule, shortest) = shortened(found, run, error)
+    return ScheduleFailure(
+      underlying: shortest.error ?? error,
+      schedule: schedule.description,
+      scheduleCount: report.scheduleCount + report.prunedCount + report.randomCount,
+      log: shortest.simulation.log,
+      fileID: fileID,
+      line: line
+    )
+  }
+
+  /// Takes the first step, or an earlier one, at as many choices as possible; it still has to fail in
+  /// the same way.
+  private func shortened(_ schedule: Schedule, _ run: Run, _ error: any Error) -> (Schedule, Run) {
+    var best = (schedule: schedule, run: run)
+    var budget = 400
+    func fails(_ schedule: Schedule) -> Bool {
+      guard budget > 0 else { return false }
+      budget -= 1
+      let run = self.run(ScriptedChooser(schedule.choices))
+      guard let other = run.error, type(of: other) == type(of: error) else { return false }
+      best = (schedule, run)
+      return true
+    }
+    var size = max(1, schedule.choices.count)
+    while size > 0 {
+      var places = best.schedule.choices.keys.sorted(by: >)
+      while !places.isEmpty && budget > 0 {
+        var shorter = best.schedule
+        for place in places.prefix(size) { shorter.choices[place] = nil }
+        _ = fails(shorter)
+        places.removeFirst(min(size, places.count))
+      }
+      size /= 2
+    }
+    for place in best.schedule.choices.keys.sorted() {
+      while let index = best.schedule.choices[place], index > 1 {
+        var smaller = best.schedule
+        smaller.choices[place] = index - 1
+        guard fails(smaller) else { break }
+      }
+    }
+    return best
+  }
+}

@@ -1,0 +1,54 @@
+import AdvancedOperations
+import CoreOperations
+
+/// Two independent sums of 64 bits: equal for equal states, and hardly ever for others.
+struct Fingerprint: Hashable, Sendable {
+  // The offset basis and prime of FNV-1a; the second sum begins elsewhere and multiplies by another.
+  private(set) var low: UInt64 = 0xcbf2_9ce4_8422_2325
+  private var high: UInt64 = 0x6c62_272e_07bb_0142
+
+  init() {}
+
+  init(of text: String) { add(text) }
+
+  mutating func add(_ number: UInt64) {
+    low = (low ^ number) &* 0x0000_0100_0000_01b3
+    low ^= low >> 29
+    high = (high ^ number) &* 0x9e37_79b9_7f4a_7c15
+    high ^= high >> 32
+  }
+
+  mutating func add(_ text: String) {
+    for byte in text.utf8 { add(UInt64(byte)) }
+    add(.max)
+  }
+
+  mutating func add(_ other: Fingerprint) {
+    add(other.low)
+    add(other.high)
+  }
+}
+
+extension Simulation {
+  /// What tells the state of this world from others, as far as its future depends on it.
+  ///
+  /// What code of users has seen and done is taken to follow from the order in which it ran. All else
+  /// that may differ is in queues, steps and timers.
+  func fingerprint() -> Fingerprint {
+    let (schedulers, numbers) = withState { ($0.names.schedulers, $0.names.numbers) }
+    var queues: [UInt64] = []
+    for scheduler in schedulers {
+      queues += scheduler.fingerprint { numbers[ObjectIdentifier($0)] ?? 0 }
+      queues.append(.max)
+    }
+    return withState { state in
+      var print = state.history
+      for number in queues { print.add(number) }
+      for name in state.steps.map(\.name).sorted() { print.add(name) }
+      state.alarms.removeAll { !$0.timer.isPending }
+      for name in state.alarms.map({ "\($0.deadline) \($0.name)" }).sorted() { print.add(name) }
+      print.add("\(state.now)")
+      return print
+    }
+  }
+}

@@ -1,0 +1,103 @@
+/// Says which of several steps is next.
+protocol ScheduleChooser: Sendable {
+  /// - Parameter subjects: What each of the steps is for; two or more.
+  /// - Returns: The index of one of them.
+  mutating func choose(among subjects: [String]) -> Int
+
+  /// Whether the step that is going on is interrupted here.
+  mutating func interrupts() -> Bool
+
+  /// Whether the chooser wants to know which states are reached.
+  var wantsFingerprints: Bool { get }
+
+  /// A state was reached.
+  ///
+  /// - Returns: Whether the rest of the run is of no interest.
+  mutating func reached(_ state: Fingerprint) -> Bool
+}
+
+extension ScheduleChooser {
+  mutating func interrupts() -> Bool { choose(among: ["", ""]) == 1 }
+  var wantsFingerprints: Bool { false }
+  mutating func reached(_ state: Fingerprint) -> Bool { false }
+}
+
+/// One choice that was made.
+struct Choice: Equatable {
+  var index: Int
+  var count: Int
+}
+
+/// Any step, as a generator says.
+struct SeededChooser: ScheduleChooser {
+  private var generator: SplitMix64
+
+  init(seed: UInt64) { generator = SplitMix64(seed: seed) }
+
+  mutating func choose(among subjects: [String]) -> Int {
+    Int(generator.next(below: UInt64(subjects.count)))
+  }
+
+  mutating func interrupts() -> Bool { generator.next(below: 16) == 0 }
+}
+
+/// What was written down, and then the first of the steps.
+struct ScriptedChooser: ScheduleChooser {
+  private let choices: [Int: Int]
+  private var next = 0
+
+  init(_ choices: [Int: Int]) { self.choices = choices }
+
+  mutating func choose(among subjects: [String]) -> Int {
+    defer { next += 1 }
+    return min(choices[next] ?? 0, subjects.count - 1)
+  }
+}
+
+/// Always the step of the most urgent subject; now and then the most urgent one becomes the least.
+///
+/// Finds a bug that needs d orderings with a probability of at least 1/(n·k^(d-1)), n the number of
+/// subjects and k that of steps. Burckhardt, Kothari, Musuvathi, Nagarakatte, “A randomized scheduler
+/// with probabilistic guarantees of finding bugs”, ASPLOS 2010.
+struct PriorityChooser: ScheduleChooser {
+  private var generator: SplitMix64
+  private var priorities: [String: Int] = [:]
+  /// What the priority of the most urgent subject becomes at which choice.
+  ///
+  /// Which of two is the lower doesn't follow from which is the earlier: a bug may need either.
+  private var changes: [Int: Int] = [:]
+  private var count = 0
+
+  /// - Parameters:
+  ///   - seed: Equal seeds make equal choices.
+  ///   - length: About how many choices there will be.
+  ///   - changeCount: How often the most urgent subject becomes the least.
+  init(seed: UInt64, length: Int, changeCount: Int) {
+    var generator = SplitMix64(seed: seed)
+    for change in 0..<changeCount {
+      changes[Int(generator.next(below: UInt64(max(1, length))))] = -1 - change
+    }
+    self.generator = generator
+  }
+
+  mutating func choose(among subjects: [String]) -> Int {
+    defer { count += 1 }
+    for subject in subjects where priorities[subject] == nil {
+      priorities[subject] = Int(generator.next(below: 1 << 32))
+    }
+    var best = mostUrgent(among: subjects)
+    if let lower = changes[count] {
+      priorities[subjects[best]] = lower
+      best = mostUrgent(among: subjects)
+    }
+    return best
+  }
+
+  mutating func interrupts() -> Bool { generator.next(below: 16) == 0 }
+
+  private func mostUrgent(among subjects: [String]) -> Int {
+    subjects.indices.max { priority(subjects[$0]) < priority(subjects[$1]) } ?? 0
+  }
+
+  private func priority(_ subject: String) -> Int { priorities[subject] ?? 0 }
+}

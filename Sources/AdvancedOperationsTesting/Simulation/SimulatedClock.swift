@@ -1,0 +1,31 @@
+import AdvancedOperations
+import CoreOperations
+
+/// The time of a simulation.
+struct SimulatedClock: OperationClock.Source {
+  let simulation: Simulation
+
+  var identity: ObjectIdentifier { ObjectIdentifier(simulation) }
+  var now: Duration { simulation.now }
+
+  func sleep(until deadline: Duration) async throws {
+    let wait = AsyncWait()
+    let timer = OperationTimer { wait.finish() }
+    try await wait.run { _ in
+      self.simulation.schedule(at: deadline, timer)
+      return true
+    } unregister: { _ in
+      // Or time would move to a moment at which nothing happens.
+      timer.cancel()
+    }
+  }
+
+  func schedule(
+    at deadline: Duration,
+    _ action: @escaping @Sendable () -> Void
+  ) -> OperationTimer {
+    let timer = OperationTimer(action)
+    simulation.schedule(at: deadline, timer)
+    return timer
+  }
+}

@@ -1,0 +1,104 @@
+#if DEBUG
+import CoreOperations
+import Dispatch
+
+/// A thread on which a step runs until it ends or is interrupted; one of them at a time.
+final class SimulatedThread: Sendable {
+  private struct State {
+    var body: (@Sendable () -> Void)?
+    var hasEnded = false
+    var stepName = ""
+    var subject = ""
+  }
+
+  private let state = Locked(State())
+  private let turn = DispatchSemaphore(value: 0)
+  private let turnBack = DispatchSemaphore(value: 0)
+  private static let idle = Locked<[SimulatedThread]>([])
+
+  static func take() -> SimulatedThread {
+    if let thread = idle.withLock({ $0.popLast() }) { return thread }
+    let thread = SimulatedThread()
+    // A queue of its own, which keeps the one thread on which this runs for ever.
+    DispatchQueue(label: "steps of simulations").async { thread.work() }
+    return thread
+  }
+
+  func giveBack() { Self.idle.withLock { $0.append(self) } }
+
+  var step: (name: String, subject: String) { state.withLock { ($0.stepName, $0.subject) } }
+
+  /// Lets the thread run a step; returns whether that ended, and was not interrupted.
+  func begin(_ name: String, _ subject: String, _ body: @escaping @Sendable () -> Void) -> Bool {
+    state.withLock { $0 = State(body: body, stepName: name, subject: subject) }
+    return resume()
+  }
+
+  /// Lets the thread go on.
+  func resume() -> Bool {
+    turn.signal()
+    turnBack.wait()
+    return state.withLock { $0.hasEnded }
+  }
+
+  /// Gives the turn back and waits for it; on the thread itself.
+  func interrupt() {
+    turnBack.signal()
+    turn.wait()
+  }
+
+  private func work() {
+    while true {
+      turn.wait()
+      let body = state.withLock { $0.body.take() }
+      body?()
+      state.withLock { $0.hasEnded = true }
+      turnBack.signal()
+    }
+  }
+}
+
+extension Simulation {
+  func takeInterruptibly(_ step: Step) {
+    let thread: SimulatedThread
+    let hasEnded: Bool
+    if case .resume(let interrupted) = step.work {
+      thread = interrupted
+      hasEnded = thread.resume()
+    } else {
+      let taken = SimulatedThread.take()
+      thread = taken
+      hasEnded = taken.begin(step.name, step.subject) {
+        let interruptible = Preemption.Thread {
+          if self.mayInterrupt() { taken.interrupt() }
+        }
+        Preemption.run(interruptible) {
+          StepContext.run(in: self, subject: step.subject) { self.perform(step.work) }
+        }
+      }
+    }
+    if hasEnded {
+      thread.giveBack()
+      return
+    }
+    let (name, subject) = thread.step
+    withState { state in
+      state.steps.append(Step(work: .resume(thread), name: "rest of \(name)", subject: subject))
+      state.resting = thread
+    }
+  }
+
+  /// Whether the step that is going on is interrupted here; nobody but it runs.
+  private func mayInterrupt() -> Bool {
+    withState { state in
+      guard !state.isDiverted, state.interruptionsLeft > 0, !state.steps.isEmpty else {
+        return false
+      }
+      let interrupts = state.chooser.interrupts()
+      state.choices.append(Choice(index: interrupts ? 1 : 0, count: 2))
+      if interrupts { state.interruptionsLeft -= 1 }
+      return interrupts
+    }
+  }
+}
+#endif

@@ -1,0 +1,150 @@
+import AdvancedOperations
+import CoreOperations
+
+/// The steps, timers and time of one simulated world.
+final class Simulation: Sendable {
+  /// Something that could happen next.
+  struct Step {
+    enum Work {
+      case work(@Sendable () -> Void)
+      case job(UnownedJob, SimulatedExecutor)
+      case timer(OperationTimer)
+      #if DEBUG
+      /// A step that was interrupted goes on.
+      case resume(SimulatedThread)
+      #endif
+    }
+
+    let work: Work
+    let name: String
+    /// What the step is for: the name of an operation or queue.
+    let subject: String
+    /// Whether no code of a user can tell when the step is taken.
+    var isInternal = false
+  }
+
+  struct Alarm {
+    let deadline: Duration
+    let number: Int
+    let timer: OperationTimer
+    let name: String
+    let subject: String
+  }
+
+  struct State {
+    var chooser: any ScheduleChooser
+    var generator: SplitMix64
+    var now = Duration.zero
+    var steps: [Step] = []
+    var alarms: [Alarm] = []
+    var alarmCount = 0
+    var lines: [String] = []
+    var isRunning = false
+    var names = StepNames()
+    /// Every choice that was made, and among how many.
+    var choices: [Choice] = []
+    /// The order of all that code of a user can have noticed.
+    var history = Fingerprint()
+    var isDiverted = false
+    var faults: [Fault] = []
+    var watchdogInterval = Duration.seconds(10)
+    var interruptionsLeft = 0
+    #if DEBUG
+    var flaw: DeliberateFlaw?
+    var resting: SimulatedThread?
+    #endif
+
+    mutating func note(_ line: String) { lines.append("[\(now)] \(line)") }
+  }
+
+  let seed: UInt64
+  let isPreemptive: Bool
+  let state: Locked<State>
+  /// How many steps were taken, for the watchdog.
+  let progress = StepProgress()
+
+  /// - Parameters:
+  ///   - seed: What chance begins with.
+  ///   - chooser: Says what is next.
+  ///   - interruptions: How often a step may be interrupted; only in debug builds.
+  init(seed: UInt64, chooser: any ScheduleChooser, interruptions: Int = 0) {
+    self.seed = seed
+    isPreemptive = interruptions > 0
+    var state = State(chooser: chooser, generator: SplitMix64(seed: ~seed))
+    state.interruptionsLeft = interruptions
+    self.state = Locked(state)
+  }
+
+  /// Reaches the state, and isn't interrupted meanwhile.
+  func withState<Result>(_ body: (inout State) -> Result) -> Result {
+    #if DEBUG
+    return Preemption.without { state.withLock { body(&$0) } }
+    #else
+    return state.withLock { body(&$0) }
+    #endif
+  }
+
+  var now: Duration { withState { $0.now } }
+  var log: String { withState { $0.lines.map { $0 + "\n" }.joined() } }
+  var pending: [String] { withState { $0.steps.map(\.name) } }
+  var choices: [Choice] { withState { $0.choices } }
+  var watchdogInterval: Duration {
+    get { withState { $0.watchdogInterval } }
+    set { withState { $0.watchdogInterval = newValue } }
+  }
+
+  func random() -> UInt64 { withState { $0.generator.next() } }
+  func note(_ line: String) { withState { $0.note(line) } }
+
+  // MARK: Adding
+
+  func add(_ work: Step.Work, named name: String) {
+    withState { state in
+      let name = state.names.unique(name)
+      state.steps.append(Step(work: work, name: name, subject: name))
+    }
+  }
+
+  /// Adds something that belongs to whatever is going on where this is called.
+  func addPart(_ body: @escaping @Sendable () -> Void) {
+    let subject = StepContext.subject(in: self)
+    withState { state in
+      let name = state.names.unique("part of \(subject)")
+      state.steps.append(Step(work: .work(body), name: name, subject: subject))
+    }
+  }
+
+  func add(_ step: WorkerStep, _ body: @escaping @Sendable () -> Void) {
+    let label = step.label
+    withState { state in
+      let (verb, subject) = state.names.describe(step, label: label)
+      var added = Step(work: .work(body), name: "\(verb) \(subject)", subject: subject)
+      if case .decide = step { added.isInternal = true }
+      state.steps.append(added)
+    }
+  }
+
+  func add(_ job: UnownedJob, on executor: SimulatedExecutor) {
+    let subject = StepContext.subject(in: self)
+    withState { state in
+      let (name, subject) = state.names.task("\(job)", madeFor: subject)
+      state.steps.append(Step(work: .job(job, executor), name: name, subject: subject))
+    }
+  }
+
+  func schedule(at deadline: Duration, _ timer: OperationTimer) {
+    let subject = StepContext.subject(in: self)
+    withState { state in
+      state.alarmCount += 1
+      state.alarms.append(
+        Alarm(
+          deadline: deadline,
+          number: state.alarmCount,
+          timer: timer,
+          name: state.names.unique("timer of \(subject)"),
+          subject: subject
+        )
+      )
+    }
+  }
+}

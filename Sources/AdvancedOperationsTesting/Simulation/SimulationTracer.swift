@@ -1,0 +1,36 @@
+import AdvancedOperations
+import CoreOperations
+
+/// Tells a simulation what becomes of operations.
+struct SimulationTracer: OperationTracer {
+  let simulation: Simulation
+
+  func operation(_ operation: AdvancedOperation, entered state: AdvancedOperation.State) {
+    let outcome = state == .finished ? (operation.outcome.map { ", \($0.word)" } ?? "") : ""
+    let label = operation.label
+    simulation.withState { simulation in
+      let name = simulation.names.record(of: operation, label: label).name
+      simulation.note("\(name): \(state)\(outcome)")
+    }
+    simulation.entered(state, operation)
+  }
+
+  func operationWillEnqueue(_ operation: AdvancedOperation) { simulation.willEnqueue(operation) }
+
+  func delayOfBody(of operation: AdvancedOperation) -> Duration? {
+    simulation.delayOfBody(of: operation)
+  }
+}
+
+extension Simulation {
+  /// The simulation that an operation is in.
+  static func of(_ operation: AdvancedOperation) -> Simulation? {
+    (operation.environment.tracer as? SimulationTracer)?.simulation
+  }
+
+  /// What is known of an operation.
+  func record(of operation: Operation) -> WatchedOperation {
+    let label = operation.label
+    return withState { $0.names.record(of: operation, label: label) }
+  }
+}

@@ -1,0 +1,140 @@
+import AdvancedOperations
+import CoreOperations
+
+/// Names for operations, queues, tasks and steps: the same in each run with the same choices.
+///
+/// Nothing of an address or a hash gets into them.
+struct StepNames {
+  private struct Named {
+    weak var operation: Operation?
+    let record: WatchedOperation
+  }
+
+  private struct NamedScheduler {
+    weak var scheduler: Scheduler?
+    let name: String
+  }
+
+  private var counts: [String: Int] = [:]
+  private var operationNames: [ObjectIdentifier: Named] = [:]
+  private var schedulerNames: [ObjectIdentifier: NamedScheduler] = [:]
+  private var order: [WatchedOperation] = []
+  private var schedulerOrder: [ObjectIdentifier] = []
+  private var records: [String: WatchedOperation] = [:]
+  /// Tasks by what the runtime calls them.
+  private var tasks: [String: (name: String, subject: String)] = [:]
+
+  init() {}
+
+  /// The name itself the first time, then with a number.
+  mutating func unique(_ name: String) -> String {
+    counts[name, default: 0] += 1
+    let count = counts[name] ?? 1
+    return count == 1 ? name : "\(name) #\(count)"
+  }
+
+  /// What is known of an operation; its label is asked for without a lock held.
+  mutating func record(of operation: Operation, label: String) -> WatchedOperation {
+    // An address is used again when its operation is gone.
+    if let named = operationNames[ObjectIdentifier(operation)], named.operation === operation {
+      return named.record
+    }
+    let record = WatchedOperation(operation, name: unique(label))
+    operationNames[ObjectIdentifier(operation)] = Named(operation: operation, record: record)
+    records[record.name] = record
+    order.append(record)
+    return record
+  }
+
+  mutating func name(of scheduler: Scheduler, label: String) -> String {
+    if let named = schedulerNames[ObjectIdentifier(scheduler)], named.scheduler === scheduler {
+      return named.name
+    }
+    let name = unique(label)
+    schedulerNames[ObjectIdentifier(scheduler)] = NamedScheduler(scheduler: scheduler, name: name)
+    schedulerOrder.append(ObjectIdentifier(scheduler))
+    return name
+  }
+
+  mutating func describe(_ step: WorkerStep, label: String) -> (verb: String, subject: String) {
+    switch step {
+    case .decide(let scheduler): ("worker of", name(of: scheduler, label: label))
+    case .barrier(let scheduler): ("barrier of", name(of: scheduler, label: label))
+    case .evaluate(let operation): ("evaluate", record(of: operation, label: label).name)
+    case .start(let operation): ("start", record(of: operation, label: label).name)
+    case .complete(let operation): ("completion of", record(of: operation, label: label).name)
+    }
+  }
+
+  /// A number for each operation that was named, from its name alone.
+  var numbers: [ObjectIdentifier: UInt64] {
+    operationNames.mapValues { Fingerprint(of: $0.record.name).low }
+  }
+
+  /// A task keeps the name with which it was first seen.
+  mutating func task(_ identity: String, madeFor subject: String) -> (name: String, subject: String)
+  {
+    if let known = tasks[identity] { return known }
+    let task = (unique("task of \(subject)"), subject)
+    tasks[identity] = task
+    return task
+  }
+
+  func took(_ step: String, for subject: String, at time: Duration) {
+    records[subject]?.took(step, at: time)
+  }
+
+  var operations: [WatchedOperation] { order }
+
+  var schedulers: [Scheduler] {
+    schedulerOrder.compactMap { schedulerNames[$0]?.scheduler }
+  }
+}
+
+/// What a simulation knows of one operation.
+final class WatchedOperation: Sendable {
+  private struct State {
+    weak var operation: Operation?
+    var lastStep = "none"
+    var time = Duration.zero
+    /// Whether the operation waits for the test, and the test knows.
+    var heldCount = 0
+  }
+
+  let name: String
+  private let state: Locked<State>
+
+  init(_ operation: Operation, name: String) {
+    self.name = name
+    state = Locked(State(operation: operation))
+  }
+
+  var operation: Operation? { state.withLock { $0.operation } }
+
+  func took(_ step: String, at time: Duration) {
+    state.withLock { state in
+      state.lastStep = step
+      state.time = time
+    }
+  }
+
+  func held(_ change: Int) { state.withLock { $0.heldCount += change } }
+
+  func stray() -> StrayOperation? {
+    let (operation, step, time, isHeld) = state.withLock {
+      ($0.operation as? AdvancedOperation, $0.lastStep, $0.time, $0.heldCount > 0)
+    }
+    guard let operation, !isHeld else { return nil }
+    let current = operation.state
+    switch current {
+    case .pending, .ready, .finished: return nil
+    case .evaluatingConditions, .executing, .finishing: break
+    }
+    // A group waits for its children, who speak for themselves.
+    if let group = operation as? GroupOperation, group.children.contains(where: { !$0.isFinished })
+    {
+      return nil
+    }
+    return StrayOperation(name: name, state: current, lastStep: step, time: time)
+  }
+}

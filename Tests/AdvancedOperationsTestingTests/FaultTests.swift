@@ -1,0 +1,115 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import Testing
+
+private struct Flaw: Error, Equatable {}
+
+@Suite struct `An injected fault` {
+  private final class Body: AdvancedOperation, @unchecked Sendable {
+    private let entered = Locked<Duration?>(nil)
+    var enteredAt: Duration? { entered.withLock { $0 } }
+    override func execute() {
+      entered.withLock { $0 = environment.clock.now }
+      finish()
+    }
+  }
+
+  /// Runs an operation of the name “work” with a fault in it.
+  private static func run(
+    _ fault: OperationFault,
+    at state: AdvancedOperation.State,
+    seed: UInt64 = 1,
+    _ prepare: (Body) -> Void = { _ in }
+  ) -> (Body, SimulatedEnvironment) {
+    let simulation = SimulatedEnvironment(seed: seed)
+    simulation.inject(fault, into: "work", at: state)
+    let queue = AdvancedOperationQueue(environment: simulation.environment)
+    let (body, other) = (Body(), Body())
+    body.name = "work"
+    prepare(body)
+    queue.addOperations([body, other])
+    simulation.run()
+    #expect(other.outcome?.isSuccess == true)
+    #expect(body.isFinished)
+    #expect(queue.operationCount == 0)
+    return (body, simulation)
+  }
+
+  @Test func `is an error of a condition`() throws {
+    let (body, _) = Self.run(.error(Flaw()), at: .evaluatingConditions)
+    try expectConditionFailure(body, as: Flaw(), of: "fault")
+    #expect(body.enteredAt == nil)
+  }
+
+  @Test(arguments: [false, true])
+  func `is an error of the body, which isn't entered`(isObserved: Bool) throws {
+    let (body, _) = Self.run(.error(Flaw()), at: .executing) { body in
+      if isObserved { body.addObserver(RecordingObserver()) }
+    }
+    try expectOutcome(of: body, is: .failed)
+    #expect(body.errors as? [Flaw] == [Flaw()])
+    #expect(body.enteredAt == nil)
+  }
+
+  @Test(arguments: [AdvancedOperation.State.pending, .evaluatingConditions, .executing])
+  func `is a time that passes`(state: AdvancedOperation.State) throws {
+    for isObserved in [false, true] {
+      let (body, simulation) = Self.run(.delay(.seconds(90)), at: state) { body in
+        if isObserved { body.addObserver(RecordingObserver()) }
+      }
+      try expectOutcome(of: body, is: .succeeded)
+      #expect(body.enteredAt == .seconds(90))
+      #expect(simulation.now == .seconds(90))
+    }
+  }
+
+  @Test func `that delays the body leaves it to a timeout`() throws {
+    let (body, _) = Self.run(.delay(.seconds(90)), at: .executing) { body in
+      body.addObserver(TimeoutObserver(.seconds(30)))
+    }
+    try expectOutcome(of: body, is: .cancelled)
+    #expect(body.enteredAt == nil)
+  }
+
+  @Test(arguments: AdvancedOperation.State.allCases)
+  func `is a cancel in any state, with an effect until the end is decided`(
+    state: AdvancedOperation.State
+  ) throws {
+    let (body, _) = Self.run(.cancel, at: state) { body in
+      body.addCondition(BlockCondition { true })
+    }
+    try expectOutcome(of: body, is: state < .finishing ? .cancelled : .succeeded)
+    #expect((body.enteredAt == nil) == (state < .finishing))
+  }
+
+  @Test(arguments: [AdvancedOperation.State.ready, .finishing, .finished, .pending])
+  func `that has no place is a mistake`(state: AdvancedOperation.State) async throws {
+    await #expect(processExitsWith: .failure) { [number = state.rawValue as Int] in
+      guard let state = AdvancedOperation.State(rawValue: number) else { return }
+      SimulatedEnvironment(seed: 1).inject(.error(Flaw()), into: "work", at: state)
+    }
+  }
+}
+
+@Suite(.serialized) struct `The watchdog of real time` {
+  @Test func `names a step that blocks its thread, and the seed`() throws {
+    let reports = Locked<[String]>([])
+    let released = Released()
+    RealTimeWatchdog.setReport { line in
+      // Any other step may take a millisecond on a machine that has others to serve.
+      guard line.contains("seed: 4711"), line.contains("blocker") else { return }
+      reports.withLock { $0.append(line) }
+      released.signal()
+    }
+    let simulation = SimulatedEnvironment(seed: 4711)
+    simulation.watchdogInterval = .milliseconds(1)
+    let queue = AdvancedOperationQueue(environment: simulation.environment)
+    let operation = BlockOperation { released.wait() }
+    operation.name = "blocker"
+    queue.addOperation(operation)
+    simulation.run()
+    let lines = reports.withLock { $0 }
+    #expect(lines.count == 1)
+    #expect(lines.first?.contains("“start blocker” has blocked its thread") == true)
+  }
+}

@@ -1,0 +1,77 @@
+/// What may happen to claims.
+///
+/// An operation has taken its claims when the domain gave them to it, which may be long before it is
+/// told to start: one release gives to several that wait, and their queues start them in any order.
+extension ReferenceModel {
+  private func holders(of name: String, besides number: Int) -> [Int] {
+    plans.indices.filter { other in
+      other != number && past[other].holdsClaims
+        && plans[other].claims.contains { $0.name == name }
+    }
+  }
+
+  mutating func took(_ number: Int) {
+    if past[number].tookAt != nil { complain(number, "took its claims twice") }
+    let others = holdersOfSlots(besides: number).filter { !past[$0].mayHaveFreedSlot }
+    checkSlot(of: number, beside: others, "took its claims")
+    for claim in plans[number].claims {
+      let holders = holders(of: claim.name, besides: number)
+      if holders.count >= claim.limit {
+        complain(number, "entered “\(claim.name)” beside \(holders), for \(claim.limit)")
+      }
+      for other in plans.indices where mustComeFirst(other, to: claim.name, before: number) {
+        complain(number, "overtook \(other), which waited for “\(claim.name)” before")
+      }
+    }
+    past[number].tookAt = time
+  }
+
+  /// Whether an operation stands in the line of a claim before another, and nobody may go by.
+  ///
+  /// It has nothing else to wait for, and its queue can start it at any time.
+  private func mustComeFirst(_ other: Int, to name: String, before number: Int) -> Bool {
+    let plan = plans[other]
+    let queue = queues[plan.queue]
+    guard other != number, past[other].isWaiting, plan.isUnconditional,
+      plan.claims.map(\.name) == [name], queue.limit < 0, !queue.mayBeSuspended,
+      let since = past[other].waitsSince
+    else { return false }
+    return past[number].waitsSince.map { since < $0 } ?? true
+  }
+
+  /// Whether an operation cancels another because it claims what that holds.
+  ///
+  /// It cancels all that stand in its way, and may have what it wants when the first of them has ended.
+  func mayTakeOver(_ other: Int, from holder: Int) -> Bool {
+    guard let since = past[holder].tookAt, past[holder].holdsClaims else { return false }
+    let held = plans[holder].claims.map(\.name)
+    return past[other].waitsSince != nil && past[other].mayStart
+      && since < past[other].tookAt ?? .max
+      && plans[other].claims.contains { held.contains($0.name) && $0.busy == .cancelHolder }
+  }
+
+  mutating func gaveBack(_ number: Int) {
+    if !past[number].holdsClaims { complain(number, "gave back claims that it didn't have") }
+    guard past[number].ending != nil else {
+      // It goes on, so that whoever enters now enters beside it.
+      complain(number, "lost its claims before its end")
+      return
+    }
+    past[number].gaveBackAt = time
+  }
+
+  /// Of those that may be asked now, notes whom a claim would refuse.
+  mutating func noteBusy() {
+    for number in plans.indices where past[number].mayStart && past[number].readyAt != nil {
+      for claim in plans[number].claims where claim.busy == .fail || claim.busy == .skip {
+        let isFull = holders(of: claim.name, besides: number).count >= claim.limit
+        let isAwaited = plans.indices.contains { other in
+          past[other].isWaiting && plans[other].claims.contains { $0.name == claim.name }
+        }
+        if isFull || isAwaited {
+          past[number].busyEndings.insert(claim.busy == .fail ? .failed : .skipped)
+        }
+      }
+    }
+  }
+}

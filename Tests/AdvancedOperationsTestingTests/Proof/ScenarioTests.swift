@@ -1,0 +1,32 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import Testing
+
+@Suite struct `Small workflows, in every order` {
+  @Test(arguments: Scenario.all)
+  func `end as they should`(scenario: Scenario) async throws {
+    let report = try await offPool {
+      try exploreSchedules(depthFirst: 2_000, random: 200) { simulation in
+        try scenario.run(simulation, Witness())
+      }
+    }
+    #expect(report.isComplete)
+    print("\(scenario): \(report)")
+  }
+
+  #if DEBUG
+  @Test(arguments: Scenario.all)
+  func `end as they should, interrupted anywhere`(scenario: Scenario) async throws {
+    let report = try await offPool {
+      try exploreSchedules(
+        interruptions: Effort.scaled(1, nightly: 3),
+        depthFirst: Effort.scaled(100, nightly: 2_000),
+        random: Effort.scaled(100, nightly: 5_000)
+      ) { simulation in
+        try scenario.run(simulation, Witness(allowsLateDependencies: true))
+      }
+    }
+    print("\(scenario), interrupted: \(report)")
+  }
+  #endif
+}

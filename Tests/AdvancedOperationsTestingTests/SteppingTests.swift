@@ -1,0 +1,193 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import Testing
+
+@Suite struct `Steps of a simulation` {
+  private static func world(
+    _ operations: Operation...
+  ) -> (simulation: SimulatedEnvironment, queue: AdvancedOperationQueue) {
+    let simulation = SimulatedEnvironment(seed: 1)
+    let queue = AdvancedOperationQueue(environment: simulation.environment)
+    queue.name = "imports"
+    queue.addOperations(operations)
+    return (simulation, queue)
+  }
+
+  private static func named(_ name: String) -> AdvancedOperation {
+    let operation = AdvancedOperation()
+    operation.name = name
+    return operation
+  }
+
+  @Test func `are taken one at a time, and named while they are pending`() {
+    let (simulation, _) = Self.world(ResultOperation(name: "work") {})
+    #expect(simulation.pending == ["worker of imports"])
+    #expect(simulation.step())
+    #expect(simulation.pending == ["start work"])
+    #expect(simulation.step())
+    #expect(simulation.pending == ["task of work"])
+    #expect(simulation.step())
+    #expect(simulation.pending.isEmpty)
+    #expect(!simulation.step())
+  }
+
+  @Test func `are told apart when their operations have the same name`() {
+    let (simulation, _) = Self.world(Self.named("same"), Self.named("same"))
+    simulation.step()
+    simulation.step()
+    #expect(Set(simulation.pending + [simulation.log]).count == simulation.pending.count + 1)
+    simulation.run()
+    #expect(simulation.log.contains("start same\n") || simulation.log.contains("start same ("))
+    #expect(simulation.log.contains("start same #2"))
+  }
+
+  @Test func `a step moves time when there is nothing else`() {
+    let simulation = SimulatedEnvironment(seed: 1)
+    let clock = simulation.environment.clock
+    let calls = Locked(0)
+    _ = clock.schedule(at: .seconds(9)) { calls.withLock { $0 += 1 } }
+    #expect(simulation.step())
+    #expect(simulation.now == .seconds(9))
+    #expect(calls.withLock { $0 } == 1)
+    #expect(!simulation.step())
+  }
+
+  @Test func `a run ends when something has come true`() {
+    let operation = ResultOperation(name: "work") {
+      try await AdvancedOperation.current?.environment.clock.sleep(until: .seconds(60))
+    }
+    let (simulation, _) = Self.world(operation)
+    #expect(simulation.run(until: { operation.isExecuting }))
+    #expect(operation.state == .executing)
+    #expect(simulation.now == .zero)
+    #expect(!simulation.run(until: { operation.isCancelled }))
+    #expect(operation.isFinished)
+  }
+
+  @Test func `a run ends at a time, and what is due later stays`() {
+    let simulation = SimulatedEnvironment(seed: 1)
+    let clock = simulation.environment.clock
+    let calls = Locked<[Int]>([])
+    for second in 1...4 {
+      _ = clock.schedule(at: .seconds(second)) { calls.withLock { $0.append(second) } }
+    }
+    simulation.run(until: .seconds(2))
+    #expect(calls.withLock { $0 } == [1, 2])
+    #expect(simulation.now == .seconds(2))
+    simulation.run(until: .seconds(1))
+    #expect(simulation.now == .seconds(2))
+    simulation.run()
+    #expect(calls.withLock { $0 } == [1, 2, 3, 4])
+  }
+
+  @Test func `a step of the test is taken at some moment of the workflow`() {
+    // It meets the operation before it is decided on, before it starts, and when it is over.
+    var states: Set<String> = []
+    for seed in 1...60 as ClosedRange<UInt64> {
+      let simulation = SimulatedEnvironment(seed: seed)
+      let queue = AdvancedOperationQueue(environment: simulation.environment)
+      let operation = ResultOperation {}
+      let seen = Locked("")
+      queue.addOperation(operation)
+      simulation.addStep("look") { seen.withLock { $0 = "\(operation.state)" } }
+      #expect(simulation.pending.contains("look"))
+      simulation.run()
+      states.insert(seen.withLock { $0 })
+    }
+    #expect(states == ["ready", "executing", "finished"])
+  }
+
+  @Test func `what one step does between a decision and a start counts`() {
+    // The start was decided, and the cancel came in between: the body is not entered.
+    let ran = Locked(false)
+    let operation = BlockOperation { ran.withLock { $0 = true } }
+    let (simulation, _) = Self.world(operation)
+    simulation.step()
+    #expect(simulation.pending == ["start BlockOperation"])
+    operation.cancel()
+    simulation.run()
+    #expect(operation.isFinished)
+    #expect(!ran.withLock { $0 })
+  }
+
+  @Test func `a completion block is a step of its own`() {
+    let operation = BlockOperation {}
+    operation.name = "work"
+    operation.completionBlock = {}
+    let (simulation, queue) = Self.world(operation)
+    simulation.step()
+    simulation.step()
+    #expect(operation.isFinished)
+    #expect(simulation.pending == ["completion of work"])
+    #expect(queue.operationCount == 1)
+    simulation.run()
+    #expect(queue.operationCount == 0)
+  }
+}
+
+@Suite struct `What leaves a simulation` {
+  /// Ends when the test says so, on a thread that the simulation doesn't know.
+  private static func leaver(_ wait: AsyncWait) -> ResultOperation<Void> {
+    ResultOperation(name: "leaver") { try await Task.detached { try await wait.wait() }.value }
+  }
+
+  @Test func `is named, with its last step`() {
+    let wait = AsyncWait()
+    let simulation = SimulatedEnvironment(seed: 1)
+    let queue = AdvancedOperationQueue(environment: simulation.environment)
+    let operation = Self.leaver(wait)
+    queue.addOperation(operation)
+    #expect(simulation.strays.isEmpty, "steps are pending")
+    simulation.run()
+    #expect(operation.state == .executing)
+    #expect(simulation.strays.map(\.name) == ["leaver"])
+    #expect(simulation.strays.map(\.lastStep) == ["task of leaver"])
+    #expect(simulation.strays.map(\.state) == [.executing])
+    #expect("\(simulation.strays)".contains("a real sleep"))
+    wait.finish()
+  }
+
+  @Test func `is not what waits for a timer, a slot, a child, or the test`() {
+    let simulation = SimulatedEnvironment(seed: 1)
+    let queue = AdvancedOperationQueue(environment: simulation.environment)
+    let probed = AdvancedOperation()
+    let probe = ConditionProbe()
+    probed.addCondition(probe)
+    let child = AdvancedOperation()
+    child.addCondition(probe)
+    let sleeper = ResultOperation {
+      try await AdvancedOperation.current?.environment.clock.sleep(until: .seconds(60))
+    }
+    queue.addOperations([probed, GroupOperation { child }, sleeper])
+    simulation.advance(by: .seconds(1))
+    #expect(simulation.strays.isEmpty)
+    simulation.run()
+    #expect(simulation.strays.isEmpty)
+    #expect(sleeper.isFinished)
+    probe.answer(.satisfied)
+    simulation.run()
+    #expect(queue.operationCount == 0)
+  }
+
+  @Test func `fails an exploration`() throws {
+    let wait = AsyncWait()
+    let failure = #expect(throws: ScheduleFailure.self) {
+      try exploreSchedules { simulation in
+        let queue = AdvancedOperationQueue(environment: simulation.environment)
+        queue.addOperation(Self.leaver(wait))
+        simulation.run()
+      }
+    }
+    #expect(try #require(failure).description.contains("“leaver” is executing"))
+    wait.finish()
+  }
+}
+
+extension AsyncWait {
+  fileprivate func wait() async throws {
+    try await run { _ in
+      true
+    } unregister: { _ in
+    }
+  }
+}
