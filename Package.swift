@@ -31,14 +31,20 @@ let package = Package(
       dependencies: ["AdvancedOperations", "CoreOperations"],
       swiftSettings: settings
     ),
+    .target(
+      name: "TestSupport",
+      dependencies: ["CoreOperations"],
+      path: "Tests/TestSupport",
+      swiftSettings: settings
+    ),
     .testTarget(
       name: "CoreOperationsTests",
-      dependencies: ["CoreOperations", "AdvancedOperationsTesting"],
+      dependencies: ["CoreOperations", "AdvancedOperationsTesting", "TestSupport"],
       swiftSettings: settings
     ),
     .testTarget(
       name: "AdvancedOperationsTests",
-      dependencies: ["AdvancedOperations", "AdvancedOperationsTesting"],
+      dependencies: ["AdvancedOperations", "AdvancedOperationsTesting", "TestSupport"],
       swiftSettings: settings
     ),
     .testTarget(
@@ -60,6 +66,41 @@ let package = Package(
       name: "StressTests",
       dependencies: ["AdvancedOperations", "AdvancedOperationsTesting"],
       swiftSettings: settings
+    ),
+    // Apps of several kinds, which see what is public and nothing else.
+    .testTarget(
+      name: "StrictClientTests",
+      dependencies: ["AdvancedOperations", "AdvancedOperationsTesting"],
+      path: "Tests/Clients/StrictClientTests",
+      packageAccess: false,
+      swiftSettings: settings
+    ),
+    .testTarget(
+      name: "Swift5ClientTests",
+      dependencies: ["AdvancedOperations"],
+      path: "Tests/Clients/Swift5ClientTests",
+      packageAccess: false,
+      swiftSettings: [.swiftLanguageMode(.v5)]
+    ),
+    .testTarget(
+      name: "FoundationClientTests",
+      dependencies: ["AdvancedOperations"],
+      path: "Tests/Clients/FoundationClientTests",
+      packageAccess: false
+    ),
+    .testTarget(
+      name: "OneImportClientTests",
+      dependencies: ["AdvancedOperations"],
+      path: "Tests/Clients/OneImportClientTests",
+      packageAccess: false,
+      swiftSettings: [.enableUpcomingFeature("MemberImportVisibility")]
+    ),
+    .testTarget(
+      name: "MainActorClientTests",
+      dependencies: ["AdvancedOperations"],
+      path: "Tests/Clients/MainActorClientTests",
+      packageAccess: false,
+      swiftSettings: [.defaultIsolation(MainActor.self)]
     ),
   ]
 )

@@ -87,3 +87,123 @@ private func transfer(from a: Account, to b: Account) async throws {}
   AdvancedOperationQueue().addOperation(holder)
   #expect(try await holder.value == "done")
 }
+
+@Test func `OperationClaim: a type of your own passes on the requests of several`() {
+  struct Transfer: OperationClaim {
+    let accounts: [String]
+    var name: String { "transfer" }
+    var requests: [ClaimRequest] {
+      accounts.flatMap { MutuallyExclusive("account \($0)").requests }
+    }
+  }
+
+  let simulation = SimulatedEnvironment(seed: 1)
+  let queue = AdvancedOperationQueue(environment: simulation.environment)
+  let payment = work("payment", in: simulation)
+  let refund = work("refund", in: simulation)
+  payment.addCondition(Transfer(accounts: ["a", "b"]))
+  refund.addCondition(Transfer(accounts: ["b", "c"]))
+  queue.addOperations([payment, refund])
+  simulation.run()
+  #expect(simulation.now == .seconds(2))
+}
+
+@Test func `ClaimRequest: a claim of your own that is two`() {
+  struct PrinterAccess: OperationClaim {
+    let name = "printer"
+    let requests =
+      MutuallyExclusive("printer").requests
+      + RateLimit(10, per: .seconds(60), key: "printer").requests
+  }
+
+  let simulation = SimulatedEnvironment(seed: 1)
+  let queue = AdvancedOperationQueue(environment: simulation.environment)
+  let pages = (1...12).map { work("page \($0)", in: simulation) }
+  for page in pages { page.addCondition(PrinterAccess()) }
+  queue.addOperations(pages)
+  simulation.run()
+  // One after the other; a token comes back every 6 s, so the eleventh need not wait for its own, and
+  // the twelfth starts when two have come back.
+  #expect(simulation.now == .seconds(13))
+}
+
+@Test func `OperationClaimError: who holds what is needed`() {
+  let simulation = SimulatedEnvironment(seed: 1)
+  let queue = AdvancedOperationQueue(environment: simulation.environment)
+  let holder = work("backup", in: simulation)
+  holder.addCondition(MutuallyExclusive("uplink"))
+  let upload = work("upload", in: simulation)
+  upload.addCondition(MutuallyExclusive("uplink", whenBusy: .fail))
+  let print = Lines()
+
+  upload.onFinish { _, errors in
+    for case let error as OperationConditionError in errors {
+      if case .busy(let holders) = error.underlying as? OperationClaimError { print(holders) }
+    }
+  }
+
+  queue.addOperation(holder)
+  simulation.advance(by: .zero)
+  queue.addOperation(upload)
+  simulation.run()
+  #expect(print.all == [#"["backup"]"#])
+}
+
+@Test func `ResourcePool: units are shared by those who need few and many`() {
+  let simulation = SimulatedEnvironment(seed: 1)
+  var environment = simulation.environment
+  environment.exclusivity = .shared
+  let queue = AdvancedOperationQueue(environment: environment)
+  let render = work("render", in: simulation)
+  let thumbnail = work("thumbnail", in: simulation)
+
+  let memory = ResourcePool("memory in MB", capacity: 4_096)
+  render.addCondition(ResourceUnits(1_024, of: memory))
+  thumbnail.addCondition(ResourceUnits(64, of: memory))
+
+  queue.addOperations([render, thumbnail])
+  simulation.run()
+  #expect(simulation.now == .seconds(1))
+}
+
+@Test func `ResourceUnits: as many at a time as there are units`() {
+  let simulation = SimulatedEnvironment(seed: 1)
+  var environment = simulation.environment
+  environment.exclusivity = .shared
+  let queue = AdvancedOperationQueue(environment: environment)
+  let scans = (1...7).map { work("scan \($0)", in: simulation) }
+
+  let licences = ResourcePool("licences", capacity: 3)
+  for scan in scans { scan.addCondition(ResourceUnits(1, of: licences)) }
+
+  queue.addOperations(scans)
+  simulation.run()
+  #expect(simulation.now == .seconds(3))
+}
+
+@Test func `RateLimit: so many within a time`() {
+  let simulation = SimulatedEnvironment(seed: 1)
+  let queue = AdvancedOperationQueue(environment: simulation.environment)
+  let requests = (1...160).map { _ in AdvancedOperation() }
+
+  let limit = RateLimit(100, per: .seconds(60))
+  for request in requests { request.addCondition(limit) }
+
+  queue.addOperations(requests)
+  simulation.run()
+  // A hundred at once, and then one every 0.6 s.
+  #expect(simulation.now == .seconds(36))
+}
+
+@Test func `RateLimit: two rates for one thing`() {
+  let simulation = SimulatedEnvironment(seed: 1)
+  let queue = AdvancedOperationQueue(environment: simulation.environment)
+  let calls = (1...30).map { _ in AdvancedOperation() }
+  for call in calls {
+    call.addCondition(RateLimit(10, per: .seconds(1), key: "api"))
+    call.addCondition(RateLimit(1_000, per: .seconds(3_600), key: "api"))
+  }
+  queue.addOperations(calls)
+  simulation.run()
+  #expect(simulation.now == .seconds(2))
+}

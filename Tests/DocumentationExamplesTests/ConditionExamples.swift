@@ -160,10 +160,63 @@ private struct LocationPermission: OperationCondition {
   let download = AdvancedOperation()
 
   importing.addCondition(FileExists("/data/feed.json", isReadable: true))
+  importing.addCondition(FileExists("/data/archive", kind: .folder))
 
   download.addCondition(FreeSpace(atLeast: 500_000_000, at: "/var/cache"))
 
   // What they answer is the machine's affair; that they do isn't.
   simulate(importing, download)
   #expect(importing.isFinished && download.isFinished)
+}
+
+@Test(arguments: [0, 1, 2])
+func `DependencyRule: the outcomes of dependencies in a closure`(failureCount: Int) {
+  let publish = AdvancedOperation()
+  let parts = (0..<3).map { number in
+    ResultOperation(name: "part \(number)") { if number < failureCount { throw Offline() } }
+  }
+  for part in parts { publish.addDependency(part) }
+
+  publish.addCondition(
+    DependencyRule("at most one failed") { outcomes in
+      let failures = outcomes.count { $0?.failure != nil }
+      if failures > 1 { return false }
+      return outcomes.contains { $0 == nil } ? nil : true
+    }
+  )
+
+  simulate(publish, parts[0], parts[1], parts[2])
+  #expect(publish.outcome?.isSuccess == (failureCount < 2))
+}
+
+@Test func `CircuitBreaker and CircuitClosed: a rest after too many failures`() {
+  let calls = (1...8).map { ResultOperation(name: "call \($0)") { throw Offline() } }
+  let simulation = SimulatedEnvironment(seed: 1)
+  let queue = AdvancedOperationQueue(environment: simulation.environment)
+  queue.maxConcurrentOperationCount = 1
+
+  let breaker = CircuitBreaker(failures: 5, cooldown: .seconds(30))
+  for call in calls {
+    call.addObserver(breaker)
+    call.addCondition(CircuitClosed(breaker))
+  }
+
+  for call in calls {
+    queue.addOperation(call)
+    simulation.run()
+  }
+  #expect(breaker.state == .open)
+  #expect(
+    calls[5].ending
+      == "failed\n  condition “circuit closed”: The circuit is open for another 30.0 seconds."
+  )
+
+  simulation.advance(by: .seconds(30))
+  #expect(breaker.state == .halfOpen)
+  let call = AdvancedOperation()
+  call.addObserver(breaker)
+  call.addCondition(CircuitClosed(breaker))
+  queue.addOperation(call)
+  simulation.run()
+  #expect(breaker.state == .closed)
 }

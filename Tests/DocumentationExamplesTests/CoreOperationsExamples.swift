@@ -131,3 +131,39 @@ private let tiles = [Tile(), Tile(), Tile()]
   try await queue.untilAllOperationsAreFinished()
   #expect(numbers.all == (1...9).map { "\($0)" })
 }
+
+@Test func `OperationWaitCause: an operation says why it isn't running`() {
+  let print = Lines()
+  let compress = BlockOperation {}
+  compress.name = "compress"
+  let upload = BlockOperation {}
+  upload.name = "upload"
+  upload.addDependency(compress)
+
+  for cause in upload.waitCauses {
+    print("\(upload) \(cause)")
+  }
+  // upload (waiting) waits for compress
+  // upload (waiting) is in no queue
+
+  #expect(print.all == ["upload (waiting) waits for compress", "upload (waiting) is in no queue"])
+}
+
+@Test func `OperationCycleError: a wait that would never end is refused`() async throws {
+  let queue = OperationQueue()
+  let second = BlockOperation {}
+  let caught = Lines()
+
+  // One slot, which the first one holds while it waits for the second.
+  queue.maxConcurrentOperationCount = 1
+  queue.addOperation {
+    queue.addOperation(second)
+    do { try await second.untilFinished() } catch { caught("\(error)") }
+  }
+  // These operations wait for each other in a ring, so none could go on:
+  // AsyncBlockOperation → BlockOperation → AsyncBlockOperation. Remove one of these waits.
+
+  try await queue.untilAllOperationsAreFinished()
+  #expect(caught.all.map { $0.contains("AsyncBlockOperation → BlockOperation →") } == [true])
+  #expect(second.isFinished && !second.isCancelled)
+}

@@ -86,3 +86,81 @@ private let journal = Journal()
   #expect(download.cancellationReason as? OperationTimeout == .init(duration: .seconds(30)))
   #expect(simulation.now == .seconds(30))
 }
+
+private struct Bar: Sendable {
+  let shown = Lines()
+  func show(_ fraction: Double) { shown(fraction) }
+}
+
+/// An operation that was added to its queue after somebody had asked for its events.
+private struct Watched {
+  let events: OperationEvents
+
+  init(_ operation: AdvancedOperation) {
+    events = operation.events
+    AdvancedOperationQueue().addOperation(operation)
+  }
+}
+
+@Test func `OperationEvents: what happens is a sequence`() async {
+  let bar = Bar()
+  let download = Watched(
+    ResultOperation { AdvancedOperation.current?.updateProgress(completed: 1, total: 4) }
+  )
+
+  for await event in download.events {
+    if case .progress(let update) = event { bar.show(update.fraction) }
+  }
+
+  #expect(bar.shown.all == ["0.25"])
+}
+
+private struct Logger: Sendable {
+  let lines = Lines()
+  func info(_ line: String) { lines(line) }
+  func error(_ line: String) { lines(line) }
+}
+
+@Test func `LogObserver: a line for each thing of note`() {
+  let logger = Logger()
+  let workflow = [ResultOperation(name: "download") {}]
+
+  let log = LogObserver { line in logger.info("\(line)") }
+  for operation in workflow { operation.addObserver(log) }
+
+  simulate(workflow[0])
+  #expect(
+    logger.lines.all == [
+      "download: enqueued", "download: started, having waited 0 ns",
+      "download: succeeded after 0 ns",
+    ]
+  )
+}
+
+@Test func `OperationFailure: as a tree under a heading, and on one line`() {
+  let print = Lines()
+  let logger = Logger()
+  let operation = ResultOperation(name: "download", retry: .immediate(attempts: 2)) {
+    throw Offline()
+  }
+  simulate(operation)
+  guard let failure = operation.outcome?.failure else { return }
+
+  print("\(operation) ended:\n\(failure.indented(by: 1))")
+  logger.error("\(operation.name ?? "") failed: \(failure.summary())")
+
+  #expect(
+    print.all == [
+      """
+      download (failed) ended:
+        attempt 1: The connection was lost.
+        attempt 2: The connection was lost.
+      """
+    ]
+  )
+  #expect(
+    logger.lines.all == [
+      "download failed: attempt 1: The connection was lost.; attempt 2: The connection was lost."
+    ]
+  )
+}

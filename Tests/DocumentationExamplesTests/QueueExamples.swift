@@ -69,3 +69,17 @@ private func sleepForThreeSeconds() async throws {
   #expect(calls.all == ["another"])
   withExtendedLifetime(other) {}
 }
+
+private struct LoggedOut: Error {}
+
+@Test func `AdvancedOperationQueue: all are cancelled for one reason`() {
+  let simulation = SimulatedEnvironment(seed: 1)
+  let queue = AdvancedOperationQueue(environment: simulation.environment)
+  let operation = AdvancedOperation()
+  queue.addOperation(operation)
+
+  queue.cancelAllOperations(withError: LoggedOut())
+
+  simulation.run()
+  #expect(operation.cancellationReason is LoggedOut)
+}

@@ -8,8 +8,8 @@ final class Lines: Sendable {
 
   var all: [String] { kept.withLock { $0 } }
 
-  func callAsFunction(_ value: Any) {
-    let line = "\(value)"
+  func callAsFunction(_ values: Any...) {
+    let line = values.map { "\($0)" }.joined(separator: " ")
     kept.withLock { $0.append(line) }
   }
 }

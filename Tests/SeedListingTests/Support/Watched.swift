@@ -21,7 +21,7 @@ struct Watched: SuiteTrait, TestTrait, TestScoping {
       let lines = givesStage ? "\nIt has printed: \(Stage.current.lines)" : ""
       fatalError("This test hangs: \(name)\(lines)")
     }
-    DispatchQueue.global().asyncAfter(deadline: .now() + 120, execute: alarm)
+    DispatchQueue.global().asyncAfter(deadline: .now() + 600, execute: alarm)
     defer { alarm.cancel() }
     try await function()
   }

@@ -22,9 +22,6 @@ import Darwin
   ) throws {
     let feed = folder.path("feed")
     try #require(mkfifo(feed, 0o600) == 0)
-    // For reading too, so that opening it waits for nobody; no child of ours may keep it open.
-    let writer = open(feed, O_RDWR | O_CLOEXEC)
-    try #require(writer >= 0)
     let process = try ProgramRun.process(
       ["--file", feed, "--database", folder.path("quakes.sqlite")],
       temporaryFolder: folder
@@ -35,6 +32,9 @@ import Darwin
     try process.run()
     let errors = Lines(pipe.fileHandleForReading)
     #expect(errors.text(until: "2/6 open\n").hasSuffix("2/6 open\n"))
+    // Returns when the program has opened it too: closed before that, it would wait for ever.
+    let writer = open(feed, O_WRONLY)
+    try #require(writer >= 0)
     try body(process, errors) { _ = close(writer) }
     process.waitUntilExit()
   }

@@ -64,7 +64,7 @@ import Testing
       return TinyFeed.data
     }
     #expect(world.simulation.now == .seconds(60))
-    #expect(workflow.tree.hasPrefix("child “download”\n  timed out: It took longer than 60"))
+    #expect(workflow.tree.hasPrefix("child “download”\n  timed out: It took longer than 1 min."))
     guard case .failed = workflow.operation.outcome else {
       Issue.record("\(String(describing: workflow.operation.outcome))")
       return

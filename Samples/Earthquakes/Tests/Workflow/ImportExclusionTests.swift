@@ -29,7 +29,8 @@ import Testing
 
   /// Which of these states operations of these names entered, in order.
   private func states(_ states: Set<String>, of names: Set<String>, in log: String) -> [String] {
-    log.matches(of: /\] (\w+): (\w+)/).compactMap { match in
+    // The second of a name has its number behind it.
+    log.matches(of: /\] (\w+)(?: #\d+)?: (\w+)/).compactMap { match in
       let state = String(match.2)
       return names.contains(String(match.1)) && states.contains(state) ? state : nil
     }

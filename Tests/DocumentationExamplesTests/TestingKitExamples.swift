@@ -1,0 +1,180 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import CoreOperations
+import Testing
+
+/// A simulation, a queue in it, and operations that are in no queue yet.
+private func scene() -> (SimulatedEnvironment, AdvancedOperationQueue) {
+  let simulation = SimulatedEnvironment(seed: 1)
+  return (simulation, AdvancedOperationQueue(environment: simulation.environment))
+}
+
+@Test func `run(until:): a cancel in the middle`() throws {
+  let (simulation, queue) = scene()
+  let upload = ResultOperation { await Task.yield() }
+  queue.addOperation(upload)
+
+  simulation.run(until: { upload.isExecuting })
+  upload.cancel()
+  simulation.run()
+
+  try expectOutcome(of: upload, is: .cancelled)
+}
+
+@Test func `addStep: a cancel at some moment`() {
+  let (simulation, queue) = scene()
+  let upload = AdvancedOperation()
+  queue.addOperation(upload)
+
+  simulation.addStep("cancel") { upload.cancel() }
+  simulation.run()
+
+  #expect(upload.isFinished)
+}
+
+@Test func `StrayOperation: nothing has left the simulation`() throws {
+  let (simulation, queue) = scene()
+  queue.addOperation(AdvancedOperation())
+
+  simulation.run()
+  #expect(simulation.strays.isEmpty)
+
+  simulation.run()
+  try expectNoStrays(in: simulation)
+}
+
+@Test func `exploreSchedules: all orders of three operations`() throws {
+  let report = try exploreSchedules { simulation in
+    let queue = AdvancedOperationQueue(environment: simulation.environment)
+    for _ in 0..<3 { queue.addOperation(AdvancedOperation()) }
+    simulation.run()
+  }
+  #expect(report.isComplete)
+  #expect(report.scheduleCount == 6)
+}
+
+@Test func `exploreSchedules: a cancel at every moment`() throws {
+  let report = try exploreSchedules { simulation in
+    let queue = AdvancedOperationQueue(environment: simulation.environment)
+    let upload = AdvancedOperation()
+    queue.addOperation(upload)
+    simulation.addStep("cancel") { upload.cancel() }
+    simulation.run()
+    try #require(upload.isFinished)
+  }
+  #expect(report.isComplete)
+}
+
+@Test func `exploreSchedules: a failure is replayed`() throws {
+  func upload(_ simulation: SimulatedEnvironment) { simulation.run() }
+  let replayed = SimulatedEnvironment(replaying: "1;2=1")
+  #expect(replayed?.seed == 1)
+
+  try exploreSchedules(replaying: "1;2=1,5=3", of: upload)
+
+  do {
+    try exploreSchedules { _ in throw Offline() }
+  } catch let failure as ScheduleFailure {
+    let simulation = SimulatedEnvironment(replaying: failure.schedule)
+    #expect(simulation?.seed == 1)
+  }
+}
+
+@Test func `SimulatedEnvironment: a schedule is replayed`() {
+  let simulation = SimulatedEnvironment(replaying: "1;2=1")
+  #expect(simulation?.now == .zero)
+}
+
+@Test func `HeldOperation: it holds what it claims`() {
+  let (simulation, queue) = scene()
+  let migration = AdvancedOperation()
+  migration.addCondition(MutuallyExclusive("database"))
+  queue.maxConcurrentOperationCount = 1
+
+  let holder = HeldOperation(name: "holder")
+  holder.addCondition(MutuallyExclusive("database"))
+  queue.addOperations([holder, migration])
+  simulation.run()
+  #expect(migration.state == .ready)
+
+  holder.release()
+  simulation.run()
+  #expect(migration.isFinished)
+}
+
+@Test func `OperationFault: things go wrong where they are told to`() throws {
+  let (simulation, queue) = scene()
+  let download = ResultOperation(name: "download") { 1 }
+  let parse = download.then(name: "parse") { $0 }
+
+  simulation.inject(.error(Offline()), into: "download", at: .executing)
+  queue.addOperations([download, parse])
+  simulation.run()
+  try expectOutcome(of: parse, is: .failed)
+}
+
+@Test func `OperationFault: errors, delays and cancels`() throws {
+  let (simulation, queue) = scene()
+  let store = AdvancedOperation()
+  store.name = "store"
+
+  simulation.inject(.error(Offline()), into: "download", at: .executing)
+  simulation.inject(.delay(.seconds(90)), into: "parse", at: .evaluatingConditions)
+  simulation.inject(.cancel, into: "store", at: .finishing)
+
+  queue.addOperation(store)
+  simulation.run()
+  try expectOutcome(of: store, is: .succeeded)
+}
+
+@Test func `expectConditionFailure: by type and by value`() throws {
+  let importing = AdvancedOperation()
+  importing.addCondition(FileExists("/no/such/file"))
+  simulate(importing)
+
+  let missing = try expectConditionFailure(importing, as: FileExists.Problem.self)
+  #expect(missing == .missing(path: "/no/such/file"))
+
+  try expectConditionFailure(importing, as: FileExists.Problem.missing(path: "/no/such/file"))
+}
+
+@Test func `expectOutcome: how it ended`() throws {
+  let download = ResultOperation { throw Offline() }
+  let parse = AdvancedOperation()
+  parse.addDependency(download)
+  let probe = ConditionProbe()
+  probe.answer(.skipped(reason: "no need"))
+  parse.addCondition(probe)
+  let upload = AdvancedOperation()
+  upload.cancel()
+  simulate(download, parse, upload)
+
+  try expectOutcome(of: download, is: .failed)
+  try expectOutcome(of: parse, is: .skipped)
+
+  try expectOutcome(of: upload, is: .cancelled)
+}
+
+@Test func `ExpectationFailure: it says where`() throws {
+  let lines = Lines()
+  func print(_ line: Int, _ message: String) { lines("\(line): \(message)") }
+  let upload = ResultOperation(name: "upload") { throw Offline() }
+  simulate(upload)
+
+  do {
+    try expectOutcome(of: upload, is: .succeeded)
+  } catch let failure as ExpectationFailure {
+    print(failure.line, failure.message)
+  }
+
+  #expect(lines.all.count == 1)
+}
+
+@Test func `expectEvents: what an observer was told`() throws {
+  let recorder = RecordingObserver()
+  let operation = AdvancedOperation()
+  operation.addObserver(recorder)
+  simulate(operation)
+
+  try expectEvents(["enqueued", "started", "willFinish", "finished"], of: recorder)
+}

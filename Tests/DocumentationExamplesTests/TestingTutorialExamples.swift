@@ -1,0 +1,111 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import CoreOperations
+import Testing
+
+/// The programs of the article “Testing a guarded workflow”.
+@Suite struct `Testing a guarded workflow` {
+  let simulation = SimulatedEnvironment(seed: 1)
+  let queue: AdvancedOperationQueue
+  let network = ConditionProbe(name: "network")
+  let changes = ConditionProbe(name: "changes")
+  let upload = HeldOperation(name: "upload")
+  let other = HeldOperation(name: "other")
+
+  init() {
+    queue = AdvancedOperationQueue(environment: simulation.environment)
+    _ = makeUpload(upload, network: network, changes: changes)
+  }
+
+  func makeUpload(
+    _ upload: AdvancedOperation,
+    network: any OperationCondition,
+    changes: any OperationCondition
+  ) -> AdvancedOperation {
+    upload.addCondition(network)
+    upload.addCondition(changes)
+    upload.addCondition(MutuallyExclusive("uplink"))
+    upload.addObserver(TimeoutObserver(.seconds(30)))
+    return upload
+  }
+
+  @Test func `the network is down`() throws {
+    queue.addOperation(upload)
+    network.answer(.failed(Offline()))
+    changes.answer(.satisfied)
+    simulation.run()
+    try expectConditionFailure(upload, as: Offline.self, of: "network")
+  }
+
+  @Test func `there is nothing to do`() throws {
+    queue.addOperation(upload)
+    network.answer(.satisfied)
+    changes.answer(.skipped(reason: "no changes"))
+    simulation.run()
+    try expectOutcome(of: upload, is: .skipped)
+  }
+
+  @Test func `a condition never answers`() throws {
+    queue.addOperation(upload)
+    network.answer(.satisfied)
+    simulation.run()
+    #expect(upload.state == .evaluatingConditions)
+
+    upload.cancel()
+    simulation.run()
+    changes.answer(.satisfied)
+    simulation.run()
+    try expectOutcome(of: upload, is: .cancelled)
+  }
+
+  @Test func `somebody else is uploading`() throws {
+    network.answer(.satisfied)
+    changes.answer(.satisfied)
+    other.addCondition(MutuallyExclusive("uplink"))
+    queue.addOperation(other)
+    simulation.run(until: { other.isHeld })
+
+    queue.addOperation(upload)
+    simulation.run()
+    #expect(upload.state == .ready)
+
+    other.release()
+    simulation.run(until: { upload.isHeld })
+    #expect(upload.state == .executing)
+  }
+
+  @Test func `it takes too long`() throws {
+    network.answer(.satisfied)
+    changes.answer(.satisfied)
+    queue.addOperation(upload)
+    simulation.run()
+    try expectOutcome(of: upload, is: .cancelled)
+    #expect(simulation.now == .seconds(30))
+  }
+
+  @Test func `in every order`() throws {
+    let report = try exploreSchedules { simulation in
+      let queue = AdvancedOperationQueue(environment: simulation.environment)
+      let upload = AdvancedOperation()
+      upload.addCondition(MutuallyExclusive("uplink"))
+      queue.addOperation(upload)
+      simulation.addStep("cancel") { upload.cancel() }
+      simulation.run()
+      try #require(upload.isFinished)
+      try #require(queue.operationCount == 0)
+    }
+    #expect(report.isComplete)
+  }
+
+  @Test func `transitions that were never taken`() {
+    queue.addOperation(AdvancedOperation())
+    guard TransitionRecorder.isAvailable else { return }
+
+    let recorder = TransitionRecorder()
+    simulation.run()
+    print(recorder.table)
+    #expect(recorder.missing.count < TransitionRecorder.possible.count)
+  }
+
+  private func print(_ text: String) {}
+}
