@@ -13,9 +13,9 @@ import CoreOperations
 /// ``OperationEvent/finished(_:)`` when it has finished. Each loop over the same value sees all that
 /// were kept, also at the same time as another one.
 ///
-/// The sequence never throws. A loop ends after ``OperationEvent/finished(_:)``, when its task is
-/// cancelled and there is nothing to take at once, and when the operation is released without having
-/// run. It never holds up the operation: of a loop that is slow the last ``capacity`` events are kept,
+/// The sequence never throws. A loop ends after ``OperationEvent/finished(_:)``, which comes when
+/// `isFinished` is true and all observers were told, when its task is cancelled and there is nothing to
+/// take at once, and when the operation is released without having run. It never holds up the operation: of a loop that is slow the last ``capacity`` events are kept,
 /// and where others are missing it gets an ``OperationEvent/dropped(count:)``. The sequence doesn't
 /// keep the operation alive.
 public struct OperationEvents: AsyncSequence, Sendable {
@@ -103,8 +103,13 @@ private final class EventTap: OperationObserver {
     log.append(.willFinish(errors))
   }
   func operationDidFinish(_ operation: AdvancedOperation, errors: [any Error]) {
-    if let outcome = operation.outcome { log.append(.finished(outcome)) }
-    log.close()
+    let outcome = operation.outcome
+    // Others are told after this one; who reads that it finished is to find it finished. The closure
+    // keeps this alive until then, because its end is that of the log.
+    operation.afterFinished { [self] in
+      if let outcome { log.append(.finished(outcome)) }
+      log.close()
+    }
   }
 }
 

@@ -136,6 +136,26 @@ import Testing
     #expect(names.entries == ["end"])
   }
 
+  @Test(.watched) func `tell of the end when the operation is finished`() async throws {
+    let work = AdvancedOperation()
+    let events = work.events
+    let (early, states) = (Log<String>(), Log<AdvancedOperation.State>())
+    // Told after the sequence was; reads what there is without giving up its thread.
+    work.addObserver(
+      BlockObserver(didFinish: { _, _ in
+        Task.immediate { for await event in events { early.add(Self.name(event)) } }
+        early.add("told")
+      })
+    )
+    OperationQueue().addOperation(work)
+    for await event in events {
+      if case .finished = event { states.add(work.state) }
+    }
+    #expect(early.entries.prefix(4) == ["enqueued", "started", "willFinish []", "told"])
+    #expect(states.entries == [.finished])
+    #expect(work.isFinished)
+  }
+
   @Test func `let go of the operation and of what it produced`() async {
     let live = LiveCount()
     let world = World()
