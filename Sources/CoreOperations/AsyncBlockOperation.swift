@@ -30,7 +30,7 @@ final class AsyncBlockOperation: Operation, @unchecked Sendable {
       end()
       return
     }
-    let executor = links.withLock { $0.scheduler }?.executor as? any TaskExecutor
+    let executor = withLinks { $0.scheduler }?.executor as? any TaskExecutor
     let queue = OperationQueue.current
     let task = startTask(on: executor) {
       await TaskOccupant.with(self, queue: queue) { await body() }

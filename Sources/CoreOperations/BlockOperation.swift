@@ -11,15 +11,20 @@ import Dispatch
 /// queue.addOperation(thumbnails)
 /// ```
 open class BlockOperation: Operation, @unchecked Sendable {
-  // Sendable: `blocks` has a lock.
-  private enum Blocks {
-    case none
-    case one(@Sendable () -> Void)
-    case many([@Sendable () -> Void])
-    case begun
+  // Sendable: `first` is guarded by the lock of the operation's links; the other blocks are in there.
+  // Not checked for overlapping accesses, like these.
+  @exclusivity(unchecked) private final var first: Block?
+
+  /// A closure that generic code can hand on: a bare one gets a thunk, and with it an allocation, each
+  /// time.
+  private struct Block {
+    let run: @Sendable () -> Void
   }
 
-  private let blocks = Locked(Blocks.none)
+  private struct Taken {
+    var first: Block?
+    var others: [@Sendable () -> Void] = []
+  }
 
   /// Creates an operation without blocks.
   public override init() { super.init() }
@@ -29,7 +34,12 @@ open class BlockOperation: Operation, @unchecked Sendable {
   /// - Parameter block: Runs on the thread that starts the operation; released when it finished.
   public convenience init(block: @escaping @Sendable () -> Void) {
     self.init()
-    blocks.withLock { $0 = .one(block) }
+    // An initialiser of a subclass may have let others know of it.
+    if isKnown {
+      unsafe first = Block(run: block)
+    } else {
+      withLinks { _ in unsafe first = Block(run: block) }
+    }
   }
 
   /// Adds a block to run at the same time as the others.
@@ -37,15 +47,12 @@ open class BlockOperation: Operation, @unchecked Sendable {
   /// - Parameter block: Runs on a thread of the executor, or on the starting one when it is first.
   /// - Precondition: The operation has not started.
   open func addExecutionBlock(_ block: @escaping @Sendable () -> Void) {
-    let isLate = blocks.withLock { blocks -> Bool in
-      switch blocks {
-      case .none: blocks = .one(block)
-      case .one(let first): blocks = .many([first, block])
-      case .many(var all):
-        blocks = .none
-        all.append(block)
-        blocks = .many(all)
-      case .begun: return true
+    let isLate = withLinks { links -> Bool in
+      if links.hasTakenBlocks { return true }
+      if unsafe first == nil {
+        unsafe first = Block(run: block)
+      } else {
+        links.makeExtra().otherBlocks.append(block)
       }
       return false
     }
@@ -59,12 +66,8 @@ open class BlockOperation: Operation, @unchecked Sendable {
 
   /// The blocks that have not been begun; none once the operation has started.
   open var executionBlocks: [@Sendable () -> Void] {
-    blocks.withLock { blocks in
-      switch blocks {
-      case .none, .begun: []
-      case .one(let block): [block]
-      case .many(let all): all
-      }
+    withLinks { links in
+      (unsafe first.map { [$0.run] } ?? []) + (links.extra?.otherBlocks ?? [])
     }
   }
 
@@ -73,31 +76,32 @@ open class BlockOperation: Operation, @unchecked Sendable {
 
   /// What ``main()`` does, for a queue that knows that it isn't overridden.
   final func runBlocks() {
-    let begun = blocks.withLock { blocks in
-      let taken = blocks
-      blocks = .begun
-      return taken
-    }
-    switch begun {
-    case .none, .begun: return
-    case .one(let block): block()
-    case .many(let all): run(all[0], besides: SharedBlocks(all.dropFirst(), of: self))
+    let taken = takeBlocks()
+    guard let first = taken.first else { return }
+    if taken.others.isEmpty {
+      first.run()
+    } else {
+      run(first.run, besides: SharedBlocks(taken.others, of: self))
     }
   }
 
-  override func letGoOfWork() {
-    let dropped = blocks.withLock { blocks in
-      let dropped = blocks
-      blocks = .begun
-      return dropped
+  /// Takes the blocks out; there are none, and none can be added, from then on.
+  private final func takeBlocks() -> Taken {
+    withLinks { links in
+      links.hasTakenBlocks = true
+      var taken = Taken()
+      unsafe swap(&taken.first, &first)
+      if let extra = links.extra { swap(&taken.others, &extra.otherBlocks) }
+      return taken
     }
-    withExtendedLifetime(dropped) {}
   }
+
+  override func letGoOfWork() { withExtendedLifetime(takeBlocks()) {} }
 
   /// Asks the executor for a thread for each of the others, and does what they haven't begun: an
   /// executor may have no other thread.
   private func run(_ first: @Sendable () -> Void, besides others: SharedBlocks) {
-    let executor = links.withLock { $0.scheduler }?.completionExecutor ?? DefaultExecutor.shared
+    let executor = withLinks { $0.scheduler }?.completionExecutor ?? DefaultExecutor.shared
     let queue = OperationQueue.current
     for _ in 0..<others.count {
       executor.enqueue {
@@ -110,6 +114,11 @@ open class BlockOperation: Operation, @unchecked Sendable {
   }
 }
 
+extension Operation {
+  /// Whether everything of the operation is known, because it is no subclass that overrides something.
+  final var isKnown: Bool { type(of: self) == BlockOperation.self }
+}
+
 /// The blocks of one operation but the first, for several threads to take one at a time.
 private final class SharedBlocks: Sendable {
   let count: Int
@@ -118,7 +127,7 @@ private final class SharedBlocks: Sendable {
   private let waiting = Locked(FirstInFirstOut<@Sendable () -> Void>())
   private let running = DispatchGroup()
 
-  init(_ blocks: ArraySlice<@Sendable () -> Void>, of operation: Operation) {
+  init(_ blocks: [@Sendable () -> Void], of operation: Operation) {
     unsafe self.operation = operation
     count = blocks.count
     waiting.withLock { waiting in

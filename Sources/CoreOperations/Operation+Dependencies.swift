@@ -6,7 +6,7 @@ extension Operation {
       return
     }
     var isLinked = false
-    let progress = dependencyList.withLock { list -> OperationReadiness.Progress in
+    let progress = withDependencyList { list -> OperationReadiness.Progress in
       guard unsafe list.edge(to: dependency) == nil else { return .none }
       let edge = unsafe DependencyEdge.make(dependent: self, dependency: dependency)
       unsafe list.append(edge)
@@ -14,7 +14,7 @@ extension Operation {
       guard life.phase <= .enqueued, !readiness.current.isDropped else { return .none }
       // Counted before it is linked, or its end could be counted first.
       readiness.step { $0.dependencyAdded() }
-      isLinked = dependency.links.withLock { links in
+      isLinked = dependency.withLinks { links in
         if links.isClosed { return false }
         unsafe links.dependents.link(edge)
         return true
@@ -22,8 +22,8 @@ extension Operation {
       // This operation may have finished meanwhile, before it was counted: then it has unlinked
       // what was linked by then, and must leave no edge behind that outlives its membership. One
       // that was in no queue until now will be let in by one later, and so count this edge.
-      if isLinked, self.life.current.phase != .created, links.withLock({ $0.isClosed }) {
-        isLinked = !dependency.links.withLock { unsafe $0.dependents.unlink(edge) }
+      if isLinked, self.life.current.phase != .created, withLinks({ $0.isClosed }) {
+        isLinked = !dependency.withLinks { unsafe $0.dependents.unlink(edge) }
       }
       // It had finished. Another dependency may have finished while this one was counted, and left
       // it to this step to see that nothing is open.
@@ -35,15 +35,15 @@ extension Operation {
 
   private func offerToQueue(ifMoved progress: OperationReadiness.Progress) {
     if progress == .none { return }
-    links.withLock { $0.scheduler }?.offer(CollectionOfOne(self))
+    withLinks { $0.scheduler }?.offer(CollectionOfOne(self))
   }
 
   final func unlinkDependency(_ dependency: Operation) {
-    let (removed, progress) = dependencyList.withLock { list in
+    let (removed, progress) = withDependencyList { list in
       guard let edge = unsafe list.edge(to: dependency) else {
         return (Operation?.none, OperationReadiness.Progress.none)
       }
-      let wasLinked = dependency.links.withLock { unsafe $0.dependents.unlink(edge) }
+      let wasLinked = dependency.withLinks { unsafe $0.dependents.unlink(edge) }
       unsafe list.remove(edge)
       let progress = wasLinked ? readiness.step { $0.dependencyResolved() } : .none
       return (unsafe DependencyEdge.free(edge), progress)
@@ -56,10 +56,10 @@ extension Operation {
   ///
   /// - Complexity: O(n), n the number of dependencies.
   final func unlinkDependencies() {
-    dependencyList.withLock { list in
+    withDependencyList { list in
       unsafe list.forEach { edge in
         unsafe edge.pointee.dependency._withUnsafeGuaranteedRef { dependency in
-          let wasLinked = dependency.links.withLock { unsafe $0.dependents.unlink(edge) }
+          let wasLinked = dependency.withLinks { unsafe $0.dependents.unlink(edge) }
           if wasLinked { _ = readiness.step { $0.dependencyResolved() } }
         }
       }

@@ -131,7 +131,7 @@ open class OperationQueue: @unchecked Sendable {
       valueObservers.look(at: self)
     } else {
       // One that was over before it came has no scheduler, and is left out.
-      enqueueStepwise(operations.filter { $0.links.withLock { $0.scheduler === scheduler } })
+      enqueueStepwise(operations.filter { $0.withLinks { $0.scheduler === scheduler } })
     }
   }
 
@@ -153,13 +153,14 @@ open class OperationQueue: @unchecked Sendable {
     case .ignore: return .over
     case .reject(let mistake): trap(mistake.sentence(about: operation))
     }
-    let terms = unsafe operation.layer?.willEnqueue(in: self)
+    let layer = unsafe operation.layer
+    let terms = layer?.willEnqueue(in: self)
     if terms?.isHeld == true { operation.readiness.step { $0.holdTaken() } }
-    return operation.links.withLock { links in
+    return operation.withLinks { links in
       if links.isClosed { return .over }
       // Before anybody can find the scheduler, so that no later change is overwritten.
       operation.scheduling.level = UInt8(links.priority.level)
-      links.scheduler = scheduler
+      links.enter(scheduler, retaining: layer != nil)
       if links.mayBeInRing || links.isNeeded { return .suspect }
       return terms?.needsDidEnqueue == true ? .layered : .plain
     }
@@ -175,7 +176,7 @@ open class OperationQueue: @unchecked Sendable {
     let isAwaited = scheduler.admit(admitted, besides: member, owner: self)
     valueObservers.look(at: self)
     for operation in admitted { unsafe operation.layer?.didEnqueue() }
-    let suspects = admitted.filter { $0.links.withLock { $0.mayBeInRing } }
+    let suspects = admitted.filter { $0.withLinks { $0.mayBeInRing } }
     if !suspects.isEmpty { CycleSearch.cancelRings(from: suspects) }
     // Before any of them runs and begins a wait of its own, which would then be to blame.
     RunTimeRings.lookAtNew(admitted, in: self, isAwaited: isAwaited)

@@ -47,11 +47,12 @@ package struct OperationReadiness: Equatable, Sendable {
     return noteProgress()
   }
 
-  /// The same for an operation that no queue has let in; changes nothing for others.
+  /// The same for an operation that can't become ready by it, because no queue has let it in or it has
+  /// others to wait for; changes nothing for those that can.
   ///
-  /// - Returns: Whether the operation is in no queue, so that there is nobody to tell.
-  package mutating func dependencyResolvedOutside() -> Bool {
-    guard isOutside else { return false }
+  /// - Returns: Whether it was counted, so that there is nobody to tell.
+  package mutating func dependencyResolvedUnnoticed() -> Bool {
+    guard isOutside || unfinished > 1 else { return false }
     _ = dependencyResolved()
     return true
   }

@@ -36,7 +36,7 @@ extension Operation: KeyValueObservable {
   /// Has a parked operation asked again whether it is ready.
   private func lookForReadiness() {
     guard unsafe layer == nil else { return }
-    links.withLock { $0.scheduler }?.reoffer(self, afterReview: false)
+    withLinks { $0.scheduler }?.reoffer(self, afterReview: false)
   }
 
   fileprivate func lookAgain() {
@@ -49,11 +49,11 @@ extension Operation: KeyValueObservable {
 
   fileprivate final var valueObservers: ValueObservers? {
     guard isObserved.load(ordering: .acquiring) else { return nil }
-    return links.withLock { $0.extra?.valueObservers }
+    return withLinks { $0.extra?.valueObservers }
   }
 
   fileprivate final func makeValueObservers() -> ValueObservers {
-    let observers = links.withLock { links in
+    let observers = withLinks { links in
       let extra = links.makeExtra()
       let observers = extra.valueObservers ?? ValueObservers()
       extra.valueObservers = observers

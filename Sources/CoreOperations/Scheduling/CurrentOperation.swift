@@ -38,7 +38,7 @@ package final class ThreadOccupant: @unchecked Sendable {
 
   /// The queue of an operation whose body this thread runs, found without asking the queue itself.
   package static func queue(of operation: Operation) -> OperationQueue? {
-    guard let scheduler = operation.links.withLock({ $0.scheduler }) else { return nil }
+    guard let scheduler = operation.withLinks({ $0.scheduler }) else { return nil }
     guard let occupant = slot.value, unsafe occupant.operation === operation else {
       return scheduler.owner
     }
@@ -97,7 +97,7 @@ package struct TaskOccupant: Sendable {
   ) async rethrows -> Result {
     let occupant = TaskOccupant(
       operation: operation,
-      queue: queue ?? operation.links.withLock { $0.scheduler }?.owner,
+      queue: queue ?? operation.withLinks { $0.scheduler }?.owner,
       task: .current
     )
     return try await $current.withValue(occupant, operation: body)

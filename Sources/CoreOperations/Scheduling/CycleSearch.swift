@@ -29,7 +29,7 @@ package enum CycleSearch {
   private static func withoutStarts(of operations: [Operation], _ body: () -> Void) {
     var schedulers: [Scheduler] = []
     for operation in operations {
-      guard let scheduler = operation.links.withLock({ $0.scheduler }),
+      guard let scheduler = operation.withLinks({ $0.scheduler }),
         !schedulers.contains(where: { $0 === scheduler })
       else { continue }
       schedulers.append(scheduler)
@@ -44,7 +44,7 @@ package enum CycleSearch {
     let life = operation.life.current
     guard life.phase <= .enqueued else { return [] }
     if life.isCancelled { return operation.parentToLeave.map { [$0] } ?? [] }
-    let dependencies = operation.dependencyList.withLock { $0.operations }
+    let dependencies = operation.withDependencyList { $0.operations }
       .filter { $0.life.current.phase != .finished }
     guard let parent = unsafe operation.layer?.awaitedParent else { return dependencies }
     return dependencies + [parent]
@@ -143,9 +143,9 @@ extension Operation {
   /// looks for dependents under the lock under which they are linked, then at what the other counted
   /// before it linked.
   final func noteEdge(to dependency: Operation) {
-    let (hasDependents, isNeeded) = links.withLock { (!$0.dependents.isEmpty, $0.isNeeded) }
+    let (hasDependents, isNeeded) = withLinks { (!$0.dependents.isEmpty, $0.isNeeded) }
     if hasDependents || startsOthers, dependency.waitsForOthers {
-      for end in [self, dependency] { end.links.withLock { $0.mayBeInRing = true } }
+      for end in [self, dependency] { end.withLinks { $0.mayBeInRing = true } }
       if life.current.phase == .enqueued || dependency.life.current.phase == .enqueued {
         CycleSearch.cancelRings(from: [self])
       }

@@ -2,10 +2,11 @@
 ///
 /// The dependent owns the node and holds the dependency strongly; the dependency knows the
 /// dependent without owning it. Who may touch what:
-/// - `isLinked` and the neighbours among the dependents: with the dependency's `links` held;
-/// - the neighbours among the dependencies: with the dependent's `dependencyList` held.
+/// - the neighbours among the dependents: with the lock of the dependency's links held;
+/// - the next among the dependencies: with the lock of the dependent's list of them held.
 ///
-/// Both ways of adding and removing cost O(1), and the order of adding is kept.
+/// Both ways of adding and removing cost O(1), and the order of adding is kept. It has 40 bytes, which
+/// malloc rounds up to 48.
 @unsafe
 struct DependencyEdge {
   typealias Pointer = UnsafeMutablePointer<DependencyEdge>
@@ -17,11 +18,14 @@ struct DependencyEdge {
   /// An operation unlinks its edges before it leaves its queue and before it dies,
   /// with the lock held under which the dependency follows this reference.
   let dependent: Unmanaged<Operation>
-  var isLinked = false
+  /// Of the last one, nil.
   var nextDependent: Pointer?
+  /// Of the first one, the last one; nil when it is in no list.
   var previousDependent: Pointer?
+  /// The one that was added before.
   var nextDependency: Pointer?
-  var previousDependency: Pointer?
+
+  var isLinked: Bool { unsafe previousDependent != nil }
 
   static func make(dependent: Operation, dependency: Operation) -> Pointer {
     let edge = Pointer.allocate(capacity: 1)
@@ -47,49 +51,37 @@ struct DependencyEdge {
 @safe
 struct DependentList {
   private var head: DependencyEdge.Pointer?
-  private var tail: DependencyEdge.Pointer?
 
   init() {}
 
   var isEmpty: Bool { unsafe head == nil }
 
   mutating func link(_ edge: DependencyEdge.Pointer) {
-    unsafe edge.pointee.isLinked = true
-    unsafe edge.pointee.previousDependent = tail
     unsafe edge.pointee.nextDependent = nil
-    if let tail = unsafe tail {
-      unsafe tail.pointee.nextDependent = edge
+    if let head = unsafe head {
+      let tail = unsafe head.pointee.previousDependent
+      unsafe edge.pointee.previousDependent = tail
+      unsafe tail?.pointee.nextDependent = edge
+      unsafe head.pointee.previousDependent = edge
     } else {
+      unsafe edge.pointee.previousDependent = edge
       unsafe head = edge
     }
-    unsafe tail = edge
   }
 
   /// Takes an edge out and says whether it was still in.
   mutating func unlink(_ edge: DependencyEdge.Pointer) -> Bool {
-    guard unsafe edge.pointee.isLinked else { return false }
-    unsafe edge.pointee.isLinked = false
+    guard let previous = unsafe edge.pointee.previousDependent else { return false }
     let next = unsafe edge.pointee.nextDependent
-    let previous = unsafe edge.pointee.previousDependent
-    if let next = unsafe next {
-      unsafe next.pointee.previousDependent = previous
-    } else {
-      unsafe tail = previous
-    }
-    if let previous = unsafe previous {
-      unsafe previous.pointee.nextDependent = next
-    } else {
+    // The last one is what the first one has as its previous.
+    unsafe (next ?? head)?.pointee.previousDependent = previous
+    if unsafe head == edge {
       unsafe head = next
+    } else {
+      unsafe previous.pointee.nextDependent = next
     }
+    unsafe edge.pointee.previousDependent = nil
     return true
-  }
-
-  /// The dependents that were told, retained.
-  struct Told {
-    /// Those that have nothing else to wait for.
-    var ready = FewOperations()
-    /// The others; to be released without the lock that was held.
-    var waiting: [Operation] = []
   }
 
   /// Tells every dependent that this dependency is resolved.
@@ -97,51 +89,70 @@ struct DependentList {
   /// Called with the lock of the list held, which keeps the dependents alive until they are retained:
   /// one that a queue has let in can't leave it with an open dependency before it unlinked itself,
   /// under this lock. It is retained before it is told, because it may start, finish and be released
-  /// by everybody else at once. One that is in no queue may be dying, and waiting for this lock to
-  /// unlink itself: it is counted, and not retained.
+  /// by everybody else at once. One that has others to wait for, and one that is in no queue, is told
+  /// and not touched any more, so it isn't retained: the latter may be dying, and waiting for this lock
+  /// to unlink itself.
   ///
-  /// - Returns: What has to outlive the lock.
+  /// - Parameters:
+  ///   - ready: Gets those that have nothing else to wait for.
+  ///   - waiting: Gets those that turned out to have; to be released without the lock that is held.
   /// - Complexity: O(n), n the number of dependents.
-  mutating func resolveAll() -> Told {
-    var told = Told()
+  mutating func resolveAll(
+    _ ready: inout FewOperations,
+    waiting: inout FewOperations
+  ) {
     var next = unsafe head
     while let edge = unsafe next {
       unsafe next = edge.pointee.nextDependent
-      unsafe edge.pointee.isLinked = false
-      unsafe edge.pointee.dependent._withUnsafeGuaranteedRef { dependent in
-        if dependent.readiness.step({ $0.dependencyResolvedOutside() }) { return }
-        told.ready.append(dependent)
-        guard dependent.readiness.step({ $0.dependencyResolved() }) == .none else { return }
-        if let last = told.ready.popLast() { told.waiting.append(last) }
+      unsafe edge.pointee.previousDependent = nil
+      let dependent = unsafe edge.pointee.dependent
+      let isOver = unsafe dependent._withUnsafeGuaranteedRef {
+        $0.readiness.step { $0.dependencyResolvedUnnoticed() }
+      }
+      if isOver { continue }
+      let retained = unsafe dependent.retain()
+      let progress = unsafe retained._withUnsafeGuaranteedRef {
+        $0.readiness.step { $0.dependencyResolved() }
+      }
+      if progress == .none {
+        unsafe waiting.append(retained: retained)
+      } else {
+        unsafe ready.append(retained: retained)
       }
     }
     unsafe head = nil
-    unsafe tail = nil
-    return told
   }
 }
 
-/// What an operation waits for or has waited for, in the order of adding.
+/// What an operation waits for or has waited for; the last one that was added is the first.
 @safe
 struct DependencyList {
+  /// Where an edge of a long list is.
+  @unsafe private struct Place {
+    let edge: DependencyEdge.Pointer
+    /// The one that was added after it; nil for the last one.
+    var later: DependencyEdge.Pointer?
+  }
+
   private var head: DependencyEdge.Pointer?
-  private var tail: DependencyEdge.Pointer?
-  // No count: these eight bytes decided which of malloc's sizes a `BlockOperation` takes.
   /// Made once scanning would cost more than looking up.
-  private var index: [ObjectIdentifier: DependencyEdge.Pointer]?
+  private var index: [ObjectIdentifier: Place]?
   private static let scanLimit = 12
 
   init() {}
 
   var isEmpty: Bool { unsafe head == nil }
 
+  /// In the order of adding.
   var operations: [Operation] {
     var operations: [Operation] = []
     unsafe forEach { edge in operations.append(unsafe edge.pointee.dependency.takeUnretainedValue())
     }
+    operations.reverse()
     return operations
   }
 
+  /// From the last one that was added to the first.
   func forEach(_ body: (DependencyEdge.Pointer) -> Void) {
     var next = unsafe head
     while let edge = unsafe next {
@@ -151,7 +162,7 @@ struct DependencyList {
   }
 
   func edge(to dependency: Operation) -> DependencyEdge.Pointer? {
-    if let index = unsafe index { return unsafe index[ObjectIdentifier(dependency)] }
+    if let index = unsafe index { return unsafe index[ObjectIdentifier(dependency)]?.edge }
     var next = unsafe head
     while let edge = unsafe next {
       let isSame = unsafe edge.pointee.dependency._withUnsafeGuaranteedRef { $0 === dependency }
@@ -162,19 +173,14 @@ struct DependencyList {
   }
 
   mutating func append(_ edge: DependencyEdge.Pointer) {
-    unsafe edge.pointee.previousDependency = tail
-    if let tail = unsafe tail {
-      unsafe tail.pointee.nextDependency = edge
-    } else {
-      unsafe head = edge
-    }
-    unsafe tail = edge
+    let former = unsafe head
+    unsafe edge.pointee.nextDependency = former
+    unsafe head = edge
     if unsafe index != nil {
-      unsafe index?[Self.key(edge)] = edge
+      unsafe index?[Self.key(edge)] = Place(edge: edge)
+      if let former = unsafe former { unsafe index?[Self.key(former)]?.later = edge }
     } else if isLong {
-      var built: [ObjectIdentifier: DependencyEdge.Pointer] = unsafe [:]
-      unsafe forEach { edge in unsafe built[Self.key(edge)] = edge }
-      unsafe index = built
+      unsafe index = makeIndex()
     }
   }
 
@@ -189,27 +195,38 @@ struct DependencyList {
     return count > Self.scanLimit
   }
 
-  mutating func remove(_ edge: DependencyEdge.Pointer) {
-    let next = unsafe edge.pointee.nextDependency
-    let previous = unsafe edge.pointee.previousDependency
-    if let next = unsafe next {
-      unsafe next.pointee.previousDependency = previous
-    } else {
-      unsafe tail = previous
+  private func makeIndex() -> [ObjectIdentifier: Place] {
+    var index: [ObjectIdentifier: Place] = unsafe [:]
+    var later: DependencyEdge.Pointer?
+    unsafe forEach { edge in
+      unsafe index[Self.key(edge)] = Place(edge: edge, later: later)
+      unsafe later = edge
     }
-    if let previous = unsafe previous {
-      unsafe previous.pointee.nextDependency = next
-    } else {
-      unsafe head = next
-    }
-    unsafe index?[Self.key(edge)] = nil
+    return unsafe index
   }
 
-  /// Takes all edges; the list is empty afterwards.
-  mutating func takeAll() -> DependencyList {
-    let all = self
-    self = DependencyList()
-    return all
+  mutating func remove(_ edge: DependencyEdge.Pointer) {
+    let former = unsafe edge.pointee.nextDependency
+    let later = unsafe later(than: edge)
+    if let later = unsafe later {
+      unsafe later.pointee.nextDependency = former
+    } else {
+      unsafe head = former
+    }
+    guard unsafe index != nil else { return }
+    unsafe index?[Self.key(edge)] = nil
+    if let former = unsafe former { unsafe index?[Self.key(former)]?.later = later }
+  }
+
+  private func later(than edge: DependencyEdge.Pointer) -> DependencyEdge.Pointer? {
+    if let index = unsafe index { return unsafe index[Self.key(edge)]?.later }
+    var later: DependencyEdge.Pointer?
+    var next = unsafe head
+    while let candidate = unsafe next, unsafe candidate != edge {
+      unsafe later = candidate
+      unsafe next = candidate.pointee.nextDependency
+    }
+    return unsafe later
   }
 
   /// Takes the first edge, without keeping the index; for teardown only.
@@ -221,9 +238,9 @@ struct DependencyList {
 
   /// Puts the edges of another list before these; for teardown only.
   mutating func prependForTeardown(_ other: DependencyList) {
-    guard let otherTail = unsafe other.tail else { return }
-    unsafe otherTail.pointee.nextDependency = head
-    if unsafe head == nil { unsafe tail = otherTail }
+    guard var last = unsafe other.head else { return }
+    while let next = unsafe last.pointee.nextDependency { unsafe last = next }
+    unsafe last.pointee.nextDependency = head
     unsafe head = other.head
   }
 
@@ -237,27 +254,35 @@ struct DependencyList {
 /// Releasing a chain of a million operations would otherwise nest a million deinitialisers. The
 /// first dying operation of a thread works through a list; those that die because of it add theirs.
 enum DependencyTeardown {
-  private final class Work {
-    var edges: DependencyList
-    init(_ edges: DependencyList) { self.edges = edges }
-  }
+  /// Of the list that a thread is working through.
+  private static let current = ThreadSlot()
 
-  private static let current = ThreadLocal<Work>()
-
+  /// Lets go of all that a dying operation depends on.
+  ///
+  /// - Parameters:
+  ///   - edges: What it depends on.
+  ///   - areOpen: Whether some may still be linked. If none is, all that told the operation of their end
+  ///     have done with their edges before they counted, and no lock is needed.
   /// - Complexity: O(n), n the number of edges that go, with constant stack depth.
-  static func release(_ edges: DependencyList) {
-    if let work = current.value {
-      work.edges.prependForTeardown(edges)
+  static func release(_ edges: DependencyList, areOpen: Bool) {
+    if areOpen {
+      unsafe edges.forEach { edge in
+        unsafe edge.pointee.dependency._withUnsafeGuaranteedRef { dependency in
+          _ = dependency.withLinks { unsafe $0.dependents.unlink(edge) }
+        }
+      }
+    }
+    if let outer = unsafe current.pointer {
+      unsafe outer.assumingMemoryBound(to: DependencyList.self).pointee.prependForTeardown(edges)
       return
     }
-    let work = Work(edges)
-    current.value = work
-    while let edge = unsafe work.edges.popForTeardown() {
-      unsafe edge.pointee.dependency._withUnsafeGuaranteedRef { dependency in
-        _ = dependency.links.withLock { unsafe $0.dependents.unlink(edge) }
+    var edges = edges
+    unsafe withUnsafeMutablePointer(to: &edges) { edges in
+      unsafe current.pointer = UnsafeMutableRawPointer(edges)
+      while let edge = unsafe edges.pointee.popForTeardown() {
+        _ = unsafe DependencyEdge.free(edge)
       }
-      _ = unsafe DependencyEdge.free(edge)
+      unsafe current.pointer = nil
     }
-    current.value = nil
   }
 }

@@ -1,31 +1,57 @@
-/// A list of operations that has room for one without an array: in a chain, there never is a second.
-struct FewOperations {
-  private var first: Operation?
-  private var others: [Operation] = []
+/// A list of operations that has room for two without an array: in a chain, one waits for the end of
+/// another, and in a binary tree two do.
+///
+/// It retains what is in it, and hands it out without counting: that was a third of the time of a chain.
+@safe
+struct FewOperations: ~Copyable {
+  private var first: Unmanaged<Operation>?
+  private var second: Unmanaged<Operation>?
+  /// None is made for fewer than three.
+  private var others: [Operation]?
 
   init() {}
 
-  var isEmpty: Bool { first == nil }
-
-  mutating func append(_ operation: Operation) {
-    if first == nil { first = operation } else { others.append(operation) }
+  deinit {
+    unsafe first?.release()
+    unsafe second?.release()
   }
 
-  mutating func popLast() -> Operation? { others.popLast() ?? first.take() }
+  var isEmpty: Bool { unsafe first == nil }
 
-  func forEach(_ body: (Operation) -> Void) {
-    if let first { body(first) }
+  /// Appends an operation that is retained, and isn't any more when it is removed.
+  mutating func append(retained operation: Unmanaged<Operation>) {
+    if unsafe first == nil {
+      unsafe first = operation
+    } else if unsafe second == nil {
+      unsafe second = operation
+    } else {
+      if others == nil { others = [] }
+      unsafe others?.append(operation.takeRetainedValue())
+    }
+  }
+
+  mutating func append(_ operation: Operation) { unsafe append(retained: .passRetained(operation)) }
+
+  mutating func removeAll() {
+    guard let first = unsafe first else { return }
+    unsafe self.first = nil
+    unsafe first.release()
+    guard let second = unsafe second else { return }
+    unsafe self.second = nil
+    unsafe second.release()
+    others = nil
+  }
+
+  borrowing func allSatisfy(_ isSo: (Operation) -> Bool) -> Bool {
+    if let first = unsafe first, unsafe !first._withUnsafeGuaranteedRef(isSo) { return false }
+    if let second = unsafe second, unsafe !second._withUnsafeGuaranteedRef(isSo) { return false }
+    return others?.allSatisfy(isSo) ?? true
+  }
+
+  borrowing func forEach(_ body: (Operation) -> Void) {
+    if let first = unsafe first { unsafe first._withUnsafeGuaranteedRef(body) }
+    if let second = unsafe second { unsafe second._withUnsafeGuaranteedRef(body) }
+    guard let others else { return }
     for operation in others { body(operation) }
-  }
-
-  func allSatisfy(_ isSo: (Operation) -> Bool) -> Bool {
-    guard let first else { return true }
-    return isSo(first) && others.allSatisfy(isSo)
-  }
-
-  /// Takes all out.
-  mutating func takeAll() -> FewOperations {
-    defer { self = FewOperations() }
-    return self
   }
 }

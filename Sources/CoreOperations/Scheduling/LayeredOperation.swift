@@ -86,7 +86,7 @@ extension LayeredOperation {
   /// - Parameter startsAhead: Whether the operation is started ahead of others and without a slot,
   ///   because it won't do anything. Its dependencies still hold.
   package func releaseReadinessHold(startsAhead: Bool) {
-    let scheduler = links.withLock { $0.scheduler }
+    let scheduler = withLinks { $0.scheduler }
     if startsAhead { scheduler?.sendAhead(self) }
     if readiness.step({ $0.holdReleased() }) == .ready { scheduler?.offer(CollectionOfOne(self)) }
   }
@@ -95,19 +95,19 @@ extension LayeredOperation {
   /// and without a slot, because it won't do anything.
   package func leaveAhead() {
     readiness.step { $0.dropped() }
-    links.withLock { $0.scheduler }?.expedite(self)
+    withLinks { $0.scheduler }?.expedite(self)
   }
 
   /// Offers a parked operation again, at its old turn; nothing happens to one that isn't parked.
   ///
   /// - Parameter afterReview: Whether ``reviewBeforeReoffer()`` is called first.
   package func reoffer(afterReview: Bool) {
-    links.withLock { $0.scheduler }?.reoffer(self, afterReview: afterReview)
+    withLinks { $0.scheduler }?.reoffer(self, afterReview: afterReview)
   }
 
   /// Answers ``reviewBeforeReoffer()``.
   package func finishReview(startsAhead: Bool) {
-    links.withLock { $0.scheduler }?.reviewed(self, isAhead: startsAhead)
+    withLinks { $0.scheduler }?.reviewed(self, isAhead: startsAhead)
   }
 
   /// Takes a slot for a parked operation if its queue has one at this moment, or keeps that of one
@@ -115,29 +115,25 @@ extension LayeredOperation {
   /// was called.
   ///
   /// Takes only the lock of the queue, so it may be called with a lock of the layer held.
-  package func reserveSlot() -> Bool { links.withLock { $0.scheduler }?.reserve(self) ?? false }
+  package func reserveSlot() -> Bool { withLinks { $0.scheduler }?.reserve(self) ?? false }
 
   /// Whether the queue could start the operation now if nothing else kept it.
   ///
   /// Takes only the lock of the queue, so it may be called with a lock of the layer held.
-  package var mayStartNow: Bool { links.withLock { $0.scheduler }?.mayStart(self) ?? false }
+  package var mayStartNow: Bool { withLinks { $0.scheduler }?.mayStart(self) ?? false }
 
   /// Has the queue look at what was reserved.
-  package func wakeQueue() { links.withLock { $0.scheduler }?.wake() }
+  package func wakeQueue() { withLinks { $0.scheduler }?.wake() }
 
   /// Keeps slot and membership beyond the end.
-  package func holdQuiet() { links.withLock { $0.scheduler }?.holdQuiet(self, isHeld: true) }
+  package func holdQuiet() { withLinks { $0.scheduler }?.holdQuiet(self, isHeld: true) }
 
   /// Lets go of slot and membership, at the end or at once if that has come.
-  package func releaseQuiet() { links.withLock { $0.scheduler }?.holdQuiet(self, isHeld: false) }
+  package func releaseQuiet() { withLinks { $0.scheduler }?.holdQuiet(self, isHeld: false) }
 
   /// Forgets the queue; for an operation that is finished and quiet.
   package func letGoOfQueue() {
-    let scheduler = links.withLock { links in
-      let scheduler = links.scheduler
-      links.scheduler = nil
-      return scheduler
-    }
+    let scheduler = withLinks { $0.leave() }
     withExtendedLifetime(scheduler) {}
   }
 
@@ -149,7 +145,7 @@ extension LayeredOperation {
   }
 
   /// Lets a cancelled operation leave its queue ahead of others.
-  package func leaveIfQueued() { links.withLock { $0.scheduler }?.expedite(self) }
+  package func leaveIfQueued() { withLinks { $0.scheduler }?.expedite(self) }
 
   /// Whether a queue called `start()`, as opposed to somebody's hand.
   package var wasStartedByQueue: Bool { life.current.phase == .started }
@@ -188,7 +184,7 @@ extension LayeredOperation {
   ///
   /// - Returns: Whether the operation is in a queue.
   package func runInQueue(_ body: @escaping @Sendable () -> Void) -> Bool {
-    guard let scheduler = links.withLock({ $0.scheduler }), let queue else { return false }
+    guard let scheduler = withLinks({ $0.scheduler }), let queue else { return false }
     scheduler.executor.enqueue {
       ThreadOccupant.with(queue: queue, operation: self) { _ in body() }
     }
@@ -196,5 +192,5 @@ extension LayeredOperation {
   }
 
   /// The queue that the operation is in.
-  package var queue: OperationQueue? { links.withLock { $0.scheduler }?.owner }
+  package var queue: OperationQueue? { withLinks { $0.scheduler }?.owner }
 }

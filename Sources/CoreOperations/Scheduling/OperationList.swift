@@ -12,6 +12,8 @@ struct OperationList {
 
   var isEmpty: Bool { unsafe head == nil }
   var first: Operation? { unsafe head?.takeUnretainedValue() }
+  /// The first one, not retained.
+  var firstLink: Link? { unsafe head }
 
   mutating func append(_ operation: Operation) {
     let link = unsafe Link.passUnretained(operation)
@@ -72,7 +74,7 @@ struct MemberList {
   }
 
   /// Takes a member out and gives back the list's reference to it, to be released unlocked.
-  mutating func remove(_ operation: Operation) -> Operation {
+  mutating func remove(_ operation: Operation) -> Link {
     let next = unsafe operation.scheduling.nextMember
     let previous = unsafe operation.scheduling.previousMember
     if let next = unsafe next {
@@ -89,7 +91,7 @@ struct MemberList {
     unsafe operation.scheduling.previousMember = nil
     operation.scheduling.isMember = false
     count -= 1
-    return unsafe Link.passUnretained(operation).takeRetainedValue()
+    return unsafe Link.passUnretained(operation)
   }
 
   var operations: [Operation] { first(count) { _ in true } }

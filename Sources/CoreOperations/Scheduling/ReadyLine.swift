@@ -34,20 +34,18 @@ struct ReadyLine {
     count += 1
   }
 
-  mutating func popFirst() -> Operation? {
+  /// Takes the first one out; not retained.
+  mutating func popFirst() -> Unmanaged<Operation>? {
     guard occupied != 0 else { return nil }
     let level = UInt8(occupied.trailingZeroBitCount)
-    let first = withLevel(level) { level -> Operation? in
-      if unsafe level.late.isEmpty { return level.list.first }
-      guard let late = unsafe level.late.first?.takeUnretainedValue() else {
-        return level.list.first
-      }
-      guard let listed = level.list.first else { return late }
-      return late.scheduling.ticket < listed.scheduling.ticket ? late : listed
+    let first = unsafe withLevel(level) { level -> Unmanaged<Operation>? in
+      guard let late = unsafe level.late.first else { return unsafe level.list.firstLink }
+      guard let listed = unsafe level.list.firstLink else { return unsafe late }
+      return unsafe Self.ticket(late) < Self.ticket(listed) ? late : listed
     }
-    guard let first else { trap("an occupied level of the ready line was empty") }
-    remove(first)
-    return first
+    guard let first = unsafe first else { trap("an occupied level of the ready line was empty") }
+    unsafe first._withUnsafeGuaranteedRef { remove($0) }
+    return unsafe first
   }
 
   mutating func remove(_ operation: Operation) {
@@ -77,8 +75,8 @@ struct ReadyLine {
 
   // MARK: The heap of old tickets; each operation knows its index
 
-  private static func ticket(_ heap: [Unmanaged<Operation>], _ index: Int) -> UInt64 {
-    unsafe heap[index]._withUnsafeGuaranteedRef { $0.scheduling.ticket }
+  private static func ticket(_ entry: Unmanaged<Operation>) -> UInt64 {
+    unsafe entry._withUnsafeGuaranteedRef { $0.scheduling.ticket }
   }
 
   private static func place(
@@ -107,10 +105,10 @@ struct ReadyLine {
   private static func siftUp(_ start: Int, in heap: inout [Unmanaged<Operation>]) {
     var index = start
     let entry = unsafe heap[index]
-    let key = unsafe ticket(heap, index)
+    let key = unsafe ticket(heap[index])
     while index > 0 {
       let parent = (index - 1) / 2
-      guard unsafe key < ticket(heap, parent) else { break }
+      guard unsafe key < ticket(heap[parent]) else { break }
       unsafe place(heap[parent], at: index, in: &heap)
       index = parent
     }
@@ -120,14 +118,14 @@ struct ReadyLine {
   private static func siftDown(_ start: Int, in heap: inout [Unmanaged<Operation>]) {
     var index = start
     let entry = unsafe heap[index]
-    let key = unsafe ticket(heap, index)
+    let key = unsafe ticket(heap[index])
     while true {
       var child = 2 * index + 1
       guard unsafe child < heap.count else { break }
-      if unsafe child + 1 < heap.count && ticket(heap, child + 1) < ticket(heap, child) {
+      if unsafe child + 1 < heap.count && ticket(heap[child + 1]) < ticket(heap[child]) {
         child += 1
       }
-      guard unsafe ticket(heap, child) < key else { break }
+      guard unsafe ticket(heap[child]) < key else { break }
       unsafe place(heap[child], at: index, in: &heap)
       index = child
     }

@@ -5,15 +5,16 @@ extension Scheduler {
   /// What a worker does on an executor that decides every step: decides on one thing, and has that
   /// done as another step.
   func decide(_ generation: Int, _ executor: any SteppedExecutor) {
-    let (step, effects) = state.withLock { $0.nextStep(after: .init(.began), by: generation) }
+    let (step, effects) = ask(after: Done(), by: generation)
     let owner = owner
     perform(effects)
     guard let described = step.described(by: self) else { return }
+    let pending = PendingStep(step)
     executor.enqueue(described) {
       ThreadOccupant.with(queue: owner) { occupant in
-        var done = self.perform(step, as: occupant)
-        self.perform(self.state.withLock { $0.shareUsedUp(after: done.report) })
-        done.proceed()
+        var done = Done()
+        self.perform(pending.take(), as: occupant, &done)
+        self.leave(&done)
       }
     }
   }
@@ -24,7 +25,7 @@ extension Scheduler {
   }
 
   private func work(_ generation: Int, as occupant: ThreadOccupant) {
-    var done = Done(.init(.began))
+    var done = Done()
     let executor = executor
     let turn = WorkerTurn(on: executor)
     var share = max(1, executor.operationsPerWorker)
@@ -33,101 +34,129 @@ extension Scheduler {
     var owner: OperationQueue?
     defer { withExtendedLifetime(owner) { unsafe occupant.queue = nil } }
     while true {
-      if share == 0 || owner != nil && turn.isOver {
-        perform(state.withLock { $0.shareUsedUp(after: done.report) })
-        done.proceed()
-        return
-      }
+      if share == 0 || owner != nil && turn.isOver { return leave(&done) }
       let mayLinger = if case .lingered = done.report.event { false } else { turn.mayLinger }
-      let (step, effects) = state.withLock { state in
-        let next = state.nextStep(after: done.report, by: generation, mayLinger: mayLinger)
-        if case .linger = next.0 { hasNews.store(false, ordering: .relaxed) }
-        return next
-      }
+      let (step, effects) = ask(after: done, by: generation, mayLinger: mayLinger)
       perform(effects)
-      done.proceed()
+      done.proceed(in: self)
       switch step {
       case .leave: return
       case .linger:
         turn.linger { hasNews.load(ordering: .relaxed) }
-        done = Done(.init(.lingered))
+        done.report = .init(.lingered)
         continue
-      case .evaluate, .review, .startAhead, .start, .startGranted, .barrier: break
+      case .evaluate, .review, .startAhead, .start, .startKnown, .startGranted, .barrier: break
       }
       if owner == nil {
         owner = self.owner
         unsafe occupant.queue = owner
       }
-      done = perform(step, as: occupant)
+      perform(step, as: occupant, &done)
       share -= 1
     }
   }
 
+  @inline(__always)
+  private func ask(
+    after done: borrowing Done,
+    by generation: Int,
+    mayLinger: Bool = false
+  ) -> (SchedulerState.Step, SchedulerState.Effects) {
+    var effects = SchedulerState.Effects()
+    let step = state.withLock { state in
+      let step = state.nextStep(
+        after: done.report,
+        releasing: done.ending.released,
+        by: generation,
+        mayLinger: mayLinger,
+        &effects
+      )
+      if case .linger = step { hasNews.store(false, ordering: .relaxed) }
+      return step
+    }
+    return (step, effects)
+  }
+
+  /// Reports what was done without asking for more.
+  private func leave(_ done: inout Done) {
+    var effects = SchedulerState.Effects()
+    state.withLock {
+      $0.shareUsedUp(after: done.report, releasing: done.ending.released, &effects)
+    }
+    perform(effects)
+    done.proceed(in: self)
+  }
+
   /// What a worker has done.
   ///
-  /// Not copyable, because the compiler otherwise copied it at each step: 14 of the 47 changes of a
-  /// reference count that an empty block cost (callgrind).
+  /// A worker has one of these and changes it: handing a new one from step to step was 14 of the 47
+  /// changes of a reference count that an empty block cost, and then a fifth of its instructions
+  /// (callgrind).
   private struct Done: ~Copyable {
-    let report: SchedulerState.Report
-    /// What the report is about; kept alive until that is read.
-    private var operation: Operation?
+    var report = SchedulerState.Report(.began)
+    /// What the report is about, kept alive until that was read, where its queue doesn't do that.
+    var operation: Operation?
     /// What its end leaves to do once the queue knows of it.
-    private var ending: Operation.Ending?
+    var ending = Operation.Ending()
 
-    init(
-      _ report: consuming SchedulerState.Report,
-      of operation: consuming Operation? = nil,
-      leaving ending: consuming Operation.Ending? = nil
-    ) {
-      self.report = report
+    mutating func report(_ event: SchedulerState.Event, of operation: Operation) {
+      report = .init(event, of: operation)
       self.operation = operation
-      self.ending = ending
     }
 
     /// The report was read: does the rest, and lets go of the operation.
-    mutating func proceed() {
-      guard let operation = operation.take() else { return }
-      ending.take()?.proceed(from: operation)
+    mutating func proceed(in scheduler: Scheduler) {
+      ending.proceed(from: operation, in: scheduler)
+      if operation != nil { operation = nil }
     }
   }
 
-  private func perform(_ step: SchedulerState.Step, as occupant: ThreadOccupant) -> Done {
+  @inline(__always)
+  private func perform(
+    _ step: SchedulerState.Step,
+    as occupant: ThreadOccupant,
+    _ done: inout Done
+  ) {
+    if case .startKnown(let member) = step {
+      unsafe member._withUnsafeGuaranteedRef { startKnown($0, as: occupant, &done) }
+    } else {
+      performOther(step, as: occupant, &done)
+    }
+  }
+
+  @inline(never)
+  private func performOther(
+    _ step: SchedulerState.Step,
+    as occupant: ThreadOccupant,
+    _ done: inout Done
+  ) {
     switch step {
-    case .leave, .linger: trap("a worker was to perform nothing")
-    case .barrier(let block):
-      block()
-      return Done(.init(.barrierReturned))
-    case .evaluate(let operation):
-      unsafe operation.layer?.dependenciesDidFinish()
-      return Done(.init(.asked))
-    case .review(let operation):
-      unsafe operation.layer?.reviewBeforeReoffer()
-      return Done(.init(.asked))
+    case .leave, .linger, .startKnown: trap("a worker was to perform nothing")
+    case .barrier(let retained):
+      unsafe retained.takeRetainedValue().block()
+      done.report = .init(.barrierReturned)
+    case .evaluate(let retained):
+      unsafe retained.takeRetainedValue().layer?.dependenciesDidFinish()
+      done.report = .init(.asked)
+    case .review(let retained):
+      unsafe retained.takeRetainedValue().layer?.reviewBeforeReoffer()
+      done.report = .init(.asked)
     case .startAhead(let retained):
       let operation = unsafe retained.takeRetainedValue()
       start(operation, as: occupant)
-      return Done(.init(.startedAhead, of: operation), of: operation)
+      done.report(.startedAhead, of: operation)
     case .startGranted(let retained):
       let operation = unsafe retained.takeRetainedValue()
       if isHeldBack(operation) {
         unsafe operation.layer?.grantedStartHeldBack()
-        return Done(.init(.heldBack, of: operation), of: operation)
+        return done.report(.heldBack, of: operation)
       }
       start(operation, as: occupant)
-      return Done(.init(.startReturned, of: operation), of: operation)
+      done.report(.startReturned, of: operation)
     case .start(let retained):
       let operation = unsafe retained.takeRetainedValue()
-      if isHeldBack(operation) { return Done(.init(.heldBack, of: operation), of: operation) }
-      guard var ending = runWhole(operation, as: occupant) else {
-        return Done(.init(startIfAllowed(operation, as: occupant), of: operation), of: operation)
-      }
-      let released = ending.takeOwnReady()
-      let event = SchedulerState.Event.ended(hasCompletion: ending.hasCompletion)
-      return Done(
-        .init(event, of: operation, releasing: released),
-        of: operation,
-        leaving: ending
-      )
+      if isHeldBack(operation) { return done.report(.heldBack, of: operation) }
+      done.report(startIfAllowed(operation, as: occupant), of: operation)
     }
   }
 
@@ -140,18 +169,26 @@ extension Scheduler {
   ///
   /// Its end is reported to the queue with the worker's next question, in one step instead of two: half
   /// of the cost of an empty block was the second lock and the calls around it (callgrind).
-  private func runWhole(
+  private func startKnown(
     _ operation: Operation,
-    as occupant: ThreadOccupant
-  ) -> Operation.Ending? {
-    guard type(of: operation) == BlockOperation.self, operation.life.step({ $0.turnCameToMain() })
-    else { return nil }
+    as occupant: ThreadOccupant,
+    _ done: inout Done
+  ) {
+    if isHeldBack(operation) { return done.report(.heldBack, of: operation) }
+    guard operation.life.step({ $0.turnCameToMain() }) else {
+      // It was cancelled, and may leave in its `start()`: retained before.
+      done.operation = operation
+      done.report = .init(startIfAllowed(operation, as: occupant), of: operation)
+      return
+    }
     operation.valuesMayHaveChanged()
     unsafe occupant.operation = operation
     unsafe unsafeDowncast(operation, to: BlockOperation.self).runBlocks()
     unsafe occupant.operation = nil
     operation.life.step { $0.mainReturnedForGood() }
-    return operation.close()
+    operation.closeAsWorker(leaving: &done.ending, in: self)
+    done.report = .init(.ended(hasCompletion: done.ending.hasCompletion), of: operation)
+    if done.ending.hasCompletion { done.operation = operation }
   }
 
   private func startIfAllowed(

@@ -113,8 +113,10 @@ package final class Scheduler: Sendable {
   /// Takes in operations that need nothing to be done in between, in one step.
   func add(_ operations: [Operation], owner: OperationQueue) {
     let (mayBeNeeded, isAwaited) = update { state in
-      for operation in operations { state.admitted(operation, owner: owner) }
-      for operation in operations { state.letIn(operation) }
+      for operation in operations {
+        state.admitted(operation, owner: owner)
+        state.letIn(operation)
+      }
       return (state.isWatched, state.isAwaited)
     }
     if mayBeNeeded { RunTimeRings.lookAtNew(operations, in: owner, isAwaited: isAwaited) }
@@ -181,22 +183,21 @@ package final class Scheduler: Sendable {
     _ operation: Operation,
     hasCompletion: Bool,
     holdsQuiet: Bool,
-    releasing released: FewOperations
+    releasing released: borrowing FewOperations
   ) {
-    updateWithEffects { state in
+    updateWithEffects { state, effects in
       if holdsQuiet { operation.scheduling.isQuietHeld = true }
-      let effects = state.finished(operation, hasCompletion: hasCompletion)
+      state.finished(operation, hasCompletion: hasCompletion, &effects)
       released.forEach { state.offered($0) }
-      return effects
     }
   }
 
   func completionReturned(_ operation: Operation) {
-    updateWithEffects { $0.completionReturned(operation) }
+    updateWithEffects { $0.completionReturned(operation, &$1) }
   }
 
   func holdQuiet(_ operation: Operation, isHeld: Bool) {
-    updateWithEffects { $0.quietHold(operation, isHeld: isHeld) }
+    updateWithEffects { $0.quietHold(operation, isHeld: isHeld, &$1) }
   }
 
   // MARK: The queue
@@ -247,12 +248,14 @@ package final class Scheduler: Sendable {
   }
 
   @inline(__always)
-  private func updateWithEffects(_ body: (inout SchedulerState) -> SchedulerState.Effects) {
-    let effects = state.withLock { state in
-      var effects = body(&state)
+  private func updateWithEffects(
+    _ body: (inout SchedulerState, inout SchedulerState.Effects) -> Void
+  ) {
+    var effects = SchedulerState.Effects()
+    state.withLock { state in
+      body(&state, &effects)
       tellLingering(&state)
       effects.requestWorker = state.workerNeeded()
-      return effects
     }
     perform(effects)
   }
@@ -263,13 +266,17 @@ package final class Scheduler: Sendable {
     hasNews.store(true, ordering: .relaxed)
   }
 
+  @inline(__always)
   func perform(_ effects: SchedulerState.Effects) {
     if effects.requestWorker { requestWorker() }
-    if effects.garbage != nil, !valueObservers.isEmpty, let queue = effects.owner ?? owner {
-      valueObservers.look(at: queue)
+    if let garbage = unsafe effects.garbage {
+      if !valueObservers.isEmpty, let queue = effects.idle?.owner ?? owner {
+        valueObservers.look(at: queue)
+      }
+      unsafe garbage.release()
     }
     // Last: what observers did is done when a wait ends.
-    effects.waiters?.wakeAll()
+    if let idle = effects.idle { idle.waiters?.wakeAll() }
   }
 
   private func requestWorker() {

@@ -6,7 +6,7 @@ extension SchedulerState {
       service.append(operation)
     } else if operation.scheduling.needsReview {
       placeInService(operation)
-    } else if operation.scheduling.segment > activeSegment {
+    } else if barriersInFront(of: operation) > 0 {
       holdBack(operation)
     } else {
       operation.scheduling.placement = .ready
@@ -15,7 +15,7 @@ extension SchedulerState {
   }
 
   mutating func placeInService(_ operation: Operation) {
-    if operation.scheduling.segment > activeSegment {
+    if barriersInFront(of: operation) > 0 {
       holdBack(operation)
     } else {
       operation.scheduling.placement = .service
@@ -28,17 +28,22 @@ extension SchedulerState {
     withBarrier(of: operation) { $0.heldBack.append(operation) }
   }
 
-  /// The barrier right in front of an operation of a later segment.
+  /// How many barriers have to run before an operation that isn't gone may start.
+  func barriersInFront(of operation: Operation) -> Int {
+    max(0, Int(Int32(bitPattern: operation.scheduling.segment &- activeSegment)))
+  }
+
+  /// The barrier right in front of an operation that has one.
   mutating func withBarrier(
     of operation: Operation,
     _ body: (inout PendingBarrier) -> Void
   ) {
-    barriers.withElement(at: Int(operation.scheduling.segment - activeSegment) - 1, body)
+    barriers.withElement(at: barriersInFront(of: operation) - 1, body)
   }
 
   mutating func passBarrier() {
     guard var barrier = barriers.popFirst() else { trap("a barrier that isn't there returned") }
-    activeSegment += 1
+    activeSegment &+= 1
     activeMembers = barrier.membersBehind
     while let operation = barrier.heldBack.popFirst() {
       operation.scheduling.placement = .waiting

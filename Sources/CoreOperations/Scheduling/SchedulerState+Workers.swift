@@ -28,39 +28,50 @@ extension SchedulerState {
   }
 
   /// A worker's share is used up: it leaves, and another is asked for if there is work.
-  mutating func shareUsedUp(after report: Report) -> Effects {
-    var effects = account(for: report)
+  mutating func shareUsedUp(
+    after report: Report,
+    releasing released: borrowing FewOperations,
+    _ effects: inout Effects
+  ) {
+    account(for: report, releasing: released, &effects)
     loopingWorkers -= 1
     effects.requestWorker = workerNeeded()
-    return effects
   }
 
   /// Takes a worker's report and decides what it does next.
   ///
   /// - Parameters:
   ///   - report: What it has done.
+  ///   - released: Operations of this queue that waited for the end that is reported, and nothing else.
   ///   - generation: That of the executor that it came from.
   ///   - mayLinger: Whether it may look out for work when there is none; one of a queue does.
-  /// - Returns: What it does next, and what has to happen outside.
+  ///   - effects: Gets what has to happen outside.
+  /// - Returns: What it does next.
   mutating func nextStep(
     after report: Report,
+    releasing released: borrowing FewOperations,
     by generation: Int,
-    mayLinger: Bool = false
-  ) -> (Step, Effects) {
+    mayLinger: Bool = false,
+    _ effects: inout Effects
+  ) -> Step {
     let isStale = generation != self.generation
-    if case .began = report.event, isStale { return (.leave, Effects()) }
-    var effects = account(for: report)
+    if case .began = report.event, isStale { return .leave }
+    account(for: report, releasing: released, &effects)
     let step = isStale ? .leave : takeStep()
     if case .leave = step, mayLinger, !isStale, !isLingering, !isBlocked, slotsInUse < limit {
       isLingering = true
-      return (.linger, effects)
+      return .linger
     }
     loopingWorkers -= 1
     effects.requestWorker = workerNeeded()
-    return (step, effects)
+    return step
   }
 
-  mutating func account(for report: Report) -> Effects {
+  private mutating func account(
+    for report: Report,
+    releasing released: borrowing FewOperations,
+    _ effects: inout Effects
+  ) {
     loopingWorkers += 1
     switch report.event {
     case .began: isWorkerRequested = false
@@ -72,36 +83,36 @@ extension SchedulerState {
     case .barrierReturned:
       isBarrierRunning = false
       slotsInUse -= 1
-      var effects = Effects()
       passBarrier()
       noteIdle(&effects)
-      return effects
     case .startedAhead, .startReturned, .parked, .heldBack, .skipped, .ended:
       guard let operation = unsafe report.operation else { trap("a report about nothing") }
-      return account(for: report, of: operation)
+      unsafe operation._withUnsafeGuaranteedRef { account(for: report.event, of: $0, &effects) }
+      released.forEach { offered($0) }
     }
-    return Effects()
   }
 
-  private mutating func account(for report: Report, of operation: Operation) -> Effects {
+  private mutating func account(
+    for event: Event,
+    of operation: Operation,
+    _ effects: inout Effects
+  ) {
     operation.scheduling.isOnStack = false
     let wasGranted = operation.scheduling.placement == .granted
     if wasGranted { operation.scheduling.placement = .starting }
-    switch report.event {
+    switch event {
     case .ended(let hasCompletion):
-      let effects = finished(operation, hasCompletion: hasCompletion)
-      report.released.forEach { offered($0) }
-      return effects
+      finished(operation, hasCompletion: hasCompletion, &effects)
     case .startedAhead:
       servedWithoutSlot -= 1
-      return settled(operation)
-    case .startReturned: return settled(operation)
+      settled(operation, &effects)
+    case .startReturned: settled(operation, &effects)
     case .parked where wasGranted && !operation.scheduling.isFinished:
       operation.scheduling.placement = .granted
       granted.append(operation)
     case .parked:
       giveBackSlot(of: operation)
-      if operation.scheduling.isFinished { return settled(operation) }
+      if operation.scheduling.isFinished { return settled(operation, &effects) }
       operation.scheduling.placement = .parked
       if operation.isCancelledFlag {
         expedited(operation)
@@ -110,20 +121,19 @@ extension SchedulerState {
       }
     case .heldBack:
       giveBackSlot(of: operation)
-      if operation.scheduling.isFinished { return settled(operation) }
+      if operation.scheduling.isFinished { return settled(operation, &effects) }
       // Its turn begins anew, as that of one to which a dependency is added while it stands in line.
       operation.scheduling.placement = .waiting
       operation.scheduling.ticket = 0
       if operation.isCancelledFlag { expedited(operation) } else { offered(operation) }
     case .skipped:
       giveBackSlot(of: operation)
-      if operation.scheduling.isFinished { return settled(operation) }
+      if operation.scheduling.isFinished { return settled(operation, &effects) }
       operation.scheduling.isAhead = true
       operation.scheduling.placement = .service
       service.append(operation)
     case .began, .lingered, .asked, .barrierReturned: trap("a report about no operation")
     }
-    return Effects()
   }
 
   mutating func takeStep() -> Step {
@@ -144,26 +154,34 @@ extension SchedulerState {
       return serve(operation)
     }
     guard slotsInUse < limit else { return .leave }
-    while let operation = ready.popFirst() {
-      guard operation.readiness.current.progress == .ready || operation.isCancelledFlag else {
-        // A dependency was added while it stood in line; its turn begins anew.
-        operation.scheduling.placement = .waiting
-        operation.scheduling.ticket = 0
-        continue
-      }
-      slotsInUse += 1
-      operation.scheduling.holdsSlot = true
-      operation.scheduling.isNudged = false
-      operation.scheduling.isOnStack = true
-      operation.scheduling.placement = .starting
-      return unsafe .start(.passRetained(operation))
+    while let first = unsafe ready.popFirst() {
+      let step = unsafe first._withUnsafeGuaranteedRef { takeSlot(for: $0) }
+      if let step { return step }
     }
-    if isBarrierDue, let block = barriers.withElement(at: 0, { $0.block.take() }) {
+    if isBarrierDue, let barrier = barriers.withElement(at: 0, { $0.block.take() }) {
       isBarrierRunning = true
       slotsInUse += 1
-      return .barrier(block)
+      return unsafe .barrier(.passRetained(barrier))
     }
     return .leave
+  }
+
+  /// Gives a slot to the first in the line, and decides how it starts; nil if it can't.
+  @inline(__always)
+  private mutating func takeSlot(for operation: Operation) -> Step? {
+    guard operation.readiness.current.progress == .ready || operation.isCancelledFlag else {
+      // A dependency was added while it stood in line; its turn begins anew.
+      operation.scheduling.placement = .waiting
+      operation.scheduling.ticket = 0
+      return nil
+    }
+    slotsInUse += 1
+    operation.scheduling.holdsSlot = true
+    operation.scheduling.isNudged = false
+    operation.scheduling.isOnStack = true
+    operation.scheduling.placement = .starting
+    return unsafe operation.isKnown
+      ? .startKnown(.passUnretained(operation)) : .start(.passRetained(operation))
   }
 
   mutating func serve(_ operation: Operation) -> Step {
@@ -175,8 +193,8 @@ extension SchedulerState {
     operation.scheduling.placement = .evaluating
     if operation.scheduling.needsReview {
       operation.scheduling.needsReview = false
-      return .review(operation)
+      return unsafe .review(.passRetained(operation))
     }
-    return .evaluate(operation)
+    return unsafe .evaluate(.passRetained(operation))
   }
 }

@@ -4,18 +4,27 @@
 /// happen outside of the lock comes back as ``Effects``.
 struct SchedulerState {
   /// What the caller does after unlocking.
+  @safe
   struct Effects {
     /// Ask the executor for one more worker.
     var requestWorker = false
-    /// Let go of a member that left.
-    var garbage: Operation?
-    /// Let go of the queue, which is empty.
+    /// Let go of a member that left; retained.
+    var garbage: Member?
+    /// The queue is empty.
+    var idle: Idle?
+  }
+
+  struct Idle {
+    /// Let go of the queue.
     var owner: OperationQueue?
-    /// Wake those who waited for the queue to be empty.
+    /// Wake those who waited for that.
     var waiters: WaitList?
   }
 
-  /// What a worker does next.
+  /// An operation without the counting that handing it on costs: two atomic instructions each time.
+  typealias Member = Unmanaged<Operation>
+
+  /// What a worker does next; what it is to be done to is retained for it.
   @safe
   enum Step {
     /// Nothing to start: leave.
@@ -23,35 +32,40 @@ struct SchedulerState {
     /// Nothing to start: look out for work for a moment, and come back.
     case linger
     /// Ask the layer above for the operation's conditions; no slot is held.
-    case evaluate(Operation)
+    case evaluate(Member)
     /// Ask the layer above whether a parked operation should be offered again; no slot is held.
-    case review(Operation)
-    /// Start without a slot and without asking; retained for the worker.
-    case startAhead(Unmanaged<Operation>)
-    /// A slot is held: ask whether the operation may start, and start it; retained for the worker.
-    case start(Unmanaged<Operation>)
-    /// A slot is held, and the question was answered before; retained for the worker.
-    case startGranted(Unmanaged<Operation>)
+    case review(Member)
+    /// Start without a slot and without asking.
+    case startAhead(Member)
+    /// A slot is held: ask whether the operation may start, and start it.
+    case start(Member)
+    /// The same for an operation of which everything is known; not retained, because nobody but the
+    /// worker can end it, and it doesn't leave before.
+    case startKnown(Member)
+    /// A slot is held, and the question was answered before.
+    case startGranted(Member)
     /// Run a barrier.
-    case barrier(@Sendable () -> Void)
+    case barrier(Unmanaged<Barrier>)
+  }
+
+  /// What ``OperationQueue/addBarrierBlock(_:)`` was given.
+  final class Barrier {
+    let block: @Sendable () -> Void
+    init(_ block: @escaping @Sendable () -> Void) { self.block = block }
   }
 
   /// What a worker has done since its last step.
+  @safe
   struct Report {
     var event: Event
-    /// What it has done that to; the worker keeps it alive.
-    unowned(unsafe) var operation: Operation?
-    /// Operations of this queue that waited for the end only.
-    var released: FewOperations
+    /// What it has done that to; alive until this was read.
+    private(set) var operation: Member?
 
-    init(
-      _ event: Event,
-      of operation: Operation? = nil,
-      releasing released: consuming FewOperations = FewOperations()
-    ) {
+    init(_ event: Event) { self.event = event }
+
+    init(_ event: Event, of operation: Operation) {
       self.event = event
-      unsafe self.operation = operation
-      self.released = released
+      unsafe self.operation = .passUnretained(operation)
     }
   }
 
@@ -79,7 +93,7 @@ struct SchedulerState {
 
   struct PendingBarrier {
     /// Taken when it runs, so that it is released by its worker and not under the lock.
-    var block: (@Sendable () -> Void)?
+    var block: Barrier?
     /// Members that were added after it and before the next one.
     var membersBehind = 0
     /// Those of them that could start if it weren't there.
@@ -99,7 +113,7 @@ struct SchedulerState {
   var granted = OperationList()
   var servedWithoutSlot = 0
   var barriers = FirstInFirstOut<PendingBarrier>()
-  var activeSegment: UInt64 = 0
+  var activeSegment: UInt32 = 0
   var activeMembers = 0
   var isBarrierRunning = false
   /// Workers that will look here again without running anybody's code before.
@@ -142,10 +156,9 @@ struct SchedulerState {
     if isIdle { begin(owner) }
     addedCount += 1
     members.append(operation)
-    let last = activeSegment + UInt64(barriers.count)
-    let segment = member.map { max($0.scheduling.segment, activeSegment) } ?? last
-    operation.scheduling.segment = segment
-    if segment == activeSegment {
+    let inFront = member.map { barriersInFront(of: $0) } ?? barriers.count
+    operation.scheduling.segment = activeSegment &+ UInt32(inFront)
+    if inFront == 0 {
       activeMembers += 1
     } else {
       withBarrier(of: operation) { $0.membersBehind += 1 }
@@ -260,8 +273,8 @@ struct SchedulerState {
   /// - Parameters:
   ///   - operation: The operation.
   ///   - hasCompletion: Whether it stays a member until its completion block returned.
-  /// - Returns: What to do.
-  mutating func finished(_ operation: Operation, hasCompletion: Bool) -> Effects {
+  ///   - effects: Gets what to do.
+  mutating func finished(_ operation: Operation, hasCompletion: Bool, _ effects: inout Effects) {
     operation.scheduling.isFinished = true
     operation.scheduling.hasCompletion = hasCompletion
     switch operation.scheduling.placement {
@@ -271,28 +284,27 @@ struct SchedulerState {
     case .granted: if !operation.scheduling.isOnStack { granted.remove(operation) }
     case .outside, .waiting, .evaluating, .parked, .starting, .gone: break
     }
-    return settled(operation)
+    settled(operation, &effects)
   }
 
   /// The completion block of the operation returned.
-  mutating func completionReturned(_ operation: Operation) -> Effects {
+  mutating func completionReturned(_ operation: Operation, _ effects: inout Effects) {
     operation.scheduling.hasCompletion = false
-    return settled(operation)
+    settled(operation, &effects)
   }
 
   /// The layer above keeps slot and membership beyond the end, or lets go of them.
-  mutating func quietHold(_ operation: Operation, isHeld: Bool) -> Effects {
+  mutating func quietHold(_ operation: Operation, isHeld: Bool, _ effects: inout Effects) {
     operation.scheduling.isQuietHeld = isHeld
-    return settled(operation)
+    settled(operation, &effects)
   }
 
   /// Gives back what a finished operation has, as far as nothing holds it.
-  mutating func settled(_ operation: Operation) -> Effects {
-    var effects = Effects()
+  mutating func settled(_ operation: Operation, _ effects: inout Effects) {
     let isOnStack = unsafe operation.scheduling.isOnStack && operation.layer != nil
     guard operation.scheduling.isFinished, operation.scheduling.isMember,
       !operation.scheduling.isQuietHeld, !isOnStack
-    else { return effects }
+    else { return }
     if operation.scheduling.placement != .gone {
       operation.scheduling.placement = .gone
       giveBackSlot(of: operation)
@@ -303,11 +315,10 @@ struct SchedulerState {
       }
     }
     if !operation.scheduling.hasCompletion {
-      effects.garbage = members.remove(operation)
+      unsafe effects.garbage = members.remove(operation)
       leftCount += 1
       noteIdle(&effects)
     }
-    return effects
   }
 
   mutating func giveBackSlot(of operation: Operation) {
@@ -325,9 +336,9 @@ struct SchedulerState {
 
   mutating func noteIdle(_ effects: inout Effects) {
     guard isIdle else { return }
-    effects.owner = owner
+    effects.idle = Idle(owner: owner, waiters: waiters)
     owner = nil
-    effects.waiters = waiters.take()
+    waiters = nil
   }
 
   // MARK: Events of the queue
@@ -344,7 +355,7 @@ struct SchedulerState {
 
   mutating func barrierAdded(_ block: @escaping @Sendable () -> Void, owner: OperationQueue) {
     if isIdle { begin(owner) }
-    barriers.append(PendingBarrier(block: block))
+    barriers.append(PendingBarrier(block: Barrier(block)))
   }
 
   /// Registers someone who waits for the queue to be empty.

@@ -36,26 +36,75 @@ struct SchedulingFields {
   var previous: Unmanaged<Operation>?
   /// When it became ready, as a number: the order among equals.
   var ticket: UInt64 = 0
-  /// How many barriers were added before it, counted since the queue was made.
-  var segment: UInt64 = 0
+  /// How many barriers were added before it, counted since the queue was made, modulo 2^32: only the
+  /// distance to that of others means anything.
+  var segment: UInt32 = 0
   /// Its place in the heap of its level; -1 when it is in none.
   var heapIndex: Int32 = -1
   /// 0 for the most urgent priority to 4.
   var level: UInt8 = 2
   var placement = Placement.outside
-  var isMember = false
-  var holdsSlot = false
-  var isFinished = false
+  private var flags: Flags = []
+
+  private struct Flags: OptionSet {
+    let rawValue: UInt16
+
+    static let isMember = Flags(rawValue: 1)
+    static let holdsSlot = Flags(rawValue: 1 << 1)
+    static let isFinished = Flags(rawValue: 1 << 2)
+    static let isQuietHeld = Flags(rawValue: 1 << 3)
+    static let isOnStack = Flags(rawValue: 1 << 4)
+    static let hasCompletion = Flags(rawValue: 1 << 5)
+    static let isNudged = Flags(rawValue: 1 << 6)
+    static let isAhead = Flags(rawValue: 1 << 7)
+    static let needsReview = Flags(rawValue: 1 << 8)
+  }
+
+  var isMember: Bool {
+    get { self[.isMember] }
+    set { self[.isMember] = newValue }
+  }
+  var holdsSlot: Bool {
+    get { self[.holdsSlot] }
+    set { self[.holdsSlot] = newValue }
+  }
+  var isFinished: Bool {
+    get { self[.isFinished] }
+    set { self[.isFinished] = newValue }
+  }
   /// Finished, but slot and membership are kept until the layer above lets go.
-  var isQuietHeld = false
+  var isQuietHeld: Bool {
+    get { self[.isQuietHeld] }
+    set { self[.isQuietHeld] = newValue }
+  }
   /// Its `start()` is on the stack of a worker that will report its return.
-  var isOnStack = false
+  var isOnStack: Bool {
+    get { self[.isOnStack] }
+    set { self[.isOnStack] = newValue }
+  }
   /// Its completion block has not returned.
-  var hasCompletion = false
+  var hasCompletion: Bool {
+    get { self[.hasCompletion] }
+    set { self[.hasCompletion] = newValue }
+  }
   /// Something changed while a worker was asking.
-  var isNudged = false
+  var isNudged: Bool {
+    get { self[.isNudged] }
+    set { self[.isNudged] = newValue }
+  }
   /// To be started ahead of others and without a slot.
-  var isAhead = false
+  var isAhead: Bool {
+    get { self[.isAhead] }
+    set { self[.isAhead] = newValue }
+  }
   /// To be looked at by the layer above, without a slot, before it is ready again.
-  var needsReview = false
+  var needsReview: Bool {
+    get { self[.needsReview] }
+    set { self[.needsReview] = newValue }
+  }
+
+  private subscript(flag: Flags) -> Bool {
+    get { flags.contains(flag) }
+    set { if newValue { flags.insert(flag) } else { flags.remove(flag) } }
+  }
 }

@@ -69,7 +69,7 @@ extension Operation {
     switch life.phase {
     case .finished, .ended: return []
     case .started, .executing:
-      let waited = links.withLock { $0.extra?.ownWaits ?? [] }
+      let waited = withLinks { $0.extra?.ownWaits ?? [] }
         .flatMap { wait -> [Operation] in
           switch wait.target {
           case .operation(let operation): [operation]
@@ -79,7 +79,7 @@ extension Operation {
       return waited.isEmpty ? [] : [.ownWait(waited)]
     case .created: return openDependencies + [.notEnqueued]
     case .enqueued:
-      guard let scheduler = links.withLock({ $0.scheduler }) else { return [] }
+      guard let scheduler = withLinks({ $0.scheduler }) else { return [] }
       return openDependencies + scheduler.causes(of: self)
     }
   }

@@ -24,7 +24,7 @@ package enum OwnWaits {
     let id = lastID.add(1, ordering: .relaxed).newValue
     count.add(1, ordering: .sequentiallyConsistent)
     for operation in waiting {
-      operation.links.withLock { $0.makeExtra().ownWaits.append(OwnWait(id: id, target: target)) }
+      operation.withLinks { $0.makeExtra().ownWaits.append(OwnWait(id: id, target: target)) }
     }
     switch target {
     case .operation(let awaited): RunTimeRings.mark(CollectionOfOne(awaited))
@@ -42,7 +42,7 @@ package enum OwnWaits {
   static func end(_ token: Token) {
     if token.operations.isEmpty { return }
     for operation in token.operations {
-      let garbage = operation.links.withLock { links -> [OwnWait] in
+      let garbage = operation.withLinks { links -> [OwnWait] in
         guard let extra = links.extra else { return [] }
         let garbage = extra.ownWaits.filter { $0.id == token.id }
         extra.ownWaits.removeAll { $0.id == token.id }
@@ -107,7 +107,7 @@ extension Operation {
 
   /// Whether others depend on the operation, or wait for its end.
   package final var hasDependents: Bool {
-    links.withLock { !$0.dependents.isEmpty || $0.extra?.waiters.isEmpty == false }
+    withLinks { !$0.dependents.isEmpty || $0.extra?.waiters.isEmpty == false }
   }
 
   package final func endOwnWait(_ token: OwnWaits.Token) { OwnWaits.end(token) }

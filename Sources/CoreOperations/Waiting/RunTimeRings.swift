@@ -15,7 +15,7 @@ package enum RunTimeRings {
   package static func mark(_ operations: some Sequence<Operation>) {
     var due = Array(operations)
     while let operation = due.popLast() {
-      let isNew = operation.links.withLock { links in
+      let isNew = operation.withLinks { links in
         defer { links.isNeeded = true }
         return !links.isNeeded
       }
@@ -88,7 +88,7 @@ package enum RunTimeRings {
     for child in children {
       let others = child.openDependencies(outside: queue)
       // Siblings are marked by themselves.
-      child.links.withLock { $0.isNeeded = true }
+      child.withLinks { $0.isNeeded = true }
       if others.isEmpty { continue }
       mark(others)
       outward.append(child)
@@ -119,12 +119,12 @@ package enum RunTimeRings {
 
 extension Operation {
   /// Whether something that executes needs the end of this operation.
-  package final var isNeeded: Bool { links.withLock { $0.isNeeded } }
+  package final var isNeeded: Bool { withLinks { $0.isNeeded } }
 
   fileprivate final func openDependencies(outside queue: OperationQueue) -> [Operation] {
-    dependencyList.withLock { $0.operations }.filter { dependency in
+    withDependencyList { $0.operations }.filter { dependency in
       dependency.life.current.phase != .finished
-        && dependency.links.withLock { $0.scheduler !== queue.scheduler }
+        && dependency.withLinks { $0.scheduler !== queue.scheduler }
     }
   }
 }

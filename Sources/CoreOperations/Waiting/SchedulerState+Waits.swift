@@ -19,7 +19,7 @@ extension SchedulerState {
     var causes: [OperationWaitCause] = []
     let isLeaving = operation.scheduling.isAhead || operation.isCancelledFlag
     if isSuspended { causes.append(.suspended(queue)) }
-    if operation.scheduling.segment > activeSegment && !isLeaving {
+    if barriersInFront(of: operation) > 0 && !isLeaving {
       causes.append(.barrier(queue, behind: isBarrierRunning ? [] : membersBefore(operation)))
     }
     switch operation.scheduling.placement {
@@ -49,10 +49,10 @@ extension SchedulerState {
 
   /// Members that a barrier in front of an operation waits for.
   private func membersBefore(_ operation: Operation) -> [Operation] {
-    let segment = operation.scheduling.segment
-    if segment == activeSegment { return [] }
+    let inFront = barriersInFront(of: operation)
+    if inFront == 0 { return [] }
     return members.operations.filter {
-      $0.scheduling.segment < segment && $0.scheduling.placement != .gone
+      $0.scheduling.placement != .gone && barriersInFront(of: $0) < inFront
     }
   }
 

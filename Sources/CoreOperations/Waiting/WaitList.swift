@@ -12,6 +12,8 @@ struct WaitList {
   private var cancelledCount = 0
 
   var isEmpty: Bool { waiters.count == cancelledCount }
+  /// Whether there is anything to let go of, if only of those who gave up.
+  var isInUse: Bool { !waiters.isEmpty }
 
   mutating func append(_ waiter: Waiter) { waiters.append(waiter) }
 

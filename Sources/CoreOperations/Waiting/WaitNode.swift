@@ -78,7 +78,7 @@ extension WaitNode {
 extension Operation {
   /// What the code that runs on the operation's behalf waits for.
   fileprivate func needsOfOwnCode() -> [WaitNeed] {
-    let waits = links.withLock { $0.extra?.ownWaits ?? [] }
+    let waits = withLinks { $0.extra?.ownWaits ?? [] }
     var needs = waits.flatMap { wait -> [WaitNeed] in
       switch wait.target {
       case .operation(let operation): [WaitNeed(.end(operation), stamp: wait.id)]
@@ -92,14 +92,14 @@ extension Operation {
 
   /// What its queue lets it wait for.
   final func needsOfQueue() -> [WaitNeed] {
-    links.withLock { $0.scheduler }?.needs(of: self) ?? []
+    withLinks { $0.scheduler }?.needs(of: self) ?? []
   }
 
   final func needsBeforeStart() -> [WaitNeed] {
     if isCancelledFlag || readiness.current.isDropped {
       return parentToLeave.map { [WaitNeed(.start($0))] } ?? []
     }
-    var needs = dependencyList.withLock { $0.operations }
+    var needs = withDependencyList { $0.operations }
       .filter { $0.life.current.phase != .finished }
       .map { WaitNeed(.end($0), isDependency: true) }
     needs += needsOfQueue()
