@@ -5,7 +5,7 @@ import Synchronization
 /// Decisions are made by ``SchedulerState`` under one lock, as values; user code runs after the lock
 /// was given back. Operations come here ready: readiness is counted by themselves.
 package final class Scheduler: Sendable {
-  let state = Locked(SchedulerState())
+  let state = ContendedLocked(SchedulerState())
   /// The executor, and how many there were before.
   private let executorBox:
     Locked<(executor: any OperationExecutor, generation: Int, stepped: (any SteppedExecutor)?)>
