@@ -1,50 +1,95 @@
-/// What one operation asks of one resource, with all its claims on it taken together.
-struct ClaimDemand: Sendable {
+/// What one operation asks of one resource, with all its claims on it taken together, and what it has
+/// of it.
+///
+/// An object, so that the account finds both without looking anything up.
+final class ClaimDemand: @unchecked Sendable {
+  // Sendable: what is asked for never changes, and what is held is only touched with the lock
+  // of the operation's domain held.
   let name: String
-  var key: ClaimKey
   /// How many units, or places, are held; 0 for a rate.
-  private(set) var units: Int
+  let units: Int
   /// How many there may be in use when this operation is in.
-  private(set) var limit: Int
+  let limit: Int
   /// The rates that have to allow a start.
-  private(set) var rates: [RateBucket.Rate] = []
-  private(set) var whenBusy: WhenBusy
+  let rates: [RateBucket.Rate]
+  let whenBusy: WhenBusy
   /// The pool that the units are of.
-  private(set) var pool: ResourcePool?
+  let pool: ResourcePool?
+  let subject: ClaimKey.Subject
+
+  // What the operation has of it; for the account alone. Each in a property of its own, because the
+  // compiler then sees that none is changed while it is read, and leaves the checks for that out.
+
+  /// What is claimed; nil until the account knows the operation.
+  var knownResource: ClaimResource?
+  /// Who holds it; nil when nobody does.
+  var holder: AdvancedOperation?
+  /// Where it stands among what is held of the resource.
+  var index = 0
+  /// Counts what was taken, to list it in that order.
+  var number: UInt64 = 0
+  /// How many of the units are the resource's own; the others are lent by groups.
+  var taken = 0
+  var loans: [Loan] = []
+  /// How many are lent to children at this moment.
+  var lent = 0
+
+  struct Loan {
+    let lender: ClaimDemand
+    let units: Int
+  }
 
   init(name: String, _ request: ClaimRequest) {
     self.name = name
-    key = ClaimKey(request.subject)
+    subject = request.subject
     whenBusy = request.whenBusy
     switch request.amount {
     case .place(let limit):
       units = 1
       self.limit = limit
+      rates = []
+      pool = nil
     case .units(let count, let pool):
       units = count
       limit = pool.capacity
+      rates = []
       self.pool = pool
     case .start(let rate):
       units = 0
       limit = 0
       rates = [rate]
+      pool = nil
     }
+  }
+
+  /// Two demands on the same resource: units add up, and a place is one place.
+  private init(_ first: ClaimDemand, and other: ClaimDemand) {
+    name = first.name
+    subject = first.subject
+    pool = first.pool
+    if pool != nil {
+      let (sum, hasOverflown) = first.units.addingReportingOverflow(other.units)
+      units = hasOverflown ? .max : sum
+    } else {
+      units = first.units
+    }
+    limit = min(first.limit, other.limit)
+    rates = first.rates + other.rates.filter { !first.rates.contains($0) }
+    // What forbids to wait goes before what allows it, and of two that do the first.
+    whenBusy = other.whenBusy.rank > first.whenBusy.rank ? other.whenBusy : first.whenBusy
   }
 
   var isRate: Bool { !rates.isEmpty }
   /// Whether there will never be enough.
   var isExcessive: Bool { units > limit }
 
-  /// Takes another demand on the same resource in: units add up, and a place is one place.
-  mutating func merge(_ other: ClaimDemand) {
-    if pool != nil {
-      let (sum, hasOverflown) = units.addingReportingOverflow(other.units)
-      units = hasOverflown ? .max : sum
-    }
-    limit = min(limit, other.limit)
-    for rate in other.rates where !rates.contains(rate) { rates.append(rate) }
-    // What forbids to wait goes before what allows it, and of two that do the first.
-    if other.whenBusy.rank > whenBusy.rank { whenBusy = other.whenBusy }
+  /// Takes another demand on the same resource in.
+  func merged(with other: ClaimDemand) -> ClaimDemand { ClaimDemand(self, and: other) }
+
+  /// The account of what is claimed.
+  var resource: ClaimResource {
+    guard let knownResource else { trap("“\(name)” is claimed of no account") }
+    return knownResource
   }
 }
 
@@ -53,8 +98,8 @@ extension [ClaimDemand] {
   mutating func add(name: String, _ requests: [ClaimRequest]) {
     for request in requests {
       let demand = ClaimDemand(name: name, request)
-      if let index = firstIndex(where: { $0.key == demand.key }) {
-        self[index].merge(demand)
+      if let index = firstIndex(where: { $0.subject == demand.subject }) {
+        self[index] = self[index].merged(with: demand)
       } else {
         append(demand)
       }
@@ -63,7 +108,8 @@ extension [ClaimDemand] {
 }
 
 extension WhenBusy {
-  fileprivate var rank: Int {
+  /// What forbids to wait counts most.
+  var rank: Int {
     switch self {
     case .wait: 0
     case .cancelHolder: 1

@@ -1,83 +1,82 @@
 /// Those who wait for one resource, the earliest ticket first.
 ///
-/// A binary heap, because one that comes back keeps its ticket. Who leaves from the middle stays as
-/// an entry that isn't current, and is dropped when it comes to the front or when there are too many.
+/// Who comes stands behind all others; one that comes back keeps its ticket, and stands apart if others
+/// have come since.
 ///
-/// - Complexity: Joining with the latest ticket O(1), otherwise and leaving O(log n), amortised.
-struct ClaimLine {
-  struct Entry {
-    let ticket: Int64
-    let id: ObjectIdentifier
-    /// Tells it from other entries of the same waiter.
-    let number: UInt64
+/// - Complexity: Joining with the latest ticket, and leaving again, O(1), otherwise O(log n); amortised.
+final class ClaimLine {
+  enum Position {
+    case inOrder(Int)
+    case returned(Int)
   }
 
-  private var heap: [Entry] = []
-  /// How many entries are current.
-  private(set) var count = 0
+  /// In the order of coming, with gaps where somebody has left.
+  private var inOrder: [Claimant?] = []
+  /// Where the first of them stands; there is never a gap.
+  private var head = 0
+  private var inOrderCount = 0
+  /// The ticket of the last one of them that came, while there are any.
+  private var lastInOrder = Int64.min
+  /// Those with earlier tickets who came later, as a binary heap.
+  private var returned = ClaimHeap()
   /// The latest that joined since the line was empty.
   private(set) var latestTicket = Int64.min
   /// The front that has looked whether it waits in a ring; it does when it joins.
   private var lookedFront: UInt64 = 0
 
-  var isEmpty: Bool { count == 0 }
+  var isEmpty: Bool { inOrderCount == 0 && returned.isEmpty }
+
+  /// Who is to come first.
+  var first: Claimant? {
+    guard let back = returned.first else { return inOrderCount == 0 ? nil : inOrder[head] }
+    guard inOrderCount > 0, let front = inOrder[head] else { return back }
+    return back.ticket ?? .max < front.ticket ?? .max ? back : front
+  }
 
   /// Whether somebody is in front who wasn't when it was asked last, and didn't just come.
   ///
   /// Those behind wait for the front, so that one that moves up may close a ring.
-  mutating func isNewFront(_ number: UInt64) -> Bool {
+  func isNewFront(_ number: UInt64) -> Bool {
     defer { lookedFront = number }
     return lookedFront != number
   }
 
-  mutating func joined(_ entry: Entry) {
-    if heap.isEmpty || entry.ticket < heap[0].ticket { lookedFront = entry.number }
-    count += 1
-    latestTicket = max(latestTicket, entry.ticket)
-    heap.append(entry)
-    var index = heap.count - 1
-    while index > 0 {
-      let parent = (index - 1) / 2
-      if heap[parent].ticket <= heap[index].ticket { return }
-      heap.swapAt(parent, index)
-      index = parent
+  func joined(_ claimant: Claimant, number: UInt64) {
+    guard let ticket = claimant.ticket else { trap("a claimant without a ticket joined a line") }
+    if first.map({ ticket < $0.ticket ?? .max }) ?? true { lookedFront = number }
+    latestTicket = max(latestTicket, ticket)
+    if ticket > lastInOrder {
+      lastInOrder = ticket
+      claimant.position = .inOrder(inOrder.count)
+      inOrder.append(claimant)
+      inOrderCount += 1
+    } else {
+      returned.insert(claimant)
     }
   }
 
-  /// An entry isn't current any more.
-  mutating func left() {
-    count -= 1
+  func left(_ claimant: Claimant) {
+    switch claimant.position {
+    case .inOrder(let index):
+      inOrder[index] = nil
+      inOrderCount -= 1
+      closeGaps()
+    case .returned(let index): returned.remove(at: index)
+    }
     if isEmpty { latestTicket = .min }
   }
 
-  /// The first that is current.
-  mutating func first(where isCurrent: (Entry) -> Bool) -> Entry? {
-    if heap.count > 32 + 2 * count {
-      // An array in order is a heap.
-      heap = heap.filter(isCurrent).sorted { $0.ticket < $1.ticket }
+  private func closeGaps() {
+    if inOrderCount == 0 {
+      inOrder.removeAll(keepingCapacity: inOrder.capacity <= 64)
+      head = 0
+      lastInOrder = .min
+      return
     }
-    while let first = heap.first {
-      if isCurrent(first) { return first }
-      dropFirst()
-    }
-    return nil
-  }
-
-  /// All entries, current or not, in no order.
-  var entries: [Entry] { heap }
-
-  private mutating func dropFirst() {
-    let last = heap.removeLast()
-    if heap.isEmpty { return }
-    heap[0] = last
-    var index = 0
-    while true {
-      var least = index
-      for child in [2 * index + 1, 2 * index + 2]
-      where child < heap.count && heap[child].ticket < heap[least].ticket { least = child }
-      if least == index { return }
-      heap.swapAt(index, least)
-      index = least
-    }
+    while inOrder[head] == nil { head += 1 }
+    guard inOrder.count > 32 + 2 * inOrderCount else { return }
+    inOrder.removeAll { $0 == nil }
+    head = 0
+    for (index, claimant) in inOrder.enumerated() { claimant?.position = .inOrder(index) }
   }
 }

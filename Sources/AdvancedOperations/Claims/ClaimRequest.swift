@@ -45,7 +45,10 @@ package struct ClaimKey: Hashable, Sendable {
 
   let subject: Subject
   /// Whose time a rate goes by; nil for what doesn't look at the time.
-  var clock: ObjectIdentifier?
+  let clock: ObjectIdentifier?
 
-  init(_ subject: Subject) { self.subject = subject }
+  init(_ subject: Subject, clock: ObjectIdentifier? = nil) {
+    self.subject = subject
+    self.clock = clock
+  }
 }

@@ -1,146 +1,135 @@
 /// The account of one resource: who holds how much of it, and who waits for it.
-struct ClaimResource {
-  struct Holding {
-    let operation: AdvancedOperation
-    /// Counts holdings, to list them in the order of taking.
-    let number: UInt64
-    let units: Int
-    /// How many of the units are the resource's own; the others are lent by groups.
-    let taken: Int
-    let loans: [Loan]
-    /// How many are lent to children at this moment.
-    var lent = 0
-  }
-
-  struct Loan {
-    let lender: ObjectIdentifier
-    let units: Int
-  }
-
-  private var holdings: [ObjectIdentifier: Holding] = [:]
+///
+/// Only touched with the lock of its domain held.
+final class ClaimResource {
+  let key: ClaimKey
+  /// What is held of it, in no order.
+  private var held: [ClaimDemand] = []
   /// How many of the resource's own units are taken.
   private(set) var used = 0
-  /// How many of the holders may run other operations, and so wait for some.
-  private(set) var parentCount = 0
-  /// For rates.
+  /// What is held by those who may run other operations: these may enter it, and be waited for.
+  private var heldByParents: [ObjectIdentifier: ClaimDemand] = [:]
+  let isRate: Bool
+  /// For rates, from the first time on that is known.
   var bucket: RateBucket?
   var timer = BucketTimer()
-  var line = ClaimLine()
+  let line = ClaimLine()
   /// Children wait apart, by the innermost group that holds the resource.
-  var childLines: [ObjectIdentifier: ClaimLine] = [:]
+  private(set) var childLines: [ObjectIdentifier: ClaimLine] = [:]
   /// When it was given back last, by the account's own clock.
   var lastRelease: UInt64 = 0
-  /// How many have asked their conditions and not taken it yet.
-  var questionCount = 0
+  /// How many of those whom the account knows claim it: while there are any it is not forgotten.
+  var claimantCount = 0
 
-  init() {}
-
-  /// Whether to forget it makes no difference.
-  var isUnused: Bool {
-    holdings.isEmpty && bucket == nil && questionCount == 0 && line.isEmpty
-      && childLines.allSatisfy { $0.value.isEmpty }
+  init(_ key: ClaimKey, isRate: Bool) {
+    self.key = key
+    self.isRate = isRate
   }
 
   /// Whether nothing is free for anybody.
   func isFull(for demand: ClaimDemand) -> Bool { used >= demand.limit }
+  /// Whether it is held by somebody who may run other operations, and so wait for some.
+  var isHeldByParent: Bool { !heldByParents.isEmpty }
 
   // MARK: Taking
 
   /// Whether there is room for a demand of somebody inside of some groups, the innermost first.
   func fits(_ demand: ClaimDemand, inside groups: [ObjectIdentifier]) -> Bool {
-    if let bucket { return bucket.allows(demand.rates) }
-    let own = max(0, demand.units - lendable(by: groups))
-    return own <= demand.limit - used
+    if demand.isRate { return bucket?.allows(demand.rates) ?? true }
+    return needed(for: demand, inside: groups) <= demand.limit - used
   }
 
-  func lendable(by groups: [ObjectIdentifier]) -> Int {
-    groups.reduce(0) { sum, group in sum + (holdings[group].map { $0.units - $0.lent } ?? 0) }
+  /// How many of its own units it has to give for a demand.
+  private func needed(for demand: ClaimDemand, inside groups: [ObjectIdentifier]) -> Int {
+    if groups.isEmpty || heldByParents.isEmpty { return demand.units }
+    let lendable = groups.reduce(0) { sum, group in
+      sum + (heldByParents[group].map { $0.units - $0.lent } ?? 0)
+    }
+    return max(0, demand.units - lendable)
+  }
+
+  /// How many units are missing for a demand.
+  func missing(for demand: ClaimDemand, inside groups: [ObjectIdentifier]) -> Int {
+    demand.isRate ? 0 : max(0, needed(for: demand, inside: groups) - (demand.limit - used))
   }
 
   /// The innermost of some groups that holds something.
   func lender(among groups: [ObjectIdentifier]) -> ObjectIdentifier? {
-    groups.first { holdings[$0] != nil }
+    if groups.isEmpty || heldByParents.isEmpty { return nil }
+    return groups.first { heldByParents[$0] != nil }
   }
 
-  mutating func taken(
+  func taken(
     by operation: AdvancedOperation,
     _ demand: ClaimDemand,
     inside groups: [ObjectIdentifier],
     number: UInt64
   ) {
-    if bucket != nil {
+    if demand.isRate {
       bucket?.started(demand.rates)
       return
     }
     var open = demand.units
-    var loans: [Loan] = []
-    for group in groups where open > 0 {
-      guard let holding = holdings[group], holding.units > holding.lent else { continue }
-      let part = min(open, holding.units - holding.lent)
-      holdings[group]?.lent += part
-      loans.append(Loan(lender: group, units: part))
-      open -= part
+    if !heldByParents.isEmpty {
+      for group in groups where open > 0 {
+        guard let lender = heldByParents[group], lender.units > lender.lent else { continue }
+        let part = min(open, lender.units - lender.lent)
+        lender.lent += part
+        demand.loans.append(ClaimDemand.Loan(lender: lender, units: part))
+        open -= part
+      }
     }
     used += open
-    if operation.mayRunOthers { parentCount += 1 }
-    holdings[ObjectIdentifier(operation)] = Holding(
-      operation: operation,
-      number: number,
-      units: demand.units,
-      taken: open,
-      loans: loans
-    )
+    if operation.mayRunOthers { heldByParents[ObjectIdentifier(operation)] = demand }
+    demand.holder = operation
+    demand.number = number
+    demand.taken = open
+    demand.lent = 0
+    demand.index = held.count
+    held.append(demand)
   }
 
-  mutating func givenBack(by operation: AdvancedOperation) {
-    guard let holding = holdings.removeValue(forKey: ObjectIdentifier(operation)) else { return }
-    used -= holding.taken
-    if operation.mayRunOthers { parentCount -= 1 }
-    for loan in holding.loans { holdings[loan.lender]?.lent -= loan.units }
+  func givenBack(_ demand: ClaimDemand) {
+    guard let holder = demand.holder else { return }
+    let last = held.removeLast()
+    if last !== demand {
+      held[demand.index] = last
+      last.index = demand.index
+    }
+    used -= demand.taken
+    if holder.mayRunOthers { heldByParents[ObjectIdentifier(holder)] = nil }
+    for loan in demand.loans { loan.lender.lent -= loan.units }
+    demand.loans = []
+    demand.holder = nil
   }
 
-  /// Who holds something, besides the groups around whoever asks, in the order of taking.
-  func holders(besides groups: [ObjectIdentifier]) -> [Holding] {
-    holdings.filter { !groups.contains($0.key) }.values.sorted { $0.number < $1.number }
+  /// What is held, besides by the groups around whoever asks, in the order of taking.
+  func held(besides groups: [ObjectIdentifier]) -> [(demand: ClaimDemand, by: AdvancedOperation)] {
+    held.compactMap { demand in demand.holder.map { (demand, $0) } }
+      .filter { !groups.contains(ObjectIdentifier($0.1)) }
+      .sorted { $0.0.number < $1.0.number }
   }
 
   // MARK: Lines
 
-  /// The lines, with those of children first: what is free for them is free for nobody else.
-  var lenders: [ObjectIdentifier?] { Array(childLines.keys) + [nil] }
-
-  mutating func joined(_ entry: ClaimLine.Entry, lender: ObjectIdentifier?) {
-    if let lender {
-      childLines[lender, default: ClaimLine()].joined(entry)
-    } else {
-      line.joined(entry)
-    }
+  /// The line that somebody inside of some groups stands in; nil when there is none yet.
+  func line(for demand: ClaimDemand, inside groups: [ObjectIdentifier]) -> ClaimLine? {
+    guard !demand.isRate, let lender = lender(among: groups) else { return line }
+    return childLines[lender]
   }
 
-  mutating func left(lender: ObjectIdentifier?) {
-    guard let lender else {
-      line.left()
-      return
-    }
-    childLines[lender]?.left()
-    if childLines[lender]?.isEmpty == true { childLines[lender] = nil }
+  /// The same, made if there is none.
+  func lineToJoin(for demand: ClaimDemand, inside groups: [ObjectIdentifier]) -> ClaimLine {
+    if let line = line(for: demand, inside: groups) { return line }
+    guard let lender = lender(among: groups) else { return line }
+    let made = ClaimLine()
+    childLines[lender] = made
+    return made
   }
 
-  func latestTicket(lender: ObjectIdentifier?) -> Int64 {
-    (lender.map { childLines[$0] } ?? line)?.latestTicket ?? .min
-  }
-
-  mutating func isNewFront(_ number: UInt64, lender: ObjectIdentifier?) -> Bool {
-    guard let lender else { return line.isNewFront(number) }
-    return childLines[lender]?.isNewFront(number) ?? false
-  }
-
-  mutating func first(
-    lender: ObjectIdentifier?,
-    where isCurrent: (ClaimLine.Entry) -> Bool
-  ) -> ClaimLine.Entry? {
-    guard let lender else { return line.first(where: isCurrent) }
-    return childLines[lender]?.first(where: isCurrent)
+  func forgetEmptyLines() {
+    if childLines.isEmpty { return }
+    childLines = childLines.filter { !$0.value.isEmpty }
   }
 }
 
@@ -156,10 +145,13 @@ struct BucketTimer {
 
   /// It is to be due at another time, or never.
   ///
+  /// - Parameters:
+  ///   - deadline: The time.
+  ///   - number: Tells it from all that were set before.
   /// - Returns: The one that was set before, to be cancelled.
-  mutating func set(_ deadline: Duration?) -> OperationTimer? {
+  mutating func set(_ deadline: Duration?, number: UInt64) -> OperationTimer? {
     self.deadline = deadline
-    number += 1
+    self.number = number
     defer { timer = nil }
     return timer
   }

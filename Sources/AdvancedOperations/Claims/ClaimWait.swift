@@ -37,81 +37,94 @@ struct ClaimWait {
 
 extension ExclusivityState {
   /// What a waiter waits for; nothing when it was told to try again.
-  mutating func waits(of id: ObjectIdentifier) -> [ClaimWait] {
-    guard let waiter = waiters[id], waiter.place != nil else { return [] }
+  func waits(of operation: AdvancedOperation) -> [ClaimWait] {
+    guard let claimant = waiting(operation) else { return [] }
+    let groups = claimant.terms.groups
     var waits: [ClaimWait] = []
-    for demand in waiter.attempt.demands {
-      let front = front(of: demand.key, lender: lender(of: demand, waiter.attempt))
-      let isBehind = front.map { $0.ticket < waiter.ticket } ?? false
-      guard let resource = resources[demand.key], isBehind || !fits(demand, waiter.attempt) else {
-        continue
-      }
+    for demand in claimant.demands {
+      let front = line(of: demand, claimant)?.first
+      let isBehind = front.map { $0.ticket ?? .max < claimant.ticket ?? .max } ?? false
+      guard isBehind || !fits(demand, claimant) else { continue }
       waits.append(
         ClaimWait(
           name: demand.name,
-          holders: resource.waits(for: demand, inside: waiter.attempt.groups),
-          missing: resource.missing(for: demand, inside: waiter.attempt.groups),
-          front: isBehind ? front?.attempt.operation : nil,
-          availableAt: resource.bucket?.allowedAt(demand.rates)
+          holders: demand.resource.waits(for: demand, inside: groups),
+          missing: demand.resource.missing(for: demand, inside: groups),
+          front: isBehind ? front?.operation : nil,
+          availableAt: demand.resource.bucket?.allowedAt(demand.rates)
         )
       )
     }
     return waits
   }
 
+  /// One that stands in a line.
+  private func waiting(_ operation: AdvancedOperation) -> Claimant? {
+    guard let claimant = claimant(operation), claimant.place != nil else { return nil }
+    return claimant
+  }
+
+  func isWaiting(_ operation: AdvancedOperation) -> Bool { waiting(operation) != nil }
+
+  /// Whether a wait may close a ring: somebody who holds what is claimed may wait for others, or code
+  /// of an operation does.
+  ///
+  /// Of several waits that close a ring together, the last one to be known sees the others: whoever
+  /// begins one after this was asked looks at the account afterwards.
+  func mayCloseRing(_ claimant: Claimant) -> Bool {
+    OwnWaits.isAny || claimant.demands.contains { $0.resource.isHeldByParent }
+  }
+
   /// Whether a waiter waits for somebody who may wait for others.
-  mutating func waitsForParent(_ id: ObjectIdentifier) -> Bool {
-    guard let waiter = waiters[id], waiter.place != nil else { return false }
-    for demand in waiter.attempt.demands
-    where (resources[demand.key]?.parentCount ?? 0) > 0
-      && !isAvailable(demand, waiter.attempt, before: waiter.ticket)
-    {
-      return true
+  func waitsForParent(_ operation: AdvancedOperation) -> Bool {
+    guard let claimant = waiting(operation) else { return false }
+    return claimant.demands.contains {
+      $0.resource.isHeldByParent && !isAvailable($0, claimant)
     }
-    return false
   }
 
   /// Whether others may stand behind a waiter in its line, and so wait for its start.
-  func mayBeFollowed(_ id: ObjectIdentifier) -> Bool {
-    guard let waiter = waiters[id], let place = waiter.place else { return false }
-    return resources[place.key]?.latestTicket(lender: place.lender) ?? .min > waiter.ticket
+  func mayBeFollowed(_ operation: AdvancedOperation) -> Bool {
+    guard let claimant = claimant(operation), let place = claimant.place else { return false }
+    return place.line.latestTicket > claimant.ticket ?? .max
   }
 
   /// Whether it is the order of coming that keeps a waiter waiting.
-  mutating func isBehind(_ id: ObjectIdentifier) -> Bool {
-    waits(of: id).contains { $0.front != nil }
+  func isBehind(_ operation: AdvancedOperation) -> Bool {
+    waits(of: operation).contains { $0.front != nil }
   }
 
   /// Lets a waiter come before all others, because those in front wait for it in some other way;
   /// once, because two could pass each other for ever.
   ///
   /// - Returns: Whether it came after others until now.
-  mutating func movedToFront(_ id: ObjectIdentifier, _ effects: inout [Effect]) -> Bool {
-    guard let waiter = waiters[id], !waiter.wasMoved, isBehind(id), let key = leaveLine(id)
+  mutating func movedToFront(
+    _ operation: AdvancedOperation,
+    _ effects: inout ClaimEffects
+  ) -> Bool {
+    guard let claimant = waiting(operation), !claimant.wasMoved, isBehind(operation),
+      let demand = claimant.place?.demand, let left = leaveLine(claimant)
     else { return false }
-    let ticket = nextFirstTicket()
-    waiters[id]?.ticket = ticket
-    waiters[id]?.wasMoved = true
+    claimant.ticket = nextFirstTicket()
+    claimant.wasMoved = true
     // It stands in front of the line that it was in; from there it goes on as all do.
-    if let demand = waiter.attempt.demand(of: key) { joinLine(id, of: demand, &effects) }
+    joinLine(claimant, of: demand, &effects)
     // Those that it passed wait for it now.
-    effects.append(.moved(waiter.attempt.operation))
-    drain(key, &effects)
+    effects.append(.moved(operation))
+    drain(left, &effects)
     return true
   }
 }
 
 extension ClaimResource {
-  /// How many units are missing for a demand.
-  func missing(for demand: ClaimDemand, inside groups: [ObjectIdentifier]) -> Int {
-    bucket == nil ? max(0, max(0, demand.units - lendable(by: groups)) - (demand.limit - used)) : 0
-  }
-
   func waits(for demand: ClaimDemand, inside groups: [ObjectIdentifier]) -> [ClaimWait.Holder] {
     if missing(for: demand, inside: groups) == 0 { return [] }
-    return holders(besides: groups).map { holding in
-      let lent = holding.loans.filter { groups.contains($0.lender) }.reduce(0) { $0 + $1.units }
-      return ClaimWait.Holder(operation: holding.operation, units: holding.taken + lent)
+    return held(besides: groups).map { held, operation in
+      let lent = held.loans.filter { loan in
+        loan.lender.holder.map { groups.contains(ObjectIdentifier($0)) } ?? false
+      }
+      let units = held.taken + lent.reduce(0) { $0 + $1.units }
+      return ClaimWait.Holder(operation: operation, units: units)
     }
   }
 }

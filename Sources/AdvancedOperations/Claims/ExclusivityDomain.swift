@@ -15,8 +15,9 @@ import CoreOperations
 /// operation with several claims may be overtaken by those that need only one of them, while another
 /// of its claims is what it waits for.
 ///
-/// - Complexity: Taking and giving back O(c log w), c the number of claims and w of those who wait
-///   for them; in addition, O(log w) for each waiter that a release concerns.
+/// - Complexity: Taking and giving back O(c), c the number of claims; in addition, O(c) for each waiter
+///   that a release concerns. Whoever comes back to a line, because its queue could not start it or it
+///   waited for another claim first, adds O(log w), w the number of those who wait there; amortised.
 public final class ExclusivityDomain: Sendable {
   /// The domain of environments that were given none.
   public static let shared = ExclusivityDomain()
@@ -34,7 +35,7 @@ public final class ExclusivityDomain: Sendable {
     /// changed what they look at: ask again. It is in line, as one that was offered.
     case outdated
     /// In line; those are to be cancelled first.
-    case wait(cancelling: [AdvancedOperation])
+    case wait(cancelling: [AdvancedOperation], mayCloseRing: Bool)
     /// Not taken, because these hold what is claimed, or because there will never be enough.
     case refused(ClaimDemand, holders: [AdvancedOperation], isExcessive: Bool)
     case skipped(ClaimDemand, holders: [AdvancedOperation])
@@ -56,22 +57,17 @@ public final class ExclusivityDomain: Sendable {
     needsReview: Bool,
     isByHand: Bool
   ) -> Decision {
-    var demands = demands
-    var time: (clock: OperationClock, now: Duration)?
-    if demands.contains(where: \.isRate) {
-      let clock = operation.environment.clock
-      for index in demands.indices where demands[index].isRate {
-        demands[index].key.clock = clock.identity
-      }
-      time = (clock, clock.now)
-    }
+    let clock = clock(of: demands, for: operation)
     let attempt = ExclusivityState.Attempt(
       operation: operation,
       demands: demands,
-      groups: operation.enclosingGroups,
-      time: time,
-      needsReview: needsReview,
-      isByHand: isByHand
+      terms: Claimant.Terms(
+        groups: operation.enclosingGroups,
+        clock: clock,
+        needsReview: needsReview,
+        isByHand: isByHand
+      ),
+      now: clock?.now
     )
     #if DEBUG
     if DeliberateFlaw.checkThenAct.isMade, state.withLock({ $0.areFree(attempt) }) {
@@ -84,8 +80,16 @@ public final class ExclusivityDomain: Sendable {
 
   /// The immediate conditions of an operation are about to be asked.
   func conditionsAsked(_ demands: [ClaimDemand], for operation: AdvancedOperation) {
-    let keys = demands.filter { !$0.isRate }.map(\.key)
-    state.withLock { $0.conditionsAsked(keys, for: operation) }
+    let clock = clock(of: demands, for: operation)
+    state.withLock { $0.conditionsAsked(demands, for: operation, clock) }
+  }
+
+  /// The clock by which rates go, if there are any.
+  private func clock(
+    of demands: [ClaimDemand],
+    for operation: AdvancedOperation
+  ) -> OperationClock? {
+    demands.contains(where: \.isRate) ? operation.environment.clock : nil
   }
 
   /// Gives back what a quiet operation holds, and offers it to those who wait.
@@ -105,29 +109,29 @@ public final class ExclusivityDomain: Sendable {
 
   /// What an operation that waits for its claims waits for; nothing when it is about to try again.
   func waits(of operation: AdvancedOperation) -> [ClaimWait] {
-    state.withLock { $0.waits(of: ObjectIdentifier(operation)) }
+    state.withLock { $0.waits(of: operation) }
   }
 
   /// Whether an operation waits for somebody who may wait for others.
   func waitsForParent(_ operation: AdvancedOperation) -> Bool {
-    state.withLock { $0.waitsForParent(ObjectIdentifier(operation)) }
+    state.withLock { $0.waitsForParent(operation) }
   }
 
   /// Whether others may stand behind an operation in a line, and so wait for its start.
   func mayBeFollowed(_ operation: AdvancedOperation) -> Bool {
-    state.withLock { $0.mayBeFollowed(ObjectIdentifier(operation)) }
+    state.withLock { $0.mayBeFollowed(operation) }
   }
 
   /// Whether it is the order of coming that keeps an operation waiting.
   func isBehind(_ operation: AdvancedOperation) -> Bool {
-    state.withLock { $0.isBehind(ObjectIdentifier(operation)) }
+    state.withLock { $0.isBehind(operation) }
   }
 
   /// Lets an operation come first wherever it is only the order that keeps it waiting.
   ///
   /// - Returns: Whether it was that.
   func moveToFront(_ operation: AdvancedOperation) -> Bool {
-    update { $0.movedToFront(ObjectIdentifier(operation), &$1) }
+    update { $0.movedToFront(operation, &$1) }
   }
 
   /// Takes an operation out of the line, unless it isn't in one.
@@ -135,7 +139,7 @@ public final class ExclusivityDomain: Sendable {
   /// - Returns: Whether it was, so that it has neither got its claims nor been told to try again.
   func withdrawWaiting(_ operation: AdvancedOperation) -> Bool {
     update { state, effects in
-      guard state.waiters[ObjectIdentifier(operation)]?.place != nil else { return false }
+      guard state.isWaiting(operation) else { return false }
       state.withdrawCalled(operation, &effects)
       return true
     }
@@ -154,18 +158,18 @@ public final class ExclusivityDomain: Sendable {
   }
 
   private func update<Result>(
-    _ body: (inout ExclusivityState, inout [ExclusivityState.Effect]) -> Result
+    _ body: (inout ExclusivityState, inout ClaimEffects) -> Result
   ) -> Result {
     let (result, effects) = state.withLock { state in
-      var effects: [ExclusivityState.Effect] = []
+      var effects = ClaimEffects()
       let result = body(&state, &effects)
       return (result, effects)
     }
-    for effect in effects { perform(effect) }
+    effects.forEach(perform)
     return result
   }
 
-  private func perform(_ effect: ExclusivityState.Effect) {
+  private func perform(_ effect: ClaimEffect) {
     switch effect {
     case .slotReserved(let operation): operation.wakeQueue()
     case .tryAgain(let operation, let afterReview): operation.reoffer(afterReview: afterReview)

@@ -1,76 +1,37 @@
-/// The account itself: a plain value behind the lock of its domain.
+import CoreOperations
+
+/// The account itself, behind the lock of its domain.
 ///
 /// Whoever has to wait stands in the line of one resource, one that it can't have at the moment. When
 /// that becomes free for the first in line, all of its claims are looked at: it gets them, moves on to
 /// the line of another one that is busy, or, if its queue can't start it now, is told to try again
 /// when that can, and stands in no line meanwhile. So nobody is looked at in vain twice for the same
 /// release, and who can't start keeps nobody waiting.
+///
+/// Resources and those who claim them are objects, of which nobody else knows: each is looked up once
+/// per operation, and changed where it is. Looking them up at each step, and copying them, was half of
+/// the cost of a claim (callgrind).
 struct ExclusivityState {
-  /// What the caller does after unlocking.
-  enum Effect {
-    /// It has slot and claims; its queue has to look.
-    case slotReserved(AdvancedOperation)
-    /// Its claims were free a moment ago.
-    case tryAgain(AdvancedOperation, afterReview: Bool)
-    /// The same for one that is in no queue.
-    case reviewByHand(AdvancedOperation)
-    /// It has its claims, and needs no slot.
-    case runByHand(AdvancedOperation)
-    /// It waits for something else than before, or has come to the front.
-    case moved(AdvancedOperation)
-    case setTimer(ClaimKey, number: UInt64, deadline: Duration, OperationClock)
-    case cancelTimer(OperationTimer)
-    /// What whoever traces the domain is told.
-    case trace(ClaimEvent, AdvancedOperation)
-  }
-
   /// What an operation says when it wants its claims.
   struct Attempt {
     let operation: AdvancedOperation
     let demands: [ClaimDemand]
-    /// Around the operation, the innermost first.
-    let groups: [ObjectIdentifier]
+    let terms: Claimant.Terms
     /// The time by which its rates go; nil when it has none.
-    let time: (clock: OperationClock, now: Duration)?
-    /// Whether the operation has to be asked before it is offered again.
-    let needsReview: Bool
-    /// Whether the operation is in no queue and needs no slot.
-    let isByHand: Bool
-
-    var id: ObjectIdentifier { ObjectIdentifier(operation) }
-
-    func demand(of key: ClaimKey) -> ClaimDemand? { demands.first { $0.key == key } }
+    let now: Duration?
   }
 
-  struct Waiter {
-    var attempt: Attempt
-    /// When it began to wait, as a number; negative for those that were moved to the front.
-    var ticket: Int64
-    var wasMoved = false
-    /// Where it stands; nil when it was told to try again and has not come back.
-    var place: Place?
-  }
-
-  struct Place {
-    let key: ClaimKey
-    let lender: ObjectIdentifier?
-    let number: UInt64
-  }
-
-  var resources: [ClaimKey: ClaimResource] = [:]
-  var waiters: [ObjectIdentifier: Waiter] = [:]
+  private var resources: [ClaimKey: ClaimResource] = [:]
+  private var claimants: [ObjectIdentifier: Claimant] = [:]
   /// Whether somebody wants to be told of all that happens.
   var isTraced = false
-  private var holdings: [ObjectIdentifier: [ClaimKey]] = [:]
-  /// When the conditions of operations with immediate ones were asked.
-  private var questions: [ObjectIdentifier: (time: UInt64, keys: [ClaimKey])] = [:]
   private var lastTicket: Int64 = 0
   private var firstTicket: Int64 = 0
   private var lastNumber: UInt64 = 0
   /// Counts what was given back.
   private var time: UInt64 = 0
-  /// How many buckets there may be before those that are full are forgotten.
-  private var bucketLimit = 64
+  /// How many resources there may be before those that nobody claims are forgotten.
+  private var resourceLimit = 64
 
   init() {}
 
@@ -85,199 +46,253 @@ struct ExclusivityState {
     return firstTicket
   }
 
+  // MARK: Who is known
+
+  func claimant(_ operation: AdvancedOperation) -> Claimant? {
+    claimants[ObjectIdentifier(operation)]
+  }
+
+  func resource(_ key: ClaimKey) -> ClaimResource? { resources[key] }
+
+  /// The record of an operation, made if there is none.
+  private mutating func claimant(
+    _ operation: AdvancedOperation,
+    _ demands: [ClaimDemand],
+    _ clock: OperationClock?
+  ) -> Claimant {
+    if let known = claimant(operation) { return known }
+    let claimant = Claimant(operation, demands)
+    for demand in demands {
+      let resource = resource(for: demand, clock)
+      resource.claimantCount += 1
+      demand.knownResource = resource
+    }
+    claimants[ObjectIdentifier(operation)] = claimant
+    return claimant
+  }
+
+  /// Forgets an operation that has nothing and waits for nothing.
+  private mutating func forget(_ claimant: Claimant) {
+    claimants[ObjectIdentifier(claimant.operation)] = nil
+    for demand in claimant.demands {
+      demand.resource.claimantCount -= 1
+      demand.knownResource = nil
+    }
+  }
+
+  private mutating func resource(
+    for demand: ClaimDemand,
+    _ clock: OperationClock?
+  ) -> ClaimResource {
+    let key = ClaimKey(demand.subject, clock: demand.isRate ? clock?.identity : nil)
+    if let known = resources[key] { return known }
+    if resources.count >= resourceLimit { forgetResources(clock) }
+    let made = ClaimResource(key, isRate: demand.isRate)
+    resources[key] = made
+    return made
+  }
+
+  /// Forgets resources that a new one would be no different from.
+  ///
+  /// They aren't forgotten as soon as they are like that: the next operation mostly claims the same.
+  private mutating func forgetResources(_ clock: OperationClock?) {
+    let now = clock?.now
+    resources = resources.filter { key, resource in
+      if resource.claimantCount > 0 { return true }
+      guard let bucket = resource.bucket else { return false }
+      guard let now, key.clock == clock?.identity else { return true }
+      return !bucket.isFull(at: now)
+    }
+    resourceLimit = max(64, 2 * resources.count)
+  }
+
   // MARK: Questions
 
-  mutating func conditionsAsked(_ keys: [ClaimKey], for operation: AdvancedOperation) {
-    let id = ObjectIdentifier(operation)
-    if questions[id] == nil {
-      for key in keys { resources[key, default: ClaimResource()].questionCount += 1 }
-    }
-    questions[id] = (time, keys)
+  mutating func conditionsAsked(
+    _ demands: [ClaimDemand],
+    for operation: AdvancedOperation,
+    _ clock: OperationClock?
+  ) {
+    claimant(operation, demands, clock).askedAt = time
   }
 
-  mutating func forgetQuestion(of id: ObjectIdentifier) {
-    guard let question = questions.removeValue(forKey: id) else { return }
-    for key in question.keys {
-      resources[key]?.questionCount -= 1
-      forgetIfUnused(key)
-    }
-  }
-
-  private func isOutdated(_ id: ObjectIdentifier) -> Bool {
-    guard let question = questions[id] else { return false }
-    return question.keys.contains { (resources[$0]?.lastRelease ?? 0) > question.time }
-  }
-
-  mutating func forgetIfUnused(_ key: ClaimKey) {
-    if resources[key]?.isUnused == true { resources[key] = nil }
+  private func isOutdated(_ claimant: Claimant) -> Bool {
+    guard let askedAt = claimant.askedAt else { return false }
+    return claimant.demands.contains { $0.resource.lastRelease > askedAt }
   }
 
   // MARK: Taking
 
   mutating func takeCalled(
     _ attempt: Attempt,
-    _ effects: inout [Effect]
+    _ effects: inout ClaimEffects
   ) -> ExclusivityDomain.Decision {
-    let id = attempt.id
-    let left = leaveLine(id)
+    let claimant = claimant(attempt.operation, attempt.demands, attempt.terms.clock)
+    claimant.terms = attempt.terms
+    let left = leaveLine(claimant)
     defer { if let left { drain(left, &effects) } }
     if let demand = attempt.demands.first(where: \.isExcessive) {
-      withdrawn(id)
+      claimant.ticket = nil
       return .refused(demand, holders: [], isExcessive: true)
     }
-    let ticket = waiters[id]?.ticket ?? .max
-    timePassed(attempt)
-    passStuck(attempt, before: ticket, &effects)
-    let busy = attempt.demands.filter { !isAvailable($0, attempt, before: ticket) }
+    if let now = attempt.now { timePassed(to: now, for: claimant) }
+    passStuck(claimant, &effects)
+    let busy = busyDemands(of: claimant)
     // A refusal counts before anything is done to others.
-    let first =
-      busy.first { $0.whenBusy == .fail || $0.whenBusy == .skip }
-      ?? busy.first { $0.whenBusy == .cancelHolder } ?? busy.first
-    guard let first else {
-      if isOutdated(id) {
-        noteWaiter(attempt, &effects)
+    guard let first = busy.decisive, let awaited = busy.awaited else {
+      if isOutdated(claimant) {
+        noteWaiting(claimant, &effects)
         return .outdated
       }
-      withdrawn(id)
-      grant(attempt, &effects)
+      grant(claimant, &effects)
       return .granted
     }
     switch first.whenBusy {
     case .fail:
-      withdrawn(id)
-      return .refused(first, holders: holders(of: first, attempt), isExcessive: false)
+      claimant.ticket = nil
+      return .refused(first, holders: holders(of: first, claimant), isExcessive: false)
     case .skip:
-      withdrawn(id)
-      return .skipped(first, holders: holders(of: first, attempt))
+      claimant.ticket = nil
+      return .skipped(first, holders: holders(of: first, claimant))
     case .wait, .cancelHolder:
-      let inTheWay = busy.filter { $0.whenBusy == .cancelHolder && !fits($0, attempt) }
-        .flatMap { holders(of: $0, attempt) }
-      noteWaiter(attempt, &effects)
-      joinLine(id, of: mostBusy(busy, attempt), &effects)
-      return .wait(cancelling: inTheWay)
+      let inTheWay =
+        first.whenBusy == .wait
+        ? []
+        : claimant.demands.filter { $0.whenBusy == .cancelHolder && !fits($0, claimant) }
+          .flatMap { holders(of: $0, claimant) }
+      noteWaiting(claimant, &effects)
+      joinLine(claimant, of: awaited, &effects)
+      return .wait(cancelling: inTheWay, mayCloseRing: mayCloseRing(claimant))
     }
   }
 
-  private mutating func timePassed(_ attempt: Attempt) {
-    guard let (_, now) = attempt.time else { return }
-    for demand in attempt.demands where demand.isRate {
-      if resources[demand.key]?.bucket == nil {
-        forgetFullBuckets(attempt)
-        resources[demand.key, default: ClaimResource()].bucket = RateBucket(now: now)
-      }
-      resources[demand.key]?.bucket?.timePassed(to: now)
+  private func timePassed(to now: Duration, for claimant: Claimant) {
+    for demand in claimant.demands where demand.isRate {
+      let resource = demand.resource
+      if resource.bucket == nil { resource.bucket = RateBucket(now: now) }
+      resource.bucket?.timePassed(to: now)
     }
   }
 
-  private mutating func forgetFullBuckets(_ attempt: Attempt) {
-    guard let (clock, now) = attempt.time, resources.count >= bucketLimit else { return }
-    let full = resources.filter { key, resource in
-      key.clock == clock.identity && resource.line.isEmpty && resource.childLines.isEmpty
-        && resource.bucket?.isFull(at: now) == true
-    }
-    for key in full.keys { resources[key] = nil }
-    bucketLimit = max(64, 2 * resources.count)
-  }
-
-  func fits(_ demand: ClaimDemand, _ attempt: Attempt) -> Bool {
-    resources[demand.key]?.fits(demand, inside: attempt.groups) ?? true
+  func fits(_ demand: ClaimDemand, _ claimant: Claimant) -> Bool {
+    demand.resource.fits(demand, inside: claimant.terms.groups)
   }
 
   /// Whether there is room, and nobody who came earlier waits for it.
-  mutating func isAvailable(
-    _ demand: ClaimDemand,
-    _ attempt: Attempt,
-    before ticket: Int64
-  ) -> Bool {
-    guard fits(demand, attempt) else { return false }
-    guard let front = front(of: demand.key, lender: lender(of: demand, attempt)) else {
-      return true
+  func isAvailable(_ demand: ClaimDemand, _ claimant: Claimant) -> Bool {
+    guard fits(demand, claimant) else { return false }
+    guard let front = line(of: demand, claimant)?.first else { return true }
+    return front.ticket ?? .max >= claimant.ticket ?? .max
+  }
+
+  func holders(of demand: ClaimDemand, _ claimant: Claimant) -> [AdvancedOperation] {
+    demand.resource.held(besides: claimant.terms.groups).map(\.by)
+  }
+
+  /// What of an operation's claims is busy.
+  struct Busy {
+    /// What says what to do about it: a refusal before anything that is done to others.
+    var decisive: ClaimDemand?
+    /// What the operation waits for: where it keeps the fewest others waiting.
+    var awaited: ClaimDemand?
+    fileprivate var urgency = 0
+  }
+
+  func busyDemands(of claimant: Claimant) -> Busy {
+    var busy = Busy()
+    for demand in claimant.demands where !isAvailable(demand, claimant) {
+      if busy.decisive.map({ demand.whenBusy.rank > $0.whenBusy.rank }) ?? true {
+        busy.decisive = demand
+      }
+      let isFull = !demand.isRate && demand.resource.isFull(for: demand)
+      let urgency = isFull ? 3 : fits(demand, claimant) ? 1 : 2
+      if urgency > busy.urgency {
+        busy.urgency = urgency
+        busy.awaited = demand
+      }
     }
-    return front.ticket >= ticket
+    return busy
   }
 
-  func holders(of demand: ClaimDemand, _ attempt: Attempt) -> [AdvancedOperation] {
-    (resources[demand.key]?.holders(besides: attempt.groups) ?? []).map(\.operation)
-  }
-
-  /// Of what is busy, that which an operation waits for: where it keeps the fewest others waiting.
-  func mostBusy(_ busy: [ClaimDemand], _ attempt: Attempt) -> ClaimDemand {
-    busy.first { resources[$0.key]?.isFull(for: $0) == true && !$0.isRate }
-      ?? busy.first { !fits($0, attempt) } ?? busy[0]
-  }
-
-  mutating func grant(_ attempt: Attempt, _ effects: inout [Effect]) {
-    if isTraced { effects.append(.trace(.taken, attempt.operation)) }
-    var held: [ClaimKey] = []
-    for demand in attempt.demands {
-      let number = nextNumber()
-      resources[demand.key, default: ClaimResource()].taken(
-        by: attempt.operation,
+  /// The operation has its claims, and waits no more.
+  mutating func grant(_ claimant: Claimant, _ effects: inout ClaimEffects) {
+    if isTraced { effects.append(.trace(.taken, claimant.operation)) }
+    for demand in claimant.demands {
+      let resource = demand.resource
+      resource.taken(
+        by: claimant.operation,
         demand,
-        inside: attempt.groups,
-        number: number
+        inside: claimant.terms.groups,
+        number: nextNumber()
       )
-      if demand.isRate { updateTimer(demand.key, &effects) } else { held.append(demand.key) }
+      if demand.isRate { updateTimer(resource, &effects) }
     }
-    holdings[attempt.id] = held
-    forgetQuestion(of: attempt.id)
+    claimant.ticket = nil
+    claimant.askedAt = nil
+    claimant.hasItsClaims = true
   }
 
-  /// Makes the operation known as one that waits, in no line yet; it keeps a ticket that it has.
-  private mutating func noteWaiter(_ attempt: Attempt, _ effects: inout [Effect]) {
-    if waiters[attempt.id] == nil {
-      lastTicket += 1
-      waiters[attempt.id] = Waiter(attempt: attempt, ticket: lastTicket)
-      if isTraced { effects.append(.trace(.waits, attempt.operation)) }
-    } else {
-      waiters[attempt.id]?.attempt = attempt
-    }
+  /// Makes the operation one that waits, in no line yet; it keeps a ticket that it has.
+  private mutating func noteWaiting(_ claimant: Claimant, _ effects: inout ClaimEffects) {
+    if claimant.ticket != nil { return }
+    lastTicket += 1
+    claimant.ticket = lastTicket
+    claimant.wasMoved = false
+    if isTraced { effects.append(.trace(.waits, claimant.operation)) }
   }
 
   // MARK: Giving back
 
-  mutating func releaseCalled(_ operation: AdvancedOperation, _ effects: inout [Effect]) {
-    let id = ObjectIdentifier(operation)
-    withdrawCalled(operation, &effects)
-    guard let keys = holdings.removeValue(forKey: id) else { return }
+  mutating func releaseCalled(_ operation: AdvancedOperation, _ effects: inout ClaimEffects) {
+    guard let claimant = claimant(operation) else { return }
+    let left = leaveLine(claimant)
+    if let left { drain(left, &effects) }
+    guard claimant.hasItsClaims else {
+      forget(claimant)
+      return
+    }
+    claimant.hasItsClaims = false
     if isTraced { effects.append(.trace(.givenBack, operation)) }
     time += 1
-    for key in keys {
-      resources[key]?.givenBack(by: operation)
-      resources[key]?.lastRelease = time
+    for demand in claimant.demands where !demand.isRate {
+      demand.resource.givenBack(demand)
+      demand.resource.lastRelease = time
     }
-    for key in keys { drain(key, &effects) }
+    for demand in claimant.demands where !demand.isRate { drain(demand.resource, &effects) }
+    forget(claimant)
   }
 
-  mutating func withdrawCalled(_ operation: AdvancedOperation, _ effects: inout [Effect]) {
-    let id = ObjectIdentifier(operation)
-    forgetQuestion(of: id)
-    let left = leaveLine(id)
-    withdrawn(id)
+  mutating func withdrawCalled(_ operation: AdvancedOperation, _ effects: inout ClaimEffects) {
+    guard let claimant = claimant(operation) else { return }
+    claimant.askedAt = nil
+    let left = leaveLine(claimant)
+    claimant.ticket = nil
     // Those behind it may have waited for nothing else.
     if let left { drain(left, &effects) }
+    if !claimant.hasItsClaims { forget(claimant) }
   }
-
-  /// Forgets a waiter that stands in no line; whoever calls has a reference to the operation.
-  mutating func withdrawn(_ id: ObjectIdentifier) { waiters[id] = nil }
 }
 
 #if DEBUG
 /// What is wrong with these is what the ``DeliberateFlaw``s are about.
 extension ExclusivityState {
-  func areFree(_ attempt: Attempt) -> Bool { attempt.demands.allSatisfy { fits($0, attempt) } }
+  mutating func areFree(_ attempt: Attempt) -> Bool {
+    let claimant = claimant(attempt.operation, attempt.demands, attempt.terms.clock)
+    claimant.terms = attempt.terms
+    return attempt.demands.allSatisfy { fits($0, claimant) }
+  }
 
-  mutating func grantUnseen(_ attempt: Attempt, _ effects: inout [Effect]) {
-    let left = leaveLine(attempt.id)
-    withdrawn(attempt.id)
-    grant(attempt, &effects)
+  mutating func grantUnseen(_ attempt: Attempt, _ effects: inout ClaimEffects) {
+    let claimant = claimant(attempt.operation, attempt.demands, attempt.terms.clock)
+    let left = leaveLine(claimant)
+    grant(claimant, &effects)
     if let left { drain(left, &effects) }
   }
 
-  mutating func anybodyReleased(by operation: AdvancedOperation, _ effects: inout [Effect]) {
-    guard let waiter = waiters[ObjectIdentifier(operation)],
-      let demand = waiter.attempt.demands.first,
-      let holder = holders(of: demand, waiter.attempt).first
+  mutating func anybodyReleased(by operation: AdvancedOperation, _ effects: inout ClaimEffects) {
+    guard let claimant = claimant(operation), claimant.ticket != nil,
+      let demand = claimant.demands.first,
+      let holder = holders(of: demand, claimant).first
     else { return }
     releaseCalled(holder, &effects)
   }

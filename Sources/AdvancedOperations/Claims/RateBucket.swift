@@ -4,16 +4,21 @@
 /// which the bucket will be full again. That is exact, and needs nothing to be done as time goes by.
 package struct RateBucket: Sendable {
   /// So many within a time.
-  package struct Rate: Hashable, Sendable {
+  package struct Rate: Equatable, Sendable {
     let count: Int
     let duration: Duration
-
     /// The time that one token takes to come back.
-    var interval: Duration { duration / count }
+    let interval: Duration
+
+    init(count: Int, duration: Duration) {
+      self.count = count
+      self.duration = duration
+      interval = duration / count
+    }
   }
 
-  /// When the bucket of each rate is full.
-  private var fullAt: [Rate: Duration] = [:]
+  /// The rates that were ever asked for, and when the bucket of each is full; they are few.
+  private var known: [(rate: Rate, fullAt: Duration)] = []
   /// The latest time that is known.
   private(set) var now: Duration
 
@@ -23,10 +28,13 @@ package struct RateBucket: Sendable {
 
   /// The time from which all of some rates allow a start, if nothing else starts before.
   func allowedAt(_ rates: [Rate]) -> Duration {
-    rates.map { rate in
-      fullAt[rate].map { $0 + rate.interval - rate.duration } ?? now
+    var latest: Duration?
+    for rate in rates {
+      let entry = known.first { $0.rate == rate }
+      let time = entry.map { $0.fullAt + rate.interval - rate.duration } ?? now
+      latest = max(latest ?? time, time)
     }
-    .max() ?? now
+    return latest ?? now
   }
 
   /// Whether all of some rates allow a start now.
@@ -34,10 +42,14 @@ package struct RateBucket: Sendable {
 
   /// Something starts: it counts for every rate that was ever asked for.
   mutating func started(_ rates: [Rate]) {
-    for rate in rates where fullAt[rate] == nil { fullAt[rate] = now }
-    for (rate, time) in fullAt { fullAt[rate] = max(time, now) + rate.interval }
+    for rate in rates where !known.contains(where: { $0.rate == rate }) {
+      known.append((rate, now))
+    }
+    for index in known.indices {
+      known[index].fullAt = max(known[index].fullAt, now) + known[index].rate.interval
+    }
   }
 
   /// Whether nothing is known that a new bucket wouldn't know.
-  func isFull(at time: Duration) -> Bool { fullAt.values.allSatisfy { $0 <= time } }
+  func isFull(at time: Duration) -> Bool { known.allSatisfy { $0.fullAt <= time } }
 }

@@ -67,11 +67,11 @@ extension AdvancedOperation {
         reoffer(afterReview: true)
       }
       return .park
-    case .wait(let holders):
+    case .wait(let holders, let mayCloseRing):
       for holder in holders { holder.cancel(withError: OperationClaimError.preempted(by: label)) }
       // A cancel that came before this operation stood in line found nothing to withdraw.
       if isCancelled { environment.exclusivity.withdraw(self) }
-      guard let waited = environment.exclusivity.waits(of: self).first,
+      guard mayCloseRing, let waited = environment.exclusivity.waits(of: self).first,
         let ring = ringOfClaims()
       else { return .park }
       return mark(.failed([Self.element(waited.name, ring)]))

@@ -148,6 +148,30 @@ private struct Model {
     #expect(both.model.waiting.isEmpty)
   }
 
+  /// Lines grow to more than a hundred, have gaps everywhere, and are joined by some that waited for
+  /// something else before.
+  @Test(arguments: 1...6 as ClosedRange<UInt64>)
+  func `in long lines too`(seed: UInt64) {
+    var random = Random(seed)
+    var both = Both(seed: seed)
+    for number in 0..<160 {
+      let resources = Int.random(in: 0..<3, using: &random) == 0 ? ["a", "b"] : ["a"]
+      both.come(
+        number,
+        resources.shuffled(using: &random).map { .init(resource: $0, units: 1, limit: 1) }
+      )
+    }
+    while let one = both.present.randomElement(using: &random) {
+      // Mostly somebody who waits.
+      both.leave(Bool.random(using: &random) ? both.executing.first ?? one : one)
+      guard both.agrees else {
+        Issue.record("\(both.executing) and not \(both.model.inside.sorted())")
+        return
+      }
+    }
+    #expect(both.model.waiting.isEmpty)
+  }
+
   private static let sets: [[[Model.Demand]]] = [
     [
       [.init(resource: "a", units: 1, limit: 1)], [.init(resource: "a", units: 1, limit: 2)],
