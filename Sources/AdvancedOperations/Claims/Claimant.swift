@@ -29,7 +29,7 @@ final class Claimant {
     var groups: [ObjectIdentifier] = []
     /// The clock by which its rates go; nil when it has none.
     var clock: OperationClock?
-    /// Whether the operation has to be asked before it is offered again.
+    /// Whether the operation is to be asked before it tries again.
     var needsReview = false
     /// Whether the operation is in no queue and needs no slot.
     var isByHand = false

@@ -30,10 +30,9 @@ public final class ExclusivityDomain: Sendable {
 
   /// What became of an attempt to take all claims of an operation.
   enum Decision {
-    case granted
-    /// Somebody has given back one of them since the operation's conditions were asked, and may have
-    /// changed what they look at: ask again. It is in line, as one that was offered.
-    case outdated
+    /// The operation has them. Somebody may have given back one of them since its conditions were asked,
+    /// and may have changed what they look at: ask again then.
+    case granted(isOutdated: Bool)
     /// In line; those are to be cancelled first.
     case wait(cancelling: [AdvancedOperation], mayCloseRing: Bool)
     /// Not taken, because these hold what is claimed, or because there will never be enough.
@@ -48,7 +47,7 @@ public final class ExclusivityDomain: Sendable {
   /// - Parameters:
   ///   - demands: What the operation claims.
   ///   - operation: Who claims it.
-  ///   - needsReview: Whether the operation has to be asked before it is offered again.
+  ///   - needsReview: Whether the operation is to be asked before it tries again.
   ///   - isByHand: Whether the operation is in no queue and needs no slot.
   /// - Returns: What became of the attempt.
   func take(
@@ -72,7 +71,7 @@ public final class ExclusivityDomain: Sendable {
     #if DEBUG
     if DeliberateFlaw.checkThenAct.isMade, state.withLock({ $0.areFree(attempt) }) {
       update { $0.grantUnseen(attempt, &$1) }
-      return .granted
+      return .granted(isOutdated: false)
     }
     #endif
     return update { $0.takeCalled(attempt, &$1) }
@@ -173,10 +172,11 @@ public final class ExclusivityDomain: Sendable {
     switch effect {
     case .slotReserved(let operation): operation.wakeQueue()
     case .tryAgain(let operation, let afterReview): operation.reoffer(afterReview: afterReview)
-    case .reviewByHand(let operation):
-      operation.environment.enqueue { operation.reviewByHand() }
     case .runByHand(let operation):
-      operation.environment.enqueue { operation.takeTurnByHand() }
+      operation.environment.enqueue {
+        operation.reviewGranted()
+        operation.takeTurnByHand()
+      }
     case .moved(let operation): operation.claimWaitMoved()
     case .setTimer(let key, let number, let deadline, let clock):
       let timer = clock.schedule(at: deadline) { [weak self] in

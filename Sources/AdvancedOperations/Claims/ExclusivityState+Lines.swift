@@ -75,7 +75,7 @@ extension ExclusivityState {
   private mutating func offer(_ claimant: Claimant, _ effects: inout ClaimEffects) {
     let operation = claimant.operation
     let isByHand = claimant.terms.isByHand
-    if !claimant.terms.needsReview && (isByHand || operation.reserveSlot()) {
+    if isByHand || operation.reserveSlot() {
       grant(claimant, &effects)
       effects.append(isByHand ? .runByHand(operation) : .slotReserved(operation))
     } else {
@@ -84,11 +84,7 @@ extension ExclusivityState {
   }
 
   private func tellToTryAgain(_ claimant: Claimant, _ effects: inout ClaimEffects) {
-    effects.append(
-      claimant.terms.isByHand
-        ? .reviewByHand(claimant.operation)
-        : .tryAgain(claimant.operation, afterReview: claimant.terms.needsReview)
-    )
+    effects.append(.tryAgain(claimant.operation, afterReview: claimant.terms.needsReview))
   }
 
   // MARK: Time

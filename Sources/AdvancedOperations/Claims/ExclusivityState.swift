@@ -140,12 +140,9 @@ struct ExclusivityState {
     let busy = busyDemands(of: claimant)
     // A refusal counts before anything is done to others.
     guard let first = busy.decisive, let awaited = busy.awaited else {
-      if isOutdated(claimant) {
-        noteWaiting(claimant, &effects)
-        return .outdated
-      }
+      let isOutdated = isOutdated(claimant)
       grant(claimant, &effects)
-      return .granted
+      return .granted(isOutdated: isOutdated)
     }
     switch first.whenBusy {
     case .fail:

@@ -1,6 +1,7 @@
 /// A condition that knows its answer without waiting; it costs no task.
 ///
-/// Asked by a worker. When the operation then had to wait for a claim, asked again before it starts.
+/// Asked by a worker. When the operation then had to wait for a claim, asked again before it starts:
+/// mostly once it has the claim and its slot, so that nobody who came later goes by meanwhile.
 ///
 /// ```swift
 /// struct OfficeHours: ImmediateCondition {

@@ -58,14 +58,12 @@ extension AdvancedOperation {
       isByHand: isByHand
     )
     switch decision {
-    case .granted: return .run
-    case .outdated:
-      if isCancelled { environment.exclusivity.withdraw(self) }
-      if isByHand {
-        environment.enqueue { self.reviewByHand() }
-      } else {
-        reoffer(afterReview: true)
-      }
+    case .granted(let isOutdated):
+      if !isOutdated { return .run }
+      reviewGranted()
+      // A condition may have added a dependency.
+      if isByHand || dependenciesAreFinished || isCancelled { return .run }
+      grantedStartHeldBack()
       return .park
     case .wait(let holders, let mayCloseRing):
       for holder in holders { holder.cancel(withError: OperationClaimError.preempted(by: label)) }
@@ -89,6 +87,8 @@ extension AdvancedOperation {
       return mark(.skipped(reason: Self.reason(claim, holders)))
     }
   }
+
+  package final func grantedStartBegins() { reviewGranted() }
 
   /// Its claims go to others while it waits; a start that a rate has counted stays counted.
   package final func grantedStartHeldBack() { environment.exclusivity.release(self) }

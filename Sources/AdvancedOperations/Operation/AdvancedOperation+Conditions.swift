@@ -220,6 +220,20 @@ extension AdvancedOperation {
       (core.conditions, core.machine.isCancelled ? [] : core.claims)
     }
     noteQuestion(conditions, claims)
+    return askAgain(conditions)
+  }
+
+  /// The operation has its claims, for which it waited: asks again what is known at once, with all that
+  /// it needs in hand, so that nobody goes by meanwhile, and nobody who holds them can outdate an answer.
+  ///
+  /// If one says no, it is marked, starts without executing, and gives all back at its end.
+  final func reviewGranted() {
+    let conditions = core.withLock { $0.machine.isCancelled ? [] : $0.conditions }
+    if conditions.contains(where: \.isImmediate) { _ = askAgain(conditions) }
+  }
+
+  /// Returns whether the operation won't execute because of what it was told.
+  private func askAgain(_ conditions: [any OperationCondition]) -> Bool {
     let asked = conditions.compactMap { condition in
       condition.verdict(for: self).map { (condition, $0) }
     }

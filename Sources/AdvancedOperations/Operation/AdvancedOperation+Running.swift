@@ -175,11 +175,6 @@ extension AdvancedOperation {
     }
   }
 
-  /// Asks immediate conditions again after a wait for a claim, and tries to take it.
-  final func reviewByHand() {
-    if review() { takeTurnByHand() } else { takeClaimsByHand() }
-  }
-
   private func takeClaimsByHand() {
     switch decideStart() {
     case .run, .skip: takeTurnByHand()

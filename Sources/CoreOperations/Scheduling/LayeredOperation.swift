@@ -47,6 +47,9 @@ package protocol LayeredOperation: Operation {
   func dependenciesDidFinish()
   /// A worker has a slot for the operation.
   func decideStart() -> StartDecision
+  /// The operation starts because of ``reserveSlot()``; called by the worker that starts it, with its
+  /// slot.
+  func grantedStartBegins()
   /// A dependency was added after ``reserveSlot()``: the operation doesn't start now, and will be asked
   /// for ``decideStart()`` anew.
   func grantedStartHeldBack()

@@ -147,6 +147,8 @@ extension Scheduler {
       done.report(.startedAhead, of: operation)
     case .startGranted(let retained):
       let operation = unsafe retained.takeRetainedValue()
+      if !isHeldBack(operation) { unsafe operation.layer?.grantedStartBegins() }
+      // That may have added a dependency.
       if isHeldBack(operation) {
         unsafe operation.layer?.grantedStartHeldBack()
         return done.report(.heldBack, of: operation)

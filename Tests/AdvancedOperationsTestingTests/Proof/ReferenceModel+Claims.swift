@@ -28,12 +28,13 @@ extension ReferenceModel {
 
   /// Whether an operation stands in the line of a claim before another, and nobody may go by.
   ///
-  /// It has nothing else to wait for, and its queue can start it at any time.
+  /// It has nothing else to wait for, and its queue can start it at any time. Conditions that are asked
+  /// again take nobody's turn; it wouldn't wait if they had said no.
   private func mustComeFirst(_ other: Int, to name: String, before number: Int) -> Bool {
     let plan = plans[other]
     let queue = queues[plan.queue]
-    guard other != number, past[other].isWaiting, plan.isUnconditional,
-      plan.claims.map(\.name) == [name], queue.limit < 0, !queue.mayBeSuspended,
+    guard other != number, past[other].isWaiting, plan.claims.map(\.name) == [name],
+      queue.limit < 0, !queue.mayBeSuspended,
       let since = past[other].waitsSince
     else { return false }
     return past[number].waitsSince.map { since < $0 } ?? true

@@ -109,6 +109,12 @@ import Testing
       Self.problems(plans, first + third + second)
         == ["2 overtook 1, which waited for “a” before"]
     )
+    // Conditions that are asked again take nobody's turn.
+    let asked = Self.plan { plan in
+      plan.claims = Self.claiming().claims
+      plan.verdicts = [.satisfied]
+    }
+    #expect(Self.problems([plans[0], asked, plans[2]], first + third + second).count == 1)
     // Its queue may be full.
     #expect(Self.problems(plans, limit: 1, first + third + second).isEmpty)
   }

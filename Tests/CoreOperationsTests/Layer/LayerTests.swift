@@ -202,4 +202,23 @@ import Testing
     holder.end()
     #expect(queue.operationCount == 0)
   }
+
+  @Test func `what is added as a reserved start begins holds it back`() {
+    let late = Operation()
+    let asked = Tally()
+    let operation = layered("a") { answers in
+      answers.decideStart = { _ in asked.add() == 0 ? .park : .run }
+      answers.grantedStartBegins = { $0.addDependency(late) }
+    }
+    queue.addOperation(operation)
+    executor.runAll()
+    #expect(operation.reserveSlot())
+    operation.wakeQueue()
+    executor.runAll()
+    #expect(log.entries.suffix(2) == ["a begins as granted", "a held back"])
+    late.start()
+    executor.runAll()
+    #expect(log.entries.suffix(2) == ["a asked to start", "a started"])
+    #expect(operation.isFinished)
+  }
 }

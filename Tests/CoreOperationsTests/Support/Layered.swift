@@ -11,6 +11,7 @@ final class Layered: Operation, LayeredOperation, @unchecked Sendable {
     var didEnqueue: @Sendable (Layered) -> Void = { _ in }
     var dependenciesDidFinish: @Sendable (Layered) -> Void = { _ in }
     var decideStart: @Sendable (Layered) -> StartDecision = { _ in .run }
+    var grantedStartBegins: @Sendable (Layered) -> Void = { _ in }
     var review: @Sendable (Layered) -> Void = { $0.finishReview(startsAhead: false) }
     var start: @Sendable (Layered) -> Void = { _ in }
   }
@@ -56,6 +57,11 @@ final class Layered: Operation, LayeredOperation, @unchecked Sendable {
   func decideStart() -> StartDecision {
     note("asked to start")
     return answers.withLock { $0 }.decideStart(self)
+  }
+
+  func grantedStartBegins() {
+    note("begins as granted")
+    answers.withLock { $0 }.grantedStartBegins(self)
   }
 
   func grantedStartHeldBack() { note("held back") }
