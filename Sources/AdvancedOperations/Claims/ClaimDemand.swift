@@ -31,6 +31,8 @@ final class ClaimDemand: @unchecked Sendable {
   /// How many of the units are the resource's own; the others are lent by groups.
   var taken = 0
   var loans: [Loan] = []
+  /// The start that rates have counted, while it has not begun.
+  var start: RateBucket.Start?
   /// How many are lent to children at this moment.
   var lent = 0
 

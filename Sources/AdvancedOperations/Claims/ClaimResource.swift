@@ -66,7 +66,7 @@ final class ClaimResource {
     number: UInt64
   ) {
     if demand.isRate {
-      bucket?.started(demand.rates)
+      demand.start = bucket?.started(demand.rates)
       return
     }
     var open = demand.units
@@ -87,6 +87,12 @@ final class ClaimResource {
     demand.lent = 0
     demand.index = held.count
     held.append(demand)
+  }
+
+  /// What was to start doesn't.
+  func startTakenBack(_ demand: ClaimDemand) {
+    guard let start = demand.start.take() else { return }
+    bucket?.takenBack(start)
   }
 
   func givenBack(_ demand: ClaimDemand) {

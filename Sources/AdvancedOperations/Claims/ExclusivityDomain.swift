@@ -56,17 +56,17 @@ public final class ExclusivityDomain: Sendable {
     needsReview: Bool,
     isByHand: Bool
   ) -> Decision {
-    let clock = clock(of: demands, for: operation)
+    let time = time(of: demands, for: operation)
     let attempt = ExclusivityState.Attempt(
       operation: operation,
       demands: demands,
       terms: Claimant.Terms(
         groups: operation.enclosingGroups,
-        clock: clock,
+        clock: time?.clock,
         needsReview: needsReview,
         isByHand: isByHand
       ),
-      now: clock?.now
+      time: time
     )
     #if DEBUG
     if DeliberateFlaw.checkThenAct.isMade, state.withLock({ $0.areFree(attempt) }) {
@@ -79,16 +79,17 @@ public final class ExclusivityDomain: Sendable {
 
   /// The immediate conditions of an operation are about to be asked.
   func conditionsAsked(_ demands: [ClaimDemand], for operation: AdvancedOperation) {
-    let clock = clock(of: demands, for: operation)
-    state.withLock { $0.conditionsAsked(demands, for: operation, clock) }
+    let time = time(of: demands, for: operation)
+    state.withLock { $0.conditionsAsked(demands, for: operation, time) }
   }
 
-  /// The clock by which rates go, if there are any.
-  private func clock(
+  private func time(
     of demands: [ClaimDemand],
     for operation: AdvancedOperation
-  ) -> OperationClock? {
-    demands.contains(where: \.isRate) ? operation.environment.clock : nil
+  ) -> ExclusivityState.Time? {
+    if !demands.contains(where: \.isRate) { return nil }
+    let clock = operation.environment.clock
+    return ExclusivityState.Time(clock: clock, now: clock.now)
   }
 
   /// Gives back what a quiet operation holds, and offers it to those who wait.
@@ -96,12 +97,20 @@ public final class ExclusivityDomain: Sendable {
     update { $0.releaseCalled(operation, &$1) }
   }
 
-  /// Takes an operation out of the line.
+  /// Gives back what an operation was given that doesn't start now, also the starts that rates count.
+  func startHeldBack(_ operation: AdvancedOperation) {
+    let time = time(of: operation.core.withLock { $0.claims }, for: operation)
+    update { $0.startHeldBack(operation, now: time?.now, &$1) }
+  }
+
+  /// Takes an operation that won't execute out of the line; what it was given it keeps until its end,
+  /// besides the starts that rates count.
   package func withdraw(_ operation: AdvancedOperation) {
     #if DEBUG
     if DeliberateFlaw.anonymousWaiter.isMade { update { $0.anybodyReleased(by: operation, &$1) } }
     #endif
-    update { $0.withdrawCalled(operation, &$1) }
+    let time = time(of: operation.core.withLock { $0.claims }, for: operation)
+    update { $0.withdrawCalled(operation, now: time?.now, &$1) }
   }
 
   // MARK: Waits
@@ -139,7 +148,7 @@ public final class ExclusivityDomain: Sendable {
   func withdrawWaiting(_ operation: AdvancedOperation) -> Bool {
     update { state, effects in
       guard state.isWaiting(operation) else { return false }
-      state.withdrawCalled(operation, &effects)
+      state.withdrawCalled(operation, now: nil, &effects)
       return true
     }
   }

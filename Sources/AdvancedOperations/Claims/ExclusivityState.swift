@@ -17,8 +17,13 @@ struct ExclusivityState {
     let operation: AdvancedOperation
     let demands: [ClaimDemand]
     let terms: Claimant.Terms
-    /// The time by which its rates go; nil when it has none.
-    let now: Duration?
+    let time: Time?
+  }
+
+  /// The time by which an operation's rates go, looked up without the lock; none if it has no rates.
+  struct Time {
+    let clock: OperationClock
+    let now: Duration
   }
 
   private var resources: [ClaimKey: ClaimResource] = [:]
@@ -29,7 +34,7 @@ struct ExclusivityState {
   private var firstTicket: Int64 = 0
   private var lastNumber: UInt64 = 0
   /// Counts what was given back.
-  private var time: UInt64 = 0
+  private var releaseCount: UInt64 = 0
   /// How many resources there may be before those that nobody claims are forgotten.
   private var resourceLimit = 64
 
@@ -58,12 +63,12 @@ struct ExclusivityState {
   private mutating func claimant(
     _ operation: AdvancedOperation,
     _ demands: [ClaimDemand],
-    _ clock: OperationClock?
+    _ time: Time?
   ) -> Claimant {
     if let known = claimant(operation) { return known }
     let claimant = Claimant(operation, demands)
     for demand in demands {
-      let resource = resource(for: demand, clock)
+      let resource = resource(for: demand, time)
       resource.claimantCount += 1
       demand.knownResource = resource
     }
@@ -82,11 +87,11 @@ struct ExclusivityState {
 
   private mutating func resource(
     for demand: ClaimDemand,
-    _ clock: OperationClock?
+    _ time: Time?
   ) -> ClaimResource {
-    let key = ClaimKey(demand.subject, clock: demand.isRate ? clock?.identity : nil)
+    let key = ClaimKey(demand.subject, clock: demand.isRate ? time?.clock.identity : nil)
     if let known = resources[key] { return known }
-    if resources.count >= resourceLimit { forgetResources(clock) }
+    if resources.count >= resourceLimit { forgetResources(time) }
     let made = ClaimResource(key, isRate: demand.isRate)
     resources[key] = made
     return made
@@ -95,13 +100,13 @@ struct ExclusivityState {
   /// Forgets resources that a new one would be no different from.
   ///
   /// They aren't forgotten as soon as they are like that: the next operation mostly claims the same.
-  private mutating func forgetResources(_ clock: OperationClock?) {
-    let now = clock?.now
+  private mutating func forgetResources(_ time: Time?) {
+    let clock = time?.clock.identity
     resources = resources.filter { key, resource in
       if resource.claimantCount > 0 { return true }
       guard let bucket = resource.bucket else { return false }
-      guard let now, key.clock == clock?.identity else { return true }
-      return !bucket.isFull(at: now)
+      guard let time, key.clock == clock else { return true }
+      return !bucket.isFull(at: time.now)
     }
     resourceLimit = max(64, 2 * resources.count)
   }
@@ -111,9 +116,9 @@ struct ExclusivityState {
   mutating func conditionsAsked(
     _ demands: [ClaimDemand],
     for operation: AdvancedOperation,
-    _ clock: OperationClock?
+    _ time: Time?
   ) {
-    claimant(operation, demands, clock).askedAt = time
+    claimant(operation, demands, time).askedAt = releaseCount
   }
 
   private func isOutdated(_ claimant: Claimant) -> Bool {
@@ -127,7 +132,7 @@ struct ExclusivityState {
     _ attempt: Attempt,
     _ effects: inout ClaimEffects
   ) -> ExclusivityDomain.Decision {
-    let claimant = claimant(attempt.operation, attempt.demands, attempt.terms.clock)
+    let claimant = claimant(attempt.operation, attempt.demands, attempt.time)
     claimant.terms = attempt.terms
     let left = leaveLine(claimant)
     defer { if let left { drain(left, &effects) } }
@@ -135,7 +140,7 @@ struct ExclusivityState {
       claimant.ticket = nil
       return .refused(demand, holders: [], isExcessive: true)
     }
-    if let now = attempt.now { timePassed(to: now, for: claimant) }
+    if let time = attempt.time { timePassed(to: time.now, for: claimant) }
     passStuck(claimant, &effects)
     let busy = busyDemands(of: claimant)
     // A refusal counts before anything is done to others.
@@ -250,23 +255,54 @@ struct ExclusivityState {
     }
     claimant.hasItsClaims = false
     if isTraced { effects.append(.trace(.givenBack, operation)) }
-    time += 1
+    releaseCount += 1
     for demand in claimant.demands where !demand.isRate {
       demand.resource.givenBack(demand)
-      demand.resource.lastRelease = time
+      demand.resource.lastRelease = releaseCount
     }
     for demand in claimant.demands where !demand.isRate { drain(demand.resource, &effects) }
     forget(claimant)
   }
 
-  mutating func withdrawCalled(_ operation: AdvancedOperation, _ effects: inout ClaimEffects) {
+  mutating func withdrawCalled(
+    _ operation: AdvancedOperation,
+    now: Duration?,
+    _ effects: inout ClaimEffects
+  ) {
     guard let claimant = claimant(operation) else { return }
     claimant.askedAt = nil
     let left = leaveLine(claimant)
     claimant.ticket = nil
     // Those behind it may have waited for nothing else.
     if let left { drain(left, &effects) }
-    if !claimant.hasItsClaims { forget(claimant) }
+    if claimant.hasItsClaims {
+      takeStartBack(claimant, now: now, &effects)
+    } else {
+      forget(claimant)
+    }
+  }
+
+  /// One that was given its claims doesn't start after all, or not now: rates don't count it.
+  mutating func startHeldBack(
+    _ operation: AdvancedOperation,
+    now: Duration?,
+    _ effects: inout ClaimEffects
+  ) {
+    if let claimant = claimant(operation) { takeStartBack(claimant, now: now, &effects) }
+    releaseCalled(operation, &effects)
+  }
+
+  private mutating func takeStartBack(
+    _ claimant: Claimant,
+    now: Duration?,
+    _ effects: inout ClaimEffects
+  ) {
+    guard let now else { return }
+    timePassed(to: now, for: claimant)
+    for demand in claimant.demands where demand.isRate {
+      demand.resource.startTakenBack(demand)
+      drain(demand.resource, &effects)
+    }
   }
 }
 
@@ -274,13 +310,13 @@ struct ExclusivityState {
 /// What is wrong with these is what the ``DeliberateFlaw``s are about.
 extension ExclusivityState {
   mutating func areFree(_ attempt: Attempt) -> Bool {
-    let claimant = claimant(attempt.operation, attempt.demands, attempt.terms.clock)
+    let claimant = claimant(attempt.operation, attempt.demands, attempt.time)
     claimant.terms = attempt.terms
     return attempt.demands.allSatisfy { fits($0, claimant) }
   }
 
   mutating func grantUnseen(_ attempt: Attempt, _ effects: inout ClaimEffects) {
-    let claimant = claimant(attempt.operation, attempt.demands, attempt.terms.clock)
+    let claimant = claimant(attempt.operation, attempt.demands, attempt.time)
     let left = leaveLine(claimant)
     grant(claimant, &effects)
     if let left { drain(left, &effects) }

@@ -10,28 +10,43 @@ package struct RateBucket: Sendable {
     /// The time that one token takes to come back.
     let interval: Duration
 
-    init(count: Int, duration: Duration) {
+    package init(count: Int, duration: Duration) {
       self.count = count
       self.duration = duration
       interval = duration / count
     }
   }
 
-  /// The rates that were ever asked for, and when the bucket of each is full; they are few.
-  private var known: [(rate: Rate, fullAt: Duration)] = []
+  /// Something that was counted.
+  package struct Start: Sendable {
+    fileprivate let number: UInt64
+    fileprivate let time: Duration
+  }
+
+  private struct Level {
+    let rate: Rate
+    /// When the bucket is full.
+    var fullAt: Duration
+    /// The number of the first start that it counts.
+    let first: UInt64
+  }
+
+  /// The rates that were ever asked for; they are few.
+  private var levels: [Level] = []
+  private var lastNumber: UInt64 = 0
   /// The latest time that is known.
   private(set) var now: Duration
 
-  init(now: Duration) { self.now = now }
+  package init(now: Duration) { self.now = now }
 
-  mutating func timePassed(to time: Duration) { now = max(now, time) }
+  package mutating func timePassed(to time: Duration) { now = max(now, time) }
 
   /// The time from which all of some rates allow a start, if nothing else starts before.
-  func allowedAt(_ rates: [Rate]) -> Duration {
+  package func allowedAt(_ rates: [Rate]) -> Duration {
     var latest: Duration?
     for rate in rates {
-      let entry = known.first { $0.rate == rate }
-      let time = entry.map { $0.fullAt + rate.interval - rate.duration } ?? now
+      let level = levels.first { $0.rate == rate }
+      let time = level.map { $0.fullAt + rate.interval - rate.duration } ?? now
       latest = max(latest ?? time, time)
     }
     return latest ?? now
@@ -41,15 +56,29 @@ package struct RateBucket: Sendable {
   func allows(_ rates: [Rate]) -> Bool { allowedAt(rates) <= now }
 
   /// Something starts: it counts for every rate that was ever asked for.
-  mutating func started(_ rates: [Rate]) {
-    for rate in rates where !known.contains(where: { $0.rate == rate }) {
-      known.append((rate, now))
+  package mutating func started(_ rates: [Rate]) -> Start {
+    lastNumber += 1
+    for rate in rates where !levels.contains(where: { $0.rate == rate }) {
+      levels.append(Level(rate: rate, fullAt: now, first: lastNumber))
     }
-    for index in known.indices {
-      known[index].fullAt = max(known[index].fullAt, now) + known[index].rate.interval
+    for index in levels.indices {
+      levels[index].fullAt = max(levels[index].fullAt, now) + levels[index].rate.interval
+    }
+    return Start(number: lastNumber, time: now)
+  }
+
+  /// What was to start doesn't: gives back what of its tokens has not come back by itself.
+  ///
+  /// That may be less than what it took from others, because without it the bucket may have been full
+  /// meanwhile; it is never more, so that no rate is exceeded.
+  package mutating func takenBack(_ start: Start) {
+    let age = now - start.time
+    for index in levels.indices
+    where levels[index].first <= start.number && levels[index].rate.interval > age {
+      levels[index].fullAt -= levels[index].rate.interval - age
     }
   }
 
   /// Whether nothing is known that a new bucket wouldn't know.
-  func isFull(at time: Duration) -> Bool { known.allSatisfy { $0.fullAt <= time } }
+  package func isFull(at time: Duration) -> Bool { levels.allSatisfy { $0.fullAt <= time } }
 }

@@ -18,7 +18,8 @@
 /// ```
 ///
 /// Time is that of the operation's environment; those whose clocks differ have buckets of their own.
-/// A token is taken when the operation starts and not given back. Waiting costs no task and no
+/// A token is taken when the operation starts and not given back; only one that is cancelled at that
+/// moment, or held back by a dependency or a condition, leaves it to others. Waiting costs no task and no
 /// thread, and one timer for all who wait.
 public struct RateLimit: OperationClaim {
   /// The key, or the rate as text.

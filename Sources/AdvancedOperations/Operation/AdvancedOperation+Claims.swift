@@ -59,6 +59,8 @@ extension AdvancedOperation {
     )
     switch decision {
     case .granted(let isOutdated):
+      // A cancel that came before found nothing to take back.
+      if isCancelled { environment.exclusivity.withdraw(self) }
       if !isOutdated { return .run }
       reviewGranted()
       // A condition may have added a dependency.
@@ -90,8 +92,8 @@ extension AdvancedOperation {
 
   package final func grantedStartBegins() { reviewGranted() }
 
-  /// Its claims go to others while it waits; a start that a rate has counted stays counted.
-  package final func grantedStartHeldBack() { environment.exclusivity.release(self) }
+  /// Its claims go to others while it waits.
+  package final func grantedStartHeldBack() { environment.exclusivity.startHeldBack(self) }
 
   private static func reason(_ claim: ClaimDemand, _ holders: [AdvancedOperation]) -> String {
     if let rate = claim.rates.first {
