@@ -99,7 +99,7 @@ public final class ExclusivityDomain: Sendable {
 
   /// Gives back what an operation was given that doesn't start now, also the starts that rates count.
   func startHeldBack(_ operation: AdvancedOperation) {
-    let time = time(of: operation.core.withLock { $0.claims }, for: operation)
+    let time = time(of: operation.withCore { $0.claims }, for: operation)
     update { $0.startHeldBack(operation, now: time?.now, &$1) }
   }
 
@@ -109,7 +109,7 @@ public final class ExclusivityDomain: Sendable {
     #if DEBUG
     if DeliberateFlaw.anonymousWaiter.isMade { update { $0.anybodyReleased(by: operation, &$1) } }
     #endif
-    let time = time(of: operation.core.withLock { $0.claims }, for: operation)
+    let time = time(of: operation.withCore { $0.claims }, for: operation)
     update { $0.withdrawCalled(operation, now: time?.now, &$1) }
   }
 

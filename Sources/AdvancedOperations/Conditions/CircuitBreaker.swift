@@ -68,7 +68,7 @@ public final class CircuitBreaker: OperationObserver {
 
   /// Remembers how an operation ended.
   public func operationDidFinish(_ operation: AdvancedOperation, errors: [any Error]) {
-    guard operation.core.withLock({ $0.machine.isLaunched }) else { return }
+    guard operation.withCore({ $0.machine.isLaunched }) else { return }
     let id = ObjectIdentifier(operation)
     switch operation.outcome {
     case .succeeded: circuit.withLock { $0.succeeded(id) }

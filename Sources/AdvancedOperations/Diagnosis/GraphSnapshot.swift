@@ -128,5 +128,5 @@ package struct GraphSnapshot {
 
 extension AdvancedOperation {
   /// The operation that has produced this one, as long as it exists.
-  final var producer: AdvancedOperation? { core.withLock { $0.extra?.producer } }
+  final var producer: AdvancedOperation? { withCore { $0.extra?.producer } }
 }

@@ -78,7 +78,7 @@ extension AdvancedOperation {
 
   private final func look() -> Look {
     let state = state
-    return core.withLock { core in
+    return withCore { core in
       Look(
         state: max(state, core.machine.state),
         isStartedByHand: core.machine.isStartedByHand,

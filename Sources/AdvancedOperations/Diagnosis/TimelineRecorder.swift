@@ -61,7 +61,7 @@ public final class TimelineRecorder: OperationObserver {
 
   /// What has to be asked of the operation itself.
   private func details(of operation: AdvancedOperation) -> TimelineRecord.Details {
-    let (times, group) = operation.core.withLock { core in
+    let (times, group) = operation.withCore { core in
       (core.extra?.stateTimes ?? StateTimes(), core.extra?.group)
     }
     let dependencies = operation.dependencies
@@ -78,7 +78,7 @@ public final class TimelineRecorder: OperationObserver {
 
   /// Writes it down.
   public func operationDidEnqueue(_ operation: AdvancedOperation) {
-    operation.core.withLock { _ = $0.makeExtra() }
+    operation.withCore { _ = $0.makeExtra() }
     record(operation) { $0.enqueued = $0.enqueued ?? $1 }
   }
 

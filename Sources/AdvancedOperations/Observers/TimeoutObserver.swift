@@ -60,7 +60,7 @@ extension AdvancedOperation {
   ///
   /// - Parameter entered: What the state has changed to; nil when it hasn't.
   final func updateTimers(entering entered: State?) {
-    let (stopped, due) = core.withLock {
+    let (stopped, due) = withCore {
       core -> ([OperationTimer], [TimeLimit]) in
       guard let extra = core.extra, !extra.timeouts.isEmpty || !extra.timers.isEmpty else {
         return ([], [])
@@ -89,7 +89,7 @@ extension AdvancedOperation {
         )
       )
     }
-    let isLate = core.withLock { core in
+    let isLate = withCore { core in
       guard timeout.phase.covers(core.machine.state), limit.observation.took(timer) else {
         return true
       }

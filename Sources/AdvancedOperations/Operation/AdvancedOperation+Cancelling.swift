@@ -86,7 +86,7 @@ extension AdvancedOperation: LayeredOperation {
     if let advanced { advanced.delegate?.operationQueue(advanced, willAdd: self) }
     if let environment, environment.isTraced { environment.tracer?.operationWillEnqueue(self) }
     let hasInputs = hasInputs
-    let (isHeld, hasClaims, isHeard, old) = core.withLock { core in
+    let (isHeld, hasClaims, isHeard, old) = withCore { core in
       let old = core.environment
       if let environment { core.environment = environment }
       core.isInAdvancedQueue = advanced != nil
@@ -107,7 +107,7 @@ extension AdvancedOperation: LayeredOperation {
   }
 
   package final func didEnqueue() {
-    let (hasExtra, hasConditions, environment, isInAdvancedQueue) = core.withLock { core in
+    let (hasExtra, hasConditions, environment, isInAdvancedQueue) = withCore { core in
       (core.extra != nil, !core.conditions.isEmpty, core.environment, core.isInAdvancedQueue)
     }
     if hasExtra { updateTimers(entering: .pending) }
@@ -130,14 +130,14 @@ extension AdvancedOperation: LayeredOperation {
   }
 
   package final func cancelSilently(reason: (any Error)?) {
-    core.withLock { $0.line.isHeldForSweep = true }
+    withCore { $0.line.isHeldForSweep = true }
     cancel(forwarding: reason)
   }
 
   package final func cancelAsMember(of ring: OperationCycleError) { cancel(withError: ring) }
 
   package final func deliverEvents() {
-    core.withLock { $0.line.isHeldForSweep = false }
+    withCore { $0.line.isHeldForSweep = false }
     deliver()
   }
 }

@@ -37,7 +37,7 @@ extension AdvancedOperation {
   /// one that comes back or moves on stands in front of later ones that have looked before.
   private var isAwaited: Bool {
     mayRunOthers || hasDependents || environment.exclusivity.mayBeFollowed(self)
-      || core.withLock { core in
+      || withCore { core in
         core.extra.map {
           $0.group != nil || !$0.afterFinished.isEmpty || !$0.afterQuiet.isEmpty
         } ?? false
@@ -75,7 +75,7 @@ extension AdvancedOperation {
     let error = OperationCycleError(path: path.map(\.label))
     switch change({ $0.machine.reviewed(.failed([Self.element(wait.name, error)])) }) {
     case .becomeReady:
-      if core.withLock({ $0.machine.isStartedByHand }) {
+      if withCore({ $0.machine.isStartedByHand }) {
         environment.enqueue { self.takeTurnByHand() }
       } else {
         finishReview(startsAhead: true)

@@ -18,8 +18,8 @@ extension AdvancedOperation {
 
   /// Traps when a pool is claimed that belongs to another domain, as soon as that is known.
   final func checkDomainOfClaims() {
-    let (claims, environment) = core.withLock { ($0.claims, $0.environment) }
-    let isUnderWay = core.withLock { $0.machine.isEnqueued || $0.machine.isStartedByHand }
+    let (claims, environment) = withCore { ($0.claims, $0.environment) }
+    let isUnderWay = withCore { $0.machine.isEnqueued || $0.machine.isStartedByHand }
     guard let environment = environment ?? (isUnderWay ? .default : nil) else { return }
     for claim in claims {
       guard let pool = claim.pool, pool.domain !== environment.exclusivity else { continue }
@@ -34,10 +34,10 @@ extension AdvancedOperation {
   /// The groups that the operation is in, the innermost first.
   final var enclosingGroups: [ObjectIdentifier] {
     var groups: [ObjectIdentifier] = []
-    var next = core.withLock { $0.extra?.group }
+    var next = withCore { $0.extra?.group }
     while let group = next {
       groups.append(ObjectIdentifier(group))
-      next = group.core.withLock { $0.extra?.group }
+      next = group.withCore { $0.extra?.group }
     }
     return groups
   }
@@ -45,7 +45,7 @@ extension AdvancedOperation {
   // MARK: The start gate
 
   package final func decideStart() -> StartDecision {
-    let asked = core.withLock { core -> ([ClaimDemand], [any OperationCondition], Bool)? in
+    let asked = withCore { core -> ([ClaimDemand], [any OperationCondition], Bool)? in
       if core.claims.isEmpty || core.machine.isMarked || core.machine.isCancelled { return nil }
       return (core.claims, core.conditions, core.machine.isStartedByHand)
     }

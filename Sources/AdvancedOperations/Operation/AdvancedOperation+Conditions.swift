@@ -13,7 +13,7 @@ extension AdvancedOperation {
       case .satisfied: break
       }
     }
-    let conditions = core.withLock { $0.conditions }
+    let conditions = withCore { $0.conditions }
     let helpers = conditions.compactMap { $0.dependency(for: self) }
     if helpers.isEmpty {
       ask(conditions)
@@ -38,7 +38,7 @@ extension AdvancedOperation {
         if isLast { environment.enqueue(next) }
       }
     }
-    let isCancelled = core.withLock { core in
+    let isCancelled = withCore { core in
       if core.machine.isCancelled { return true }
       core.makeExtra().helpers = added
       return false
@@ -52,7 +52,7 @@ extension AdvancedOperation {
 
   /// Whether nobody runs the operation yet; it is the caller's to add to a queue then.
   final func claimAsHelper() -> Bool {
-    core.withLock { core in
+    withCore { core in
       guard isUnclaimed, !core.isClaimedAsHelper else { return false }
       core.isClaimedAsHelper = true
       return true
@@ -62,7 +62,7 @@ extension AdvancedOperation {
   // MARK: Asking
 
   private func ask(_ conditions: [any OperationCondition]) {
-    let (policy, claims) = core.withLock { core in
+    let (policy, claims) = withCore { core in
       core.machine.isCancelled ? (nil, []) : (Optional(core.conditionPolicy), core.claims)
     }
     noteQuestion(conditions, claims)
@@ -96,7 +96,7 @@ extension AdvancedOperation {
           }
           for await (index, result) in group {
             results[index] = result
-            operation.core.withLock { $0.extra?.openConditions.removeAll { $0 == index } }
+            operation.withCore { $0.extra?.openConditions.removeAll { $0 == index } }
           }
         }
       }
@@ -110,7 +110,7 @@ extension AdvancedOperation {
         let rest = conditions[index...]
         evaluate(asking: [index]) { operation in
           for (index, condition) in zip(rest.indices, rest) {
-            operation.core.withLock { $0.extra?.openConditions = [index] }
+            operation.withCore { $0.extra?.openConditions = [index] }
             let result =
               if let immediate = condition.verdict(for: operation) { immediate } else {
                 await condition.evaluate(for: operation)
@@ -134,7 +134,7 @@ extension AdvancedOperation {
     _ body: @escaping @Sendable (AdvancedOperation) async -> OperationStateMachine.Verdict
   ) {
     let now = environment.clock.now
-    core.withLock { core in
+    withCore { core in
       guard core.machine.state == .evaluatingConditions else { return }
       let extra = core.makeExtra()
       extra.openConditions = open
@@ -146,7 +146,7 @@ extension AdvancedOperation {
       let verdict = await body(self)
       self.apply(verdict)
     }
-    let isCancelled = core.withLock { core in
+    let isCancelled = withCore { core in
       if core.machine.isCancelled { return true }
       if core.machine.state == .evaluatingConditions { core.makeExtra().evaluation = task }
       return false
@@ -216,7 +216,7 @@ extension AdvancedOperation {
 
   /// Asks again what is known at once; returns whether the operation won't execute because of it.
   final func review() -> Bool {
-    let (conditions, claims) = core.withLock { core in
+    let (conditions, claims) = withCore { core in
       (core.conditions, core.machine.isCancelled ? [] : core.claims)
     }
     noteQuestion(conditions, claims)
@@ -228,7 +228,7 @@ extension AdvancedOperation {
   ///
   /// If one says no, it is marked, starts without executing, and gives all back at its end.
   final func reviewGranted() {
-    let conditions = core.withLock { $0.machine.isCancelled ? [] : $0.conditions }
+    let conditions = withCore { $0.machine.isCancelled ? [] : $0.conditions }
     if conditions.contains(where: \.isImmediate) { _ = askAgain(conditions) }
   }
 

@@ -9,18 +9,90 @@ extension AdvancedOperation {
   @discardableResult
   final func deliver(launchesHere: Bool = false) -> Bool {
     let outer = Self.threadDelivering.value
-    var next = core.withLock { $0.beginNews(inside: outer) }
-    if next == nil { return false }
+    guard let news = withCore({ $0.beginNews(inside: outer) }) else { return false }
+    return deliver(news, inside: outer, launchesHere: launchesHere)
+  }
+
+  /// Tells of a decided end, as far as that is the caller's part.
+  final func deliver(
+    _ end: consuming AdvancedCore.End,
+    inside outer: AdvancedOperation?
+  ) {
+    switch consume end {
+    case .leftToOthers: return
+    case .told(let news): deliver(news, inside: outer)
+    case .unheard(let errors): endUnheard(errors, inside: outer)
+    }
+  }
+
+  /// Calls the hooks of an end that nobody listens to; what comes meanwhile is told as always.
+  private func endUnheard(_ errors: [any Error], inside outer: AdvancedOperation?) {
+    Self.threadDelivering.value = self
+    finished(withErrors: errors)
+    var outcome: OperationOutcome?
+    let news = withCore { core in
+      outcome = core.machine.outcome
+      return core.nextAfterUnheardWillFinish()
+    }
+    if let news {
+      deliver(news, inside: outer)
+      return
+    }
+    if let outcome { outcomeDecided(outcome) }
+    complete(told: 0, errors)
+    if let news = reportOfEndReturned({ $0.nextNews() }) {
+      deliver(news, inside: outer)
+    } else {
+      Self.threadDelivering.value = outer
+    }
+  }
+
+  /// All who waited for the end know of it: gives back what the operation held, if no body goes on.
+  ///
+  /// - Parameter next: What comes from the line, in the same step.
+  private func reportOfEndReturned(
+    _ next: (inout AdvancedCore) -> AdvancedCore.News?
+  ) -> AdvancedCore.News? {
+    var held: AdvancedCore.Held?
+    var isQuiet = false
+    let news = withCore { core in
+      isQuiet = core.machine.bodyEnded()
+      if isQuiet { held = core.takeHeld() }
+      return next(&core)
+    }
+    if isQuiet { becomeQuiet(held) }
+    return news
+  }
+
+  /// Tells what was taken from the line, and what follows it.
+  ///
+  /// - Parameters:
+  ///   - news: What the caller has taken, which is the one who tells by that.
+  ///   - outer: The operation whose callbacks this thread was delivering.
+  ///   - launchesHere: Whether the caller will run the body when that is due.
+  /// - Returns: Whether the caller has to run the body now.
+  @discardableResult
+  private func deliver(
+    _ news: consuming AdvancedCore.News,
+    inside outer: AdvancedOperation?,
+    launchesHere: Bool = false
+  ) -> Bool {
     Self.threadDelivering.value = self
     defer { Self.threadDelivering.value = outer }
     var mustLaunch = false
+    var next: AdvancedCore.News? = consume news
     while let news = next.take() {
-      if case .launch = news.item {
+      switch news.item {
+      case .launch:
         if launch(here: launchesHere) { mustLaunch = true }
-      } else {
+        next = withCore { $0.nextNews(after: news) }
+      case .didFinish:
         perform(news)
+        next = reportOfEndReturned { $0.nextNews(after: news) }
+      case .enqueued, .started, .produced, .progress, .cancelled, .willFinish, .lateFinish:
+        perform(news)
+        next = withCore { $0.nextNews(after: news) }
       }
-      next = core.withLock { $0.nextNews(after: news) }
     }
     return mustLaunch
   }
@@ -94,7 +166,7 @@ extension AdvancedOperation {
   public final func addObserver(_ observer: any OperationObserver) -> OperationObservation {
     // A cast without this look at its type cost more than all else here (callgrind).
     let timeout = type(of: observer) == TimeoutObserver.self ? observer as? TimeoutObserver : nil
-    let (observation, hasNews) = core.withLock { core in
+    let (observation, hasNews) = withCore { core in
       core.lastObserver += 1
       var observation = OperationObservation(id: core.lastObserver, of: observer)
       if core.machine.state == .finished {

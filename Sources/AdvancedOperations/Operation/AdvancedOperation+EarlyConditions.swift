@@ -3,7 +3,7 @@ import CoreOperations
 extension AdvancedOperation {
   /// A dependency was added: watches it if there are conditions that may answer early.
   final func dependencyAdded(_ dependency: Operation) {
-    let hasConditions = core.withLock { core in
+    let hasConditions = withCore { core in
       core.machine.isEnqueued && core.machine.state == .pending && !core.conditions.isEmpty
     }
     if hasConditions { watch([dependency]) }
@@ -21,7 +21,7 @@ extension AdvancedOperation {
   /// Returns whether there are such conditions.
   @discardableResult
   private func watch(_ dependencies: [Operation]) -> Bool {
-    guard core.withLock({ $0.conditions }).contains(where: \.mayBeEarly) else { return false }
+    guard withCore({ $0.conditions }).contains(where: \.mayBeEarly) else { return false }
     for dependency in dependencies {
       // It is alive when it calls this, and would own itself if this did.
       dependency.whenFinished { [weak self, unowned dependency] in
@@ -34,7 +34,7 @@ extension AdvancedOperation {
   /// Asking looks at all dependencies: with n of them, asking at each end would take n² steps.
   private func dependencyEnded(_ dependency: Operation) {
     if dependenciesAreFinished { return }
-    let (conditions, isOwed) = core.withLock { ($0.conditions, $0.extra?.isAskOwed == true) }
+    let (conditions, isOwed) = withCore { ($0.conditions, $0.extra?.isAskOwed == true) }
     let isNeeded =
       isOwed
       || conditions.contains { condition in
@@ -45,7 +45,7 @@ extension AdvancedOperation {
 
   private func askSoon() {
     if dependenciesAreFinished { return }
-    let isDue = core.withLock { core in
+    let isDue = withCore { core in
       guard core.machine.state == .pending, !core.machine.isCancelled else { return false }
       let extra = core.makeExtra()
       defer { extra.isAskedSoon = true }
@@ -57,14 +57,14 @@ extension AdvancedOperation {
 
   /// Lets the operation leave if conditions say no already.
   private func askEarly() {
-    let conditions = core.withLock { core in
+    let conditions = withCore { core in
       core.extra?.isAskedSoon = false
       core.extra?.isAskOwed = true
       return core.machine.state == .pending && !core.machine.isCancelled ? core.conditions : []
     }
     if dependenciesAreFinished || queue?.isSuspended == true { return }
     // Before looking: what ends from here on asks again by itself.
-    core.withLock { $0.extra?.isAskOwed = false }
+    withCore { $0.extra?.isAskOwed = false }
     var refusing: [any OperationCondition] = []
     var results: [OperationConditionResult] = []
     for condition in conditions {

@@ -7,7 +7,7 @@ extension AdvancedOperation {
   ) -> Result {
     var entered: State?
     var needsTelling = false
-    let result = core.withLock { core in
+    let result = withCore { core in
       let old = core.machine.state
       let result = body(&core)
       if core.machine.state != old { entered = core.machine.state }
@@ -24,7 +24,7 @@ extension AdvancedOperation {
   private func stateChanged(to state: State) {
     let environment = environment
     let now = environment.clock.now
-    core.withLock { $0.extra?.stateTimes[state] = now }
+    withCore { $0.extra?.stateTimes[state] = now }
     if environment.isTraced { environment.tracer?.operation(self, entered: state) }
     updateTimers(entering: state)
   }
@@ -74,7 +74,7 @@ extension AdvancedOperation {
     case .reject(let mistake):
       if !isOneOfSeveral { trap(mistake.sentence(about: self)) }
       // It may have been given claims after it was over; if it isn't yet, its end gives them back.
-      if core.withLock({ $0.machine.isQuiet }) { environment.exclusivity.release(self) }
+      if withCore({ $0.machine.isQuiet }) { environment.exclusivity.release(self) }
     }
   }
 
@@ -90,7 +90,7 @@ extension AdvancedOperation {
       runBody()
       return
     }
-    core.withLock { $0.holdsQuiet = true }
+    withCore { $0.holdsQuiet = true }
     holdQuiet()
     _ = environment.clock.schedule(at: environment.clock.now + delay) {
       if self.state == .executing { self.runBody() } else { self.bodyEnded() }
@@ -105,7 +105,7 @@ extension AdvancedOperation {
 
   /// A body goes on after `execute()` returned; ``bodyEnded()`` follows.
   final func bodyBegan() {
-    let isOver = core.withLock { core in
+    let isOver = withCore { core in
       core.machine.bodyBegan()
       core.holdsQuiet = true
       return core.machine.state == .finished
@@ -116,7 +116,7 @@ extension AdvancedOperation {
 
   final func bodyEnded() {
     var held: AdvancedCore.Held?
-    let isQuiet = core.withLock { core in
+    let isQuiet = withCore { core in
       let isQuiet = core.machine.bodyEnded()
       if isQuiet { held = core.takeHeld() }
       return isQuiet
@@ -125,7 +125,7 @@ extension AdvancedOperation {
   }
 
   /// Finished, and no body is going on: gives back all that it held.
-  private func becomeQuiet(_ held: consuming AdvancedCore.Held?) {
+  final func becomeQuiet(_ held: consuming AdvancedCore.Held?) {
     if let held {
       if !held.claims.isEmpty {
         (held.domain ?? OperationEnvironment.default.exclusivity).release(self)
@@ -140,7 +140,7 @@ extension AdvancedOperation {
     let hasFinished = dependenciesAreFinished
     let hasInputs = hasInputs
     if isUnclaimed {
-      let observers = core.withLock { $0.environment }?.observers ?? []
+      let observers = withCore { $0.environment }?.observers ?? []
       for entry in observers { addObserver(entry.observer) }
     }
     switch beginByHand() {
@@ -168,7 +168,7 @@ extension AdvancedOperation {
 
   /// On the executor: asks what is left to ask, then runs.
   final func goOnByHand() {
-    switch core.withLock({ $0.machine.state }) {
+    switch withCore({ $0.machine.state }) {
     case .evaluatingConditions: beginEvaluation()
     case .pending, .ready: takeClaimsByHand()
     case .executing, .finishing, .finished: return
@@ -188,13 +188,15 @@ extension AdvancedOperation {
   // MARK: Finishing
 
   final func finish(withElements elements: [OperationFailure.Element], notRunCount: Int = 0) {
+    let outer = Self.threadDelivering.value
+    var end = AdvancedCore.End.leftToOthers
     let action = change { core in
       let action = core.machine.finishCalled(elements, notRunCount: notRunCount)
-      if action == .finish { core.appendEnd() }
+      if action == .finish { end = core.beginEnd(inside: outer) }
       return action
     }
     switch action {
-    case .finish: deliver()
+    case .finish: deliver(end, inside: outer)
     case .ignore: return
     case .reject(let mistake): trap(mistake.sentence(about: self))
     }
@@ -222,26 +224,28 @@ extension AdvancedOperation {
   ///   - errors: What they are told.
   final func complete(told: UInt32, _ errors: [any Error]) {
     var told = told
-    while let latecomer = core.withLock({ $0.observers.first { $0.id > told } }) {
-      latecomer.observer?.operationDidFinish(self, errors: errors)
-      told = latecomer.id
-    }
-    // Let go of after unlocking: what was attached may be released here, and do whatever it likes.
+    var latecomer: OperationObservation?
     var holdsQuiet = false
-    let leftovers = change { core in
-      // One that comes between the last look and this.
-      for latecomer in core.observers where latecomer.id > told {
-        if let observer = latecomer.observer { core.line.append(.lateFinish(observer, errors)) }
+    while true {
+      // Let go of after unlocking: what was attached may be released here, and do whatever it likes.
+      let leftovers = change { core -> AdvancedCore.Leftovers? in
+        latecomer = core.observers.first { $0.id > told }
+        if latecomer != nil { return nil }
+        core.machine.didFinishDelivered()
+        holdsQuiet = core.holdsQuiet
+        return core.takeLeftovers()
       }
-      core.machine.didFinishDelivered()
-      holdsQuiet = core.holdsQuiet
-      return core.takeLeftovers()
+      if let latecomer {
+        latecomer.observer?.operationDidFinish(self, errors: errors)
+        told = latecomer.id
+        continue
+      }
+      let after = letGo(of: leftovers)
+      releaseResources()
+      reportFinished(holdsQuiet: holdsQuiet)
+      for body in after { body() }
+      return
     }
-    let after = letGo(of: leftovers)
-    releaseResources()
-    reportFinished(holdsQuiet: holdsQuiet)
-    for body in after { body() }
-    bodyEnded()
   }
 
   /// Returns what is to be called once the end was reported.
@@ -253,7 +257,7 @@ extension AdvancedOperation {
 
   /// Runs a closure when the operation is finished; at once if it is.
   final func afterFinished(_ body: @escaping @Sendable () -> Void) {
-    let isOver = core.withLock { core in
+    let isOver = withCore { core in
       if core.machine.state == .finished { return true }
       core.makeExtra().afterFinished.append(body)
       return false
@@ -263,7 +267,7 @@ extension AdvancedOperation {
 
   /// Runs a closure when the operation is quiet; at once if it is.
   package final func afterQuiet(_ body: @escaping @Sendable () -> Void) {
-    let isOver = core.withLock { core in
+    let isOver = withCore { core in
       if core.machine.isQuiet { return true }
       core.makeExtra().afterQuiet.append(body)
       return false

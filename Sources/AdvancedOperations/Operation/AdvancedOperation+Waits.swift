@@ -3,8 +3,8 @@ package import CoreOperations
 extension AdvancedOperation {
   /// The group that the operation is a child of, until that executes.
   package final var awaitedParent: Operation? {
-    guard let group = core.withLock({ $0.extra?.group }) else { return nil }
-    return group.core.withLock { $0.machine.state < .executing } ? group : nil
+    guard let group = withCore({ $0.extra?.group }) else { return nil }
+    return group.withCore { $0.machine.state < .executing } ? group : nil
   }
 
   package final var isAwaitedParent: Bool { hasWaitingChildren }
@@ -12,7 +12,7 @@ extension AdvancedOperation {
   /// Helpers that conditions brought, the start of the group that the operation is a child of, and
   /// what it claims.
   package final func layerNeedsBeforeStart() -> [WaitNeed] {
-    let (helpers, group, hasClaims) = core.withLock { core in
+    let (helpers, group, hasClaims) = withCore { core in
       (core.extra?.helpers ?? [], core.extra?.group, !core.claims.isEmpty)
     }
     var needs = helpers.map { WaitNeed(.end($0)) }

@@ -28,7 +28,7 @@ package import CoreOperations
 /// All members can be used from any thread, and from every callback. Hooks, conditions and observers
 /// are never called with a lock held.
 open class AdvancedOperation: Operation, @unchecked Sendable {
-  // Sendable: `core` has a lock; `cancellationPolicy` is the override's affair.
+  // Sendable: `core` is only reached with its lock held; `cancellationPolicy` is the override's affair.
 
   /// Where an operation is in its life; cancelled is a flag beside it.
   public enum State: Int, Comparable, Sendable, CaseIterable {
@@ -76,7 +76,15 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
     case stopAtFirstFailure
   }
 
-  final let core = Locked(AdvancedCore())
+  private let coreLock = Lock()
+  // Not checked for overlapping accesses, because the lock isn't recursive.
+  @exclusivity(unchecked) private final var core = AdvancedCore()
+
+  /// All that changes, with its lock held.
+  @inline(__always)
+  final func withCore<Result: ~Copyable>(_ body: (inout AdvancedCore) -> Result) -> Result {
+    coreLock.withLock { unsafe body(&core) }
+  }
 
   /// Creates an operation without conditions and observers.
   public override init() {
@@ -85,7 +93,7 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   }
 
   // An observer may have its own observation, and both would stay behind.
-  deinit { for observation in core.withLock({ $0.observers }) { observation.remove() } }
+  deinit { for observation in unsafe core.observers { observation.remove() } }
 
   /// The operation whose body runs here: on this thread, or in this task; nil outside of any.
   public static var current: AdvancedOperation? {
@@ -204,12 +212,12 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
 
   /// Whether the state is ``State-swift.enum/executing`` or ``State-swift.enum/finishing``.
   public final override var isExecuting: Bool {
-    let state = core.withLock { $0.machine.state }
+    let state = withCore { $0.machine.state }
     return state == .executing || state == .finishing
   }
 
   /// Whether the state is ``State-swift.enum/finished``.
-  public final override var isFinished: Bool { core.withLock { $0.machine.state } == .finished }
+  public final override var isFinished: Bool { withCore { $0.machine.state } == .finished }
 
   /// Whether the dependencies have finished and the conditions hold; true from then on.
   public final override var isReady: Bool { state >= .ready || super.isReady }
@@ -250,7 +258,7 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   private var isDeliveredHere: Bool {
     var operation = Self.threadDelivering.value
     while let inner = operation, inner !== self {
-      operation = inner.core.withLock { unsafe $0.line.outer }
+      operation = inner.withCore { unsafe $0.line.outer }
     }
     return operation != nil
   }
@@ -259,27 +267,27 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
 
   /// Where the operation is in its life.
   public final var state: State {
-    let state = core.withLock { $0.machine.state }
+    let state = withCore { $0.machine.state }
     // Without conditions nobody is called when the last dependency finishes: it is seen here.
     return state == .pending && wasReady ? .ready : state
   }
 
   /// What went wrong so far, in order: reasons of cancels, conditions, the body, children.
-  public final var errors: [any Error] { core.withLock { $0.errors } }
+  public final var errors: [any Error] { withCore { $0.errors } }
 
   /// How the operation ended; nil until that is decided, and fixed from then on.
-  public final var outcome: OperationOutcome? { core.withLock { $0.machine.outcome } }
+  public final var outcome: OperationOutcome? { withCore { $0.machine.outcome } }
 
   /// What the operation's world provides: that of its queue, or the default one.
   public final var environment: OperationEnvironment {
-    core.withLock { $0.environment } ?? OperationEnvironment.default
+    withCore { $0.environment } ?? OperationEnvironment.default
   }
 
   /// Sets the environment of an operation that is started by hand.
   ///
   /// - Parameter environment: Replaced by that of the queue when the operation is added to one.
   public final func use(_ environment: OperationEnvironment) {
-    let old = core.withLock { core -> OperationEnvironment? in
+    let old = withCore { core -> OperationEnvironment? in
       guard core.machine.state == .pending, !core.machine.isEnqueued else { return nil }
       defer { core.environment = environment }
       return core.environment
@@ -292,9 +300,9 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
 
   /// How many of the conditions are asked; changes after the operation was enqueued are ignored.
   public final var conditionPolicy: ConditionPolicy {
-    get { core.withLock { $0.conditionPolicy } }
+    get { withCore { $0.conditionPolicy } }
     set {
-      core.withLock { core in
+      withCore { core in
         if core.machine.conditionAdded() == .record { core.conditionPolicy = newValue }
       }
     }
@@ -312,7 +320,7 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   }
 
   final func attach(_ record: (inout AdvancedCore) -> Void) {
-    let action = core.withLock { core in
+    let action = withCore { core in
       let action = core.machine.conditionAdded()
       if action == .record { record(&core) }
       return action
@@ -365,7 +373,7 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   ///   - total: How many there are in all.
   public final func updateProgress(completed: Int64, total: Int64) {
     let update = OperationProgressUpdate(completed: completed, total: total)
-    let group = core.withLock { core -> AdvancedOperation? in
+    let group = withCore { core -> AdvancedOperation? in
       guard core.machine.state == .executing else { return nil }
       if !core.observers.isEmpty { core.line.append(.progress(update)) }
       return core.extra?.group

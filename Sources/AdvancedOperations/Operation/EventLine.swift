@@ -28,11 +28,11 @@ struct EventLine {
   /// Mostly there is no second one, and so no array: three of them per operation before, by callgrind.
   private var first: Item?
   private var others: [Item] = []
-  /// The first of the others that isn't taken.
-  private var next = 0
-  private(set) var isDelivering = false
   /// The operation whose delivery on the same thread this one is made in, which keeps it alive.
   private(set) unowned(unsafe) var outer: AdvancedOperation?
+  /// The first of the others that isn't taken.
+  private var next: Int32 = 0
+  private(set) var isDelivering = false
   /// Whether telling has to wait until a sweep over many operations is through.
   var isHeldForSweep = false
 
@@ -50,6 +50,16 @@ struct EventLine {
     return true
   }
 
+  /// Makes the caller the one who delivers, of what isn't in the line because nobody listens.
+  ///
+  /// - Returns: Whether there is nothing in the line, and nobody delivers.
+  mutating func beginAlone(inside outer: AdvancedOperation?) -> Bool {
+    guard !isDelivering, !isHeldForSweep, isEmpty else { return false }
+    isDelivering = true
+    unsafe self.outer = outer
+    return true
+  }
+
   /// The next item; nil ends the delivery.
   ///
   /// A launch comes after all that is to be told: it looks at what that led to. What was taken is not
@@ -60,7 +70,7 @@ struct EventLine {
       unsafe outer = nil
       return nil
     }
-    if case .launch = first, next < others.count {
+    if case .launch = first, Int(next) < others.count {
       _ = takeFirst()
       append(.launch)
     }
@@ -69,11 +79,11 @@ struct EventLine {
 
   private mutating func takeFirst() -> Item? {
     let item = first.take()
-    if next < others.count {
-      first = others[next]
-      others[next] = .launch
+    if Int(next) < others.count {
+      first = others[Int(next)]
+      others[Int(next)] = .launch
       next += 1
-      if next == others.count {
+      if Int(next) == others.count {
         others = []
         next = 0
       }

@@ -22,17 +22,18 @@ package struct OperationStateMachine: Sendable {
     case nobody, queue, hand
   }
 
+  // The large ones first, or each small one would take a word.
+  package private(set) var elements: [Element] = []
+  private var skipReason: String?
+  package private(set) var notRunCount = 0
+  package private(set) var outcome: OperationOutcome?
   package private(set) var state = State.pending
   package private(set) var isCancelled = false
-  package private(set) var elements: [Element] = []
-  package private(set) var outcome: OperationOutcome?
-  package private(set) var notRunCount = 0
-  private var skipReason: String?
   /// Conditions failed or had nothing to do, or a claim was refused: it will not execute.
   package private(set) var isMarked = false
   private var starter = Starter.nobody
   /// How many of its bodies are going on: `execute()` on a stack, a task, the report of its end.
-  private var bodies = 0
+  private var bodies: Int32 = 0
   /// Whether `execute()` was called, or is about to be.
   package private(set) var isLaunched = false
   private var hasReturnedFromWillFinish = false
@@ -264,10 +265,12 @@ package struct OperationStateMachine: Sendable {
     TransitionTrace.note("AdvancedOperation", "\(state)", "finishCalled")
     switch state {
     case .executing:
-      let isLateCancellation: (Element) -> Bool = { [isCancelled] element in
-        isCancelled && element.error is CancellationError
+      if !errors.isEmpty {
+        let isLateCancellation: (Element) -> Bool = { [isCancelled] element in
+          isCancelled && element.error is CancellationError
+        }
+        elements += errors.filter { !isLateCancellation($0) }
       }
-      elements += errors.filter { !isLateCancellation($0) }
       self.notRunCount += notRunCount
       decideEnd()
       return .finish

@@ -72,7 +72,7 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
     guard isInTime else { return false }
     // The child is alive when it calls these, and would own itself if they did.
     if let child = operation as? AdvancedOperation {
-      child.core.withLock { $0.makeExtra().group = self }
+      child.withCore { $0.makeExtra().group = self }
       child.afterQuiet { [weak self, unowned child] in self?.childEnded(child) }
     } else {
       operation.whenFinished { [weak self, unowned operation] in self?.childEnded(operation) }
@@ -145,7 +145,7 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
   {
     // One that has ended was counted as done, and so it stays.
     changeProgress { members in
-      child.core.withLock { $0.machine.state < .finished } && members.childUpdated(child, update)
+      child.withCore { $0.machine.state < .finished } && members.childUpdated(child, update)
     }
   }
 
@@ -153,7 +153,7 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
   ///
   /// The lock of the members is taken in that of the group, and that of a child in both.
   private func changeProgress(_ body: (inout GroupMembers) -> Bool) {
-    let (group, progress) = core.withLock { core -> (AdvancedOperation?, OperationProgressUpdate) in
+    let (group, progress) = withCore { core -> (AdvancedOperation?, OperationProgressUpdate) in
       let (isNew, progress) = members.withLock { members in (body(&members), members.progress) }
       guard isNew, core.machine.state == .executing else { return (nil, progress) }
       if !core.observers.isEmpty { core.line.append(.progress(progress)) }
@@ -172,7 +172,7 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
   override var openChildren: [Operation] {
     children.filter { child in
       guard let child = child as? AdvancedOperation else { return !child.isFinished }
-      return !child.core.withLock { $0.machine.isQuiet }
+      return !child.withCore { $0.machine.isQuiet }
     }
   }
 

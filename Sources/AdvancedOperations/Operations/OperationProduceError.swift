@@ -16,18 +16,18 @@ public enum OperationProduceError: Error, Hashable, CustomStringConvertible {
 
 extension AdvancedOperation {
   final func add(produced operation: AdvancedOperation) throws {
-    guard core.withLock({ $0.machine.mayProduce }) else {
+    guard withCore({ $0.machine.mayProduce }) else {
       throw OperationProduceError.notExecuting
     }
-    if let group = core.withLock({ $0.extra?.group }) {
+    if let group = withCore({ $0.extra?.group }) {
       guard group.adopt(operation) else { throw OperationProduceError.notExecuting }
     } else if let queue {
       queue.addOperation(operation)
     } else {
       throw OperationProduceError.noQueue
     }
-    operation.core.withLock { $0.makeExtra().producer = self }
-    core.withLock { core in
+    operation.withCore { $0.makeExtra().producer = self }
+    withCore { core in
       if !core.observers.isEmpty { core.line.append(.produced(operation)) }
     }
     deliver()

@@ -79,7 +79,7 @@ final class OperationRounds: Sendable {
       return (true, state.roundStop)
     }
     guard isInTime else { return false }
-    operation.core.withLock { $0.makeExtra().group = owner }
+    operation.withCore { $0.makeExtra().group = owner }
     operation.afterQuiet { self.memberEnded() }
     switch stop {
     case nil: break
@@ -93,7 +93,7 @@ final class OperationRounds: Sendable {
 
   /// What has not ended.
   var openMembers: [Operation] {
-    state.withLock { $0.members }.filter { !$0.core.withLock { $0.machine.isQuiet } }
+    state.withLock { $0.members }.filter { !$0.withCore { $0.machine.isQuiet } }
   }
 
   /// Whether this is what the round began with, and not something that it produced.

@@ -230,7 +230,7 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
         switch run.next(after: failures, now: clock.now, random: environment.random) {
         case .giveUp: isGivenUp = true
         case .attempt(let time):
-          core.withLock { $0.makeExtra().retryTime = time }
+          withCore { $0.makeExtra().retryTime = time }
           isGivenUp = await (try? clock.sleep(until: time)) == nil || isCancelled
         }
       }

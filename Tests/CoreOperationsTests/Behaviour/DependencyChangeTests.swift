@@ -180,6 +180,46 @@ import Testing
     #expect(queue.operationCount == 0)
   }
 
+  /// Against plain arrays: what an operation depends on, in order, and who waits for each, in order.
+  @Test(arguments: 0..<40 as Range<UInt64>)
+  func `adding and removing at random keeps both orders`(seed: UInt64) {
+    var random = SplitMix64(seed: seed)
+    let executor = ManualExecutor()
+    let queue = OperationQueue(executor: executor)
+    let started = Log<Int>()
+    let parents = (0..<Int.random(in: 2...40, using: &random)).map { _ in Operation() }
+    let children = (0..<3).map { number in BlockOperation { started.add(number) } }
+    var expected = children.map { _ in [Operation]() }
+    var waiting = parents.map { _ in [Int]() }
+    for _ in 0..<300 {
+      let child = Int.random(in: children.indices, using: &random)
+      let parent = Int.random(in: parents.indices, using: &random)
+      if Int.random(in: 0..<3, using: &random) > 0 {
+        children[child].addDependency(parents[parent])
+        guard !expected[child].contains(parents[parent]) else { continue }
+        expected[child].append(parents[parent])
+        waiting[parent].append(child)
+      } else {
+        children[child].removeDependency(parents[parent])
+        expected[child].removeAll { $0 === parents[parent] }
+        waiting[parent].removeAll { $0 == child }
+      }
+      #expect(children[child].dependencies == expected[child])
+    }
+    queue.addOperations(children)
+    // Each starts with the end of the last one that it waits for, in the order of waiting for that one.
+    var ready: [Int] = children.indices.filter { expected[$0].isEmpty }
+    for (number, parent) in parents.enumerated() {
+      parent.start()
+      ready += waiting[number].filter { child in
+        expected[child].allSatisfy(\.isFinished) && !ready.contains(child)
+      }
+    }
+    executor.runAll()
+    #expect(started.entries == ready)
+    #expect(children.map(\.dependencies) == expected)
+  }
+
   @Test func `many threads may add and remove while others finish`() async throws {
     let queue = OperationQueue()
     let parents = (0..<400).map { _ in Operation() }
