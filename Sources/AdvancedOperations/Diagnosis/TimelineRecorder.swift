@@ -114,15 +114,37 @@ public final class TimelineRecorder: OperationObserver {
 
 /// When an operation entered its states; nil for those that it was not seen to enter.
 struct StateTimes: Sendable {
-  private var times: [Duration?] = []
+  // Not an array, which cost more than all else about an async condition (callgrind).
+  private var evaluating: Duration?
+  private var ready: Duration?
+  private var executing: Duration?
 
   init() {}
 
+  /// Of the others, nobody asks.
+  static func hasPlace(for state: AdvancedOperation.State) -> Bool {
+    switch state {
+    case .evaluatingConditions, .ready, .executing: true
+    case .pending, .finishing, .finished: false
+    }
+  }
+
   subscript(state: AdvancedOperation.State) -> Duration? {
-    get { state.rawValue < times.count ? times[state.rawValue] : nil }
+    get {
+      switch state {
+      case .evaluatingConditions: evaluating
+      case .ready: ready
+      case .executing: executing
+      case .pending, .finishing, .finished: nil
+      }
+    }
     set {
-      while times.count <= state.rawValue { times.append(nil) }
-      times[state.rawValue] = newValue
+      switch state {
+      case .evaluatingConditions: evaluating = newValue
+      case .ready: ready = newValue
+      case .executing: executing = newValue
+      case .pending, .finishing, .finished: return
+      }
     }
   }
 }

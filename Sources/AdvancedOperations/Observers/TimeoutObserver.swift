@@ -62,9 +62,7 @@ extension AdvancedOperation {
   final func updateTimers(entering entered: State?) {
     let (stopped, due) = withCore {
       core -> ([OperationTimer], [TimeLimit]) in
-      guard let extra = core.extra, !extra.timeouts.isEmpty || !extra.timers.isEmpty else {
-        return ([], [])
-      }
+      guard core.hasTimers, let extra = core.extra else { return ([], []) }
       let state = core.machine.state
       let stopped = extra.timers.filter { !$0.phase.covers(state) }.map(\.timer)
       extra.timers.removeAll { !$0.phase.covers(state) }

@@ -15,6 +15,10 @@ struct AdvancedCore {
   var isInAdvancedQueue = false
   /// Whether the operation is another one's helper, which adds it to a queue.
   var isClaimedAsHelper = false
+  /// Whether there has been a time limit.
+  ///
+  /// Not in the extra, where each access is checked to be exclusive at run time.
+  var hasTimers = false
   var lastObserver: UInt32 = 0
   var environment: OperationEnvironment?
   /// Made on first use.
@@ -23,6 +27,11 @@ struct AdvancedCore {
   init() {}
 
   var errors: [any Error] { machine.elements.isEmpty ? [] : machine.elements.map(\.error) }
+
+  /// Whether somebody has to hear that a state was entered.
+  func isOfInterest(_ state: AdvancedOperation.State) -> Bool {
+    hasTimers || extra != nil && StateTimes.hasPlace(for: state) || environment?.isTraced == true
+  }
 
   mutating func makeExtra() -> AdvancedExtra {
     if let extra { return extra }

@@ -174,7 +174,10 @@ extension AdvancedOperation {
         observation = OperationObservation()
       } else {
         core.attach(observation)
-        if let timeout { core.makeExtra().timeouts.append(TimeLimit(timeout, of: observation)) }
+        if let timeout {
+          core.makeExtra().timeouts.append(TimeLimit(timeout, of: observation))
+          core.hasTimers = true
+        }
       }
       return (observation, !core.line.isEmpty)
     }

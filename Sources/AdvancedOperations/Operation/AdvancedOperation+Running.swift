@@ -11,7 +11,7 @@ extension AdvancedOperation {
       let old = core.machine.state
       let result = body(&core)
       if core.machine.state != old { entered = core.machine.state }
-      needsTelling = core.extra != nil || core.environment?.isTraced == true
+      needsTelling = entered.map { core.isOfInterest($0) } ?? false
       return result
     }
     if let entered {
@@ -23,10 +23,13 @@ extension AdvancedOperation {
 
   private func stateChanged(to state: State) {
     let environment = environment
-    let now = environment.clock.now
-    withCore { $0.extra?.stateTimes[state] = now }
+    let now = StateTimes.hasPlace(for: state) ? environment.clock.now : nil
+    let hasTimers = withCore { core in
+      if let now { core.extra?.stateTimes[state] = now }
+      return core.hasTimers
+    }
     if environment.isTraced { environment.tracer?.operation(self, entered: state) }
-    updateTimers(entering: state)
+    if hasTimers { updateTimers(entering: state) }
   }
 
   // MARK: Starting
