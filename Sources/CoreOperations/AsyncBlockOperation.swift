@@ -31,11 +31,30 @@ final class AsyncBlockOperation: Operation, @unchecked Sendable {
       return
     }
     let executor = withLinks { $0.scheduler }?.executor as? any TaskExecutor
-    let queue = OperationQueue.current
-    let task = startTask(on: executor) {
-      await TaskOccupant.with(self, queue: queue) { await body() }
-      self.end()
+    if executor == nil, let beginning = beginning(of: body) {
+      keep(beginning.task)
+      beginning.run()
+      return
     }
+    let queue = OperationQueue.current
+    keep(
+      startTask(on: executor) {
+        await TaskOccupant.with(self, queue: queue) { await body() }
+        self.end()
+      }
+    )
+  }
+
+  private func beginning(of body: @escaping @Sendable () async -> Void) -> TaskBeginning? {
+    TaskBeginning(of: self) { executor in
+      Task(executorPreference: executor) {
+        await body()
+        self.end()
+      }
+    }
+  }
+
+  private func keep(_ task: Task<Void, Never>) {
     state.withLock { if !$0.isFinished { $0.task = task } }
     if isCancelledFlag { task.cancel() }
   }

@@ -65,6 +65,9 @@ open class OperationQueue: @unchecked Sendable {
 
   /// Adds an async closure as an operation, which holds its slot until the closure returned.
   ///
+  /// It may begin on the worker that starts it, and goes on in the pool of the standard library when it
+  /// has suspended.
+  ///
   /// - Parameter block: Runs in a task of its own, which is cancelled with the operation.
   open func addOperation(_ block: @escaping @Sendable () async -> Void) {
     enqueue(AsyncBlockOperation(block))

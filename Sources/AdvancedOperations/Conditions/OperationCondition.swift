@@ -38,7 +38,8 @@ public protocol OperationCondition: Sendable {
   /// The answer.
   ///
   /// In a task that is cancelled with the operation; what it then answers is ignored. The task has the
-  /// task-locals and the priority that the body will have, where operations have an async body.
+  /// task-locals and the priority that the body will have, where operations have an async body. It may
+  /// begin on the worker that asks, as if on a thread of its own, and keeps nobody else from being asked.
   ///
   /// - Parameter operation: The operation that the condition is attached to.
   /// - Returns: The answer.

@@ -75,8 +75,14 @@ extension AdvancedOperation {
 
   private func askAll(_ conditions: [any OperationCondition]) {
     // The usual case costs no array.
-    if conditions.count == 1, let result = conditions[0].verdict(for: self) {
-      apply(result.isSatisfied ? .satisfied : Self.verdict(of: conditions, [result]))
+    if conditions.count == 1 {
+      if let result = conditions[0].verdict(for: self) {
+        apply(Self.verdict(ofOnly: conditions[0], result))
+      } else {
+        evaluate(asking: Self.firstCondition) { operation in
+          Self.verdict(ofOnly: conditions[0], await conditions[0].evaluate(for: operation))
+        }
+      }
       return
     }
     let known = conditions.map { $0.verdict(for: self) }
@@ -102,6 +108,15 @@ extension AdvancedOperation {
       }
       return Self.verdict(of: conditions, results)
     }
+  }
+
+  private static let firstCondition = [0]
+
+  private static func verdict(
+    ofOnly condition: any OperationCondition,
+    _ result: OperationConditionResult
+  ) -> OperationStateMachine.Verdict {
+    result.isSatisfied ? .satisfied : verdict(of: [condition], [result])
   }
 
   private func askInOrder(_ conditions: [any OperationCondition]) {
@@ -142,10 +157,7 @@ extension AdvancedOperation {
         extra.stateTimes[.evaluatingConditions] = now
       }
     }
-    let task = runTaskBeforeBody {
-      let verdict = await body(self)
-      self.apply(verdict)
-    }
+    let task = evaluateInTask(body)
     let isCancelled = withCore { core in
       if core.machine.isCancelled { return true }
       if core.machine.state == .evaluatingConditions { core.makeExtra().evaluation = task }
@@ -191,7 +203,7 @@ extension AdvancedOperation {
     }
   }
 
-  private func apply(_ verdict: OperationStateMachine.Verdict) {
+  final func apply(_ verdict: OperationStateMachine.Verdict) {
     var isByHand = false
     let action = change { core in
       core.extra?.evaluation = nil

@@ -50,6 +50,7 @@ extension AdvancedOperation {
   /// All who waited for the end know of it: gives back what the operation held, if no body goes on.
   ///
   /// - Parameter next: What comes from the line, in the same step.
+  /// - Returns: That.
   private func reportOfEndReturned(
     _ next: (inout AdvancedCore) -> AdvancedCore.News?
   ) -> AdvancedCore.News? {

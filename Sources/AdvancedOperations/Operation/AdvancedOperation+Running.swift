@@ -117,6 +117,21 @@ extension AdvancedOperation {
     if isOver { holdQuiet() }
   }
 
+  /// A body goes on that began on the stack of `execute()`; ``bodyLeftStack()`` and ``bodyEnded()`` follow.
+  final func bodyBeganOnStack() { withCore { $0.machine.bodyBegan() } }
+
+  /// A body that began on the stack of `execute()` leaves that, and may have ended.
+  ///
+  /// Until then the queue gives nothing back anyway.
+  final func bodyLeftStack() {
+    let isOver = withCore { core in
+      guard core.machine.hasOtherBody else { return false }
+      core.holdsQuiet = true
+      return core.machine.state == .finished
+    }
+    if isOver { holdQuiet() }
+  }
+
   final func bodyEnded() {
     var held: AdvancedCore.Held?
     let isQuiet = withCore { core in

@@ -11,12 +11,13 @@ import CoreOperations
 /// makes the task that runs the body.
 struct CapturedTask: Sendable {
   private let launch: Launch
-  private let task: Task<Void, Never>
+  /// Has to get a body, or to be discarded.
+  let task: Task<Void, Never>
 
   /// Captures the current task; nil outside of any, which costs nothing.
   static func capture() -> CapturedTask? {
-    let isInTask = unsafe withUnsafeCurrentTask { unsafe $0 != nil }
-    return isInTask ? CapturedTask(Launch()) : nil
+    // Only a task has one. `withUnsafeCurrentTask` is generic, and costs ten times as much (callgrind).
+    Task.basePriority == nil ? nil : CapturedTask(Launch())
   }
 
   /// Captures the current task, which there has to be, a second time.
@@ -50,6 +51,13 @@ struct CapturedTask: Sendable {
     }
     guard let made = made.withLock({ $0 }) else { trap("a captured task did not run at once") }
     return made
+  }
+
+  /// Runs the body in the task, and its beginning here; once, and not after ``discard()``.
+  ///
+  /// To be called if ``TaskBeginning/mayRun(of:)`` says so.
+  func begin(_ body: @escaping @Sendable () async -> Void) {
+    ThreadOccupant.withoutAny { launch.runHere(body) }
   }
 
   /// Lets the task end without a body; has to be called unless it ran.
@@ -97,38 +105,73 @@ private final class Launch: TaskExecutor {
 }
 
 extension AdvancedOperation {
-  /// Runs what comes before the body with the task-locals and the priority that the body will have.
+  /// Asks conditions with the task-locals and the priority that the body will have.
   ///
   /// That uses up the task that was captured, so it captures itself again for the body first. What runs
   /// is outside of any operation, also when the operation was made in the body of another one.
-  final func runTaskBeforeBody(
-    _ work: @escaping @Sendable () async -> Void
+  ///
+  /// - Parameter ask: Gets the operation; what it returns is applied.
+  /// - Returns: The task, which may not have begun, to be cancelled with the operation.
+  final func evaluateInTask(
+    _ ask: @escaping @Sendable (AdvancedOperation) async -> OperationStateMachine.Verdict
   ) -> Task<Void, Never> {
     let executor = environment.taskExecutor
-    guard let captured = exchangeCaptured(nil) else { return startTask(on: executor, work) }
-    return captured.run(on: executor) {
-      self.exchangeCaptured(.captureAgain())?.discard()
-      await TaskOccupant.$current.withValue(nil) { await work() }
+    if let captured = exchangeCaptured(nil) {
+      return captured.run(on: executor) {
+        self.exchangeCaptured(.captureAgain())?.discard()
+        await TaskOccupant.$current.withValue(nil) { self.apply(await ask(self)) }
+      }
     }
+    if executor == nil {
+      let task = TaskBeginning.leave(asking: self) { executor in
+        Task(executorPreference: executor) { self.apply(await ask(self)) }
+      }
+      if let task { return task }
+    }
+    return startTask(on: executor) { self.apply(await ask(self)) }
   }
 
   /// Runs an async body of the operation, and reports its end; called by `execute()`.
   ///
   /// - Parameters:
   ///   - captured: The task that was made with the operation; nil to make one here.
+  ///   - keep: Gets the task, to be cancelled with the operation; the body may not have begun.
   ///   - body: Finds the operation and its queue as the current ones.
-  /// - Returns: The task, to be cancelled with the operation.
   final func runTask(
     _ captured: CapturedTask?,
+    keeping keep: (Task<Void, Never>) -> Void,
     _ body: @escaping @Sendable () async -> Void
-  ) -> Task<Void, Never> {
-    bodyBegan()
+  ) {
     let executor = environment.taskExecutor
+    if executor == nil, captured == nil, let beginning = beginning(of: body) {
+      bodyBeganOnStack()
+      keep(beginning.task)
+      beginning.run()
+      bodyLeftStack()
+      return
+    }
     let queue = ThreadOccupant.queue(of: self)
     let whole: @Sendable () async -> Void = {
       await TaskOccupant.with(self, queue: queue) { await body() }
       self.bodyEnded()
     }
-    return captured?.run(on: executor, whole) ?? startTask(on: executor, whole)
+    if executor == nil, let captured, TaskBeginning.mayRun(of: self) {
+      bodyBeganOnStack()
+      keep(captured.task)
+      captured.begin(whole)
+      bodyLeftStack()
+    } else {
+      bodyBegan()
+      keep(captured?.run(on: executor, whole) ?? startTask(on: executor, whole))
+    }
+  }
+
+  private func beginning(of body: @escaping @Sendable () async -> Void) -> TaskBeginning? {
+    TaskBeginning(of: self) { executor in
+      Task(executorPreference: executor) {
+        await body()
+        self.bodyEnded()
+      }
+    }
   }
 }

@@ -47,6 +47,9 @@ package struct OperationStateMachine: Sendable {
   /// Finished, and no body is going on.
   package var isQuiet: Bool { state == .finished && bodies == 0 }
 
+  /// Whether something goes on besides `execute()`, which is on a stack.
+  package var hasOtherBody: Bool { bodies > 1 }
+
   /// Whether `execute()` has returned, no body goes on, and nobody has finished it.
   package var hasReturned: Bool { state == .executing && isLaunched && bodies == 0 }
 

@@ -12,19 +12,22 @@ import CoreOperations
 /// A cancel cancels the task of the body; the operation finishes when the body has ended. A value
 /// that the body still returns then is dropped.
 ///
+/// The body may begin on the worker that starts the operation, as `execute()` does, and goes on in the
+/// pool of the standard library when it has suspended. One that blocks its thread at first makes room
+/// for others; later it shouldn't, as in any task.
+///
 /// An operation that was created in a task runs its body with the task-locals and the priority of that
 /// task: logging contexts and their like go along, also to conditions that have to be waited for.
 /// (They are those of the moment of creation. One that was created outside of any task stores nothing
 /// for this.)
 open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Sendable {
-  // Sendable: `work` has a lock, which also guards `body` and `output`.
+  // Sendable: `work` has a lock, which also guards `body`.
 
   private let work: Locked<ResultWork>
   private let takesInputs: Bool
-  // Beside the lock and not in it: the type of a lock around them isn't known before it runs, and each
+  // Beside the lock and not in it: the type of a lock around it isn't known before it runs, and each
   // access looked up what it is made of, 25,000 instructions per operation (callgrind).
   private var body: (@Sendable () async throws -> Output)?
-  private var output: Output?
 
   /// Creates an operation.
   ///
@@ -39,7 +42,7 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
     retry: RetryPolicy? = nil,
     body: @escaping @Sendable () async throws -> Output
   ) {
-    work = Locked(ResultWork(retry: retry, captured: .capture()))
+    work = Locked(ResultWork(.init(retry: retry), captured: .capture()))
     takesInputs = false
     self.body = body
     super.init()
@@ -73,7 +76,12 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
     var predecessors: [AdvancedOperation] = [first]
     for input in repeat each inputs { predecessors.append(input) }
     let others = (repeat each inputs)
-    work = Locked(ResultWork(retry: retry, predecessors: predecessors, captured: .capture()))
+    work = Locked(
+      ResultWork(
+        .init(retry: retry, predecessors: predecessors),
+        captured: .capture()
+      )
+    )
     takesInputs = true
     self.body = {
       try await body(first.valueForSuccessor(), repeat (each others).valueForSuccessor())
@@ -109,14 +117,12 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
 
   /// How the operation ended; there before did-finish is told, and nil until then.
   public final var result: Result<Output, OperationFailure>? {
-    var output: Output?
-    let (isDecided, failure) = work.withLock { work in
-      output = self.output
-      return (work.isDecided, work.failure)
-    }
+    let (isDecided, failure, output) = work.withLock { ($0.isDecided, $0.failure, $0.output) }
     guard isDecided else { return nil }
     if let failure { return .failure(failure) }
-    return output.map { .success($0) }
+    // In two steps: an output may be an optional itself.
+    guard let output, let value = output as? Output else { return nil }
+    return .success(value)
   }
 
   /// The value, waited for without blocking a thread.
@@ -160,18 +166,13 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
 
   /// Runs the body in a task.
   open override func execute() {
-    var body: (@Sendable () async throws -> Output)?
-    let (retry, captured) = work.withLock { work in
-      body = takeBody()
-      return (work.retry, work.captured.take())
+    let captured = work.withLock { $0.captured.take() }
+    runTask(captured) { task in
+      work.withLock { $0.task = task }
+      if isCancelled { task.cancel() }
+    } _: {
+      await self.run()
     }
-    guard let body else {
-      finish()
-      return
-    }
-    let task = runTask(captured) { await self.run(body, retry) }
-    work.withLock { $0.task = task }
-    if isCancelled { task.cancel() }
   }
 
   /// Takes the body out; with the lock held.
@@ -186,18 +187,18 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
   /// That the operation finishes when its body has ended.
   open override var cancellationPolicy: CancellationPolicy { .whenFinishIsCalled }
 
-  private func run(
-    _ body: @escaping @Sendable () async throws -> Output,
-    _ retry: RetryPolicy?
-  ) async {
+  private func run() async {
+    var body: (@Sendable () async throws -> Output)?
+    let retry = work.withLock { work in
+      body = takeBody()
+      return work.rare?.retry
+    }
+    // It was released before.
+    guard let body else { return finish() }
     do {
       let output = if let retry { try await attempts(body, retry) } else { try await body() }
       // One that is over has let go of everything, and drops what comes late.
-      work.withLock { work in
-        if work.isDecided { return }
-        self.output = output
-        work.hasOutput = true
-      }
+      work.withLock { if !$0.isDecided { $0.output = output } }
       finish()
     } catch let failure as AttemptsFailed {
       finish(withElements: failure.elements)
@@ -287,7 +288,7 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
   override var hasInputs: Bool { takesInputs }
 
   override func verdictOfInputs() -> OperationStateMachine.Verdict? {
-    let predecessors = work.withLock { $0.predecessors }
+    let predecessors = work.withLock { $0.rare?.predecessors ?? [] }
     var elements: [OperationFailure.Element] = []
     var reason: String?
     for predecessor in predecessors {
@@ -322,51 +323,23 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
         .init(origin: .skipped(reason: reason), error: OperationSkipped(reason: reason))
       ])
     }
-    let isDropped = work.withLock { work in
+    let dropped = work.withLock { work -> (any Sendable)? in
       work.isDecided = true
-      work.failure = failure ?? (work.hasOutput ? nil : .finishedWithoutValue)
-      return work.hasOutput && failure != nil
-    }
-    if isDropped { dropOutput() }
-  }
-
-  private func dropOutput() {
-    var dropped: Output?
-    work.withLock { work in
-      work.hasOutput = false
-      dropped = output.take()
+      work.failure = failure ?? (work.output == nil ? .finishedWithoutValue : nil)
+      return failure == nil ? nil : work.output.take()
     }
     withExtendedLifetime(dropped) {}
   }
 
   override func releaseResources() {
     var body: (@Sendable () async throws -> Output)?
-    let old = work.withLock { work in
+    let means = work.withLock { work in
       body = takeBody()
-      return exchange(&work, with: work.afterEnd)
+      return work.takeMeans()
     }
-    old.captured?.discard()
+    means.captured?.discard()
     // Let go of here, without the lock.
     _ = consume body
-  }
-}
-
-/// What a ``ResultOperation`` has, whatever its value is.
-private struct ResultWork {
-  var retry: RetryPolicy?
-  var predecessors: [AdvancedOperation] = []
-  /// Made with the operation, and not used yet.
-  var captured: CapturedTask?
-  var task: Task<Void, Never>?
-  /// Whether the body has given its value.
-  var hasOutput = false
-  /// Whether the outcome is decided: there is a failure from then on, or an output.
-  var isDecided = false
-  var failure: OperationFailure?
-
-  /// What is left of it when the operation is over.
-  var afterEnd: ResultWork {
-    ResultWork(hasOutput: hasOutput, isDecided: isDecided, failure: failure)
   }
 }
 

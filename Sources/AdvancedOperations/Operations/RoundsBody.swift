@@ -36,9 +36,12 @@ final class RoundsBody<Made>: Sendable {
       owner.finish()
       return
     }
-    let task = owner.runTask(captured) { await run(rounds, make) }
-    state.withLock { $0.task = task }
-    if owner.isCancelled { stop(reason: owner.cancellationReason) }
+    owner.runTask(captured) { task in
+      state.withLock { $0.task = task }
+      if owner.isCancelled { stop(reason: owner.cancellationReason) }
+    } _: {
+      await run(rounds, make)
+    }
   }
 
   func exchangeCaptured(_ new: CapturedTask?) -> CapturedTask? {

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// What a thread runs at this moment: the queue, and the operation whose code it is.
 ///
 /// A worker has one for all that it starts, so that a step costs a plain store. They nest: a block may
@@ -16,6 +18,34 @@ package final class ThreadOccupant: @unchecked Sendable {
   unowned(unsafe) var operation: Operation?
   /// Whose code is suspended on this thread until this one returns.
   package let outer: ThreadOccupant?
+  /// Whether this is that of a worker on a thread of the shared pool; see ``TaskBeginning``.
+  var mayBeginTasks = false
+  /// The first job of a task that this thread is making.
+  var beginning: TaskBeginning.Wish = .none
+  /// What the worker is asking about, without a slot, and what came of it so far.
+  var question: Question?
+
+  /// An operation whose conditions are asked; kept alive by its queue.
+  @safe
+  struct Question {
+    unowned(unsafe) let operation: Operation
+    /// Whether its hold was released here, which its queue hears with the worker's report.
+    var isAnswered = false
+    /// Whether it is to be started ahead.
+    var startsAhead = false
+  }
+
+  /// Takes the release of an operation's hold as the answer to what this thread's worker asks.
+  ///
+  /// - Returns: Whether that asks about this operation, and will tell the queue.
+  static func answer(for operation: Operation, startsAhead: Bool) -> Bool {
+    guard let worker = current, unsafe worker.question?.operation === operation else {
+      return false
+    }
+    worker.question?.isAnswered = true
+    worker.question?.startsAhead = startsAhead
+    return true
+  }
 
   private init(queue: OperationQueue?, operation: Operation?) {
     unsafe self.queue = queue
@@ -51,6 +81,14 @@ package final class ThreadOccupant: @unchecked Sendable {
     isInBody = false
   }
 
+  /// Runs code that has nothing to do with what this thread is at, as if it were on a thread of its own.
+  package static func withoutAny(_ body: () -> Void) {
+    let occupant = slot.value
+    slot.value = nil
+    body()
+    slot.value = occupant
+  }
+
   /// Makes a new one the innermost for as long as a body runs.
   package static func with<Result>(
     queue: OperationQueue?,
@@ -79,15 +117,32 @@ package func startTask(
 }
 
 /// The same for a task and what inherits its task-locals.
-package struct TaskOccupant: Sendable {
+package final class TaskOccupant: Sendable {
   @TaskLocal package static var current: TaskOccupant?
 
   package let operation: Operation
   let queue: OperationQueue?
-  private let task: TaskIdentity?
+  /// Set before the task runs.
+  private let task: Atomic<Int>
 
   /// Whether the running task is the one whose end the operation waits for, and not one that it made.
-  var isOwnTask: Bool { task != nil && task == TaskIdentity.current }
+  var isOwnTask: Bool {
+    // Outside of any task, what a thread inherits isn't its own either.
+    let current = TaskIdentity.current
+    return current != nil && current?.hash == task.load(ordering: .relaxed)
+  }
+
+  /// Of a task that isn't made yet, and will be the one whose end the operation waits for.
+  init(_ operation: Operation, queue: OperationQueue?, task: Int = 0) {
+    self.operation = operation
+    self.queue = queue
+    self.task = Atomic(task)
+  }
+
+  /// The task was made, and has not run.
+  ///
+  /// It reads this in a job that is run later, and so is ordered behind it.
+  func own(_ made: Task<Void, Never>) { task.store(made.hashValue, ordering: .relaxed) }
 
   /// Runs a body on behalf of an operation, in the task of the caller.
   nonisolated(nonsending) package static func with<Result>(
@@ -96,19 +151,19 @@ package struct TaskOccupant: Sendable {
     _ body: nonisolated(nonsending) () async throws -> Result
   ) async rethrows -> Result {
     let occupant = TaskOccupant(
-      operation: operation,
+      operation,
       queue: queue ?? operation.withLinks { $0.scheduler }?.owner,
-      task: .current
+      task: TaskIdentity.current?.hash ?? 0
     )
     return try await $current.withValue(occupant, operation: body)
   }
 }
 
 /// Which task it is; compared, and never followed.
-private struct TaskIdentity: Equatable, @unchecked Sendable {
-  // Sendable: only the number is used. That of a task that is over may be given to another one, which
-  // then inherited its locals after the operation had ended, and waits on nobody's behalf.
-  private let hash: Int
+private struct TaskIdentity {
+  // That of a task that is over may be given to another one, which then inherited its locals after the
+  // operation had ended, and waits on nobody's behalf.
+  let hash: Int
 
   static var current: TaskIdentity? {
     unsafe withUnsafeCurrentTask { unsafe $0.map { unsafe TaskIdentity(hash: $0.hashValue) } }

@@ -89,6 +89,7 @@ extension LayeredOperation {
   /// - Parameter startsAhead: Whether the operation is started ahead of others and without a slot,
   ///   because it won't do anything. Its dependencies still hold.
   package func releaseReadinessHold(startsAhead: Bool) {
+    if ThreadOccupant.answer(for: self, startsAhead: startsAhead) { return }
     let scheduler = withLinks { $0.scheduler }
     if startsAhead { scheduler?.sendAhead(self) }
     if readiness.step({ $0.holdReleased() }) == .ready { scheduler?.offer(CollectionOfOne(self)) }

@@ -28,6 +28,7 @@ extension Scheduler {
     var done = Done()
     let executor = executor
     let turn = WorkerTurn(on: executor)
+    occupant.mayBeginTasks = turn.isInSharedPool
     var share = max(1, executor.operationsPerWorker)
     // Keeps the queue alive for those who ask for the current one. Known from the first step on: a
     // queue that was empty when its worker came has no owner yet.
@@ -136,8 +137,7 @@ extension Scheduler {
       unsafe retained.takeRetainedValue().block()
       done.report = .init(.barrierReturned)
     case .evaluate(let retained):
-      unsafe retained.takeRetainedValue().layer?.dependenciesDidFinish()
-      done.report = .init(.asked)
+      unsafe evaluate(retained.takeRetainedValue(), as: occupant, &done)
     case .review(let retained):
       unsafe retained.takeRetainedValue().layer?.reviewBeforeReoffer()
       done.report = .init(.asked)
@@ -160,6 +160,33 @@ extension Scheduler {
       if isHeldBack(operation) { return done.report(.heldBack, of: operation) }
       done.report(startIfAllowed(operation, as: occupant), of: operation)
     }
+  }
+
+  /// Has an operation's conditions asked, and runs the beginning of the task that asks them, if that was
+  /// left for this worker.
+  ///
+  /// Not in the name of the queue's one service worker: it may take its time.
+  private func evaluate(
+    _ operation: Operation,
+    as occupant: ThreadOccupant,
+    _ done: inout Done
+  ) {
+    occupant.question = .init(operation: operation)
+    unsafe operation.layer?.dependenciesDidFinish()
+    var event = SchedulerState.Event.asked
+    if let beginning = occupant.takeBeginning() {
+      done.report = .init(.asked)
+      leave(&done)
+      occupant.run(beginning)
+      event = .cameBack
+    }
+    guard let question = occupant.question.take(), question.isAnswered else {
+      done.report = .init(event)
+      return
+    }
+    let answer = SchedulerState.Answer(startsAhead: question.startsAhead)
+    done.report = .init(event, of: operation, answer: answer)
+    done.operation = operation
   }
 
   /// Whether a dependency was added since the start was decided.

@@ -79,7 +79,10 @@ extension SchedulerState {
       // It has been counted all the time.
       loopingWorkers -= 1
       isLingering = false
-    case .asked: servedWithoutSlot -= 1
+    case .asked:
+      servedWithoutSlot -= 1
+      answered(report)
+    case .cameBack: answered(report)
     case .barrierReturned:
       isBarrierRunning = false
       slotsInUse -= 1
@@ -89,6 +92,15 @@ extension SchedulerState {
       guard let operation = unsafe report.operation else { trap("a report about nothing") }
       unsafe operation._withUnsafeGuaranteedRef { account(for: report.event, of: $0, &effects) }
       released.forEach { offered($0) }
+    }
+  }
+
+  /// A worker comes with the answer to what it asked, if there is one already.
+  private mutating func answered(_ report: Report) {
+    guard let answer = report.answer, let operation = unsafe report.operation else { return }
+    unsafe operation._withUnsafeGuaranteedRef { operation in
+      if answer.startsAhead { operation.scheduling.isAhead = true }
+      if operation.readiness.step({ $0.holdReleased() }) == .ready { offered(operation) }
     }
   }
 
@@ -132,7 +144,7 @@ extension SchedulerState {
       operation.scheduling.isAhead = true
       operation.scheduling.placement = .service
       service.append(operation)
-    case .began, .lingered, .asked, .barrierReturned: trap("a report about no operation")
+    case .began, .lingered, .asked, .cameBack, .barrierReturned: trap("a report about no operation")
     }
   }
 

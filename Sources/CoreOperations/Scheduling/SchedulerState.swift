@@ -60,13 +60,22 @@ struct SchedulerState {
     var event: Event
     /// What it has done that to; alive until this was read.
     private(set) var operation: Member?
+    /// What came of a question about the operation, if that is known.
+    private(set) var answer: Answer?
 
     init(_ event: Event) { self.event = event }
 
-    init(_ event: Event, of operation: Operation) {
+    init(_ event: Event, of operation: Operation, answer: Answer? = nil) {
       self.event = event
       unsafe self.operation = .passUnretained(operation)
+      self.answer = answer
     }
+  }
+
+  /// The layer above is content with an operation.
+  struct Answer {
+    /// Whether it is to be started ahead of others and without a slot.
+    let startsAhead: Bool
   }
 
   enum Event {
@@ -76,6 +85,8 @@ struct SchedulerState {
     case lingered
     /// The layer above was asked, without a slot.
     case asked
+    /// It went away after it had asked, and is here again.
+    case cameBack
     /// A start without a slot returned.
     case startedAhead
     /// The call of `start()` returned.

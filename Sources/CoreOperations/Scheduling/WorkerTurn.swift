@@ -17,11 +17,14 @@ struct WorkerTurn {
 
   var isOver: Bool { thread?.isWanted ?? false }
 
+  /// Whether the thread is one of the shared pool, of which there are more when some are blocked.
+  var isInSharedPool: Bool { thread != nil }
+
   /// Whether to look out for work for a moment before the thread is given back.
   ///
   /// Waking a thread costs as much as 40 empty operations, so a queue that is fed one by one lost most of
   /// its time to threads that fell asleep between two.
-  var mayLinger: Bool { thread != nil }
+  var mayLinger: Bool { isInSharedPool }
 
   /// Returns when there is news, or after 5 µs: half a wake-up.
   func linger(until hasNews: () -> Bool) {
@@ -37,6 +40,7 @@ struct WorkerTurn {
   init(on executor: any OperationExecutor) {}
 
   var isOver: Bool { false }
+  var isInSharedPool: Bool { false }
   var mayLinger: Bool { false }
   func linger(until hasNews: () -> Bool) {}
   #endif

@@ -19,6 +19,21 @@ import Testing
     #expect(work.kind == .succeeded)
   }
 
+  @Test func `gives values that are optional, or nothing, as they are`() async throws {
+    let world = World()
+    let none = ResultOperation { () -> Int? in nil }
+    let some = ResultOperation { () -> Int?? in .some(nil) }
+    let nothing = ResultOperation {}
+    let mixed = ResultOperation { () -> (any Sendable)? in 1 }
+    let function = ResultOperation { () -> @Sendable (Int) -> Int in { $0 + 1 } }
+    world.run(none, some, nothing, mixed, function)
+    #expect(try await none.value == nil)
+    #expect(try await some.value == Int??.some(nil))
+    try await nothing.value
+    #expect(try await mixed.value as? Int == 1)
+    #expect(try await function.value(1) == 2)
+  }
+
   @Test func `that throws fails with that error`() async throws {
     let world = World()
     let work = ResultOperation { () async throws -> Int in throw Flaw(1) }

@@ -177,4 +177,17 @@ import Testing
     try await queue.untilAllOperationsAreFinished()
     #expect(log.entries == ["plain", "async", "barrier"])
   }
+
+  @Test func `sees a cancel before it has suspended`() async throws {
+    let queue = OperationQueue()
+    let started = Gate()
+    queue.addOperation { () async -> Void in
+      started.open()
+      while !Task.isCancelled {}
+    }
+    await started.opened()
+    queue.cancelAllOperations()
+    try await queue.untilAllOperationsAreFinished()
+    #expect(queue.operationCount == 0)
+  }
 }

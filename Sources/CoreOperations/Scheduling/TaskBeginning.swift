@@ -1,0 +1,119 @@
+/// The first part of a task, up to where it suspends for the first time, to be run by a worker.
+///
+/// A task that is made on a worker would begin in the pool of the standard library: another thread, to be
+/// woken, for a body that may never suspend. That costs more than all else about its operation, so a
+/// worker of the shared pool runs the beginning itself. It does so as if on a thread of that other pool:
+/// what the worker is at isn't visible there, and a body that blocks its thread makes room for another.
+/// What comes after the first suspension goes to the pool of the standard library.
+///
+/// The task is there before its beginning runs, so that it can be cancelled meanwhile. That is what
+/// `Task.immediate` has no way for.
+package struct TaskBeginning: ~Copyable {
+  /// The task, whose beginning has not run.
+  package let task: Task<Void, Never>
+  private let job: UnownedJob
+
+  /// What the thread that makes a task wants of the executor.
+  enum Wish {
+    case none
+    case keepJob
+    case job(UnownedJob)
+  }
+
+  /// Whether the body of an operation may begin here: whether this is a worker of the shared pool that has
+  /// started the operation, and does nothing else.
+  package static func mayRun(of operation: Operation) -> Bool { worker(running: operation) != nil }
+
+  private static func worker(running operation: Operation) -> ThreadOccupant? {
+    guard let worker = ThreadOccupant.worker, unsafe worker.operation === operation else {
+      return nil
+    }
+    return worker
+  }
+
+  /// Makes a task that is the body of an operation, and begins here; nil unless it may.
+  ///
+  /// - Parameters:
+  ///   - operation: The task finds it and its queue as the current ones.
+  ///   - make: Makes the task, with this preference for an executor.
+  package init?(of operation: Operation, _ make: (any TaskExecutor) -> Task<Void, Never>) {
+    guard let worker = Self.worker(running: operation) else { return nil }
+    // Bound here and inherited: to bind it in the task takes five more functions that may suspend.
+    let occupant = unsafe TaskOccupant(operation, queue: worker.queue)
+    task = TaskOccupant.$current.withValue(occupant) { worker.makeTask(make) }
+    guard let job = worker.takeBeginning() else { trap("a task was made without a job") }
+    self.job = job
+    occupant.own(task)
+  }
+
+  /// Runs the beginning; a body that doesn't suspend has ended when this returns.
+  package consuming func run() {
+    let job = job
+    ThreadOccupant.withoutAny { BeginningExecutor.run(job) }
+  }
+
+  /// Makes a task that answers what a worker asks about an operation: the worker runs the beginning, once
+  /// it doesn't count as asking any more.
+  ///
+  /// - Parameters:
+  ///   - operation: What is asked about.
+  ///   - make: Makes the task, with this preference for an executor.
+  /// - Returns: The task; nil unless this is a worker of the shared pool that asks about the operation.
+  package static func leave(
+    asking operation: Operation,
+    _ make: (any TaskExecutor) -> Task<Void, Never>
+  ) -> Task<Void, Never>? {
+    guard let worker = ThreadOccupant.worker, unsafe worker.question?.operation === operation,
+      case .none = worker.beginning
+    else { return nil }
+    return worker.makeTask(make)
+  }
+}
+
+/// Keeps the first job of a task for the thread that makes it, and passes on all others.
+private final class BeginningExecutor: TaskExecutor {
+  static let shared = BeginningExecutor()
+
+  static func run(_ job: UnownedJob) {
+    unsafe job.runSynchronously(on: shared.asUnownedTaskExecutor())
+  }
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    if let worker = ThreadOccupant.current, case .keepJob = worker.beginning {
+      worker.beginning = .job(UnownedJob(job))
+    } else {
+      globalConcurrentExecutor.enqueue(job)
+    }
+  }
+}
+
+extension ThreadOccupant {
+  /// The one of this thread if that is a worker of the shared pool, and runs nobody's code but that which
+  /// it has called itself.
+  fileprivate static var worker: ThreadOccupant? {
+    guard let occupant = current, occupant.mayBeginTasks else { return nil }
+    return occupant
+  }
+
+  fileprivate func makeTask(
+    _ make: (any TaskExecutor) -> Task<Void, Never>
+  ) -> Task<Void, Never> {
+    beginning = .keepJob
+    return make(BeginningExecutor.shared)
+  }
+
+  /// Takes the first job of the task that this thread has made last, if it has not been run.
+  func takeBeginning() -> UnownedJob? {
+    guard case .job(let job) = beginning else { return nil }
+    beginning = .none
+    return job
+  }
+
+  /// Runs the beginning of a task that answers this worker's question.
+  func run(_ beginning: UnownedJob) {
+    let queue = unsafe queue
+    unsafe self.queue = nil
+    BeginningExecutor.run(beginning)
+    unsafe self.queue = queue
+  }
+}
