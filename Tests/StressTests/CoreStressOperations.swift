@@ -132,14 +132,12 @@ extension CoreStress {
     }
 
     private func end() {
-      let wasExecuting = own.withLock { state in
-        defer {
-          state.isExecuting = false
-          state.isFinished = true
-        }
-        return state.isExecuting
+      own.withLock { state in
+        // Before anybody can see that it has finished: who looks by itself gives its slot away.
+        if state.isExecuting { report.left() }
+        state.isExecuting = false
+        state.isFinished = true
       }
-      if wasExecuting { report.left() }
       didChangeValue(forKey: "isFinished")
     }
   }
