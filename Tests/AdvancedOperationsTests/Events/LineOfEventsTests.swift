@@ -208,4 +208,44 @@ import Testing
       log.entries == ["cancelled", "hook cancelled", "hook finished", "willFinish", "didFinish"]
     )
   }
+
+  /// Where nobody listens nothing is queued, and whoever comes in the hook must find that it is.
+  @Test(arguments: [false, true])
+  func `who comes in the hook of an end that nobody heard of hears the rest`(isFirst: Bool) {
+    final class Hooked: Work, @unchecked Sendable {
+      let recorder = RecordingObserver()
+      let log = Log<String>()
+      private let isFirst: Bool
+      init(isFirst: Bool) {
+        self.isFirst = isFirst
+        super.init("hooked")
+      }
+      override func finished(withErrors errors: [any Error]) {
+        if isFirst { addObserver(recorder) }
+        log.add("hook \(state)")
+        #expect(throws: Never.self) { try produce(Work("child")) }
+        if !isFirst { addObserver(recorder) }
+        onFinish { [log] operation, _ in log.add("didFinish \(operation.state)") }
+        log.add("hook ends")
+      }
+    }
+    let world = World()
+    let work = Hooked(isFirst: isFirst)
+    world.run(work)
+    #expect(work.recorder.names == ["produced", "finished"])
+    #expect(work.log.entries == ["hook finishing", "hook ends", "didFinish finishing"])
+    #expect(work.state == .finished)
+    #expect(world.queue.operationCount == 0)
+  }
+
+  @Test func `an end that nobody heard of is told to nobody twice`() {
+    let world = World()
+    let recorder = RecordingObserver()
+    let work = Work()
+    work.addObserver(recorder).remove()
+    world.run(work)
+    work.addObserver(recorder)
+    #expect(recorder.names == ["finished"])
+    #expect(work.hooks.entries == ["finished []"])
+  }
 }
