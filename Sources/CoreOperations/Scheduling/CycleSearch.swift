@@ -4,7 +4,8 @@ package import Synchronization
 ///
 /// The last edge of a ring goes from an operation that others wait for to one that itself waits. Only
 /// such edges mark their ends, and only marked operations are searched from: chains, trees and fans
-/// have none, in whichever order they are built.
+/// have none, in whichever order they are built. Where neither end is in a queue, the others of the ring are
+/// marked as well, as far as they are near: whichever is enqueued alone is searched from.
 package enum CycleSearch {
   /// How many searches were made in this process; for tests.
   package static let count = Atomic<Int>(0)
@@ -24,6 +25,36 @@ package enum CycleSearch {
     }
   }
 
+  /// How many operations are looked at for others of a ring that is in no queue yet: a suspicious edge
+  /// costs no more than that, however large the graph.
+  private static let nearby = 64
+
+  /// Marks what may be in the same ring as a new edge, if that closes one.
+  ///
+  /// - Complexity: O(1).
+  static func markRing(closedBy operation: Operation, waitingFor dependency: Operation) {
+    var reached: [Operation] = [dependency]
+    var seen: Set<Operation> = [dependency]
+    var next = 0
+    var isClosed = false
+    while next < reached.count, reached.count < nearby {
+      for other in waits(of: reached[next], atMost: nearby) {
+        if other === operation {
+          isClosed = true
+        } else if seen.insert(other).inserted {
+          reached.append(other)
+        }
+      }
+      next += 1
+    }
+    guard isClosed else { return }
+    for operation in reached { operation.withLinks { $0.mayBeInRing = true } }
+    // One may have been enqueued before it was marked, and nobody has searched from it then.
+    if reached.contains(where: { $0.life.current.phase == .enqueued }) {
+      cancelRings(from: [operation])
+    }
+  }
+
   /// Keeps the queues of some operations from starting anything: the first of a ring to leave would
   /// otherwise let the next one start before it is cancelled too.
   private static func withoutStarts(of operations: [Operation], _ body: () -> Void) {
@@ -40,11 +71,16 @@ package enum CycleSearch {
   }
 
   /// What an operation waits for at this moment; nothing if it doesn't wait any more.
-  fileprivate static func waits(of operation: Operation) -> [Operation] {
+  ///
+  /// - Parameters:
+  ///   - operation: The operation.
+  ///   - limit: How many of its dependencies are looked at.
+  /// - Returns: What it waits for.
+  fileprivate static func waits(of operation: Operation, atMost limit: Int = .max) -> [Operation] {
     let life = operation.life.current
     guard life.phase <= .enqueued else { return [] }
     if life.isCancelled { return operation.parentToLeave.map { [$0] } ?? [] }
-    let dependencies = operation.withDependencyList { $0.operations }
+    let dependencies = operation.withDependencyList { $0.latest(limit) }
       .filter { $0.life.current.phase != .finished }
     guard let parent = unsafe operation.layer?.awaitedParent else { return dependencies }
     return dependencies + [parent]
@@ -148,6 +184,8 @@ extension Operation {
       for end in [self, dependency] { end.withLinks { $0.mayBeInRing = true } }
       if life.current.phase == .enqueued || dependency.life.current.phase == .enqueued {
         CycleSearch.cancelRings(from: [self])
+      } else {
+        CycleSearch.markRing(closedBy: self, waitingFor: dependency)
       }
     }
     if isNeeded { RunTimeRings.lookAtDependency(of: self, dependency) }

@@ -144,9 +144,15 @@ struct DependencyList {
   var isEmpty: Bool { unsafe head == nil }
 
   /// In the order of adding.
-  var operations: [Operation] {
+  var operations: [Operation] { latest(.max) }
+
+  /// Those that were added last, in the order of adding.
+  func latest(_ count: Int) -> [Operation] {
     var operations: [Operation] = []
-    unsafe forEach { edge in operations.append(unsafe edge.pointee.dependency.takeUnretainedValue())
+    var next = unsafe head
+    while operations.count < count, let edge = unsafe next {
+      operations.append(unsafe edge.pointee.dependency.takeUnretainedValue())
+      unsafe next = edge.pointee.nextDependency
     }
     operations.reverse()
     return operations

@@ -100,6 +100,22 @@ import Testing
     #expect(ring[1].isFinished)
   }
 
+  @Test(arguments: [3, 4, 10, 60], [0, 1, 2])
+  func `a ring of which only one is enqueued ends cancelled, whichever that is`(
+    size: Int,
+    place: Int
+  ) async throws {
+    let ring = (0..<size).map { _ in Operation() }
+    for index in ring.indices { ring[index].addDependency(ring[(index + 1) % size]) }
+    // Somewhere else each time, seen from the edge that closed the ring.
+    let enqueued = ring[(place * size / 3 + 1) % size]
+    let queue = OperationQueue()
+    queue.addOperation(enqueued)
+    try await queue.untilAllOperationsAreFinished()
+    #expect(ring.allSatisfy { path(of: $0)?.count == size + 1 })
+    #expect(ring.filter(\.isFinished) == [enqueued])
+  }
+
   @Test func `a wait for an operation in no queue is no ring`() async throws {
     let (waiting, missing) = (Operation(), Operation())
     waiting.addDependency(missing)
