@@ -13,7 +13,7 @@ extension Operation {
 
   /// Asks an `isFinished` that may be overridden; called when it may have turned true.
   final func lookForFinish() {
-    guard unsafe layer == nil, life.current.phase != .finished, isFinished else { return }
+    guard !isLayered, life.current.phase != .finished, isFinished else { return }
     reportEnd()
   }
 
@@ -101,12 +101,27 @@ extension Operation {
   /// Releases everything that waited for the end; once, by whoever reported it first.
   final func finish(holdsQuiet: Bool = false) {
     var ending = Ending()
+    if isLayered, let scheduler = unsafe ThreadOccupant.scheduler(running: self) {
+      withLinks { close(&$0, leaving: &ending) }
+      unsafe scheduler._withUnsafeGuaranteedRef {
+        finish(&ending, in: $0, holdsQuiet: holdsQuiet)
+      }
+      return
+    }
     // In one step: a queue that is just taking it in finds it closed, or is found here.
     let scheduler = withLinks { links in
       let scheduler = links.scheduler
       close(&links, leaving: &ending)
       return scheduler
     }
+    finish(&ending, in: scheduler, holdsQuiet: holdsQuiet)
+  }
+
+  private func finish(
+    _ ending: inout Ending,
+    in scheduler: Scheduler?,
+    holdsQuiet: Bool
+  ) {
     closed(leaving: &ending, in: scheduler)
     scheduler?.finished(
       self,
@@ -131,8 +146,8 @@ extension Operation {
   private func close(_ links: inout OperationLinks, leaving ending: inout Ending) {
     links.isClosed = true
     if !links.dependents.isEmpty || links.extra != nil { ending.take(from: &links) }
-    // A layer above lets go of its queue by itself.
-    if unsafe layer == nil { _ = links.leave() }
+    // One of a layer above may still hold its place, and forgets its queue when it leaves that.
+    if !isLayered { links.leave() }
   }
 
   private func closed(leaving ending: inout Ending, in scheduler: Scheduler?) {

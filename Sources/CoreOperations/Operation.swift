@@ -43,6 +43,8 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
   @exclusivity(unchecked) private final var links = OperationLinks()
   /// Whether any property was ever observed; set before the first observer is there.
   final let isObserved = Atomic(false)
+  /// Whether there is a ``layer``, known without counting a reference.
+  final var isLayered = false
   @exclusivity(unchecked) private final var dependencyList = DependencyList()
   /// The layer above, if this is one of its operations.
   final unowned(unsafe) var layer: (any LayeredOperation)?
@@ -56,7 +58,6 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
     if unsafe !dependencyList.isEmpty {
       unsafe DependencyTeardown.release(dependencyList, areOpen: readiness.current.unfinished > 0)
     }
-    _ = unsafe links.leave()
   }
 
   // MARK: Guarded

@@ -3,8 +3,10 @@
 package struct OperationLinks {
   // The small ones are last, where what follows in the object fills up their word.
   var dependents = DependentList()
-  /// Retained for an operation of a layer above only: others forget it before they leave their queue,
-  /// which keeps it alive until then, and counting it cost each of them two atomic instructions.
+  /// That of the queue that the operation is in; not retained.
+  ///
+  /// An operation forgets it before or when it leaves its queue, which keeps it alive until then. All
+  /// operations of a queue would count references to it, on as many processors.
   private var schedulerReference: Unmanaged<Scheduler>?
   /// Made on first use.
   var extra: OperationExtra?
@@ -16,7 +18,6 @@ package struct OperationLinks {
   var isNeeded = false
   /// Whether the blocks of a ``BlockOperation`` were taken out, to be run or released.
   var hasTakenBlocks = false
-  private var retainsScheduler = false
   var priority = Operation.QueuePriority.normal
 
   init() {}
@@ -30,20 +31,12 @@ package struct OperationLinks {
   }
 
   /// The operation is going to be a member of a queue.
-  mutating func enter(_ scheduler: Scheduler, retaining isRetained: Bool) {
-    retainsScheduler = isRetained
-    unsafe schedulerReference = isRetained ? .passRetained(scheduler) : .passUnretained(scheduler)
+  mutating func enter(_ scheduler: Scheduler) {
+    unsafe schedulerReference = .passUnretained(scheduler)
   }
 
   /// The operation has nothing to do with its queue any more.
-  ///
-  /// - Returns: What to release, without the lock.
-  mutating func leave() -> Scheduler? {
-    defer { unsafe schedulerReference = nil }
-    guard retainsScheduler else { return nil }
-    retainsScheduler = false
-    return unsafe schedulerReference?.takeRetainedValue()
-  }
+  mutating func leave() { unsafe schedulerReference = nil }
 
   mutating func makeExtra() -> OperationExtra {
     if let extra { return extra }

@@ -156,14 +156,13 @@ open class OperationQueue: @unchecked Sendable {
     case .ignore: return .over
     case .reject(let mistake): trap(mistake.sentence(about: operation))
     }
-    let layer = unsafe operation.layer
-    let terms = layer?.willEnqueue(in: self)
+    let terms = unsafe operation.layer?.willEnqueue(in: self)
     if terms?.isHeld == true { operation.readiness.step { $0.holdTaken() } }
     return operation.withLinks { links in
       if links.isClosed { return .over }
       // Before anybody can find the scheduler, so that no later change is overwritten.
       operation.scheduling.level = UInt8(links.priority.level)
-      links.enter(scheduler, retaining: layer != nil)
+      links.enter(scheduler)
       if links.mayBeInRing || links.isNeeded { return .suspect }
       return terms?.needsDidEnqueue == true ? .layered : .plain
     }

@@ -151,7 +151,6 @@ extension AdvancedOperation {
       if held.holdsQuiet { releaseQuiet() }
       for body in held.afterQuiet { body() }
     }
-    letGoOfQueue()
   }
 
   final func startByHand() {

@@ -4,6 +4,7 @@ import Synchronization
 ///
 /// A worker has one for all that it starts, so that a step costs a plain store. They nest: a block may
 /// start another operation by hand, or add one to a queue whose executor runs it at once.
+@safe
 package final class ThreadOccupant: @unchecked Sendable {
   // Sendable: only ever touched by the thread that made it.
 
@@ -14,6 +15,8 @@ package final class ThreadOccupant: @unchecked Sendable {
 
   /// Kept alive by the worker.
   unowned(unsafe) var queue: OperationQueue?
+  /// That of the worker that this is the occupant of, and which keeps it alive; nil for all others.
+  fileprivate(set) var scheduler: Unmanaged<Scheduler>?
   /// Kept alive by its queue, or by whoever calls its `start()`.
   unowned(unsafe) var operation: Operation?
   /// Whose code is suspended on this thread until this one returns.
@@ -64,6 +67,17 @@ package final class ThreadOccupant: @unchecked Sendable {
     } else {
       with(queue: .current, operation: operation) { $0.enterBody(body) }
     }
+  }
+
+  /// This is the occupant of a worker.
+  func become(workerOf scheduler: Scheduler) { unsafe self.scheduler = .passUnretained(scheduler) }
+
+  /// The scheduler whose worker has started an operation on this thread, and does nothing else.
+  ///
+  /// Not retained, because the worker does that: the reference would be counted on all processors.
+  static func scheduler(running operation: Operation) -> Unmanaged<Scheduler>? {
+    guard let occupant = slot.value, unsafe occupant.operation === operation else { return nil }
+    return unsafe occupant.scheduler
   }
 
   /// The queue of an operation whose body this thread runs, found without asking the queue itself.

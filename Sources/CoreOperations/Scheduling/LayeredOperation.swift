@@ -79,7 +79,10 @@ package protocol LayeredOperation: Operation {
 
 extension LayeredOperation {
   /// Makes the core call the hooks; once, while initialising.
-  package func attachLayer() { unsafe layer = self }
+  package func attachLayer() {
+    unsafe layer = self
+    isLayered = true
+  }
 
   /// The operation waits for the start of a parent from now on: looks whether that closes a ring.
   package func noteParent(_ parent: some LayeredOperation) { noteEdge(to: parent) }
@@ -134,12 +137,6 @@ extension LayeredOperation {
 
   /// Lets go of slot and membership, at the end or at once if that has come.
   package func releaseQuiet() { withLinks { $0.scheduler }?.holdQuiet(self, isHeld: false) }
-
-  /// Forgets the queue; for an operation that is finished and quiet.
-  package func letGoOfQueue() {
-    let scheduler = withLinks { $0.leave() }
-    withExtendedLifetime(scheduler) {}
-  }
 
   /// Sets the cancelled flag and the reason, and drops the remaining dependencies.
   ///

@@ -46,11 +46,14 @@ extension Scheduler {
         turn.linger { hasNews.load(ordering: .relaxed) }
         done.report = .init(.lingered)
         continue
-      case .evaluate, .review, .startAhead, .start, .startKnown, .startGranted, .barrier: break
+      case .evaluate, .review, .startAhead, .start, .startLayered, .startKnown, .startGranted,
+        .barrier:
+        break
       }
       if owner == nil {
         owner = self.owner
         unsafe occupant.queue = owner
+        occupant.become(workerOf: self)
       }
       perform(step, as: occupant, &done)
       share -= 1
@@ -155,6 +158,11 @@ extension Scheduler {
       }
       start(operation, as: occupant)
       done.report(.startReturned, of: operation)
+    case .startLayered(let member):
+      unsafe member._withUnsafeGuaranteedRef { operation in
+        let event = isHeldBack(operation) ? .heldBack : startIfAllowed(operation, as: occupant)
+        done.report = .init(event, of: operation)
+      }
     case .start(let retained):
       let operation = unsafe retained.takeRetainedValue()
       if isHeldBack(operation) { return done.report(.heldBack, of: operation) }

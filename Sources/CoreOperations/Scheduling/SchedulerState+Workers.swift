@@ -192,8 +192,9 @@ extension SchedulerState {
     operation.scheduling.isNudged = false
     operation.scheduling.isOnStack = true
     operation.scheduling.placement = .starting
-    return unsafe operation.isKnown
-      ? .startKnown(.passUnretained(operation)) : .start(.passRetained(operation))
+    if operation.isKnown { return unsafe .startKnown(.passUnretained(operation)) }
+    if operation.isLayered { return unsafe .startLayered(.passUnretained(operation)) }
+    return unsafe .start(.passRetained(operation))
   }
 
   mutating func serve(_ operation: Operation) -> Step {

@@ -39,6 +39,9 @@ struct SchedulerState {
     case startAhead(Member)
     /// A slot is held: ask whether the operation may start, and start it.
     case start(Member)
+    /// The same for an operation of a layer above; not retained, because it doesn't leave before the
+    /// worker has reported.
+    case startLayered(Member)
     /// The same for an operation of which everything is known; not retained, because nobody but the
     /// worker can end it, and it doesn't leave before.
     case startKnown(Member)
@@ -163,7 +166,10 @@ struct SchedulerState {
     owner: OperationQueue
   ) {
     // An override reported the end while the operation was on its way here.
-    if operation.scheduling.isFinished { return }
+    if operation.scheduling.isFinished {
+      operation.withLinks { $0.leave() }
+      return
+    }
     if isIdle { begin(owner) }
     addedCount += 1
     members.append(operation)
@@ -312,7 +318,7 @@ struct SchedulerState {
 
   /// Gives back what a finished operation has, as far as nothing holds it.
   mutating func settled(_ operation: Operation, _ effects: inout Effects) {
-    let isOnStack = unsafe operation.scheduling.isOnStack && operation.layer != nil
+    let isOnStack = operation.scheduling.isOnStack && operation.isLayered
     guard operation.scheduling.isFinished, operation.scheduling.isMember,
       !operation.scheduling.isQuietHeld, !isOnStack
     else { return }
@@ -326,6 +332,7 @@ struct SchedulerState {
       }
     }
     if !operation.scheduling.hasCompletion {
+      if operation.isLayered { operation.withLinks { $0.leave() } }
       unsafe effects.garbage = members.remove(operation)
       leftCount += 1
       noteIdle(&effects)

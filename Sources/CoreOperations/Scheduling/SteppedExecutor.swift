@@ -27,8 +27,8 @@ extension SchedulerState.Step {
     case .leave, .linger: nil
     case .evaluate(let operation), .review(let operation):
       unsafe .evaluate(operation.takeUnretainedValue())
-    case .startAhead(let operation), .start(let operation), .startKnown(let operation),
-      .startGranted(let operation):
+    case .startAhead(let operation), .start(let operation), .startLayered(let operation),
+      .startKnown(let operation), .startGranted(let operation):
       unsafe .start(operation.takeUnretainedValue())
     case .barrier: .barrier(scheduler)
     }
@@ -50,7 +50,7 @@ final class PendingStep: @unchecked Sendable {
 
   deinit {
     switch step {
-    case .leave, .linger, .startKnown: break
+    case .leave, .linger, .startLayered, .startKnown: break
     case .evaluate(let operation), .review(let operation), .startAhead(let operation),
       .start(let operation), .startGranted(let operation):
       unsafe operation.release()

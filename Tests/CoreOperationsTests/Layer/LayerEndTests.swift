@@ -38,7 +38,6 @@ import Testing
     #expect(queue.operations == [operation, next])
     #expect(!next.isFinished)
     operation.releaseQuiet()
-    operation.letGoOfQueue()
     #expect(queue.operations == [next])
     executor.runAll()
     #expect(next.isFinished)
@@ -59,7 +58,6 @@ import Testing
     executor.runAll()
     #expect(counts.entries == [2])
     #expect(log.entries.last == "b started")
-    operation.letGoOfQueue()
     #expect(queue.operationCount == 0)
   }
 

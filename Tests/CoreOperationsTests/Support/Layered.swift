@@ -98,8 +98,5 @@ final class Layered: Operation, LayeredOperation, @unchecked Sendable {
   }
 
   /// What a layer does when all is over.
-  func end() {
-    reportFinished()
-    letGoOfQueue()
-  }
+  func end() { reportFinished() }
 }
