@@ -49,33 +49,6 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
     public static func < (a: State, b: State) -> Bool { a.rawValue < b.rawValue }
   }
 
-  /// What a cancel does to an operation that is executing.
-  ///
-  /// A body that has to wind up says so, and is told:
-  ///
-  /// ```swift
-  /// final class Upload: AdvancedOperation, @unchecked Sendable {
-  ///   let connection = Connection()
-  ///   override var cancellationPolicy: CancellationPolicy { .whenFinishIsCalled }
-  ///   override func execute() { connection.send(file) { self.finish() } }
-  ///   override func cancelled(withErrors errors: [any Error]) { connection.abort() }
-  /// }
-  /// ```
-  public enum CancellationPolicy: Sendable {
-    /// It finishes at once; a later `finish` of its body is ignored.
-    case finishImmediately
-    /// It finishes when its body returned or called `finish()`.
-    case whenFinishIsCalled
-  }
-
-  /// How many of the conditions are asked.
-  public enum ConditionPolicy: Sendable {
-    /// All at once; every failure is reported.
-    case evaluateAll
-    /// One after the other, until one doesn't hold.
-    case stopAtFirstFailure
-  }
-
   private let coreLock = Lock()
   // Not checked for overlapping accesses, because the lock isn't recursive.
   @exclusivity(unchecked) private final var core = AdvancedCore()

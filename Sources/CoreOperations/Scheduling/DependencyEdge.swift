@@ -25,8 +25,6 @@ struct DependencyEdge {
   /// The one that was added before.
   var nextDependency: Pointer?
 
-  var isLinked: Bool { unsafe previousDependent != nil }
-
   static func make(dependent: Operation, dependency: Operation) -> Pointer {
     let edge = Pointer.allocate(capacity: 1)
     unsafe edge.initialize(
