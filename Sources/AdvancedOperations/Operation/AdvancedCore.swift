@@ -87,12 +87,15 @@ struct AdvancedCore {
     return .told(news)
   }
 
-  /// What follows will-finish, when that was told to nobody; nil if there is still nobody to tell.
-  mutating func nextAfterUnheardWillFinish() -> News? {
+  /// How the rest of an end is told, whose will-finish was told to nobody.
+  ///
+  /// To others if a sweep has begun meanwhile, which tells of everything when it is through.
+  mutating func endAfterUnheardWillFinish() -> End {
     machine.willFinishDelivered()
-    if observers.isEmpty, line.isEmpty { return nil }
+    if observers.isEmpty, line.isEmpty { return .unheard(errors) }
     line.append(.didFinish)
-    return nextNews()
+    guard let news = nextNews() else { return .leftToOthers }
+    return .told(news)
   }
 
   /// Makes the caller the one who delivers, if there is something and nobody does.

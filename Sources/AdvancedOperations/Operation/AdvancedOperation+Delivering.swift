@@ -30,20 +30,21 @@ extension AdvancedOperation {
     Self.threadDelivering.value = self
     finished(withErrors: errors)
     var outcome: OperationOutcome?
-    let news = withCore { core in
+    let end = withCore { core in
       outcome = core.machine.outcome
-      return core.nextAfterUnheardWillFinish()
+      return core.endAfterUnheardWillFinish()
     }
-    if let news {
-      deliver(news, inside: outer)
-      return
-    }
-    if let outcome { outcomeDecided(outcome) }
-    complete(told: 0, errors)
-    if let news = reportOfEndReturned({ $0.nextNews() }) {
-      deliver(news, inside: outer)
-    } else {
-      Self.threadDelivering.value = outer
+    switch consume end {
+    case .told(let news): deliver(news, inside: outer)
+    case .leftToOthers: Self.threadDelivering.value = outer
+    case .unheard:
+      if let outcome { outcomeDecided(outcome) }
+      complete(told: 0, errors)
+      if let news = reportOfEndReturned({ $0.nextNews() }) {
+        deliver(news, inside: outer)
+      } else {
+        Self.threadDelivering.value = outer
+      }
     }
   }
 

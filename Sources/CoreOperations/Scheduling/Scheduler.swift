@@ -269,6 +269,9 @@ package final class Scheduler: Sendable {
   @inline(__always)
   func perform(_ effects: SchedulerState.Effects) {
     if effects.requestWorker { requestWorker() }
+    if let heldBack = unsafe effects.heldBack {
+      unsafe heldBack.takeRetainedValue().layer?.grantedStartHeldBack()
+    }
     if let garbage = unsafe effects.garbage {
       if !valueObservers.isEmpty, let queue = effects.idle?.owner ?? owner {
         valueObservers.look(at: queue)

@@ -137,6 +137,8 @@ extension SchedulerState {
       // Its turn begins anew, as that of one to which a dependency is added while it stands in line.
       operation.scheduling.placement = .waiting
       operation.scheduling.ticket = 0
+      // Granted while its worker found that it may not start: what it was given goes to others.
+      if wasGranted { unsafe effects.heldBack = .passRetained(operation) }
       if operation.isCancelledFlag { expedited(operation) } else { offered(operation) }
     case .skipped:
       giveBackSlot(of: operation)

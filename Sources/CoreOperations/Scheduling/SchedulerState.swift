@@ -10,6 +10,8 @@ struct SchedulerState {
     var requestWorker = false
     /// Let go of a member that left; retained.
     var garbage: Member?
+    /// Tell the layer above that a start that was granted is held back; retained.
+    var heldBack: Member?
     /// The queue is empty.
     var idle: Idle?
   }
@@ -173,7 +175,9 @@ struct SchedulerState {
     if isIdle { begin(owner) }
     addedCount += 1
     members.append(operation)
-    let inFront = member.map { barriersInFront(of: $0) } ?? barriers.count
+    // A member that has left meanwhile may have let the barrier run that was behind it.
+    let inFront =
+      member.map { max(barriersInFront(of: $0), isBarrierRunning ? 1 : 0) } ?? barriers.count
     operation.scheduling.segment = activeSegment &+ UInt32(inFront)
     if inFront == 0 {
       activeMembers += 1

@@ -248,4 +248,39 @@ import Testing
     #expect(recorder.names == ["finished"])
     #expect(work.hooks.entries == ["finished []"])
   }
+
+  /// The sweep begins while the hook runs, and is held up by an observer of somebody else.
+  @Test func `a sweep over all tells of the end that nobody had heard of, once`() async throws {
+    final class Hooked: AdvancedOperation, @unchecked Sendable {
+      let recorder = RecordingObserver()
+      let (inHook, isSwept, hasFinished) = (Gate(), Gate(), Gate())
+      override func finished(withErrors errors: [any Error]) {
+        addObserver(recorder)
+        inHook.open()
+        isSwept.pass()
+      }
+      override func execute() {
+        finish()
+        hasFinished.open()
+      }
+    }
+    let queue = OperationQueue()
+    let goesOn = Gate()
+    let (first, work) = (AdvancedOperation(), Hooked())
+    first.addDependency(Operation())
+    first.onCancel { _, _ in
+      work.isSwept.open()
+      goesOn.pass()
+    }
+    queue.addOperations([first, work])
+    await work.inHook.opened()
+    let sweep = Task.detached { queue.cancelAllOperations() }
+    await work.hasFinished.opened()
+    goesOn.open()
+    await sweep.value
+    try await queue.untilAllOperationsAreFinished()
+    #expect(work.recorder.names == ["finished"])
+    #expect(work.outcome?.isSuccess == true)
+    #expect(first.isCancelled)
+  }
 }

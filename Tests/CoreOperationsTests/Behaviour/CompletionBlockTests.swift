@@ -72,15 +72,17 @@ import Testing
     queue.addOperations([operation, dependent])
     try await operation.untilFinished()
     try await dependent.untilFinished()
-    #expect(queue.operations == [operation])
     let queueIsEmpty = Gate()
     let waiting = Task {
       try await queue.untilAllOperationsAreFinished()
       queueIsEmpty.open()
     }
-    let later = Operation()
+    // The first two have given back the only slot when this has it.
+    let members = Log<[Operation]>()
+    let later = BlockOperation { [queue] in members.add(queue.operations) }
     queue.addOperation(later)
     try await later.untilFinished()
+    #expect(members.entries == [[operation, later]])
     #expect(!queueIsEmpty.isOpen)
     gate.open()
     try await waiting.value
