@@ -192,8 +192,10 @@ private func block(until gate: Gate) { gate.pass() }
   {
     let queue = AdvancedOperationQueue()
     queue.maxConcurrentOperationCount = 1
-    let holder = Work.open()
+    let begun = Gate()
+    let holder = Work { _ in begun.open() }
     queue.addOperation(holder)
+    await begun.opened()
     let work = Work()
     work.addCondition(Asked { _ in answer })
     queue.addOperation(work)
