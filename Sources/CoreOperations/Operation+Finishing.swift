@@ -178,7 +178,7 @@ extension Operation {
     var action = life.step { $0.cancelCalled() }
     if action == .askWhetherFinished {
       // `isFinished` of a layer can't be overridden, and this may run under a lock of the layer.
-      let isDenied = unsafe layer == nil && !isFinished
+      let isDenied = !isLayered && !isFinished
       action = isDenied ? life.step { $0.cancelCalled(isFinishDenied: true) } : .ignore
     }
     if action == .expedite { readiness.step { $0.dropped() } }

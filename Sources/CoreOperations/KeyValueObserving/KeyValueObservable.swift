@@ -35,7 +35,7 @@ extension Operation: KeyValueObservable {
 
   /// Has a parked operation asked again whether it is ready.
   private func lookForReadiness() {
-    guard unsafe layer == nil else { return }
+    guard !isLayered else { return }
     withLinks { $0.scheduler }?.reoffer(self, afterReview: false)
   }
 

@@ -114,7 +114,7 @@ extension Operation {
 
   fileprivate var endsWithItsCode: Bool {
     let phase = life.current.phase
-    if unsafe layer != nil { return phase == .started }
+    if isLayered { return phase == .started }
     return phase == .executing
   }
 }
