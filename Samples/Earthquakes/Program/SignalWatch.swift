@@ -11,11 +11,12 @@ import Darwin
 /// Calls a closure instead of letting signals end the program.
 ///
 /// The second one is for ending it at once, so that nobody is ever stuck with a program that doesn't
-/// listen.
+/// listen. Watches until it is stopped.
 final class SignalWatch: Sendable {
   // Sendable: sources may be used from any thread, and are only cancelled.
   nonisolated(unsafe) private let sources: [any DispatchSourceSignal]
   private let signals: [Int32]
+  private let queue = DispatchQueue(label: "signals")
 
   /// Begins to watch.
   ///
@@ -29,10 +30,9 @@ final class SignalWatch: Sendable {
     onSecond: @escaping @Sendable (Int32) -> Never
   ) {
     self.signals = signals
-    let queue = DispatchQueue(label: "signals")
     // Only touched on the queue.
     nonisolated(unsafe) var count = 0
-    sources = signals.map { number in
+    sources = signals.map { [queue] number in
       // Ignored for the system, whose answer would be to end the program; sources see it still.
       _ = signal(number, SIG_IGN)
       let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
@@ -46,8 +46,11 @@ final class SignalWatch: Sendable {
   }
 
   /// Lets the signals end the program again.
-  deinit {
+  ///
+  /// Returns when no closure runs any more, and none will. Don't call it from one of them.
+  func stop() {
     for source in sources { source.cancel() }
+    queue.sync {}
     for number in signals { _ = signal(number, SIG_DFL) }
   }
 }

@@ -51,16 +51,21 @@ struct TerminalRun {
   private func execute(_ display: ProgressDisplay) async throws {
     let operation = workflow.operation
     let watch = SignalWatch([SIGINT, SIGTERM]) { signal in
-      display.say("Cancelling. Press Ctrl-C again to quit at once.")
       operation.cancel(withError: Interruption(signal: signal))
+      // Said when it is so: what happens from here on can't have another reason.
+      display.say("Cancelling. Press Ctrl-C again to quit at once.")
     } onSecond: { signal in
       display.end()
       _exit(Interruption(signal: signal).exitCode)
     }
+    // Stopped before anything else is said, so that the order of what people read is the order of
+    // what happened.
+    defer {
+      watch.stop()
+      display.end()
+    }
     AdvancedOperationQueue().addOperation(operation)
     try await operation.untilFinished()
-    withExtendedLifetime(watch) {}
-    display.end()
   }
 
   private func write(_ summary: Summary, _ display: ProgressDisplay, _ journal: Journal) -> Int32 {
