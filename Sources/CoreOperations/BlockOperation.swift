@@ -16,12 +16,12 @@ open class BlockOperation: Operation, @unchecked Sendable {
   @exclusivity(unchecked) private final var first: Block?
 
   /// A closure that generic code can hand on: a bare one gets a thunk, and with it an allocation, each
-  /// time.
-  private struct Block {
+  /// time. Moved and never copied, which would be counted.
+  private struct Block: ~Copyable {
     let run: @Sendable () -> Void
   }
 
-  private struct Taken {
+  private struct Taken: ~Copyable {
     var first: Block?
     var others: [@Sendable () -> Void] = []
   }
@@ -67,7 +67,9 @@ open class BlockOperation: Operation, @unchecked Sendable {
   /// The blocks that have not been begun; none once the operation has started.
   open var executionBlocks: [@Sendable () -> Void] {
     withLinks { links in
-      (unsafe first.map { [$0.run] } ?? []) + (links.extra?.otherBlocks ?? [])
+      var blocks = links.extra?.otherBlocks ?? []
+      if let first = unsafe first?.run { blocks.insert(first, at: 0) }
+      return blocks
     }
   }
 
@@ -76,8 +78,8 @@ open class BlockOperation: Operation, @unchecked Sendable {
 
   /// What ``main()`` does, for a queue that knows that it isn't overridden.
   final func runBlocks() {
-    let taken = takeBlocks()
-    guard let first = taken.first else { return }
+    var taken = takeBlocks()
+    guard let first = taken.first.take() else { return }
     if taken.others.isEmpty {
       first.run()
     } else {

@@ -30,6 +30,9 @@ extension Operation {
 
     var hasCompletion: Bool { rest?.completion != nil }
 
+    /// Whether nobody is waiting for it, or for the completion block.
+    var isUnawaited: Bool { released.isEmpty && rest == nil }
+
     /// What few ends leave.
     private final class Rest {
       /// Those that other queues may start.
@@ -101,12 +104,12 @@ extension Operation {
   /// Releases everything that waited for the end; once, by whoever reported it first.
   final func finish(holdsQuiet: Bool = false) {
     var ending = Ending()
-    if isLayered, let scheduler = unsafe ThreadOccupant.scheduler(running: self) {
-      withLinks { close(&$0, leaving: &ending) }
-      unsafe scheduler._withUnsafeGuaranteedRef {
-        finish(&ending, in: $0, holdsQuiet: holdsQuiet)
+    if isLayered {
+      let isByWorker = ThreadOccupant.withWorker(running: self) { worker, scheduler in
+        withLinks { close(&$0, leaving: &ending) }
+        finish(&ending, in: scheduler, by: worker, holdsQuiet: holdsQuiet)
       }
-      return
+      if isByWorker { return }
     }
     // In one step: a queue that is just taking it in finds it closed, or is found here.
     let scheduler = withLinks { links in
@@ -120,15 +123,21 @@ extension Operation {
   private func finish(
     _ ending: inout Ending,
     in scheduler: Scheduler?,
+    by worker: ThreadOccupant? = nil,
     holdsQuiet: Bool
   ) {
     closed(leaving: &ending, in: scheduler)
-    scheduler?.finished(
-      self,
-      hasCompletion: ending.hasCompletion,
-      holdsQuiet: holdsQuiet,
-      releasing: ending.released
-    )
+    if let worker, !holdsQuiet, ending.isUnawaited {
+      // Until its `start()` has returned, the queue would only make a note of it.
+      worker.leavesEnd = true
+    } else {
+      scheduler?.finished(
+        self,
+        hasCompletion: ending.hasCompletion,
+        holdsQuiet: holdsQuiet,
+        releasing: ending.released
+      )
+    }
     ending.proceed(from: self, in: scheduler)
   }
 

@@ -31,8 +31,8 @@ package struct OperationLinks {
   }
 
   /// The operation is going to be a member of a queue.
-  mutating func enter(_ scheduler: Scheduler) {
-    unsafe schedulerReference = .passUnretained(scheduler)
+  mutating func enter(_ scheduler: Unmanaged<Scheduler>) {
+    unsafe schedulerReference = scheduler
   }
 
   /// The operation has nothing to do with its queue any more.

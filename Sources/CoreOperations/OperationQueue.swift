@@ -158,11 +158,13 @@ open class OperationQueue: @unchecked Sendable {
     }
     let terms = unsafe operation.layer?.willEnqueue(in: self)
     if terms?.isHeld == true { operation.readiness.step { $0.holdTaken() } }
+    let scheduler = unsafe Unmanaged.passUnretained(scheduler)
     return operation.withLinks { links in
       if links.isClosed { return .over }
       // Before anybody can find the scheduler, so that no later change is overwritten.
       operation.scheduling.level = UInt8(links.priority.level)
-      links.enter(scheduler)
+      operation.scheduling.isAskedAtStart = terms?.isAskedAtStart == true
+      unsafe links.enter(scheduler)
       if links.mayBeInRing || links.isNeeded { return .suspect }
       return terms?.needsDidEnqueue == true ? .layered : .plain
     }

@@ -103,7 +103,7 @@ extension AdvancedOperation: LayeredOperation {
     }
     withExtendedLifetime(old) {}
     if hasClaims { checkDomainOfClaims() }
-    return AdmissionTerms(isHeld: isHeld, needsDidEnqueue: isHeard)
+    return AdmissionTerms(isHeld: isHeld, needsDidEnqueue: isHeard, isAskedAtStart: hasClaims)
   }
 
   package final func didEnqueue() {
@@ -122,11 +122,14 @@ extension AdvancedOperation: LayeredOperation {
   }
 
   package final func dependenciesDidFinish() {
-    let action = change { $0.machine.dependenciesFinished() }
-    switch action {
-    case .evaluate: beginEvaluation()
-    case .none: return
+    var question: AdvancedCore.Question?
+    change { core in
+      switch core.machine.dependenciesFinished() {
+      case .evaluate: question = core.question
+      case .none: break
+      }
     }
+    if let question { begin(question) }
   }
 
   package final func cancelSilently(reason: (any Error)?) {

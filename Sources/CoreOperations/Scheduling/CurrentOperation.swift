@@ -16,9 +16,24 @@ package final class ThreadOccupant: @unchecked Sendable {
   /// Kept alive by the worker.
   unowned(unsafe) var queue: OperationQueue?
   /// That of the worker that this is the occupant of, and which keeps it alive; nil for all others.
+  ///
+  /// Not retained, because the worker does that: the reference would be counted on all processors.
   fileprivate(set) var scheduler: Unmanaged<Scheduler>?
   /// Kept alive by its queue, or by whoever calls its `start()`.
-  unowned(unsafe) var operation: Operation?
+  var operation: Operation? {
+    get { unsafe operationReference?.takeUnretainedValue() }
+    set {
+      if let newValue {
+        unsafe operationReference = .passUnretained(newValue)
+      } else {
+        unsafe operationReference = nil
+      }
+    }
+  }
+  /// Not even counted to be compared, as an unowned one would be.
+  private var operationReference: Unmanaged<Operation>?
+  /// Whether the end of the operation that the worker has started is left for it to report.
+  var leavesEnd = false
   /// Whose code is suspended on this thread until this one returns.
   package let outer: ThreadOccupant?
   /// Whether this is that of a worker on a thread of the shared pool; see ``TaskBeginning``.
@@ -42,48 +57,73 @@ package final class ThreadOccupant: @unchecked Sendable {
   ///
   /// - Returns: Whether that asks about this operation, and will tell the queue.
   static func answer(for operation: Operation, startsAhead: Bool) -> Bool {
-    guard let worker = current, unsafe worker.question?.operation === operation else {
-      return false
+    guard let worker = unsafe slot.reference else { return false }
+    return unsafe worker._withUnsafeGuaranteedRef { worker in
+      guard unsafe worker.question?.operation === operation else { return false }
+      worker.question?.isAnswered = true
+      worker.question?.startsAhead = startsAhead
+      return true
     }
-    worker.question?.isAnswered = true
-    worker.question?.startsAhead = startsAhead
-    return true
   }
 
   private init(queue: OperationQueue?, operation: Operation?) {
     unsafe self.queue = queue
-    unsafe self.operation = operation
     outer = Self.slot.value
+    self.operation = operation
   }
 
   /// The operation whose body runs, as opposed to its callbacks.
-  package var bodyOperation: Operation? { isInBody ? unsafe operation : nil }
+  package var bodyOperation: Operation? { isInBody ? operation : nil }
   private var isInBody = false
 
   /// Runs the body of an operation, as the occupant of this thread if that is what its worker is at.
   package static func runBody(of operation: Operation, _ body: () -> Void) {
-    if let occupant = slot.value, unsafe occupant.operation === operation {
-      occupant.enterBody(body)
-    } else {
-      with(queue: .current, operation: operation) { $0.enterBody(body) }
+    guard let occupant = unsafe innermost(at: operation) else {
+      return with(queue: .current, operation: operation) { $0.enterBody(body) }
     }
+    unsafe occupant._withUnsafeGuaranteedRef { $0.enterBody(body) }
+  }
+
+  /// Whether this is called from the body of an operation.
+  package static func isInBody(of operation: Operation) -> Bool {
+    guard let occupant = unsafe innermost(at: operation) else { return false }
+    return unsafe occupant._withUnsafeGuaranteedRef { $0.isInBody }
+  }
+
+  /// The innermost one if that is at an operation; not counted, because the stack holds a reference.
+  private static func innermost(at operation: Operation) -> Unmanaged<ThreadOccupant>? {
+    let wanted = unsafe Unmanaged.passUnretained(operation).toOpaque()
+    guard let occupant = unsafe slot.reference,
+      unsafe occupant._withUnsafeGuaranteedRef({
+        unsafe $0.operationReference?.toOpaque() == wanted
+      })
+    else { return nil }
+    return unsafe occupant
   }
 
   /// This is the occupant of a worker.
   func become(workerOf scheduler: Scheduler) { unsafe self.scheduler = .passUnretained(scheduler) }
 
-  /// The scheduler whose worker has started an operation on this thread, and does nothing else.
+  /// Calls a body with that of the worker which has started an operation on this thread, and does nothing
+  /// else, and with its scheduler.
   ///
-  /// Not retained, because the worker does that: the reference would be counted on all processors.
-  static func scheduler(running operation: Operation) -> Unmanaged<Scheduler>? {
-    guard let occupant = slot.value, unsafe occupant.operation === operation else { return nil }
-    return unsafe occupant.scheduler
+  /// - Returns: Whether there is one.
+  static func withWorker(
+    running operation: Operation,
+    _ body: (ThreadOccupant, Scheduler) -> Void
+  ) -> Bool {
+    guard let occupant = unsafe innermost(at: operation) else { return false }
+    return unsafe occupant._withUnsafeGuaranteedRef { occupant in
+      guard let scheduler = unsafe occupant.scheduler else { return false }
+      unsafe scheduler._withUnsafeGuaranteedRef { body(occupant, $0) }
+      return true
+    }
   }
 
   /// The queue of an operation whose body this thread runs, found without asking the queue itself.
   package static func queue(of operation: Operation) -> OperationQueue? {
     guard let scheduler = operation.withLinks({ $0.scheduler }) else { return nil }
-    guard let occupant = slot.value, unsafe occupant.operation === operation else {
+    guard let occupant = slot.value, occupant.operation === operation else {
       return scheduler.owner
     }
     return unsafe occupant.queue

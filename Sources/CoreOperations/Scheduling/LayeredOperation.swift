@@ -14,10 +14,13 @@ package struct AdmissionTerms: Sendable {
   let isHeld: Bool
   /// Whether ``LayeredOperation/didEnqueue()`` has anything to do; if not, it isn't called.
   let needsDidEnqueue: Bool
+  /// Whether ``LayeredOperation/decideStart()`` may say no; if not, it isn't called.
+  let isAskedAtStart: Bool
 
-  package init(isHeld: Bool, needsDidEnqueue: Bool) {
+  package init(isHeld: Bool, needsDidEnqueue: Bool, isAskedAtStart: Bool) {
     self.isHeld = isHeld
     self.needsDidEnqueue = needsDidEnqueue
+    self.isAskedAtStart = isAskedAtStart
   }
 }
 
@@ -29,7 +32,7 @@ package struct AdmissionTerms: Sendable {
 /// - *Readiness hold*: one more thing to wait for, next to the dependencies. Taken in
 ///   ``willEnqueue()``; when nothing but the hold is left, a worker without a slot calls
 ///   ``dependenciesDidFinish()``; given back with ``releaseReadinessHold(startsAhead:)``.
-/// - *Start gate*: ``decideStart()``, asked by a worker that has a slot for the operation.
+/// - *Start gate*: ``decideStart()``, asked by a worker that has a slot for the operation, if it may say no.
 /// - *Quiet hold*: ``holdQuiet()`` and ``releaseQuiet()``: finished, with slot and membership kept.
 ///   A worker that called `start()` keeps both by itself until the call returned.
 /// - *Re-offer* of a parked operation: ``reoffer(afterReview:)``, or ``reserveSlot()`` for one step.

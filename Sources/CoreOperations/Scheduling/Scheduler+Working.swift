@@ -12,6 +12,7 @@ extension Scheduler {
     let pending = PendingStep(step)
     executor.enqueue(described) {
       ThreadOccupant.with(queue: owner) { occupant in
+        occupant.become(workerOf: self)
         var done = Done()
         self.perform(pending.take(), as: occupant, &done)
         self.leave(&done)
@@ -46,8 +47,8 @@ extension Scheduler {
         turn.linger { hasNews.load(ordering: .relaxed) }
         done.report = .init(.lingered)
         continue
-      case .evaluate, .review, .startAhead, .start, .startLayered, .startKnown, .startGranted,
-        .barrier:
+      case .evaluate, .review, .startAhead, .start, .startLayered, .startUnasked, .startKnown,
+        .startGranted, .barrier:
         break
       }
       if owner == nil {
@@ -146,8 +147,8 @@ extension Scheduler {
       done.report = .init(.asked)
     case .startAhead(let retained):
       let operation = unsafe retained.takeRetainedValue()
-      start(operation, as: occupant)
-      done.report(.startedAhead, of: operation)
+      let isEnd = start(operation, as: occupant)
+      done.report(.startedAhead(isEnd: isEnd), of: operation)
     case .startGranted(let retained):
       let operation = unsafe retained.takeRetainedValue()
       if !isHeldBack(operation) { unsafe operation.layer?.grantedStartBegins() }
@@ -156,11 +157,18 @@ extension Scheduler {
         unsafe operation.layer?.grantedStartHeldBack()
         return done.report(.heldBack, of: operation)
       }
-      start(operation, as: occupant)
-      done.report(.startReturned, of: operation)
+      let isEnd = start(operation, as: occupant)
+      done.report(.startReturned(isEnd: isEnd), of: operation)
     case .startLayered(let member):
       unsafe member._withUnsafeGuaranteedRef { operation in
         let event = isHeldBack(operation) ? .heldBack : startIfAllowed(operation, as: occupant)
+        done.report = .init(event, of: operation)
+      }
+    case .startUnasked(let member):
+      unsafe member._withUnsafeGuaranteedRef { operation in
+        let event: SchedulerState.Event =
+          isHeldBack(operation)
+          ? .heldBack : .startReturned(isEnd: start(operation, as: occupant))
         done.report = .init(event, of: operation)
       }
     case .start(let retained):
@@ -219,9 +227,9 @@ extension Scheduler {
       return
     }
     operation.valuesMayHaveChanged()
-    unsafe occupant.operation = operation
+    occupant.operation = operation
     unsafe unsafeDowncast(operation, to: BlockOperation.self).runBlocks()
-    unsafe occupant.operation = nil
+    occupant.operation = nil
     operation.life.step { $0.mainReturnedForGood() }
     operation.closeAsWorker(leaving: &done.ending, in: self)
     done.report = .init(.ended(hasCompletion: done.ending.hasCompletion), of: operation)
@@ -233,9 +241,7 @@ extension Scheduler {
     as occupant: ThreadOccupant
   ) -> SchedulerState.Event {
     switch gate(operation) {
-    case .run:
-      start(operation, as: occupant)
-      return .startReturned
+    case .run: return .startReturned(isEnd: start(operation, as: occupant))
     case .park: return .parked
     case .skip: return .skipped
     }
@@ -247,14 +253,16 @@ extension Scheduler {
     return operation.isReady ? .run : .park
   }
 
-  private func start(_ operation: Operation, as occupant: ThreadOccupant) {
+  /// Returns whether the operation has ended and the queue doesn't know it.
+  private func start(_ operation: Operation, as occupant: ThreadOccupant) -> Bool {
     switch operation.life.step({ $0.turnCame() }) {
-    case .leave: return
+    case .leave: return false
     case .callStart:
-      unsafe occupant.operation = operation
+      occupant.operation = operation
       operation.start()
       operation.lookForFinish()
-      unsafe occupant.operation = nil
+      occupant.operation = nil
+      return exchange(&occupant.leavesEnd, with: false)
     }
   }
 }

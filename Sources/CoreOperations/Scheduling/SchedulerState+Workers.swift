@@ -115,10 +115,10 @@ extension SchedulerState {
     switch event {
     case .ended(let hasCompletion):
       finished(operation, hasCompletion: hasCompletion, &effects)
-    case .startedAhead:
+    case .startedAhead(let isEnd):
       servedWithoutSlot -= 1
-      settled(operation, &effects)
-    case .startReturned: settled(operation, &effects)
+      returned(operation, isEnd: isEnd, &effects)
+    case .startReturned(let isEnd): returned(operation, isEnd: isEnd, &effects)
     case .parked where wasGranted && !operation.scheduling.isFinished:
       operation.scheduling.placement = .granted
       granted.append(operation)
@@ -148,6 +148,16 @@ extension SchedulerState {
       service.append(operation)
     case .began, .lingered, .asked, .cameBack, .barrierReturned: trap("a report about no operation")
     }
+  }
+
+  /// The start of an operation returned; one that is over leaves.
+  private mutating func returned(
+    _ operation: Operation,
+    isEnd: Bool,
+    _ effects: inout Effects
+  ) {
+    if isEnd { operation.scheduling.isFinished = true }
+    settled(operation, &effects)
   }
 
   mutating func takeStep() -> Step {
@@ -195,7 +205,11 @@ extension SchedulerState {
     operation.scheduling.isOnStack = true
     operation.scheduling.placement = .starting
     if operation.isKnown { return unsafe .startKnown(.passUnretained(operation)) }
-    if operation.isLayered { return unsafe .startLayered(.passUnretained(operation)) }
+    if operation.isLayered {
+      let isAsked = operation.scheduling.isAskedAtStart
+      let member = unsafe Member.passUnretained(operation)
+      return unsafe isAsked ? .startLayered(member) : .startUnasked(member)
+    }
     return unsafe .start(.passRetained(operation))
   }
 

@@ -44,6 +44,8 @@ struct SchedulerState {
     /// The same for an operation of a layer above; not retained, because it doesn't leave before the
     /// worker has reported.
     case startLayered(Member)
+    /// The same without asking.
+    case startUnasked(Member)
     /// The same for an operation of which everything is known; not retained, because nobody but the
     /// worker can end it, and it doesn't leave before.
     case startKnown(Member)
@@ -92,10 +94,10 @@ struct SchedulerState {
     case asked
     /// It went away after it had asked, and is here again.
     case cameBack
-    /// A start without a slot returned.
-    case startedAhead
-    /// The call of `start()` returned.
-    case startReturned
+    /// A start without a slot returned, maybe with the end of an operation that nobody waits for.
+    case startedAhead(isEnd: Bool)
+    /// The call of `start()` returned, maybe with the end of an operation that nobody waits for.
+    case startReturned(isEnd: Bool)
     /// The operation may not start now.
     case parked
     /// A dependency was added after the start was decided.

@@ -58,6 +58,7 @@ struct SchedulingFields {
     static let isNudged = Flags(rawValue: 1 << 6)
     static let isAhead = Flags(rawValue: 1 << 7)
     static let needsReview = Flags(rawValue: 1 << 8)
+    static let isAskedAtStart = Flags(rawValue: 1 << 9)
   }
 
   var isMember: Bool {
@@ -101,6 +102,12 @@ struct SchedulingFields {
   var needsReview: Bool {
     get { self[.needsReview] }
     set { self[.needsReview] = newValue }
+  }
+
+  /// Whether the layer above is asked when its turn has come; doesn't change once it is a member.
+  var isAskedAtStart: Bool {
+    get { self[.isAskedAtStart] }
+    set { self[.isAskedAtStart] = newValue }
   }
 
   private subscript(flag: Flags) -> Bool {

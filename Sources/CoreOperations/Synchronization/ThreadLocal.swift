@@ -17,15 +17,30 @@ package struct ThreadLocal<Object: AnyObject>: Sendable {
   // Seen by the modules above, or each access there would look up metadata (callgrind).
   @inlinable package var value: Object? {
     get {
-      guard let pointer = unsafe slot.pointer else { return nil }
-      return unsafe Unmanaged<Object>.fromOpaque(pointer).takeUnretainedValue()
+      guard let reference = unsafe reference else { return nil }
+      return unsafe reference.takeUnretainedValue()
     }
     nonmutating set {
-      guard let newValue else {
-        unsafe slot.pointer = nil
-        return
+      if let newValue {
+        unsafe reference = .passUnretained(newValue)
+      } else {
+        unsafe reference = nil
       }
-      unsafe slot.pointer = UnsafeMutableRawPointer(Unmanaged.passUnretained(newValue).toOpaque())
+    }
+  }
+
+  /// The same without counting a reference, for what is kept alive anyway.
+  @inlinable package var reference: Unmanaged<Object>? {
+    get {
+      guard let pointer = unsafe slot.pointer else { return nil }
+      return unsafe Unmanaged<Object>.fromOpaque(pointer)
+    }
+    nonmutating set {
+      if let newValue = unsafe newValue {
+        unsafe slot.pointer = newValue.toOpaque()
+      } else {
+        unsafe slot.pointer = nil
+      }
     }
   }
 }

@@ -74,7 +74,7 @@ package enum OwnWaits {
     var operations: [Operation] = []
     var next = ThreadOccupant.current
     while let occupant = next {
-      if let operation = unsafe occupant.operation, operation.endsWithItsCode {
+      if let operation = occupant.operation, operation.endsWithItsCode {
         operations.append(operation)
       }
       next = occupant.outer

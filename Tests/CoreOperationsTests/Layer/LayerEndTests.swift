@@ -43,6 +43,44 @@ import Testing
     #expect(next.isFinished)
   }
 
+  @Test func `on the stack of its start it lets dependents go before that returned`() {
+    queue.maxConcurrentOperationCount = 2
+    let dependent = Operation()
+    let finished = Log<Bool>()
+    let operation = layered("a") { answers in
+      answers.start = { [executor] operation in
+        operation.reportFinished()
+        executor.runAll()
+        finished.add(dependent.isFinished)
+      }
+      answers.isOverAtOnce = false
+    }
+    dependent.addDependency(operation)
+    queue.addOperations([operation, dependent])
+    executor.runAll()
+    #expect(finished.entries == [true])
+    #expect(queue.operationCount == 0)
+  }
+
+  @Test func `a quiet hold that comes after it, and before its start returned, keeps its place`() {
+    let operation = layered("a") { answers in
+      answers.start = { operation in
+        operation.reportFinished()
+        operation.holdQuiet()
+      }
+      answers.isOverAtOnce = false
+    }
+    let next = layered("b")
+    queue.addOperations([operation, next])
+    executor.runAll()
+    #expect(operation.isFinished)
+    #expect(queue.operations == [operation, next])
+    operation.releaseQuiet()
+    executor.runAll()
+    #expect(log.entries.last == "b started")
+    #expect(queue.operationCount == 0)
+  }
+
   @Test func `on the stack of its start it keeps its slot until that returned`() {
     let counts = Log<Int>()
     let operation = layered("a") { answers in

@@ -52,6 +52,28 @@ import Testing
     #expect(queue.operationCount == 0)
   }
 
+  @Test func `one that never says no isn't asked when its turn has come`() {
+    let late = Operation()
+    let operation = layered("a") { $0.isAskedAtStart = false }
+    let waiting = layered("b") { answers in
+      answers.isAskedAtStart = false
+      answers.holds = true
+      answers.dependenciesDidFinish = { operation in
+        operation.addDependency(late)
+        operation.releaseReadinessHold(startsAhead: false)
+      }
+    }
+    queue.addOperations([operation, waiting])
+    executor.runAll()
+    #expect(log.entries.filter { $0.hasPrefix("a") }.last == "a started")
+    #expect(!log.entries.contains("b started"))
+    late.start()
+    executor.runAll()
+    #expect(log.entries.last == "b started")
+    #expect(!log.entries.contains { $0.hasSuffix("asked to start") })
+    #expect(queue.operationCount == 0)
+  }
+
   @Test func `a hold keeps it from starting, without a slot, until it is released`() {
     queue.maxConcurrentOperationCount = 1
     let held = layered("held") { $0.holds = true }

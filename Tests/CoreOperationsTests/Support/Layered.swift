@@ -6,6 +6,7 @@ final class Layered: Operation, LayeredOperation, @unchecked Sendable {
   struct Answers {
     var holds = false
     var needsDidEnqueue = true
+    var isAskedAtStart = true
     var isOverAtOnce = true
     var willEnqueue: @Sendable (Layered) -> Void = { _ in }
     var didEnqueue: @Sendable (Layered) -> Void = { _ in }
@@ -41,7 +42,11 @@ final class Layered: Operation, LayeredOperation, @unchecked Sendable {
     note("will enqueue")
     let answers = answers.withLock { $0 }
     answers.willEnqueue(self)
-    return AdmissionTerms(isHeld: answers.holds, needsDidEnqueue: answers.needsDidEnqueue)
+    return AdmissionTerms(
+      isHeld: answers.holds,
+      needsDidEnqueue: answers.needsDidEnqueue,
+      isAskedAtStart: answers.isAskedAtStart
+    )
   }
 
   func didEnqueue() {
