@@ -11,55 +11,161 @@ import CoreOperations
 public final class OperationObservation: Sendable {
   // The operation has this and not the other way around: a weak reference back moves its counts to a
   // side table, and each change of them then costs three times as much (callgrind).
-  private struct Attachment {
-    var observer: (any OperationObserver)?
-    /// Of a time limit.
-    var timer: OperationTimer?
-    /// Takes the observer out of a queue.
-    var removal: (@Sendable () -> Void)?
-  }
 
   /// Its place in the order of attaching.
   let id: UInt32
-  private let attachment: Locked<Attachment>
+  private let attachment: AtomicState<Attachment>
+  // Sendable: changed once, by whoever brought the attachment to its end; read by whoever is telling.
+  @exclusivity(unchecked) nonisolated(unsafe) private var slot: Slot
+  /// What only few have.
+  private let rest: Rest?
 
   /// Attaches an observer to an operation.
-  init(id: UInt32, of observer: any OperationObserver) {
+  ///
+  /// - Parameters:
+  ///   - id: Its place in the order of attaching.
+  ///   - observer: The observer.
+  ///   - mayHaveTimer: Whether ``took(_:)`` will be called.
+  init(id: UInt32, of observer: any OperationObserver, mayHaveTimer: Bool = false) {
     self.id = id
-    attachment = Locked(Attachment(observer: observer))
+    attachment = AtomicState(.attached)
+    unsafe slot = Slot(observer: observer)
+    rest = mayHaveTimer ? Rest() : nil
   }
 
   /// Attaches an observer to something that can take it out again.
-  init(removal: (@Sendable () -> Void)? = nil) {
+  init(removal: @escaping @Sendable () -> Void) {
     id = 0
-    attachment = Locked(Attachment(removal: removal))
+    attachment = AtomicState(.attached)
+    unsafe slot = Slot(observer: Nobody())
+    rest = Rest(removal: removal)
+  }
+
+  /// The observation of one who came too late to be attached.
+  init() {
+    id = 0
+    attachment = AtomicState(.removed)
+    unsafe slot = Slot(observer: Nobody())
+    rest = nil
   }
 
   /// Removes the observer; a callback that is being made goes on.
   ///
   /// Doing so again changes nothing.
   public func remove() {
-    let old = attachment.withLock { attachment in
-      let old = attachment
-      attachment = Attachment()
-      return old
-    }
-    old.timer?.cancel()
-    old.removal?()
+    if attachment.step({ $0.removed() }) { letGoOfObserver() }
+    rest?.end()
   }
 
-  /// The observer of an operation; nil when it was removed.
-  var observer: (any OperationObserver)? { attachment.withLock { $0.observer } }
+  /// Tells the observer of an event, unless it was removed.
+  ///
+  /// Not from two threads at once, nor from inside the call.
+  func tell(_ news: borrowing AdvancedCore.News, of operation: AdvancedOperation) {
+    guard attachment.step({ $0.callBegan() }) else { return }
+    unsafe slot.tell(news, of: operation)
+    if attachment.step({ $0.callEnded() }) { letGoOfObserver() }
+  }
 
-  /// Whether it was not removed; cheaper than to look at it.
-  var isAttached: Bool { attachment.withLock { $0.observer != nil } }
+  private func letGoOfObserver() {
+    // Released behind the exchange: that may do whatever it likes.
+    _ = unsafe exchange(&slot, with: Slot(observer: Nobody()))
+  }
+
+  /// Whether it was not removed.
+  var isAttached: Bool { attachment.current.isAttached }
 
   /// Has a timer cancelled with the observation; returns whether it still was attached.
   func took(_ timer: OperationTimer) -> Bool {
-    attachment.withLock { attachment in
-      guard attachment.observer != nil else { return false }
-      attachment.timer = timer
-      return true
+    // Whoever removes it looks for a timer afterwards.
+    rest?.took(timer, if: { isAttached }) ?? false
+  }
+
+  /// The observer, called where it is.
+  ///
+  /// To copy it for each call, of a type that only its metadata knows, was a tenth of what an operation with
+  /// an observer cost (callgrind); what is in something that can't be copied isn't.
+  private struct Slot: ~Copyable {
+    let observer: any OperationObserver
+
+    borrowing func tell(
+      _ news: borrowing AdvancedCore.News,
+      of operation: AdvancedOperation
+    ) {
+      switch news.item {
+      case .enqueued: observer.operationDidEnqueue(operation)
+      case .started: observer.operationDidStart(operation)
+      case .produced(let other): observer.operation(operation, didProduce: other)
+      case .progress(let update): observer.operation(operation, didUpdateProgress: update)
+      case .cancelled(let errors, _): observer.operationDidCancel(operation, errors: errors)
+      case .willFinish: observer.operationWillFinish(operation, errors: news.errors)
+      case .didFinish: observer.operationDidFinish(operation, errors: news.errors)
+      case .launch, .lateFinish: break
+      }
     }
   }
+
+  /// Whether the observer is attached, and whether it is being called.
+  private enum Attachment: UInt32 {
+    case attached
+    case calling
+    case removedDuringCall
+    case removed
+
+    var isAttached: Bool { self == .attached || self == .calling }
+
+    /// Returns whether to call it.
+    mutating func callBegan() -> Bool {
+      guard self == .attached else { return false }
+      self = .calling
+      return true
+    }
+
+    /// Returns whether to let go of the observer.
+    mutating func callEnded() -> Bool {
+      guard self == .removedDuringCall else {
+        self = .attached
+        return false
+      }
+      self = .removed
+      return true
+    }
+
+    /// Returns whether to let go of the observer.
+    mutating func removed() -> Bool {
+      switch self {
+      case .attached:
+        self = .removed
+        return true
+      case .calling:
+        self = .removedDuringCall
+        return false
+      case .removedDuringCall, .removed: return false
+      }
+    }
+  }
+
+  private final class Rest: Sendable {
+    /// Of a time limit.
+    private let timer = Locked<OperationTimer?>(nil)
+    /// Takes the observer out of a queue.
+    private let removal: Locked<(@Sendable () -> Void)?>
+
+    init(removal: (@Sendable () -> Void)? = nil) { self.removal = Locked(removal) }
+
+    func took(_ timer: OperationTimer, if isAttached: () -> Bool) -> Bool {
+      self.timer.withLock { current in
+        guard isAttached() else { return false }
+        current = timer
+        return true
+      }
+    }
+
+    func end() {
+      timer.withLock { $0.take() }?.cancel()
+      removal.withLock { $0.take() }?()
+    }
+  }
+
+  /// Is told nothing.
+  private struct Nobody: OperationObserver {}
 }

@@ -54,15 +54,57 @@ struct AdvancedCore {
     line.append(.willFinish)
   }
 
+  /// What is asked, and how.
+  struct Question {
+    let conditions: [any OperationCondition]
+    let policy: AdvancedOperation.ConditionPolicy
+    let claims: [ClaimDemand]
+  }
+
+  var question: Question {
+    Question(conditions: conditions, policy: conditionPolicy, claims: claims)
+  }
+
   /// Something to be told, and to whom.
   struct News: ~Copyable {
-    let item: EventLine.Item
-    let observers: [OperationObservation]
+    private(set) var item: EventLine.Item
+    /// Also some that were removed since.
+    private(set) var observers: [OperationObservation]
     /// For those items that are about the end; they don't change any more then.
-    let errors: [any Error]
-    let outcome: OperationOutcome?
+    private(set) var errors: [any Error]
     /// Whether a delegate may want to hear of it.
     let isForDelegate: Bool
+    /// How many observers there have been.
+    private(set) var lastObserver: UInt32
+
+    init(_ item: EventLine.Item, of core: AdvancedCore) {
+      self.item = item
+      observers = core.observers
+      errors = core.machine.isEndDecided ? core.errors : []
+      isForDelegate = core.isInAdvancedQueue
+      lastObserver = core.lastObserver
+    }
+
+    /// Goes on with what came from the line; without a lock, because this lets go of what was told.
+    mutating func proceed(to next: consuming NextNews) {
+      item = next.item
+      if let errors = next.errors { self.errors = errors }
+      guard let observers = next.observers else { return }
+      self.observers = observers
+      lastObserver = next.lastObserver
+    }
+  }
+
+  /// What comes after something that was told.
+  ///
+  /// A thread that tells has one ``News`` and changes it: a new one for each event was an eighth of what an
+  /// operation with an observer cost (callgrind).
+  struct NextNews {
+    let item: EventLine.Item
+    /// Nil when they are those that are known.
+    let observers: [OperationObservation]?
+    let errors: [any Error]?
+    let lastObserver: UInt32
   }
 
   /// How a decided end is told.
@@ -73,12 +115,20 @@ struct AdvancedCore {
     case unheard([any Error])
     /// By somebody else.
     case leftToOthers
+
+    var isUnheard: Bool {
+      switch self {
+      case .unheard: true
+      case .told: false
+      case .leftToOthers: false
+      }
+    }
   }
 
   /// The end was decided: puts what follows into the line, unless there is nobody to be told of it.
   ///
   /// Where nobody listens, taking two items from the line was a fifth of the operation's life (callgrind).
-  mutating func beginEnd(inside outer: AdvancedOperation?) -> End {
+  mutating func beginEnd(inside outer: Delivery) -> End {
     if observers.isEmpty, !isInAdvancedQueue, line.beginAlone(inside: outer) {
       return .unheard(errors)
     }
@@ -90,21 +140,34 @@ struct AdvancedCore {
   /// How the rest of an end is told, whose will-finish was told to nobody.
   ///
   /// To others if a sweep has begun meanwhile, which tells of everything when it is through.
-  mutating func endAfterUnheardWillFinish() -> End {
+  mutating func endAfterUnheardWillFinish(hearsOfOutcome: Bool) -> End {
     machine.willFinishDelivered()
-    if observers.isEmpty, line.isEmpty { return .unheard(errors) }
+    if observers.isEmpty, line.isEmpty {
+      return hearsOfOutcome ? .told(News(.didFinish, of: self)) : .unheard([])
+    }
     line.append(.didFinish)
-    guard let news = nextNews() else { return .leftToOthers }
+    guard let news = takeNews() else { return .leftToOthers }
     return .told(news)
   }
 
   /// Makes the caller the one who delivers, if there is something and nobody does.
-  mutating func beginNews(inside outer: AdvancedOperation?) -> News? {
-    line.beginDelivery(inside: outer) ? nextNews() : nil
+  mutating func beginNews(inside outer: Delivery) -> News? {
+    line.beginDelivery(inside: outer) ? takeNews() : nil
+  }
+
+  /// What is next in the line; nil ends the delivery.
+  mutating func takeNews() -> News? {
+    guard let item = line.nextItem() else { return nil }
+    return News(item, of: self)
+  }
+
+  /// The first observer that came after some; nil if there is none.
+  func observer(after id: UInt32) -> OperationObservation? {
+    lastObserver == id ? nil : observers.first { $0.id > id }
   }
 
   /// What comes after something that was told; nil ends the delivery.
-  mutating func nextNews(after told: borrowing News) -> News? {
+  mutating func news(after told: borrowing News) -> NextNews? {
     switch told.item {
     case .started: line.append(.launch)
     case .willFinish:
@@ -112,43 +175,63 @@ struct AdvancedCore {
       line.append(.didFinish)
     case .enqueued, .launch, .produced, .progress, .cancelled, .didFinish, .lateFinish: break
     }
-    return nextNews()
+    return nextNews(telling: told.lastObserver)
   }
 
-  mutating func nextNews() -> News? {
+  /// What comes after did-start, which was told by one who can run the body: in the same step decides
+  /// whether to do that, unless something is to be told before.
+  ///
+  /// - Parameter isLaunched: Turns true if so.
+  mutating func newsAfterStart(_ told: borrowing News, isLaunched: inout Bool) -> NextNews? {
+    guard line.isEmpty, !line.isHeldForSweep else { return news(after: told) }
+    switch machine.launchDue() {
+    case .execute:
+      isLaunched = true
+      line.endDelivery()
+      return nil
+    case .finish: appendEnd()
+    case .none: break
+    }
+    return nextNews(telling: told.lastObserver)
+  }
+
+  /// - Parameter lastObserver: How many observers there had been when those were taken out that are told.
+  private mutating func nextNews(telling lastObserver: UInt32) -> NextNews? {
     guard let item = line.nextItem() else { return nil }
-    return News(
+    return NextNews(
       item: item,
-      observers: observers,
-      errors: machine.isEndDecided ? errors : [],
-      outcome: machine.outcome,
-      isForDelegate: isInAdvancedQueue
+      observers: lastObserver == self.lastObserver ? nil : observers,
+      errors: machine.isEndDecided ? errors : nil,
+      lastObserver: self.lastObserver
     )
   }
 
-  /// What is let go of when the operation has finished, and what is to be called then.
+  /// Did-finish was told: the state turns finished.
+  ///
+  /// - Parameters:
+  ///   - isInBody: Whether the body is on the stack of this, so that its return comes last.
+  ///   - end: Empty; gets what is let go of, and whom it takes to tell of the end.
+  mutating func didFinish(isInBody: Bool, _ end: inout Leftovers) {
+    machine.didFinishDelivered(isInBody: isInBody)
+    end.holdsQuiet = holdsQuiet
+    end.extra = extra
+    swap(&end.observers, &observers)
+    swap(&end.conditions, &conditions)
+    // Who isn't counted as a body has no reason to come back here.
+    if isInBody, !line.isDue {
+      line.endDelivery()
+      end.isDeliveryOver = true
+    }
+  }
+
+  /// What is let go of when the operation has finished.
   struct Leftovers: ~Copyable {
-    let observers: [OperationObservation]
-    let conditions: [any OperationCondition]
-    let helpers: [AdvancedOperation]
-    let evaluation: Task<Void, Never>?
-    let afterFinished: [@Sendable () -> Void]
-  }
-
-  /// Takes it out; nil if there is nothing, as for most.
-  mutating func takeLeftovers() -> Leftovers? {
-    if observers.isEmpty, conditions.isEmpty, extra == nil { return nil }
-    return Leftovers(
-      observers: Self.taken(&observers),
-      conditions: Self.taken(&conditions),
-      helpers: extra.map { Self.taken(&$0.helpers) } ?? [],
-      evaluation: extra?.evaluation.take(),
-      afterFinished: extra.map { Self.taken(&$0.afterFinished) } ?? []
-    )
-  }
-
-  private static func taken<Element>(_ elements: inout [Element]) -> [Element] {
-    exchange(&elements, with: [])
+    fileprivate(set) var observers: [OperationObservation] = []
+    fileprivate var conditions: [any OperationCondition] = []
+    fileprivate(set) var extra: AdvancedExtra?
+    fileprivate(set) var holdsQuiet = false
+    /// Whether nothing is left to be told either.
+    fileprivate(set) var isDeliveryOver = false
   }
 
   /// What a quiet operation gives back, besides its queue.
@@ -163,10 +246,10 @@ struct AdvancedCore {
   mutating func takeHeld() -> Held? {
     if claims.isEmpty, !holdsQuiet, extra == nil { return nil }
     return Held(
-      claims: Self.taken(&claims),
+      claims: exchange(&claims, with: []),
       domain: environment?.exclusivity,
       holdsQuiet: exchange(&holdsQuiet, with: false),
-      afterQuiet: extra.map { Self.taken(&$0.afterQuiet) } ?? []
+      afterQuiet: extra.map { exchange(&$0.afterQuiet, with: []) } ?? []
     )
   }
 }

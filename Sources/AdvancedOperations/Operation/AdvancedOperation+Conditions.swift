@@ -4,7 +4,7 @@ extension AdvancedOperation {
   /// The dependencies have finished: lets helpers run, then asks the conditions.
   ///
   /// On a worker without a slot, or by hand on the executor.
-  final func beginEvaluation() {
+  final func begin(_ question: AdvancedCore.Question) {
     if let verdict = verdictOfInputs() {
       switch verdict {
       case .failed, .skipped:
@@ -13,12 +13,11 @@ extension AdvancedOperation {
       case .satisfied: break
       }
     }
-    let conditions = withCore { $0.conditions }
-    let helpers = conditions.compactMap { $0.dependency(for: self) }
+    let helpers = question.conditions.compactMap { $0.dependency(for: self) }
     if helpers.isEmpty {
-      ask(conditions)
+      ask(question)
     } else {
-      run(helpers) { self.ask(conditions) }
+      run(helpers) { self.ask(question) }
     }
   }
 
@@ -61,15 +60,12 @@ extension AdvancedOperation {
 
   // MARK: Asking
 
-  private func ask(_ conditions: [any OperationCondition]) {
-    let (policy, claims) = withCore { core in
-      core.machine.isCancelled ? (nil, []) : (Optional(core.conditionPolicy), core.claims)
-    }
-    noteQuestion(conditions, claims)
-    switch policy {
-    case nil: return
-    case .evaluateAll: askAll(conditions)
-    case .stopAtFirstFailure: askInOrder(conditions)
+  private func ask(_ question: AdvancedCore.Question) {
+    if isCancelled { return }
+    noteQuestion(question.conditions, question.claims)
+    switch question.policy {
+    case .evaluateAll: askAll(question.conditions)
+    case .stopAtFirstFailure: askInOrder(question.conditions)
     }
   }
 

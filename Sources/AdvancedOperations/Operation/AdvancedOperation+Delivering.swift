@@ -8,7 +8,7 @@ extension AdvancedOperation {
   /// - Returns: Whether the caller has to run the body now.
   @discardableResult
   final func deliver(launchesHere: Bool = false) -> Bool {
-    let outer = Self.threadDelivering.value
+    let outer = Delivery.current
     guard let news = withCore({ $0.beginNews(inside: outer) }) else { return false }
     return deliver(news, inside: outer, launchesHere: launchesHere)
   }
@@ -16,7 +16,7 @@ extension AdvancedOperation {
   /// Tells of a decided end, as far as that is the caller's part.
   final func deliver(
     _ end: consuming AdvancedCore.End,
-    inside outer: AdvancedOperation?
+    inside outer: Delivery
   ) {
     switch consume end {
     case .leftToOthers: return
@@ -25,40 +25,49 @@ extension AdvancedOperation {
     }
   }
 
-  /// Calls the hooks of an end that nobody listens to; what comes meanwhile is told as always.
-  private func endUnheard(_ errors: [any Error], inside outer: AdvancedOperation?) {
-    Self.threadDelivering.value = self
+  /// Calls the hook of an end that nobody listens to; what comes meanwhile is told as always.
+  private func endUnheard(_ errors: [any Error], inside outer: Delivery) {
+    Delivery.current = Delivery(of: self)
     finished(withErrors: errors)
-    var outcome: OperationOutcome?
-    let end = withCore { core in
-      outcome = core.machine.outcome
-      return core.endAfterUnheardWillFinish()
+    // What comes with the change of state is none of its callbacks.
+    Delivery.current = outer
+    let (isInBody, hearsOfOutcome) = (isInBody, hearsOfOutcome)
+    var leftovers = AdvancedCore.Leftovers()
+    let end = change { core in
+      let end = core.endAfterUnheardWillFinish(hearsOfOutcome: hearsOfOutcome)
+      if end.isUnheard { core.didFinish(isInBody: isInBody, &leftovers) }
+      return end
     }
     switch consume end {
     case .told(let news): deliver(news, inside: outer)
-    case .leftToOthers: Self.threadDelivering.value = outer
+    case .leftToOthers: return
     case .unheard:
-      if let outcome { outcomeDecided(outcome) }
-      complete(told: 0, errors)
-      if let news = reportOfEndReturned({ $0.nextNews() }) {
+      let isOver = leftovers.isDeliveryOver
+      report(leftovers)
+      if isOver { return }
+      if let news = reportReturned(isInBody: isInBody, { $0.takeNews() }) {
         deliver(news, inside: outer)
-      } else {
-        Self.threadDelivering.value = outer
       }
     }
   }
 
+  /// Whether this is called from the operation's own body.
+  private var isInBody: Bool { ThreadOccupant.isInBody(of: self) }
+
   /// All who waited for the end know of it: gives back what the operation held, if no body goes on.
   ///
-  /// - Parameter next: What comes from the line, in the same step.
+  /// - Parameters:
+  ///   - isInBody: Whether the report wasn't counted as a body.
+  ///   - next: What comes from the line, in the same step.
   /// - Returns: That.
-  private func reportOfEndReturned(
-    _ next: (inout AdvancedCore) -> AdvancedCore.News?
-  ) -> AdvancedCore.News? {
+  private func reportReturned<News: ~Copyable>(
+    isInBody: Bool,
+    _ next: (inout AdvancedCore) -> News?
+  ) -> News? {
     var held: AdvancedCore.Held?
     var isQuiet = false
     let news = withCore { core in
-      isQuiet = core.machine.bodyEnded()
+      if !isInBody { isQuiet = core.machine.bodyEnded() }
       if isQuiet { held = core.takeHeld() }
       return next(&core)
     }
@@ -74,29 +83,36 @@ extension AdvancedOperation {
   ///   - launchesHere: Whether the caller will run the body when that is due.
   /// - Returns: Whether the caller has to run the body now.
   @discardableResult
-  private func deliver(
+  final func deliver(
     _ news: consuming AdvancedCore.News,
-    inside outer: AdvancedOperation?,
+    inside outer: Delivery,
     launchesHere: Bool = false
   ) -> Bool {
-    Self.threadDelivering.value = self
-    defer { Self.threadDelivering.value = outer }
+    Delivery.current = Delivery(of: self)
+    defer { Delivery.current = outer }
+    var news = consume news
     var mustLaunch = false
-    var next: AdvancedCore.News? = consume news
-    while let news = next.take() {
+    while true {
+      var next: AdvancedCore.NextNews?
       switch news.item {
+      case .started where launchesHere:
+        perform(news)
+        change { next = $0.newsAfterStart(news, isLaunched: &mustLaunch) }
       case .launch:
         if launch(here: launchesHere) { mustLaunch = true }
-        next = withCore { $0.nextNews(after: news) }
+        next = withCore { $0.news(after: news) }
       case .didFinish:
         perform(news)
-        next = reportOfEndReturned { $0.nextNews(after: news) }
+        let isInBody = isInBody
+        if complete(news, isInBody: isInBody, inside: outer) { return mustLaunch }
+        next = reportReturned(isInBody: isInBody) { $0.news(after: news) }
       case .enqueued, .started, .produced, .progress, .cancelled, .willFinish, .lateFinish:
         perform(news)
-        next = withCore { $0.nextNews(after: news) }
+        next = withCore { $0.news(after: news) }
       }
+      guard let next else { return mustLaunch }
+      news.proceed(to: next)
     }
-    return mustLaunch
   }
 
   /// Did-start was told: looks again whether to execute.
@@ -118,39 +134,84 @@ extension AdvancedOperation {
     return false
   }
 
+  /// Tells those who were attached when the event's turn came, and still are at their own.
   private func perform(_ news: borrowing AdvancedCore.News) {
-    let (observers, errors) = (news.observers, news.errors)
+    let errors = news.errors
     switch news.item {
-    case .enqueued: tell(observers) { $0.operationDidEnqueue(self) }
-    case .started: tell(observers) { $0.operationDidStart(self) }
-    case .launch: return
-    case .produced(let operation): tell(observers) { $0.operation(self, didProduce: operation) }
-    case .progress(let update): tell(observers) { $0.operation(self, didUpdateProgress: update) }
-    case .cancelled(let errors, let callsHook):
-      tell(observers) { $0.operationDidCancel(self, errors: errors) }
-      if callsHook { cancelled(withErrors: errors) }
-    case .willFinish:
-      finished(withErrors: errors)
-      tell(observers) { $0.operationWillFinish(self, errors: errors) }
+    case .enqueued, .started, .launch, .produced, .progress, .cancelled, .lateFinish: break
+    case .willFinish: finished(withErrors: errors)
     case .didFinish:
-      if let outcome = news.outcome { outcomeDecided(outcome) }
-      tell(observers) { $0.operationDidFinish(self, errors: errors) }
+      if hearsOfOutcome, let outcome = withCore({ $0.machine.outcome }) { outcomeDecided(outcome) }
+    }
+    unsafe news.observers.withUnsafeBufferPointer { observers in
+      for index in observers.indices {
+        // The array keeps it alive.
+        let observation = unsafe Unmanaged.passUnretained(observers[index])
+        unsafe observation._withUnsafeGuaranteedRef { $0.tell(news, of: self) }
+      }
+    }
+    switch news.item {
+    case .enqueued, .started, .launch, .produced, .progress, .willFinish: return
+    case .cancelled(let errors, let callsHook): if callsHook { cancelled(withErrors: errors) }
+    case .didFinish:
       if news.isForDelegate, let queue = queue as? AdvancedOperationQueue {
         queue.delegate?.operationQueue(queue, didFinish: self, errors: errors)
       }
-      complete(told: observers.last?.id ?? 0, errors)
     case .lateFinish(let observer, let errors): observer.operationDidFinish(self, errors: errors)
     }
   }
 
-  /// Tells those who were attached when the event's turn came, and still are at their own.
-  private func tell(
-    _ observers: [OperationObservation],
-    _ body: (any OperationObserver) -> Void
-  ) {
-    for observation in observers {
-      if let observer = observation.observer { body(observer) }
+  /// Did-finish was delivered: the state turns finished and everything that waited goes on.
+  ///
+  /// - Returns: Whether nothing is left to be told.
+  private func complete(
+    _ news: borrowing AdvancedCore.News,
+    isInBody: Bool,
+    inside outer: Delivery
+  ) -> Bool {
+    var told = news.lastObserver
+    while true {
+      var latecomer: OperationObservation?
+      // Let go of after unlocking: what was attached may be released here, and do whatever it likes.
+      var leftovers = AdvancedCore.Leftovers()
+      Delivery.current = outer
+      change { core in
+        latecomer = core.observer(after: told)
+        if latecomer == nil { core.didFinish(isInBody: isInBody, &leftovers) }
+      }
+      guard let latecomer else {
+        let isOver = leftovers.isDeliveryOver
+        report(leftovers)
+        if !isOver { Delivery.current = Delivery(of: self) }
+        return isOver
+      }
+      // Those that came meanwhile are told first.
+      Delivery.current = Delivery(of: self)
+      latecomer.tell(news, of: self)
+      told = latecomer.id
     }
+  }
+
+  /// The state has turned finished: lets go of what was attached, and tells those who wait for the end.
+  private func report(_ leftovers: consuming AdvancedCore.Leftovers) {
+    for observation in leftovers.observers { observation.remove() }
+    let after = leftovers.extra.map { letGo(of: $0) } ?? []
+    releaseResources()
+    reportFinished(holdsQuiet: leftovers.holdsQuiet)
+    for body in after { body() }
+  }
+
+  /// Returns what is to be called once the end was reported.
+  private func letGo(of extra: AdvancedExtra) -> [@Sendable () -> Void] {
+    var helpers: [AdvancedOperation] = []
+    var evaluation: Task<Void, Never>?
+    let after = withCore { _ in
+      swap(&helpers, &extra.helpers)
+      swap(&evaluation, &extra.evaluation)
+      return exchange(&extra.afterFinished, with: [])
+    }
+    withExtendedLifetime((helpers, evaluation)) {}
+    return after
   }
 
   // MARK: Observers
@@ -170,11 +231,16 @@ extension AdvancedOperation {
     let timeout = type(of: observer) == TimeoutObserver.self ? observer as? TimeoutObserver : nil
     let (observation, hasNews) = withCore { core in
       core.lastObserver += 1
-      var observation = OperationObservation(id: core.lastObserver, of: observer)
+      let observation: OperationObservation
       if core.machine.state == .finished {
         core.line.append(.lateFinish(observer, core.errors))
         observation = OperationObservation()
       } else {
+        observation = OperationObservation(
+          id: core.lastObserver,
+          of: observer,
+          mayHaveTimer: timeout != nil
+        )
         core.attach(observation)
         if let timeout {
           core.makeExtra().timeouts.append(TimeLimit(timeout, of: observation))

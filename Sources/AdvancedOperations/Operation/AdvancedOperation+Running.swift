@@ -39,40 +39,42 @@ extension AdvancedOperation {
   /// - Parameter isOneOfSeveral: Whether somebody else may have come first, and that is no mistake.
   final func takeTurn(isOneOfSeveral: Bool = false) {
     enum Next {
-      case run(isTraced: Bool)
-      case deliver(isTraced: Bool)
+      case run
+      case deliver
       case startByHand
       case none
       case reject(OperationStateMachine.Mistake)
     }
+    let outer = Delivery.current
+    var isTraced = false
+    var news: AdvancedCore.News?
     let next = change { core -> Next in
       if !isOneOfSeveral {
         if core.machine.state == .finished { return .none }
         // A second call of `start()` by hand looks like the one of a queue until here.
         if !core.machine.isEnqueued { return .startByHand }
       }
-      let isTraced = core.environment?.isTraced == true
+      isTraced = core.environment?.isTraced == true
       switch core.machine.turnCame() {
       case .begin:
         if core.observers.isEmpty && core.line.isEmpty && !core.line.isDelivering {
           // Nobody to tell, so nothing can have come in between.
           _ = core.machine.launchDue()
-          return .run(isTraced: isTraced)
+          return .run
         }
         core.line.append(.started)
-        return .deliver(isTraced: isTraced)
-      case .finish:
-        core.appendEnd()
-        return .deliver(isTraced: isTraced)
+      case .finish: core.appendEnd()
       case .reject(let mistake): return .reject(mistake)
       }
+      news = core.beginNews(inside: outer)
+      return .deliver
     }
     switch next {
     case .none: return
     case .startByHand: startByHand()
-    case .run(let isTraced): if isTraced { runTracedBody() } else { runBody() }
-    case .deliver(let isTraced):
-      guard deliver(launchesHere: true) else { return }
+    case .run: if isTraced { runTracedBody() } else { runBody() }
+    case .deliver:
+      guard let news, deliver(news, inside: outer, launchesHere: true) else { return }
       if isTraced { runTracedBody() } else { runBody() }
     case .reject(let mistake):
       if !isOneOfSeveral { trap(mistake.sentence(about: self)) }
@@ -186,7 +188,7 @@ extension AdvancedOperation {
   /// On the executor: asks what is left to ask, then runs.
   final func goOnByHand() {
     switch withCore({ $0.machine.state }) {
-    case .evaluatingConditions: beginEvaluation()
+    case .evaluatingConditions: begin(withCore { $0.question })
     case .pending, .ready: takeClaimsByHand()
     case .executing, .finishing, .finished: return
     }
@@ -205,16 +207,8 @@ extension AdvancedOperation {
   // MARK: Finishing
 
   final func finish(withElements elements: [OperationFailure.Element], notRunCount: Int = 0) {
-    let outer = Self.threadDelivering.value
-    var end = AdvancedCore.End.leftToOthers
-    let action = change { core in
-      let action = core.machine.finishCalled(elements, notRunCount: notRunCount)
-      if action == .finish { end = core.beginEnd(inside: outer) }
-      return action
-    }
-    switch action {
-    case .finish: deliver(end, inside: outer)
-    case .ignore: return
+    switch end({ $0.machine.finishCalled(elements, notRunCount: notRunCount) }) {
+    case .finish, .ignore: return
     case .reject(let mistake): trap(mistake.sentence(about: self))
     }
   }
@@ -223,53 +217,25 @@ extension AdvancedOperation {
   ///
   /// Whether an operation was cancelled can be asked before, but not be relied on afterwards.
   final func finishAsSuccess() -> Bool {
-    let didFinish = change { core in
-      guard !core.machine.isCancelled, core.machine.elements.isEmpty,
-        core.machine.finishCalled([]) == .finish
-      else { return false }
-      core.appendEnd()
-      return true
+    let action = end { core in
+      if core.machine.isCancelled || !core.machine.elements.isEmpty { return .ignore }
+      return core.machine.finishCalled([])
     }
-    if didFinish { deliver() }
-    return didFinish
+    return action == .finish
   }
 
-  /// Did-finish was delivered: the state turns finished and everything that waited goes on.
-  ///
-  /// - Parameters:
-  ///   - told: The last observer that was told; those that came meanwhile are told first.
-  ///   - errors: What they are told.
-  final func complete(told: UInt32, _ errors: [any Error]) {
-    var told = told
-    var latecomer: OperationObservation?
-    var holdsQuiet = false
-    while true {
-      // Let go of after unlocking: what was attached may be released here, and do whatever it likes.
-      let leftovers = change { core -> AdvancedCore.Leftovers? in
-        latecomer = core.observers.first { $0.id > told }
-        if latecomer != nil { return nil }
-        core.machine.didFinishDelivered()
-        holdsQuiet = core.holdsQuiet
-        return core.takeLeftovers()
-      }
-      if let latecomer {
-        latecomer.observer?.operationDidFinish(self, errors: errors)
-        told = latecomer.id
-        continue
-      }
-      let after = letGo(of: leftovers)
-      releaseResources()
-      reportFinished(holdsQuiet: holdsQuiet)
-      for body in after { body() }
-      return
+  private func end(
+    _ decide: (inout AdvancedCore) -> OperationStateMachine.FinishAction
+  ) -> OperationStateMachine.FinishAction {
+    let outer = Delivery.current
+    var end = AdvancedCore.End.leftToOthers
+    let action = change { core in
+      let action = decide(&core)
+      if action == .finish { end = core.beginEnd(inside: outer) }
+      return action
     }
-  }
-
-  /// Returns what is to be called once the end was reported.
-  private func letGo(of leftovers: consuming AdvancedCore.Leftovers?) -> [@Sendable () -> Void] {
-    guard let leftovers else { return [] }
-    for observation in leftovers.observers { observation.remove() }
-    return leftovers.afterFinished
+    if action == .finish { deliver(end, inside: outer) }
+    return action
   }
 
   /// Runs a closure when the operation is finished; at once if it is.

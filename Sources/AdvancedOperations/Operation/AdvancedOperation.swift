@@ -78,9 +78,6 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
     return TaskOccupant.current?.operation as? AdvancedOperation
   }
 
-  /// The operation whose callbacks this thread is delivering, the innermost of them.
-  static let threadDelivering = ThreadLocal<AdvancedOperation>()
-
   // MARK: Hooks
 
   /// Does the work, and calls ``finish()`` or one of its siblings, here or later; the default
@@ -134,7 +131,9 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   func verdictOfInputs() -> OperationStateMachine.Verdict? { nil }
   /// Whether ``verdictOfInputs()`` has something to say.
   var hasInputs: Bool { false }
-  /// Called when the outcome is decided, before anybody is told.
+  /// Whether ``outcomeDecided(_:)`` does anything.
+  var hearsOfOutcome: Bool { false }
+  /// Called when the end was told to observers of will-finish, before the state is finished.
   func outcomeDecided(_ outcome: OperationOutcome) {}
   /// Called when the state is finished: let go of what the work needed.
   func releaseResources() {}
@@ -229,9 +228,9 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
 
   /// Whether this thread is in a callback of the operation, however deep.
   private var isDeliveredHere: Bool {
-    var operation = Self.threadDelivering.value
+    var operation = Delivery.current.operation
     while let inner = operation, inner !== self {
-      operation = inner.withCore { unsafe $0.line.outer }
+      operation = inner.withCore { $0.line.outer.operation }
     }
     return operation != nil
   }

@@ -3,7 +3,6 @@
 /// A plain value behind the operation's lock. Whoever adds an item while nobody delivers, delivers
 /// until the line is empty; otherwise the one who delivers takes it along. So items never overlap,
 /// and a call from inside a callback never nests.
-@safe
 struct EventLine {
   /// What is to be told.
   ///
@@ -28,8 +27,8 @@ struct EventLine {
   /// Mostly there is no second one, and so no array: three of them per operation before, by callgrind.
   private var first: Item?
   private var others: [Item] = []
-  /// The operation whose delivery on the same thread this one is made in, which keeps it alive.
-  private(set) unowned(unsafe) var outer: AdvancedOperation?
+  /// The delivery on the same thread that this one is made in.
+  private(set) var outer = Delivery.none
   /// The first of the others that isn't taken.
   private var next: Int32 = 0
   private(set) var isDelivering = false
@@ -37,27 +36,35 @@ struct EventLine {
   var isHeldForSweep = false
 
   var isEmpty: Bool { first == nil }
+  /// Whether there is something that may be told now.
+  var isDue: Bool { !isEmpty && !isHeldForSweep }
 
   mutating func append(_ item: Item) {
     if isEmpty { first = item } else { others.append(item) }
   }
 
   /// Makes the caller the one who delivers, if there is something and nobody does.
-  mutating func beginDelivery(inside outer: AdvancedOperation?) -> Bool {
-    guard !isDelivering, !isHeldForSweep, !isEmpty else { return false }
+  mutating func beginDelivery(inside outer: Delivery) -> Bool {
+    guard !isDelivering, isDue else { return false }
     isDelivering = true
-    unsafe self.outer = outer
+    self.outer = outer
     return true
   }
 
   /// Makes the caller the one who delivers, of what isn't in the line because nobody listens.
   ///
   /// - Returns: Whether there is nothing in the line, and nobody delivers.
-  mutating func beginAlone(inside outer: AdvancedOperation?) -> Bool {
+  mutating func beginAlone(inside outer: Delivery) -> Bool {
     guard !isDelivering, !isHeldForSweep, isEmpty else { return false }
     isDelivering = true
-    unsafe self.outer = outer
+    self.outer = outer
     return true
+  }
+
+  /// The caller has told everything.
+  mutating func endDelivery() {
+    isDelivering = false
+    outer = .none
   }
 
   /// The next item; nil ends the delivery.
@@ -65,9 +72,8 @@ struct EventLine {
   /// A launch comes after all that is to be told: it looks at what that led to. What was taken is not
   /// kept, so that nobody's object is released under the lock.
   mutating func nextItem() -> Item? {
-    guard !isEmpty, !isHeldForSweep else {
-      isDelivering = false
-      unsafe outer = nil
+    guard isDue else {
+      endDelivery()
       return nil
     }
     if case .launch = first, Int(next) < others.count {

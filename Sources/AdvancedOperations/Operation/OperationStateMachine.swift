@@ -307,11 +307,13 @@ package struct OperationStateMachine: Sendable {
   ///
   /// Reporting the end to all who wait for it counts as a body, so that nothing is given back before
   /// that was done; ``bodyEnded()`` follows.
-  package mutating func didFinishDelivered() {
+  ///
+  /// - Parameter isInBody: Whether a body goes on until that was done, so that it needn't be counted.
+  package mutating func didFinishDelivered(isInBody: Bool = false) {
     TransitionTrace.note("AdvancedOperation", "\(state)", "didFinishDelivered")
     guard state == .finishing else { trap("did-finish was delivered in the state \(state)") }
     state = .finished
-    bodies += 1
+    if !isInBody { bodies += 1 }
   }
 
   /// Whether `produce` may add an operation now.

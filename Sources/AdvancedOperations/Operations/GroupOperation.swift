@@ -264,6 +264,8 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
     }
   }
 
+  override var hearsOfOutcome: Bool { true }
+
   /// Children of a group that never executed would never end: they leave as cancelled.
   override func outcomeDecided(_ outcome: OperationOutcome) {
     guard members.withLock({ $0.isWaiting }) else { return }

@@ -313,6 +313,8 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
     return reason.map { .skipped(reason: $0) } ?? .satisfied
   }
 
+  override var hearsOfOutcome: Bool { true }
+
   override func outcomeDecided(_ outcome: OperationOutcome) {
     let failure: OperationFailure?
     switch outcome {

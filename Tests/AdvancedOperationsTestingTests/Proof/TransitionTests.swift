@@ -196,6 +196,18 @@ private struct Flaw: Error {}
         operation.finish()
         simulation.run()
       }
+      // Or comes while the start is told by somebody else than its worker.
+      try exploreSchedules(interruptions: 2, depthFirst: 2_000, random: 0) { simulation in
+        let queue = AdvancedOperationQueue(environment: simulation.environment)
+        let operation = Late()
+        operation.addObserver(RecordingObserver())
+        queue.addOperation(operation)
+        simulation.addStep("sweep") { queue.cancelAllOperations() }
+        simulation.addStep("finish") { if operation.state == .executing { operation.finish() } }
+        simulation.run()
+        operation.finish()
+        simulation.run()
+      }
     }
     print(recorder.table)
     #expect(recorder.missing == [], "\(recorder.missing)")
