@@ -15,8 +15,9 @@ open class BlockOperation: Operation, @unchecked Sendable {
   // Not checked for overlapping accesses, like these.
   @exclusivity(unchecked) private final var first: Block?
 
-  /// A closure that generic code can hand on: a bare one gets a thunk, and with it an allocation, each
-  /// time. Moved and never copied, which would be counted.
+  /// A closure that generic code can hand on, and that is moved and never copied.
+  ///
+  /// A bare one gets a thunk, and with it an allocation, each time; a copy is counted.
   private struct Block: ~Copyable {
     let run: @Sendable () -> Void
   }

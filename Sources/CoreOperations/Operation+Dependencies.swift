@@ -46,7 +46,7 @@ extension Operation {
       let wasLinked = dependency.withLinks { unsafe $0.dependents.unlink(edge) }
       unsafe list.remove(edge)
       let progress = wasLinked ? readiness.step { $0.dependencyResolved() } : .none
-      return (unsafe DependencyEdge.free(edge), progress)
+      return (unsafe DependencyEdge.destroy(edge), progress)
     }
     offerToQueue(ifMoved: progress)
     withExtendedLifetime(removed) {}

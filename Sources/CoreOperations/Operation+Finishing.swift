@@ -61,15 +61,15 @@ extension Operation {
 
     /// Leaves only those of a queue among the released.
     mutating func sort(for scheduler: Scheduler?) {
-      if released.isEmpty { return }
-      func isOwn(_ operation: Operation) -> Bool {
-        guard let scheduler else { return false }
-        return operation.withLinks { $0.isIn(scheduler) }
-      }
-      if released.allSatisfy(isOwn) { return }
+      // Without a lock: whoever is ready was taken into its queue before.
+      let id = scheduler.map { ObjectIdentifier($0) }
+      if released.isEmpty || released.areAll(in: id) { return }
       var own = FewOperations()
       let rest = makeRest()
-      released.forEach { if isOwn($0) { own.append($0) } else { rest.others.append($0) } }
+      released.forEach { operation in
+        let isOwn = id.map { operation.isIn($0) } ?? false
+        if isOwn { own.append(operation) } else { rest.others.append(operation) }
+      }
       released = own
     }
 

@@ -70,6 +70,9 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
     linksLock.withLock { unsafe body(&links) }
   }
 
+  /// Whether the operation is in a scheduler's queue; what it is taken into meanwhile counts as not yet.
+  final func isIn(_ scheduler: ObjectIdentifier) -> Bool { unsafe links.isIn(scheduler) }
+
   /// What the operation depends on, with its lock held.
   ///
   /// The links of one dependency may be taken inside.
@@ -236,7 +239,7 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
   ///   a dependency, for the slot that it holds, or with code of its own.
   @available(*, noasync, message: "It blocks the thread; use 'try await untilFinished()'.")
   open func waitUntilFinished() {
-    if withLinks(\.isClosed) { return }
+    if withLinks({ $0.isClosed }) { return }
     let token = OwnWaits.beginBlocking(for: .operation(self), call: "waitUntilFinished()")
     let semaphore = DispatchSemaphore(value: 0)
     if register(.thread(semaphore)) { semaphore.wait() }

@@ -1,13 +1,15 @@
+import Synchronization
+
 /// What an operation has besides its atomic words; guarded by one lock.
 @safe
-package struct OperationLinks {
+package struct OperationLinks: ~Copyable {
   // The small ones are last, where what follows in the object fills up their word.
   var dependents = DependentList()
   /// That of the queue that the operation is in; not retained.
   ///
   /// An operation forgets it before or when it leaves its queue, which keeps it alive until then. All
   /// operations of a queue would count references to it, on as many processors.
-  private var schedulerReference: Unmanaged<Scheduler>?
+  private let schedulerReference = unsafe Atomic<Unmanaged<Scheduler>?>(nil)
   /// Made on first use.
   var extra: OperationExtra?
   /// Whether the operation is over: nobody can begin to wait for it any more.
@@ -23,20 +25,25 @@ package struct OperationLinks {
   init() {}
 
   /// The scheduler of the queue that the operation is in.
-  var scheduler: Scheduler? { unsafe schedulerReference?.takeUnretainedValue() }
+  var scheduler: Scheduler? {
+    unsafe schedulerReference.load(ordering: .relaxed)?.takeUnretainedValue()
+  }
 
   /// Whether ``scheduler`` is a given one, without counting references.
-  func isIn(_ scheduler: Scheduler) -> Bool {
-    unsafe schedulerReference?.toOpaque() == Unmanaged.passUnretained(scheduler).toOpaque()
+  ///
+  /// This may be asked without the lock, as nothing is followed.
+  func isIn(_ scheduler: ObjectIdentifier) -> Bool {
+    let reference = unsafe schedulerReference.load(ordering: .relaxed)
+    return unsafe UInt(bitPattern: reference?.toOpaque()) == UInt(bitPattern: scheduler)
   }
 
   /// The operation is going to be a member of a queue.
   mutating func enter(_ scheduler: Unmanaged<Scheduler>) {
-    unsafe schedulerReference = scheduler
+    unsafe schedulerReference.store(scheduler, ordering: .relaxed)
   }
 
   /// The operation has nothing to do with its queue any more.
-  mutating func leave() { unsafe schedulerReference = nil }
+  mutating func leave() { unsafe schedulerReference.store(nil, ordering: .relaxed) }
 
   mutating func makeExtra() -> OperationExtra {
     if let extra { return extra }

@@ -181,7 +181,10 @@ struct AdvancedCore {
   /// What comes after did-start, which was told by one who can run the body: in the same step decides
   /// whether to do that, unless something is to be told before.
   ///
-  /// - Parameter isLaunched: Turns true if so.
+  /// - Parameters:
+  ///   - told: Did-start.
+  ///   - isLaunched: Turns true if so.
+  /// - Returns: What is to be told next; nil ends the delivery.
   mutating func newsAfterStart(_ told: borrowing News, isLaunched: inout Bool) -> NextNews? {
     guard line.isEmpty, !line.isHeldForSweep else { return news(after: told) }
     switch machine.launchDue() {
@@ -195,7 +198,6 @@ struct AdvancedCore {
     return nextNews(telling: told.lastObserver)
   }
 
-  /// - Parameter lastObserver: How many observers there had been when those were taken out that are told.
   private mutating func nextNews(telling lastObserver: UInt32) -> NextNews? {
     guard let item = line.nextItem() else { return nil }
     return NextNews(

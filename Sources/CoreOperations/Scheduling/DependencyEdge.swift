@@ -1,3 +1,11 @@
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
 /// One operation waiting for another: a node in two lists at once.
 ///
 /// The dependent owns the node and holds the dependency strongly; the dependency knows the
@@ -26,7 +34,12 @@ struct DependencyEdge {
   var nextDependency: Pointer?
 
   static func make(dependent: Operation, dependency: Operation) -> Pointer {
-    let edge = Pointer.allocate(capacity: 1)
+    // What the standard library allocates for pointers is aligned by a slower function than objects are
+    // allocated with: a fifth of the cost of an edge (callgrind).
+    guard let memory = unsafe malloc(MemoryLayout<DependencyEdge>.size) else {
+      trap("There is no memory left for a dependency.")
+    }
+    let edge = unsafe memory.bindMemory(to: DependencyEdge.self, capacity: 1)
     unsafe edge.initialize(
       to: DependencyEdge(
         dependency: .passRetained(dependency),
@@ -37,10 +50,10 @@ struct DependencyEdge {
   }
 
   /// Frees the node and gives back the reference that it held, to be released outside of any lock.
-  static func free(_ edge: Pointer) -> Operation {
+  static func destroy(_ edge: Pointer) -> Operation {
     let dependency = unsafe edge.pointee.dependency.takeRetainedValue()
     unsafe edge.deinitialize(count: 1)
-    unsafe edge.deallocate()
+    unsafe free(edge)
     return dependency
   }
 }
@@ -284,7 +297,7 @@ enum DependencyTeardown {
     unsafe withUnsafeMutablePointer(to: &edges) { edges in
       unsafe current.pointer = UnsafeMutableRawPointer(edges)
       while let edge = unsafe edges.pointee.popForTeardown() {
-        _ = unsafe DependencyEdge.free(edge)
+        _ = unsafe DependencyEdge.destroy(edge)
       }
       unsafe current.pointer = nil
     }

@@ -42,10 +42,16 @@ struct FewOperations: ~Copyable {
     others = nil
   }
 
-  borrowing func allSatisfy(_ isSo: (Operation) -> Bool) -> Bool {
-    if let first = unsafe first, unsafe !first._withUnsafeGuaranteedRef(isSo) { return false }
-    if let second = unsafe second, unsafe !second._withUnsafeGuaranteedRef(isSo) { return false }
-    return others?.allSatisfy(isSo) ?? true
+  /// Whether all of them are in the queue of a scheduler.
+  borrowing func areAll(in scheduler: ObjectIdentifier?) -> Bool {
+    guard let scheduler else { return isEmpty }
+    if let first = unsafe first, unsafe !first._withUnsafeGuaranteedRef({ $0.isIn(scheduler) }) {
+      return false
+    }
+    if let second = unsafe second, unsafe !second._withUnsafeGuaranteedRef({ $0.isIn(scheduler) }) {
+      return false
+    }
+    return others?.allSatisfy { $0.isIn(scheduler) } ?? true
   }
 
   borrowing func forEach(_ body: (Operation) -> Void) {

@@ -27,10 +27,11 @@ struct OperationList {
     unsafe tail = link
   }
 
-  mutating func popFirst() -> Operation? {
-    guard let first = unsafe head?.takeUnretainedValue() else { return nil }
-    remove(first)
-    return first
+  /// Takes the first one out; not retained.
+  mutating func popFirst() -> Link? {
+    guard let first = unsafe head else { return nil }
+    unsafe first._withUnsafeGuaranteedRef { remove($0) }
+    return unsafe first
   }
 
   mutating func remove(_ operation: Operation) {

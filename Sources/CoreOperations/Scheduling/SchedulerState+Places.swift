@@ -45,7 +45,7 @@ extension SchedulerState {
     guard var barrier = barriers.popFirst() else { trap("a barrier that isn't there returned") }
     activeSegment &+= 1
     activeMembers = barrier.membersBehind
-    while let operation = barrier.heldBack.popFirst() {
+    while let operation = unsafe barrier.heldBack.popFirst()?.takeUnretainedValue() {
       operation.scheduling.placement = .waiting
       offered(operation)
     }

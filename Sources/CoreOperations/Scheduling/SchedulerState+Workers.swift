@@ -161,21 +161,16 @@ extension SchedulerState {
   }
 
   mutating func takeStep() -> Step {
-    if let operation = granted.popFirst() {
-      operation.scheduling.placement = .starting
-      operation.scheduling.isOnStack = true
-      return unsafe .startGranted(.passRetained(operation))
+    if let first = unsafe granted.popFirst() {
+      return unsafe first._withUnsafeGuaranteedRef { operation in
+        operation.scheduling.placement = .starting
+        operation.scheduling.isOnStack = true
+        return unsafe .startGranted(.passRetained(operation))
+      }
     }
     if isBlocked { return .leave }
-    while isServiceDue, let operation = service.popFirst() {
-      let readiness = operation.readiness.current
-      if readiness.progress == .none && !readiness.isDropped && !operation.isCancelledFlag {
-        // A dependency was added while it stood in line; it will be offered again.
-        operation.scheduling.placement = .waiting
-        continue
-      }
-      servedWithoutSlot += 1
-      return serve(operation)
+    while isServiceDue, let first = unsafe service.popFirst() {
+      if let step = unsafe first._withUnsafeGuaranteedRef({ serve($0) }) { return step }
     }
     guard slotsInUse < limit else { return .leave }
     while let first = unsafe ready.popFirst() {
@@ -213,7 +208,15 @@ extension SchedulerState {
     return unsafe .start(.passRetained(operation))
   }
 
-  mutating func serve(_ operation: Operation) -> Step {
+  /// Decides what is done to the first in the line of those that need no slot; nil if nothing.
+  private mutating func serve(_ operation: Operation) -> Step? {
+    let readiness = operation.readiness.current
+    if readiness.progress == .none && !readiness.isDropped && !operation.isCancelledFlag {
+      // A dependency was added while it stood in line; it will be offered again.
+      operation.scheduling.placement = .waiting
+      return nil
+    }
+    servedWithoutSlot += 1
     if operation.scheduling.isAhead || operation.isCancelledFlag {
       operation.scheduling.placement = .starting
       operation.scheduling.isOnStack = true

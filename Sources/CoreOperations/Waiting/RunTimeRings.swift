@@ -43,8 +43,10 @@ package enum RunTimeRings {
     isAwaited: Bool
   ) {
     let needed = operations.filter(\.isNeeded)
-    for operation in needed { mark(Self.needed(by: operation)) }
-    lookAtQueues(of: needed)
+    if !needed.isEmpty {
+      for operation in needed { mark(Self.needed(by: operation)) }
+      lookAtQueues(of: needed)
+    }
     if isAwaited { lookAtChildren(operations, in: queue) }
   }
 
