@@ -89,7 +89,6 @@ extension AdvancedOperation {
     launchesHere: Bool = false
   ) -> Bool {
     Delivery.current = Delivery(of: self)
-    defer { Delivery.current = outer }
     var news = consume news
     var mustLaunch = false
     while true {
@@ -110,7 +109,10 @@ extension AdvancedOperation {
         perform(news)
         next = withCore { $0.news(after: news) }
       }
-      guard let next else { return mustLaunch }
+      guard let next else {
+        Delivery.current = outer
+        return mustLaunch
+      }
       news.proceed(to: next)
     }
   }

@@ -15,7 +15,6 @@ struct ReadyLine {
   private var levels = (Level(), Level(), Level(), Level(), Level())
   /// Bit n is set when level n has something.
   private var occupied: UInt8 = 0
-  private(set) var count = 0
   private var lastTicket: UInt64 = 0
 
   var isEmpty: Bool { occupied == 0 }
@@ -31,7 +30,6 @@ struct ReadyLine {
       withLevel(level) { unsafe Self.push(operation, onto: &$0.late) }
     }
     occupied |= 1 << level
-    count += 1
   }
 
   /// Takes the first one out; not retained.
@@ -59,7 +57,6 @@ struct ReadyLine {
       return unsafe level.list.isEmpty && level.late.isEmpty
     }
     if isEmpty { occupied &= ~(1 << level) }
-    count -= 1
   }
 
   private mutating func withLevel<Result>(_ level: UInt8, _ body: (inout Level) -> Result) -> Result
