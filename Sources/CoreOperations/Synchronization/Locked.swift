@@ -1,15 +1,5 @@
 public import Synchronization
 
-#if SANITIZE_THREAD
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
-#endif
-
 /// Carries a value across a `sending` boundary; ``Locked`` is what makes that safe.
 @usableFromInline
 @frozen
@@ -87,56 +77,27 @@ package struct Locked<Value>: ~Copyable, Sendable {
   }
 }
 #else
-/// The same over a pthread mutex.
-@safe
-package struct Lock: ~Copyable, @unchecked Sendable {
-  // Sendable: the pointer is freed in `deinit`.
-  private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+/// The same over a pthread mutex: ThreadSanitizer reports false races through `Mutex` on Linux.
+package struct Lock: ~Copyable, Sendable {
+  private let mutex = PthreadMutex()
 
-  package init() {
-    unsafe mutex = .allocate(capacity: 1)
-    unsafe pthread_mutex_init(mutex, nil)
-  }
-
-  deinit {
-    unsafe pthread_mutex_destroy(mutex)
-    unsafe mutex.deallocate()
-  }
+  package init() {}
 
   package borrowing func withLock<Result: ~Copyable>(_ body: () -> Result) -> Result {
-    unsafe pthread_mutex_lock(mutex)
-    defer { unsafe pthread_mutex_unlock(mutex) }
-    return body()
+    mutex.withLock(body)
   }
 }
 
-/// The same over a pthread mutex: ThreadSanitizer reports false races through `Mutex` on Linux.
-@safe
-package struct Locked<Value>: ~Copyable, @unchecked Sendable {
-  // Sendable: both pointers are only followed with the mutex held, and freed in `deinit`.
-  private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-  private let value: UnsafeMutablePointer<Value>
+/// The same over a pthread mutex.
+package struct Locked<Value>: ~Copyable, Sendable {
+  private let locked: PthreadLocked<Value>
 
-  package init(_ value: sending Value) {
-    unsafe mutex = .allocate(capacity: 1)
-    unsafe pthread_mutex_init(mutex, nil)
-    unsafe self.value = .allocate(capacity: 1)
-    unsafe self.value.initialize(to: value)
-  }
-
-  deinit {
-    unsafe pthread_mutex_destroy(mutex)
-    unsafe mutex.deallocate()
-    unsafe value.deinitialize(count: 1)
-    unsafe value.deallocate()
-  }
+  package init(_ value: sending Value) { locked = PthreadLocked(value) }
 
   package borrowing func withLock<Result: ~Copyable>(
     _ body: (inout Value) -> Result
   ) -> Result {
-    unsafe pthread_mutex_lock(mutex)
-    defer { unsafe pthread_mutex_unlock(mutex) }
-    return unsafe body(&value.pointee)
+    locked.withLock(body)
   }
 }
 #endif

@@ -1,0 +1,72 @@
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// A mutex of the system, at an address that doesn't change, in cache lines that it shares with nobody.
+///
+/// For where the standard library's isn't the right one: see ``ContendedLocked``, and what stands for
+/// ``Locked`` under ThreadSanitizer.
+@safe
+struct PthreadMutex: ~Copyable, @unchecked Sendable {
+  // Sendable: the pointer is only handed to functions that may be called from any thread, and freed in
+  // `deinit`.
+  private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+
+  /// - Parameter isAdaptive: Whether to look out for a moment before the thread goes to sleep, where the
+  ///   system knows how.
+  init(isAdaptive: Bool = false) {
+    unsafe mutex = UnsafeMutableRawPointer.allocate(byteCount: 128, alignment: 128)
+      .bindMemory(to: pthread_mutex_t.self, capacity: 1)
+    #if canImport(Glibc)
+    if isAdaptive {
+      var attributes = pthread_mutexattr_t()
+      unsafe pthread_mutexattr_init(&attributes)
+      unsafe pthread_mutexattr_settype(&attributes, Int32(PTHREAD_MUTEX_ADAPTIVE_NP))
+      unsafe pthread_mutex_init(mutex, &attributes)
+      unsafe pthread_mutexattr_destroy(&attributes)
+      return
+    }
+    #endif
+    unsafe pthread_mutex_init(mutex, nil)
+  }
+
+  deinit {
+    unsafe pthread_mutex_destroy(mutex)
+    unsafe mutex.deallocate()
+  }
+
+  @inline(__always)
+  borrowing func withLock<Result: ~Copyable>(_ body: () -> Result) -> Result {
+    unsafe pthread_mutex_lock(mutex)
+    defer { unsafe pthread_mutex_unlock(mutex) }
+    return body()
+  }
+}
+
+/// A value behind a ``PthreadMutex``.
+@safe
+struct PthreadLocked<Value>: ~Copyable, @unchecked Sendable {
+  // Sendable: the value is only reached with the mutex held.
+  private let mutex: PthreadMutex
+  private let value: UnsafeMutablePointer<Value>
+
+  init(_ value: consuming sending Value, isAdaptive: Bool = false) {
+    mutex = PthreadMutex(isAdaptive: isAdaptive)
+    unsafe self.value = .allocate(capacity: 1)
+    unsafe self.value.initialize(to: value)
+  }
+
+  deinit {
+    unsafe value.deinitialize(count: 1)
+    unsafe value.deallocate()
+  }
+
+  @inline(__always)
+  borrowing func withLock<Result: ~Copyable>(_ body: (inout Value) -> Result) -> Result {
+    mutex.withLock { unsafe body(&value.pointee) }
+  }
+}
