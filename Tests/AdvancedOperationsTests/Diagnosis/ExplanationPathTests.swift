@@ -4,8 +4,6 @@ import CoreOperations
 import Testing
 
 @Suite(.watched) struct `The way to what keeps it from running` {
-  private func text(_ operation: AdvancedOperation) -> String { "\(operation.explain())" }
-
   @Test func `it follows claims, limits, groups and dependencies to the root`() {
     let world = World(limit: 1)
     let other = world.makeQueue(limit: 1)

@@ -1,0 +1,9 @@
+import AdvancedOperations
+
+/// Why an operation isn't running, as people read it.
+func text(_ operation: AdvancedOperation) -> String { "\(operation.explain())" }
+
+/// Why an operation isn't running, as programs read it.
+func kinds(_ operation: AdvancedOperation) -> [OperationExplanation.Cause.Kind] {
+  operation.explain().causes.map(\.kind)
+}
