@@ -51,6 +51,56 @@ import Testing
     #expect(log.entries == [false, true])
   }
 
+  @Test func `an observer that is removed while it is called, when the call is over`() {
+    let world = World()
+    let log = Log<String>()
+    let observation = Changing<OperationObservation?>(nil)
+    let work = Work()
+    do {
+      let end = AtEnd { log.add("released") }
+      observation.value = work.addObserver(
+        BlockObserver(didStart: { _ in
+          observation.value?.remove()
+          observation.value?.remove()
+          end.touch()
+          log.add("told")
+        })
+      )
+    }
+    world.run(work)
+    #expect(log.entries == ["told", "released"])
+    observation.value?.remove()
+    #expect(log.entries == ["told", "released"])
+  }
+
+  @Test func `an observer that another thread removes while it is called, when the call is over`()
+    async throws
+  {
+    let queue = OperationQueue()
+    let log = Log<String>()
+    let (isCalled, isRemoved) = (Gate(), Gate())
+    let work = Work()
+    let observation: OperationObservation
+    do {
+      let end = AtEnd { log.add("released") }
+      observation = work.addObserver(
+        BlockObserver(didStart: { _ in
+          isCalled.open()
+          isRemoved.pass()
+          end.touch()
+          log.add("told")
+        })
+      )
+    }
+    queue.addOperation(work)
+    await isCalled.opened()
+    observation.remove()
+    log.add("removed")
+    isRemoved.open()
+    try await queue.untilAllOperationsAreFinished()
+    #expect(log.entries == ["removed", "told", "released"])
+  }
+
   @Test func `an operation that was produced, when the news of it was told`() {
     let world = World()
     let log = Log<Bool>()
