@@ -52,8 +52,10 @@ struct TerminalRun {
     let operation = workflow.operation
     let watch = SignalWatch([SIGINT, SIGTERM]) { signal in
       operation.cancel(withError: Interruption(signal: signal))
-      // Said when it is so: what happens from here on can't have another reason.
-      display.say("Cancelling. Press Ctrl-C again to quit at once.")
+      // Said when it is so, and not of one that has just ended.
+      if operation.isCancelled {
+        display.say("Cancelling. Press Ctrl-C again to quit at once.")
+      }
     } onSecond: { signal in
       display.end()
       _exit(Interruption(signal: signal).exitCode)

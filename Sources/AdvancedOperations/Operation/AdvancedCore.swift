@@ -73,7 +73,7 @@ struct AdvancedCore {
     /// For those items that are about the end; they don't change any more then.
     private(set) var errors: [any Error]
     /// Whether a delegate may want to hear of it.
-    let isForDelegate: Bool
+    private(set) var isForDelegate: Bool
     /// How many observers there have been.
     private(set) var lastObserver: UInt32
 
@@ -88,6 +88,8 @@ struct AdvancedCore {
     /// Goes on with what came from the line; without a lock, because this lets go of what was told.
     mutating func proceed(to next: consuming NextNews) {
       item = next.item
+      // It may have been added to a queue since, by who was told.
+      isForDelegate = next.isForDelegate
       if let errors = next.errors { self.errors = errors }
       guard let observers = next.observers else { return }
       self.observers = observers
@@ -104,6 +106,7 @@ struct AdvancedCore {
     /// Nil when they are those that are known.
     let observers: [OperationObservation]?
     let errors: [any Error]?
+    let isForDelegate: Bool
     let lastObserver: UInt32
   }
 
@@ -204,6 +207,7 @@ struct AdvancedCore {
       item: item,
       observers: lastObserver == self.lastObserver ? nil : observers,
       errors: machine.isEndDecided ? errors : nil,
+      isForDelegate: isInAdvancedQueue,
       lastObserver: self.lastObserver
     )
   }
@@ -229,11 +233,13 @@ struct AdvancedCore {
   /// What is let go of when the operation has finished.
   struct Leftovers: ~Copyable {
     fileprivate(set) var observers: [OperationObservation] = []
-    fileprivate var conditions: [any OperationCondition] = []
+    fileprivate(set) var conditions: [any OperationCondition] = []
     fileprivate(set) var extra: AdvancedExtra?
     fileprivate(set) var holdsQuiet = false
     /// Whether nothing is left to be told either.
     fileprivate(set) var isDeliveryOver = false
+
+    mutating func letGoOfConditions() { conditions = [] }
   }
 
   /// What a quiet operation gives back, besides its queue.

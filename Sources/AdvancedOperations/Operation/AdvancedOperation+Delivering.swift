@@ -105,6 +105,7 @@ extension AdvancedOperation {
         let isInBody = isInBody
         if complete(news, isInBody: isInBody, inside: outer) { return mustLaunch }
         next = reportReturned(isInBody: isInBody) { $0.news(after: news) }
+        if next != nil { Delivery.current = Delivery(of: self) }
       case .enqueued, .started, .produced, .progress, .cancelled, .willFinish, .lateFinish:
         perform(news)
         next = withCore { $0.news(after: news) }
@@ -165,7 +166,7 @@ extension AdvancedOperation {
 
   /// Did-finish was delivered: the state turns finished and everything that waited goes on.
   ///
-  /// - Returns: Whether nothing is left to be told.
+  /// - Returns: Whether nothing is left to be told. What follows is none of the operation's callbacks.
   private func complete(
     _ news: borrowing AdvancedCore.News,
     isInBody: Bool,
@@ -184,7 +185,6 @@ extension AdvancedOperation {
       guard let latecomer else {
         let isOver = leftovers.isDeliveryOver
         report(leftovers)
-        if !isOver { Delivery.current = Delivery(of: self) }
         return isOver
       }
       // Those that came meanwhile are told first.
@@ -197,6 +197,8 @@ extension AdvancedOperation {
   /// The state has turned finished: lets go of what was attached, and tells those who wait for the end.
   private func report(_ leftovers: consuming AdvancedCore.Leftovers) {
     for observation in leftovers.observers { observation.remove() }
+    // Before anybody who waited goes on.
+    leftovers.letGoOfConditions()
     let after = leftovers.extra.map { letGo(of: $0) } ?? []
     releaseResources()
     reportFinished(holdsQuiet: leftovers.holdsQuiet)

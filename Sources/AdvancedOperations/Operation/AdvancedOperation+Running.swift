@@ -15,7 +15,8 @@ extension AdvancedOperation {
       return result
     }
     if let entered {
-      valuesMayHaveChanged()
+      // That it is finished is told with the report: whoever hears of it may wait for it.
+      if entered != .finished { valuesMayHaveChanged() }
       if needsTelling { stateChanged(to: entered) }
     }
     return result
@@ -66,7 +67,9 @@ extension AdvancedOperation {
       case .finish: core.appendEnd()
       case .reject(let mistake): return .reject(mistake)
       }
-      news = core.beginNews(inside: outer)
+      // Those who observe properties come first, and may wait for what is told because of them. Who begins
+      // to observe after this finds the state changed, and isn't called.
+      if !wasObserved { news = core.beginNews(inside: outer) }
       return .deliver
     }
     switch next {
@@ -74,7 +77,11 @@ extension AdvancedOperation {
     case .startByHand: startByHand()
     case .run: if isTraced { runTracedBody() } else { runBody() }
     case .deliver:
-      guard let news, deliver(news, inside: outer, launchesHere: true) else { return }
+      let mustLaunch =
+        if let news { deliver(news, inside: outer, launchesHere: true) } else {
+          deliver(launchesHere: true)
+        }
+      guard mustLaunch else { return }
       if isTraced { runTracedBody() } else { runBody() }
     case .reject(let mistake):
       if !isOneOfSeveral { trap(mistake.sentence(about: self)) }
@@ -229,12 +236,19 @@ extension AdvancedOperation {
   ) -> OperationStateMachine.FinishAction {
     let outer = Delivery.current
     var end = AdvancedCore.End.leftToOthers
+    var isObserved = false
     let action = change { core in
       let action = decide(&core)
-      if action == .finish { end = core.beginEnd(inside: outer) }
+      if action == .finish {
+        // As when its turn comes.
+        isObserved = wasObserved
+        if isObserved { core.appendEnd() } else { end = core.beginEnd(inside: outer) }
+      }
       return action
     }
-    if action == .finish { deliver(end, inside: outer) }
+    if action == .finish {
+      if isObserved { deliver() } else { deliver(end, inside: outer) }
+    }
     return action
   }
 

@@ -47,8 +47,11 @@ extension Operation: KeyValueObservable {
   /// Tells those who observe properties, if there are any.
   package final func valuesMayHaveChanged() { valueObservers?.look(at: self) }
 
+  /// Whether a property was ever observed.
+  package final var wasObserved: Bool { isObserved.load(ordering: .acquiring) }
+
   fileprivate final var valueObservers: ValueObservers? {
-    guard isObserved.load(ordering: .acquiring) else { return nil }
+    guard wasObserved else { return nil }
     return withLinks { $0.extra?.valueObservers }
   }
 
@@ -66,7 +69,7 @@ extension Operation: KeyValueObservable {
 
   /// Has an observed operation looked at when a dependency finishes, which may make it ready.
   final func readinessMayFollow(_ dependency: Operation) {
-    guard isObserved.load(ordering: .acquiring), dependency !== self else { return }
+    guard wasObserved, dependency !== self else { return }
     _ = dependency.register(.closure { [weak self] in self?.valuesMayHaveChanged() })
   }
 }

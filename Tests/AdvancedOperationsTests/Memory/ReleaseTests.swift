@@ -34,6 +34,30 @@ import Testing
     #expect(log.entries == [true, true])
   }
 
+  @Test func `a condition, before those who waited for the operation go on`() {
+    let world = World()
+    let log = Log<String>()
+    let work = Work()
+    let after = Work("after") { after in
+      log.add("dependent")
+      after.finish()
+    }
+    after.addDependency(work)
+    do {
+      let end = AtEnd { log.add("condition") }
+      work.addCondition(
+        Immediate { _ in
+          end.touch()
+          return .satisfied
+        }
+      )
+    }
+    let observation = work.observe(\.isFinished) { _, _ in log.add("finished") }
+    world.run(work, after)
+    observation.invalidate()
+    #expect(log.entries == ["condition", "finished", "dependent"])
+  }
+
   @Test func `an observer that came late, and one that was removed`() {
     let world = World()
     let log = Log<Bool>()

@@ -24,6 +24,22 @@ import Testing
     )
   }
 
+  @Test func `the delegate is told of the end of one that was added while its cancel was told`() {
+    let world = World()
+    let delegate = RecordingDelegate()
+    world.queue.delegate = delegate
+    let work = Work("w")
+    work.onCancel { work, _ in
+      world.queue.addOperation(work)
+      // It leaves, of which the one who tells of the cancel will tell as well.
+      world.simulation.run()
+    }
+    work.cancel()
+    #expect(
+      delegate.log.entries == ["willAdd w false", "didAdd w true", "didFinish w [] finishing"]
+    )
+  }
+
   @Test func `conditions and claims can be added as late as in will-add`() {
     let world = World()
     let delegate = RecordingDelegate()

@@ -1,0 +1,60 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import CoreOperations
+import Testing
+
+/// Who observes a property is called on the thread that changes it, before events are told.
+@Suite(.watched) struct `Who observes a property of an advanced operation` {
+  /// Ends an operation, and waits for that.
+  private static let ends: [@Sendable (AdvancedOperation) -> Void] = [
+    { $0.cancel() }, { $0.finish() }, { $0.finish(withError: Flaw(1)) },
+  ]
+
+  @Test(arguments: ends.indices) func `may end it, and wait for that`(_ index: Int) async throws {
+    let queue = OperationQueue()
+    let log = Log<String>()
+    let recorder = RecordingObserver()
+    let work = Work.open()
+    work.addObserver(recorder)
+    let observation = work.observe(\.isExecuting) { work, _ in
+      guard work.isExecuting else { return }
+      Self.ends[index](work)
+      work.waitUntilFinished()
+      log.add("\(work.isFinished)")
+    }
+    queue.addOperation(work)
+    try await work.untilFinished()
+    observation.invalidate()
+    #expect(log.entries == ["true"])
+    #expect(recorder.names.prefix(2) == ["enqueued", "started"])
+    #expect(recorder.names.suffix(2) == ["willFinish", "finished"])
+    #expect(!work.didExecute)
+  }
+
+  @Test func `may wait for it when it is finished`() async throws {
+    let queue = OperationQueue()
+    let log = Log<Bool>()
+    let work = Work()
+    let observation = work.observe(\.isFinished) { work, _ in
+      work.waitUntilFinished()
+      log.add(work.isFinished)
+    }
+    queue.addOperation(work)
+    try await work.untilFinished()
+    observation.invalidate()
+    #expect(log.entries == [true])
+  }
+
+  @Test func `may attach an observer that is told of the start`() {
+    let world = World()
+    let recorder = RecordingObserver()
+    let work = Work()
+    work.onStart { _ in }
+    let observation = work.observe(\.isExecuting) { work, _ in
+      if work.isExecuting { work.addObserver(recorder) }
+    }
+    world.run(work)
+    observation.invalidate()
+    #expect(recorder.names == ["started", "willFinish", "finished"])
+  }
+}
