@@ -23,7 +23,7 @@ import Testing
       log.add("\(work.isFinished)")
     }
     queue.addOperation(work)
-    try await work.untilFinished()
+    try await queue.untilAllOperationsAreFinished()
     observation.invalidate()
     #expect(log.entries == ["true"])
     #expect(recorder.names.prefix(2) == ["enqueued", "started"])
@@ -40,7 +40,7 @@ import Testing
       log.add(work.isFinished)
     }
     queue.addOperation(work)
-    try await work.untilFinished()
+    try await queue.untilAllOperationsAreFinished()
     observation.invalidate()
     #expect(log.entries == [true])
   }
