@@ -118,14 +118,6 @@ struct AdvancedCore {
     case unheard([any Error])
     /// By somebody else.
     case leftToOthers
-
-    var isUnheard: Bool {
-      switch self {
-      case .unheard: true
-      case .told: false
-      case .leftToOthers: false
-      }
-    }
   }
 
   /// The end was decided: puts what follows into the line, unless there is nobody to be told of it.
@@ -140,17 +132,27 @@ struct AdvancedCore {
     return .told(news)
   }
 
-  /// How the rest of an end is told, whose will-finish was told to nobody.
+  /// What comes after a will-finish that was told to nobody.
   ///
-  /// To others if a sweep has begun meanwhile, which tells of everything when it is through.
-  mutating func endAfterUnheardWillFinish(hearsOfOutcome: Bool) -> End {
+  /// - Parameters:
+  ///   - hearsOfOutcome: Whether the operation itself has to hear of its outcome.
+  ///   - isInBody: Whether the body is on the stack of this.
+  ///   - leftovers: Empty; those of ``didFinish(isInBody:_:)`` if there still is nobody to be told.
+  /// - Returns: What is to be told; nil as well if a sweep has begun meanwhile, which tells of everything
+  ///   when it is through.
+  mutating func newsAfterUnheardWillFinish(
+    hearsOfOutcome: Bool,
+    isInBody: Bool,
+    _ leftovers: inout Leftovers
+  ) -> News? {
     machine.willFinishDelivered()
-    if observers.isEmpty, line.isEmpty {
-      return hearsOfOutcome ? .told(News(.didFinish, of: self)) : .unheard([])
+    guard observers.isEmpty, line.isEmpty else {
+      line.append(.didFinish)
+      return takeNews()
     }
-    line.append(.didFinish)
-    guard let news = takeNews() else { return .leftToOthers }
-    return .told(news)
+    if hearsOfOutcome { return News(.didFinish, of: self) }
+    didFinish(isInBody: isInBody, &leftovers)
+    return nil
   }
 
   /// Makes the caller the one who delivers, if there is something and nobody does.
@@ -219,6 +221,7 @@ struct AdvancedCore {
   ///   - end: Empty; gets what is let go of, and whom it takes to tell of the end.
   mutating func didFinish(isInBody: Bool, _ end: inout Leftovers) {
     machine.didFinishDelivered(isInBody: isInBody)
+    end.isFinished = true
     end.holdsQuiet = holdsQuiet
     end.extra = extra
     swap(&end.observers, &observers)
@@ -236,6 +239,8 @@ struct AdvancedCore {
     fileprivate(set) var conditions: [any OperationCondition] = []
     fileprivate(set) var extra: AdvancedExtra?
     fileprivate(set) var holdsQuiet = false
+    /// Whether the state has turned finished.
+    fileprivate(set) var isFinished = false
     /// Whether nothing is left to be told either.
     fileprivate(set) var isDeliveryOver = false
 

@@ -33,22 +33,21 @@ extension AdvancedOperation {
     Delivery.current = outer
     let (isInBody, hearsOfOutcome) = (isInBody, hearsOfOutcome)
     var leftovers = AdvancedCore.Leftovers()
-    let end = change { core in
-      let end = core.endAfterUnheardWillFinish(hearsOfOutcome: hearsOfOutcome)
-      if end.isUnheard { core.didFinish(isInBody: isInBody, &leftovers) }
-      return end
+    var news: AdvancedCore.News?
+    change { core in
+      news = core.newsAfterUnheardWillFinish(
+        hearsOfOutcome: hearsOfOutcome,
+        isInBody: isInBody,
+        &leftovers
+      )
     }
-    switch consume end {
-    case .told(let news): deliver(news, inside: outer)
-    case .leftToOthers: return
-    case .unheard:
+    if leftovers.isFinished {
       let isOver = leftovers.isDeliveryOver
       report(leftovers)
       if isOver { return }
-      if let news = reportReturned(isInBody: isInBody, { $0.takeNews() }) {
-        deliver(news, inside: outer)
-      }
+      news = reportReturned(isInBody: isInBody) { $0.takeNews() }
     }
+    if let news { deliver(news, inside: outer) }
   }
 
   /// Whether this is called from the operation's own body.
