@@ -44,6 +44,8 @@ extension [any OperationCondition] {
       helpers.append(helper)
     }
     if helpers.count <= 1 { return helpers.first }
+    // Nothing can wait for one that another group is going to run; the operation says so.
+    if let child = helpers.first(where: { $0.waitingGroup != nil }) { return child }
     let own = helpers.filter { $0.claimAsHelper() }
     let group = GroupOperation(name: "helpers of \(operation.label)") { own }
     // Those that are run elsewhere are only waited for.

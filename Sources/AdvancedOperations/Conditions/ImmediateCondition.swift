@@ -11,7 +11,10 @@
 /// }
 /// ```
 public protocol ImmediateCondition: OperationCondition {
-  /// The answer; called without a lock held. It should not block.
+  /// The answer; called without a lock held. It must not block.
+  ///
+  /// It runs on a worker that other operations need: a blocking wait for an operation or a queue
+  /// traps. A condition that has to wait is an ``OperationCondition`` whose `evaluate(for:)` awaits.
   ///
   /// - Parameter operation: The operation that the condition is attached to.
   /// - Returns: The answer.

@@ -25,6 +25,10 @@ public protocol OperationCondition: Sendable {
   /// `dependencies`; if it is in no queue it is added to that of the operation, and then cancelled
   /// with it. The condition is asked whatever its outcome.
   ///
+  /// A helper that waits for the operation, in whichever way, closes a ring: the operations of the ring
+  /// are cancelled with an `OperationCycleError`. The condition fails with an ``OperationHelperError``
+  /// when the helper is a child of a group that has not started.
+  ///
   /// - Parameter operation: The operation that the condition is attached to.
   /// - Returns: The operation to run, or nil.
   func dependency(for operation: AdvancedOperation) -> AdvancedOperation?
@@ -40,6 +44,9 @@ public protocol OperationCondition: Sendable {
   /// In a task that is cancelled with the operation; what it then answers is ignored. The task has the
   /// task-locals and the priority that the body will have, where operations have an async body. It may
   /// begin on the worker that asks, as if on a thread of its own, and keeps nobody else from being asked.
+  ///
+  /// The operation is ``AdvancedOperation/current``. A wait for something that needs the operation
+  /// throws an `OperationCycleError` there, as it does in a body.
   ///
   /// - Parameter operation: The operation that the condition is attached to.
   /// - Returns: The answer.

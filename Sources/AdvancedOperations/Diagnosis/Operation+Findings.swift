@@ -86,7 +86,7 @@ extension AdvancedOperation {
         hasClaims: !core.claims.isEmpty,
         times: core.extra?.stateTimes ?? StateTimes(),
         group: core.extra?.group,
-        helpers: core.extra?.helpers ?? [],
+        helpers: core.extra?.awaitedHelpers ?? [],
         openConditions: (core.extra?.openConditions ?? [])
           .filter { core.conditions.indices.contains($0) }.map { core.conditions[$0] },
         retryTime: core.extra?.retryTime

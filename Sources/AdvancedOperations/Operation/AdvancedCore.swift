@@ -15,6 +15,8 @@ struct AdvancedCore {
   var isInAdvancedQueue = false
   /// Whether the operation is another one's helper, which adds it to a queue.
   var isClaimedAsHelper = false
+  /// Whether another operation has waited for this one as a helper; stays set.
+  var isAwaitedAsHelper = false
   /// Whether there has been a time limit.
   ///
   /// Not in the extra, where each access is checked to be exclusive at run time.
@@ -283,6 +285,8 @@ final class AdvancedExtra {
   var isAskOwed = false
   /// Helpers that were added to a queue on the operation's behalf.
   var helpers: [AdvancedOperation] = []
+  /// All helpers that have to end before the conditions are asked, also those that others run.
+  var awaitedHelpers: [AdvancedOperation] = []
   /// Time limits that have not begun to count, and those that have.
   var timeouts: [TimeLimit] = []
   var timers: [(phase: TimeoutObserver.Phase, timer: OperationTimer)] = []

@@ -11,6 +11,8 @@ extension AdvancedOperation {
     let action: OperationStateMachine.CancelAction
     let evaluation: Task<Void, Never>?
     let helpers: [AdvancedOperation]
+    /// Only let go of, without a lock.
+    let awaitedHelpers: [AdvancedOperation]
     let reason: (any Error)?
   }
 
@@ -21,6 +23,7 @@ extension AdvancedOperation {
       let action = core.machine.cancelCalled(reason: reason, policy: policy)
       var evaluation: Task<Void, Never>?
       var helpers: [AdvancedOperation] = []
+      var awaitedHelpers: [AdvancedOperation] = []
       switch action {
       case .ignore, .recorded: break
       case .flag, .leaveQueue, .leaveHand, .finish, .stopBody:
@@ -30,13 +33,16 @@ extension AdvancedOperation {
         if action == .finish { core.appendEnd() }
         evaluation = core.extra?.evaluation
         core.extra?.evaluation = nil
-        helpers = core.extra?.helpers ?? []
-        core.extra?.helpers = []
+        if let extra = core.extra {
+          swap(&helpers, &extra.helpers)
+          swap(&awaitedHelpers, &extra.awaitedHelpers)
+        }
       }
       return CancelEffects(
         action: action,
         evaluation: evaluation,
         helpers: helpers,
+        awaitedHelpers: awaitedHelpers,
         reason: reason?.error
       )
     }

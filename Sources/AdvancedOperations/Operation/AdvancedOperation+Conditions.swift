@@ -13,9 +13,20 @@ extension AdvancedOperation {
       case .satisfied: break
       }
     }
-    let helpers = question.conditions.compactMap { $0.dependency(for: self) }
+    var helpers: [AdvancedOperation] = []
+    for condition in question.conditions {
+      guard let helper = condition.dependency(for: self) else { continue }
+      if let group = helper.waitingGroup {
+        let error = OperationHelperError(helper: helper.label, group: group.label)
+        apply(.failed([Self.element(condition.name, error)]))
+        return
+      }
+      helpers.append(helper)
+    }
     if helpers.isEmpty {
       ask(question)
+    } else if helpers.contains(self) {
+      cancel(withError: OperationCycleError(path: [label, label]))
     } else {
       run(helpers) { self.ask(question) }
     }
@@ -25,6 +36,29 @@ extension AdvancedOperation {
 
   private func run(_ helpers: [AdvancedOperation], then next: @escaping @Sendable () -> Void) {
     let added = helpers.filter { $0.claimAsHelper() }
+    let isCancelled = withCore { core in
+      if core.machine.isCancelled { return true }
+      let extra = core.makeExtra()
+      extra.helpers = added
+      extra.awaitedHelpers = helpers
+      return false
+    }
+    if isCancelled { for helper in added { helper.cancel(forwarding: cancellationReason) } }
+    whenEnded(helpers, next)
+    // Of two operations that wait for each other, at least one sees both: each keeps what it waits for
+    // and marks that as awaited, then looks.
+    for helper in helpers { helper.withCore { $0.isAwaitedAsHelper = true } }
+    for helper in helpers { noteWait(for: helper) }
+    RunTimeRings.lookAtOther(of: self)
+    if !addToQueue(added) {
+      AdvancedOperationQueue(environment: environment).addOperations(added)
+    }
+  }
+
+  private func whenEnded(
+    _ helpers: [AdvancedOperation],
+    _ next: @escaping @Sendable () -> Void
+  ) {
     let environment = environment
     let open = Locked(helpers.count)
     for helper in helpers {
@@ -37,25 +71,20 @@ extension AdvancedOperation {
         if isLast { environment.enqueue(next) }
       }
     }
-    let isCancelled = withCore { core in
-      if core.machine.isCancelled { return true }
-      core.makeExtra().helpers = added
-      return false
-    }
-    if isCancelled { for helper in added { helper.cancel(forwarding: cancellationReason) } }
-    RunTimeRings.lookAtOther(of: self)
-    if !addToQueue(added) {
-      AdvancedOperationQueue(environment: environment).addOperations(added)
-    }
   }
 
-  /// Whether nobody runs the operation yet; it is the caller's to add to a queue then.
+  /// Whether the operation is in no queue and in no group; it is the caller's to add to a queue then.
   final func claimAsHelper() -> Bool {
     withCore { core in
-      guard isUnclaimed, !core.isClaimedAsHelper else { return false }
+      guard isUnclaimed, !core.isClaimedAsHelper, core.extra?.group == nil else { return false }
       core.isClaimedAsHelper = true
       return true
     }
+  }
+
+  /// The group that will run the operation, and has not started.
+  final var waitingGroup: AdvancedOperation? {
+    isUnclaimed ? awaitedParent as? AdvancedOperation : nil
   }
 
   // MARK: Asking
@@ -72,7 +101,7 @@ extension AdvancedOperation {
   private func askAll(_ conditions: [any OperationCondition]) {
     // The usual case costs no array.
     if conditions.count == 1 {
-      if let result = conditions[0].verdict(for: self) {
+      if let result = verdictAtOnce(of: conditions[0]) {
         apply(Self.verdict(ofOnly: conditions[0], result))
       } else {
         evaluate(asking: Self.firstCondition) { operation in
@@ -81,7 +110,7 @@ extension AdvancedOperation {
       }
       return
     }
-    let known = conditions.map { $0.verdict(for: self) }
+    let known = conditions.map { verdictAtOnce(of: $0) }
     let open = known.indices.filter { known[$0] == nil }
     if open.isEmpty {
       apply(Self.verdict(of: conditions, known))
@@ -94,7 +123,12 @@ extension AdvancedOperation {
       } else {
         await withTaskGroup(of: (Int, OperationConditionResult).self) { group in
           for index in open {
-            group.addTask { (index, await conditions[index].evaluate(for: operation)) }
+            // Each of these tasks is one whose end the operation waits for.
+            group.addTask {
+              await TaskOccupant.with(operation) {
+                (index, await conditions[index].evaluate(for: operation))
+              }
+            }
           }
           for await (index, result) in group {
             results[index] = result
@@ -108,6 +142,13 @@ extension AdvancedOperation {
 
   private static let firstCondition = [0]
 
+  /// What a condition knows at once; it must not block the thread.
+  private func verdictAtOnce(
+    of condition: any OperationCondition
+  ) -> OperationConditionResult? {
+    ThreadOccupant.asking(self) { condition.verdict(for: self) }
+  }
+
   private static func verdict(
     ofOnly condition: any OperationCondition,
     _ result: OperationConditionResult
@@ -117,7 +158,7 @@ extension AdvancedOperation {
 
   private func askInOrder(_ conditions: [any OperationCondition]) {
     for (index, condition) in conditions.enumerated() {
-      guard let result = condition.verdict(for: self) else {
+      guard let result = verdictAtOnce(of: condition) else {
         let rest = conditions[index...]
         evaluate(asking: [index]) { operation in
           for (index, condition) in zip(rest.indices, rest) {
@@ -243,7 +284,7 @@ extension AdvancedOperation {
   /// Returns whether the operation won't execute because of what it was told.
   private func askAgain(_ conditions: [any OperationCondition]) -> Bool {
     let asked = conditions.compactMap { condition in
-      condition.verdict(for: self).map { (condition, $0) }
+      verdictAtOnce(of: condition).map { (condition, $0) }
     }
     let verdict = Self.verdict(of: asked.map(\.0), asked.map { Optional($0.1) })
     switch change({ $0.machine.reviewed(verdict) }) {

@@ -207,13 +207,15 @@ extension AdvancedOperation {
   /// Returns what is to be called once the end was reported.
   private func letGo(of extra: AdvancedExtra) -> [@Sendable () -> Void] {
     var helpers: [AdvancedOperation] = []
+    var awaitedHelpers: [AdvancedOperation] = []
     var evaluation: Task<Void, Never>?
     let after = withCore { _ in
       swap(&helpers, &extra.helpers)
+      swap(&awaitedHelpers, &extra.awaitedHelpers)
       swap(&evaluation, &extra.evaluation)
       return exchange(&extra.afterFinished, with: [])
     }
-    withExtendedLifetime((helpers, evaluation)) {}
+    withExtendedLifetime((helpers, awaitedHelpers, evaluation)) {}
     return after
   }
 

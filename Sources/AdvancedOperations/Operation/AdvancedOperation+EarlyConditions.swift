@@ -68,7 +68,8 @@ extension AdvancedOperation {
     var refusing: [any OperationCondition] = []
     var results: [OperationConditionResult] = []
     for condition in conditions {
-      guard let result = condition.knownEarly(for: self), !result.isSatisfied else { continue }
+      let early = ThreadOccupant.asking(self) { condition.knownEarly(for: self) }
+      guard let result = early, !result.isSatisfied else { continue }
       refusing.append(condition)
       results.append(result)
     }

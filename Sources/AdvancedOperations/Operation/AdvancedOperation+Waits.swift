@@ -7,22 +7,32 @@ extension AdvancedOperation {
     return group.withCore { $0.machine.state < .executing } ? group : nil
   }
 
-  package final var isAwaitedParent: Bool { hasWaitingChildren }
+  package final var awaitedHelpers: [Operation] {
+    let helpers = withCore { core in
+      core.machine.isCancelled ? [] : core.extra?.awaitedHelpers ?? []
+    }
+    return helpers.filter { !$0.isFinished }
+  }
+
+  package final var isAwaitedInLayer: Bool {
+    hasWaitingChildren || withCore { $0.isAwaitedAsHelper }
+  }
 
   /// Helpers that conditions brought, the start of the group that the operation is a child of, and
   /// what it claims.
   package final func layerNeedsBeforeStart() -> [WaitNeed] {
-    let (helpers, group, hasClaims) = withCore { core in
-      (core.extra?.helpers ?? [], core.extra?.group, !core.claims.isEmpty)
-    }
-    var needs = helpers.map { WaitNeed(.end($0)) }
+    let (group, hasClaims) = withCore { core in (core.extra?.group, !core.claims.isEmpty) }
+    var needs = awaitedHelpers.map { WaitNeed(.end($0)) }
     if let group { needs.append(WaitNeed(.start(group))) }
     if hasClaims { needs += environment.exclusivity.waits(of: self).flatMap(\.needs) }
     return needs
   }
 
-  /// Children that have not ended.
+  /// Children that have not ended; helpers as well for one that was started by hand, whose conditions
+  /// are evaluated after its start.
   package final func layerNeedsOfExecution() -> [WaitNeed] {
-    openChildren.map { WaitNeed(.quiet($0)) }
+    let children = openChildren.map { WaitNeed(.quiet($0)) }
+    guard withCore({ $0.machine.isStartedByHand }) else { return children }
+    return children + awaitedHelpers.map { WaitNeed(.end($0)) }
   }
 }

@@ -68,7 +68,7 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   // An observer may have its own observation, and both would stay behind.
   deinit { for observation in unsafe core.observers { observation.remove() } }
 
-  /// The operation whose body runs here: on this thread, or in this task; nil outside of any.
+  /// The operation whose body or condition runs here, on this thread or in this task; nil outside.
   public static var current: AdvancedOperation? {
     var occupant = ThreadOccupant.current
     while let inner = occupant {

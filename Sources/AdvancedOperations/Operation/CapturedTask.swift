@@ -108,7 +108,7 @@ extension AdvancedOperation {
   /// Asks conditions with the task-locals and the priority that the body will have.
   ///
   /// That uses up the task that was captured, so it captures itself again for the body first. What runs
-  /// is outside of any operation, also when the operation was made in the body of another one.
+  /// finds this operation as the current one, also when it was made in the body of another one.
   ///
   /// - Parameter ask: Gets the operation; what it returns is applied.
   /// - Returns: The task, which may not have begun, to be cancelled with the operation.
@@ -119,16 +119,23 @@ extension AdvancedOperation {
     if let captured = exchangeCaptured(nil) {
       return captured.run(on: executor) {
         self.exchangeCaptured(.captureAgain())?.discard()
-        await TaskOccupant.$current.withValue(nil) { self.apply(await ask(self)) }
+        self.apply(await TaskOccupant.with(self) { await ask(self) })
       }
     }
     if executor == nil {
       let task = TaskBeginning.leave(asking: self) { executor in
-        Task(executorPreference: executor) { self.apply(await ask(self)) }
+        Task(executorPreference: executor) {
+          let verdict = await ask(self)
+          // What follows is none of the condition's code.
+          TaskOccupant.disown()
+          self.apply(verdict)
+        }
       }
       if let task { return task }
     }
-    return startTask(on: executor) { self.apply(await ask(self)) }
+    return startTask(on: executor) {
+      self.apply(await TaskOccupant.with(self) { await ask(self) })
+    }
   }
 
   /// Runs an async body of the operation, and reports its end; called by `execute()`.

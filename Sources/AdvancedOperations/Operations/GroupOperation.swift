@@ -84,7 +84,7 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
       queue.addOperation(operation)
       RunTimeRings.lookAtChildren(CollectionOfOne(operation), in: queue)
     } else {
-      (operation as? AdvancedOperation)?.noteParent(self)
+      (operation as? AdvancedOperation)?.noteWait(for: self)
       RunTimeRings.lookAtOther(of: operation)
     }
     return true

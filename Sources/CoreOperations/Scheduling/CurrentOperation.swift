@@ -72,9 +72,28 @@ package final class ThreadOccupant: @unchecked Sendable {
     self.operation = operation
   }
 
-  /// The operation whose body runs, as opposed to its callbacks.
-  package var bodyOperation: Operation? { isInBody ? operation : nil }
+  /// The operation whose body runs, as opposed to its callbacks, or one of whose immediate conditions
+  /// is asked.
+  package var bodyOperation: Operation? { isInBody ? operation : asked }
   private var isInBody = false
+  /// The operation of which a condition is asked here that must not block; kept alive by that call.
+  var asked: Operation? { unsafe askedReference?.takeUnretainedValue() }
+  private var askedReference: Unmanaged<Operation>?
+
+  /// Asks a condition of an operation for what it knows at once: this thread must not block meanwhile.
+  package static func asking<Answer>(_ operation: Operation, _ ask: () -> Answer) -> Answer {
+    guard let occupant = unsafe slot.reference else {
+      return with(queue: operation.withLinks { $0.scheduler }?.owner) { _ in
+        asking(operation, ask)
+      }
+    }
+    return unsafe occupant._withUnsafeGuaranteedRef { occupant in
+      let outer = unsafe occupant.askedReference
+      unsafe occupant.askedReference = .passUnretained(operation)
+      defer { unsafe occupant.askedReference = outer }
+      return ask()
+    }
+  }
 
   /// Runs the body of an operation, as the occupant of this thread if that is what its worker is at.
   package static func runBody(of operation: Operation, _ body: () -> Void) {
@@ -192,6 +211,9 @@ package final class TaskOccupant: Sendable {
     self.queue = queue
     self.task = Atomic(task)
   }
+
+  /// The operation doesn't wait for the end of the running task any more.
+  package static func disown() { current?.task.store(0, ordering: .relaxed) }
 
   /// The task was made, and has not run.
   ///

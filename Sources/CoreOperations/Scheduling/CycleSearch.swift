@@ -78,12 +78,15 @@ package enum CycleSearch {
   /// - Returns: What it waits for.
   fileprivate static func waits(of operation: Operation, atMost limit: Int = .max) -> [Operation] {
     let life = operation.life.current
-    guard life.phase <= .enqueued else { return [] }
+    // Started by hand, its conditions may still be evaluated.
+    guard life.phase <= .started else { return [] }
     if life.isCancelled { return operation.parentToLeave.map { [$0] } ?? [] }
+    let helpers = unsafe operation.layer?.awaitedHelpers ?? []
+    guard life.phase <= .enqueued else { return helpers }
     let dependencies = operation.withDependencyList { $0.latest(limit) }
       .filter { $0.life.current.phase != .finished }
-    guard let parent = unsafe operation.layer?.awaitedParent else { return dependencies }
-    return dependencies + [parent]
+    let parent = unsafe operation.layer?.awaitedParent
+    return dependencies + (parent.map { [$0] } ?? []) + helpers
   }
 
   /// The names along one way around, beginning and ending with the same.
@@ -180,7 +183,7 @@ extension Operation {
   /// before it linked.
   final func noteEdge(to dependency: Operation) {
     let (hasDependents, isNeeded) = withLinks { (!$0.dependents.isEmpty, $0.isNeeded) }
-    if hasDependents || startsOthers, dependency.waitsForOthers {
+    if hasDependents || isAwaitedByOthers, dependency.waitsForOthers {
       for end in [self, dependency] { end.withLinks { $0.mayBeInRing = true } }
       if life.current.phase == .enqueued || dependency.life.current.phase == .enqueued {
         CycleSearch.cancelRings(from: [self])
@@ -196,11 +199,12 @@ extension Operation {
     life.current.phase == .created ? unsafe layer?.awaitedParent : nil
   }
 
-  private var startsOthers: Bool { unsafe layer?.isAwaitedParent ?? false }
+  private var isAwaitedByOthers: Bool { unsafe layer?.isAwaitedInLayer ?? false }
 
   private var waitsForOthers: Bool {
     if readiness.current.unfinished > 0 { return true }
-    return unsafe layer?.awaitedParent != nil
+    guard let layer = unsafe layer else { return false }
+    return layer.awaitedParent != nil || !layer.awaitedHelpers.isEmpty
   }
 
   /// Cancels an operation that is in a ring.

@@ -72,8 +72,11 @@ package protocol LayeredOperation: Operation {
   func deliverEvents()
   /// Whose start the operation waits for, besides its dependencies; nil when that has come.
   var awaitedParent: Operation? { get }
-  /// Whether the operation is the ``awaitedParent`` of others.
-  var isAwaitedParent: Bool { get }
+  /// The operations whose end this one waits for before it can start, besides its dependencies.
+  var awaitedHelpers: [Operation] { get }
+  /// Whether others wait for the operation that aren't its dependents: as their ``awaitedParent``, or
+  /// as one of their ``awaitedHelpers``.
+  var isAwaitedInLayer: Bool { get }
   /// What has to happen before the operation can start, besides dependencies and a slot.
   func layerNeedsBeforeStart() -> [WaitNeed]
   /// What has to happen before its work can end, besides what its own code waits for.
@@ -87,8 +90,8 @@ extension LayeredOperation {
     isLayered = true
   }
 
-  /// The operation waits for the start of a parent from now on: looks whether that closes a ring.
-  package func noteParent(_ parent: some LayeredOperation) { noteEdge(to: parent) }
+  /// The operation waits for a parent or a helper from now on: looks whether that closes a ring.
+  package func noteWait(for other: some LayeredOperation) { noteEdge(to: other) }
 
   /// Gives the hold back.
   ///

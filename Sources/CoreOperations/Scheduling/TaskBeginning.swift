@@ -52,8 +52,8 @@ package struct TaskBeginning: ~Copyable {
     ThreadOccupant.withoutAny { BeginningExecutor.run(job) }
   }
 
-  /// Makes a task that answers what a worker asks about an operation: the worker runs the beginning, once
-  /// it doesn't count as asking any more.
+  /// Makes a task that answers what a worker asks about an operation, and finds that as the current one:
+  /// the worker runs the beginning, once it doesn't count as asking any more.
   ///
   /// - Parameters:
   ///   - operation: What is asked about.
@@ -66,7 +66,10 @@ package struct TaskBeginning: ~Copyable {
     guard let worker = ThreadOccupant.worker, unsafe worker.question?.operation === operation,
       case .none = worker.beginning
     else { return nil }
-    return worker.makeTask(make)
+    let occupant = unsafe TaskOccupant(operation, queue: worker.queue)
+    let task = TaskOccupant.$current.withValue(occupant) { worker.makeTask(make) }
+    occupant.own(task)
+    return task
   }
 }
 

@@ -24,7 +24,7 @@ public enum OperationWaitCause: Sendable, CustomStringConvertible {
   case notReady
   /// Nothing: its queue has asked its executor for a worker.
   case worker(OperationQueue)
-  /// It is executing, and its own code waits for these operations.
+  /// Its own code, the body or a condition, waits for these operations.
   case ownWait([Operation])
 
   /// What follows the operation's name in a sentence.
@@ -68,20 +68,24 @@ extension Operation {
     let life = life.current
     switch life.phase {
     case .finished, .ended: return []
-    case .started, .executing:
-      let waited = withLinks { $0.extra?.ownWaits ?? [] }
-        .flatMap { wait -> [Operation] in
-          switch wait.target {
-          case .operation(let operation): [operation]
-          case .queue(let queue): queue.operations.filter { $0 != self }
-          }
-        }
-      return waited.isEmpty ? [] : [.ownWait(waited)]
+    case .started, .executing: return ownWaits
     case .created: return openDependencies + [.notEnqueued]
     case .enqueued:
       guard let scheduler = withLinks({ $0.scheduler }) else { return [] }
-      return openDependencies + scheduler.causes(of: self)
+      return openDependencies + ownWaits + scheduler.causes(of: self)
     }
+  }
+
+  /// What the operation's own code waits for: its body, or a condition.
+  private var ownWaits: [OperationWaitCause] {
+    let waited = withLinks { $0.extra?.ownWaits ?? [] }
+      .flatMap { wait -> [Operation] in
+        switch wait.target {
+        case .operation(let operation): [operation]
+        case .queue(let queue): queue.operations.filter { $0 != self }
+        }
+      }
+    return waited.isEmpty ? [] : [.ownWait(waited)]
   }
 
   private var openDependencies: [OperationWaitCause] {

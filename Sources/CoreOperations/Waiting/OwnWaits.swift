@@ -55,6 +55,13 @@ package enum OwnWaits {
 
   /// Begins a wait that blocks the thread; one that would never end traps.
   static func beginBlocking(for target: WaitTarget, call: String) -> Token {
+    if let asked = ThreadOccupant.current?.asked {
+      trap(
+        "\(call) was called on \(target.label) by an immediate condition of operation "
+          + "“\(asked.label)”, on a worker that others need: an ImmediateCondition must not block. "
+          + "Make it an OperationCondition whose evaluate(for:) awaits."
+      )
+    }
     switch begin(for: target) {
     case .success(let token): return token
     case .failure(let error):

@@ -88,9 +88,10 @@ package enum RunTimeRings {
   {
     var outward: [Operation] = []
     for child in children {
-      let others = child.openDependencies(outside: queue)
-      // Siblings are marked by themselves.
+      // Siblings are marked by themselves. Marked before the look: a wait that begins after the look
+      // finds the mark.
       child.withLinks { $0.isNeeded = true }
+      let others = child.openDependencies(outside: queue) + child.openHelpers
       if others.isEmpty { continue }
       mark(others)
       outward.append(child)
@@ -122,6 +123,8 @@ package enum RunTimeRings {
 extension Operation {
   /// Whether something that executes needs the end of this operation.
   package final var isNeeded: Bool { withLinks { $0.isNeeded } }
+
+  fileprivate final var openHelpers: [Operation] { unsafe layer?.awaitedHelpers ?? [] }
 
   fileprivate final func openDependencies(outside queue: OperationQueue) -> [Operation] {
     withDependencyList { $0.operations }.filter { dependency in

@@ -62,7 +62,9 @@ extension WaitNode {
   func needs() -> [WaitNeed] {
     switch self {
     case .start(let operation):
-      return operation.life.current.phase > .enqueued ? [] : operation.needsBeforeStart()
+      if operation.life.current.phase > .enqueued { return [] }
+      // Before the start, that is the code of its conditions.
+      return operation.needsOfOwnWaits() + operation.needsBeforeStart()
     case .end(let operation):
       let phase = operation.life.current.phase
       if phase == .finished { return [] }
@@ -76,18 +78,23 @@ extension WaitNode {
 }
 
 extension Operation {
-  /// What the code that runs on the operation's behalf waits for.
+  /// What the operation's own code waits for, and what its layer runs for it.
   fileprivate func needsOfOwnCode() -> [WaitNeed] {
+    let needs = needsOfOwnWaits()
+    guard let layer = unsafe layer else { return needs }
+    return needs + layer.layerNeedsOfExecution()
+  }
+
+  /// What the code that runs on the operation's behalf waits for.
+  fileprivate func needsOfOwnWaits() -> [WaitNeed] {
     let waits = withLinks { $0.extra?.ownWaits ?? [] }
-    var needs = waits.flatMap { wait -> [WaitNeed] in
+    return waits.flatMap { wait -> [WaitNeed] in
       switch wait.target {
       case .operation(let operation): [WaitNeed(.end(operation), stamp: wait.id)]
       case .queue(let queue):
         queue.scheduler.members.map { WaitNeed(.quiet($0), stamp: wait.id) }
       }
     }
-    if let layer = unsafe layer { needs += layer.layerNeedsOfExecution() }
-    return needs
   }
 
   /// What its queue lets it wait for.

@@ -122,18 +122,18 @@ private enum Trace {
     #expect(ids.entries == expected + expected + expected)
   }
 
-  @Test(.watched) func `a body that creates an operation isn't current in its conditions`()
+  @Test(.watched) func `conditions find their own operation, and not that whose body made it`()
     async throws
   {
     let queue = AdvancedOperationQueue()
     let seen = Log<String>()
     let outer = await Self.traced {
       ResultOperation {
-        let inner = ResultOperation {}
+        let inner = ResultOperation(name: "inner") {}
         inner.addCondition(
           BlockCondition {
-            seen.add("\(Trace.id) \(AdvancedOperation.current == nil)")
-            return OperationQueue.current == nil
+            seen.add("\(Trace.id) \(AdvancedOperation.current?.name ?? "none")")
+            return OperationQueue.current === queue
           }
         )
         queue.addOperation(inner)
@@ -142,7 +142,7 @@ private enum Trace {
     }
     queue.addOperation(outer)
     try await outer.value
-    #expect(seen.entries == ["trace true"])
+    #expect(seen.entries == ["trace inner"])
   }
 
   @Test(.watched) func `a cancel reaches the conditions, and the body never runs`() async throws {

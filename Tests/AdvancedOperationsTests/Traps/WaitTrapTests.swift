@@ -88,3 +88,33 @@ extension AdvancedOperation {
 
 private protocol Waiting { func waitUntilFinished() }
 extension AdvancedOperation: Waiting {}
+
+/// A worker that asks an immediate condition has to come back: others need it.
+@Suite(.watched) struct `A wait in an immediate condition traps` {
+  @Test func `for an operation that has conditions of its own, with one slot`() async throws {
+    let result = await #expect(
+      processExitsWith: .failure,
+      observing: [\.standardErrorContent]
+    ) {
+      let queue = AdvancedOperationQueue()
+      queue.maxConcurrentOperationCount = 1
+      let other = Work("other")
+      other.addCondition(Immediate())
+      let work = Work("work")
+      work.addCondition(
+        Immediate { _ in
+          other.waitForIt()
+          return .satisfied
+        }
+      )
+      queue.addOperations([work, other])
+      try await queue.untilAllOperationsAreFinished()
+    }
+    try expectMessage(
+      "waitUntilFinished() was called on other by an immediate condition of operation “work”, on a "
+        + "worker that others need: an ImmediateCondition must not block. Make it an "
+        + "OperationCondition whose evaluate(for:) awaits.",
+      in: result
+    )
+  }
+}

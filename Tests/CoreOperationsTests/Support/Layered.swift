@@ -86,7 +86,8 @@ final class Layered: Operation, LayeredOperation, @unchecked Sendable {
 
   func openRing(_ ring: [Operation]) -> Bool { false }
   var awaitedParent: Operation? { nil }
-  var isAwaitedParent: Bool { false }
+  var awaitedHelpers: [Operation] { [] }
+  var isAwaitedInLayer: Bool { false }
   func layerNeedsBeforeStart() -> [WaitNeed] { [] }
   func layerNeedsOfExecution() -> [WaitNeed] { [] }
 
