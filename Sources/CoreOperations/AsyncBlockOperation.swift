@@ -30,7 +30,7 @@ final class AsyncBlockOperation: Operation, @unchecked Sendable {
       end()
       return
     }
-    let executor = withLinks { $0.scheduler }?.executor as? any TaskExecutor
+    let executor = withLinks { $0.scheduler }?.source.executor as? any TaskExecutor
     if executor == nil, let beginning = beginning(of: body) {
       keep(beginning.task)
       beginning.run()

@@ -311,7 +311,7 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
         links.priority = newValue
         return links.scheduler
       }
-      scheduler?.changePriority(of: self, level: newValue.level)
+      scheduler?.changePriority(of: self)
       valuesMayHaveChanged()
     }
   }

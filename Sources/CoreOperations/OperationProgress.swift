@@ -29,7 +29,9 @@ public final class OperationProgress: Sendable {
 
   /// From 0 to 1; 0 when there is nothing to do.
   public var fractionCompleted: Double {
-    let total = totalUnitCount
-    return total > 0 ? min(Double(completedUnitCount) / Double(total), 1) : 0
+    // Both of one moment: in between, the queue may have been empty, and begun to count anew.
+    let (added, left) = scheduler.progress
+    let total = ownTotal.withLock { $0 } ?? added
+    return total > 0 ? min(Double(left) / Double(total), 1) : 0
   }
 }

@@ -19,7 +19,6 @@ open class OperationQueue: @unchecked Sendable {
   private struct Settings {
     var name: String?
     var qualityOfService = QualityOfService.default
-    var underlyingQueue: DispatchQueue?
   }
 
   package final let scheduler: Scheduler
@@ -36,15 +35,17 @@ open class OperationQueue: @unchecked Sendable {
   /// - Parameter executor: Runs the queue's workers, and completion blocks.
   public init(executor: any OperationExecutor) {
     ownExecutor = executor
-    scheduler = Scheduler(executor: executor, completionExecutor: executor)
+    scheduler = Scheduler(source: WorkerSource(executor), completionExecutor: executor)
     ownProgress = OperationProgress(scheduler: scheduler)
   }
 
   private init(main: DispatchQueue) {
     ownExecutor = DispatchExecutor(main)
-    scheduler = Scheduler(executor: ownExecutor, completionExecutor: DefaultExecutor.shared)
+    scheduler = Scheduler(
+      source: WorkerSource(ownExecutor, underlyingQueue: main),
+      completionExecutor: DefaultExecutor.shared
+    )
     ownProgress = OperationProgress(scheduler: scheduler)
-    settings.withLock { $0.underlyingQueue = main }
     scheduler.setLimit(1)
   }
 
@@ -325,18 +326,22 @@ open class OperationQueue: @unchecked Sendable {
 
   /// The dispatch queue that the workers run on; nil for the queue's own executor.
   ///
+  /// Whether the queue is empty is looked at in the same step as the change: an operation that
+  /// another thread adds at that time runs on the new dispatch queue, or was there before, which is
+  /// a mistake. Of several threads that set it at once, one is the last.
+  ///
   /// - Precondition: The queue is empty when this is set.
   open var underlyingQueue: DispatchQueue? {
-    get { settings.withLock { $0.underlyingQueue } }
+    get { scheduler.source.underlyingQueue }
     set {
-      guard operationCount == 0 else {
+      let executor = newValue.map { DispatchExecutor($0) } ?? ownExecutor
+      let source = WorkerSource(executor, underlyingQueue: newValue)
+      guard scheduler.changeSourceIfEmpty(source) else {
         trap(
           "underlyingQueue of queue “\(label)” was set while it has "
             + "operations. Set it before adding any."
         )
       }
-      settings.withLock { $0.underlyingQueue = newValue }
-      scheduler.executor = newValue.map { DispatchExecutor($0) } ?? ownExecutor
     }
   }
 

@@ -192,7 +192,7 @@ extension LayeredOperation {
   /// - Returns: Whether the operation is in a queue.
   package func runInQueue(_ body: @escaping @Sendable () -> Void) -> Bool {
     guard let scheduler = withLinks({ $0.scheduler }), let queue else { return false }
-    scheduler.executor.enqueue {
+    scheduler.source.executor.enqueue {
       ThreadOccupant.with(queue: queue, operation: self) { _ in body() }
     }
     return true

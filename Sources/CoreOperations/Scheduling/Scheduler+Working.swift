@@ -4,8 +4,8 @@ import Synchronization
 extension Scheduler {
   /// What a worker does on an executor that decides every step: decides on one thing, and has that
   /// done as another step.
-  func decide(_ generation: Int, _ executor: any SteppedExecutor) {
-    let (step, effects) = ask(after: Done(), by: generation)
+  func decide(_ source: WorkerSource, _ executor: any SteppedExecutor) {
+    let (step, effects) = ask(after: Done(), from: source)
     let owner = owner
     perform(effects)
     guard let described = step.described(by: self) else { return }
@@ -21,13 +21,13 @@ extension Scheduler {
   }
 
   /// What a worker does: takes steps until there is none, or its share is used up.
-  func work(_ generation: Int) {
-    ThreadOccupant.with(queue: nil) { work(generation, as: $0) }
+  func work(_ source: WorkerSource) {
+    ThreadOccupant.with(queue: nil) { work(source, as: $0) }
   }
 
-  private func work(_ generation: Int, as occupant: ThreadOccupant) {
+  private func work(_ source: WorkerSource, as occupant: ThreadOccupant) {
     var done = Done()
-    let executor = executor
+    let executor = source.executor
     let turn = WorkerTurn(on: executor)
     occupant.mayBeginTasks = turn.isInSharedPool
     var share = max(1, executor.operationsPerWorker)
@@ -38,7 +38,7 @@ extension Scheduler {
     while true {
       if share == 0 || owner != nil && turn.isOver { return leave(&done) }
       let mayLinger = if case .lingered = done.report.event { false } else { turn.mayLinger }
-      let (step, effects) = ask(after: done, by: generation, mayLinger: mayLinger)
+      let (step, effects) = ask(after: done, from: source, mayLinger: mayLinger)
       perform(effects)
       done.proceed(in: self)
       switch step {
@@ -64,7 +64,7 @@ extension Scheduler {
   @inline(__always)
   private func ask(
     after done: borrowing Done,
-    by generation: Int,
+    from source: WorkerSource,
     mayLinger: Bool = false
   ) -> (SchedulerState.Step, SchedulerState.Effects) {
     var effects = SchedulerState.Effects()
@@ -72,7 +72,7 @@ extension Scheduler {
       let step = state.nextStep(
         after: done.report,
         releasing: done.ending.released,
-        by: generation,
+        from: source,
         mayLinger: mayLinger,
         &effects
       )

@@ -5,10 +5,7 @@ import Synchronization
 /// Decisions are made by ``SchedulerState`` under one lock, as values; user code runs after the lock
 /// was given back. Operations come here ready: readiness is counted by themselves.
 package final class Scheduler: Sendable {
-  let state = ContendedLocked(SchedulerState())
-  /// The executor, and how many there were before.
-  private let executorBox:
-    Locked<(executor: any OperationExecutor, generation: Int, stepped: (any SteppedExecutor)?)>
+  let state: ContendedLocked<SchedulerState>
   let valueObservers = ValueObservers()
   /// Tells the worker that lingers that there is work; written with the lock held that `isLingering` is
   /// behind, so it needs no order of its own.
@@ -31,21 +28,21 @@ package final class Scheduler: Sendable {
 
   var isInOwnCompletion: Bool { Self.completing.value === self }
 
-  init(executor: any OperationExecutor, completionExecutor: any OperationExecutor) {
-    executorBox = Locked((executor, 0, executor as? any SteppedExecutor))
+  init(source: WorkerSource, completionExecutor: any OperationExecutor) {
+    state = ContendedLocked(SchedulerState(source: source))
     self.completionExecutor = completionExecutor
     steppedCompletion = completionExecutor as? any SteppedExecutor
   }
 
-  var executor: any OperationExecutor {
-    get { executorBox.withLock { $0.executor } }
-    set {
-      let generation = executorBox.withLock { box in
-        box = (newValue, box.generation + 1, newValue as? any SteppedExecutor)
-        return box.generation
-      }
-      update { $0.executorChanged(generation) }
-    }
+  /// Where workers come from at this moment.
+  var source: WorkerSource { state.withLock { $0.source } }
+
+  /// Has workers come from somewhere else, unless the queue has operations.
+  ///
+  /// - Returns: Whether it was done: both in one step, so an operation that another thread adds is
+  ///   either there before, or runs on the new executor.
+  func changeSourceIfEmpty(_ source: WorkerSource) -> Bool {
+    update { $0.sourceChangedIfEmpty(source) }
   }
 
   // MARK: Reading
@@ -174,8 +171,13 @@ package final class Scheduler: Sendable {
     }
   }
 
-  func changePriority(of operation: Operation, level: Int) {
-    update { $0.priorityChanged(operation, level: level) }
+  /// Has an operation stand where its priority wants it.
+  ///
+  /// That is read here: of several that are set at once, the one that stays is in force.
+  func changePriority(of operation: Operation) {
+    update { state in
+      state.priorityChanged(operation, level: operation.withLinks { $0.priority.level })
+    }
   }
 
   /// Lets a finished operation go, and looks at the operations of this queue that waited for it.
@@ -238,12 +240,12 @@ package final class Scheduler: Sendable {
   @discardableResult
   @inline(__always)
   private func update<Result>(_ body: (inout SchedulerState) -> Result) -> Result {
-    let (result, isWorkerNeeded) = state.withLock { state in
+    let (result, source) = state.withLock { state in
       let result = body(&state)
       tellLingering(&state)
       return (result, state.workerNeeded())
     }
-    if isWorkerNeeded { requestWorker() }
+    if let source { requestWorker(from: source) }
     return result
   }
 
@@ -268,7 +270,7 @@ package final class Scheduler: Sendable {
 
   @inline(__always)
   func perform(_ effects: SchedulerState.Effects) {
-    if effects.requestWorker { requestWorker() }
+    if let source = effects.requestWorker { requestWorker(from: source) }
     if let heldBack = unsafe effects.heldBack {
       unsafe heldBack.takeRetainedValue().layer?.grantedStartHeldBack()
     }
@@ -282,12 +284,11 @@ package final class Scheduler: Sendable {
     if let idle = effects.idle { idle.waiters?.wakeAll() }
   }
 
-  private func requestWorker() {
-    let (executor, generation, stepped) = executorBox.withLock { $0 }
-    if let stepped {
-      stepped.enqueue(.decide(self)) { self.decide(generation, stepped) }
+  private func requestWorker(from source: WorkerSource) {
+    if let stepped = source.stepped {
+      stepped.enqueue(.decide(self)) { self.decide(source, stepped) }
     } else {
-      executor.enqueue { self.work(generation) }
+      source.executor.enqueue { self.work(source) }
     }
   }
 }

@@ -14,17 +14,21 @@ extension SchedulerState {
     return isServiceDue || (slotsInUse < limit && (!ready.isEmpty || isBarrierDue))
   }
 
-  /// Whether a worker has to be asked for; if so, it counts as asked for.
-  mutating func workerNeeded() -> Bool {
-    guard loopingWorkers == 0, !isWorkerRequested, hasWork else { return false }
+  /// Where a worker has to be asked for, if one is needed; it counts as asked for then.
+  mutating func workerNeeded() -> WorkerSource? {
+    guard loopingWorkers == 0, !isWorkerRequested, hasWork else { return nil }
     isWorkerRequested = true
-    return true
+    return source
   }
 
   /// Workers come from somewhere else from now on; one that was asked for doesn't count.
-  mutating func executorChanged(_ generation: Int) {
-    self.generation = generation
+  ///
+  /// - Returns: False, and nothing changed, if there are operations.
+  mutating func sourceChangedIfEmpty(_ source: WorkerSource) -> Bool {
+    guard members.count == 0 else { return false }
+    self.source = source
     isWorkerRequested = false
+    return true
   }
 
   /// A worker's share is used up: it leaves, and another is asked for if there is work.
@@ -43,18 +47,18 @@ extension SchedulerState {
   /// - Parameters:
   ///   - report: What it has done.
   ///   - released: Operations of this queue that waited for the end that is reported, and nothing else.
-  ///   - generation: That of the executor that it came from.
+  ///   - source: Where it came from.
   ///   - mayLinger: Whether it may look out for work when there is none; one of a queue does.
   ///   - effects: Gets what has to happen outside.
   /// - Returns: What it does next.
   mutating func nextStep(
     after report: Report,
     releasing released: borrowing FewOperations,
-    by generation: Int,
+    from source: WorkerSource,
     mayLinger: Bool = false,
     _ effects: inout Effects
   ) -> Step {
-    let isStale = generation != self.generation
+    let isStale = source !== self.source
     if case .began = report.event, isStale { return .leave }
     account(for: report, releasing: released, &effects)
     let step = isStale ? .leave : takeStep()

@@ -6,8 +6,8 @@ struct SchedulerState {
   /// What the caller does after unlocking.
   @safe
   struct Effects {
-    /// Ask the executor for one more worker.
-    var requestWorker = false
+    /// Ask for one more worker there.
+    var requestWorker: WorkerSource?
     /// Let go of a member that left; retained.
     var garbage: Member?
     /// Tell the layer above that a start that was granted is held back; retained.
@@ -139,8 +139,8 @@ struct SchedulerState {
   /// Whether one of those is only looking out for work, and has not been told of any.
   var isLingering = false
   var isWorkerRequested = false
-  /// How often the executor was changed: workers of an earlier one leave.
-  var generation = 0
+  /// Where workers come from; those of an earlier one leave.
+  var source: WorkerSource
   var blockedStarts = 0
   /// The queue, kept alive while it has something to do.
   var owner: OperationQueue?
@@ -148,7 +148,7 @@ struct SchedulerState {
   /// Whether the code of an operation has waited for all members; stays set.
   var isAwaited = false
 
-  init() {}
+  init(source: WorkerSource) { self.source = source }
 
   /// Whether a new member may close a ring that those who wait for it can't have seen before it came.
   var isWatched: Bool { isAwaited || !barriers.isEmpty }

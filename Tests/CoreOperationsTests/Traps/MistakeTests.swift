@@ -154,6 +154,33 @@ import Testing
     )
   }
 
+  #if DEBUG
+  @Test func `an underlying queue, just after an operation came from another thread`() async throws
+  {
+    let result = await #expect(
+      processExitsWith: .failure,
+      observing: [\.standardErrorContent]
+    ) {
+      let queue = OperationQueue()
+      let isFirst = Locked(true)
+      // Where the setter wants its first lock.
+      let thread = Preemption.Thread {
+        let comes = isFirst.withLock { isFirst in
+          defer { isFirst = false }
+          return isFirst
+        }
+        if comes { queue.addOperation(SelfKept()) }
+      }
+      Preemption.run(thread) { queue.underlyingQueue = .global() }
+    }
+    try expectMessage(
+      "underlyingQueue of queue “OperationQueue” was set while it has operations. "
+        + "Set it before adding any.",
+      in: result
+    )
+  }
+  #endif
+
   @Test func `waiting for the own queue in a completion block`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
