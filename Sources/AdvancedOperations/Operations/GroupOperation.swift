@@ -31,6 +31,9 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
 
   /// Creates a group.
   ///
+  /// A subclass without an initialiser of its own inherits this one, with a closure that returns an
+  /// array: Swift 6.3 leaves the builder behind. Call it from an initialiser to have that.
+  ///
   /// - Parameters:
   ///   - name: What the group is called.
   ///   - errorPolicy: What happens to the others when a child fails.

@@ -24,7 +24,6 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
   // Sendable: `work` has a lock, which also guards `body`.
 
   private let work: Locked<ResultWork>
-  private let takesInputs: Bool
   // Beside the lock and not in it: the type of a lock around it isn't known before it runs, and each
   // access looked up what it is made of, 25,000 instructions per operation (callgrind).
   private var body: (@Sendable () async throws -> Output)?
@@ -43,7 +42,6 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
     body: @escaping @Sendable () async throws -> Output
   ) {
     work = Locked(ResultWork(.init(retry: retry), captured: .capture()))
-    takesInputs = false
     self.body = body
     super.init()
     if let name { self.name = name }
@@ -66,28 +64,24 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
   ///   - inputs: Give the others.
   ///   - retry: Whether and when the body is run again after it threw; nil for never.
   ///   - body: Gets the values in this order.
-  public init<First: Sendable, each Input: Sendable>(
+  public convenience init<First: Sendable, each Input: Sendable>(
     name: String? = nil,
     after first: ResultOperation<First>,
     _ inputs: repeat ResultOperation<each Input>,
     retry: RetryPolicy? = nil,
     body: @escaping @Sendable (First, repeat each Input) async throws -> Output
   ) {
+    // A convenience initialiser, because a designated one with a parameter pack crashes the
+    // compiler (6.3.1) in subclasses of other modules.
     var predecessors: [AdvancedOperation] = [first]
     for input in repeat each inputs { predecessors.append(input) }
     let others = (repeat each inputs)
-    work = Locked(
-      ResultWork(
-        .init(retry: retry, predecessors: predecessors),
-        captured: .capture()
-      )
-    )
-    takesInputs = true
-    self.body = {
+    self.init(name: name, retry: retry) {
       try await body(first.valueForSuccessor(), repeat (each others).valueForSuccessor())
     }
-    super.init()
-    if let name { self.name = name }
+    // With the lock, and with the policy that is there: a subclass may override the designated
+    // initialiser, choose another policy, and let others know of the operation.
+    work.withLock { $0.rare = .init(retry: $0.rare?.retry, predecessors: predecessors) }
     for predecessor in predecessors { addDependency(predecessor) }
   }
 
@@ -285,7 +279,7 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
 
   override func stopBody() { work.withLock { $0.task }?.cancel() }
 
-  override var hasInputs: Bool { takesInputs }
+  override var hasInputs: Bool { work.withLock { $0.rare?.predecessors.isEmpty == false } }
 
   override func verdictOfInputs() -> OperationStateMachine.Verdict? {
     let predecessors = work.withLock { $0.rare?.predecessors ?? [] }

@@ -1,0 +1,88 @@
+import AdvancedOperations
+import Testing
+
+// Every open class has subclasses here: with an initialiser of their own and without one, generic
+// and not. One of the initialisers of results once crashed the compiler in these.
+
+private final class Five: ResultOperation<Int>, @unchecked Sendable {
+  init() { super.init { 5 } }
+}
+
+private class Counting: ResultOperation<Int>, @unchecked Sendable {}
+
+private class Constant<Value: Sendable>: ResultOperation<Value>, @unchecked Sendable {
+  // Sendable: stored properties don't change.
+  let constant: Value
+  init(_ constant: Value) {
+    self.constant = constant
+    super.init(name: "constant") { constant }
+  }
+}
+
+private final class Text: Constant<String>, @unchecked Sendable {}
+
+private final class Transforming<Output: Sendable>: ResultOperation<Output>, @unchecked Sendable {}
+
+private final class Import: GroupOperation, @unchecked Sendable {
+  init(rows: Int) {
+    super.init(name: "import") {
+      for row in 0..<rows { Constant(row) }
+    }
+  }
+}
+
+private final class Batch: GroupOperation, @unchecked Sendable {}
+
+private final class Twice: BlockOperation, @unchecked Sendable {
+  init(_ block: @escaping @Sendable () -> Void) {
+    super.init()
+    addExecutionBlock(block)
+    addExecutionBlock(block)
+  }
+}
+
+private final class Step: BlockOperation, @unchecked Sendable {}
+
+private final class Line: AdvancedOperationQueue, @unchecked Sendable {
+  init(_ name: String) {
+    super.init()
+    self.name = name
+    maxConcurrentOperationCount = 1
+  }
+}
+
+private final class Lines: AdvancedOperationQueue, @unchecked Sendable {}
+
+@Suite struct `Subclasses in an app with one import` {
+  @Test func `of operations with results give values`() async throws {
+    let queue = Line("line")
+    let five = Five()
+    let four = Counting(name: "four") { 4 }
+    let text = Text("sum")
+    let sum = Counting(name: "sum", after: five, four) { five, four in five + four }
+    let line = Transforming(name: "line", after: text, sum) { text, sum in "\(text) \(sum)" }
+    let count = line.then { line in line.count }
+    queue.addOperations([five, four, text, sum, line, count])
+    let value = try await line.value
+    let length = try await count.value
+    #expect(value == "sum 9")
+    #expect(length == 5)
+    #expect(text.constant == "sum")
+    #expect(sum.dependencies.count == 2)
+  }
+
+  @Test func `of groups, blocks and queues do what these do`() async throws {
+    let queue = Lines()
+    let importing = Import(rows: 3)
+    let batch = Batch(name: "batch", errorPolicy: .failFast) {
+      // It has inherited the initialiser without its builder.
+      [Five(), Twice {}, Step {}]
+    }
+    batch.addDependency(importing)
+    queue.addOperations([importing, batch])
+    try await batch.untilFinished()
+    #expect(importing.children.count == 3 && batch.children.count == 3)
+    #expect(batch.children.allSatisfy { $0.isFinished })
+    #expect(batch.outcome?.isSuccess == true)
+  }
+}
