@@ -135,16 +135,14 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
   /// - Returns: The value.
   /// - Throws: As ``value`` does.
   public final func value(cancellingOperation: Bool) async throws -> Output {
-    let token = try beginOwnWait()
-    defer { endOwnWait(token) }
-    try await withTaskCancellationHandler {
-      try await AsyncWait().run { wait in
-        self.afterFinished { wait.finish() }
-        return true
-      } unregister: { _ in
+    if cancellingOperation {
+      try await withTaskCancellationHandler {
+        try await untilFinished()
+      } onCancel: {
+        uninterrupted { self.cancel() }
       }
-    } onCancel: {
-      if cancellingOperation { uninterrupted { self.cancel() } }
+    } else {
+      try await untilFinished()
     }
     guard let result else { trap("operation “\(label)” finished without a result") }
     return try result.get()

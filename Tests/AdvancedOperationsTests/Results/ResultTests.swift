@@ -34,6 +34,26 @@ import Testing
     #expect(try await function.value(1) == 2)
   }
 
+  @Test func `keeps nothing of a wait for its value that was cancelled`() async {
+    let work = ResultOperation { 42 }
+    let steps = ManualTasks()
+    let waits = [false, true, false].map { cancelling in
+      Task(executorPreference: steps) {
+        // It is in no queue yet: the cancel that is passed on leaves it as it is.
+        try await work.value(cancellingOperation: cancelling)
+      }
+    }
+    steps.runAll()
+    for wait in waits {
+      #expect(work.hasDependents)
+      wait.cancel()
+    }
+    #expect(!work.hasDependents)
+    #expect(work.isCancelled && !work.isFinished)
+    steps.runAll()
+    for wait in waits { await #expect(throws: CancellationError.self) { try await wait.value } }
+  }
+
   @Test func `that throws fails with that error`() async throws {
     let world = World()
     let work = ResultOperation { () async throws -> Int in throw Flaw(1) }

@@ -82,3 +82,20 @@ func onThread<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async 
     DispatchQueue.global().async { continuation.resume(returning: body()) }
   }
 }
+
+/// Runs the jobs of tasks when the test says so, on the test's thread: until their first
+/// suspension.
+final class ManualTasks: TaskExecutor {
+  private let jobs = Locked<[UnownedJob]>([])
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    jobs.withLock { $0.append(job) }
+  }
+
+  func runAll() {
+    while let job = jobs.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) {
+      unsafe job.runSynchronously(on: asUnownedTaskExecutor())
+    }
+  }
+}
