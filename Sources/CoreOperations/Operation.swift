@@ -207,7 +207,11 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
   /// that it is only recorded. Adding the same dependency again changes nothing. An operation that
   /// is made to depend on itself is cancelled at once, with an ``OperationCycleError``.
   ///
-  /// - Parameter op: In any queue or none; retained until this operation is released.
+  /// Operations that wait for each other in a ring are cancelled once one of them is in a queue,
+  /// and the dependency that closes the ring is removed then, as ``OperationCycleError`` describes.
+  ///
+  /// - Parameter op: In any queue or none; retained until this operation is released, or `op` is no
+  ///   dependency any more.
   /// - Complexity: O(1), amortised.
   open func addDependency(_ op: Operation) {
     linkDependency(op)
@@ -225,6 +229,9 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
   }
 
   /// What was added with ``addDependency(_:)``, in that order, finished or not.
+  ///
+  /// Without what ``removeDependency(_:)`` removed, and without the one that closed a ring which
+  /// was cancelled.
   ///
   /// - Complexity: O(n), n the number of dependencies.
   open var dependencies: [Operation] { withDependencyList { $0.operations } }

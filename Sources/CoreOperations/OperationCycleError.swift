@@ -19,6 +19,11 @@
 ///   slots or barriers are in it, gets a dependency or becomes a child; or the reason for which a claim of
 ///   the ring is refused.
 ///
+/// An operation retains what it depends on, so those of a ring of dependencies would keep each
+/// other alive for ever. When such a ring is cancelled, the dependency that closes it, the last one
+/// along ``path``, is removed from `dependencies`; where rings share operations, one for each way
+/// around. Rings of which no operation ever is in a queue aren't cancelled, and stay.
+///
 /// What people may change at any time is no part of a ring: a limit of 0, a suspension, an override of
 /// `isReady` that says false. A limit that is lowered so far that a ring arises cancels nobody either,
 /// and is named by `waitCauses`.

@@ -12,6 +12,9 @@ package enum CycleSearch {
 
   /// Cancels all operations that are in a ring and can be reached from some.
   ///
+  /// The dependencies that close a ring are removed then, so that its operations, each of which
+  /// retains what it depends on, don't keep each other alive.
+  ///
   /// - Complexity: O(v + e), v the number of waiting operations that can be reached and e that of
   ///   their dependencies.
   static func cancelRings(from starts: [Operation]) {
@@ -22,6 +25,10 @@ package enum CycleSearch {
       withoutStarts(of: ring) {
         for operation in ring { operation.leaveRing(because: error) }
       }
+    }
+    for (operation, dependency) in search.closing where operation.isCancelledFlag {
+      operation.unlinkDependency(dependency)
+      operation.valuesMayHaveChanged()
     }
   }
 
@@ -119,9 +126,12 @@ private struct StrongComponents {
   private var numbers: [Operation: Int] = [:]
   private var low: [Int] = []
   private var isOpen: [Bool] = []
+  private var isOnPath: [Bool] = []
   private var open: [(operation: Operation, number: Int)] = []
   private var frames: [Frame] = []
   private var found: [[Operation]] = []
+  /// The waits that lead back to where the search came from: without them there is no ring.
+  private(set) var closing: [(operation: Operation, dependency: Operation)] = []
 
   /// The components with more than one operation.
   mutating func rings(from starts: [Operation]) -> [[Operation]] {
@@ -137,6 +147,7 @@ private struct StrongComponents {
     numbers[operation] = number
     low.append(number)
     isOpen.append(true)
+    isOnPath.append(true)
     open.append((operation, number))
     frames.append(
       Frame(operation: operation, number: number, waits: CycleSearch.waits(of: operation))
@@ -154,9 +165,11 @@ private struct StrongComponents {
         return
       }
       if isOpen[number] { low[frame.number] = min(low[frame.number], number) }
+      if isOnPath[number] { closing.append((frame.operation, target)) }
       return
     }
     frames.removeLast()
+    isOnPath[frame.number] = false
     if let parent = frames.last {
       low[parent.number] = min(low[parent.number], low[frame.number])
     }

@@ -47,6 +47,36 @@ import Testing
     }
   }
 
+  @Test func `of a ring that was cancelled`() {
+    Self.expectNothingLeft { world, live in
+      let ring = (0..<4).map { _ in Work(token: live.token()) }
+      for index in ring.indices { ring[index].addDependency(ring[(index + 1) % 4]) }
+      ring[0].addDependency(ring[2])
+      world.queue.addOperations(ring)
+    }
+  }
+
+  @Test func `of a ring of one with a result and its successor`() {
+    Self.expectNothingLeft { world, live in
+      let token = live.token()
+      let first = ResultOperation { token.touch() }
+      let second = first.then { token.touch() }
+      first.addDependency(second)
+      world.queue.addOperations([first, second])
+    }
+  }
+
+  @Test func `of a ring through a child that waits for its group`() {
+    Self.expectNothingLeft { world, live in
+      let (child, between) = (Work(token: live.token()), Work(token: live.token()))
+      let group = GroupOperation { child }
+      group.addDependency(between)
+      between.addDependency(child)
+      child.addDependency(group)
+      world.queue.addOperations([group, between])
+    }
+  }
+
   @Test func `of one that nobody ever ran`() {
     Self.expectNothingLeft { _, live in
       let work = Work(token: live.token())

@@ -42,8 +42,8 @@ import Testing
       #expect(path.count == 4)
       #expect(path.first == path.last)
       #expect(Set(path) == ["a", "b", "c"])
-      // Each waits for the next.
-      for (name, next) in zip(path, path.dropFirst()) {
+      // Each waits for the next; the last one did, before the ring was opened.
+      for (name, next) in zip(path, path.dropFirst()).dropLast() {
         let waiting = try #require(ring.first { $0.name == name })
         #expect(waiting.dependencies.contains { $0.name == next })
       }
@@ -171,6 +171,30 @@ import Testing
       try await queue.untilAllOperationsAreFinished()
       #expect(a.isCancelled && b.isCancelled)
     }
+  }
+
+  @Test func `in a cancelled ring, the wait that closes its path is no dependency any more`()
+    async throws
+  {
+    let ring = operations("a", "b", "c", "d")
+    let (outside, behind) = (Operation(), Operation())
+    // Two rings in one: a → b → c → a and a → b → d → a.
+    for (from, to) in [(0, 1), (1, 2), (1, 3), (2, 0), (3, 0)] {
+      ring[from].addDependency(ring[to])
+      ring[from].addDependency(outside)
+    }
+    behind.addDependency(ring[0])
+    let queue = OperationQueue()
+    queue.addOperations(ring + [behind, outside])
+    try await queue.untilAllOperationsAreFinished()
+    let path = try #require(self.path(of: ring[0]))
+    let last = try #require(ring.first { $0.name == path[path.count - 2] })
+    #expect(!last.dependencies.contains { $0.name == path[0] })
+    #expect(ring.allSatisfy { $0.dependencies.contains(outside) })
+    #expect(behind.dependencies == [ring[0]])
+    // No more than what it takes: each way around is open, all else is there.
+    let left = ring.flatMap { $0.dependencies }.count { ring.contains($0) }
+    #expect(path[0] == "b" ? left == 4 : left == 3)
   }
 
   @Test func `the description says what to do`() {

@@ -210,6 +210,53 @@ import Testing
     #expect(live.alive == 0)
   }
 
+  @Test(arguments: [2, 3, 100, 10_000])
+  func `a ring that was cancelled is released when it has left`(size: Int) async throws {
+    let live = LiveCount()
+    let queue = OperationQueue()
+    do {
+      let ring = (0..<size).map { _ in Counted(live) }
+      for index in ring.indices { ring[index].addDependency(ring[(index + 1) % size]) }
+      queue.addOperations(ring)
+    }
+    await live.none()
+    #expect(live.made == size)
+  }
+
+  @Test func `a ring of which only one was enqueued is released when the others are let go of`()
+    async throws
+  {
+    let live = LiveCount()
+    let queue = OperationQueue()
+    do {
+      let ring = (0..<10).map { _ in Counted(live) }
+      for index in ring.indices { ring[index].addDependency(ring[(index + 1) % 10]) }
+      queue.addOperation(ring[3])
+      try await ring[3].untilFinished()
+      #expect(ring.allSatisfy { $0.isCancelled })
+    }
+    await live.none()
+  }
+
+  @Test func `rings that share operations, and what is tied to them, are released`() async throws {
+    for seed in UInt64(0)..<50 {
+      var random = SplitMix64(seed: seed)
+      let live = LiveCount()
+      let queue = OperationQueue()
+      do {
+        let operations = (0..<30).map { _ in Counted(live) }
+        for _ in 0..<60 {
+          let (one, other) = (
+            Int.random(in: 0..<30, using: &random), Int.random(in: 0..<30, using: &random)
+          )
+          if one != other { operations[one].addDependency(operations[other]) }
+        }
+        queue.addOperations(operations)
+      }
+      await live.none()
+    }
+  }
+
   @Test func `a closure that is replaced or a task that waited leaves nothing`() async {
     let live = LiveCount()
     do {
