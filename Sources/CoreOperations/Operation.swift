@@ -240,7 +240,8 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
 
   /// Blocks the thread until the operation has finished.
   ///
-  /// In asynchronous code, use ``untilFinished()``.
+  /// In asynchronous code, use ``untilFinished()``. Neither waits for the completion block, nor for
+  /// observers of properties, which may be called at that moment.
   ///
   /// - Precondition: Called by the code of another operation: this one doesn't wait for that, be it as
   ///   a dependency, for the slot that it holds, or with code of its own.
@@ -254,6 +255,9 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
   }
 
   /// Suspends the task until the operation has finished; blocks no thread.
+  ///
+  /// Observers of properties may be called at the moment at which this returns, as after
+  /// ``waitUntilFinished()``.
   ///
   /// - Throws: `CancellationError` when the task is cancelled first; the operation goes on.
   ///   ``OperationCycleError`` when the task is the body of an operation that this one waits for, be it

@@ -222,7 +222,8 @@ open class OperationQueue: @unchecked Sendable {
 
   /// Blocks the thread until the queue is empty.
   ///
-  /// Completion blocks have returned then, and barriers have run. In asynchronous code, use
+  /// Completion blocks have returned then, and barriers have run. Observers of properties have been
+  /// called, unless another thread made a change at that moment. In asynchronous code, use
   /// ``untilAllOperationsAreFinished()``.
   ///
   /// - Precondition: Not called by an operation that the queue waits for, and not by a completion block

@@ -105,6 +105,19 @@ extension KeyValueObservable {
   ///
   /// Values that can't be compared count as changed whenever anything about the object has changed.
   ///
+  /// The thread that makes a change calls the observers before it goes on. When another thread is
+  /// just calling the same observer, for a change of its own, the first one doesn't wait: the other
+  /// thread calls the observer again when it has returned. Therefore a wait promises this about
+  /// observers:
+  ///
+  /// - When a wait for an operation ends, an observer of its end may not have been called yet: a
+  ///   wait that begins at that moment returns at once, also when the observer itself begins it.
+  /// - When the wait for a whole queue ends, observers of the end of each operation have been
+  ///   called and have returned, unless another thread was calling them, because it cancelled the
+  ///   operation at that moment for example.
+  ///
+  /// Work for which others have to wait belongs into an operation or a completion block.
+  ///
   /// - Parameters:
   ///   - keyPath: The property.
   ///   - options: What to be told, and when.

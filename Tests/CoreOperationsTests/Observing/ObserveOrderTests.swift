@@ -71,4 +71,71 @@ private final class SlowPriority: Operation, @unchecked Sendable {
     withExtendedLifetime(token) {}
     #expect(log.entries == [.low, .veryHigh])
   }
+
+  @Test func `a wait that begins at the end returns while observers are being called`() async throws
+  {
+    let operation = Operation()
+    let (isCalled, mayReturn, done) = (Gate(), Gate(), Gate())
+    let token = operation.observe(\.isFinished) { _, _ in
+      isCalled.open()
+      mayReturn.pass()
+    }
+    launchThreadFromPool {
+      operation.start()
+      done.open()
+    }
+    await isCalled.opened()
+    try await operation.untilFinished()
+    await onThread { operation.waitUntilFinished() }
+    mayReturn.open()
+    await done.opened()
+    token.invalidate()
+  }
+
+  @Test func `an operation leaves its queue when its thread has called the observers of its end`() {
+    let executor = ManualExecutor()
+    let queue = OperationQueue(executor: executor)
+    let operation = Operation()
+    let counts = Log<Int>()
+    let token = operation.observe(\.isFinished) { [queue] _, _ in counts.add(queue.operationCount) }
+    queue.addOperation(operation)
+    executor.runAll()
+    token.invalidate()
+    #expect(counts.entries == [1])
+    #expect(queue.operationCount == 0)
+  }
+
+  @Test
+  func `a thread that is calling an observer calls it for the end too, maybe after the queue`()
+    async throws
+  {
+    let queue = OperationQueue()
+    let (isExecuting, mayEnd) = (Gate(), Gate())
+    let operation = BlockOperation {
+      isExecuting.open()
+      mayEnd.pass()
+    }
+    let (isCalled, mayReturn, done) = (Gate(), Gate(), Gate())
+    let told = Log<Bool>()
+    queue.addOperation(operation)
+    await isExecuting.opened()
+    // Its text changes with the cancel, and again with the end.
+    let token = operation.observe(\.description) { operation, _ in
+      told.add(operation.isFinished)
+      isCalled.open()
+      mayReturn.pass()
+    }
+    launchThreadFromPool {
+      operation.cancel()
+      done.open()
+    }
+    await isCalled.opened()
+    mayEnd.open()
+    try await queue.untilAllOperationsAreFinished()
+    #expect(told.entries == [false])
+    mayReturn.open()
+    await done.opened()
+    token.invalidate()
+    #expect(told.entries == [false, true])
+  }
 }
