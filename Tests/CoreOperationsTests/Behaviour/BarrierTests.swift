@@ -68,6 +68,26 @@ import Testing
     #expect(log.entries == ["barrier", "block"])
   }
 
+  @Test func `run though what was between them was cancelled and left before the first`() {
+    let holder = SelfKept()
+    queue.addOperation(holder)
+    addBarrier("a")
+    let between = BlockOperation { [log] in log.add("2") }
+    queue.addOperation(between)
+    addBarrier("b")
+    executor.runAll()
+    between.cancel()
+    executor.runAll()
+    #expect(between.isFinished)
+    #expect(log.entries.isEmpty)
+    holder.end()
+    executor.runAll()
+    #expect(log.entries == ["a", "b"])
+    add("3")
+    executor.runAll()
+    #expect(log.entries == ["a", "b", "3"])
+  }
+
   @Test func `are no operations and are waited for`() async throws {
     let queue = OperationQueue()
     let gate = Gate()

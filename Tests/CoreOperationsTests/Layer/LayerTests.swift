@@ -138,6 +138,78 @@ import Testing
     #expect(asked.now == 2)
   }
 
+  @Test func `an offer that comes while it decides to park has it asked once more, not for ever`() {
+    let asked = Tally()
+    let operation = layered("a") { answers in
+      answers.decideStart = { operation in
+        let count = asked.add()
+        if count == 0 { operation.reoffer(afterReview: false) }
+        return count < 10 ? .park : .run
+      }
+    }
+    queue.addOperation(operation)
+    executor.runAll()
+    #expect(asked.now == 2)
+    operation.reoffer(afterReview: false)
+    executor.runAll()
+    #expect(asked.now == 3)
+    operation.cancel()
+    operation.leaveIfQueued()
+    executor.runAll()
+    #expect(queue.operationCount == 0)
+  }
+
+  @Test(arguments: [1, 2, 3])
+  func `with the limit used up, one question is asked at a time`(limit: Int) {
+    queue.maxConcurrentOperationCount = limit
+    // All slots but one.
+    let holders = (1..<limit).map { _ in SelfKept() }
+    queue.addOperations(holders)
+    executor.runAll()
+    let questions = (0..<3).map { number in
+      layered("\(number)") { answers in
+        answers.holds = true
+        answers.dependenciesDidFinish = { [executor, log] operation in
+          executor.runAll()
+          log.add("\(number) answers")
+          operation.releaseReadinessHold(startsAhead: false)
+        }
+      }
+    }
+    queue.addOperations(questions)
+    executor.runAll()
+    let order = log.entries.filter { $0.hasSuffix("conditions") || $0.hasSuffix("answers") }
+    #expect(
+      order == (0..<3).flatMap { ["\($0) asked for conditions", "\($0) answers"] }
+    )
+    for holder in holders { holder.end() }
+    executor.runAll()
+    #expect(queue.operationCount == 0)
+  }
+
+  @Test func `with slots left, several questions are asked at once`() {
+    queue.maxConcurrentOperationCount = 2
+    let questions = (0..<2).map { number in
+      layered("\(number)") { answers in
+        answers.holds = true
+        answers.dependenciesDidFinish = { [executor, log] operation in
+          executor.runAll()
+          log.add("\(number) answers")
+          operation.releaseReadinessHold(startsAhead: false)
+        }
+      }
+    }
+    queue.addOperations(questions)
+    executor.runAll()
+    let order = log.entries.filter { $0.hasSuffix("conditions") || $0.hasSuffix("answers") }
+    #expect(
+      order == [
+        "0 asked for conditions", "1 asked for conditions", "1 answers", "0 answers",
+      ]
+    )
+    #expect(queue.operationCount == 0)
+  }
+
   @Test func `a parked one is asked again when a dependency that was added meanwhile finished`() {
     let late = Operation()
     let asked = Tally()

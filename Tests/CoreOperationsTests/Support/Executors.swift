@@ -33,3 +33,16 @@ struct OneThread: OperationExecutor {
   let queue = DispatchQueue(label: "one thread")
   func enqueue(_ worker: @escaping @Sendable () -> Void) { queue.async(execute: worker) }
 }
+
+/// Runs the jobs of tasks when the test says so, on the test's thread: until their first
+/// suspension.
+final class ManualTasks: TaskExecutor {
+  private let manual = ManualExecutor()
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    manual.enqueue { unsafe job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+  }
+
+  func runAll() { manual.runAll() }
+}

@@ -50,6 +50,42 @@ import Testing
     #expect(operation.isFinished)
   }
 
+  @Test func `for an operation leaves no waiter when its task is cancelled`() async {
+    let operation = Operation()
+    let steps = ManualTasks()
+    let waits = (0..<10).map { _ in
+      Task(executorPreference: steps) { try await operation.untilFinished() }
+    }
+    steps.runAll()
+    #expect(operation.hasDependents)
+    for wait in waits.dropLast() { wait.cancel() }
+    #expect(operation.hasDependents)
+    waits[9].cancel()
+    #expect(!operation.hasDependents)
+    steps.runAll()
+    for wait in waits { await #expect(throws: CancellationError.self) { try await wait.value } }
+  }
+
+  @Test func `takes itself out once, when its task is cancelled while it waits`() async {
+    let steps = ManualTasks()
+    let removed = Log<ObjectIdentifier>()
+    let wait = AsyncWait()
+    let task = Task(executorPreference: steps) {
+      try await wait.run { _ in
+        true
+      } unregister: {
+        removed.add(ObjectIdentifier($0))
+      }
+    }
+    steps.runAll()
+    #expect(removed.count == 0)
+    task.cancel()
+    wait.finish()
+    steps.runAll()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(removed.entries == [ObjectIdentifier(wait)])
+  }
+
   @Test func `in a task that is cancelled already throws at once`() async {
     let never = Operation()
     let gate = Gate()
