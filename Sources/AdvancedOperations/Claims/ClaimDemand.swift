@@ -77,7 +77,7 @@ final class ClaimDemand: @unchecked Sendable {
     }
     limit = min(first.limit, other.limit)
     rates = first.rates + other.rates.filter { !first.rates.contains($0) }
-    // What forbids to wait goes before what allows it, and of two that do the first.
+    // Failing wins over skipping, and both over waiting.
     whenBusy = other.whenBusy.rank > first.whenBusy.rank ? other.whenBusy : first.whenBusy
   }
 
@@ -110,12 +110,13 @@ extension [ClaimDemand] {
 }
 
 extension WhenBusy {
-  /// What forbids to wait counts most.
+  /// What forbids to wait counts most, and of that, failing, as with conditions.
   var rank: Int {
     switch self {
     case .wait: 0
     case .cancelHolder: 1
-    case .fail, .skip: 2
+    case .skip: 2
+    case .fail: 3
     }
   }
 }

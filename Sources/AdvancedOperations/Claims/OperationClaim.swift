@@ -31,6 +31,10 @@
 /// holds 5 units of a pool use 5 in all without waiting for anybody outside. A start that was taken
 /// from a ``RateLimit`` isn't held by anybody: each child takes its own.
 ///
+/// **Busy claims.** Where several claims are busy, one whose ``WhenBusy`` is to fail decides, then one
+/// that is to skip, the first of them in the order of attaching; nothing is done to the holders of
+/// others then. So failing wins over skipping, as with conditions.
+///
 /// **Rings.** An operation whose wait for a claim would never end, because whoever holds it waits for
 /// that operation in some way (a group with a child that depends on it, say), fails with an
 /// `OperationCycleError` that names who waits for whom.

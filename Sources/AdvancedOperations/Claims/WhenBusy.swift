@@ -3,6 +3,10 @@
 /// ```swift
 /// backup.addCondition(MutuallyExclusive("backup", whenBusy: .skip))
 /// ```
+///
+/// With several claims, ``fail`` wins over ``skip``, that over ``cancelHolder``, and all of these over
+/// ``wait``; it is the same for several claims to one thing. Of two that fail, or skip, the one that
+/// was attached first is named.
 public enum WhenBusy: Sendable, CaseIterable {
   /// It waits: first come, first served.
   case wait

@@ -61,17 +61,24 @@ extension ReferenceModel {
     past[number].gaveBackAt = time
   }
 
-  /// Of those that may be asked now, notes whom a claim would refuse.
+  /// Of those that may be asked now, notes which a claim would refuse; failing wins over skipping.
   mutating func noteBusy() {
     for number in plans.indices where past[number].mayStart && past[number].readyAt != nil {
-      for claim in plans[number].claims where claim.busy == .fail || claim.busy == .skip {
-        let isFull = holders(of: claim.name, besides: number).count >= claim.limit
-        let isAwaited = plans.indices.contains { other in
+      let full = plans[number].claims.filter { claim in
+        holders(of: claim.name, besides: number).count >= claim.limit
+      }
+      let awaited = plans[number].claims.filter { claim in
+        plans.indices.contains { other in
           past[other].isWaiting && plans[other].claims.contains { $0.name == claim.name }
         }
-        if isFull || isAwaited {
-          past[number].busyEndings.insert(claim.busy == .fail ? .failed : .skipped)
-        }
+      }
+      if (full + awaited).contains(where: { $0.busy == .fail }) {
+        past[number].busyEndings.insert(.failed)
+      }
+      // Who waits for one of several claims may stand in the line of another one.
+      let fails = full.contains { $0.busy == .fail }
+      if !fails, (full + awaited).contains(where: { $0.busy == .skip }) {
+        past[number].busyEndings.insert(.skipped)
       }
     }
   }

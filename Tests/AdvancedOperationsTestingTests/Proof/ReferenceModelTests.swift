@@ -145,6 +145,25 @@ import Testing
     )
   }
 
+  @Test func `lets a claim fail, and not skip, where another one would`() {
+    let both = Self.plan { plan in
+      plan.claims = ["a", "b"].map { .init(name: $0, limit: 1, busy: $0 == "a" ? .skip : .fail) }
+    }
+    let holder = Self.plan { plan in
+      plan.claims = ["a", "b"].map { .init(name: $0, limit: 1, busy: .wait) }
+    }
+    func ended(_ ending: ReferenceModel.Ending) -> [String] {
+      let count = ending == .failed ? 1 : 0
+      let refused: [Event] = [
+        .told(1, "willFinish"), .finished(1, ending, errorCount: count), .quiet(1),
+      ]
+      let events: [Event] = [.told(1, "enqueued"), .claims(0, .taken)]
+      return Self.problems([holder, both], events + refused + Self.granted(0))
+    }
+    #expect(ended(.failed).isEmpty)
+    #expect(ended(.skipped) == ["1 is skipped, and may be [\"failed\"]"])
+  }
+
   @Test func `lets none start beside one that has its claims, and so its slot`() {
     let plans = [Self.claiming(), Self.plan]
     let events: [Event] = [.claims(0, .taken)] + Self.whole(1) + Self.granted(0)
