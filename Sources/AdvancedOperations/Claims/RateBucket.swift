@@ -12,8 +12,9 @@ package struct RateBucket: Sendable {
 
     package init(count: Int, duration: Duration) {
       self.count = count
-      self.duration = duration
-      interval = duration / count
+      // So that a sum of a few never overflows.
+      self.duration = duration.clamped
+      interval = self.duration / count
     }
   }
 
@@ -25,10 +26,29 @@ package struct RateBucket: Sendable {
 
   private struct Level {
     let rate: Rate
-    /// When the bucket is full.
+    /// When the bucket is full; beyond the longest duration it counts on, so that what is taken back
+    /// leaves what others took.
     var fullAt: Duration
     /// The number of the first start that it counts.
     let first: UInt64
+
+    /// A later time than can be expressed; from there on nothing is taken back.
+    static let never = Duration(attoseconds: .max)
+
+    /// When there will be a token.
+    var allowedAt: Duration {
+      (fullAt - (rate.duration - rate.interval)).clamped
+    }
+
+    mutating func started(at now: Duration) {
+      let (sum, isOver) = max(fullAt, now).attoseconds
+        .addingReportingOverflow(rate.interval.attoseconds)
+      fullAt = isOver ? Self.never : Duration(attoseconds: sum)
+    }
+
+    mutating func takenBack(after age: Duration) {
+      if fullAt < Self.never && rate.interval > age { fullAt -= rate.interval - age }
+    }
   }
 
   /// The rates that were ever asked for; they are few.
@@ -37,16 +57,15 @@ package struct RateBucket: Sendable {
   /// The latest time that is known.
   private(set) var now: Duration
 
-  package init(now: Duration) { self.now = now }
+  package init(now: Duration) { self.now = now.clamped }
 
-  package mutating func timePassed(to time: Duration) { now = max(now, time) }
+  package mutating func timePassed(to time: Duration) { now = max(now, time.clamped) }
 
   /// The time from which all of some rates allow a start, if nothing else starts before.
   package func allowedAt(_ rates: [Rate]) -> Duration {
     var latest: Duration?
     for rate in rates {
-      let level = levels.first { $0.rate == rate }
-      let time = level.map { $0.fullAt + rate.interval - rate.duration } ?? now
+      let time = levels.first { $0.rate == rate }?.allowedAt ?? now
       latest = max(latest ?? time, time)
     }
     return latest ?? now
@@ -61,9 +80,7 @@ package struct RateBucket: Sendable {
     for rate in rates where !levels.contains(where: { $0.rate == rate }) {
       levels.append(Level(rate: rate, fullAt: now, first: lastNumber))
     }
-    for index in levels.indices {
-      levels[index].fullAt = max(levels[index].fullAt, now) + levels[index].rate.interval
-    }
+    for index in levels.indices { levels[index].started(at: now) }
     return Start(number: lastNumber, time: now)
   }
 
@@ -73,9 +90,8 @@ package struct RateBucket: Sendable {
   /// meanwhile; it is never more, so that no rate is exceeded.
   package mutating func takenBack(_ start: Start) {
     let age = now - start.time
-    for index in levels.indices
-    where levels[index].first <= start.number && levels[index].rate.interval > age {
-      levels[index].fullAt -= levels[index].rate.interval - age
+    for index in levels.indices where levels[index].first <= start.number {
+      levels[index].takenBack(after: age)
     }
   }
 

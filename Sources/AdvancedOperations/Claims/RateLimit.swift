@@ -17,7 +17,8 @@
 /// call.addCondition(RateLimit(1_000, per: .seconds(3_600), key: "api"))
 /// ```
 ///
-/// Time is that of the operation's environment; those whose clocks differ have buckets of their own.
+/// Time is that of the operation's environment; those whose clocks differ have buckets of their own,
+/// which are forgotten with their clocks.
 /// A token is taken when the operation starts and not given back; only one that is cancelled at that
 /// moment, or held back by a dependency or a condition, leaves it to others. Waiting costs no task and no
 /// thread, and one timer for all who wait.
@@ -31,7 +32,8 @@ public struct RateLimit: OperationClaim {
   ///
   /// - Parameters:
   ///   - count: How many may start within the duration, and also at once.
-  ///   - duration: How long it takes until the whole count is there again.
+  ///   - duration: How long it takes until the whole count is there again; what is longer than
+  ///     `.seconds(Int64.max)` is as long as that.
   ///   - key: Names the bucket in the domain; when it is empty, copies of this value share one.
   ///   - whenBusy: What to do when there is no token; nobody holds one, so
   ///     ``WhenBusy/cancelHolder`` means to wait.
@@ -43,6 +45,7 @@ public struct RateLimit: OperationClaim {
           + "Give a count of 1 or more and a duration of more than zero."
       )
     }
+    let duration = duration.clamped
     name = key.isEmpty ? "\(count) per \(duration)" : key
     let subject = key.isEmpty ? ClaimKey.Subject.unnamedRate(ObjectNumber()) : .rate(key)
     let rate = RateBucket.Rate(count: count, duration: duration)
