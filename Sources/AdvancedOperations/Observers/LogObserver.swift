@@ -21,25 +21,58 @@ import CoreOperations
 /// time for the same operation.
 public struct LogObserver: OperationObserver {
   private struct Times {
+    let reference: Reference
     var enqueued: Duration?
     var started: Duration?
   }
 
-  /// When what is under way was enqueued and started; shared by copies.
-  private final class Notes: Sendable {
-    private let times = Locked<[ObjectIdentifier: Times]>([:])
+  /// Tells an operation from one that was at the same address before: that one is gone.
+  private final class Reference: Sendable {
+    weak let operation: AdvancedOperation?
+    init(_ operation: AdvancedOperation) { self.operation = operation }
+  }
 
+  /// When what is under way was enqueued and started; shared by copies.
+  ///
+  /// An operation whose end isn't heard of, because it was let go of or the observer was removed, is
+  /// forgotten when it is gone.
+  private final class Notes: Sendable {
+    private struct State {
+      var times: [ObjectIdentifier: Times] = [:]
+      var limit = 64
+    }
+
+    private let state = Locked(State())
+
+    /// Changes what is known of an operation that the caller keeps alive: it isn't released here.
     func change(_ operation: AdvancedOperation, _ body: (inout Times) -> Void) -> Times {
-      times.withLock { times in
-        var own = times[ObjectIdentifier(operation)] ?? Times()
+      let reference = Reference(operation)
+      let (own, isFull) = state.withLock { state in
+        let known = state.times[ObjectIdentifier(operation)]
+        var own =
+          known.flatMap { $0.reference.operation === operation ? $0 : nil }
+          ?? Times(reference: reference)
         body(&own)
-        times[ObjectIdentifier(operation)] = own
-        return own
+        state.times[ObjectIdentifier(operation)] = own
+        return (own, state.times.count > state.limit)
+      }
+      if isFull { forgetGone() }
+      return own
+    }
+
+    /// The operations are looked at outside of the lock: the last reference to one may go.
+    private func forgetGone() {
+      let references = state.withLock { $0.times.values.map(\.reference) }
+      let gone = Set(references.filter { $0.operation == nil }.map { ObjectIdentifier($0) })
+      state.withLock { state in
+        state.times = state.times.filter { !gone.contains(ObjectIdentifier($0.value.reference)) }
+        state.limit = max(64, 2 * state.times.count)
       }
     }
 
-    func take(_ operation: AdvancedOperation) -> Times {
-      times.withLock { $0.removeValue(forKey: ObjectIdentifier(operation)) ?? Times() }
+    func take(_ operation: AdvancedOperation) -> Times? {
+      let times = state.withLock { $0.times.removeValue(forKey: ObjectIdentifier(operation)) }
+      return times.flatMap { $0.reference.operation === operation ? $0 : nil }
     }
   }
 
@@ -86,7 +119,7 @@ public struct LogObserver: OperationObserver {
   /// Writes the outcome in one word, how long the operation was executing, and what went wrong.
   public func operationDidFinish(_ operation: AdvancedOperation, errors: [any Error]) {
     let now = operation.environment.clock.now
-    let begin = notes.take(operation).started
+    let begin = notes.take(operation)?.started
     let time = begin.map { " after \((now - $0).readable)" } ?? " without having run"
     switch operation.outcome {
     case .succeeded, nil: write(operation, "succeeded\(time)")

@@ -10,6 +10,31 @@ import Testing
     return lines
   }
 
+  @Test func `say nothing of an operation that was at the same address`() {
+    let world = World()
+    let lines = Log<String>()
+    let observer = LogObserver { lines.add($0) }
+    for _ in 0..<200 {
+      do {
+        let gone = Work("gone")
+        let observation = gone.addObserver(observer)
+        gone.addDependency(Work("never"))
+        world.run(gone)
+        observation.remove()
+        gone.cancel()
+        world.simulation.run()
+      }
+      world.simulation.advance(by: .seconds(1))
+      let next = Work("next")
+      next.addObserver(observer)
+      next.use(world.simulation.environment)
+      next.start()
+      world.simulation.run()
+    }
+    #expect(lines.entries.count { $0.hasPrefix("next: started") } == 200)
+    #expect(lines.entries.allSatisfy { !$0.hasPrefix("next: started, having waited") })
+  }
+
   @Test(arguments: seeds)
   func `say what happened, and how long it took`(seed: UInt64) {
     let world = World(seed: seed)
