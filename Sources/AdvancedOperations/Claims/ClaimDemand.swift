@@ -35,6 +35,8 @@ final class ClaimDemand: @unchecked Sendable {
   var start: RateBucket.Start?
   /// How many are lent to children at this moment.
   var lent = 0
+  /// The line of children that wait for more than is free, from the first one on.
+  var line: ClaimLine?
 
   struct Loan {
     let lender: ClaimDemand
@@ -82,6 +84,8 @@ final class ClaimDemand: @unchecked Sendable {
   }
 
   var isRate: Bool { !rates.isEmpty }
+  /// How many units children may have.
+  var lendable: Int { units - lent }
   /// Whether there will never be enough.
   var isExcessive: Bool { units > limit }
 

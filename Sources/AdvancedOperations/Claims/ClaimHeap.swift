@@ -1,14 +1,16 @@
 /// Those of a line who came back to it: a binary heap whose elements know where they are, so that each
 /// can leave.
 struct ClaimHeap {
-  private var heap: [Claimant] = []
+  private var heap: [LineMember] = []
 
   var isEmpty: Bool { heap.isEmpty }
   /// The one with the earliest ticket.
-  var first: Claimant? { heap.first }
+  var first: LineMember? { heap.first }
+  /// All of them, in no order.
+  var all: [LineMember] { heap }
 
-  mutating func insert(_ claimant: Claimant) {
-    heap.append(claimant)
+  mutating func insert(_ member: LineMember) {
+    heap.append(member)
     rise(from: heap.count - 1)
   }
 

@@ -1,17 +1,23 @@
-/// Those who wait for one resource, the earliest ticket first.
+/// The operations that wait for one resource, the earliest ticket first.
 ///
-/// Who comes stands behind all others; one that comes back keeps its ticket, and stands apart if others
-/// have come since.
+/// An operation that comes stands behind all others; one that comes back keeps its ticket, and
+/// stands apart if others have come since.
 ///
-/// - Complexity: Joining with the latest ticket, and leaving again, O(1), otherwise O(log n); amortised.
-final class ClaimLine {
+/// The children of a group that holds some of the resource stand in a line of their own, because
+/// what the group holds is free for them alone. What goes beyond that they have only at their turn
+/// among all the others, so their line stands in the next one further out, with the ticket of its
+/// first: the line of the next group around them that holds some, or the common one.
+///
+/// - Complexity: Joining with the latest ticket, and leaving again, O(1), otherwise O(log n);
+///   amortised; the same for each line further out whose first changes.
+final class ClaimLine: LineMember {
   enum Position {
     case inOrder(Int)
     case returned(Int)
   }
 
   /// In the order of coming, with gaps where somebody has left.
-  private var inOrder: [Claimant?] = []
+  private var inOrder: [LineMember?] = []
   /// Where the first of them stands; there is never a gap.
   private var head = 0
   private var inOrderCount = 0
@@ -26,14 +32,34 @@ final class ClaimLine {
 
   var isEmpty: Bool { inOrderCount == 0 && returned.isEmpty }
 
-  /// Who is to come first.
-  var first: Claimant? {
+  /// The line in which this one stands; nil for the common one of a resource, which is the last.
+  private(set) var outer: ClaimLine?
+
+  init(inside outer: ClaimLine? = nil) { self.outer = outer }
+
+  override var line: ClaimLine? { self }
+
+  /// The member that is to come first.
+  var firstMember: LineMember? {
     guard let back = returned.first else { return inOrderCount == 0 ? nil : inOrder[head] }
     guard inOrderCount > 0, let front = inOrder[head] else { return back }
     return back.ticket ?? .max < front.ticket ?? .max ? back : front
   }
 
-  /// Whether somebody is in front who wasn't when it was asked last, and didn't just come.
+  /// The operation that is to come first.
+  var first: Claimant? {
+    var member = firstMember
+    while let line = member?.line { member = line.firstMember }
+    return member?.claimant
+  }
+
+  /// Whether an operation with this ticket, or none yet, comes after another one.
+  func isAhead(of ticket: Int64?) -> Bool {
+    guard let first = firstMember?.ticket else { return false }
+    return first < ticket ?? .max
+  }
+
+  /// Whether an operation is in front that wasn't at the last look, and didn't just come.
   ///
   /// Those behind wait for the front, so that one that moves up may close a ring.
   func isNewFront(_ number: UInt64) -> Bool {
@@ -41,22 +67,66 @@ final class ClaimLine {
     return lookedFront != number
   }
 
+  /// An operation has come; it looks itself whether it waits in a ring.
   func joined(_ claimant: Claimant, number: UInt64) {
-    guard let ticket = claimant.ticket else { trap("a claimant without a ticket joined a line") }
-    if first.map({ ticket < $0.ticket ?? .max }) ?? true { lookedFront = number }
-    latestTicket = max(latestTicket, ticket)
-    if ticket > lastInOrder {
-      lastInOrder = ticket
-      claimant.position = .inOrder(inOrder.count)
-      inOrder.append(claimant)
-      inOrderCount += 1
-    } else {
-      returned.insert(claimant)
+    add(claimant)
+    firstMayHaveChanged()
+    var (member, line): (LineMember, ClaimLine?) = (claimant, self)
+    while let next = line, next.firstMember === member {
+      next.lookedFront = number
+      (member, line) = (next, next.outer)
     }
   }
 
   func left(_ claimant: Claimant) {
-    switch claimant.position {
+    remove(claimant)
+    firstMayHaveChanged()
+  }
+
+  /// The group around these operations has given back what it held: all of them stand in the next
+  /// line further out.
+  func dissolved() {
+    guard let outer else { trap("a common line was dissolved") }
+    if ticket != nil { outer.remove(self) }
+    ticket = nil
+    for member in inOrder.compactMap({ $0 }) + returned.all {
+      if let line = member.line { line.outer = outer } else { member.claimant?.place?.line = outer }
+      outer.add(member)
+    }
+    inOrder = []
+    (head, inOrderCount, lastInOrder) = (0, 0, .min)
+    returned = ClaimHeap()
+    outer.firstMayHaveChanged()
+  }
+
+  /// Has the line stand in those further out with the ticket of its first.
+  private func firstMayHaveChanged() {
+    var line = self
+    while let outer = line.outer {
+      let ticket = line.firstMember?.ticket
+      if ticket == line.ticket { return }
+      if line.ticket != nil { outer.remove(line) }
+      line.ticket = ticket
+      if ticket != nil { outer.add(line) }
+      line = outer
+    }
+  }
+
+  private func add(_ member: LineMember) {
+    guard let ticket = member.ticket else { trap("a claimant without a ticket joined a line") }
+    latestTicket = max(latestTicket, ticket)
+    if ticket > lastInOrder {
+      lastInOrder = ticket
+      member.position = .inOrder(inOrder.count)
+      inOrder.append(member)
+      inOrderCount += 1
+    } else {
+      returned.insert(member)
+    }
+  }
+
+  private func remove(_ member: LineMember) {
+    switch member.position {
     case .inOrder(let index):
       inOrder[index] = nil
       inOrderCount -= 1
@@ -77,6 +147,6 @@ final class ClaimLine {
     guard inOrder.count > 32 + 2 * inOrderCount else { return }
     inOrder.removeAll { $0 == nil }
     head = 0
-    for (index, claimant) in inOrder.enumerated() { claimant?.position = .inOrder(index) }
+    for (index, member) in inOrder.enumerated() { member?.position = .inOrder(index) }
   }
 }

@@ -45,9 +45,9 @@ package struct ClaimKey: Hashable, Sendable {
 
   let subject: Subject
   /// Whose time a rate goes by; nil for what doesn't look at the time.
-  let clock: ObjectIdentifier?
+  let clock: ObjectNumber?
 
-  init(_ subject: Subject, clock: ObjectIdentifier? = nil) {
+  init(_ subject: Subject, clock: ObjectNumber? = nil) {
     self.subject = subject
     self.clock = clock
   }

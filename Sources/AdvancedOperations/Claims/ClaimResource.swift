@@ -8,22 +8,40 @@ final class ClaimResource {
   /// How many of the resource's own units are taken.
   private(set) var used = 0
   /// What is held by those who may run other operations: these may enter it, and be waited for.
-  private var heldByParents: [ObjectIdentifier: ClaimDemand] = [:]
+  private var heldByParents: [ObjectNumber: ClaimDemand] = [:]
   let isRate: Bool
   /// For rates, from the first time on that is known.
   var bucket: RateBucket?
   var timer = BucketTimer()
+  /// By which a rate goes, while it exists.
+  private weak var clock: ClockIdentity?
+  /// The common line, in which those of children stand too.
   let line = ClaimLine()
-  /// Children wait apart, by the innermost group that holds the resource.
-  private(set) var childLines: [ObjectIdentifier: ClaimLine] = [:]
+  /// The limit that all demands had until now; nil when they differ.
+  private var commonLimit: Int?
   /// When it was given back last, by the account's own clock.
   var lastRelease: UInt64 = 0
   /// How many of those whom the account knows claim it: while there are any it is not forgotten.
   var claimantCount = 0
 
-  init(_ key: ClaimKey, isRate: Bool) {
+  #if DEBUG
+  /// How often was looked whether an operation may have some of it.
+  var lookCount = 0
+  #endif
+
+  init(_ key: ClaimKey, _ demand: ClaimDemand, clock: ClockIdentity?) {
     self.key = key
-    self.isRate = isRate
+    self.clock = clock
+    isRate = demand.isRate
+    commonLimit = demand.limit
+  }
+
+  /// Whether a new account would be no different, as far as is known at a time of some clock.
+  func isForgettable(_ time: ExclusivityState.Time?) -> Bool {
+    if claimantCount > 0 { return false }
+    guard let bucket, let clock else { return true }
+    guard let time, time.clock.identity === clock else { return false }
+    return bucket.isFull(at: time.now)
   }
 
   /// Whether nothing is free for anybody.
@@ -33,54 +51,53 @@ final class ClaimResource {
 
   // MARK: Taking
 
-  /// Whether there is room for a demand of somebody inside of some groups, the innermost first.
-  func fits(_ demand: ClaimDemand, inside groups: [ObjectIdentifier]) -> Bool {
+  /// Whether there is room for a demand of an operation inside of some groups, the innermost first.
+  func fits(_ demand: ClaimDemand, inside groups: [ObjectNumber]) -> Bool {
     if demand.isRate { return bucket?.allows(demand.rates) ?? true }
     return needed(for: demand, inside: groups) <= demand.limit - used
   }
 
   /// How many of its own units it has to give for a demand.
-  private func needed(for demand: ClaimDemand, inside groups: [ObjectIdentifier]) -> Int {
+  private func needed(for demand: ClaimDemand, inside groups: [ObjectNumber]) -> Int {
     if groups.isEmpty || heldByParents.isEmpty { return demand.units }
-    let lendable = groups.reduce(0) { sum, group in
-      sum + (heldByParents[group].map { $0.units - $0.lent } ?? 0)
-    }
+    let lendable = groups.reduce(0) { $0 + (heldByParents[$1]?.lendable ?? 0) }
     return max(0, demand.units - lendable)
   }
 
   /// How many units are missing for a demand.
-  func missing(for demand: ClaimDemand, inside groups: [ObjectIdentifier]) -> Int {
+  func missing(for demand: ClaimDemand, inside groups: [ObjectNumber]) -> Int {
     demand.isRate ? 0 : max(0, needed(for: demand, inside: groups) - (demand.limit - used))
   }
 
-  /// The innermost of some groups that holds something.
-  func lender(among groups: [ObjectIdentifier]) -> ObjectIdentifier? {
-    if groups.isEmpty || heldByParents.isEmpty { return nil }
-    return groups.first { heldByParents[$0] != nil }
+  /// What the groups around an operation hold, the innermost first.
+  func lenders(inside groups: [ObjectNumber]) -> [ClaimDemand] {
+    if groups.isEmpty || heldByParents.isEmpty || isRate { return [] }
+    return groups.compactMap { heldByParents[$0] }
   }
 
   func taken(
     by operation: AdvancedOperation,
     _ demand: ClaimDemand,
-    inside groups: [ObjectIdentifier],
+    inside groups: [ObjectNumber],
     number: UInt64
   ) {
     if demand.isRate {
       demand.start = bucket?.started(demand.rates)
       return
     }
+    if demand.holder != nil { trap("“\(demand.name)” was taken twice by “\(operation.label)”") }
     var open = demand.units
     if !heldByParents.isEmpty {
       for group in groups where open > 0 {
-        guard let lender = heldByParents[group], lender.units > lender.lent else { continue }
-        let part = min(open, lender.units - lender.lent)
+        guard let lender = heldByParents[group], lender.lendable > 0 else { continue }
+        let part = min(open, lender.lendable)
         lender.lent += part
         demand.loans.append(ClaimDemand.Loan(lender: lender, units: part))
         open -= part
       }
     }
     used += open
-    if operation.mayRunOthers { heldByParents[ObjectIdentifier(operation)] = demand }
+    if let number = operation.parentNumber { heldByParents[number] = demand }
     demand.holder = operation
     demand.number = number
     demand.taken = open
@@ -95,77 +112,109 @@ final class ClaimResource {
     bucket?.takenBack(start)
   }
 
-  func givenBack(_ demand: ClaimDemand) {
-    guard let holder = demand.holder else { return }
+  /// A demand gives back what it has.
+  ///
+  /// - Returns: The lines in which operations may have it now, besides the common one.
+  func givenBack(_ demand: ClaimDemand) -> [ClaimLine] {
+    guard let holder = demand.holder else { return [] }
     let last = held.removeLast()
     if last !== demand {
       held[demand.index] = last
       last.index = demand.index
     }
-    used -= demand.taken
-    if holder.mayRunOthers { heldByParents[ObjectIdentifier(holder)] = nil }
-    for loan in demand.loans { loan.lender.lent -= loan.units }
-    demand.loans = []
     demand.holder = nil
+    if let number = holder.parentNumber { heldByParents[number] = nil }
+    if demand.lent > 0 { passOnDebts(to: demand) }
+    used -= demand.taken
+    demand.taken = 0
+    for loan in demand.loans { loan.lender.lent -= loan.units }
+    var lines = exchange(&demand.loans, with: []).compactMap { $0.lender.line }
+    if let line = demand.line.take(), let outer = line.outer {
+      line.dissolved()
+      lines.append(outer)
+    }
+    // With less in use, those may enter whose own limit kept them from what their group holds.
+    if commonLimit == nil {
+      lines += held.sorted { $0.number < $1.number }.compactMap(\.line)
+    }
+    return lines
+  }
+
+  /// A group gives back what operations inside of it still use: they owe it to where it came from.
+  private func passOnDebts(to lender: ClaimDemand) {
+    for borrower in held.sorted(by: { $0.number < $1.number }) {
+      let loans = borrower.loans
+      borrower.loans = loans.filter { $0.lender !== lender }
+      var open = loans.reduce(0) { $0 + ($1.lender === lender ? $1.units : 0) }
+      while open > 0, let loan = lender.loans.popLast() {
+        let part = min(open, loan.units)
+        borrower.loans.append(ClaimDemand.Loan(lender: loan.lender, units: part))
+        if loan.units > part {
+          lender.loans.append(ClaimDemand.Loan(lender: loan.lender, units: loan.units - part))
+        }
+        open -= part
+      }
+      borrower.taken += open
+      lender.taken -= open
+    }
+    lender.lent = 0
   }
 
   /// What is held, besides by the groups around whoever asks, in the order of taking.
-  func held(besides groups: [ObjectIdentifier]) -> [(demand: ClaimDemand, by: AdvancedOperation)] {
+  func held(besides groups: [ObjectNumber]) -> [(demand: ClaimDemand, by: AdvancedOperation)] {
     held.compactMap { demand in demand.holder.map { (demand, $0) } }
-      .filter { !groups.contains(ObjectIdentifier($0.1)) }
+      .filter { !($0.1.parentNumber.map(groups.contains) ?? false) }
       .sorted { $0.0.number < $1.0.number }
   }
 
   // MARK: Lines
 
-  /// The line that somebody inside of some groups stands in; nil when there is none yet.
-  func line(for demand: ClaimDemand, inside groups: [ObjectIdentifier]) -> ClaimLine? {
-    guard !demand.isRate, let lender = lender(among: groups) else { return line }
-    return childLines[lender]
+  /// What an operation meets that wants to have a demand.
+  enum Way {
+    /// It may have it.
+    case open
+    /// Another operation comes first in this line.
+    case behind(ClaimLine)
+    /// It is its turn, and there isn't enough.
+    case full
   }
 
-  /// The same, made if there is none.
-  func lineToJoin(for demand: ClaimDemand, inside groups: [ObjectIdentifier]) -> ClaimLine {
-    if let line = line(for: demand, inside: groups) { return line }
-    guard let lender = lender(among: groups) else { return line }
-    let made = ClaimLine()
-    childLines[lender] = made
-    return made
-  }
-
-  func forgetEmptyLines() {
-    if childLines.isEmpty { return }
-    childLines = childLines.filter { !$0.value.isEmpty }
-  }
-}
-
-/// The one timer of a bucket.
-struct BucketTimer {
-  /// When it is due; nil when there is none.
-  private(set) var deadline: Duration?
-  /// Tells one that was set from the next.
-  private(set) var number: UInt64 = 0
-  private var timer: OperationTimer?
-
-  init() {}
-
-  /// It is to be due at another time, or never.
+  /// What an operation meets that is inside of some groups, the innermost first: what these hold is
+  /// free for it before others, and what goes beyond that at its turn among all.
   ///
-  /// - Parameters:
-  ///   - deadline: The time.
-  ///   - number: Tells it from all that were set before.
-  /// - Returns: The one that was set before, to be cancelled.
-  mutating func set(_ deadline: Duration?, number: UInt64) -> OperationTimer? {
-    self.deadline = deadline
-    self.number = number
-    defer { timer = nil }
-    return timer
+  /// - Complexity: O(g), g the number of groups.
+  func way(for demand: ClaimDemand, inside groups: [ObjectNumber], ticket: Int64?) -> Way {
+    if demand.isRate {
+      if line.isAhead(of: ticket) { return .behind(line) }
+      return fits(demand, inside: []) ? .open : .full
+    }
+    var open = demand.units
+    if !heldByParents.isEmpty {
+      for group in groups {
+        guard let lender = heldByParents[group] else { continue }
+        if let line = lender.line, line.isAhead(of: ticket) { return .behind(line) }
+        open -= lender.lendable
+        if open <= 0 && used <= demand.limit { return .open }
+      }
+    }
+    if line.isAhead(of: ticket) { return .behind(line) }
+    return max(0, open) <= demand.limit - used ? .open : .full
   }
 
-  /// One was made; false when it isn't wanted any more.
-  mutating func made(_ timer: OperationTimer, number: UInt64) -> Bool {
-    guard self.number == number, deadline != nil else { return false }
-    self.timer = timer
-    return true
+  /// The line for an operation inside of some groups, the innermost first; made if there is none.
+  func lineToJoin(for demand: ClaimDemand, inside groups: [ObjectNumber]) -> ClaimLine {
+    var line = line
+    for lender in lenders(inside: groups).reversed() {
+      line = lender.line ?? ClaimLine(inside: line)
+      lender.line = line
+    }
+    return line
+  }
+
+  /// Another operation claims it, perhaps with another limit.
+  func claimed(by demand: ClaimDemand) {
+    claimantCount += 1
+    demand.knownResource = self
+    if commonLimit != demand.limit { commonLimit = nil }
   }
 }

@@ -2,60 +2,27 @@ import CoreOperations
 
 /// What keeps a waiting operation from one of its claims.
 struct ClaimWait {
-  /// Who holds some of it, besides the operation's own groups, in the order of taking.
-  struct Holder {
-    let operation: AdvancedOperation
-    /// How much the operation could have of it if this holder weren't there.
-    let units: Int
-  }
-
   /// What the claim is called.
   let name: String
-  /// Empty when there is room, and others only come first.
-  let holders: [Holder]
-  /// How much is missing; 0 when there is room.
-  let missing: Int
+  /// Those that hold some of it, besides the operation's own groups, in the order of taking; empty
+  /// when there is room, and others only come first.
+  let holders: [AdvancedOperation]
   /// The first in line, when it comes before the operation.
   let front: AdvancedOperation?
   /// When time alone makes it available; nil when time has nothing to do with it.
   let availableAt: Duration?
-
   /// What has to happen before the operation can have it, as far as that can't come by itself.
-  var needs: [WaitNeed] {
-    if availableAt != nil { return [] }
-    var needs: [WaitNeed] = []
-    if let front { needs.append(WaitNeed(.start(front))) }
-    guard missing > 0 else { return needs }
-    let sources = holders.filter { $0.units > 0 }.map {
-      WaitNeed.Source(.quiet($0.operation), units: $0.units)
-    }
-    // Exactly so many: a release that isn't enough is no reason to look again.
-    if !sources.isEmpty { needs.append(WaitNeed(units: missing, from: sources)) }
-    return needs
-  }
+  let needs: [WaitNeed]
 }
 
 extension ExclusivityState {
   /// What a waiter waits for; nothing when it was told to try again.
   func waits(of operation: AdvancedOperation) -> [ClaimWait] {
     guard let claimant = waiting(operation) else { return [] }
-    let groups = claimant.terms.groups
-    var waits: [ClaimWait] = []
-    for demand in claimant.demands {
-      let front = line(of: demand, claimant)?.first
-      let isBehind = front.map { $0.ticket ?? .max < claimant.ticket ?? .max } ?? false
-      guard isBehind || !fits(demand, claimant) else { continue }
-      waits.append(
-        ClaimWait(
-          name: demand.name,
-          holders: demand.resource.waits(for: demand, inside: groups),
-          missing: demand.resource.missing(for: demand, inside: groups),
-          front: isBehind ? front?.operation : nil,
-          availableAt: demand.resource.bucket?.allowedAt(demand.rates)
-        )
-      )
+    return claimant.demands.compactMap { demand in
+      if case .open = way(of: claimant, to: demand) { return nil }
+      return demand.resource.wait(for: demand, of: claimant)
     }
-    return waits
   }
 
   /// One that stands in a line.
@@ -83,10 +50,15 @@ extension ExclusivityState {
     }
   }
 
-  /// Whether others may stand behind a waiter in its line, and so wait for its start.
+  /// Whether others may stand behind a waiter in a line, and so wait for its start.
   func mayBeFollowed(_ operation: AdvancedOperation) -> Bool {
-    guard let claimant = claimant(operation), let place = claimant.place else { return false }
-    return place.line.latestTicket > claimant.ticket ?? .max
+    guard let claimant = claimant(operation) else { return false }
+    var next = claimant.place?.line
+    while let line = next {
+      if line.latestTicket > claimant.ticket ?? .max { return true }
+      next = line.outer
+    }
+    return false
   }
 
   /// Whether it is the order of coming that keeps a waiter waiting.
@@ -111,20 +83,92 @@ extension ExclusivityState {
     joinLine(claimant, of: demand, &effects)
     // Those that it passed wait for it now.
     effects.append(.moved(operation))
-    drain(left, &effects)
+    lineLeft(left, &effects)
     return true
   }
 }
 
 extension ClaimResource {
-  func waits(for demand: ClaimDemand, inside groups: [ObjectIdentifier]) -> [ClaimWait.Holder] {
-    if missing(for: demand, inside: groups) == 0 { return [] }
-    return held(besides: groups).map { held, operation in
-      let lent = held.loans.filter { loan in
-        loan.lender.holder.map { groups.contains(ObjectIdentifier($0)) } ?? false
-      }
-      let units = held.taken + lent.reduce(0) { $0 + $1.units }
-      return ClaimWait.Holder(operation: operation, units: units)
+  /// What keeps a waiter from what it can't have at this moment.
+  fileprivate func wait(for demand: ClaimDemand, of claimant: Claimant) -> ClaimWait {
+    if isRate {
+      return ClaimWait(
+        name: demand.name,
+        holders: [],
+        front: line.isAhead(of: claimant.ticket) ? line.first?.operation : nil,
+        availableAt: bucket?.allowedAt(demand.rates),
+        needs: []
+      )
     }
+    let groups = claimant.terms.groups
+    let held = held(besides: groups)
+    let missing = missing(for: demand, inside: groups)
+    let (front, turns) = turns(for: demand, of: claimant, held.map(\.demand))
+    var needs: [WaitNeed] = []
+    if missing > 0 {
+      let sources = held.map { held, operation in
+        let lent = held.lent(by: lenders(inside: groups))
+        return (WaitNode.quiet(operation), held.taken + lent)
+      }
+      needs.append(units: missing, sources)
+    }
+    if used > demand.limit {
+      // What the groups hold is of no use before that.
+      needs.append(units: used - demand.limit, held.map { (.quiet($1), $0.taken) })
+    }
+    // Last, because a search begins there: mostly the first in line can go on, and all do behind it.
+    needs += turns
+    return ClaimWait(
+      name: demand.name,
+      holders: missing > 0 ? held.map(\.by) : [],
+      front: front,
+      availableAt: nil,
+      needs: needs
+    )
+  }
+
+  /// Whose turn it is before a waiter's: that of the first in each line that it needs.
+  ///
+  /// It needs those from the inside out until what the groups hold is enough; or siblings end, and it
+  /// is enough earlier. So each is a need for the start of the first, or for as many units as are
+  /// missing without that line.
+  private func turns(
+    for demand: ClaimDemand,
+    of claimant: Claimant,
+    _ held: [ClaimDemand]
+  ) -> (front: AdvancedOperation?, needs: [WaitNeed]) {
+    let lenders = lenders(inside: claimant.terms.groups)
+    var front: AdvancedOperation?
+    var needs: [WaitNeed] = []
+    var open = demand.units
+    for (index, line) in (lenders.map(\.line) + [line]).enumerated() where open > 0 {
+      if let line, line.isAhead(of: claimant.ticket), let first = line.first?.operation {
+        let inner = Array(lenders[..<index])
+        let siblings = held.compactMap { held in
+          held.holder.map { (WaitNode.quiet($0), held.lent(by: inner)) }
+        }
+        needs.append(units: open, [(.start(first), open)] + siblings)
+        front = front ?? first
+      }
+      if index < lenders.count { open -= lenders[index].lendable }
+    }
+    return (front, needs)
+  }
+}
+
+extension ClaimDemand {
+  /// How many units some groups have lent it.
+  fileprivate func lent(by lenders: [ClaimDemand]) -> Int {
+    loans.reduce(0) { sum, loan in
+      lenders.contains { $0 === loan.lender } ? sum + loan.units : sum
+    }
+  }
+}
+
+extension [WaitNeed] {
+  /// Exactly so many units: a release that isn't enough is no reason to look again.
+  fileprivate mutating func append(units: Int, _ sources: [(node: WaitNode, units: Int)]) {
+    let sources = sources.filter { $0.units > 0 }.map { WaitNeed.Source($0, units: $1) }
+    if !sources.isEmpty { append(WaitNeed(units: units, from: sources)) }
   }
 }

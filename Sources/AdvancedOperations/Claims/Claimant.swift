@@ -5,20 +5,14 @@ import CoreOperations
 ///
 /// Only touched with the lock of its domain held. An object, so that lines and resources point at it,
 /// and nothing about it is looked up or copied.
-final class Claimant {
+final class Claimant: LineMember {
   let operation: AdvancedOperation
   let demands: [ClaimDemand]
   /// What it said when it last wanted them.
   var terms = Terms()
-  /// When it began to wait, as a number; nil if it doesn't.
-  ///
-  /// Negative for those that were moved to the front.
-  var ticket: Int64?
   var wasMoved = false
   /// Where it waits; nil also when it was told to try again and has not come back.
   var place: Place?
-  /// Where it stands in its line; for the line alone.
-  var position = ClaimLine.Position.inOrder(0)
   var hasItsClaims = false
   /// When its immediate conditions were asked, if they were.
   var askedAt: UInt64?
@@ -26,7 +20,7 @@ final class Claimant {
   /// What an operation says when it wants its claims.
   struct Terms {
     /// Around the operation, the innermost first.
-    var groups: [ObjectIdentifier] = []
+    var groups: [ObjectNumber] = []
     /// The clock by which its rates go; nil when it has none.
     var clock: OperationClock?
     /// Whether the operation is to be asked before it tries again.
@@ -36,7 +30,7 @@ final class Claimant {
   }
 
   struct Place {
-    let line: ClaimLine
+    var line: ClaimLine
     /// What it waits for.
     let demand: ClaimDemand
     /// Tells it from other places in the same line.
@@ -47,4 +41,6 @@ final class Claimant {
     self.operation = operation
     self.demands = demands
   }
+
+  override var claimant: Claimant? { self }
 }

@@ -16,8 +16,10 @@ import CoreOperations
 /// of its claims is what it waits for.
 ///
 /// - Complexity: Taking and giving back O(c), c the number of claims; in addition, O(c) for each waiter
-///   that a release concerns. Whoever comes back to a line, because its queue could not start it or it
-///   waited for another claim first, adds O(log w), w the number of those who wait there; amortised.
+///   that a release concerns. A waiter that comes back to a line, because its queue could not start
+///   it or it waited for another claim first, adds O(log w), w the number of waiters there;
+///   amortised. For children, c counts each claim once more for each group around them, and log w
+///   comes once more for each of these that holds some of the same.
 public final class ExclusivityDomain: Sendable {
   /// The domain of environments that were given none.
   public static let shared = ExclusivityDomain()
@@ -154,6 +156,13 @@ public final class ExclusivityDomain: Sendable {
   }
 
   // MARK: Tracing
+
+  /// How many resources there is an account of.
+  package var resourceCount: Int { state.withLock { $0.resourceCount } }
+  #if DEBUG
+  /// How often was looked whether an operation may have a claim, to check what is promised about that.
+  package var lookCount: Int { state.withLock { $0.lookCount } }
+  #endif
 
   /// Tells of what happens to claims from now on, in the order in which it does as long as one thread
   /// at a time is here: what an operation tells its observers comes later, and in another order.

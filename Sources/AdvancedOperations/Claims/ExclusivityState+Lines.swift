@@ -2,11 +2,6 @@ import CoreOperations
 
 /// Waiting in lines, and what happens when something becomes free.
 extension ExclusivityState {
-  /// The line in which an operation waits for a demand, if there is one.
-  func line(of demand: ClaimDemand, _ claimant: Claimant) -> ClaimLine? {
-    demand.resource.line(for: demand, inside: claimant.terms.groups)
-  }
-
   mutating func joinLine(
     _ claimant: Claimant,
     of demand: ClaimDemand,
@@ -20,43 +15,55 @@ extension ExclusivityState {
     updateTimer(resource, &effects)
   }
 
-  /// Takes a waiter out of its line; returns which resource that was of, to be drained.
-  func leaveLine(_ claimant: Claimant) -> ClaimResource? {
+  /// Takes a waiter out of its line; returns where it stood.
+  func leaveLine(_ claimant: Claimant) -> Claimant.Place? {
     guard let place = claimant.place.take() else { return nil }
     place.line.left(claimant)
-    return place.demand.resource
+    return place
+  }
+
+  /// Those behind one that has left may have waited for nothing else.
+  mutating func lineLeft(_ place: Claimant.Place, _ effects: inout ClaimEffects) {
+    drain(place.line, &effects)
+    updateTimer(place.demand.resource, &effects)
   }
 
   /// Lets those in front of an operation go by whose queue can't start them now: they try again when
   /// it can.
   mutating func passStuck(_ claimant: Claimant, _ effects: inout ClaimEffects) {
-    let ticket = claimant.ticket ?? .max
     for demand in claimant.demands where fits(demand, claimant) {
-      while let front = line(of: demand, claimant)?.first, front.ticket ?? .max < ticket,
-        !front.terms.isByHand, !front.operation.mayStartNow
+      while case .behind(let line) = way(of: claimant, to: demand), let front = line.first,
+        !front.terms.isByHand, !front.operation.mayStartNow, let left = leaveLine(front)
       {
-        _ = leaveLine(front)
         tellToTryAgain(front, &effects)
-        drain(demand.resource, &effects)
+        lineLeft(left, &effects)
       }
     }
   }
 
-  /// Goes through the lines of a resource as long as there is room for the first of each.
-  mutating func drain(_ resource: ClaimResource, _ effects: inout ClaimEffects) {
-    // Those of children first: what is free for them is free for nobody else.
-    for line in resource.childLines.values { drain(line, &effects) }
-    resource.forgetEmptyLines()
-    drain(resource.line, &effects)
-    updateTimer(resource, &effects)
-  }
-
-  private mutating func drain(_ line: ClaimLine, _ effects: inout ClaimEffects) {
-    while let claimant = line.first, let place = claimant.place {
-      guard fits(place.demand, claimant) else {
-        if line.isNewFront(place.number) { noteMoved(claimant, &effects) }
-        return
+  /// Goes through a line, and those further out, as long as there is room for the first of one.
+  ///
+  /// What is free in none of them is free in no other line: those of children that wait for more than
+  /// their group holds stand in them, too.
+  mutating func drain(_ start: ClaimLine, _ effects: inout ClaimEffects) {
+    var next: ClaimLine? = start
+    var noted: Claimant?
+    while let line = next {
+      guard let claimant = line.first, let place = claimant.place else {
+        next = line.outer
+        continue
       }
+      guard isAvailable(place.demand, claimant) else {
+        // Once, of however many lines it is the first.
+        if line.isNewFront(place.number), noted !== claimant {
+          noteMoved(claimant, &effects)
+          noted = claimant
+        }
+        next = line.outer
+        continue
+      }
+      // Others are first now from there on.
+      next = place.line
       _ = leaveLine(claimant)
       if let awaited = busyDemands(of: claimant).awaited {
         joinLine(claimant, of: awaited, &effects)
@@ -120,6 +127,7 @@ extension ExclusivityState {
     _ = resource.timer.set(nil, number: nextNumber())
     // Timers may be a little early.
     resource.bucket?.timePassed(to: max(now, deadline))
-    drain(resource, &effects)
+    drain(resource.line, &effects)
+    updateTimer(resource, &effects)
   }
 }

@@ -67,11 +67,7 @@ struct ExclusivityState {
   ) -> Claimant {
     if let known = claimant(operation) { return known }
     let claimant = Claimant(operation, demands)
-    for demand in demands {
-      let resource = resource(for: demand, time)
-      resource.claimantCount += 1
-      demand.knownResource = resource
-    }
+    for demand in demands { resource(for: demand, time).claimed(by: demand) }
     claimants[ObjectIdentifier(operation)] = claimant
     return claimant
   }
@@ -89,10 +85,11 @@ struct ExclusivityState {
     for demand: ClaimDemand,
     _ time: Time?
   ) -> ClaimResource {
-    let key = ClaimKey(demand.subject, clock: demand.isRate ? time?.clock.identity : nil)
+    let clock = demand.isRate ? time?.clock.identity : nil
+    let key = ClaimKey(demand.subject, clock: clock?.number)
     if let known = resources[key] { return known }
     if resources.count >= resourceLimit { forgetResources(time) }
-    let made = ClaimResource(key, isRate: demand.isRate)
+    let made = ClaimResource(key, demand, clock: clock)
     resources[key] = made
     return made
   }
@@ -100,16 +97,17 @@ struct ExclusivityState {
   /// Forgets resources that a new one would be no different from.
   ///
   /// They aren't forgotten as soon as they are like that: the next operation mostly claims the same.
+  /// Those of a clock that is gone go whatever is claimed next, those of another one when that is
+  /// looked at.
   private mutating func forgetResources(_ time: Time?) {
-    let clock = time?.clock.identity
-    resources = resources.filter { key, resource in
-      if resource.claimantCount > 0 { return true }
-      guard let bucket = resource.bucket else { return false }
-      guard let time, key.clock == clock else { return true }
-      return !bucket.isFull(at: time.now)
-    }
+    resources = resources.filter { !$0.value.isForgettable(time) }
     resourceLimit = max(64, 2 * resources.count)
   }
+
+  var resourceCount: Int { resources.count }
+  #if DEBUG
+  var lookCount: Int { resources.values.reduce(0) { $0 + $1.lookCount } }
+  #endif
 
   // MARK: Questions
 
@@ -135,7 +133,7 @@ struct ExclusivityState {
     let claimant = claimant(attempt.operation, attempt.demands, attempt.time)
     claimant.terms = attempt.terms
     let left = leaveLine(claimant)
-    defer { if let left { drain(left, &effects) } }
+    defer { if let left { lineLeft(left, &effects) } }
     if let demand = attempt.demands.first(where: \.isExcessive) {
       claimant.ticket = nil
       return .refused(demand, holders: [], isExcessive: true)
@@ -180,11 +178,17 @@ struct ExclusivityState {
     demand.resource.fits(demand, inside: claimant.terms.groups)
   }
 
+  func way(of claimant: Claimant, to demand: ClaimDemand) -> ClaimResource.Way {
+    demand.resource.way(for: demand, inside: claimant.terms.groups, ticket: claimant.ticket)
+  }
+
   /// Whether there is room, and nobody who came earlier waits for it.
   func isAvailable(_ demand: ClaimDemand, _ claimant: Claimant) -> Bool {
-    guard fits(demand, claimant) else { return false }
-    guard let front = line(of: demand, claimant)?.first else { return true }
-    return front.ticket ?? .max >= claimant.ticket ?? .max
+    #if DEBUG
+    demand.resource.lookCount += 1
+    #endif
+    if case .open = way(of: claimant, to: demand) { return true }
+    return false
   }
 
   func holders(of demand: ClaimDemand, _ claimant: Claimant) -> [AdvancedOperation] {
@@ -248,7 +252,7 @@ struct ExclusivityState {
   mutating func releaseCalled(_ operation: AdvancedOperation, _ effects: inout ClaimEffects) {
     guard let claimant = claimant(operation) else { return }
     let left = leaveLine(claimant)
-    if let left { drain(left, &effects) }
+    if let left { lineLeft(left, &effects) }
     guard claimant.hasItsClaims else {
       forget(claimant)
       return
@@ -256,11 +260,14 @@ struct ExclusivityState {
     claimant.hasItsClaims = false
     if isTraced { effects.append(.trace(.givenBack, operation)) }
     releaseCount += 1
+    // All of them before anybody looks.
+    var lines: [ClaimLine] = []
     for demand in claimant.demands where !demand.isRate {
-      demand.resource.givenBack(demand)
+      lines += demand.resource.givenBack(demand)
       demand.resource.lastRelease = releaseCount
     }
-    for demand in claimant.demands where !demand.isRate { drain(demand.resource, &effects) }
+    for line in lines { drain(line, &effects) }
+    for demand in claimant.demands where !demand.isRate { drain(demand.resource.line, &effects) }
     forget(claimant)
   }
 
@@ -274,7 +281,7 @@ struct ExclusivityState {
     let left = leaveLine(claimant)
     claimant.ticket = nil
     // Those behind it may have waited for nothing else.
-    if let left { drain(left, &effects) }
+    if let left { lineLeft(left, &effects) }
     if claimant.hasItsClaims {
       takeStartBack(claimant, now: now, &effects)
     } else {
@@ -301,7 +308,8 @@ struct ExclusivityState {
     timePassed(to: now, for: claimant)
     for demand in claimant.demands where demand.isRate {
       demand.resource.startTakenBack(demand)
-      drain(demand.resource, &effects)
+      drain(demand.resource.line, &effects)
+      updateTimer(demand.resource, &effects)
     }
   }
 }
@@ -319,7 +327,7 @@ extension ExclusivityState {
     let claimant = claimant(attempt.operation, attempt.demands, attempt.time)
     let left = leaveLine(claimant)
     grant(claimant, &effects)
-    if let left { drain(left, &effects) }
+    if let left { lineLeft(left, &effects) }
   }
 
   mutating func anybodyReleased(by operation: AdvancedOperation, _ effects: inout ClaimEffects) {

@@ -7,5 +7,5 @@ package struct ObjectNumber: Hashable, Sendable {
 
   private let value: UInt64
 
-  init() { value = Self.last.add(1, ordering: .relaxed).newValue }
+  package init() { value = Self.last.add(1, ordering: .relaxed).newValue }
 }

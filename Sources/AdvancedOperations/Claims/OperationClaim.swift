@@ -28,8 +28,9 @@
 /// **Groups.** What a group holds, its children may enter: an operation uses first what the groups
 /// around it hold and no other of their children uses, and takes only the rest from what is free. So
 /// the children of a group that holds a category enter it one at a time, and those of a group that
-/// holds 5 units of a pool use 5 in all without waiting for anybody outside. A start that was taken
-/// from a ``RateLimit`` isn't held by anybody: each child takes its own.
+/// holds 5 units of a pool use 5 in all without waiting for anybody outside. The rest it takes first
+/// come, first served, like the operations outside: behind those that waited for it before. A start
+/// that was taken from a ``RateLimit`` isn't held by anybody: each child takes its own.
 ///
 /// **Busy claims.** Where several claims are busy, one whose ``WhenBusy`` is to fail decides, then one
 /// that is to skip, the first of them in the order of attaching; nothing is done to the holders of

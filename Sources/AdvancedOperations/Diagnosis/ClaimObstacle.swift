@@ -17,7 +17,7 @@ extension ExclusivityDomain {
     waits(of: operation).map { wait in
       ClaimObstacle(
         name: wait.name,
-        holders: wait.holders.map(\.operation),
+        holders: wait.holders,
         front: wait.front,
         availableAt: wait.availableAt
       )

@@ -32,11 +32,13 @@ extension AdvancedOperation {
   }
 
   /// The groups that the operation is in, the innermost first.
-  final var enclosingGroups: [ObjectIdentifier] {
-    var groups: [ObjectIdentifier] = []
+  ///
+  /// As numbers: one of them may be gone while the account still knows the operation.
+  final var enclosingGroups: [ObjectNumber] {
+    var groups: [ObjectNumber] = []
     var next = withCore { $0.extra?.group }
     while let group = next {
-      groups.append(ObjectIdentifier(group))
+      if let number = group.parentNumber { groups.append(number) }
       next = group.withCore { $0.extra?.group }
     }
     return groups

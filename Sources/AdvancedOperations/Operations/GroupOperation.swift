@@ -26,6 +26,7 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
   }
 
   final let members: Locked<GroupMembers>
+  private let number = ObjectNumber()
   private let errorPolicy: ErrorPolicy
   private let limit: Int
 
@@ -171,7 +172,7 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
   /// That the group finishes when its children have ended.
   public final override var cancellationPolicy: CancellationPolicy { .whenFinishIsCalled }
 
-  override var mayRunOthers: Bool { true }
+  override var parentNumber: ObjectNumber? { number }
   override var openChildren: [Operation] {
     children.filter { child in
       guard let child = child as? AdvancedOperation else { return !child.isFinished }

@@ -24,6 +24,7 @@ public final class RepeatOperation: AdvancedOperation, @unchecked Sendable {
   // Sendable: `body` and `hook` have locks.
   private typealias Hook = @Sendable (AdvancedOperation, any Error) -> (any Error)?
 
+  private let number = ObjectNumber()
   private let times: Int?
   private let interval: Duration
   private let body: RoundsBody<AdvancedOperation?>
@@ -120,7 +121,7 @@ public final class RepeatOperation: AdvancedOperation, @unchecked Sendable {
     body.exchangeCaptured(new)
   }
 
-  override var mayRunOthers: Bool { true }
+  override var parentNumber: ObjectNumber? { number }
   override var openChildren: [Operation] { body.openChildren }
   override var pause: OperationPause? { body.pause }
   override func stopBody() { body.stop(reason: cancellationReason) }

@@ -27,6 +27,7 @@ import CoreOperations
 /// attempt that is going on with the same reason, or ends the wait for the next one.
 public final class RetryOperation: AdvancedOperation, @unchecked Sendable {
   // Sendable: `body` has a lock.
+  private let number = ObjectNumber()
   private let policy: RetryPolicy
   private let body: RoundsBody<AdvancedOperation>
 
@@ -88,7 +89,7 @@ public final class RetryOperation: AdvancedOperation, @unchecked Sendable {
     body.exchangeCaptured(new)
   }
 
-  override var mayRunOthers: Bool { true }
+  override var parentNumber: ObjectNumber? { number }
   override var openChildren: [Operation] { body.openChildren }
   override var pause: OperationPause? { body.pause }
   override func stopBody() { body.stop(reason: cancellationReason) }

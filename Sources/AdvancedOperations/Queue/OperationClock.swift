@@ -14,8 +14,8 @@ public struct OperationClock: Sendable {
   /// A timer needs no task where the clock can do without.
   package protocol Source: Sendable {
     var now: Duration { get }
-    /// An object that all copies of the clock have, and no other clock.
-    var identity: ObjectIdentifier { get }
+    /// An object that all copies of the clock keep alive, and no other clock has.
+    var identity: ClockIdentity { get }
     func sleep(until deadline: Duration) async throws
     func schedule(at deadline: Duration, _ action: @escaping @Sendable () -> Void) -> OperationTimer
   }
@@ -40,7 +40,7 @@ public struct OperationClock: Sendable {
   public var now: Duration { source.now }
 
   /// The same for clocks whose times can be compared.
-  var identity: ObjectIdentifier { source.identity }
+  var identity: ClockIdentity { source.identity }
 
   /// Suspends the task until a time.
   ///
@@ -104,7 +104,12 @@ public final class OperationTimer: Sendable {
   }
 }
 
-private final class ClockIdentity: Sendable {}
+/// Tells one clock from all others, also from those that are gone, and whether it still exists.
+package final class ClockIdentity: Sendable {
+  let number = ObjectNumber()
+
+  package init() {}
+}
 
 /// The continuous clock, with Dispatch for timers.
 private struct ContinuousSource: OperationClock.Source {
@@ -112,7 +117,7 @@ private struct ContinuousSource: OperationClock.Source {
   private static let shared = ClockIdentity()
   let clock: ContinuousClock
 
-  var identity: ObjectIdentifier { ObjectIdentifier(Self.shared) }
+  var identity: ClockIdentity { Self.shared }
 
   var now: Duration { Self.origin.duration(to: clock.now) }
 
@@ -138,14 +143,12 @@ private struct ContinuousSource: OperationClock.Source {
 private struct AnySource<C: Clock>: OperationClock.Source where C.Duration == Duration {
   let clock: C
   let origin: C.Instant
-  private let token = ClockIdentity()
+  let identity = ClockIdentity()
 
   init(clock: C, origin: C.Instant) {
     self.clock = clock
     self.origin = origin
   }
-
-  var identity: ObjectIdentifier { ObjectIdentifier(token) }
 
   var now: Duration { origin.duration(to: clock.now) }
 

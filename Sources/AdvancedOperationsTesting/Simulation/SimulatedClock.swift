@@ -5,7 +5,7 @@ import CoreOperations
 struct SimulatedClock: OperationClock.Source {
   let simulation: Simulation
 
-  var identity: ObjectIdentifier { ObjectIdentifier(simulation) }
+  var identity: ClockIdentity { simulation.clockIdentity }
   var now: Duration { simulation.now }
 
   func sleep(until deadline: Duration) async throws {

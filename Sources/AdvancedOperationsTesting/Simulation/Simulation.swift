@@ -59,6 +59,7 @@ final class Simulation: Sendable {
 
   let seed: UInt64
   let isPreemptive: Bool
+  let clockIdentity = ClockIdentity()
   let state: Locked<State>
   /// How many steps were taken, for the watchdog.
   let progress = StepProgress()

@@ -2,83 +2,12 @@ import AdvancedOperations
 import AdvancedOperationsTesting
 import Testing
 
-/// Who is in and who waits, computed the plain way: lists, and everything looked at every time.
-private struct Model {
-  struct Demand {
-    let resource: String
-    let units: Int
-    let limit: Int
-  }
-
-  private var demands: [Int: [Demand]] = [:]
-  private(set) var inside: [Int] = []
-  /// In the order of coming, and the resource that each stands in line for.
-  private(set) var waiting: [(number: Int, resource: String)] = []
-
-  private func used(_ resource: String) -> Int {
-    inside.flatMap { demands[$0] ?? [] }.filter { $0.resource == resource }
-      .reduce(0) { $0 + $1.units }
-  }
-
-  private func fits(_ demand: Demand) -> Bool {
-    used(demand.resource) + demand.units <= demand.limit
-  }
-
-  /// What keeps an operation out that comes after those in front.
-  private func busy(
-    _ demands: [Demand],
-    behind front: ArraySlice<(number: Int, resource: String)>
-  )
-    -> String?
-  {
-    let busy = demands.filter { demand in
-      !fits(demand) || front.contains { $0.resource == demand.resource }
-    }
-    let full = busy.first { used($0.resource) >= $0.limit }
-    return (full ?? busy.first { !fits($0) } ?? busy.first)?.resource
-  }
-
-  mutating func came(_ number: Int, _ demands: [Demand]) {
-    self.demands[number] = demands
-    if let resource = busy(demands, behind: waiting[...]) {
-      waiting.append((number, resource))
-    } else {
-      inside.append(number)
-    }
-  }
-
-  mutating func left(_ number: Int) {
-    if let index = waiting.firstIndex(where: { $0.number == number }) {
-      let resource = waiting.remove(at: index).resource
-      becameFree(resource)
-    } else if let index = inside.firstIndex(of: number) {
-      inside.remove(at: index)
-      for demand in demands[number] ?? [] { becameFree(demand.resource) }
-    }
-  }
-
-  private mutating func becameFree(_ resource: String) {
-    while let index = waiting.firstIndex(where: { $0.resource == resource }) {
-      let number = waiting[index].number
-      let own = demands[number] ?? []
-      guard own.filter({ $0.resource == resource }).allSatisfy(fits) else { return }
-      waiting[index].resource = ""
-      if let other = busy(own, behind: waiting[..<index]) {
-        waiting[index].resource = other
-      } else {
-        waiting.remove(at: index)
-        inside.append(number)
-      }
-    }
-  }
-}
-
 @Suite struct `The account of claims, compared with a plain model` {
   /// A world with operations that are in, wait, or have yet to come, and the model of it.
   private struct Both {
     let world: World
     let pools: [String: ResourcePool]
-    var model = Model()
+    var model = ClaimModel()
     var works: [Int: Work] = [:]
 
     init(seed: UInt64) {
@@ -86,7 +15,7 @@ private struct Model {
       pools = ["p": world.pool(5), "q": world.pool(3)]
     }
 
-    mutating func come(_ number: Int, _ demands: [Model.Demand]) {
+    mutating func come(_ number: Int, _ demands: [ClaimModel.Demand]) {
       let work = Work.open("w\(number)")
       for demand in demands {
         if let pool = pools[demand.resource] {
@@ -119,7 +48,7 @@ private struct Model {
     var both = Both(seed: seed)
     for number in 0..<120 {
       if Int.random(in: 0..<5, using: &random) < 3 || both.present.isEmpty {
-        var demands: [Model.Demand] = []
+        var demands: [ClaimModel.Demand] = []
         for resource in ["a", "b", "p", "q"].shuffled(using: &random)
         where Int.random(in: 0..<5, using: &random) < 2 {
           let limit = both.pools[resource]?.capacity ?? Int.random(in: 1...3, using: &random)
@@ -172,7 +101,7 @@ private struct Model {
     #expect(both.model.waiting.isEmpty)
   }
 
-  private static let sets: [[[Model.Demand]]] = [
+  private static let sets: [[[ClaimModel.Demand]]] = [
     [
       [.init(resource: "a", units: 1, limit: 1)], [.init(resource: "a", units: 1, limit: 2)],
       [.init(resource: "a", units: 1, limit: 1)], [.init(resource: "a", units: 1, limit: 2)],

@@ -258,7 +258,7 @@ import Testing
 
     init(_ simulation: SimulatedEnvironment) { clock = simulation.environment.clock }
 
-    var identity: ObjectIdentifier { ObjectIdentifier(self) }
+    let identity = ClockIdentity()
     var now: Duration { clock.now }
     var pendingCount: Int { state.withLock { $0.timers.count(where: \.isPending) } }
     var peak: Int { state.withLock { $0.peak } }
