@@ -1,14 +1,20 @@
 extension OperationFailure {
   /// What went wrong, on one line: each error with where it came from.
   ///
+  /// Of a long way its two ends are told, and of failures inside of others the first few errors.
+  ///
   /// ```swift
   /// logger.error("\(operation.name ?? "") failed: \(failure.summary())")
   /// ```
   ///
   /// - Parameter limit: How many errors are spelt out; the others are counted.
   /// - Returns: The line, without a line break.
-  public func summary(limit: Int = 3) -> String {
-    var parts = elements.prefix(max(limit, 0)).map(\.inOneLine)
+  public func summary(limit: Int = 3) -> String { summary(limit: limit, levels: 4) }
+
+  // Of failures with several errors, so many levels are told inside of each other.
+  fileprivate func summary(limit: Int, levels: Int) -> String {
+    let elements = elements
+    var parts = elements.prefix(max(limit, 0)).map { $0.inOneLine(levels: levels) }
     if elements.count > parts.count { parts.append("\(elements.count - parts.count) more errors") }
     if elements.isEmpty { parts.append("cancelled without a reason") }
     if notRunCount > 0 { parts.append("\(notRunCount) not run because of it") }
@@ -17,22 +23,36 @@ extension OperationFailure {
 }
 
 extension OperationFailure.Element {
-  fileprivate var inOneLine: String {
-    let underlying = (error as? OperationConditionError)?.underlying ?? error
-    return (origin.headings + [underlying.inOneLine]).joined(separator: ": ")
+  fileprivate func inOneLine(levels: Int) -> String {
+    var headings: [FailureHeading] = []
+    var element = self
+    while true {
+      element.origin.append(to: &headings)
+      let error = (element.error as? OperationConditionError)?.underlying ?? element.error
+      guard var failure = error as? OperationFailure else {
+        return (headings.texts + ["\(error)".inOneLine]).joined(separator: ": ")
+      }
+      failure = headings.appendLongWay(of: failure) ?? failure
+      let elements = failure.elements
+      guard elements.count == 1, failure.notRunCount == 0 else {
+        let text = failure.summary(limit: levels > 0 ? 3 : 0, levels: levels - 1)
+        return (headings.texts + [text]).joined(separator: ": ")
+      }
+      element = elements[0]
+    }
   }
 }
 
 extension OperationFailure.Origin {
-  fileprivate var headings: [String] {
-    switch self {
-    case .body, .cancel: []
-    case .condition(let name): ["condition “\(name)”"]
-    case .dependency(let name): ["dependency “\(name)”"]
-    case .child(let name, let inner): ["child “\(name)”"] + inner.headings
-    case .attempt(let number, let inner): ["attempt \(number)"] + inner.headings
-    case .timeout: ["timed out"]
-    case .skipped: ["skipped"]
+  fileprivate func append(to headings: inout [FailureHeading]) {
+    let (steps, last) = steps
+    headings += steps.map { .step($0) }
+    switch last {
+    case .condition(let name): headings.append(.condition(name))
+    case .dependency(let name): headings.append(.dependency(name))
+    case .timeout: headings.append(.timedOut)
+    case .skipped: headings.append(.skipped)
+    case .body, .cancel, .child, .attempt: return
     }
   }
 }

@@ -74,7 +74,10 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
     // A convenience initialiser, because a designated one with a parameter pack crashes the
     // compiler (6.3.1) in subclasses of other modules.
     var predecessors: [AdvancedOperation] = [first]
-    for input in repeat each inputs { predecessors.append(input) }
+    // One that gives several values fails once.
+    for input in repeat each inputs {
+      if !predecessors.contains(input) { predecessors.append(input) }
+    }
     let others = (repeat each inputs)
     self.init(name: name, retry: retry) {
       try await body(first.valueForSuccessor(), repeat (each others).valueForSuccessor())
@@ -85,9 +88,19 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
     for predecessor in predecessors { addDependency(predecessor) }
   }
 
-  // While the dependencies are still held, which go one by one: releasing a long chain that never ran
-  // would nest otherwise.
-  deinit { releaseResources() }
+  deinit {
+    // Of a chain that never ran, each holds the one before, also as what it gets a value from.
+    if hasInputs {
+      FlatRelease.release(work.withLock { Inputs(body: takeBody(), rare: $0.rare.take()) })
+    }
+    releaseResources()
+  }
+
+  /// What holds the operations that give values.
+  private struct Inputs: Sendable {
+    let body: (@Sendable () async throws -> Output)?
+    let rare: ResultWork.Rare?
+  }
 
   /// Makes an operation that gets this one's value.
   ///

@@ -137,15 +137,16 @@ extension OperationFailure {
     _ failures: [(operation: Operation, elements: [Element])]
   ) -> OperationFailure {
     let failed = Set(failures.map { ObjectIdentifier($0.operation) })
-    var all = OperationFailure(elements: [])
+    var all: [Element] = []
+    var notRunCount = 0
     for (operation, elements) in failures where !elements.isEmpty {
       let followsSibling = operation.dependencies.contains {
         failed.contains(ObjectIdentifier($0))
       }
       let roots = elements.filter { !($0.isInherited && followsSibling) }
-      if roots.isEmpty { all.notRunCount += 1 }
-      all.elements += roots
+      if roots.isEmpty { notRunCount += 1 }
+      all += roots
     }
-    return all
+    return OperationFailure(elements: all, notRunCount: notRunCount)
   }
 }

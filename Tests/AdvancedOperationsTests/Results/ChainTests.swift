@@ -47,6 +47,18 @@ import Testing
     #expect(inner.map(flaws) == [[1], [2]])
   }
 
+  @Test func `that one operation gives several times fail the successor once`() {
+    let world = World()
+    let failing = ResultOperation(name: "failing") { () async throws -> Int in throw Flaw(1) }
+    let sum = ResultOperation(name: "sum", after: failing, failing, failing) { $0 + $1 + $2 }
+    let fine = ResultOperation { 2 }
+    let product = ResultOperation(after: fine, fine, fine) { $0 * $1 * $2 }
+    world.run(failing, sum, fine, product)
+    #expect(sum.origins == [.dependency("failing")])
+    #expect(sum.outcome?.failure?.description == "dependency “failing”\n  flaw 1")
+    #expect((try? product.result?.get()) == 8)
+  }
+
   @Test(arguments: seeds)
   func `an inherited failure goes down a chain`(seed: UInt64) {
     let world = World(seed: seed)

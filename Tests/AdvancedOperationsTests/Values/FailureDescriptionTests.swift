@@ -108,6 +108,59 @@ import Testing
     #expect(cancelled.description == "cancelled without a reason")
   }
 
+  private static func inherited(
+    _ failures: [(String, OperationFailure)]
+  ) -> OperationFailure {
+    OperationFailure(
+      elements: failures.map { name, failure in
+        .init(origin: .dependency(name), error: failure, isInherited: true)
+      }
+    )
+  }
+
+  @Test func `shows what several dependencies have inherited from one below the first of them`() {
+    let root = OperationFailure(elements: [.body(1)])
+    let b = Self.inherited([("a", root)])
+    let c = Self.inherited([("a", root), ("b", b)])
+    #expect(
+      Self.inherited([("b", b), ("c", c)]).description == """
+        dependency “b”
+          dependency “a”
+            flaw 1
+        dependency “c”
+          dependency “a”: as above
+          dependency “b”: as above
+        """
+    )
+    #expect(flaws(Self.inherited([("b", b), ("c", c)]).rootCauses.map(\.error)) == [1])
+  }
+
+  @Test(arguments: [12, 13, 40])
+  func `shows the two ends of a long way`(length: Int) {
+    var failure = OperationFailure(elements: [.body(1)])
+    for number in 1...length { failure = Self.inherited([("\(number)", failure)]) }
+    let lines = failure.description.split(separator: "\n").map { $0.drop { $0 == " " } }
+    let all = (1...length).reversed().map { "dependency “\($0)”" }
+    let shown =
+      length == 12 ? all : all.prefix(5) + ["… \(length - 6) more …"] + all.suffix(1)
+    #expect(lines.map(String.init) == shown + ["flaw 1"])
+    let summary = failure.summary().split(separator: ": ").map(String.init)
+    #expect(summary == shown + ["flaw 1"])
+    #expect(flaws(failure.rootCauses.map(\.error)) == [1])
+  }
+
+  @Test func `changes when its elements do, and copies don't`() {
+    var failure = OperationFailure(elements: [.body(1)])
+    let copy = failure
+    failure.elements.append(.body(2))
+    failure.elements[0].isInherited = true
+    #expect(flaws(failure.errors) == [1, 2])
+    #expect(flaws(copy.errors) == [1])
+    #expect(!copy.isInherited)
+    failure.elements = []
+    #expect(failure.errors.isEmpty)
+  }
+
   @Test func `indents the lines of errors of several lines`() {
     struct Wordy: Error, CustomStringConvertible {
       let description = "first\nsecond"

@@ -1,0 +1,58 @@
+/// Where something comes from, in the words that people read above or before it.
+enum FailureHeading: Hashable {
+  case step(OperationFailure.Origin.Step)
+  case condition(String)
+  case dependency(String)
+  case cancelled
+  case timedOut
+  case skipped
+  /// The middle of a long way.
+  case more(Int)
+
+  var text: String {
+    switch self {
+    case .step(let step): step.text
+    case .condition(let name): "condition “\(name)”"
+    case .dependency(let name): "dependency “\(name)”"
+    case .cancelled: "cancelled"
+    case .timedOut: "timed out"
+    case .skipped: "skipped"
+    case .more(let count): "… \(count) more …"
+    }
+  }
+
+  /// How many headings it stands for.
+  fileprivate var count: Int {
+    switch self {
+    case .more(let count): count
+    case .step, .condition, .dependency, .cancelled, .timedOut, .skipped: 1
+    }
+  }
+}
+
+extension [FailureHeading] {
+  /// All of a short way, or its two ends with the number of what is between them.
+  var texts: [String] {
+    if count <= 12 { return map(\.text) }
+    let hidden = dropFirst(6).dropLast(5).reduce(0) { $0 + $1.count }
+    return prefix(6).map(\.text) + [Element.more(hidden).text] + suffix(5).map(\.text)
+  }
+
+  /// Adds the way on which a failure was inherited, if that is long, with no more of it than is told.
+  ///
+  /// - Returns: The failure at its end; nil if it isn't long.
+  mutating func appendLongWay(of failure: OperationFailure) -> OperationFailure? {
+    guard let way = failure.way, way.count > 12 else { return nil }
+    var failure = failure
+    for _ in 0..<5 {
+      guard let element = failure.elements.first, case .dependency(let name) = element.origin,
+        let next = element.error as? OperationFailure
+      else { break }
+      append(.dependency(name))
+      failure = next
+    }
+    append(.more(way.count - 6))
+    append(.dependency(way.last))
+    return way.end
+  }
+}

@@ -1,0 +1,169 @@
+import CoreOperations
+
+extension OperationFailure {
+  /// Where an error came from.
+  ///
+  /// ```swift
+  /// switch element.origin {
+  /// case .condition(let name): print("“\(name)” does not hold")
+  /// case .child(let name, let inner): print("in “\(name)”: \(inner.origin)")
+  /// default: print("\(element.origin)")
+  /// }
+  /// ```
+  public enum Origin: Sendable {
+    /// A condition or claim, with its name.
+    case condition(String)
+    /// The operation's own work.
+    case body
+    /// A reason that was given with a cancel.
+    case cancel
+    /// A dependency, with its name.
+    case dependency(String)
+    /// A child of a group, with its name, and where it came from there.
+    case child(String, from: Inner)
+    /// One attempt of several, counted from 1, and where it came from there.
+    case attempt(Int, from: Inner)
+    /// A time limit.
+    case timeout
+    /// The operation was skipped, so it has no value.
+    case skipped(reason: String)
+
+    /// A child of a group, with its name, and where it came from there.
+    public static func child(_ name: String, _ origin: Origin) -> Origin {
+      .child(name, from: Inner(origin))
+    }
+
+    /// One attempt of several, counted from 1, and where it came from there.
+    public static func attempt(_ number: Int, _ origin: Origin) -> Origin {
+      .attempt(number, from: Inner(origin))
+    }
+
+    /// An origin in a child or in an attempt.
+    ///
+    /// Groups may be in each other as deep as a program likes: origins are compared, hashed, described and
+    /// released without recursion, which those of an `indirect enum` would not be.
+    public struct Inner: Sendable, Hashable {
+      private let box: Box
+      /// The origin.
+      public var origin: Origin { box.origin }
+
+      /// Creates an origin to be put into another one.
+      public init(_ origin: Origin) { box = Box(origin) }
+
+      fileprivate func isSame(as other: Inner) -> Bool { box === other.box }
+
+      /// Whether both are the same origin.
+      public static func == (a: Inner, b: Inner) -> Bool { a.isSame(as: b) || a.origin == b.origin }
+
+      /// Hashes the origin.
+      public func hash(into hasher: inout Hasher) { hasher.combine(origin) }
+    }
+  }
+}
+
+extension OperationFailure.Origin {
+  fileprivate final class Box: @unchecked Sendable {
+    // Sendable: changed only while it dies.
+    private(set) var origin: OperationFailure.Origin
+
+    init(_ origin: OperationFailure.Origin) { self.origin = origin }
+
+    deinit {
+      switch origin {
+      case .child, .attempt: FlatRelease.release(exchange(&origin, with: .body))
+      case .condition, .body, .cancel, .dependency, .timeout, .skipped: return
+      }
+    }
+  }
+
+  /// A child or an attempt that something came from.
+  enum Step: Hashable, Sendable {
+    case child(String)
+    case attempt(Int)
+
+    var text: String {
+      switch self {
+      case .child(let name): "child “\(name)”"
+      case .attempt(let number): "attempt \(number)"
+      }
+    }
+  }
+
+  /// The outermost child or attempt, and what is in it; nil without any.
+  var outermost: (step: Step, inner: Inner)? {
+    switch self {
+    case .child(let name, let inner): (.child(name), inner)
+    case .attempt(let number, let inner): (.attempt(number), inner)
+    case .condition, .body, .cancel, .dependency, .timeout, .skipped: nil
+    }
+  }
+
+  /// All children and attempts, from the outside in, and what is in the last one.
+  var steps: (steps: [Step], last: Self) {
+    var steps: [Step] = []
+    var last = self
+    while let (step, inner) = last.outermost {
+      steps.append(step)
+      last = inner.origin
+    }
+    return (steps, last)
+  }
+}
+
+extension OperationFailure.Origin: Hashable {
+  /// Whether both are the same way.
+  ///
+  /// - Complexity: O(n), n the number of children and attempts on the way.
+  public static func == (a: Self, b: Self) -> Bool {
+    var (a, b) = (a, b)
+    while let (step, inner) = a.outermost {
+      guard let (other, otherInner) = b.outermost, step == other else { return false }
+      if inner.isSame(as: otherInner) { return true }
+      (a, b) = (inner.origin, otherInner.origin)
+    }
+    switch (a, b) {
+    case (.body, .body), (.cancel, .cancel), (.timeout, .timeout): return true
+    case (.condition(let a), .condition(let b)), (.dependency(let a), .dependency(let b)),
+      (.skipped(let a), .skipped(let b)):
+      return a == b
+    default: return false
+    }
+  }
+
+  /// Hashes the whole way.
+  ///
+  /// - Complexity: O(n), n the number of children and attempts on the way.
+  public func hash(into hasher: inout Hasher) {
+    let (steps, last) = steps
+    hasher.combine(steps)
+    switch last {
+    case .body: hasher.combine(0)
+    case .cancel: hasher.combine(1)
+    case .timeout: hasher.combine(2)
+    case .condition(let name): hasher.combine(name)
+    case .dependency(let name): hasher.combine(name)
+    case .skipped(let reason): hasher.combine(reason)
+    case .child, .attempt: return
+    }
+  }
+}
+
+extension OperationFailure.Origin: CustomStringConvertible {
+  /// Where the error came from, in words, from the outside in; of a long way both ends.
+  public var description: String {
+    let (steps, last) = steps
+    return (steps.map { FailureHeading.step($0) }.texts + [last.words]).joined(separator: ", ")
+  }
+
+  private var words: String {
+    switch self {
+    case .condition(let name): "condition “\(name)”"
+    case .body: "body"
+    case .cancel: "cancel"
+    case .dependency(let name): "dependency “\(name)”"
+    case .timeout: "timeout"
+    case .skipped(let reason): "skipped: \(reason)"
+    case .child, .attempt: ""
+    }
+  }
+}

@@ -1,0 +1,195 @@
+/// What a person reads of a failure: elements with the same beginning of their origins under one heading,
+/// in order of appearance.
+///
+/// Failures are in each other as deep as operations depend on each other, and one may be in many others:
+/// the tree is made and written without recursion, and what was shown isn't shown again.
+struct FailureTree {
+  private struct Node {
+    /// Nil for one whose children are shown in its place.
+    var heading: FailureHeading?
+    /// Of one that has no children.
+    var text: String?
+    var first: Int?
+    var last: Int?
+    var next: Int?
+  }
+
+  private struct Branch: Hashable {
+    let parent: Int
+    let heading: FailureHeading
+  }
+
+  /// What is to be put below a node.
+  private enum Content {
+    case failure(OperationFailure, isInherited: Bool)
+    case conditions([OperationConditionError])
+  }
+
+  private var nodes = [Node()]
+  private var branches: [Branch: Int] = [:]
+  private var due: [(content: Content, parent: Int)] = []
+  private var shown: Set<ObjectIdentifier> = []
+
+  init(_ failure: OperationFailure) {
+    due = [(.failure(failure, isInherited: false), 0)]
+    while let (content, parent) = due.popLast() {
+      let begin = due.count
+      switch content {
+      case .failure(let failure, let isInherited):
+        fill(parent, failure, isInherited: isInherited)
+      case .conditions(let parts):
+        for part in parts { add(.condition(part.condition), part.underlying, to: parent) }
+      }
+      // What comes first is filled first, as it is read.
+      due[begin...].reverse()
+    }
+  }
+
+  // MARK: Making it
+
+  private mutating func append(
+    _ heading: FailureHeading?,
+    text: String? = nil,
+    to parent: Int
+  ) -> Int {
+    let index = nodes.count
+    nodes.append(Node(heading: heading, text: text))
+    if let last = nodes[parent].last {
+      nodes[last].next = index
+    } else {
+      nodes[parent].first = index
+    }
+    nodes[parent].last = index
+    return index
+  }
+
+  private mutating func branch(_ heading: FailureHeading, of parent: Int) -> Int {
+    let branch = Branch(parent: parent, heading: heading)
+    if let known = branches[branch] { return known }
+    let index = append(heading, to: parent)
+    branches[branch] = index
+    return index
+  }
+
+  private mutating func fill(_ node: Int, _ failure: OperationFailure, isInherited: Bool) {
+    if wasShown(failure, isInherited: isInherited) {
+      nodes[node].text = "as above"
+      return
+    }
+    var way: [FailureHeading] = []
+    guard let end = way.appendLongWay(of: failure) else { return fill(node, failure) }
+    let last = way.reduce(node) { append($1, to: $0) }
+    if wasShown(end, isInherited: true) {
+      nodes[last].text = "as above"
+    } else {
+      fill(last, end)
+    }
+  }
+
+  private mutating func fill(_ node: Int, _ failure: OperationFailure) {
+    let elements = failure.elements
+    for element in elements { add(element, to: node) }
+    if elements.isEmpty { _ = append(nil, text: "cancelled without a reason", to: node) }
+    if failure.notRunCount > 0 {
+      _ = append(nil, text: "\(failure.notRunCount) not run because of it", to: node)
+    }
+  }
+
+  private mutating func add(_ element: OperationFailure.Element, to parent: Int) {
+    let error = (element.error as? OperationConditionError)?.underlying ?? element.error
+    var parent = parent
+    var origin = element.origin
+    while let (step, inner) = origin.outermost {
+      if case .attempt = step, inner.origin == .body {
+        return add(.step(step), error, to: parent)
+      }
+      parent = branch(.step(step), of: parent)
+      origin = inner.origin
+    }
+    switch origin {
+    case .condition(let name): add(.condition(name), error, to: parent)
+    case .dependency(let name):
+      add(.dependency(name), error, isInherited: element.isInherited, to: parent)
+    case .cancel: add(.cancelled, error, to: parent)
+    case .timeout: add(.timedOut, error, to: parent)
+    case .skipped(let reason): _ = append(nil, text: "skipped: \(reason)", to: parent)
+    case .body, .child, .attempt: add(nil, error, to: parent)
+    }
+  }
+
+  private mutating func add(
+    _ heading: FailureHeading?,
+    _ error: any Error,
+    isInherited: Bool = false,
+    to parent: Int
+  ) {
+    switch error {
+    case let failure as OperationFailure:
+      due.append((.failure(failure, isInherited: isInherited), append(heading, to: parent)))
+    case let none as AnyOf.NoneHolds where !none.failures.isEmpty:
+      due.append((.conditions(none.failures), append(heading, to: parent)))
+    case let part as OperationConditionError:
+      due.append((.conditions([part]), append(heading, to: parent)))
+    default: _ = append(heading, text: "\(error)", to: parent)
+    }
+  }
+
+  /// Whether a failure is in the tree already, and large enough not to be shown twice; it is from now on.
+  private mutating func wasShown(_ failure: OperationFailure, isInherited: Bool) -> Bool {
+    guard let storage = failure.storage else { return false }
+    if shown.insert(ObjectIdentifier(storage)).inserted { return false }
+    return isInherited || storage.elements.contains { $0.error is OperationFailure }
+  }
+
+  // MARK: Writing it
+
+  /// How many levels are indented: no more than a reader follows, or the text would grow with the square
+  /// of the depth.
+  private static let deepest = 24
+
+  func lines(depth: Int) -> [String] {
+    var lines: [String] = []
+    var due = [(node: 0, depth: 0)]
+    while let (node, level) = due.popLast() {
+      let (way, end) = way(from: node)
+      let headings = way.compactMap { nodes[$0].heading }.texts
+      for (index, heading) in headings.enumerated() {
+        let text = index == headings.count - 1 ? nodes[end].text.map { ": " + $0 } ?? "" : ""
+        Self.write(heading + text, depth, level + index, to: &lines)
+      }
+      if headings.isEmpty, let text = nodes[end].text { Self.write(text, depth, level, to: &lines) }
+      let begin = due.count
+      var next = nodes[end].first
+      while let child = next {
+        due.append((child, level + headings.count))
+        next = nodes[child].next
+      }
+      due[begin...].reverse()
+    }
+    return lines
+  }
+
+  /// A node and what is below it, as long as that is one heading at a time.
+  private func way(from node: Int) -> (headings: [Int], end: Int) {
+    var headings = nodes[node].heading == nil ? [] : [node]
+    var end = node
+    while let child = nodes[end].first, nodes[child].next == nil, nodes[child].text == nil {
+      end = child
+      if nodes[child].heading != nil { headings.append(child) }
+    }
+    return (headings, end)
+  }
+
+  private static func write(
+    _ text: String,
+    _ depth: Int,
+    _ level: Int,
+    to lines: inout [String]
+  ) {
+    let indent = String(repeating: "  ", count: depth + min(level, deepest))
+    for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated()
+    {
+      lines.append(index == 0 ? indent + line : indent + "  " + line)
+    }
+  }
+}
