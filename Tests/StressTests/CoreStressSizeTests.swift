@@ -1,35 +1,8 @@
 import CoreOperations
-import Dispatch
 import Testing
 
 /// Graphs of a million operations, on threads with a stack of 512 KiB.
 @Suite(.serialized) struct `CoreStress: size` {
-  static let smallStack = 512 * 1024
-
-  /// Runs workers on two threads with a small stack, so that neither running nor releasing needs
-  /// more.
-  private final class SmallStacks: OperationExecutor {
-    static let shared = SmallStacks()
-    private let line = Locked<[@Sendable () -> Void]>([])
-    private let waiting = DispatchSemaphore(value: 0)
-
-    private init() {
-      for _ in 0..<2 { CoreStress.launch(stackSize: `CoreStress: size`.smallStack) { self.run() } }
-    }
-
-    func enqueue(_ worker: @escaping @Sendable () -> Void) {
-      line.withLock { $0.append(worker) }
-      waiting.signal()
-    }
-
-    private func run() {
-      while true {
-        waiting.wait()
-        line.withLock { $0.removeFirst() }()
-      }
-    }
-  }
-
   /// An operation that is counted.
   private final class Counted: Operation, @unchecked Sendable {
     let live: CoreStress.Live
@@ -84,8 +57,8 @@ import Testing
     let watchdog = CoreStress.Watchdog(seconds: 180) { "\(shape)" }
     let count = CoreStress.scaled(shape.count)
     let (ran, live) = (CoreStress.Tally(), CoreStress.Live())
-    await CoreStress.onThread(stackSize: Self.smallStack) {
-      let queue = OperationQueue(executor: SmallStacks.shared)
+    await CoreStress.onThread(stackSize: CoreStress.smallStack) {
+      let queue = OperationQueue(executor: CoreStress.SmallStacks.shared)
       var operations: [Operation] = (0..<count).map { _ in Counted(live, ran) }
       shape.connect(operations)
       queue.addOperations(operations)
@@ -102,7 +75,7 @@ import Testing
     let watchdog = CoreStress.Watchdog(seconds: 180) { "\(shape)" }
     let count = CoreStress.scaled(shape.count)
     let (ran, live) = (CoreStress.Tally(), CoreStress.Live())
-    let left = await CoreStress.onThread(stackSize: Self.smallStack) {
+    let left = await CoreStress.onThread(stackSize: CoreStress.smallStack) {
       var operations: [Operation] = (0..<count).map { _ in Counted(live, ran) }
       shape.connect(operations)
       operations = []
@@ -118,8 +91,8 @@ import Testing
     let watchdog = CoreStress.Watchdog(seconds: 180) { "\(shape)" }
     let count = CoreStress.scaled(50_000)
     let (ran, live) = (CoreStress.Tally(), CoreStress.Live())
-    await CoreStress.onThread(stackSize: Self.smallStack) {
-      let queue = OperationQueue(executor: SmallStacks.shared)
+    await CoreStress.onThread(stackSize: CoreStress.smallStack) {
+      let queue = OperationQueue(executor: CoreStress.SmallStacks.shared)
       queue.isSuspended = true
       var operations: [Operation] = (0..<count).map { _ in Counted(live, ran) }
       shape.connect(operations)

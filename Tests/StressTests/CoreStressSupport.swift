@@ -30,6 +30,9 @@ enum CoreStress {
 
   static func scaled(_ count: Int) -> Int { max(2, count / divisor) }
 
+  /// Whether there is time for the full sizes.
+  static let isNightly = unsafe getenv("OPERATIONS_NIGHTLY") != nil
+
   private static func number(_ name: String) -> Int? {
     guard let text = unsafe getenv(name) else { return nil }
     return Int(unsafe String(cString: text))
@@ -179,6 +182,34 @@ enum CoreStress {
   ) async -> Result {
     await withCheckedContinuation { continuation in
       launch(stackSize: stackSize) { continuation.resume(returning: body()) }
+    }
+  }
+}
+
+extension CoreStress {
+  static let smallStack = 512 * 1_024
+
+  /// Runs workers on two threads with a small stack, so that neither running nor releasing needs
+  /// more.
+  final class SmallStacks: OperationExecutor {
+    static let shared = SmallStacks()
+    private let line = Locked<[@Sendable () -> Void]>([])
+    private let waiting = DispatchSemaphore(value: 0)
+
+    private init() {
+      for _ in 0..<2 { CoreStress.launch(stackSize: CoreStress.smallStack) { self.run() } }
+    }
+
+    func enqueue(_ worker: @escaping @Sendable () -> Void) {
+      line.withLock { $0.append(worker) }
+      waiting.signal()
+    }
+
+    private func run() {
+      while true {
+        waiting.wait()
+        line.withLock { $0.removeFirst() }()
+      }
     }
   }
 }

@@ -1,3 +1,5 @@
+import CoreOperations
+
 /// Holds when one of several conditions does; asks them in order and stops at the first that does.
 ///
 /// When none holds it fails with every failure, or is skipped when none of them failed. Without any
@@ -10,82 +12,55 @@ public struct AnyOf: OperationCondition {
   /// None of the conditions holds.
   public struct NoneHolds: Error, CustomStringConvertible {
     /// Why not, in the order of the conditions that failed.
-    public var failures: [OperationConditionError]
-    /// Creates the error.
-    public init(failures: [OperationConditionError]) { self.failures = failures }
-    /// The failures, a line each.
-    public var description: String {
-      failures.isEmpty
-        ? "There is no condition that could hold."
-        : "None of them holds:\n" + failures.map { "\($0)" }.joined(separator: "\n")
+    public var failures: [OperationConditionError] {
+      get { list.failures }
+      set { list = List(newValue) }
     }
+    private var list: List
+
+    /// Creates the error.
+    public init(failures: [OperationConditionError]) { list = List(failures) }
+    /// The failures, a line each.
+    public var description: String { OperationConditionError.text(of: self) }
   }
 
-  let conditions: [any OperationCondition]
+  /// Failures that may be those of conditions like this one, and so on: released without recursion.
+  private final class List: @unchecked Sendable {
+    // Sendable: changed only while it dies.
+    private(set) var failures: [OperationConditionError]
+
+    init(_ failures: [OperationConditionError]) { self.failures = failures }
+
+    deinit { FlatRelease.release(exchange(&failures, with: [])) }
+  }
+
+  let parts: ConditionParts
 
   /// Creates a condition that holds when one of others does.
-  public init(_ conditions: [any OperationCondition]) { self.conditions = conditions }
+  public init(_ conditions: [any OperationCondition]) { parts = ConditionParts(.any, conditions) }
 
-  /// The names of the conditions, with “or” between them.
-  public var name: String { conditions.combinedName("or", empty: "none of nothing") }
+  /// The names of the conditions, with “or” between them; the end of a very long one is left out.
+  public var name: String { parts.name }
 
   /// Those of the conditions, as a group when there are several.
   public func dependency(for operation: AdvancedOperation) -> AdvancedOperation? {
-    conditions.combinedDependency(for: operation)
+    parts.dependency(for: operation)
   }
 
   /// Known when no condition has to be waited for before the first that holds.
   public func verdict(for operation: AdvancedOperation) -> OperationConditionResult? {
-    verdict { $0.verdict(for: operation) }
-  }
-
-  func verdict(
-    _ ask: (any OperationCondition) -> OperationConditionResult?
-  ) -> OperationConditionResult? {
-    var results: [OperationConditionResult] = []
-    for condition in conditions {
-      guard let result = ask(condition) else { return nil }
-      if result.isSatisfied { return .satisfied }
-      results.append(condition.named(result))
-    }
-    return Self.none(of: results)
+    parts.answer { $0.verdict(for: operation) }
   }
 
   /// Satisfied by the first condition that holds.
   public func evaluate(for operation: AdvancedOperation) async -> OperationConditionResult {
-    var results: [OperationConditionResult] = []
-    for condition in conditions {
-      let result = await condition.answer(for: operation)
-      if result.isSatisfied { return .satisfied }
-      results.append(condition.named(result))
-    }
-    return Self.none(of: results)
-  }
-
-  private static func none(of results: [OperationConditionResult]) -> OperationConditionResult {
-    var failures: [OperationConditionError] = []
-    var reason: String?
-    for result in results {
-      switch result {
-      case .satisfied: continue
-      case .failed(let error):
-        failures.append(
-          error as? OperationConditionError
-            ?? OperationConditionError(condition: "condition", underlying: error)
-        )
-      case .skipped(let why): reason = reason ?? why
-      }
-    }
-    if let reason, failures.isEmpty { return .skipped(reason: reason) }
-    return .failed(NoneHolds(failures: failures))
+    await parts.evaluate(for: operation)
   }
 }
 
-extension AnyOf: CompoundCondition {
-  var parts: [any OperationCondition] { conditions }
-}
+extension AnyOf: CompoundCondition {}
 
 /// Either; asked in order, and the second only if the first doesn't hold.
 public func || (a: any OperationCondition, b: any OperationCondition) -> AnyOf {
-  AnyOf(((a as? AnyOf)?.conditions ?? [a]) + ((b as? AnyOf)?.conditions ?? [b]))
+  AnyOf(((a as? AnyOf)?.parts.conditions ?? [a]) + ((b as? AnyOf)?.parts.conditions ?? [b]))
 }

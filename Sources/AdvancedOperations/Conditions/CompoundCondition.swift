@@ -1,44 +1,108 @@
+import CoreOperations
+
 /// A condition that is made of others.
-protocol CompoundCondition: OperationCondition {
-  var parts: [any OperationCondition] { get }
+///
+/// Conditions may be in each other as deep as a program likes: they are asked, named and released without
+/// recursion.
+protocol CompoundCondition: EarlyCondition {
+  var parts: ConditionParts { get }
+}
+
+/// What a ``CompoundCondition`` is made of.
+final class ConditionParts: @unchecked Sendable {
+  // Sendable: changed only while it dies.
+
+  /// What the answers of the parts come to.
+  enum Kind {
+    case all, any, not, silent
+  }
+
+  let kind: Kind
+  private(set) var conditions: [any OperationCondition]
+  /// Whether the answer is always known without waiting.
+  let isImmediate: Bool
+  /// Whether it, or a part of it, may know its answer early.
+  let mayBeEarly: Bool
+
+  init(_ kind: Kind, _ conditions: [any OperationCondition]) {
+    self.kind = kind
+    self.conditions = conditions
+    isImmediate = conditions.allSatisfy(\.isImmediate)
+    mayBeEarly = conditions.contains(where: \.mayBeEarly)
+  }
+
+  deinit {
+    // What is made of nothing but leaves needs no list to be released.
+    guard conditions.contains(where: { $0 is any CompoundCondition }) else { return }
+    FlatRelease.release(exchange(&conditions, with: []))
+  }
+}
+
+extension CompoundCondition {
+  func earlyVerdict(for operation: AdvancedOperation) -> OperationConditionResult? {
+    parts.answer { ($0 as? any EarlyCondition)?.earlyVerdict(for: operation) }
+  }
+}
+
+extension ConditionParts {
+  /// In words; the end of a very long name is left out.
+  var name: String { ConditionName.of(self) }
+
+  /// What the conditions come to, each asked in its turn until one decides.
+  func evaluate(for operation: AdvancedOperation) async -> OperationConditionResult {
+    var run = CompoundRun(self)
+    while let condition = run.next() {
+      // Without a task switch if it is known.
+      if let verdict = condition.verdict(for: operation) {
+        run.answered(verdict)
+      } else {
+        run.answered(await condition.evaluate(for: operation))
+      }
+    }
+    return run.result
+  }
+
+  /// The same with an answer that may not be there; nil if one would have to be waited for.
+  func answer(
+    _ ask: (any OperationCondition) -> OperationConditionResult?
+  ) -> OperationConditionResult? {
+    var run = CompoundRun(self)
+    while let condition = run.next() {
+      guard let result = ask(condition) else { return nil }
+      run.answered(result)
+    }
+    return run.result
+  }
+
+  /// The helpers of all conditions, as a group when there are several.
+  func dependency(for operation: AdvancedOperation) -> AdvancedOperation? {
+    helped.combinedDependency(for: operation)
+  }
+
+  /// The conditions that may bring helpers and aren't made of others, in order.
+  private var helped: [any OperationCondition] {
+    var helped: [any OperationCondition] = []
+    var due: [any OperationCondition] = conditions.reversed()
+    while let condition = due.popLast() {
+      if let parts = (condition as? any CompoundCondition)?.parts {
+        if parts.kind != .silent { due += parts.conditions.reversed() }
+      } else {
+        helped.append(condition)
+      }
+    }
+    return helped
+  }
 }
 
 extension OperationCondition {
   /// Whether the answer is always known without waiting.
   var isImmediate: Bool {
-    if let compound = self as? any CompoundCondition {
-      return compound.parts.allSatisfy(\.isImmediate)
-    }
-    return self is any ImmediateCondition
-  }
-
-  /// The name in that of a condition which this is a part of.
-  var nameAsPart: String {
-    let partCount = (self as? any CompoundCondition)?.parts.count ?? 1
-    return partCount > 1 ? "(\(name))" : name
-  }
-
-  /// The answer, without a task switch if it is known.
-  func answer(for operation: AdvancedOperation) async -> OperationConditionResult {
-    if let verdict = verdict(for: operation) { return verdict }
-    return await evaluate(for: operation)
-  }
-
-  /// A result with this condition's name, for a condition that is made of several.
-  func named(_ result: OperationConditionResult) -> OperationConditionResult {
-    guard case .failed(let error) = result, !(error is OperationConditionError) else {
-      return result
-    }
-    return .failed(OperationConditionError(condition: name, underlying: error))
+    (self as? any CompoundCondition)?.parts.isImmediate ?? (self is any ImmediateCondition)
   }
 }
 
 extension [any OperationCondition] {
-  func combinedName(_ word: String, empty: String) -> String {
-    isEmpty ? empty : map(\.nameAsPart).joined(separator: " \(word) ")
-  }
-
-  func combinedDependency(for operation: AdvancedOperation) -> AdvancedOperation? {
+  fileprivate func combinedDependency(for operation: AdvancedOperation) -> AdvancedOperation? {
     var helpers: [AdvancedOperation] = []
     for helper in compactMap({ $0.dependency(for: operation) }) where !helpers.contains(helper) {
       helpers.append(helper)

@@ -16,38 +16,11 @@ extension EarlyCondition {
 extension OperationCondition {
   /// Whether it, or a part of it, may know its answer early.
   var mayBeEarly: Bool {
-    if let compound = self as? any CompoundCondition {
-      return compound.parts.contains(where: \.mayBeEarly)
-    }
-    return self is any EarlyCondition
+    (self as? any CompoundCondition)?.parts.mayBeEarly ?? (self is any EarlyCondition)
   }
 
   /// The answer if it is known while dependencies are open.
   func knownEarly(for operation: AdvancedOperation) -> OperationConditionResult? {
     (self as? any EarlyCondition)?.earlyVerdict(for: operation)
-  }
-}
-
-extension NegatedCondition: EarlyCondition {
-  func earlyVerdict(for operation: AdvancedOperation) -> OperationConditionResult? {
-    condition.knownEarly(for: operation).map(negated)
-  }
-}
-
-extension SilentCondition: EarlyCondition {
-  func earlyVerdict(for operation: AdvancedOperation) -> OperationConditionResult? {
-    condition.knownEarly(for: operation)
-  }
-}
-
-extension AllOf: EarlyCondition {
-  func earlyVerdict(for operation: AdvancedOperation) -> OperationConditionResult? {
-    verdict { $0.knownEarly(for: operation) }
-  }
-}
-
-extension AnyOf: EarlyCondition {
-  func earlyVerdict(for operation: AdvancedOperation) -> OperationConditionResult? {
-    verdict { $0.knownEarly(for: operation) }
   }
 }

@@ -14,38 +14,28 @@ public struct NegatedCondition: OperationCondition {
     public var description: String { "“\(condition)” holds, and must not." }
   }
 
-  let condition: any OperationCondition
+  let parts: ConditionParts
 
   /// Creates the opposite of a condition.
-  public init(_ condition: any OperationCondition) { self.condition = condition }
+  public init(_ condition: any OperationCondition) { parts = ConditionParts(.not, [condition]) }
 
-  /// The name of the condition with “not” before it.
-  public var name: String { "not \(condition.nameAsPart)" }
+  /// The name of the condition with “not” before it; the end of a very long one is left out.
+  public var name: String { parts.name }
 
   /// That of the condition.
   public func dependency(for operation: AdvancedOperation) -> AdvancedOperation? {
-    condition.dependency(for: operation)
+    parts.dependency(for: operation)
   }
 
   /// The opposite of the condition's, if that is known.
   public func verdict(for operation: AdvancedOperation) -> OperationConditionResult? {
-    condition.verdict(for: operation).map(negated)
+    parts.answer { $0.verdict(for: operation) }
   }
 
   /// The opposite of what the condition answers.
   public func evaluate(for operation: AdvancedOperation) async -> OperationConditionResult {
-    negated(await condition.evaluate(for: operation))
-  }
-
-  func negated(_ result: OperationConditionResult) -> OperationConditionResult {
-    switch result {
-    case .satisfied: .failed(Held(condition: condition.name))
-    case .failed: .satisfied
-    case .skipped: result
-    }
+    await parts.evaluate(for: operation)
   }
 }
 
-extension NegatedCondition: CompoundCondition {
-  var parts: [any OperationCondition] { [condition] }
-}
+extension NegatedCondition: CompoundCondition {}

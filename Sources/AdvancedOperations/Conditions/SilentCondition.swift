@@ -5,25 +5,23 @@
 /// operation.addCondition(SilentCondition(LocationPermission()))
 /// ```
 public struct SilentCondition: OperationCondition {
-  let condition: any OperationCondition
+  let parts: ConditionParts
 
   /// Creates a condition that brings no helper.
-  public init(_ condition: any OperationCondition) { self.condition = condition }
+  public init(_ condition: any OperationCondition) { parts = ConditionParts(.silent, [condition]) }
 
   /// The name of the condition.
-  public var name: String { condition.name }
+  public var name: String { parts.name }
 
   /// That of the condition.
   public func verdict(for operation: AdvancedOperation) -> OperationConditionResult? {
-    condition.verdict(for: operation)
+    parts.answer { $0.verdict(for: operation) }
   }
 
   /// What the condition answers.
   public func evaluate(for operation: AdvancedOperation) async -> OperationConditionResult {
-    await condition.evaluate(for: operation)
+    await parts.evaluate(for: operation)
   }
 }
 
-extension SilentCondition: CompoundCondition {
-  var parts: [any OperationCondition] { [condition] }
-}
+extension SilentCondition: CompoundCondition {}

@@ -226,18 +226,8 @@ extension AdvancedOperation {
     OperationFailure.Element(
       origin: .condition(name),
       error: OperationConditionError(condition: name, underlying: error),
-      isInherited: isInherited(error)
+      isInherited: OperationConditionError.isInherited(error)
     )
-  }
-
-  /// Whether an error says only that dependencies did not succeed, also as a part of a condition.
-  private static func isInherited(_ error: any Error) -> Bool {
-    switch error {
-    case let part as OperationConditionError: isInherited(part.underlying)
-    case let none as AnyOf.NoneHolds:
-      !none.failures.isEmpty && none.failures.allSatisfy { isInherited($0.underlying) }
-    default: (error as? any InheritedFailure)?.isInherited ?? false
-    }
   }
 
   final func apply(_ verdict: OperationStateMachine.Verdict) {

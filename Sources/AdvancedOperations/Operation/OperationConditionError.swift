@@ -12,10 +12,44 @@ public struct OperationConditionError: Error, CustomStringConvertible {
   }
 
   /// The name of the condition and its reason; of one that is made of others, the part that decided.
-  public var description: String {
-    guard let part = underlying as? OperationConditionError else {
-      return "condition “\(condition)”: \(underlying)"
+  public var description: String { Self.text(of: self) }
+
+  /// What an error says that may be made of others, and these of others; the rest of very many is left
+  /// out.
+  static func text(of error: any Error) -> String {
+    var text = ""
+    var due: [(before: String, error: any Error)] = [("", error)]
+    var count = 0
+    while let (before, error) = due.popLast() {
+      text += before
+      count += 1
+      if count > 200 { return text + "…" }
+      switch error {
+      case let part as OperationConditionError:
+        let isOfPart = part.underlying is OperationConditionError
+        text += "condition “\(part.condition)”\(isOfPart ? ", because of " : ": ")"
+        due.append(("", part.underlying))
+      case let none as AnyOf.NoneHolds where none.failures.isEmpty:
+        text += "There is no condition that could hold."
+      case let none as AnyOf.NoneHolds:
+        text += "None of them holds:"
+        due += none.failures.reversed().map { ("\n", $0) }
+      default: text += "\(error)"
+      }
     }
-    return "condition “\(condition)”, because of \(part)"
+    return text
+  }
+
+  /// Whether an error says only that dependencies did not succeed, also as a part of a condition.
+  static func isInherited(_ error: any Error) -> Bool {
+    var due: [any Error] = [error]
+    while let error = due.popLast() {
+      switch error {
+      case let part as OperationConditionError: due.append(part.underlying)
+      case let none as AnyOf.NoneHolds where !none.failures.isEmpty: due += none.failures
+      default: if (error as? any InheritedFailure)?.isInherited != true { return false }
+      }
+    }
+    return true
   }
 }
