@@ -50,8 +50,12 @@ extension AdvancedOperation {
 
   private func perform(_ effects: CancelEffects) {
     if effects.action == .ignore || effects.action == .recorded { return }
-    effects.evaluation?.cancel()
-    for helper in effects.helpers { helper.cancel(forwarding: effects.reason) }
+    if effects.evaluation != nil || !effects.helpers.isEmpty {
+      follow {
+        effects.evaluation?.cancel()
+        for helper in effects.helpers { helper.cancel(forwarding: effects.reason) }
+      }
+    }
     switch effects.action {
     case .ignore, .recorded, .flag: break
     case .leaveQueue:
@@ -61,7 +65,7 @@ extension AdvancedOperation {
       environment.exclusivity.withdraw(self)
       environment.enqueue { self.takeTurnByHand() }
     case .finish: break
-    case .stopBody: stopBody()
+    case .stopBody: follow { self.stopBody() }
     }
     valuesMayHaveChanged()
     deliver()

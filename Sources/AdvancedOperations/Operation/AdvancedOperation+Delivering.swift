@@ -8,6 +8,10 @@ extension AdvancedOperation {
   /// - Returns: Whether the caller has to run the body now.
   @discardableResult
   final func deliver(launchesHere: Bool = false) -> Bool {
+    if CallDepth.isUsedUp {
+      environment.enqueue { self.deliver() }
+      return false
+    }
     let outer = Delivery.current
     guard let news = withCore({ $0.beginNews(inside: outer) }) else { return false }
     return deliver(news, inside: outer, launchesHere: launchesHere)
@@ -27,6 +31,9 @@ extension AdvancedOperation {
 
   /// Calls the hook of an end that nobody listens to; what comes meanwhile is told as always.
   private func endUnheard(_ errors: [any Error], inside outer: Delivery) {
+    // Counted only where it can be one of many, which saves the usual end two accesses.
+    if outer.isGoingOn { CallDepth.enter() }
+    defer { if outer.isGoingOn { CallDepth.leave() } }
     Delivery.current = Delivery(of: self)
     finished(withErrors: errors)
     // What comes with the change of state is none of its callbacks.
@@ -87,6 +94,8 @@ extension AdvancedOperation {
     inside outer: Delivery,
     launchesHere: Bool = false
   ) -> Bool {
+    CallDepth.enter()
+    defer { CallDepth.leave() }
     Delivery.current = Delivery(of: self)
     var news = consume news
     var mustLaunch = false

@@ -158,7 +158,8 @@ extension AdvancedOperation {
         (held.domain ?? OperationEnvironment.default.exclusivity).release(self)
       }
       if held.holdsQuiet { releaseQuiet() }
-      for body in held.afterQuiet { body() }
+      let afterQuiet = held.afterQuiet
+      if !afterQuiet.isEmpty { follow { for body in afterQuiet { body() } } }
     }
   }
 
@@ -237,11 +238,12 @@ extension AdvancedOperation {
     let outer = Delivery.current
     var end = AdvancedCore.End.leftToOthers
     var isObserved = false
+    let isDeep = outer.isGoingOn && CallDepth.isUsedUp
     let action = change { core in
       let action = decide(&core)
       if action == .finish {
         // As when its turn comes.
-        isObserved = wasObserved
+        isObserved = wasObserved || isDeep
         if isObserved { core.appendEnd() } else { end = core.beginEnd(inside: outer) }
       }
       return action

@@ -142,8 +142,11 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   func releaseResources() {}
   /// Takes in what a child produced; returns whether it was in time.
   func adopt(_ operation: AdvancedOperation) -> Bool { false }
-  /// Called when a child said how far it is.
-  func child(_ child: AdvancedOperation, didUpdateProgress update: OperationProgressUpdate) {}
+  /// Called when a child said how far it is; returns what the operation says because of that.
+  func child(
+    _ child: AdvancedOperation,
+    didUpdateProgress update: OperationProgressUpdate
+  ) -> ProgressNews? { nil }
 
   // MARK: Operation
 
@@ -347,14 +350,7 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   ///   - completed: How many units are done.
   ///   - total: How many there are in all.
   public final func updateProgress(completed: Int64, total: Int64) {
-    let update = OperationProgressUpdate(completed: completed, total: total)
-    let group = withCore { core -> AdvancedOperation? in
-      guard core.machine.state == .executing else { return nil }
-      if !core.observers.isEmpty { core.line.append(.progress(update)) }
-      return core.extra?.group
-    }
-    deliver()
-    group?.child(self, didUpdateProgress: update)
+    tellParents(says(OperationProgressUpdate(completed: completed, total: total)))
   }
 
   /// The name, or the type, and the state, or the outcome once that is decided.

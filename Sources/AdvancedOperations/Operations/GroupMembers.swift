@@ -61,12 +61,15 @@ struct GroupMembers {
     return replace(child, by: .init(completed: completed, total: update.total))
   }
 
-  /// A child has ended, so all of it is done.
-  mutating func childCompleted(_ child: Operation) {
+  /// A child has ended, so all of it is done; returns whether that changed the sum.
+  mutating func childCompleted(_ child: Operation) -> Bool {
     let total = updates[ObjectIdentifier(child)]?.total ?? 1
-    _ = replace(child, by: .init(completed: total, total: total))
-    updates[ObjectIdentifier(child)] = nil
+    defer { updates[ObjectIdentifier(child)] = nil }
+    return replace(child, by: .init(completed: total, total: total))
   }
+
+  /// The group dies: returns what it held.
+  mutating func childrenTaken() -> [Operation] { exchange(&children, with: []) }
 
   private mutating func replace(_ child: Operation, by update: OperationProgressUpdate) -> Bool {
     let old = updates[ObjectIdentifier(child)] ?? OperationProgressUpdate(completed: 0, total: 1)

@@ -62,6 +62,9 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
     for child in children() { _ = addOperation(child) }
   }
 
+  // Groups may be in each other as deep as a program likes.
+  deinit { FlatRelease.release(members.withLock { $0.childrenTaken() }) }
+
   // MARK: Children
 
   /// Adds a child.
@@ -145,8 +148,10 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
   /// of its own children. Observers of the group are told of each change while it executes.
   public final var progress: OperationProgressUpdate { members.withLock { $0.progress } }
 
-  override func child(_ child: AdvancedOperation, didUpdateProgress update: OperationProgressUpdate)
-  {
+  override func child(
+    _ child: AdvancedOperation,
+    didUpdateProgress update: OperationProgressUpdate
+  ) -> ProgressNews? {
     // One that has ended was counted as done, and so it stays.
     changeProgress { members in
       child.withCore { $0.machine.state < .finished } && members.childUpdated(child, update)
@@ -156,7 +161,7 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
   /// Changes the sum, and tells of it in the order of the changes.
   ///
   /// The lock of the members is taken in that of the group, and that of a child in both.
-  private func changeProgress(_ body: (inout GroupMembers) -> Bool) {
+  private func changeProgress(_ body: (inout GroupMembers) -> Bool) -> ProgressNews? {
     let (group, progress) = withCore { core -> (AdvancedOperation?, OperationProgressUpdate) in
       let (isNew, progress) = members.withLock { members in (body(&members), members.progress) }
       guard isNew, core.machine.state == .executing else { return (nil, progress) }
@@ -164,7 +169,7 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
       return (core.extra?.group, progress)
     }
     deliver()
-    group?.child(self, didUpdateProgress: progress)
+    return group.map { ProgressNews(child: self, parent: $0, update: progress) }
   }
 
   override func adopt(_ operation: AdvancedOperation) -> Bool { addOperation(operation) }
@@ -202,10 +207,7 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
       if isLast { bodyEnded() }
       return
     }
-    changeProgress { members in
-      members.childCompleted(child)
-      return true
-    }
+    tellParents(changeProgress { $0.childCompleted(child) })
     let policy = errorPolicy
     let elements = errors(of: child, hook: hook)
     let failsFast = policy == .failFast && !elements.isEmpty

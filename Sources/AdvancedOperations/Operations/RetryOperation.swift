@@ -94,10 +94,10 @@ public final class RetryOperation: AdvancedOperation, @unchecked Sendable {
   override var pause: OperationPause? { body.pause }
   override func stopBody() { body.stop(reason: cancellationReason) }
 
-  override func child(_ child: AdvancedOperation, didUpdateProgress update: OperationProgressUpdate)
-  {
-    if body.isRound(child) { updateProgress(completed: update.completed, total: update.total) }
-  }
+  override func child(
+    _ child: AdvancedOperation,
+    didUpdateProgress update: OperationProgressUpdate
+  ) -> ProgressNews? { body.isRound(child) ? says(update) : nil }
 
   override func adopt(_ operation: AdvancedOperation) -> Bool { body.adopt(operation, of: self) }
   override func releaseResources() { body.release() }

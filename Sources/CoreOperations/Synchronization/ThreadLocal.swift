@@ -45,6 +45,18 @@ package struct ThreadLocal<Object: AnyObject>: Sendable {
   }
 }
 
+/// One number per thread, 0 at first.
+package struct ThreadNumber: Sendable {
+  @usableFromInline let slot: ThreadSlot
+
+  package init() { slot = ThreadSlot() }
+
+  @inlinable package var value: Int {
+    get { unsafe Int(bitPattern: slot.pointer) }
+    nonmutating set { unsafe slot.pointer = UnsafeMutableRawPointer(bitPattern: newValue) }
+  }
+}
+
 /// The slot of one key.
 @usableFromInline
 struct ThreadSlot: @unchecked Sendable {

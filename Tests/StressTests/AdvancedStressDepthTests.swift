@@ -1,0 +1,335 @@
+import AdvancedOperations
+import Testing
+
+/// What depends on each other, or is in each other, as deep as a program likes: all of it runs, is told
+/// of and is released on stacks of 512 KiB.
+@Suite(.serialized) struct `AdvancedStress: depth` {
+  enum Fate: CaseIterable, Sendable {
+    case succeeds, fails, isCancelled
+  }
+
+  private struct Flaw: Error, CustomStringConvertible {
+    let description = "the flaw"
+  }
+
+  /// Work that begins and is then over, or goes on until it is cancelled.
+  private final class Leaf: AdvancedOperation, @unchecked Sendable {
+    // Sendable: all stored properties are immutable.
+    private let fate: Fate
+    private let live: CoreStress.Live
+    let began = CoreStress.Gate()
+
+    init(_ fate: Fate, _ live: CoreStress.Live) {
+      self.fate = fate
+      self.live = live
+      super.init()
+      live.born()
+      name = "leaf"
+    }
+
+    deinit { live.died() }
+
+    override func execute() {
+      began.open()
+      switch fate {
+      case .succeeds: finish()
+      case .fails: finish(withError: Flaw())
+      case .isCancelled: return
+      }
+    }
+  }
+
+  private static let length = CoreStress.scaled(CoreStress.isNightly ? 1_000_000 : 50_000)
+  private static let depth = CoreStress.scaled(CoreStress.isNightly ? 10_000 : 2_000)
+  private static let values = CoreStress.scaled(CoreStress.isNightly ? 1_000_000 : 100_000)
+
+  private static func onSmallStack<Result: Sendable>(
+    _ body: @escaping @Sendable () -> Result
+  ) async -> Result {
+    await CoreStress.onThread(stackSize: CoreStress.smallStack, body)
+  }
+
+  /// A queue whose workers, and all that its environment runs, have small stacks.
+  private static func makeQueue() -> AdvancedOperationQueue {
+    AdvancedOperationQueue(
+      environment: OperationEnvironment(executor: CoreStress.SmallStacks.shared)
+    )
+  }
+
+  // MARK: Chains
+
+  @Test(arguments: Fate.allCases)
+  func `a chain of results is told of and released, however its first ends`(fate: Fate) async {
+    let length = Self.length
+    await Self.onSmallStack {
+      let first = ResultOperation(name: "step 0") { () async throws -> Int in
+        if fate == .fails { throw Flaw() }
+        return 0
+      }
+      var last = first
+      var all: [AdvancedOperation] = [first]
+      for number in 1..<length {
+        last = last.then(name: "step \(number)") { $0 + 1 }
+        all.append(last)
+      }
+      if fate == .isCancelled { first.cancel(withError: Flaw()) }
+      let queue = Self.makeQueue()
+      queue.addOperations(all)
+      all = []
+      queue.waitUntilAllOperationsAreFinished()
+      #expect(last.outcome?.isSuccess == (fate == .succeeds))
+      guard let failure = last.outcome?.failure else { return }
+      #expect(failure.isInherited)
+      #expect(
+        failure.rootCauses.map { "\($0.origin): \($0.error)" } == [
+          fate == .fails ? "body: the flaw" : "cancel: the flaw"
+        ]
+      )
+      for text in [failure.description, failure.summary()] {
+        #expect(text.contains("dependency “step \(length - 2)”"))
+        #expect(text.contains("dependency “step 0”"))
+        #expect(text.contains("the flaw"))
+        #expect(text.utf8.count < 1_000, "no more than a reader follows")
+      }
+    }
+  }
+
+  @Test func `a chain whose dependencies were removed is released without having run`() async {
+    let length = Self.length
+    await Self.onSmallStack {
+      var last = ResultOperation { 0 }
+      for _ in 1..<length {
+        let next = last.then { $0 + 1 }
+        next.removeDependency(last)
+        last = next
+      }
+    }
+  }
+
+  @Test func `each of two, which both depend on the two before, tells of all failures once`() async
+  {
+    let width = 2
+    let first = (0..<width).map { number in
+      ResultOperation(name: "0.\(number)") { () async throws -> Int in throw Flaw() }
+    }
+    var all: [AdvancedOperation] = first
+    var last = first
+    for row in 1..<64 {
+      last = (0..<width).map { number in
+        ResultOperation(name: "\(row).\(number)", after: last[0], last[1]) { $0 + $1 }
+      }
+      all += last
+    }
+    let queue = AdvancedOperationQueue()
+    queue.addOperations(all)
+    try? await queue.untilAllOperationsAreFinished()
+    let failure = last[0].outcome?.failure
+    #expect(failure?.elements.count == width)
+    #expect(failure?.rootCauses.count == width)
+    let lines = failure?.description.split(separator: "\n") ?? []
+    // Each failure below its own heading, and once more where it is met again.
+    #expect(lines.count { $0.contains("the flaw") } == width)
+    #expect(lines.count { $0.contains(": as above") } == 63 * width - width)
+    #expect((failure?.summary() ?? "").utf8.count < 10_000)
+  }
+
+  // MARK: Failures
+
+  @Test func `a failure in a failure, and so on, is described and released`() async {
+    let count = Self.values
+    await Self.onSmallStack {
+      var failure = OperationFailure(elements: [.init(origin: .body, error: Flaw())])
+      for _ in 0..<count {
+        failure = OperationFailure(elements: [.init(origin: .body, error: failure)])
+      }
+      #expect(failure.description == "the flaw")
+      #expect(failure.summary() == "the flaw")
+      #expect(failure.rootCauses.count == 1)
+    }
+  }
+
+  @Test func `origins in origins are compared, hashed, described and released`() async {
+    let count = Self.values
+    await Self.onSmallStack {
+      func origin(_ last: OperationFailure.Origin) -> OperationFailure.Origin {
+        var origin = last
+        for number in 0..<count {
+          origin = number.isMultiple(of: 3) ? .attempt(number, origin) : .child("c", origin)
+        }
+        return origin
+      }
+      let (a, b, other) = (origin(.body), origin(.body), origin(.cancel))
+      #expect(a == b)
+      #expect(a != other)
+      #expect(a.hashValue == b.hashValue)
+      #expect("\(a)".utf8.count < 500)
+      let failure = OperationFailure(elements: [
+        .init(origin: a, error: Flaw()), .init(origin: other, error: Flaw()),
+      ])
+      #expect(failure.description.contains(" more …"))
+      #expect(failure.description.utf8.count < 2_000)
+      #expect(failure.summary().utf8.count < 1_000)
+    }
+  }
+
+  // MARK: Groups
+
+  private static func nest(
+    _ operation: AdvancedOperation,
+    _ depth: Int,
+    policy: GroupOperation.ErrorPolicy = .collectAll
+  ) -> AdvancedOperation {
+    (0..<depth).reduce(operation) { inner, number in
+      GroupOperation(name: "group \(number)", errorPolicy: policy) { inner }
+    }
+  }
+
+  @Test(arguments: Fate.allCases, [GroupOperation.ErrorPolicy.collectAll, .failFast])
+  func `groups in groups are run, told of and released`(
+    fate: Fate,
+    policy: GroupOperation.ErrorPolicy
+  ) async {
+    let depth = Self.depth
+    let live = CoreStress.Live()
+    let queue = Self.makeQueue()
+    let began = await Self.onSmallStack {
+      let leaf = Leaf(fate, live)
+      queue.addOperation(Self.nest(leaf, depth, policy: policy))
+      return leaf.began
+    }
+    await began.opened()
+    await Self.onSmallStack {
+      if fate == .isCancelled {
+        let group = queue.operations[0] as? AdvancedOperation
+        #expect(group?.explain().path.count == depth + 1)
+        #expect(queue.graph.nodes.count == depth + 1)
+        #expect(!queue.graph.dot.isEmpty)
+        group?.cancel(withError: Flaw())
+      }
+      queue.waitUntilAllOperationsAreFinished()
+    }
+    await live.ended()
+  }
+
+  @Test(arguments: Fate.allCases)
+  func `a failure in groups in groups says where it comes from`(fate: Fate) async {
+    let depth = Self.depth
+    let live = CoreStress.Live()
+    await Self.onSmallStack {
+      let queue = Self.makeQueue()
+      let leaf = Leaf(fate, live)
+      let group = Self.nest(leaf, depth)
+      if fate == .isCancelled { leaf.cancel(withError: Flaw()) }
+      queue.addOperation(group)
+      queue.waitUntilAllOperationsAreFinished()
+      #expect(group.outcome?.isSuccess == (fate == .succeeds))
+      guard let failure = group.outcome?.failure else { return }
+      #expect(failure.elements.count == 1)
+      for text in [failure.description, failure.summary(), "\(failure.elements[0].origin)"] {
+        #expect(text.contains("child “group \(depth - 2)”"))
+        #expect(text.contains("child “leaf”"))
+        #expect(text.contains("… \(depth - 11) more …"))
+        #expect(text.utf8.count < 1_000)
+      }
+    }
+    await live.ended()
+  }
+
+  @Test func `groups in groups that are cancelled before they run leave`() async {
+    let depth = Self.depth
+    let live = CoreStress.Live()
+    await Self.onSmallStack {
+      let queue = Self.makeQueue()
+      let leaf = Leaf(.succeeds, live)
+      let group = Self.nest(leaf, depth)
+      group.cancel(withError: Flaw())
+      queue.addOperation(group)
+      queue.waitUntilAllOperationsAreFinished()
+      #expect(leaf.isCancelled)
+      #expect(leaf.isFinished)
+    }
+    await live.ended()
+  }
+
+  @Test func `groups in groups that never run are released`() async {
+    let depth = Self.depth
+    let live = CoreStress.Live()
+    await Self.onSmallStack { _ = Self.nest(Leaf(.succeeds, live), depth) }
+    await live.ended()
+  }
+
+  @Test func `the progress of the innermost is that of all groups`() async {
+    let depth = Self.depth
+    let live = CoreStress.Live()
+    let told = CoreStress.Tally()
+    await Self.onSmallStack {
+      let queue = Self.makeQueue()
+      let leaf = AdvancedStressReporting(live)
+      let group = Self.nest(leaf, depth)
+      group.addObserver(BlockObserver(didUpdateProgress: { _, _ in told.add() }))
+      queue.addOperation(group)
+      queue.waitUntilAllOperationsAreFinished()
+    }
+    #expect(told.now == 3, "once for each change")
+    await live.ended()
+  }
+
+  @Test func `retries of retries end and are cancelled`() async {
+    let depth = Self.depth / 10
+    let live = CoreStress.Live()
+    await Self.onSmallStack {
+      let leaf = Leaf(.isCancelled, live)
+      let queue = Self.makeQueue()
+      let retry = (0..<depth).reduce(leaf as AdvancedOperation) { inner, number in
+        RetryOperation(name: "retry \(number)", .immediate(attempts: 1)) { _ in inner }
+      }
+      leaf.onStart { _ in
+        CoreStress.launch(stackSize: CoreStress.smallStack) { retry.cancel(withError: Flaw()) }
+      }
+      queue.addOperation(retry)
+      queue.waitUntilAllOperationsAreFinished()
+      #expect(leaf.isCancelled)
+    }
+    await live.ended()
+  }
+
+  // MARK: Callbacks
+
+  @Test(arguments: [true, false])
+  func `observers that end the next operation, whose observers do so too, need no stack`(
+    finishes: Bool
+  ) async throws {
+    let count = Self.length
+    let live = CoreStress.Live()
+    let queue = Self.makeQueue()
+    let leaves = (0..<count).map { _ in Leaf(.isCancelled, live) }
+    let end: @Sendable (AdvancedOperation) -> Void = { finishes ? $0.finish() : $0.cancel() }
+    for (leaf, next) in zip(leaves, leaves.dropFirst()) {
+      leaf.onFinish { [weak next] _, _ in next.map(end) }
+    }
+    queue.addOperations(leaves)
+    for leaf in leaves { await leaf.began.opened() }
+    await Self.onSmallStack { end(leaves[0]) }
+    try await queue.untilAllOperationsAreFinished()
+    #expect(leaves.allSatisfy { $0.isFinished })
+  }
+}
+
+/// Says how far it is, three times.
+private final class AdvancedStressReporting: AdvancedOperation, @unchecked Sendable {
+  // Sendable: all stored properties are immutable.
+  private let live: CoreStress.Live
+
+  init(_ live: CoreStress.Live) {
+    self.live = live
+    super.init()
+    live.born()
+  }
+
+  deinit { live.died() }
+
+  override func execute() {
+    for step in 1...3 { updateProgress(completed: Int64(step), total: 3) }
+    finish()
+  }
+}
