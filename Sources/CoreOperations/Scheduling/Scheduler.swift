@@ -206,11 +206,13 @@ package final class Scheduler: Sendable {
 
   func suspend(_ isSuspended: Bool) { update { $0.suspended(isSuspended) } }
   func setLimit(_ limit: Int) {
-    let wasClosed = update { state in
-      defer { state.limited(limit) }
-      return state.limit == 0
+    let (old, new) = update { state in
+      let old = state.limit
+      state.limited(limit)
+      return (old, state.limit)
     }
-    if wasClosed && limit != 0 { RunTimeRings.lookAtWaiting(in: self) }
+    // A closed queue starts again soon; with fewer slots, all that hold one may wait for a member.
+    if old == 0 || new < old, new > 0 { RunTimeRings.lookAtWaiting(in: self) }
   }
 
   var requestedLimit: Int { state.withLock { $0.requestedLimit } }

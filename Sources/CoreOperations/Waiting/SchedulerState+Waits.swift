@@ -5,12 +5,15 @@ extension SchedulerState {
     guard isWaiting(operation) else { return [] }
     var needs = membersBefore(operation).map { WaitNeed(.quiet($0)) }
     if isFull, limit > 0, !isBarrierRunning {
-      let holders = slotHolders
       // One that is being asked whether it may start either does or gives its slot back.
-      let isBeingAsked = holders.contains { holder in
-        holder.scheduling.placement == .starting && holder.life.current.phase <= .enqueued
+      let holders = slotHolders.filter { holder in
+        holder.scheduling.placement != .starting || holder.life.current.phase > .enqueued
       }
-      if !isBeingAsked { needs.append(WaitNeed(anyOf: holders.map { .quiet($0) })) }
+      // More than one when the limit was lowered: then one that ends leaves no free slot.
+      let missing = holders.count - limit + 1
+      if missing > 0 {
+        needs.append(WaitNeed(units: missing, from: holders.map { .init(.quiet($0), units: 1) }))
+      }
     }
     return needs
   }

@@ -80,6 +80,38 @@ import Testing
     #expect(ring(of: last) == ["last", "waits", "middle", "last"])
   }
 
+  @Test func `a dependency of it is in a queue whose limit is lowered`() async throws {
+    queue.maxConcurrentOperationCount = 2
+    middle.addDependency(last)
+    last.addDependency(BlockOperation {})
+    queue.addOperation(last)
+    elsewhere.addOperation(middle)
+    #expect(!last.isCancelled)
+    queue.maxConcurrentOperationCount = 1
+    try await queue.untilAllOperationsAreFinished()
+    #expect(ring(of: last) == ["last", "waits", "middle", "last"])
+    #expect(!middle.isCancelled)
+  }
+
+  @Test func `a limit is lowered below what is used, and one that ends frees no slot`() async throws
+  {
+    let end = Gate()
+    queue.maxConcurrentOperationCount = 2
+    let second = BlockOperation { end.pass() }
+    queue.addOperation(second)
+    await eventually { second.isExecuting }
+    middle.addDependency(last)
+    elsewhere.addOperation(middle)
+    queue.addOperation(last)
+    #expect(!last.isCancelled)
+    queue.maxConcurrentOperationCount = 1
+    #expect(ring(of: last) == ["last", "waits", "middle", "last"])
+    // Without the ring it would be there for ever.
+    last.cancel()
+    end.open()
+    try await queue.untilAllOperationsAreFinished()
+  }
+
   @Test func `a dependency of it is in a suspended queue`() async throws {
     middle.addDependency(last)
     elsewhere.addOperation(middle)
