@@ -226,6 +226,22 @@ import Testing
     #expect(log.entries == Array(stride(from: 0, to: 100, by: 10)))
   }
 
+  @Test func `that were removed don't fill the list of an operation that takes long`() {
+    let work = Work()
+    let observations = (0..<1_000).map { _ in
+      let observation = work.onFinish { _, _ in }
+      observation.remove()
+      return Fading(observation)
+    }
+    #expect(observations.count { $0.value != nil } < 100)
+    withExtendedLifetime(work) {}
+  }
+
+  private struct Fading {
+    weak let value: OperationObservation?
+    init(_ value: OperationObservation) { self.value = value }
+  }
+
   @Test func `may remove themselves`() {
     let world = World()
     let log = Log<String>()

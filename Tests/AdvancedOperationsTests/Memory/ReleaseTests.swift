@@ -34,6 +34,18 @@ import Testing
     #expect(log.entries == [true, true])
   }
 
+  @Test func `a value that comes after the cancel, while the operation is still there`() {
+    let world = World()
+    let live = LiveCount()
+    let work = ResultOperation {
+      AdvancedOperation.current?.cancel()
+      return live.token()
+    }
+    world.run(work)
+    #expect(work.kind == .cancelled)
+    #expect(live.made == 1 && live.alive == 0)
+  }
+
   @Test func `a condition, before those who waited for the operation go on`() {
     let world = World()
     let log = Log<String>()

@@ -57,6 +57,18 @@ import Testing
     #expect(log.entries == ["barrier"])
   }
 
+  @Test func `wait for what came between them and the barrier before`() {
+    addBarrier("a")
+    let operation = SelfKept()
+    queue.addOperation(operation)
+    addBarrier("b")
+    executor.runAll()
+    #expect(log.entries == ["a"])
+    operation.end()
+    executor.runAll()
+    #expect(log.entries == ["a", "b"])
+  }
+
   @Test func `don't wait for completion blocks`() {
     let operation = Operation()
     operation.completionBlock = { [log] in log.add("block") }

@@ -171,6 +171,28 @@ import Testing
     #expect(manually.entries == [false])
   }
 
+  @Test func `a worker of the former one leaves what comes after the change to the new one`()
+    async throws
+  {
+    let executor = ManualExecutor()
+    let queue = OperationQueue(executor: executor)
+    let next = Operation()
+    let other = DispatchQueue(label: "other")
+    other.suspend()
+    // The queue is empty from the report of its end on, while its worker is still here.
+    let last = SelfKept { last in
+      last.end()
+      queue.underlyingQueue = other
+      queue.addOperation(next)
+    }
+    queue.addOperation(last)
+    executor.runAll()
+    #expect(last.isFinished && !next.isFinished)
+    other.resume()
+    try await queue.untilAllOperationsAreFinished()
+    #expect(next.isFinished)
+  }
+
   @Test func `operations survive the dropping of their queue`() async {
     let done = Countdown(101)
     do {

@@ -159,6 +159,35 @@ import Testing
     #expect(!first.isCancelled && !second.isCancelled)
   }
 
+  @Test func `an edge that is only recorded is no wait for a later search either`() {
+    let executor = ManualExecutor()
+    let queue = OperationQueue(executor: executor)
+    let others = operations("waits", "behind", "before", "first")
+    let executing = BlockOperation { [others] in
+      queue.operations[0].addDependency(others[0])
+      // Both ends have others before and behind them, so that a ring is looked for.
+      others[0].addDependency(others[2])
+    }
+    others[0].addDependency(executing)
+    others[1].addDependency(others[0])
+    others[2].addDependency(others[3])
+    queue.addOperations([executing] + others)
+    executor.runAll()
+    #expect(executing.dependencies == [others[0]])
+    #expect(others.allSatisfy { $0.isFinished && !$0.isCancelled })
+  }
+
+  @Test func `a ring that is closed outside of its queue is seen by the one that is in there`() {
+    let ring = operations("a", "b", "c")
+    let queue = OperationQueue(executor: ManualExecutor())
+    ring[2].addDependency(ring[0])
+    queue.addOperation(ring[2])
+    ring[1].addDependency(ring[2])
+    #expect(!ring[2].isCancelled)
+    ring[0].addDependency(ring[1])
+    for operation in ring { #expect(path(of: operation)?.count == 4) }
+  }
+
   @Test func `two threads that close a ring from both ends never miss it`() async throws {
     for _ in 0..<500 {
       let (a, b) = (Operation(), Operation())

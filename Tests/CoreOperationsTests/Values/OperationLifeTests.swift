@@ -43,6 +43,16 @@ import Testing
     }
   }
 
+  @Test(arguments: Phase.allCases)
+  func `a queue's decision to run nothing but the block`(phase: Phase) {
+    for before in Life.all(phase) {
+      var life = before
+      let runs = life.turnCameToMain()
+      #expect(runs == (phase == .enqueued && !before.isCancelled))
+      #expect(life == (runs ? before.with(phase: .executing, wasStarted: true) : before))
+    }
+  }
+
   @Test(arguments: Phase.allCases, [false, true])
   func `the default start`(phase: Phase, isReady: Bool) {
     for before in Life.all(phase) {

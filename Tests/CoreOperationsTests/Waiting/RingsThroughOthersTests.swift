@@ -76,8 +76,10 @@ import Testing
     queue.addOperation(last)
     #expect(!last.isCancelled)
     queue.maxConcurrentOperationCount = 1
-    try await queue.untilAllOperationsAreFinished()
     #expect(ring(of: last) == ["last", "waits", "middle", "last"])
+    // Without the ring it would be there for ever.
+    last.cancel()
+    try await queue.untilAllOperationsAreFinished()
   }
 
   @Test func `a dependency of it is in a queue whose limit is lowered`() async throws {
@@ -88,9 +90,10 @@ import Testing
     elsewhere.addOperation(middle)
     #expect(!last.isCancelled)
     queue.maxConcurrentOperationCount = 1
-    try await queue.untilAllOperationsAreFinished()
     #expect(ring(of: last) == ["last", "waits", "middle", "last"])
     #expect(!middle.isCancelled)
+    last.cancel()
+    try await queue.untilAllOperationsAreFinished()
   }
 
   @Test func `a limit is lowered below what is used, and one that ends frees no slot`() async throws
