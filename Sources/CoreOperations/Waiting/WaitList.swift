@@ -1,8 +1,8 @@
-import Dispatch
+package import Dispatch
 
 /// Those who wait for an operation or a queue, blocking a thread or not.
-struct WaitList {
-  enum Waiter {
+package struct WaitList {
+  package enum Waiter {
     case thread(DispatchSemaphore)
     case task(AsyncWait)
     case closure(@Sendable () -> Void)
@@ -11,18 +11,20 @@ struct WaitList {
   private var waiters: [Waiter] = []
   private var cancelledCount = 0
 
-  var isEmpty: Bool { waiters.count == cancelledCount }
-  /// Whether there is anything to let go of, if only of those who gave up.
-  var isInUse: Bool { !waiters.isEmpty }
+  package init() {}
 
-  mutating func append(_ waiter: Waiter) { waiters.append(waiter) }
+  package var isEmpty: Bool { waiters.count == cancelledCount }
+  /// Whether there is anything to let go of, if only of those who gave up.
+  package var isInUse: Bool { !waiters.isEmpty }
+
+  package mutating func append(_ waiter: Waiter) { waiters.append(waiter) }
 
   /// A task gave up.
   ///
   /// Those that did are removed together, once they are the majority.
   ///
   /// - Complexity: O(1), amortised.
-  mutating func waitCancelled() {
+  package mutating func waitCancelled() {
     cancelledCount += 1
     guard cancelledCount * 2 > waiters.count else { return }
     cancelledCount = 0
@@ -35,7 +37,7 @@ struct WaitList {
   }
 
   /// Wakes everyone; called without a lock held.
-  func wakeAll() {
+  package func wakeAll() {
     for waiter in waiters {
       switch waiter {
       case .thread(let semaphore): semaphore.signal()

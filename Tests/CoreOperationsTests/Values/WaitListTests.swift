@@ -1,0 +1,56 @@
+import CoreOperations
+import Testing
+
+@Suite struct `A list of waits as a value` {
+  private struct Fading {
+    weak let wait: AsyncWait?
+    init(_ wait: AsyncWait) { self.wait = wait }
+  }
+
+  /// A list of so many waits of tasks, which only the list holds.
+  private static func list(_ count: Int) -> (WaitList, [Fading]) {
+    var list = WaitList()
+    let waits = (0..<count).map { _ in
+      let wait = AsyncWait()
+      list.append(.task(wait))
+      return Fading(wait)
+    }
+    return (list, waits)
+  }
+
+  @Test func `lets go of cancelled ones when they are the majority`() {
+    var (list, waits) = Self.list(100)
+    for number in 0..<99 {
+      waits[number].wait?.cancel()
+      list.waitCancelled()
+      let cancelled = waits.prefix(number + 1).count { $0.wait != nil }
+      #expect(cancelled * 2 <= waits.count { $0.wait != nil })
+    }
+    #expect(!list.isEmpty)
+    #expect(waits[99].wait?.hasEnded == false)
+  }
+
+  @Test func `is empty when all were cancelled, and holds nothing then`() {
+    var (list, waits) = Self.list(10)
+    for wait in waits {
+      #expect(!list.isEmpty)
+      wait.wait?.cancel()
+      list.waitCancelled()
+    }
+    #expect(list.isEmpty && !list.isInUse)
+    #expect(waits.allSatisfy { $0.wait == nil })
+  }
+
+  @Test func `wakes all that wait, and only those`() {
+    let called = Tally()
+    var list = WaitList()
+    let waits = (0..<3).map { _ in AsyncWait() }
+    for wait in waits { list.append(.task(wait)) }
+    list.append(.closure { called.add() })
+    waits[1].cancel()
+    list.waitCancelled()
+    list.wakeAll()
+    #expect(waits.allSatisfy { $0.hasEnded })
+    #expect(called.now == 1)
+  }
+}
