@@ -19,32 +19,9 @@ public final class EarthquakeDatabase: Sendable {
 
   let queue: DatabaseQueue
 
-  /// Opens the database in a file, and creates it if there is no such file.
-  ///
-  /// - Parameter path: The path of the file. Its folder has to exist.
-  /// - Throws: An ``EarthquakeDatabaseError`` if the file cannot be opened or created, is no
-  ///   database, belongs to another program, or was written by a newer version of this one.
-  public init(path: String) throws(EarthquakeDatabaseError) {
-    if let obstacle = EarthquakeDatabaseError.obstacle(toOpening: path) { throw obstacle }
+  init(path: String, queue: DatabaseQueue) {
     self.path = path
-    queue = try Self.open(path: path) {
-      try DatabaseQueue(path: path, configuration: Self.configuration)
-    }
-  }
-
-  private init(memory queue: DatabaseQueue) {
-    path = ":memory:"
     self.queue = queue
-  }
-
-  /// Opens an empty database that lasts as long as the object and leaves no file.
-  ///
-  /// - Returns: The database.
-  /// - Throws: An ``EarthquakeDatabaseError`` if there is no memory for it.
-  public static func inMemory() throws(EarthquakeDatabaseError) -> EarthquakeDatabase {
-    EarthquakeDatabase(
-      memory: try open(path: ":memory:") { try DatabaseQueue(configuration: configuration) }
-    )
   }
 
   /// The number of events in the database.

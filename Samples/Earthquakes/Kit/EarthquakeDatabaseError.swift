@@ -1,6 +1,14 @@
 public import Foundation
 import GRDB
 
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
 /// Why a database cannot be used, and what to do about it.
 public enum EarthquakeDatabaseError: Error, Sendable, Hashable {
   /// The path is empty.
@@ -12,7 +20,10 @@ public enum EarthquakeDatabaseError: Error, Sendable, Hashable {
   /// There is a folder where the file should be.
   case isFolder(path: String)
 
-  /// The file can be neither opened nor created; `reason` is SQLite's.
+  /// There is something other than a file, such as a pipe or a device.
+  case notAFile(path: String)
+
+  /// The file can be neither opened nor created; `reason` is SQLite's or the system's.
   case cannotOpen(path: String, reason: String)
 
   /// The file may be read but not changed.
@@ -61,15 +72,22 @@ extension EarthquakeDatabaseError {
   }
 
   /// What is plainly in the way of opening a file, found out before SQLite tries.
-  package static func obstacle(toOpening path: String) -> EarthquakeDatabaseError? {
+  static func obstacle(toOpening path: String) -> EarthquakeDatabaseError? {
     guard !path.isEmpty else { return .noPath }
-    var isFolder: ObjCBool = false
-    if FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) {
-      return isFolder.boolValue ? .isFolder(path: path) : nil
+    var status = stat()
+    guard stat(path, &status) == 0 else {
+      let code = errno
+      let hasFolder = stat(folder(of: path), &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+      if !hasFolder { return .noFolder(path: path) }
+      // That nothing is there is no obstacle, as it can be created.
+      return code == ENOENT ? nil : .cannotOpen(path: path, reason: String(cString: strerror(code)))
     }
-    let folder = folder(of: path)
-    let exists = FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder)
-    return exists && isFolder.boolValue ? nil : .noFolder(path: path)
+    return switch status.st_mode & S_IFMT {
+    case S_IFDIR: .isFolder(path: path)
+    // SQLite takes a file of one byte for an empty one, and would write over it.
+    case S_IFREG: status.st_size == 1 ? .notADatabase(path: path) : nil
+    default: .notAFile(path: path)
+    }
   }
 
   private static func folder(of path: String) -> String {
@@ -88,6 +106,9 @@ extension EarthquakeDatabaseError: CustomStringConvertible {
         + "Create the folder or give another path."
     case .isFolder(let path):
       "The database \(path) cannot be opened: it is a folder. Give the path of a file in it."
+    case .notAFile(let path):
+      "The database \(path) cannot be opened: it is no ordinary file. Give the path of a file, or "
+        + "one where there is nothing yet."
     case .cannotOpen(let path, let reason):
       "The database \(path) cannot be opened: \(reason). Check that you may write to the file "
         + "and to its folder, or give another path."

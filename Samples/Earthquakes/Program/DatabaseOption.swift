@@ -1,8 +1,8 @@
 import EarthquakeWorkflow
 import Foundation
 
-/// The database of a run: the one that was asked for, or a new one that nobody has to clean up after
-/// when nothing came of it.
+/// The database of a run: the one that was asked for, or a new one, removed when nothing was
+/// stored in it.
 struct DatabaseOption {
   let file: DatabaseFile
   /// The folder that was made for it; `nil` if its path was given.
@@ -35,10 +35,9 @@ struct DatabaseOption {
 
   var isTemporary: Bool { temporaryFolder != nil }
 
-  /// Removes the temporary folder if nothing was stored in it.
-  func cleanUp() {
+  /// Removes the temporary folder with what is in it; for runs that have stored nothing.
+  func remove() {
     guard let temporaryFolder else { return }
-    // Refuses to remove a folder that has something in it, which `removeItem` would not.
-    _ = rmdir(temporaryFolder.path(percentEncoded: false))
+    try? FileManager.default.removeItem(at: temporaryFolder)
   }
 }

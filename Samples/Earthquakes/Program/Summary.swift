@@ -15,10 +15,9 @@ struct Summary {
 
   /// Sums up a workflow that is over.
   init(_ workflow: ImportWorkflow) {
-    var notices = [Self.notice(of: workflow.store)].compactMap(\.self)
+    var notices = [Self.notice(of: workflow)].compactMap(\.self)
     if case .success(let path) = workflow.map?.result { notices.append("Drew the map \(path).") }
     self.notices = notices
-    let isStored = workflow.store.outcome?.isSuccess == true
     switch workflow.operation.outcome {
     case .succeeded, .skipped, nil:
       status = 0
@@ -28,21 +27,20 @@ struct Summary {
       complaint = "Error: not all steps succeeded.\n\(failure.indented)"
     case .cancelled(let failure):
       status = failure.errors.lazy.compactMap { $0 as? Interruption }.first?.exitCode ?? 1
+      let isStored = workflow.stored != nil
       complaint =
         "Cancelled: the database \(isStored ? "has the feed already" : "is as it was").\n"
         + failure.indented
     }
   }
 
-  private static func notice(of store: ResultOperation<StoreSummary>) -> String? {
-    switch store.outcome {
-    case .skipped(let reason): "Not stored, \(reason). --force stores it all the same."
-    case .succeeded:
-      (try? store.result?.get()).map {
-        "Stored \($0.inserted.counted("new event")), replaced \($0.updated.grouped), left "
-          + "\($0.unchanged.grouped) as they were."
-      }
-    case .failed, .cancelled, nil: nil
+  private static func notice(of workflow: ImportWorkflow) -> String? {
+    if case .skipped(let reason) = workflow.store.outcome {
+      return "Not stored, \(reason). --force stores it all the same."
+    }
+    return workflow.stored.map {
+      "Stored \($0.inserted.counted("new event")), replaced \($0.updated.grouped), left "
+        + "\($0.unchanged.grouped) as they were."
     }
   }
 }

@@ -31,7 +31,7 @@ struct TerminalRun {
       display.say("Using a new database in a temporary folder: \(database.file.path)")
     }
     try await execute(display)
-    database.cleanUp()
+    if database.isTemporary, workflow.stored == nil { database.remove() }
     return write(Summary(workflow), display, journal)
   }
 

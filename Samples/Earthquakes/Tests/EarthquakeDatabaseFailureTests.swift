@@ -108,6 +108,33 @@ import Testing
     #expect(try Data(contentsOf: file) == text)
   }
 
+  @Test(arguments: [1, 2, 15, 511, 4_096])
+  func `is no file of another kind, however short`(length: Int) throws {
+    let folder = try TemporaryFolder()
+    let path = try folder.write(Data(repeating: 0x78, count: length), to: "note")
+    #expect(try error(opening: path) == .notADatabase(path: path))
+    #expect(throws: EarthquakeDatabaseError.notADatabase(path: path)) {
+      try EarthquakeDatabase.existing(path: path)
+    }
+    #expect(try Data(contentsOf: URL(filePath: path)) == Data(repeating: 0x78, count: length))
+  }
+
+  @Test func `is no pipe and no device`() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path("pipe")
+    try #require(mkfifo(path, 0o600) == 0)
+    #expect(try error(opening: path) == .notAFile(path: path))
+    #expect(try error(opening: "/dev/null") == .notAFile(path: "/dev/null"))
+  }
+
+  @Test func `says that links lead in a circle`() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path("link")
+    try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: path)
+    let reason = String(cString: strerror(ELOOP))
+    #expect(try error(opening: path) == .cannotOpen(path: path, reason: reason))
+  }
+
   @Test func `says that the database is another program's, and leaves it alone`() throws {
     let folder = try TemporaryFolder()
     let path = folder.path("music.sqlite")
@@ -129,7 +156,7 @@ import Testing
 
   @Test(arguments: [
     EarthquakeDatabaseError.noPath, .noFolder(path: "/a/b"), .isFolder(path: "/a"),
-    .cannotOpen(path: "/a", reason: "out of luck"), .readOnly(path: "/a"),
+    .notAFile(path: "/a"), .cannotOpen(path: "/a", reason: "out of luck"), .readOnly(path: "/a"),
     .notADatabase(path: "/a"), .foreign(path: "/a"), .newerVersion(path: "/a"),
     .busy(path: "/a"), .full(path: "/a"), .failed(path: "/a", reason: "out of luck"),
   ])

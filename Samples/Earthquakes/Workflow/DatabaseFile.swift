@@ -1,4 +1,3 @@
-public import EarthquakeKit
 import Foundation
 
 /// Where a database is, or will be once something is stored.
@@ -14,21 +13,5 @@ public struct DatabaseFile: Sendable, Hashable {
   public init(_ path: String) {
     let url = URL(filePath: path).standardizedFileURL.resolvingSymlinksInPath()
     self.path = path.isEmpty ? "" : url.path(percentEncoded: false)
-  }
-
-  /// Opens the database, and creates it if there is none.
-  func open() throws(EarthquakeDatabaseError) -> EarthquakeDatabase {
-    try EarthquakeDatabase(path: path)
-  }
-
-  /// Opens the database if there is one; creates nothing.
-  ///
-  /// - Returns: The database, or `nil` where nothing was ever stored.
-  /// - Throws: An `EarthquakeDatabaseError` if what is there can't be used, or nothing can be there.
-  public func openIfPresent() throws(EarthquakeDatabaseError) -> EarthquakeDatabase? {
-    if let obstacle = EarthquakeDatabaseError.obstacle(toOpening: path) { throw obstacle }
-    // An empty file is how an unused database begins; opening it would write into it.
-    let size = try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int
-    return (size ?? 0) > 0 ? try open() : nil
   }
 }

@@ -6,13 +6,13 @@ import AdvancedOperations
 /// can't be stored. Where another process has the database to itself, this takes up to five seconds
 /// of a worker's time, and no other operation waits for that worker.
 struct DatabaseIsUsable: ImmediateCondition {
-  let database: DatabaseFile
+  let database: DatabaseAccess
 
   var name: String { "database is usable" }
 
   func check(_ operation: AdvancedOperation) -> OperationConditionResult {
     do {
-      _ = try database.openIfPresent()
+      _ = try database.openIfPresent(for: operation)
       return .satisfied
     } catch {
       return .failed(error)

@@ -1,6 +1,7 @@
 public import AdvancedOperations
 public import EarthquakeKit
 public import Foundation
+import Synchronization
 
 /// Gets a feed, stores what is new in it, and reports what the database holds then.
 ///
@@ -8,8 +9,9 @@ public import Foundation
 /// locate → download or open → validate → parse → store → report → map
 /// ```
 ///
-/// Each step is an operation that says what must hold before it runs. What goes wrong in one is told
-/// by all that needed its value, except for the report: it comes after storing, however that went.
+/// Each step is an operation that says what must hold before it runs. What goes wrong in one is
+/// told by all that needed its value, except for the report: it comes after storing, however that
+/// went.
 ///
 /// ```swift
 /// let workflow = ImportWorkflow(request, download: download)
@@ -31,7 +33,15 @@ public struct ImportWorkflow: Sendable {
   public let steps: [AdvancedOperation]
 
   /// Stores the feed; skipped when there is nothing new in it.
+  ///
+  /// A cancel that comes while SQLite commits is too late for the database: the feed is stored, and
+  /// the operation is cancelled all the same, so that it has no value. See ``stored``.
   public let store: ResultOperation<StoreSummary>
+
+  /// What was stored, from the moment when it is in the database; `nil` as long as nothing is.
+  ///
+  /// It says what is so, also when the workflow was cancelled or failed.
+  public var stored: StoreSummary? { committed.value }
 
   /// Reports what the database holds; skipped when something failed and that is nothing.
   public let report: ResultOperation<Report>
@@ -39,13 +49,27 @@ public struct ImportWorkflow: Sendable {
   /// Draws the map, and gives its path; `nil` when none was asked for.
   public let map: ResultOperation<String>?
 
+  private let committed: Committed
+
   /// Composes the steps.
   ///
   /// - Parameters:
   ///   - request: What to do.
   ///   - download: Gets a feed from its address; not called for a feed that is a file.
   public init(_ request: ImportRequest, download: @escaping Download) {
-    let locate = Self.locate(request)
+    self.init(request, patience: Patience(isExhaustible: true), download: download)
+  }
+
+  /// Composes the steps.
+  ///
+  /// - Parameters:
+  ///   - request: What to do.
+  ///   - patience: How long to wait for other processes that use the database.
+  ///   - download: Gets a feed from its address; not called for a feed that is a file.
+  package init(_ request: ImportRequest, patience: Patience, download: @escaping Download) {
+    let database = DatabaseAccess(file: request.database, patience: patience)
+    committed = Committed()
+    let locate = Self.locate(request, database)
     let fetch =
       switch request.source {
       case .published: Self.download(from: locate, request, download)
@@ -61,9 +85,9 @@ public struct ImportWorkflow: Sendable {
     let parse = ResultOperation(name: "parse", after: fetch, validate) { data, _ in
       try Feed.parse(data)
     }
-    store = Self.store(parse, validated: validate, request)
-    report = Self.report(after: store, request)
-    map = request.mapPath.map { [report] in Self.map(of: report, request, path: $0) }
+    store = Self.store(parse, validated: validate, request, database, committed)
+    report = Self.report(after: store, database)
+    map = request.mapPath.map { [report] in Self.map(of: report, database, path: $0) }
     let steps = [locate, fetch, validate, parse, store, report] + (map.map { [$0] } ?? [])
     self.steps = steps
     operation = GroupOperation(name: "earthquakes") { steps }
@@ -71,7 +95,10 @@ public struct ImportWorkflow: Sendable {
 
   // MARK: Steps
 
-  private static func locate(_ request: ImportRequest) -> ResultOperation<URL> {
+  private static func locate(
+    _ request: ImportRequest,
+    _ database: DatabaseAccess
+  ) -> ResultOperation<URL> {
     let locate = ResultOperation(name: "locate") {
       switch request.source {
       case .shipped: try NotableEarthquakes.located()
@@ -79,7 +106,7 @@ public struct ImportWorkflow: Sendable {
       case .published(let name): try FeedAddress(named: name).url
       }
     }
-    locate.addCondition(DatabaseIsUsable(database: request.database))
+    locate.addCondition(DatabaseIsUsable(database: database))
     return locate
   }
 
@@ -119,54 +146,59 @@ public struct ImportWorkflow: Sendable {
   private static func store(
     _ parse: ResultOperation<Feed>,
     validated validate: ResultOperation<FeedMetadata>,
-    _ request: ImportRequest
+    _ request: ImportRequest,
+    _ database: DatabaseAccess,
+    _ committed: Committed
   ) -> ResultOperation<StoreSummary> {
-    let database = request.database
     let store = parse.then(name: "store") { feed in
       // Taken here, in the body's task: the checkpoint is called from inside of SQLite.
       let operation = AdvancedOperation.current
       let total = Int64(feed.earthquakes.count)
-      return try database.open().store(feed) { done in
-        operation?.updateProgress(completed: Int64(done), total: total)
-        // Thrown inside of the transaction, which is rolled back.
-        if operation?.isCancelled == true { throw CancellationError() }
+      return try database.use(for: operation) { database in
+        let summary = try database.store(feed) { done in
+          // Thrown inside of the transaction, which is rolled back.
+          if operation?.isCancelled == true { throw CancellationError() }
+          operation?.updateProgress(completed: Int64(done), total: total)
+        }
+        committed.value = summary
+        return summary
       }
     }
     if !request.storesAgain {
       store.addCondition(FeedIsNewer(validate: validate, database: database))
     }
-    store.addCondition(FreeSpace(atLeast: request.freeSpace.bytes, at: database.path))
-    store.addCondition(exclusiveUse(of: database))
+    store.addCondition(FreeSpace(atLeast: request.freeSpace.bytes, at: database.file.path))
+    store.addCondition(exclusiveUse(of: database.file))
     return store
   }
 
   private static func report(
     after store: ResultOperation<StoreSummary>,
-    _ request: ImportRequest
+    _ database: DatabaseAccess
   ) -> ResultOperation<Report> {
-    let database = request.database
-    let report = ResultOperation(name: "report") { try database.open().report() }
+    let report = ResultOperation(name: "report") {
+      try database.use(for: .current) { try $0.report() }
+    }
     // After storing, whatever came of it: no value is needed from there.
     report.addDependency(store)
     report.addCondition(SomethingToReport(store: store, database: database))
-    report.addCondition(exclusiveUse(of: database))
+    report.addCondition(exclusiveUse(of: database.file))
     return report
   }
 
   private static func map(
     of report: ResultOperation<Report>,
-    _ request: ImportRequest,
+    _ database: DatabaseAccess,
     path: String
   ) -> ResultOperation<String> {
-    let database = request.database
     let map = report.then(name: "map") { report in
       let title = report.feeds.count == 1 ? report.feeds[0].title : "Earthquakes"
-      let earthquakes = try database.open().earthquakes()
+      let earthquakes = try database.use(for: .current) { try $0.earthquakes() }
       try MapFile(path: path).write(EarthquakeMap(title: title, earthquakes: earthquakes).svg())
       return path
     }
     map.addCondition(FolderExists(path: path))
-    map.addCondition(exclusiveUse(of: database))
+    map.addCondition(exclusiveUse(of: database.file))
     return map
   }
 
@@ -175,6 +207,16 @@ public struct ImportWorkflow: Sendable {
   /// SQLite would make them wait as well, but each with a thread; waiting for a claim needs none.
   static func exclusiveUse(of database: DatabaseFile) -> MutuallyExclusive<String> {
     MutuallyExclusive("database \(database.path)")
+  }
+}
+
+/// What is in the database for good; written by the operation that stores.
+private final class Committed: Sendable {
+  private let summary = Mutex<StoreSummary?>(nil)
+
+  var value: StoreSummary? {
+    get { summary.withLock { $0 } }
+    set { summary.withLock { $0 = newValue } }
   }
 }
 

@@ -79,4 +79,26 @@ import Testing
         == true
     )
   }
+
+  @Test func `of an interruption while SQLite commits says that the feed was stored`() throws {
+    let world = try ImportWorld()
+    let workflow = world.run(
+      try world.request(TinyFeed.data),
+      prepare: { workflow in
+        let operation = workflow.operation
+        workflow.store.addObserver(
+          BlockObserver(didUpdateProgress: { _, progress in
+            if progress.completed == 8 { operation.cancel(withError: Interruption(signal: SIGINT)) }
+          })
+        )
+      }
+    )
+    let summary = Summary(workflow)
+    #expect(summary.notices == ["Stored 8 new events, replaced 0, left 0 as they were."])
+    #expect(
+      summary.complaint
+        == "Cancelled: the database has the feed already.\n  cancelled: Interrupted (SIGINT)."
+    )
+    #expect(try EarthquakeDatabase(path: world.database.path).count() == 8)
+  }
 }

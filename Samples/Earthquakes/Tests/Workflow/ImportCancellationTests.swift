@@ -44,7 +44,7 @@ import Testing
     }
   }
 
-  @Test(arguments: 0...8)
+  @Test(arguments: 0...7)
   func `while it stores rolls back`(event: Int64) throws {
     let world = try ImportWorld()
     try world.store(TinyFeed.data)
@@ -65,6 +65,28 @@ import Testing
     #expect(try world.files() == before)
     // And not because there was nothing to change.
     #expect(try world.run(request).store.result?.get().updated == 8)
+  }
+
+  @Test func `while SQLite commits is too late, and says so`() throws {
+    let world = try ImportWorld()
+    try world.store(TinyFeed.data)
+    let workflow = world.run(
+      try world.request(laterFeed()),
+      prepare: { workflow in
+        let operation = workflow.operation
+        workflow.store.addObserver(
+          BlockObserver(didUpdateProgress: { _, progress in
+            // Told after it was asked for the last time whether the operation is cancelled.
+            if progress.completed == 8 { operation.cancel(withError: Enough()) }
+          })
+        )
+      }
+    )
+    #expect(workflow.tree == "cancelled: That will do.")
+    #expect(workflow.store.isCancelled)
+    #expect(workflow.stored == StoreSummary(updated: 8))
+    let stored = try EarthquakeDatabase(path: world.database.path).earthquakes()
+    #expect(stored == (try Feed.parse(laterFeed()).earthquakes.sorted { $0.time < $1.time }))
   }
 
   @Test func `while it downloads stops waiting`() throws {

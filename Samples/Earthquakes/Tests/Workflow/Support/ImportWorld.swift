@@ -54,10 +54,11 @@ final class ImportWorld {
   @discardableResult
   func run(
     _ request: ImportRequest,
+    patience: Patience = Patience(isExhaustible: true),
     download: @escaping ImportWorkflow.Download = { url, _ in throw UnexpectedDownload(url: url) },
     prepare: (ImportWorkflow) -> Void = { _ in }
   ) -> ImportWorkflow {
-    let workflow = ImportWorkflow(request, download: download)
+    let workflow = ImportWorkflow(request, patience: patience, download: download)
     prepare(workflow)
     AdvancedOperationQueue(environment: simulation.environment).addOperation(workflow.operation)
     simulation.run()
