@@ -37,7 +37,7 @@ extension FeedAddressError: CustomStringConvertible {
   /// Whole sentences with the closest name and all valid names.
   public var description: String {
     let hint = closestName.map { " Did you mean “\($0)”?" } ?? ""
-    return "There is no feed named “\(name)”.\(hint) The feeds are: "
+    return "There is no feed named “\(name.excerpt())”.\(hint) The feeds are: "
       + validNames.joined(separator: ", ") + "."
   }
 }

@@ -75,6 +75,9 @@ enum FeedDiagnosis {
     guard let character = text.first, bytes[offset] >= 0x20, character != "\u{FFFD}" else {
       return "a byte of value \(bytes[offset])"
     }
+    if let scalar = character.unicodeScalars.first(where: { !$0.isPrintable }) {
+      return String(format: "the character U+%04X", Int(scalar.value))
+    }
     return "“\(character)”"
   }
 
@@ -94,6 +97,6 @@ enum FeedDiagnosis {
     }
     if text.hasPrefix("<") { return "XML" }
     let line = text.prefix { !$0.isNewline }
-    return "text that begins “\(line.prefix(40))\(line.count > 40 ? "…" : "")”"
+    return "text that begins “\(String(line).excerpt())”"
   }
 }

@@ -20,7 +20,7 @@ struct FeedDocument<Feature: Decodable>: Decodable {
       throw FeedError.unexpected(
         at: "type",
         expected: "the text “FeatureCollection”",
-        found: "the text “\(type)”"
+        found: "the text “\(type.excerpt())”"
       )
     }
     let about = try container.nestedContainer(keyedBy: MetadataKey.self, forKey: .metadata)

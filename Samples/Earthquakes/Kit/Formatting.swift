@@ -64,12 +64,24 @@ extension Double {
 extension String {
   /// The text, cut to a number of characters, the last of which then is an ellipsis.
   package func cut(to length: Int) -> String {
-    count <= length ? self : "\(prefix(max(length - 1, 0)))…"
+    if isShort(length) { return self }
+    return "\(Self.bounded(prefix(Swift.max(length - 1, 0)), length))…"
   }
 
   /// The text, cut to a number of characters by leaving out its middle, as names of files need.
   func cutInside(to length: Int) -> String {
-    count <= length ? self : "\(prefix(length / 3))…\(suffix(length - length / 3 - 1))"
+    if isShort(length) { return self }
+    let first = length / 3
+    let last = length - first - 1
+    return "\(Self.bounded(prefix(first), first))…\(Self.bounded(suffix(last), last))"
+  }
+
+  private func isShort(_ length: Int) -> Bool {
+    count <= length && unicodeScalars.count <= length * Self.scalarsPerCharacter
+  }
+
+  private static func bounded(_ part: Substring, _ length: Int) -> String {
+    String(part.unicodeScalars.prefix(length * scalarsPerCharacter))
   }
 
   /// The text with spaces after it up to a number of characters.

@@ -40,7 +40,7 @@ struct JSONProbe: Decodable {
       if let number = try? value.decode(Int64.self) { return "the number \(number)" }
       if let number = try? value.decode(Double.self) { return "the number \(number)" }
       if let text = try? value.decode(String.self) {
-        return "the text “\(text.prefix(40))\(text.count > 40 ? "…" : "")”"
+        return "the text “\(text.excerpt())”"
       }
     }
     if (try? decoder.container(keyedBy: Name.self)) != nil { return "an object" }

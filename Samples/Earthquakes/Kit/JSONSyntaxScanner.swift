@@ -8,7 +8,7 @@ struct JSONSyntaxScanner {
     /// The offset of the first wrong byte; the number of bytes if they end too early.
     var offset: Int
 
-    /// The innermost value that the place belongs to, written as in JavaScript.
+    /// The innermost value that the place belongs to, written as in JavaScript, in short.
     var path: String
   }
 
@@ -181,13 +181,12 @@ struct JSONSyntaxScanner {
   }
 
   private var problem: Problem {
-    let path = levels.reduce(into: "") { path, level in
+    let steps = levels.compactMap { level -> JSONPath.Step? in
       switch level {
-      case .object(.none): break
-      case .object(.some(let key)): path += path.isEmpty ? key : ".\(key)"
-      case .array(let index): path += "[\(index)]"
+      case .object(let key): key.map(JSONPath.Step.key)
+      case .array(let index): .index(index)
       }
     }
-    return Problem(offset: offset, path: path)
+    return Problem(offset: offset, path: JSONPath(steps).description)
   }
 }

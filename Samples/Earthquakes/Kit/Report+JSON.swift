@@ -39,6 +39,8 @@ extension Report {
 
   /// The report for programs: JSON with sorted keys, the same bytes for the same report.
   ///
+  /// It may be shown on a terminal as well: what a terminal would obey is written as an escape.
+  ///
   /// - Returns: The JSON in UTF-8, ending in a newline; ``CodingKeys`` describes its fields.
   /// - Throws: An `EncodingError` if a number is infinite, which no feed can make it.
   public func json() throws -> Data {
@@ -48,7 +50,9 @@ extension Report {
       var container = encoder.singleValueContainer()
       try container.encode(date.isoMilliseconds)
     }
-    return try encoder.encode(self) + Data("\n".utf8)
+    // All that is not ASCII stands in strings, where an escape means the same.
+    let json = String(decoding: try encoder.encode(self), as: UTF8.self)
+    return Data(json.escapedForTerminals.utf8) + Data("\n".utf8)
   }
 
   /// Reads a report that ``json()`` wrote.
@@ -105,5 +109,20 @@ extension MagnitudeBin: Codable {
     try container.encode(from, forKey: .from)
     try container.encode(below, forKey: .below)
     try container.encode(count, forKey: .count)
+  }
+}
+
+extension String {
+  /// JSON whose characters are all ones that a terminal shows.
+  ///
+  /// JSON itself demands that of the control characters of ASCII, but not of the others.
+  fileprivate var escapedForTerminals: String {
+    unicodeScalars.reduce(into: "") { text, scalar in
+      if scalar.isPrintable || scalar == "\n" {
+        text.unicodeScalars.append(scalar)
+      } else {
+        for unit in String(scalar).utf16 { text += String(format: "\\u%04x", Int(unit)) }
+      }
+    }
   }
 }

@@ -35,7 +35,8 @@ extension Report {
 
   private func typeLines(_ page: Page) -> [String] {
     let types = countsByType.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
-    let nameWidth = min(types.map(\.key.count).max() ?? 0, page.width - 16)
+      .map { ($0.key.printable(), $0.value) }
+    let nameWidth = min(types.map(\.0.count).max() ?? 0, page.width - 16)
     return types.map { name, count in
       "  \(name.cut(to: nameWidth).padded(to: nameWidth))  \(count.grouped.aligned(to: 9))"
     }
@@ -48,7 +49,7 @@ extension Report {
       let depth =
         earthquake.location?.depth.map { "\($0.rounded().short) km deep" } ?? "unknown depth"
       let start = "  \(magnitude)  \(earthquake.time.isoSeconds)  \(depth.aligned(to: 13))  "
-      let place = earthquake.place?.singleLine ?? "unknown place"
+      let place = earthquake.place?.printable() ?? "unknown place"
       return "  \(page.bold(magnitude))\(start.dropFirst(2 + magnitude.count))"
         + place.cut(to: page.width - start.count)
     }
@@ -77,9 +78,9 @@ extension Report {
   private func feedLines(_ page: Page) -> [String] {
     feeds.flatMap { feed in
       [
-        "  \(feed.title.singleLine.cut(to: page.width - 2))",
+        "  \(feed.title.printable().cut(to: page.width - 2))",
         "    generated \(feed.generated.isoSeconds) with \(feed.count.counted("event"))",
-        "    \(feed.url.singleLine.cutInside(to: page.width - 4))",
+        "    \(feed.url.printable().cutInside(to: page.width - 4))",
       ]
     }
   }
@@ -135,14 +136,5 @@ extension DepthClass {
     case .deep: 34
     case .unknown: 37
     }
-  }
-}
-
-extension String {
-  /// The text without characters that would move the cursor or break the line.
-  fileprivate var singleLine: String {
-    String(
-      unicodeScalars.map { $0.properties.generalCategory == .control ? " " : Character($0) }
-    )
   }
 }

@@ -57,6 +57,9 @@ extension String {
       case "\"": text += "&quot;"
       case "\t", "\n", "\r": text += " "
       case "\u{0}"..."\u{1F}", "\u{FFFE}", "\u{FFFF}": break
+      case _ where !scalar.isPrintable:
+        // A viewer shows the same, and a terminal that the file is written to obeys nothing.
+        text += "&#x\(String(scalar.value, radix: 16));"
       default: text.unicodeScalars.append(scalar)
       }
     }

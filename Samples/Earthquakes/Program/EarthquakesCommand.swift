@@ -1,6 +1,7 @@
 import ArgumentParser
 import EarthquakeKit
 import EarthquakeWorkflow
+import Foundation
 
 /// The command line: what may be said, and what it means.
 @main
@@ -37,6 +38,27 @@ struct EarthquakesCommand: AsyncParsableCommand {
   @OptionGroup(title: "Feed") var feed: FeedOptions
   @OptionGroup(title: "Database") var storage: StorageOptions
   @OptionGroup(title: "Output") var output: OutputOptions
+
+  /// Runs what the command line says, and ends with its exit status.
+  ///
+  /// It does what its default does, but writes through `TerminalText`: a message about an argument
+  /// quotes it.
+  static func main() async {
+    do {
+      var command = try parseAsRoot()
+      if var command = command as? any AsyncParsableCommand {
+        try await command.run()
+      } else {
+        try command.run()
+      }
+    } catch {
+      let code = exitCode(for: error)
+      let message = fullMessage(for: error)
+      let stream = code.isSuccess ? StandardStream.output : StandardStream.error
+      if !message.isEmpty { try? stream.send("\(message)\n") }
+      Foundation.exit(code.rawValue)
+    }
+  }
 
   func run() async throws {
     let database = try DatabaseOption(path: storage.database)

@@ -17,9 +17,9 @@ final class ProgressDisplay: Sendable {
 
   private let style: Style
   private let width: @Sendable () -> Int
-  private let write: @Sendable (String) -> Void
+  private let write: @Sendable (TerminalText) -> Void
   /// What the live line shows; empty when there is none.
-  private let shown = Mutex("")
+  private let shown = Mutex<TerminalText>("")
 
   /// Creates a display.
   ///
@@ -30,7 +30,7 @@ final class ProgressDisplay: Sendable {
   init(
     style: Style,
     width: @escaping @Sendable () -> Int,
-    write: @escaping @Sendable (String) -> Void
+    write: @escaping @Sendable (TerminalText) -> Void
   ) {
     self.style = style
     self.width = width
@@ -54,7 +54,7 @@ final class ProgressDisplay: Sendable {
   }
 
   /// Writes a line of its own; the live line goes on after it.
-  func say(_ text: String) {
+  func say(_ text: TerminalText) {
     if style == .quiet { return }
     shown.withLock { shown in write(Self.erasure(of: shown) + text + "\n" + shown) }
   }
@@ -67,14 +67,25 @@ final class ProgressDisplay: Sendable {
     }
   }
 
-  private func show(_ line: ProgressLine) {
-    shown.withLock { shown in
-      // A step reports far more often than its line changes.
-      if line.description == shown { return }
-      write(Self.erasure(of: shown) + line.description)
-      shown = line.description
+  /// Takes the live line away unless something is being written at the moment.
+  func endIfIdle() {
+    shown.withLockIfAvailable { shown in
+      write(Self.erasure(of: shown))
+      shown = ""
     }
   }
 
-  private static func erasure(of line: String) -> String { line.isEmpty ? "" : "\r\u{1B}[K" }
+  private func show(_ line: ProgressLine) {
+    let line: TerminalText = "\(line)"
+    shown.withLock { shown in
+      // A step reports far more often than its line changes.
+      if line == shown { return }
+      write(Self.erasure(of: shown) + line)
+      shown = line
+    }
+  }
+
+  private static func erasure(of line: TerminalText) -> TerminalText {
+    line == "" ? "" : "\r\u{1B}[K"
+  }
 }

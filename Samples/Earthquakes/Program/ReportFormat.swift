@@ -1,7 +1,6 @@
 import ArgumentParser
 import EarthquakeKit
 import EarthquakeWorkflow
-import Foundation
 
 /// How the report is written.
 enum ReportFormat: String, CaseIterable, ExpressibleByArgument {
@@ -10,19 +9,19 @@ enum ReportFormat: String, CaseIterable, ExpressibleByArgument {
 
 extension ReportFormat {
   /// The report, set for a stream.
-  func data(
+  func text(
     _ report: Report,
     database: DatabaseFile,
     stream: StandardStream,
     environment: [String: String]
-  ) throws -> Data {
+  ) throws -> TerminalText {
     switch self {
-    case .json: return try report.json()
+    case .json: return "\(String(decoding: try report.json(), as: UTF8.self))"
     case .text:
       let colour = stream.hasColour(environment)
-      let title = colour ? "\u{1B}[1mDatabase\u{1B}[0m" : "Database"
+      let title: TerminalText = colour ? "\u{1B}[1mDatabase\u{1B}[0m" : "Database"
       let text = report.text(width: stream.width(environment), colour: colour)
-      return Data("\(text)\n\(title)\n  \(database.path)\n".utf8)
+      return "\(TerminalText(filtered: text))\n\(title)\n  \(database.path)\n"
     }
   }
 }

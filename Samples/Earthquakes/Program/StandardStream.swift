@@ -25,6 +25,12 @@ struct StandardStream: Sendable {
   /// Whether somebody is looking at it.
   var isTerminal: Bool { isatty(descriptor) == 1 }
 
+  /// Whether a few characters can be written without waiting for a reader.
+  var hasRoom: Bool {
+    var room = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+    return poll(&room, 1, 0) == 1
+  }
+
   /// Whether a line on it can be written over.
   func canRewriteLines(_ environment: [String: String]) -> Bool {
     isTerminal && environment["TERM"] != "dumb"
@@ -57,8 +63,8 @@ struct StandardStream: Sendable {
   }
 
   /// Writes everything, unless nobody reads any more: that is their choice and no error.
-  func send(_ bytes: Data) throws(FileProblem) {
-    var rest = bytes[...]
+  func send(_ text: TerminalText) throws(FileProblem) {
+    var rest = Data(text.text.utf8)[...]
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
       let code = errno

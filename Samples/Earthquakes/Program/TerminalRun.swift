@@ -43,7 +43,7 @@ struct TerminalRun {
       stream.width(environment)
     } write: { text in
       // There is nobody left to tell when this fails.
-      try? stream.send(Data(text.utf8))
+      try? stream.send(text)
     }
   }
 
@@ -57,7 +57,7 @@ struct TerminalRun {
         display.say("Cancelling. Press Ctrl-C again to quit at once.")
       }
     } onSecond: { signal in
-      display.end()
+      if StandardStream.error.hasRoom { display.endIfIdle() }
       _exit(Interruption(signal: signal).exitCode)
     }
     // Stopped before anything else is said, so that the order of what people read is the order of
@@ -72,17 +72,17 @@ struct TerminalRun {
 
   private func write(_ summary: Summary, _ display: ProgressDisplay, _ journal: Journal) -> Int32 {
     var status = summary.status
-    for notice in summary.notices { display.say(notice) }
+    for notice in summary.notices { display.say("\(notice)") }
     if case .success(let report) = workflow.report.result {
       do {
         let output = StandardStream.output
-        let data = try options.format.data(
+        let text = try options.format.text(
           report,
           database: database.file,
           stream: output,
           environment: environment
         )
-        try output.send(data)
+        try output.send(text)
       } catch {
         complain("Error: \(error)")
         status = max(status, 1)
@@ -91,12 +91,12 @@ struct TerminalRun {
     if options.verbose {
       display.say("\n\(journal.text(width: StandardStream.error.width(environment)).dropLast())")
     }
-    if let complaint = summary.complaint { complain(complaint) }
+    if let complaint = summary.complaint { complain("\(complaint)") }
     return status
   }
 
   /// Writes what has to be seen, also by those who want to see little.
-  private func complain(_ text: String) {
-    try? StandardStream.error.send(Data("\(text)\n".utf8))
+  private func complain(_ text: TerminalText) {
+    try? StandardStream.error.send("\(text)\n")
   }
 }

@@ -68,7 +68,7 @@ import Testing
     report.strongest[0].place = "Here\u{1B}[2J\nand\u{7}there"
     let text = report.text(width: 80, colour: false)
     #expect(!text.contains("\u{1B}"))
-    #expect(text.contains("Here [2J and there\n"))
+    #expect(text.contains("Here�[2J and�there\n"))
   }
 
   @Test func `of an empty database says that it is empty`() throws {

@@ -22,7 +22,8 @@ struct FeedIsNewer: ImmediateCondition {
         stored >= feed.generated
       else { return .satisfied }
       return .skipped(
-        reason: "nothing new: the database has “\(feed.title)” as of \(stored.isoSeconds) already"
+        reason: "nothing new: the database has “\(feed.title.excerpt(60))” as of "
+          + "\(stored.isoSeconds) already"
       )
     } catch {
       return .failed(error)

@@ -16,7 +16,7 @@ import Testing
   ) throws -> [String] {
     let world = try ImportWorld()
     let written = Written()
-    let display = ProgressDisplay(style: style, width: { 40 }, write: written.append)
+    let display = ProgressDisplay(style: style, width: { 40 }, write: { written.append($0.text) })
     world.run(try world.request(TinyFeed.data), prepare: { display.observe($0.steps) })
     finish(display)
     return written.texts

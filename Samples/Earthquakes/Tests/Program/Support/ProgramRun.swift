@@ -34,7 +34,9 @@ struct ProgramRun {
     let process = Process()
     process.executableURL = try program
     process.arguments = arguments
-    process.environment = environment.merging(["TMPDIR": temporaryFolder.path("")]) { $1 }
+    process.environment = environment.merging(["TMPDIR": temporaryFolder.path("")]) { given, _ in
+      given
+    }
     process.standardInput = FileHandle.nullDevice
     return process
   }

@@ -1,0 +1,50 @@
+import EarthquakeKit
+import Foundation
+import Testing
+
+@Suite struct `A file that is no feed, and large` {
+  private static let long = String(repeating: "long", count: 250_000)
+  /// One letter with a million accents.
+  private static let letter = "e" + String(repeating: "\u{301}", count: 1_000_000)
+
+  static let texts: [(name: String, text: String)] = [
+    ("many arrays", String(repeating: "[", count: 1_000_000)),
+    ("many objects", String(repeating: "{\"a\":", count: 200_000)),
+    ("many arrays in a feed", "{\"features\":" + String(repeating: "[", count: 1_000_000)),
+    ("a key that is cut off", "{\"\(long)\":"),
+    ("a key and what can't stand there", "{\"\(long)\":}"),
+    ("keys in each other", String(repeating: "{\"\(long)\":", count: 3) + "}"),
+    ("a type", "{\"type\":\"\(long)\"}"),
+    ("a text instead of an object", "{\"type\":\"FeatureCollection\",\"metadata\":\"\(long)\"}"),
+    ("a letter as a key", "{\"\(letter)\":}"), ("a letter as a type", "{\"type\":\"\(letter)\"}"),
+    ("a letter that can't stand there", "{\(letter)"), ("a letter", letter), ("a text", long),
+  ]
+
+  @Test(arguments: texts.indices)
+  func `is described in a few lines`(index: Int) throws {
+    let error = #expect(throws: FeedError.self) {
+      try Feed.parse(Data(Self.texts[index].text.utf8))
+    }
+    let description = try #require(error).description
+    #expect(description.utf8.count < 2_000, "\(Self.texts[index].name)")
+  }
+
+  @Test func `is described with the outermost and the innermost places`() throws {
+    let arrays = Data(String(repeating: "[", count: 1_000_000).utf8)
+    #expect(
+      throws: FeedError.truncated(
+        bytes: 1_000_000,
+        path: "[0][0][0][0][0][0]…[0][0][0][0]"
+      )
+    ) { try Feed.parse(arrays) }
+  }
+
+  @Test func `is described with the beginning and the end of a key`() throws {
+    #expect(
+      throws: FeedError.truncated(
+        bytes: 1_000_004,
+        path: "longlonglongl…nglonglonglonglonglonglong"
+      )
+    ) { try Feed.parse(Data("{\"\(Self.long)\":".utf8)) }
+  }
+}
