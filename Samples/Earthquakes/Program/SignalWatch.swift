@@ -10,13 +10,15 @@ import Darwin
 
 /// Calls a closure instead of letting signals end the program.
 ///
-/// The second one is for ending it at once, so that nobody is ever stuck with a program that doesn't
-/// listen. Watches until it is stopped.
+/// The second one is for ending it at once, so that a program that doesn't listen can be ended,
+/// even one whose answer to the first is held up. Watches until it is stopped.
 final class SignalWatch: Sendable {
   // Sendable: sources may be used from any thread, and are only cancelled.
   nonisolated(unsafe) private let sources: [any DispatchSourceSignal]
   private let signals: [Int32]
   private let queue = DispatchQueue(label: "signals")
+  /// The answer to the first signal, as long as it goes on.
+  private let answer = DispatchGroup()
 
   /// Begins to watch.
   ///
@@ -32,13 +34,15 @@ final class SignalWatch: Sendable {
     self.signals = signals
     // Only touched on the queue.
     nonisolated(unsafe) var count = 0
-    sources = signals.map { [queue] number in
+    sources = signals.map { [queue, answer] number in
       // Ignored for the system, whose answer would be to end the program; sources see it still.
       _ = signal(number, SIG_IGN)
       let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
       source.setEventHandler {
         count += 1
-        if count == 1 { onFirst(number) } else { onSecond(number) }
+        if count > 1 { onSecond(number) }
+        // Elsewhere, as it may take its time, for example where nobody reads what it writes.
+        DispatchQueue.global().async(group: answer) { onFirst(number) }
       }
       source.resume()
       return source
@@ -49,8 +53,12 @@ final class SignalWatch: Sendable {
   ///
   /// Returns when no closure runs any more, and none will. Don't call it from one of them.
   func stop() {
+    // Until an answer is over, the second signal has to come through.
+    answer.wait()
     for source in sources { source.cancel() }
     queue.sync {}
     for number in signals { _ = signal(number, SIG_DFL) }
+    // Of a signal that came in between; another one ends the program now.
+    answer.wait()
   }
 }

@@ -1,7 +1,16 @@
 import AdvancedOperations
 import Foundation
 
-/// A file with a feed, which is read in pieces: a cancel is noticed between two of them.
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// A file with a feed, which is read in pieces: a cancel is noticed between two of them, and while
+/// a pipe is waited for.
 struct FeedFile: Sendable {
   let path: String
 
@@ -10,7 +19,11 @@ struct FeedFile: Sendable {
 
   /// How large the file says it is; pipes say 0.
   func size() throws(FileProblem) -> ByteCount {
-    ByteCount(bytes: (try attributes()[.size] as? NSNumber)?.int64Value ?? 0)
+    var status = stat()
+    guard stat(path, &status) == 0 else {
+      throw .cannotRead(path: path, reason: OpenFile.reason())
+    }
+    return ByteCount(bytes: Int64(status.st_size))
   }
 
   /// Reads the whole file, and reports the progress of the operation that it is called from.
@@ -20,47 +33,17 @@ struct FeedFile: Sendable {
   /// - Throws: A ``FileProblem``, or a `CancellationError` when the operation was cancelled.
   func read(atMost maximum: ByteCount) throws -> Data {
     let operation = AdvancedOperation.current
-    if try attributes()[.type] as? FileAttributeType == .typeDirectory {
-      throw FileProblem.isFolder(path: path)
-    }
-    let total = try size().bytes
+    let file = try OpenFile(reading: path, for: operation)
+    let status = file.status
+    if let status, status.st_mode & S_IFMT == S_IFDIR { throw FileProblem.isFolder(path: path) }
+    let total = Int64(status?.st_size ?? 0)
     var data = Data()
-    do {
-      let handle = try FileHandle(forReadingFrom: URL(filePath: path))
-      defer { try? handle.close() }
-      while let piece = try handle.read(upToCount: Self.pieceSize), !piece.isEmpty {
-        if operation?.isCancelled == true { throw CancellationError() }
-        data += piece
-        if data.count > maximum.bytes { break }
-        operation?.updateProgress(completed: Int64(data.count), total: total)
-      }
-    } catch let error as CancellationError {
-      throw error
-    } catch {
-      throw FileProblem.cannotRead(path: path, reason: Self.reason(error))
+    while data.count <= maximum.bytes {
+      let piece = try file.piece(atMost: Self.pieceSize, path: path)
+      if piece.isEmpty { return data }
+      data += piece
+      operation?.updateProgress(completed: Int64(data.count), total: total)
     }
-    let size = ByteCount(bytes: Int64(data.count))
-    if size > maximum { throw FileProblem.tooLarge(size, maximum: maximum) }
-    return data
-  }
-
-  private func attributes() throws(FileProblem) -> [FileAttributeKey: Any] {
-    // Of what a symbolic link leads to, not of the link.
-    let target = URL(filePath: path).resolvingSymlinksInPath().path(percentEncoded: false)
-    do {
-      return try FileManager.default.attributesOfItem(atPath: target)
-    } catch {
-      throw .cannotRead(path: path, reason: Self.reason(error))
-    }
-  }
-
-  /// The system's reason, without the sentence around it.
-  static func reason(_ error: any Error) -> String {
-    let error = error as NSError
-    let cause = (error.userInfo[NSUnderlyingErrorKey] as? NSError) ?? error
-    let text =
-      cause.domain == NSPOSIXErrorDomain
-      ? String(cString: strerror(Int32(cause.code))) : error.localizedDescription
-    return text.hasSuffix(".") ? String(text.dropLast()) : text
+    throw FileProblem.tooLarge(ByteCount(bytes: Int64(data.count)), maximum: maximum)
   }
 }

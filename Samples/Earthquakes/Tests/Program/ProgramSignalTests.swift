@@ -43,29 +43,114 @@ import Darwin
     try reading { process, errors, closeFeed in
       process.interrupt()
       #expect(errors.text(until: "at once.\n").hasPrefix("Cancelling."))
-      closeFeed()
+      // The feed is still open, so there would be more to wait for.
       #expect(
         errors.text(until: nil)
           == "Cancelled: the database is as it was.\n  cancelled: Interrupted (SIGINT).\n"
       )
       process.waitUntilExit()
+      closeFeed()
       #expect(process.terminationReason == .exit)
       #expect(process.terminationStatus == 130)
       #expect(!FileManager.default.fileExists(atPath: folder.path("quakes.sqlite")))
     }
   }
 
-  @Test func `is ended at once by the second signal`() throws {
-    try reading { process, errors, closeFeed in
-      process.interrupt()
-      _ = errors.text(until: "at once.\n")
-      process.interrupt()
-      // The feed is still open, so the program doesn't end by itself.
-      process.waitUntilExit()
-      closeFeed()
-      #expect(process.terminationReason == .exit)
-      #expect(process.terminationStatus == 130)
+  @Test func `is cancelled while nobody writes its feed`() throws {
+    let feed = folder.path("feed")
+    try #require(mkfifo(feed, 0o600) == 0)
+    try cancelled(["--file", feed], after: "2/6 open\n", is: "the database is as it was")
+  }
+
+  @Test func `is cancelled while nobody opens its map`() throws {
+    let map = folder.path("map")
+    try #require(mkfifo(map, 0o600) == 0)
+    try cancelled(["--map", map], after: "7/7 map\n", is: "the database has the feed already")
+  }
+
+  @Test func `is cancelled while nobody reads its map`() throws {
+    let map = folder.path("map")
+    try #require(mkfifo(map, 0o600) == 0)
+    // More than goes into a pipe.
+    let features = (0..<2_000).map { FeedText.feature(id: "\"x\($0)\"") }
+    let feed = try folder.write(FeedText.feed(features), to: "feed.geojson")
+    var reader: Int32 = -1
+    defer { _ = close(reader) }
+    try cancelled(
+      ["--file", feed, "--map", map],
+      after: "7/7 map\n",
+      is: "the database has the feed already"
+    ) {
+      // Returns when the program has opened it too.
+      reader = open(map, O_RDONLY)
     }
+  }
+
+  /// Interrupts the program when it has said something, and checks that it ends by itself.
+  private func cancelled(
+    _ arguments: [String],
+    after line: String,
+    is state: String,
+    prepare: () -> Void = {}
+  ) throws {
+    let process = try ProgramRun.process(
+      arguments + ["--database", folder.path("quakes.sqlite")],
+      temporaryFolder: folder
+    )
+    let pipe = Pipe()
+    process.standardOutput = FileHandle.nullDevice
+    process.standardError = pipe
+    try process.run()
+    let errors = Lines(pipe.fileHandleForReading)
+    #expect(errors.text(until: line).hasSuffix(line))
+    prepare()
+    process.interrupt()
+    let rest = errors.text(until: nil)
+    #expect(rest.hasPrefix("Cancelling."))
+    #expect(rest.hasSuffix("Cancelled: \(state).\n  cancelled: Interrupted (SIGINT).\n"))
+    process.waitUntilExit()
+    #expect(process.terminationReason == .exit)
+    #expect(process.terminationStatus == 130)
+  }
+
+  @Test func `sends its map through a pipe`() throws {
+    let map = folder.path("map")
+    try #require(mkfifo(map, 0o600) == 0)
+    let process = try ProgramRun.process(["--map", map], temporaryFolder: folder)
+    process.standardOutput = FileHandle.nullDevice
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    let reader = try FileHandle(forReadingFrom: URL(filePath: map))
+    let svg = String(decoding: try reader.readToEnd() ?? Data(), as: UTF8.self)
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 0)
+    #expect(SVGContent(svg).elements("circle", in: "events").count == 60)
+  }
+
+  @Test func `is ended at once by the second signal, even if nobody reads what it says`() throws {
+    let feed = folder.path("feed")
+    try #require(mkfifo(feed, 0o600) == 0)
+    let process = try ProgramRun.process(["--file", feed], temporaryFolder: folder)
+    let pipe = Pipe()
+    let writer = dup(pipe.fileHandleForWriting.fileDescriptor)
+    defer { _ = close(writer) }
+    process.standardOutput = FileHandle.nullDevice
+    process.standardError = pipe
+    try process.run()
+    let errors = Lines(pipe.fileHandleForReading)
+    #expect(errors.text(until: "2/6 open\n").hasSuffix("2/6 open\n"))
+    // From now on nothing can be written, so the program is stuck when it says that it cancels.
+    try #require(fcntl(writer, F_SETFL, O_NONBLOCK) == 0)
+    for size in [1 << 12, 1] {
+      let filler = [UInt8](repeating: 0x2E, count: size)
+      while write(writer, filler, size) > 0 {}
+    }
+    // Two different ones, as two of a kind that come together are one.
+    kill(process.processIdentifier, SIGINT)
+    kill(process.processIdentifier, SIGTERM)
+    process.waitUntilExit()
+    #expect(process.terminationReason == .exit)
+    #expect([130, 143].contains(process.terminationStatus))
   }
 
   @Test func `goes on when nobody reads what it writes`() throws {

@@ -122,6 +122,21 @@ import Testing
     #expect(run.errors == "")
   }
 
+  @Test func `says why its map can't be written where links lead in a circle`() throws {
+    let map = folder.path("map.svg")
+    try FileManager.default.createSymbolicLink(atPath: map, withDestinationPath: map)
+    let run = try ProgramRun(["--map", map, "--quiet"])
+    #expect(run.status == 1)
+    #expect(
+      run.errors == """
+        Error: not all steps succeeded.
+          child “map”
+            The file \(map) cannot be written: \(String(cString: strerror(ELOOP))).
+
+        """
+    )
+  }
+
   @Test(arguments: RealFeed.allCases)
   func `counts as many events as a real feed has`(feed: RealFeed) throws {
     guard let data = try feed.data(for: "counting events of the program") else { return }
