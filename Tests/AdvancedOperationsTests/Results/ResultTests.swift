@@ -232,7 +232,7 @@ import Testing
     #expect(AdvancedOperation.current == nil)
   }
 
-  @Test func `execute reaches its operation, and nobody else does`() {
+  @Test func `execute and conditions reach their operation, and observers do not`() {
     let world = World()
     let seen = Log<AdvancedOperation?>()
     let work = Work { work in
@@ -247,7 +247,7 @@ import Testing
     )
     work.onStart { _ in seen.add(AdvancedOperation.current) }
     world.run(work)
-    #expect(seen.entries == [nil, nil, work])
+    #expect(seen.entries == [work, nil, work])
     #expect(AdvancedOperation.current == nil)
   }
 
