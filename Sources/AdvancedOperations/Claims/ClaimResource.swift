@@ -134,8 +134,9 @@ final class ClaimResource {
       lines.append(outer)
     }
     // With less in use, those may enter whose own limit kept them from what their group holds.
-    if commonLimit == nil {
-      lines += held.sorted { $0.number < $1.number }.compactMap(\.line)
+    if commonLimit == nil && !heldByParents.isEmpty {
+      let lenders = held.filter { $0.line != nil }.sorted { $0.number < $1.number }
+      lines += lenders.compactMap(\.line)
     }
     return lines
   }
