@@ -62,7 +62,7 @@ struct MapFile: Sendable {
     let error = error as NSError
     let cause = (error.userInfo[NSUnderlyingErrorKey] as? NSError) ?? error
     if cause.domain == NSPOSIXErrorDomain { return OpenFile.reason(Int32(cause.code)) }
-    let text = error.localizedDescription
+    let text = error.localizedFailureReason ?? error.localizedDescription
     return text.hasSuffix(".") ? String(text.dropLast()) : text
   }
 }
