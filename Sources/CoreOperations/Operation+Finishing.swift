@@ -30,6 +30,9 @@ extension Operation {
 
     var hasCompletion: Bool { rest?.completion != nil }
 
+    /// Whether what is left to do is about the operation, which has to be kept alive until then.
+    var needsOperation: Bool { rest.map { $0.waiters != nil || $0.completion != nil } ?? false }
+
     /// Whether nobody is waiting for it, or for the completion block.
     var isUnawaited: Bool { released.isEmpty && rest == nil }
 
@@ -38,7 +41,7 @@ extension Operation {
       /// Those that other queues may start.
       var others = FewOperations()
       var completion: (@Sendable () -> Void)?
-      var waiters: WaitList?
+      var waiters: WaitList<Operation>?
     }
 
     private mutating func makeRest() -> Rest {
@@ -77,7 +80,7 @@ extension Operation {
     /// block.
     ///
     /// - Parameters:
-    ///   - operation: What has ended; nil if it is known to have no completion block.
+    ///   - operation: What has ended, kept alive by the caller; may be nil unless ``needsOperation``.
     ///   - scheduler: That of its queue.
     mutating func proceed(from operation: Operation?, in scheduler: Scheduler?) {
       released.removeAll()
@@ -86,8 +89,10 @@ extension Operation {
       rest.others.forEach { dependent in
         dependent.withLinks { $0.scheduler }?.offer(CollectionOfOne(dependent))
       }
-      rest.waiters?.wakeAll()
-      guard let completion = rest.completion, let operation else { return }
+      guard rest.waiters != nil || rest.completion != nil else { return }
+      guard let operation else { trap("waiters are left of an operation that nothing keeps") }
+      rest.waiters?.wakeAll(operation)
+      guard let completion = rest.completion else { return }
       let executor = scheduler?.completionExecutor ?? DefaultExecutor.shared
       let complete: @Sendable () -> Void = { [scheduler] in
         Scheduler.withCompletion(of: scheduler, completion)

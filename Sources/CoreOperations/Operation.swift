@@ -274,11 +274,13 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
   }
 
   /// Runs a closure when the operation has finished; at once if it has.
-  package final func whenFinished(_ body: @escaping @Sendable () -> Void) {
-    if !register(.closure(body)) { body() }
+  ///
+  /// - Parameter body: Gets the operation, which its queue may have let go of by then.
+  package final func whenFinished(_ body: @escaping @Sendable (Operation) -> Void) {
+    if !register(.closure(body)) { body(self) }
   }
 
-  final func register(_ waiter: WaitList.Waiter) -> Bool {
+  final func register(_ waiter: WaitList<Operation>.Waiter) -> Bool {
     withLinks { links in
       if links.isClosed { return false }
       links.makeExtra().waiters.append(waiter)

@@ -62,7 +62,7 @@ final class OperationExtra {
   var cancellationReason: (any Error)?
   var qualityOfService = QualityOfService.default
   var threadPriority = 0.5
-  var waiters = WaitList()
+  var waiters = WaitList<Operation>()
   /// What the operation's own code waits for.
   var ownWaits: [OwnWait] = []
   var valueObservers: ValueObservers?

@@ -264,7 +264,7 @@ open class OperationQueue: @unchecked Sendable {
 
   /// Runs a closure once the queue is empty; at once if it is.
   package final func whenEmpty(_ body: @escaping @Sendable () -> Void) {
-    if !scheduler.wait(.closure(body)) { body() }
+    if !scheduler.wait(.closure({ _ in body() })) { body() }
   }
 
   /// How much of the work is done.

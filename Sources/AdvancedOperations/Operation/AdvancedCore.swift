@@ -254,7 +254,7 @@ struct AdvancedCore {
     let claims: [ClaimDemand]
     let domain: ExclusivityDomain?
     let holdsQuiet: Bool
-    let afterQuiet: [@Sendable () -> Void]
+    let afterQuiet: [@Sendable (AdvancedOperation) -> Void]
   }
 
   /// Takes it out; nil if there is nothing, as for most.
@@ -300,7 +300,7 @@ final class AdvancedExtra {
   weak var producer: AdvancedOperation?
   /// Run when the operation is finished, or quiet.
   var afterFinished: [@Sendable () -> Void] = []
-  var afterQuiet: [@Sendable () -> Void] = []
+  var afterQuiet: [@Sendable (AdvancedOperation) -> Void] = []
   /// The operation that this one is a child of: a group, or one that repeats.
   weak var group: AdvancedOperation?
 }

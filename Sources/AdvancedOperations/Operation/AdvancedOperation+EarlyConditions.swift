@@ -23,10 +23,7 @@ extension AdvancedOperation {
   private func watch(_ dependencies: [Operation]) -> Bool {
     guard withCore({ $0.conditions }).contains(where: \.mayBeEarly) else { return false }
     for dependency in dependencies {
-      // It is alive when it calls this, and would own itself if this did.
-      dependency.whenFinished { [weak self, unowned dependency] in
-        self?.dependencyEnded(dependency)
-      }
+      dependency.whenFinished { [weak self] dependency in self?.dependencyEnded(dependency) }
     }
     return true
   }

@@ -159,7 +159,7 @@ extension AdvancedOperation {
       }
       if held.holdsQuiet { releaseQuiet() }
       let afterQuiet = held.afterQuiet
-      if !afterQuiet.isEmpty { follow { for body in afterQuiet { body() } } }
+      if !afterQuiet.isEmpty { follow { for body in afterQuiet { body(self) } } }
     }
   }
 
@@ -265,12 +265,14 @@ extension AdvancedOperation {
   }
 
   /// Runs a closure when the operation is quiet; at once if it is.
-  package final func afterQuiet(_ body: @escaping @Sendable () -> Void) {
+  ///
+  /// - Parameter body: Gets the operation, which its queue has let go of by then.
+  package final func afterQuiet(_ body: @escaping @Sendable (AdvancedOperation) -> Void) {
     let isOver = withCore { core in
       if core.machine.isQuiet { return true }
       core.makeExtra().afterQuiet.append(body)
       return false
     }
-    if isOver { body() }
+    if isOver { body(self) }
   }
 }

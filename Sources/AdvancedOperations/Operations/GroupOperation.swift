@@ -77,12 +77,11 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
   public final func addOperation(_ operation: Operation) -> Bool {
     let (isInTime, queue) = members.withLock { $0.childAdded(operation) }
     guard isInTime else { return false }
-    // The child is alive when it calls these, and would own itself if they did.
     if let child = operation as? AdvancedOperation {
       child.withCore { $0.makeExtra().group = self }
-      child.afterQuiet { [weak self, unowned child] in self?.childEnded(child) }
+      child.afterQuiet { [weak self] in self?.childEnded($0) }
     } else {
-      operation.whenFinished { [weak self, unowned operation] in self?.childEnded(operation) }
+      operation.whenFinished { [weak self] in self?.childEnded($0) }
     }
     if isCancelled || members.withLock({ $0.hasFailedFast }) {
       operation.cancelAsChild(reason: cancellationReason)

@@ -80,7 +80,7 @@ final class OperationRounds: Sendable {
     }
     guard isInTime else { return false }
     operation.withCore { $0.makeExtra().group = owner }
-    operation.afterQuiet { self.memberEnded() }
+    operation.afterQuiet { _ in self.memberEnded() }
     switch stop {
     case nil: break
     case .owner: operation.cancelAsChild(reason: owner.cancellationReason)

@@ -56,14 +56,10 @@ final class ScopeQueue: AdvancedOperationQueue, @unchecked Sendable {
   }
 
   private func watch(_ operation: Operation, number: Int) {
-    // The operation is alive when it calls this, and would own itself if that did.
-    let end: @Sendable () -> Void = { [weak self, unowned operation] in
-      self?.ended(operation, number: number)
-    }
     if let operation = operation as? AdvancedOperation {
-      operation.afterQuiet(end)
+      operation.afterQuiet { [weak self] in self?.ended($0, number: number) }
     } else {
-      operation.whenFinished(end)
+      operation.whenFinished { [weak self] in self?.ended($0, number: number) }
     }
   }
 

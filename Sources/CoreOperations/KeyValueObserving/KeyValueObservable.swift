@@ -70,7 +70,7 @@ extension Operation: KeyValueObservable {
   /// Has an observed operation looked at when a dependency finishes, which may make it ready.
   final func readinessMayFollow(_ dependency: Operation) {
     guard wasObserved, dependency !== self else { return }
-    _ = dependency.register(.closure { [weak self] in self?.valuesMayHaveChanged() })
+    _ = dependency.register(.closure { [weak self] _ in self?.valuesMayHaveChanged() })
   }
 }
 

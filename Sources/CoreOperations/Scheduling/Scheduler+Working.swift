@@ -99,7 +99,8 @@ extension Scheduler {
   /// (callgrind).
   private struct Done: ~Copyable {
     var report = SchedulerState.Report(.began)
-    /// What the report is about, kept alive until that was read, where its queue doesn't do that.
+    /// What the report is about, kept alive until that was read and what its end leaves is done, where
+    /// its queue doesn't do that.
     var operation: Operation?
     /// What its end leaves to do once the queue knows of it.
     var ending = Operation.Ending()
@@ -233,7 +234,8 @@ extension Scheduler {
     operation.life.step { $0.mainReturnedForGood() }
     operation.closeAsWorker(leaving: &done.ending, in: self)
     done.report = .init(.ended(hasCompletion: done.ending.hasCompletion), of: operation)
-    if done.ending.hasCompletion { done.operation = operation }
+    // The queue may have been the only one to keep it, and lets go of it before the rest is done.
+    if done.ending.needsOperation { done.operation = operation }
   }
 
   private func startIfAllowed(

@@ -234,7 +234,7 @@ package final class Scheduler: Sendable {
     update { $0.sweep(isBeginning: false) }
   }
 
-  func wait(_ waiter: WaitList.Waiter) -> Bool { state.withLock { $0.waited(waiter) } }
+  func wait(_ waiter: WaitList<Void>.Waiter) -> Bool { state.withLock { $0.waited(waiter) } }
   func waitCancelled() { state.withLock { $0.waitCancelled() } }
 
   // MARK: Effects
@@ -283,7 +283,7 @@ package final class Scheduler: Sendable {
       unsafe garbage.release()
     }
     // Last: what observers did is done when a wait ends.
-    if let idle = effects.idle { idle.waiters?.wakeAll() }
+    if let idle = effects.idle { idle.waiters?.wakeAll(()) }
   }
 
   private func requestWorker(from source: WorkerSource) {

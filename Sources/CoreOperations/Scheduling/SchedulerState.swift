@@ -20,7 +20,7 @@ struct SchedulerState {
     /// Let go of the queue.
     var owner: OperationQueue?
     /// Wake those who waited for that.
-    var waiters: WaitList?
+    var waiters: WaitList<Void>?
   }
 
   /// An operation without the counting that handing it on costs: two atomic instructions each time.
@@ -144,7 +144,7 @@ struct SchedulerState {
   var blockedStarts = 0
   /// The queue, kept alive while it has something to do.
   var owner: OperationQueue?
-  var waiters: WaitList?
+  var waiters: WaitList<Void>?
   /// Whether the code of an operation has waited for all members; stays set.
   var isAwaited = false
 
@@ -385,7 +385,7 @@ struct SchedulerState {
   /// Registers someone who waits for the queue to be empty.
   ///
   /// - Returns: Whether there is something to wait for.
-  mutating func waited(_ waiter: WaitList.Waiter) -> Bool {
+  mutating func waited(_ waiter: WaitList<Void>.Waiter) -> Bool {
     if isIdle { return false }
     waiters = waiters ?? WaitList()
     waiters?.append(waiter)

@@ -1,11 +1,21 @@
 package import Dispatch
 
-/// Those who wait for an operation or a queue, blocking a thread or not.
-package struct WaitList {
+/// Those who wait for the end of something, an operation or all of a queue, blocking a thread or not.
+///
+/// A closure gets what has ended, which the caller of ``wakeAll(_:)`` keeps alive meanwhile: a closure
+/// that kept it would be kept by it, and one that didn't could find it gone.
+package struct WaitList<Ended> {
   package enum Waiter {
     case thread(DispatchSemaphore)
     case task(AsyncWait)
-    case closure(@Sendable () -> Void)
+    case closure(@Sendable (Ended) -> Void)
+
+    fileprivate var hasGivenUp: Bool {
+      switch self {
+      case .thread, .closure: false
+      case .task(let wait): wait.hasEnded
+      }
+    }
   }
 
   private var waiters: [Waiter] = []
@@ -13,7 +23,7 @@ package struct WaitList {
 
   package init() {}
 
-  package var isEmpty: Bool { waiters.count == cancelledCount }
+  package var isEmpty: Bool { waiters.allSatisfy { $0.hasGivenUp } }
   /// Whether there is anything to let go of, if only of those who gave up.
   package var isInUse: Bool { !waiters.isEmpty }
 
@@ -21,28 +31,24 @@ package struct WaitList {
 
   /// A task gave up.
   ///
-  /// Those that did are removed together, once they are the majority.
+  /// Those that did are removed together, once they are the majority. Their number says only when to
+  /// look for them: one that is removed with others may report itself afterwards.
   ///
   /// - Complexity: O(1), amortised.
   package mutating func waitCancelled() {
     cancelledCount += 1
     guard cancelledCount * 2 > waiters.count else { return }
     cancelledCount = 0
-    waiters.removeAll {
-      switch $0 {
-      case .thread, .closure: false
-      case .task(let wait): wait.hasEnded
-      }
-    }
+    waiters.removeAll { $0.hasGivenUp }
   }
 
-  /// Wakes everyone; called without a lock held.
-  package func wakeAll() {
+  /// Wakes all waiters; called without a lock held.
+  package func wakeAll(_ ended: Ended) {
     for waiter in waiters {
       switch waiter {
       case .thread(let semaphore): semaphore.signal()
       case .task(let wait): wait.finish()
-      case .closure(let body): body()
+      case .closure(let body): body(ended)
       }
     }
   }

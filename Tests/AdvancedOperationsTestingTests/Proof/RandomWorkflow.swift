@@ -247,7 +247,7 @@ struct RandomWorkflow {
       )
     }
     operation.addObserver(Reporter(number: number, events: events))
-    operation.afterQuiet { events.add(.quiet(number)) }
+    operation.afterQuiet { _ in events.add(.quiet(number)) }
     return operation
   }
 

@@ -329,4 +329,42 @@ import Testing
     }
     await live.none()
   }
+
+  @Test func `of a plain operation that nothing else keeps returns`() {
+    let world = World()
+    let (result, _) = Self.scope(world) { scope in
+      scope.add(BlockOperation {})
+      return 1
+    }
+    world.simulation.run()
+    #expect((try? result.value?.get()) == 1)
+  }
+
+  @Test(.watched) func `of a plain operation that nothing else keeps returns, on threads`()
+    async throws
+  {
+    let gate = Gate()
+    let value = try await withOperations { scope in
+      scope.add(BlockOperation { gate.pass() })
+      gate.open()
+      return 1
+    }
+    #expect(value == 1)
+  }
+
+  @Test func `a cancel that cuts nothing short because the last end is decided changes nothing`() {
+    let world = World()
+    let task = Changing<Task<Void, Never>?>(nil)
+    let last = Work("last")
+    last.addObserver(BlockObserver(willFinish: { _, _ in task.value?.cancel() }))
+    let (result, scope) = Self.scope(world) { scope in
+      scope.add(last)
+      return 1
+    }
+    task.value = scope
+    world.simulation.run()
+    #expect(scope.isCancelled)
+    #expect(last.kind == .succeeded)
+    #expect((try? result.value?.get()) == 1)
+  }
 }

@@ -293,4 +293,19 @@ import Testing
     #expect(work.isFinished && next.kind == .succeeded)
     #expect(world.queue.operationCount == 0)
   }
+
+  @Test func `hears of a dependency that was removed and that only its queue keeps`() {
+    let world = World()
+    let work = Work("work")
+    work.addCondition(DependencyRule("nothing is decided") { _ in nil })
+    do {
+      let part = BlockOperation {}
+      work.addDependency(part)
+      world.queue.addOperations([part, work])
+      work.removeDependency(part)
+    }
+    world.simulation.run()
+    #expect(world.queue.operationCount == 0)
+    #expect(work.kind == .failed)
+  }
 }

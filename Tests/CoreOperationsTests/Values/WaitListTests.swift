@@ -8,8 +8,8 @@ import Testing
   }
 
   /// A list of so many waits of tasks, which only the list holds.
-  private static func list(_ count: Int) -> (WaitList, [Fading]) {
-    var list = WaitList()
+  private static func list(_ count: Int) -> (WaitList<Void>, [Fading]) {
+    var list = WaitList<Void>()
     let waits = (0..<count).map { _ in
       let wait = AsyncWait()
       list.append(.task(wait))
@@ -43,13 +43,13 @@ import Testing
 
   @Test func `wakes all that wait, and only those`() {
     let called = Tally()
-    var list = WaitList()
+    var list = WaitList<Void>()
     let waits = (0..<3).map { _ in AsyncWait() }
     for wait in waits { list.append(.task(wait)) }
-    list.append(.closure { called.add() })
+    list.append(.closure { _ in called.add() })
     waits[1].cancel()
     list.waitCancelled()
-    list.wakeAll()
+    list.wakeAll(())
     #expect(waits.allSatisfy { $0.hasEnded })
     #expect(called.now == 1)
   }
