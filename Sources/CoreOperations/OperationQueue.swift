@@ -267,6 +267,13 @@ open class OperationQueue: @unchecked Sendable {
     if !scheduler.wait(.closure({ _ in body() })) { body() }
   }
 
+  /// Decides on no start while a body runs; what ends in it lets nothing start before it has returned.
+  package final func withoutStarts(_ body: () -> Void) {
+    scheduler.holdStarts(true)
+    body()
+    scheduler.holdStarts(false)
+  }
+
   /// How much of the work is done.
   open var progress: OperationProgress { ownProgress }
 

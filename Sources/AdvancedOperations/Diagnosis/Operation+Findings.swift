@@ -101,20 +101,25 @@ extension AdvancedOperation {
     case .finished:
       let word = outcome?.status.rawValue ?? "finished"
       return [finding(.finished, "has finished: \(word)")]
-    case .finishing: return [finding(.finishing, "is telling observers that it ends")]
+    case .finishing:
+      let children = openChildren
+      if !children.isEmpty, outcome == nil { return [childrenFinding(children)] }
+      return [finding(.finishing, "is telling observers that it ends")]
     case .executing: return executingFindings(look, now)
     case .evaluatingConditions: return conditionFindings(look, now) + queueFindings(look, now)
     case .pending, .ready: return queueFindings(look, now)
     }
   }
 
+  private func childrenFinding(_ children: [Operation]) -> Finding {
+    finding(.children, "waits for its children \(children.names)", next: children)
+  }
+
   private func executingFindings(_ look: Look, _ now: Duration) -> [Finding] {
     let waits = waitCauses.map { finding($0) }
     if !waits.isEmpty { return waits }
     let children = openChildren
-    if !children.isEmpty {
-      return [finding(.children, "waits for its children \(children.names)", next: children)]
-    }
+    if !children.isEmpty { return [childrenFinding(children)] }
     if let pause, pause.end > now {
       var finding = finding(.retry, pause.text(at: now))
       finding.cause.duration = max(now - pause.begin, .zero)

@@ -99,7 +99,7 @@ public final class OperationObservation: Sendable {
       case .cancelled(let errors, _): observer.operationDidCancel(operation, errors: errors)
       case .willFinish: observer.operationWillFinish(operation, errors: news.errors)
       case .didFinish: observer.operationDidFinish(operation, errors: news.errors)
-      case .launch, .lateFinish: break
+      case .launch, .leave, .lateFinish: break
       }
     }
   }

@@ -17,6 +17,8 @@ struct AdvancedCore {
   var isClaimedAsHelper = false
   /// Whether another operation has waited for this one as a helper; stays set.
   var isAwaitedAsHelper = false
+  /// Whether the operation has, or had, a group that hears of its outcome.
+  var isChild = false
   /// Whether there has been a time limit.
   ///
   /// Not in the extra, where each access is checked to be exclusive at run time.
@@ -50,8 +52,9 @@ struct AdvancedCore {
     observers.append(observation)
   }
 
-  /// Puts what follows a decided end into the line.
+  /// Puts what follows a decided end into the line: children leave first, if some were never started.
   mutating func appendEnd() {
+    if machine.holdsChildren { return line.append(.leave) }
     guard machine.outcome != nil else { trap("an end without an outcome") }
     line.append(.willFinish)
   }
@@ -76,6 +79,8 @@ struct AdvancedCore {
     private(set) var errors: [any Error]
     /// Whether a delegate may want to hear of it.
     private(set) var isForDelegate: Bool
+    /// Whether a group may have to hear of the outcome.
+    private(set) var isChild: Bool
     /// How many observers there have been.
     private(set) var lastObserver: UInt32
 
@@ -84,6 +89,7 @@ struct AdvancedCore {
       observers = core.observers
       errors = core.machine.isEndDecided ? core.errors : []
       isForDelegate = core.isInAdvancedQueue
+      isChild = core.isChild
       lastObserver = core.lastObserver
     }
 
@@ -92,6 +98,7 @@ struct AdvancedCore {
       item = next.item
       // It may have been added to a queue since, by who was told.
       isForDelegate = next.isForDelegate
+      isChild = next.isChild
       if let errors = next.errors { self.errors = errors }
       guard let observers = next.observers else { return }
       self.observers = observers
@@ -109,6 +116,7 @@ struct AdvancedCore {
     let observers: [OperationObservation]?
     let errors: [any Error]?
     let isForDelegate: Bool
+    let isChild: Bool
     let lastObserver: UInt32
   }
 
@@ -126,7 +134,8 @@ struct AdvancedCore {
   ///
   /// Where nobody listens, taking two items from the line was a fifth of the operation's life (callgrind).
   mutating func beginEnd(inside outer: Delivery) -> End {
-    if observers.isEmpty, !isInAdvancedQueue, line.beginAlone(inside: outer) {
+    if observers.isEmpty, !isInAdvancedQueue, !machine.holdsChildren, line.beginAlone(inside: outer)
+    {
       return .unheard(errors)
     }
     appendEnd()
@@ -152,7 +161,7 @@ struct AdvancedCore {
       line.append(.didFinish)
       return takeNews()
     }
-    if hearsOfOutcome { return News(.didFinish, of: self) }
+    if hearsOfOutcome || isChild { return News(.didFinish, of: self) }
     didFinish(isInBody: isInBody, &leftovers)
     return nil
   }
@@ -180,7 +189,8 @@ struct AdvancedCore {
     case .willFinish:
       machine.willFinishDelivered()
       line.append(.didFinish)
-    case .enqueued, .launch, .produced, .progress, .cancelled, .didFinish, .lateFinish: break
+    case .enqueued, .launch, .produced, .progress, .cancelled, .leave, .didFinish, .lateFinish:
+      break
     }
     return nextNews(telling: told.lastObserver)
   }
@@ -212,6 +222,7 @@ struct AdvancedCore {
       observers: lastObserver == self.lastObserver ? nil : observers,
       errors: machine.isEndDecided ? errors : nil,
       isForDelegate: isInAdvancedQueue,
+      isChild: isChild,
       lastObserver: self.lastObserver
     )
   }

@@ -53,7 +53,9 @@ extension AdvancedOperation {
     if effects.evaluation != nil || !effects.helpers.isEmpty {
       follow {
         effects.evaluation?.cancel()
-        for helper in effects.helpers { helper.cancel(forwarding: effects.reason) }
+        // All before anything is told, so that none that waits for another one slips through.
+        for helper in effects.helpers { helper.cancelSilently(reason: effects.reason) }
+        for helper in effects.helpers { helper.deliverEvents() }
       }
     }
     switch effects.action {
@@ -143,14 +145,14 @@ extension AdvancedOperation: LayeredOperation {
   }
 
   package final func cancelSilently(reason: (any Error)?) {
-    withCore { $0.line.isHeldForSweep = true }
+    withCore { $0.line.sweepBegan() }
     cancel(forwarding: reason)
   }
 
   package final func cancelAsMember(of ring: OperationCycleError) { cancel(withError: ring) }
 
   package final func deliverEvents() {
-    withCore { $0.line.isHeldForSweep = false }
+    withCore { $0.line.sweepEnded() }
     deliver()
   }
 }

@@ -108,6 +108,9 @@ extension AdvancedOperation {
       case .launch:
         if launch(here: launchesHere) { mustLaunch = true }
         next = withCore { $0.news(after: news) }
+      case .leave:
+        letChildrenLeave()
+        next = withCore { $0.news(after: news) }
       case .didFinish:
         perform(news)
         let isInBody = isInBody
@@ -149,10 +152,12 @@ extension AdvancedOperation {
   private func perform(_ news: borrowing AdvancedCore.News) {
     let errors = news.errors
     switch news.item {
-    case .enqueued, .started, .launch, .produced, .progress, .cancelled, .lateFinish: break
+    case .enqueued, .started, .launch, .produced, .progress, .cancelled, .leave, .lateFinish: break
     case .willFinish: finished(withErrors: errors)
     case .didFinish:
       if hearsOfOutcome, let outcome = withCore({ $0.machine.outcome }) { outcomeDecided(outcome) }
+      // It may cancel what waits for this end, and so has to come before that.
+      if news.isChild { withCore { $0.extra?.group }?.childEnds(self) }
     }
     unsafe news.observers.withUnsafeBufferPointer { observers in
       for index in observers.indices {
@@ -162,7 +167,7 @@ extension AdvancedOperation {
       }
     }
     switch news.item {
-    case .enqueued, .started, .launch, .produced, .progress, .willFinish: return
+    case .enqueued, .started, .launch, .produced, .progress, .leave, .willFinish: return
     case .cancelled(let errors, let callsHook): if callsHook { cancelled(withErrors: errors) }
     case .didFinish:
       if news.isForDelegate, let queue = queue as? AdvancedOperationQueue {

@@ -221,13 +221,18 @@ extension AdvancedOperation {
     }
   }
 
-  /// Finishes unless that would be a failure or a cancellation; returns whether it did.
+  /// Finishes unless that would be a failure or a cancellation.
   ///
   /// Whether an operation was cancelled can be asked before, but not be relied on afterwards.
-  final func finishAsSuccess() -> Bool {
+  ///
+  /// - Parameter alongside: Called in the same step if so, under the operation's lock.
+  /// - Returns: Whether it did.
+  final func finishAsSuccess(_ alongside: () -> Void) -> Bool {
     let action = end { core in
       if core.machine.isCancelled || !core.machine.elements.isEmpty { return .ignore }
-      return core.machine.finishCalled([])
+      let action = core.machine.finishCalled([])
+      if action == .finish { alongside() }
+      return action
     }
     return action == .finish
   }

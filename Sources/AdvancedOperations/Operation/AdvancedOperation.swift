@@ -40,7 +40,8 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
     case ready
     /// From did-start to the decision that it ends.
     case executing
-    /// The outcome is decided; observers are being told.
+    /// The end is decided; observers are being told, once the children of a group that never executed
+    /// have left.
     case finishing
     /// Over.
     case finished
@@ -134,6 +135,10 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   func verdictOfInputs() -> OperationStateMachine.Verdict? { nil }
   /// Whether ``verdictOfInputs()`` has something to say.
   var hasInputs: Bool { false }
+  /// The end was decided before the children were started; called if there may be children.
+  func letChildrenLeave() {}
+  /// A child's outcome is decided, and nothing that waits for its end has gone on; no lock is held.
+  func childEnds(_ child: AdvancedOperation) {}
   /// Whether ``outcomeDecided(_:)`` does anything.
   var hearsOfOutcome: Bool { false }
   /// Called when the end was told to observers of will-finish, before the state is finished.

@@ -3,12 +3,12 @@
 /// A plain value behind the operation's lock. Whoever adds an item while nobody delivers, delivers
 /// until the line is empty; otherwise the one who delivers takes it along. So items never overlap,
 /// and a call from inside a callback never nests.
-struct EventLine {
+package struct EventLine {
   /// What is to be told.
   ///
   /// One word: what carries more is boxed, because each item is copied several times, and those of
   /// every operation carry nothing (12 retains per operation before, by callgrind).
-  enum Item {
+  package enum Item {
     case enqueued
     /// A launch follows, behind what comes meanwhile.
     case started
@@ -17,6 +17,8 @@ struct EventLine {
     case produced(AdvancedOperation)
     indirect case progress(OperationProgressUpdate)
     indirect case cancelled([any Error], callsHook: Bool)
+    /// The end was decided before the children were started: they leave, and will-finish follows.
+    case leave
     /// Did-finish follows, behind what is produced meanwhile.
     case willFinish
     case didFinish
@@ -32,16 +34,26 @@ struct EventLine {
   /// The first of the others that isn't taken.
   private var next: Int32 = 0
   private(set) var isDelivering = false
-  /// Whether telling has to wait until a sweep over many operations is through.
-  var isHeldForSweep = false
+  /// How many sweeps over many operations go on; they may overlap.
+  private var sweepCount: UInt16 = 0
+  /// Whether telling has to wait until they are through.
+  var isHeldForSweep: Bool { sweepCount > 0 }
 
   var isEmpty: Bool { first == nil }
   /// Whether there is something that may be told now.
   var isDue: Bool { !isEmpty && !isHeldForSweep }
 
-  mutating func append(_ item: Item) {
+  package init() {}
+
+  package mutating func append(_ item: Item) {
     if isEmpty { first = item } else { others.append(item) }
   }
+
+  /// A sweep has come to the operation; ``sweepEnded()`` follows.
+  mutating func sweepBegan() { sweepCount += 1 }
+
+  /// A sweep is through.
+  mutating func sweepEnded() { sweepCount -= 1 }
 
   /// Makes the caller the one who delivers, if there is something and nobody does.
   mutating func beginDelivery(inside outer: Delivery) -> Bool {
@@ -71,7 +83,7 @@ struct EventLine {
   ///
   /// A launch comes after all that is to be told: it looks at what that led to. What was taken is not
   /// kept, so that nobody's object is released under the lock.
-  mutating func nextItem() -> Item? {
+  package mutating func nextItem() -> Item? {
     guard isDue else {
       endDelivery()
       return nil

@@ -37,6 +37,11 @@ package struct OperationStateMachine: Sendable {
   /// Whether `execute()` was called, or is about to be.
   package private(set) var isLaunched = false
   private var hasReturnedFromWillFinish = false
+  /// Whether there are children that have not been started, or may come.
+  ///
+  /// They have to leave before the end is told, so this decides who has them: the body that starts them,
+  /// or the end that was decided before.
+  package private(set) var holdsChildren = false
 
   package init() {}
 
@@ -52,6 +57,41 @@ package struct OperationStateMachine: Sendable {
 
   /// Whether `execute()` has returned, no body goes on, and nobody has finished it.
   package var hasReturned: Bool { state == .executing && isLaunched && bodies == 0 }
+
+  // MARK: Children
+
+  /// The operation is one that children are added to.
+  package mutating func childrenExpected() {
+    TransitionTrace.note("AdvancedOperation", "\(state)", "childrenExpected")
+    holdsChildren = true
+  }
+
+  /// The body is about to start the children.
+  ///
+  /// - Returns: Whether it may; otherwise they are left to the end that was decided before.
+  package mutating func childrenDue() -> Bool {
+    TransitionTrace.note("AdvancedOperation", "\(state)", "childrenDue")
+    guard state == .executing else { return false }
+    holdsChildren = false
+    return true
+  }
+
+  /// The children that were never started have left, so that nothing keeps the end from being told.
+  package mutating func childrenLeft(_ errors: [Element]) {
+    TransitionTrace.note("AdvancedOperation", "\(state)", "childrenLeft")
+    guard state == .finishing, holdsChildren else { trap("children left in the state \(state)") }
+    holdsChildren = false
+    elements += errors
+    decideOutcome()
+  }
+
+  /// Why the operation ends as it does, while that isn't its outcome yet; nil without an error.
+  package var failure: OperationFailure? {
+    elements.isEmpty ? nil : OperationFailure(elements: elements, notRunCount: notRunCount)
+  }
+
+  /// Whether the operation would succeed if its outcome were decided now.
+  package var endsWell: Bool { !isCancelled && elements.isEmpty && skipReason == nil }
 
   // MARK: Before
 
@@ -285,6 +325,11 @@ package struct OperationStateMachine: Sendable {
 
   private mutating func decideEnd() {
     state = .finishing
+    // What undoes something when the children have left may add errors.
+    if !holdsChildren { decideOutcome() }
+  }
+
+  private mutating func decideOutcome() {
     let failure = OperationFailure(elements: elements, notRunCount: notRunCount)
     if isCancelled {
       outcome = .cancelled(failure)

@@ -2,25 +2,44 @@ import CoreOperations
 
 /// The children of a group: a plain value behind its lock.
 struct GroupMembers {
+  typealias Rollback = @Sendable () async throws -> Void
+
+  /// How far the children are; only ever forward, so that one caller hears that all have ended.
   private enum Phase {
-    case waiting, started, closed
-    /// The group never executed and is over; its children leave on their own.
-    case abandoned
+    /// The group has not started them. Exit: `starting`.
+    case waiting
+    /// The group is starting them, or letting them leave. Exit: `running`.
+    case starting
+    /// Exit: `closed`, when all have ended.
+    case running
+    /// Nothing comes any more. No exit.
+    case closed
   }
 
-  private(set) var children: [Operation] = []
+  private struct Member {
+    let operation: Operation
+    /// Whether the group may touch it: it knows its group, which hears of its end.
+    var isThere = false
+    var hasEnded = false
+  }
+
+  private var all: [Member] = []
+  private var phase = Phase.waiting
+  /// Where the children are run, or leave; nil before that.
   private(set) var queue: AdvancedOperationQueue?
+  /// Whether the group's end was decided before it started its children, which leave as cancelled.
+  private(set) var isLeaving = false
   private(set) var hasFailedFast = false
   var hook: (@Sendable (AdvancedOperation, any Error) -> (any Error)?)?
-  var rollbacks: [@Sendable () async throws -> Void] = []
-  private var phase = Phase.waiting
-  var isWaiting: Bool { phase == .waiting }
-  var isAbandoned: Bool { phase == .abandoned }
-  /// Children that have not ended, and the start of the group itself.
-  private var openCount = 1
+  private var rollbacks: [Rollback] = []
+  private var isRollbackClosed = false
+  /// How many of all have not ended.
+  private var openCount = 0
+  /// The group itself while it runs children: these don't keep it, and maybe nothing else does.
+  private var owner: GroupOperation?
   private var elements: [ObjectIdentifier: [OperationFailure.Element]] = [:]
   /// How many operations of groups inside didn't run because of errors there.
-  var notRunCount = 0
+  private var notRunCount = 0
 
   /// The sum of what the children said; one that said nothing counts as one unit.
   private(set) var progress = OperationProgressUpdate(completed: 0, total: 0)
@@ -28,31 +47,98 @@ struct GroupMembers {
 
   init() {}
 
-  mutating func childAdded(
-    _ child: Operation
-  ) -> (isInTime: Bool, queue: AdvancedOperationQueue?) {
-    guard phase == .waiting || phase == .started else { return (false, nil) }
-    children.append(child)
+  var isWaiting: Bool { phase == .waiting }
+
+  /// All that were added in time, in that order.
+  var children: [Operation] { all.lazy.filter(\.isThere).map(\.operation) }
+
+  // MARK: Coming and going
+
+  /// A child is being added; ``childCame(_:)`` follows, before which nothing is done with it.
+  ///
+  /// - Returns: Its number; nil when it is too late.
+  mutating func childComes(_ child: Operation) -> Int? {
+    guard phase != .closed, !isLeaving else { return nil }
+    all.append(Member(operation: child))
     progress.total &+= 1
     openCount += 1
-    return (true, queue)
+    return all.count - 1
   }
 
-  /// The group executes: returns the children to enqueue.
-  mutating func started(in queue: AdvancedOperationQueue) -> [Operation] {
-    guard phase == .waiting else { return [] }
-    phase = .started
+  /// A child that is being added is ready for all that the group does with it.
+  ///
+  /// - Returns: The queue to add it to; nil if the group will do that.
+  mutating func childCame(_ number: Int) -> AdvancedOperationQueue? {
+    all[number].isThere = true
+    return queue
+  }
+
+  /// The children are to run, or to leave; ``childrenBegan()`` follows.
+  ///
+  /// - Parameters:
+  ///   - queue: Where.
+  ///   - owner: Their group.
+  ///   - isLeaving: Whether the end of the group was decided before.
+  /// - Returns: The children to add to the queue.
+  mutating func childrenBegin(
+    in queue: AdvancedOperationQueue,
+    of owner: GroupOperation,
+    isLeaving: Bool
+  ) -> [Operation] {
+    guard phase == .waiting else { trap("the children of a group were started twice") }
+    phase = .starting
     self.queue = queue
+    self.owner = owner
+    self.isLeaving = isLeaving
     return children
   }
 
-  /// Something that was counted has ended; returns whether the group has.
-  mutating func childEnded() -> Bool {
+  /// The children were added to the queue; returns whether all have ended, which is said once.
+  mutating func childrenBegan() -> Bool {
+    guard phase == .starting else { trap("the children of a group had not begun") }
+    phase = .running
+    return closeIfAllHaveEnded()
+  }
+
+  /// A child has ended; returns whether all have, which is said once.
+  mutating func childEnded(_ number: Int) -> Bool {
+    guard !all[number].hasEnded else { trap("a child of a group ended twice") }
+    all[number].hasEnded = true
     openCount -= 1
-    guard openCount == 0 else { return false }
-    if phase != .abandoned { phase = .closed }
+    return closeIfAllHaveEnded()
+  }
+
+  private mutating func closeIfAllHaveEnded() -> Bool {
+    guard phase == .running, openCount == 0 else { return false }
+    phase = .closed
+    // Kept alive by the caller.
+    owner = nil
     return true
   }
+
+  // MARK: Undoing
+
+  /// Keeps what undoes something; returns false, and doesn't, when it would never be run.
+  mutating func rollbackAdded(_ body: @escaping Rollback) -> Bool {
+    if isRollbackClosed { return false }
+    rollbacks.append(body)
+    return true
+  }
+
+  /// The last one that has not been run; nil ends this, and none is kept from then on.
+  mutating func nextRollback() -> Rollback? {
+    let next = rollbacks.popLast()
+    if next == nil { isRollbackClosed = true }
+    return next
+  }
+
+  /// Nothing is to be undone; returns what is not needed, to be let go of after unlocking.
+  mutating func rollbacksDropped() -> [Rollback] {
+    isRollbackClosed = true
+    return exchange(&rollbacks, with: [])
+  }
+
+  // MARK: Progress
 
   /// A child that has not ended said how far it is; returns whether that changed the sum.
   mutating func childUpdated(_ child: Operation, _ update: OperationProgressUpdate) -> Bool {
@@ -69,7 +155,7 @@ struct GroupMembers {
   }
 
   /// The group dies: returns what it held.
-  mutating func childrenTaken() -> [Operation] { exchange(&children, with: []) }
+  mutating func childrenTaken() -> [Operation] { exchange(&all, with: []).map(\.operation) }
 
   private mutating func replace(_ child: Operation, by update: OperationProgressUpdate) -> Bool {
     let old = updates[ObjectIdentifier(child)] ?? OperationProgressUpdate(completed: 0, total: 1)
@@ -79,22 +165,35 @@ struct GroupMembers {
     return update != old
   }
 
+  // MARK: Errors
+
   /// Keeps what a child reported; returns whether it is the first to make the group fail fast.
   mutating func recorded(
     _ elements: [OperationFailure.Element],
+    notRunCount: Int,
     of child: Operation,
     failsFast: Bool
   ) -> Bool {
-    if !elements.isEmpty { self.elements[ObjectIdentifier(child)] = elements }
+    self.notRunCount += notRunCount
+    guard !elements.isEmpty else { return false }
+    self.elements[ObjectIdentifier(child)] = elements
     guard failsFast, !hasFailedFast else { return false }
     hasFailedFast = true
     return true
   }
 
-  /// The group ends without having executed: returns the children that would wait for ever.
-  mutating func closedUnstarted() -> [Operation] {
-    phase = .abandoned
-    return children
+  /// The errors in the order of the children.
+  ///
+  /// One that didn't run because of a sibling's failure is counted, and not repeated.
+  mutating func summary() -> OperationFailure {
+    var failure = OperationFailure.rootCauses(
+      all.compactMap { member in
+        elements[ObjectIdentifier(member.operation)].map { (member.operation, $0) }
+      }
+    )
+    failure.notRunCount += notRunCount
+    elements = [:]
+    return failure
   }
 
   /// The group has finished: returns what it doesn't need any more, to be let go of after unlocking.
@@ -102,29 +201,9 @@ struct GroupMembers {
   /// One that was finished from outside still has children to run, and may have something to undo.
   mutating func released() -> GroupMembers {
     let old = self
-    if phase == .started { return old }
+    if !isRollbackClosed { return old }
     hook = nil
-    rollbacks = []
     queue = nil
     return old
-  }
-
-  /// The errors in the order of the children.
-  ///
-  /// One that didn't run because of a sibling's failure is counted, and not repeated.
-  mutating func summary() -> (
-    elements: [OperationFailure.Element], notRunCount: Int,
-    rollbacks: [@Sendable () async throws -> Void]
-  ) {
-    var all = OperationFailure.rootCauses(
-      children.compactMap { child in
-        elements[ObjectIdentifier(child)].map { (child, $0) }
-      }
-    )
-    all.notRunCount += notRunCount
-    elements = [:]
-    let taken = rollbacks
-    rollbacks = []
-    return (all.elements, all.notRunCount, taken)
   }
 }

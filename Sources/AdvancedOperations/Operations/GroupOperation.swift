@@ -14,6 +14,9 @@ public import CoreOperations
 /// Children start when the group does. They take no slots of the group's queue and no threads of
 /// their own: their number is bounded by the group's own limit. A cancel cancels the children with
 /// the same reason; the group finishes when all of them have ended and no body of theirs is going on.
+///
+/// The children of a group that never executes leave as cancelled, and it stays
+/// ``AdvancedOperation/State/finishing`` until they have.
 open class GroupOperation: AdvancedOperation, @unchecked Sendable {
   // Sendable: `members` has a lock.
 
@@ -21,7 +24,7 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
   public enum ErrorPolicy: Sendable {
     /// The others go on; all errors are collected.
     case collectAll
-    /// The others are cancelled.
+    /// The others are cancelled, before any that depends on it starts.
     case failFast
   }
 
@@ -58,6 +61,7 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
     self.errorPolicy = errorPolicy
     limit = maxConcurrentOperationCount
     super.init()
+    withCore { $0.machine.childrenExpected() }
     if let name { self.name = name }
     for child in children() { _ = addOperation(child) }
   }
@@ -75,16 +79,20 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
   /// - Parameter operation: In no queue yet.
   /// - Returns: Whether it was still in time; the group knows nothing of a child that wasn't.
   public final func addOperation(_ operation: Operation) -> Bool {
-    let (isInTime, queue) = members.withLock { $0.childAdded(operation) }
-    guard isInTime else { return false }
+    guard let number = members.withLock({ $0.childComes(operation) }) else { return false }
     if let child = operation as? AdvancedOperation {
-      child.withCore { $0.makeExtra().group = self }
-      child.afterQuiet { [weak self] in self?.childEnded($0) }
+      child.withCore { core in
+        core.makeExtra().group = self
+        core.isChild = true
+      }
+      child.afterQuiet { [weak self] in self?.childEnded($0, number) }
     } else {
-      operation.whenFinished { [weak self] in self?.childEnded($0) }
+      operation.whenFinished { [weak self] in self?.childEnded($0, number) }
     }
-    if isCancelled || members.withLock({ $0.hasFailedFast }) {
-      operation.cancelAsChild(reason: cancellationReason)
+    // From here on the group, which may just start, finds it.
+    let queue = members.withLock { $0.childCame(number) }
+    if isCancelled || members.withLock({ $0.hasFailedFast || $0.isLeaving }) {
+      operation.cancelAsChild(reason: reasonOfChildren)
     }
     if let queue {
       queue.addOperation(operation)
@@ -101,8 +109,9 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
 
   /// Sets what becomes of the errors of children.
   ///
-  /// - Parameter hook: Called once for each error when the child has ended, on any thread, without a
-  ///   lock held. Returns the error to record, or nil when the group has recovered from it.
+  /// - Parameter hook: Called once for each error when the child's outcome is decided, before any
+  ///   operation that depends on the child starts; on any thread, without a lock held. Returns the
+  ///   error to record, or nil when the group has recovered from it.
   public final func onChildError(
     _ hook: @escaping @Sendable (AdvancedOperation, any Error) -> (any Error)?
   ) {
@@ -116,10 +125,16 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
   /// Registers what undoes something that a child has done.
   ///
   /// Unless the group succeeds, all that were registered run once, in reverse order, after all
-  /// children have ended and before observers are told that the group will finish. What they throw
-  /// is an error of the group.
-  public final func onRollback(_ body: @escaping @Sendable () async throws -> Void) {
-    members.withLock { $0.rollbacks.append(body) }
+  /// children have ended and before observers are told that the group will finish, also when the group
+  /// never executed. One that a rollback registers runs next. What they throw is an error of the group,
+  /// unless its end was decided before by a `finish()` from outside.
+  ///
+  /// - Parameter body: What undoes it.
+  /// - Returns: Whether it was still in time; otherwise it will not be run, and what it would undo is
+  ///   the caller's affair. Children are always in time.
+  @discardableResult
+  public final func onRollback(_ body: @escaping @Sendable () async throws -> Void) -> Bool {
+    members.withLock { $0.rollbackAdded(body) }
   }
 
   // MARK: Running
@@ -129,13 +144,35 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
     let queue = AdvancedOperationQueue(environment: environment)
     queue.name = label
     queue.maxConcurrentOperationCount = limit
+    // Whether the children run is decided together with every other end of the group.
+    guard withCore({ $0.machine.childrenDue() }) else { return }
     bodyBegan()
-    let waiting = members.withLock { $0.started(in: queue) }
-    if isCancelled { for child in waiting { child.cancelAsChild(reason: cancellationReason) } }
-    queue.addOperations(waiting)
-    RunTimeRings.lookAtChildren(waiting, in: queue)
-    // The group itself counts as a child until here, so that it can't end in between.
-    if members.withLock({ $0.childEnded() }) { endGroup() }
+    begin(in: queue, isLeaving: false)
+  }
+
+  /// The end was decided before: the children leave as cancelled, and then it is told.
+  override func letChildrenLeave() {
+    let queue = AdvancedOperationQueue(environment: environment)
+    queue.name = label
+    begin(in: queue, isLeaving: true)
+  }
+
+  private func begin(in queue: AdvancedOperationQueue, isLeaving: Bool) {
+    let children = members.withLock { members in
+      members.childrenBegin(in: queue, of: self, isLeaving: isLeaving)
+    }
+    if isCancelled || isLeaving {
+      for child in children { child.cancelAsChild(reason: reasonOfChildren) }
+    }
+    queue.addOperations(children)
+    RunTimeRings.lookAtChildren(children, in: queue)
+    if members.withLock({ $0.childrenBegan() }) { childrenHaveEnded() }
+  }
+
+  /// Why children are cancelled that come or leave because of the group's own end.
+  private var reasonOfChildren: (any Error)? {
+    if isCancelled { return cancellationReason }
+    return members.withLock { $0.isLeaving } ? withCore { $0.machine.failure } : nil
   }
 
   // MARK: Progress
@@ -192,40 +229,40 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
 
   private func cancelChildren(reason: (any Error)?) {
     let (children, queue) = members.withLock { ($0.children, $0.queue) }
+    let cancel = { for child in children { child.cancelAsChild(reason: reason) } }
     // No dependent of a cancelled child slips through.
-    queue?.isSuspended = true
-    for child in children { child.cancelAsChild(reason: reason) }
-    queue?.isSuspended = false
+    if let queue { queue.withoutStarts(cancel) } else { cancel() }
   }
 
-  private func childEnded(_ child: Operation) {
-    let (isAbandoned, isLast, hook) = members.withLock { members in
-      (members.isAbandoned, members.isAbandoned && members.childEnded(), members.hook)
-    }
-    if isAbandoned {
-      if isLast { bodyEnded() }
-      return
-    }
-    tellParents(changeProgress { $0.childCompleted(child) })
-    let policy = errorPolicy
+  override func childEnds(_ child: AdvancedOperation) {
+    let (isLeaving, hook) = members.withLock { ($0.isLeaving, $0.hook) }
+    if isLeaving { return }
     let elements = errors(of: child, hook: hook)
-    let failsFast = policy == .failFast && !elements.isEmpty
     // A group inside has counted its own.
-    let notRunCount = (child as? AdvancedOperation)?.outcome?.failure?.notRunCount ?? 0
+    let notRunCount = child.outcome?.failure?.notRunCount ?? 0
     let isFirst = members.withLock { members in
-      members.notRunCount += notRunCount
-      return members.recorded(elements, of: child, failsFast: failsFast)
+      members.recorded(
+        elements,
+        notRunCount: notRunCount,
+        of: child,
+        failsFast: errorPolicy == .failFast
+      )
     }
-    if failsFast && isFirst && !isCancelled { cancelChildren(reason: nil) }
-    if members.withLock({ $0.childEnded() }) { endGroup() }
+    if isFirst && !isCancelled { cancelChildren(reason: nil) }
+  }
+
+  private func childEnded(_ child: Operation, _ number: Int) {
+    if !members.withLock({ $0.isLeaving }) {
+      tellParents(changeProgress { $0.childCompleted(child) })
+    }
+    if members.withLock({ $0.childEnded(number) }) { childrenHaveEnded() }
   }
 
   /// What a child adds to the group's errors.
   private func errors(
-    of child: Operation,
+    of child: AdvancedOperation,
     hook: (@Sendable (AdvancedOperation, any Error) -> (any Error)?)?
   ) -> [OperationFailure.Element] {
-    guard let child = child as? AdvancedOperation else { return [] }
     let isCancelledByGroup = isCancelled || members.withLock { $0.hasFailedFast }
     let label = child.label
     return child.elementsForParent(isCancelledByParent: isCancelledByGroup).compactMap { element in
@@ -238,49 +275,65 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
     }
   }
 
-  private func endGroup() {
-    // Whatever finishes the group now finds its members closed, and lets go of them; this is for one
-    // that has finished before.
-    defer { if isFinished { releaseResources() } }
-    let (elements, notRunCount, rollbacks) = members.withLock { $0.summary() }
-    if rollbacks.isEmpty {
-      finish(withElements: elements, notRunCount: notRunCount)
-      bodyEnded()
-      return
+  /// Undoes what has to be undone, and ends.
+  private func childrenHaveEnded() {
+    let failure = members.withLock { $0.summary() }
+    var dropped: [GroupMembers.Rollback] = []
+    if endsWell(failure, { dropped = members.withLock { $0.rollbacksDropped() } }) {
+      withExtendedLifetime(dropped) {}
+      return end(failure)
     }
-    // Somebody else may have called `finish()` before.
-    if (elements.isEmpty && finishAsSuccess()) || outcome?.isSuccess == true {
-      bodyEnded()
-      return
-    }
+    guard let last = members.withLock({ $0.nextRollback() }) else { return end(failure) }
     // Not with the task-locals of the child that ended last, in whose task this may be.
     Task.detached(executorPreference: environment.taskExecutor) {
-      let elements = await TaskOccupant.with(self) {
-        var elements = elements
-        for rollback in rollbacks.reversed() {
+      let failure = await TaskOccupant.with(self) {
+        var failure = failure
+        var next: GroupMembers.Rollback? = last
+        while let rollback = next {
           do { try await rollback() } catch {
-            elements.append(.init(origin: .body, error: error))
+            failure.elements.append(.init(origin: .body, error: error))
           }
+          next = self.members.withLock { $0.nextRollback() }
         }
-        return elements
+        return failure
       }
-      self.finish(withElements: elements, notRunCount: notRunCount)
-      self.bodyEnded()
+      self.end(failure)
     }
   }
 
-  override var hearsOfOutcome: Bool { true }
+  /// Decides the outcome as a success, if it isn't decided and nothing speaks against that.
+  ///
+  /// - Parameters:
+  ///   - failure: What the children came to.
+  ///   - drop: Called in the same step, so that none is registered that would be neither run nor refused.
+  /// - Returns: Whether nothing is to be undone.
+  private func endsWell(_ failure: OperationFailure, _ drop: () -> Void) -> Bool {
+    if members.withLock({ !$0.isLeaving }), failure.elements.isEmpty, finishAsSuccess(drop) {
+      return true
+    }
+    return withCore { core in
+      // `finish()` may have been called from outside before.
+      let isGood =
+        core.machine.holdsChildren ? core.machine.endsWell : core.machine.outcome?.isSuccess == true
+      if isGood { drop() }
+      return isGood
+    }
+  }
 
-  /// Children of a group that never executed would never end: they leave as cancelled.
-  override func outcomeDecided(_ outcome: OperationOutcome) {
-    guard members.withLock({ $0.isWaiting }) else { return }
-    // Not quiet before they are, so that whoever waits for the group's queue waits for them as well.
-    bodyBegan()
-    let waiting = members.withLock { $0.closedUnstarted() }
-    let reason = isCancelled ? cancellationReason : outcome.failure
-    for child in waiting { child.cancelAsChild(reason: reason) }
-    AdvancedOperationQueue(environment: environment).addOperations(waiting)
-    if members.withLock({ $0.childEnded() }) { bodyEnded() }
+  /// Nothing of the group goes on: ends it, if its end isn't decided, or has that told.
+  private func end(_ failure: OperationFailure) {
+    if members.withLock({ $0.isLeaving }) {
+      withCore { core in
+        core.machine.childrenLeft(failure.elements)
+        core.appendEnd()
+      }
+      deliver()
+      return
+    }
+    // What finishes the group lets go of what it doesn't need; this is for one that has finished before.
+    defer { if isFinished { releaseResources() } }
+    finish(withElements: failure.elements, notRunCount: failure.notRunCount)
+    bodyEnded()
   }
 
   override func releaseResources() {

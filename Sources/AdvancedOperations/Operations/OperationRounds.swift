@@ -130,7 +130,7 @@ final class OperationRounds: Sendable {
       state.roundStop = .owner
       return state.members
     }
-    for member in members { member.cancelAsChild(reason: reason) }
+    queue.withoutStarts { for member in members { member.cancelAsChild(reason: reason) } }
   }
 
   private func stopRound(_ number: Int, _ element: OperationFailure.Element) {
@@ -139,7 +139,7 @@ final class OperationRounds: Sendable {
       if state.roundStop == nil { state.roundStop = .limit(element) }
       return state.members
     }
-    for member in members { member.cancel(reason: element) }
+    queue.withoutStarts { for member in members { member.cancel(reason: element) } }
   }
 }
 

@@ -124,6 +124,7 @@ private struct Advanced: Walked {
   let hasConditions: Bool
   let hasClaims: Bool
   let policy: AdvancedOperation.CancellationPolicy
+  let isGroup: Bool
   var machine = OperationStateMachine()
   /// By hand there may be two: one from the start, and one from a cancel.
   var turns = 0
@@ -132,25 +133,40 @@ private struct Advanced: Walked {
   var isEarlyAnswerDue = false
   var (isOnStack, isTaskOn, mayHaveTask, isReporting) = (false, false, true, false)
   var (isWillFinishDue, isDidFinishDue) = (false, false)
+  var (isNewGroup, areChildrenDue, areChildrenLeaving) = (false, false, false)
 
   init(
     hasConditions: Bool,
     hasClaims: Bool,
-    policy: AdvancedOperation.CancellationPolicy
+    policy: AdvancedOperation.CancellationPolicy,
+    isGroup: Bool = false
   ) {
     self.hasConditions = hasConditions
     self.hasClaims = hasClaims
     self.policy = policy
+    self.isGroup = isGroup
+    (isNewGroup, areChildrenDue) = (isGroup, isGroup)
   }
 
   var state: String { "\(machine.state)" }
+
+  private mutating func endWasDecided() {
+    if machine.holdsChildren { areChildrenLeaving = true } else { isWillFinishDue = true }
+  }
 
   /// Marked and cancelled ones are started whatever else is on its way.
   private var isTurnDue: Bool { turns > 0 && (!isReviewDue || machine.isCancelled) }
 
   var moves: [(event: String?, next: Advanced)] {
     let isNew = !machine.isEnqueued && !machine.isStartedByHand
-    return before(isNew) + asked + run + ended
+    if isNewGroup {
+      return move("childrenExpected") {
+        $0.isNewGroup = false
+        $0.machine.childrenExpected()
+        return true
+      }
+    }
+    return before(isNew) + asked + run + ended + children
   }
 
   private func before(_ isNew: Bool) -> [(event: String?, next: Advanced)] {
@@ -176,7 +192,7 @@ private struct Advanced: Walked {
         switch $0.machine.cancelCalled(reason: nil, policy: policy) {
         case .leaveQueue: $0.turns = 1
         case .leaveHand: $0.turns += 1
-        case .finish: $0.isWillFinishDue = true
+        case .finish: $0.endWasDecided()
         case .ignore, .recorded, .flag, .stopBody: break
         }
         return true
@@ -219,7 +235,7 @@ private struct Advanced: Walked {
       $0.turns -= 1
       switch $0.machine.turnCame() {
       case .begin: $0.isLaunchDue = true
-      case .finish: $0.isWillFinishDue = true
+      case .finish: $0.endWasDecided()
       case .reject: return machine.isStartedByHand
       }
       return true
@@ -228,7 +244,7 @@ private struct Advanced: Walked {
         $0.isLaunchDue = false
         switch $0.machine.launchDue() {
         case .execute: $0.isOnStack = true
-        case .finish: $0.isWillFinishDue = true
+        case .finish: $0.endWasDecided()
         case .none: break
         }
         return true
@@ -247,10 +263,23 @@ private struct Advanced: Walked {
       }
   }
 
+  private var children: [(event: String?, next: Advanced)] {
+    move("childrenDue", if: isOnStack && areChildrenDue) {
+      $0.areChildrenDue = false
+      _ = $0.machine.childrenDue()
+      return true
+    }
+      + move("childrenLeft", if: areChildrenLeaving) {
+        ($0.areChildrenLeaving, $0.isWillFinishDue) = (false, true)
+        $0.machine.childrenLeft([])
+        return true
+      }
+  }
+
   private var ended: [(event: String?, next: Advanced)] {
     move("finishCalled") {
       switch $0.machine.finishCalled([]) {
-      case .finish: $0.isWillFinishDue = true
+      case .finish: $0.endWasDecided()
       case .ignore: break
       case .reject: return false
       }
@@ -273,7 +302,8 @@ private struct Advanced: Walked {
   /// What comes only when one thread is about to call while others take the operation on: a test that
   /// takes one step after the other doesn't see it.
   private static let onlyInParallel = [
-    "bodyBegan in finished",
+    "bodyBegan in finishing", "bodyBegan in finished",
+    "childrenDue in finishing", "childrenDue in finished",
     "decidedEarly in evaluatingConditions", "decidedEarly in ready", "decidedEarly in executing",
     "decidedEarly in finishing", "decidedEarly in finished", "dependenciesFinished in finishing",
     "reviewed in finishing", "reviewed in finished", "turnCame in finishing",
@@ -288,7 +318,14 @@ private struct Advanced: Walked {
           [.finishImmediately, .whenFinishIsCalled].map { policy in
             Advanced(hasConditions: hasConditions, hasClaims: hasClaims, policy: policy)
           }
-        }
+        } + [
+          Advanced(
+            hasConditions: hasConditions,
+            hasClaims: false,
+            policy: .whenFinishIsCalled,
+            isGroup: true
+          )
+        ]
       }
     )
     let listed = Set(TransitionRecorder.possible.map(\.description))

@@ -132,6 +132,20 @@ private struct Flaw: Error {}
     let byHand = AdvancedOperation()
     byHand.start()
     byHand.start()
+    // Its body ends while its end waits for a sweep to be through.
+    let first = Late()
+    let swept = ResultOperation {
+      try await simulation.environment.clock.sleep(until: .seconds(60))
+    }
+    first.onCancel { _, _ in
+      swept.finish()
+      simulation.run()
+    }
+    queue.addOperations([first, swept])
+    simulation.advance(by: .zero)
+    queue.cancelAllOperations()
+    first.finish()
+    simulation.run()
     // Refused while another dependency goes on.
     let (failing, open) = (Late(), HeldOperation())
     let early = Late()

@@ -347,4 +347,27 @@ import Testing
     }
     try await queue.untilAllOperationsAreFinished()
   }
+
+  @Test func `what an attempt produced is cancelled together, and no dependent slips through`() {
+    let world = World()
+    let first = Work.open("first")
+    let between = Work.open("between")
+    let last = Work("last")
+    last.addDependency(first)
+    let retry = RetryOperation(.immediate(attempts: 1)) { _ in
+      Work("attempt", policy: .whenFinishIsCalled) { work in
+        for other in [first, between, last] {
+          #expect(throws: Never.self) { try work.produce(other) }
+        }
+      }
+    }
+    world.queue.addOperation(retry)
+    world.simulation.run(until: { between.isExecuting && first.isExecuting })
+    // All that can happen happens while one of them is told of its cancel.
+    between.onCancel { _, _ in world.simulation.run() }
+    retry.cancel()
+    world.simulation.run()
+    #expect(last.kind == .cancelled)
+    #expect(!last.didExecute)
+  }
 }

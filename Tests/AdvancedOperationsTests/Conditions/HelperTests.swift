@@ -201,4 +201,23 @@ extension Work {
     finish()
     world.simulation.run()
   }
+
+  @Test func `that wait for one another are cancelled together with their operation`() {
+    let world = World()
+    let first = Work.open("first")
+    let between = Work.open("between")
+    let last = Work("last")
+    last.addDependency(first)
+    let helpers = [first, between, last]
+    let work = Work("work")
+    for helper in helpers { work.addCondition(Asked { _ in helper }) }
+    world.run(work)
+    #expect(first.isExecuting && !last.isExecuting)
+    // All that can happen happens while one of them is told of its cancel.
+    between.onCancel { _, _ in world.simulation.run() }
+    work.cancel()
+    world.simulation.run()
+    #expect(last.kind == .cancelled)
+    #expect(!last.didExecute)
+  }
 }

@@ -62,4 +62,62 @@ import Testing
     }
     await live.none()
   }
+
+  /// A group of which something happens in the middle of the start of its children.
+  private final class Interrupted: GroupOperation, @unchecked Sendable {
+    // Sendable: the property has a lock.
+    let interruption = Changing<(@Sendable (Interrupted) -> Void)?>(nil)
+
+    /// Read by the body when it makes the queue of the children.
+    override var name: String? {
+      get {
+        if AdvancedOperation.current === self, let body = interruption.value {
+          interruption.value = nil
+          body(self)
+        }
+        return super.name
+      }
+      set { super.name = newValue }
+    }
+  }
+
+  @Test(arguments: [false, true])
+  func `while it starts its children gives back all that it has`(fails: Bool) {
+    let world = World()
+    let live = LiveCount()
+    do {
+      let children = [Work("a", token: live.token()), Work("b", token: live.token())]
+      let group = Interrupted { children }
+      group.interruption.value = { group in
+        if fails { group.finish(withError: Flaw(1)) } else { group.finish() }
+      }
+      group.addCondition(MutuallyExclusive("one"))
+      world.run(group)
+      #expect(group.interruption.value == nil)
+      #expect(group.kind == (fails ? .failed : .succeeded))
+      #expect(children.allSatisfy { $0.kind == .cancelled })
+    }
+    #expect(world.queue.operationCount == 0)
+    let next = Work("next")
+    next.addCondition(MutuallyExclusive("one", whenBusy: .fail))
+    world.run(next)
+    #expect(next.kind == .succeeded)
+    #expect(live.alive == 0)
+  }
+
+  @Test(arguments: seeds)
+  func `from an observer of its start lets its children leave first`(seed: UInt64) {
+    let world = World(seed: seed)
+    let log = Log<String>()
+    let child = Work("child")
+    child.onFinish { _, _ in log.add("child") }
+    let group = GroupOperation { child }
+    group.onStart { $0.finish() }
+    group.onFinish { _, _ in log.add("group") }
+    world.run(group)
+    #expect(log.entries == ["child", "group"])
+    #expect(child.kind == .cancelled)
+    #expect(group.kind == .succeeded)
+    #expect(world.queue.operationCount == 0)
+  }
 }

@@ -100,7 +100,8 @@ import Testing
     #expect(group.state == .finished)
     #expect([first, second].allSatisfy { $0.kind == .cancelled && !$0.didExecute })
     #expect(plain.isFinished && plain.isCancelled)
-    #expect(asked.count == 0, "the group was over before its children")
+    #expect(asked.count == 0, "the end of the group was decided before")
+    #expect(group.children.allSatisfy { $0.isFinished })
     switch ending {
     case .cancelledBefore, .cancelledInQueue:
       #expect(group.kind == .cancelled)
@@ -159,5 +160,75 @@ import Testing
       #expect((group.kind == .cancelled) == group.isCancelled)
     }
     try await queue.untilAllOperationsAreFinished()
+  }
+
+  @Test func `that wait for one another are cancelled together, and no dependent slips through`() {
+    let world = World()
+    let first = Work.open("first")
+    let between = Work.open("between")
+    let last = Work("last")
+    last.addDependency(first)
+    let group = GroupOperation {
+      first
+      between
+      last
+    }
+    world.run(group)
+    // All that can happen happens while one of them is told of its cancel.
+    between.onCancel { _, _ in world.simulation.run() }
+    group.cancel()
+    world.simulation.run()
+    #expect(last.kind == .cancelled)
+    #expect(!last.didExecute)
+  }
+
+  @Test(arguments: Ending.allCases)
+  func `a group that never starts finishes after its children`(ending: Ending) {
+    let world = World()
+    let log = Log<String>()
+    let stubborn = Stubborn()
+    let child = Work("child")
+    child.addDependency(stubborn)
+    child.onFinish { _, _ in log.add("child") }
+    let group = GroupOperation(name: "group") {
+      child
+      stubborn
+    }
+    switch ending {
+    case .cancelledBefore: group.cancel()
+    case .cancelledInQueue: break
+    case .conditionFailed: group.addCondition(Immediate(always: .failed(Flaw(1))))
+    case .skipped: group.addCondition(Immediate(always: .skipped(reason: "no need")))
+    }
+    group.onFinish { _, _ in log.add("group") }
+    if ending == .cancelledInQueue { world.queue.isSuspended = true }
+    world.queue.addOperation(group)
+    if ending == .cancelledInQueue {
+      group.cancel()
+      world.queue.isSuspended = false
+    }
+    world.simulation.run()
+    #expect(group.state == .finishing)
+    #expect(text(group).contains("waits for its children"))
+    #expect(!group.addOperation(Work()))
+    group.cancel(withError: Flaw(9))
+    group.finish()
+    stubborn.end()
+    world.simulation.run()
+    #expect(log.entries == ["child", "group"])
+    #expect(group.state == .finished)
+    #expect(!group.flawNumbers.contains(9), "its end was decided before")
+    #expect(world.queue.operationCount == 0)
+  }
+
+  /// Ends when the test says so, whether it was cancelled or not.
+  private final class Stubborn: Operation, @unchecked Sendable {
+    private let isOver = Changing(false)
+    override var isFinished: Bool { isOver.value }
+    override func start() {}
+    func end() {
+      isOver.value = true
+      didChangeValue(forKey: "isFinished")
+    }
   }
 }

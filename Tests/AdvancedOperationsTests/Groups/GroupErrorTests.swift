@@ -118,7 +118,7 @@ import Testing
     }
     let asked = Log<String>()
     group.onChildError { child, error in
-      asked.add("\(child.name ?? "") \((error as? Flaw)?.number ?? 0) \(child.isFinished)")
+      asked.add("\(child.name ?? "") \((error as? Flaw)?.number ?? 0) \(child.outcome != nil)")
       switch error as? Flaw {
       case Flaw(1): return Flaw(10)
       case Flaw(3): return nil
@@ -194,5 +194,55 @@ import Testing
     #expect(inner.outcome?.failure?.notRunCount == 1)
     #expect(outer.outcome?.failure?.notRunCount == 1)
     #expect(outer.origins == [.child("inner", .child("root", .body))])
+  }
+
+  @Test(arguments: [false, true])
+  func `with failFast let no dependent of the failed child start`(recovers: Bool) {
+    let world = World()
+    let failing = ResultOperation(name: "failing") {
+      AdvancedOperation.current?.finish(withError: Flaw(1))
+      // Its body goes on, so that it isn't quiet for long.
+      try await AdvancedOperation.current?.environment.clock.sleep(until: .seconds(60))
+    }
+    let ran = Counter()
+    let plain = BlockOperation { ran.add() }
+    let advanced = Work("advanced") { work in
+      ran.add()
+      work.finish()
+    }
+    let group = GroupOperation(errorPolicy: .failFast) {
+      failing
+      plain
+      advanced
+    }
+    for dependent in [plain, advanced] { dependent.addDependency(failing) }
+    if recovers { group.onChildError { _, _ in nil } }
+    world.run(group)
+    #expect(ran.count == (recovers ? 2 : 0))
+    #expect(plain.isCancelled == !recovers)
+    #expect(group.kind == (recovers ? .succeeded : .failed))
+    #expect(group.flawNumbers == (recovers ? [] : [1]))
+  }
+
+  @Test(.watched) func `with failFast cancel the others before a failing finish() returns`()
+    async throws
+  {
+    let ran = Counter()
+    let wasCancelled = Changing(false)
+    let plain = BlockOperation { ran.add() }
+    let failing = Work("failing") { work in
+      work.finish(withError: Flaw(1))
+      wasCancelled.value = plain.isCancelled
+    }
+    plain.addDependency(failing)
+    let group = GroupOperation(errorPolicy: .failFast) {
+      failing
+      plain
+    }
+    let queue = AdvancedOperationQueue()
+    queue.addOperation(group)
+    try await group.untilFinished()
+    #expect(wasCancelled.value)
+    #expect(ran.count == 0)
   }
 }

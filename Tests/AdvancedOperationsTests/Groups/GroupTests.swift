@@ -265,4 +265,26 @@ import Testing
     #expect(child.kind == .succeeded)
     #expect(group.kind == .succeeded)
   }
+
+  @Test func `that is started by hand and that nothing keeps ends`() {
+    let world = World()
+    let live = LiveCount()
+    let log = Log<String>()
+    let child = Work.open("child")
+    do {
+      let group = GroupOperation { child }
+      let token = live.token()
+      group.onFinish { _, _ in
+        token.touch()
+        log.add("group")
+      }
+      group.use(world.simulation.environment)
+      group.start()
+    }
+    world.simulation.run()
+    child.finish()
+    world.simulation.run()
+    #expect(log.entries == ["group"])
+    #expect(live.alive == 0)
+  }
 }

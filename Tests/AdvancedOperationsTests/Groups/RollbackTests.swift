@@ -128,4 +128,69 @@ import Testing
     #expect(ran.count == 0)
     #expect(world.queue.operationCount == 0)
   }
+
+  enum Ending: CaseIterable, Sendable {
+    case cancelled, conditionFailed, skipped
+  }
+
+  @Test(arguments: Ending.allCases)
+  func `runs also when the group never executed, after its children`(ending: Ending) {
+    let world = World()
+    let log = Log<String>()
+    let child = Work("child")
+    child.onFinish { _, _ in log.add("child") }
+    let group = GroupOperation { child }
+    for number in 1...2 {
+      let isInTime = group.onRollback { log.add("undo \(number)") }
+      #expect(isInTime)
+    }
+    group.onRollback { throw Flaw(7) }
+    group.addObserver(BlockObserver(willFinish: { _, _ in log.add("willFinish") }))
+    switch ending {
+    case .cancelled: group.cancel()
+    case .conditionFailed: group.addCondition(Immediate(always: .failed(Flaw(1))))
+    case .skipped: group.addCondition(Immediate(always: .skipped(reason: "no need")))
+    }
+    world.run(group)
+    #expect(log.entries == ["child", "undo 2", "undo 1", "willFinish"])
+    #expect(group.flawNumbers == (ending == .conditionFailed ? [1, 7] : [7]))
+    #expect(group.kind == (ending == .cancelled ? .cancelled : .failed))
+    #expect(world.queue.operationCount == 0)
+  }
+
+  @Test(arguments: seeds)
+  func `one that a rollback registers runs next`(seed: UInt64) {
+    let world = World(seed: seed)
+    let log = Log<String>()
+    let group = GroupOperation { Work.failing() }
+    group.onRollback { log.add("first") }
+    group.onRollback { [weak group] in
+      log.add("second")
+      let isInTime = group?.onRollback { log.add("of second") }
+      #expect(isInTime == true)
+    }
+    world.run(group)
+    #expect(log.entries == ["second", "of second", "first"])
+  }
+
+  @Test(arguments: [false, true])
+  func `is refused once the group has ended`(fails: Bool) {
+    let world = World()
+    let ran = Counter()
+    let child = fails ? Work.failing() : Work()
+    let group = GroupOperation { child }
+    let isInTime = Log<Bool>()
+    group.addObserver(
+      BlockObserver(willFinish: { operation, _ in
+        guard let group = operation as? GroupOperation else { return }
+        isInTime.add(group.onRollback { ran.add() })
+      })
+    )
+    world.run(group)
+    let isInTimeAfterwards = group.onRollback { ran.add() }
+    #expect(isInTime.entries == [false])
+    #expect(!isInTimeAfterwards)
+    world.simulation.run()
+    #expect(ran.count == 0)
+  }
 }
