@@ -266,6 +266,7 @@ struct AdvancedCore {
     let domain: ExclusivityDomain?
     let holdsQuiet: Bool
     let afterQuiet: [@Sendable (AdvancedOperation) -> Void]
+    let tracer: (any OperationTracer)?
   }
 
   /// Takes it out; nil if there is nothing, as for most.
@@ -275,7 +276,8 @@ struct AdvancedCore {
       claims: exchange(&claims, with: []),
       domain: environment?.exclusivity,
       holdsQuiet: exchange(&holdsQuiet, with: false),
-      afterQuiet: extra.map { exchange(&$0.afterQuiet, with: []) } ?? []
+      afterQuiet: extra.map { exchange(&$0.afterQuiet, with: []) } ?? [],
+      tracer: environment?.isTraced == true ? environment?.tracer : nil
     )
   }
 }

@@ -104,7 +104,7 @@ extension AdvancedOperation {
     }
     withCore { $0.holdsQuiet = true }
     holdQuiet()
-    _ = environment.clock.schedule(at: environment.clock.now + delay) {
+    _ = environment.clock.schedule(at: environment.clock.now.saturatingAdding(delay)) {
       if self.state == .executing { self.runBody() } else { self.bodyEnded() }
     }
   }
@@ -152,15 +152,29 @@ extension AdvancedOperation {
   }
 
   /// Finished, and no body is going on: gives back all that it held.
+  ///
+  /// A simulation may have that done later: on threads, dependents may start before it is done.
   final func becomeQuiet(_ held: consuming AdvancedCore.Held?) {
-    if let held {
-      if !held.claims.isEmpty {
-        (held.domain ?? OperationEnvironment.default.exclusivity).release(self)
-      }
-      if held.holdsQuiet { releaseQuiet() }
-      let afterQuiet = held.afterQuiet
-      if !afterQuiet.isEmpty { follow { for body in afterQuiet { body(self) } } }
+    guard let held else { return }
+    let domain = held.claims.isEmpty ? nil : held.domain ?? OperationEnvironment.default.exclusivity
+    let (holdsQuiet, afterQuiet) = (held.holdsQuiet, held.afterQuiet)
+    if let tracer = held.tracer, domain != nil || !afterQuiet.isEmpty {
+      // Until this returned to the worker, the slot would have been kept anyway.
+      if !holdsQuiet { holdQuiet() }
+      tracer.operationBecomesQuiet(self) { self.giveBack(to: domain, true, afterQuiet) }
+    } else {
+      giveBack(to: domain, holdsQuiet, afterQuiet)
     }
+  }
+
+  private func giveBack(
+    to domain: ExclusivityDomain?,
+    _ holdsQuiet: Bool,
+    _ afterQuiet: [@Sendable (AdvancedOperation) -> Void]
+  ) {
+    domain?.release(self)
+    if holdsQuiet { releaseQuiet() }
+    if !afterQuiet.isEmpty { follow { for body in afterQuiet { body(self) } } }
   }
 
   final func startByHand() {

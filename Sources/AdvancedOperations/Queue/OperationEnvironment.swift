@@ -135,9 +135,23 @@ package protocol OperationTracer: Sendable {
   func operation(_ operation: AdvancedOperation, entered state: AdvancedOperation.State)
   /// How long the body is kept from being entered; nil for not at all.
   func delayOfBody(of operation: AdvancedOperation) -> Duration?
+  /// The operation has finished, and dependents may start; now it is quiet as well.
+  ///
+  /// - Parameters:
+  ///   - operation: The operation.
+  ///   - giveBack: Gives back its claims and tells what waits for that; to be called once, now or
+  ///     later, as on a thread that is interrupted here.
+  func operationBecomesQuiet(
+    _ operation: AdvancedOperation,
+    _ giveBack: @escaping @Sendable () -> Void
+  )
 }
 
 extension OperationTracer {
   package func operationWillEnqueue(_ operation: AdvancedOperation) {}
   package func delayOfBody(of operation: AdvancedOperation) -> Duration? { nil }
+  package func operationBecomesQuiet(
+    _ operation: AdvancedOperation,
+    _ giveBack: @escaping @Sendable () -> Void
+  ) { giveBack() }
 }

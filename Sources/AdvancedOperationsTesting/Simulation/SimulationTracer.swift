@@ -20,6 +20,19 @@ struct SimulationTracer: OperationTracer {
   func delayOfBody(of operation: AdvancedOperation) -> Duration? {
     simulation.delayOfBody(of: operation)
   }
+
+  func operationBecomesQuiet(
+    _ operation: AdvancedOperation,
+    _ giveBack: @escaping @Sendable () -> Void
+  ) {
+    // What a test does from outside has happened when the call returns.
+    guard StepContext.isStep(of: simulation) else { return giveBack() }
+    let label = operation.label
+    simulation.withState { simulation in
+      let name = simulation.names.record(of: operation, label: label).name
+      simulation.steps.append(.init(work: .work(giveBack), name: "quiet of \(name)", subject: name))
+    }
+  }
 }
 
 extension Simulation {

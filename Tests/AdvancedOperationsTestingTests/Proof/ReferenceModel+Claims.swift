@@ -12,8 +12,7 @@ extension ReferenceModel {
 
   mutating func took(_ number: Int) {
     if past[number].tookAt != nil { complain(number, "took its claims twice") }
-    let others = holdersOfSlots(besides: number).filter { !past[$0].mayHaveFreedSlot }
-    checkSlot(of: number, beside: others, "took its claims")
+    checkSlot(of: number, "took its claims")
     for claim in plans[number].claims {
       let holders = holders(of: claim.name, besides: number)
       if holders.count >= claim.limit {

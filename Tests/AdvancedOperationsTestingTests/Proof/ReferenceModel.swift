@@ -71,8 +71,8 @@ struct ReferenceModel {
 
     /// Claims come with a slot, before anybody is told of the start.
     var holdsSlot: Bool { (startedAt ?? tookAt) != nil && quietAt == nil }
-    /// Slot and claims are given back in either order, just before it is quiet.
-    var mayHaveFreedSlot: Bool { gaveBackAt != nil }
+    /// Slot and claims are given back in either order, from its end on until it is quiet.
+    var mayHaveFreedSlot: Bool { ending != nil }
     var holdsClaims: Bool { tookAt != nil && gaveBackAt == nil }
     var isWaiting: Bool { waitsSince != nil && tookAt == nil && ending == nil && !isFlagged }
     var mayStart: Bool { startedAt == nil && ending == nil && !isFlagged }
@@ -83,7 +83,7 @@ struct ReferenceModel {
   var past: [Past]
   private(set) var problems: [String] = []
   private(set) var time = 0
-  /// When somebody last gave back a slot.
+  /// When an operation last ended that had a slot, and may have given it back.
   private var lastFreed: [Int]
 
   init(plans: [Plan], queues: [Queue]) {
@@ -105,9 +105,7 @@ struct ReferenceModel {
     case .claims(let number, .taken): took(number)
     case .claims(let number, .givenBack): gaveBack(number)
     case .finished(let number, let ending, let count): finished(number, ending, count)
-    case .quiet(let number):
-      if past[number].holdsSlot { lastFreed[plans[number].queue] = time }
-      past[number].quietAt = time
+    case .quiet(let number): past[number].quietAt = time
     }
     noteBusy()
   }
@@ -124,7 +122,7 @@ struct ReferenceModel {
   private mutating func started(_ number: Int) {
     let plan = plans[number]
     if past[number].startedAt != nil { complain(number, "started twice") }
-    checkSlot(of: number, beside: holdersOfSlots(besides: number), "started")
+    checkSlot(of: number, "started")
     if !plan.claims.isEmpty && !past[number].holdsClaims {
       complain(number, "started without its claims")
     }
@@ -133,8 +131,9 @@ struct ReferenceModel {
   }
 
   /// What has to be so for an operation to get a slot, and stays so until it starts.
-  mutating func checkSlot(of number: Int, beside others: [Int], _ what: String) {
+  mutating func checkSlot(of number: Int, _ what: String) {
     let plan = plans[number]
+    let others = holdersOfSlots(besides: number)
     if past[number].isFlagged { complain(number, "\(what) though it was cancelled") }
     for dependency in plan.dependencies where past[dependency].ending == nil {
       complain(number, "\(what) before \(dependency) had finished")
@@ -146,10 +145,11 @@ struct ReferenceModel {
     }
   }
 
-  /// Those of an operation's queue that have a slot, whatever was decided since and not told.
-  func holdersOfSlots(besides number: Int) -> [Int] {
+  /// Those of an operation's queue that certainly have a slot.
+  private func holdersOfSlots(besides number: Int) -> [Int] {
     plans.indices.filter { other in
       other != number && plans[other].queue == plans[number].queue && past[other].holdsSlot
+        && !past[other].mayHaveFreedSlot
     }
   }
 
@@ -186,6 +186,7 @@ struct ReferenceModel {
       complain(number, "has \(errorCount) errors of \(failureCount(of: number)) conditions")
     }
     past[number].ending = ending
+    if past[number].holdsSlot { lastFreed[plans[number].queue] = time }
     for other in plans.indices
     where past[other].readyAt == nil
       && plans[other].dependencies.allSatisfy({ past[$0].ending != nil })

@@ -34,6 +34,23 @@ struct Scenario: Sendable, CustomStringConvertible {
     return queue
   }
 
+  private static func busy(
+    _ rules: [WhenBusy],
+    _ simulation: SimulatedEnvironment,
+    _ witness: Witness
+  ) throws {
+    let queue = queue(simulation)
+    let all = rules.map { rule in
+      let operation = Watched("\(rule)", witness, isExclusive: true)
+      operation.addCondition(MutuallyExclusive("one", whenBusy: rule))
+      return operation
+    }
+    witness.watch(all)
+    queue.addOperations(all)
+    simulation.run()
+    try witness.check(queue)
+  }
+
   static let all: [Scenario] =
     [1, 2].flatMap { limit in
       [
@@ -190,18 +207,11 @@ struct Scenario: Sendable, CustomStringConvertible {
         try expect(children[0].isFinished, "the group left its child")
         try expect(children[1].isFinished == wasInTime.withLock { $0 }, "a child was lost")
       },
-      Scenario("busy is a failure, a skip, or a cancel of the holder") { simulation, witness in
-        let queue = queue(simulation)
-        let rules: [WhenBusy] = [.wait, .fail, .skip, .cancelHolder]
-        let all = rules.map { rule in
-          let operation = Watched("\(rule)", witness, isExclusive: true)
-          operation.addCondition(MutuallyExclusive("one", whenBusy: rule))
-          return operation
-        }
-        witness.watch(all)
-        queue.addOperations(all)
-        simulation.run()
-        try witness.check(queue)
+      Scenario("busy is a failure, or a cancel of the holder") { simulation, witness in
+        try busy([.wait, .fail, .cancelHolder], simulation, witness)
+      },
+      Scenario("busy is a skip, or a cancel of the holder") { simulation, witness in
+        try busy([.wait, .skip, .cancelHolder], simulation, witness)
       },
       Scenario("a result for the next, and a cancel") { simulation, witness in
         let queue = queue(simulation)

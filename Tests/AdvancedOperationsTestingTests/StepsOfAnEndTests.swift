@@ -1,0 +1,66 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import Testing
+
+/// Between the end of an operation and its being quiet dependents may start, as on threads.
+@Suite struct `The end of an operation, in all schedules` {
+  private struct Flaw: Error {}
+
+  @Test func `is followed by dependents before or after its claims are given back`() throws {
+    let kinds = Locked<Set<String>>([])
+    let report = try exploreSchedules { simulation in
+      let queue = AdvancedOperationQueue(environment: simulation.environment)
+      let first = AdvancedOperation()
+      let second = AdvancedOperation()
+      for operation in [first, second] {
+        operation.addCondition(MutuallyExclusive("one", whenBusy: .skip))
+      }
+      second.addDependency(first)
+      queue.addOperations([first, second])
+      simulation.run()
+      kinds.withLock { _ = $0.insert("\(second.outcome?.isSkipped == true)") }
+    }
+    #expect(report.isComplete)
+    #expect(kinds.withLock { $0 } == ["true", "false"])
+  }
+
+  @Test func `is followed by dependents before or after its group has counted it`() throws {
+    let counts = Locked<Set<Int64>>([])
+    let report = try exploreSchedules { simulation in
+      let queue = AdvancedOperationQueue(environment: simulation.environment)
+      let first = ResultOperation(name: "first") {}
+      let group = GroupOperation(name: "group") { first }
+      let second = BlockOperation {
+        let completed = group.progress.completed
+        counts.withLock { _ = $0.insert(completed) }
+      }
+      second.addDependency(first)
+      _ = group.addOperation(second)
+      queue.addOperation(group)
+      simulation.run()
+      guard group.isFinished else { throw Flaw() }
+    }
+    #expect(report.isComplete)
+    #expect(counts.withLock { $0 } == [0, 1])
+  }
+
+  @Test func `made from outside of all steps has been told of when the call returns`() {
+    let simulation = SimulatedEnvironment(seed: 1)
+    let queue = AdvancedOperationQueue(environment: simulation.environment)
+    let child = HeldOperation(name: "child")
+    let group = GroupOperation(name: "group") { child }
+    queue.addOperation(group)
+    simulation.run()
+    child.release()
+    #expect(group.progress.completed == 1)
+  }
+}
+
+extension OperationOutcome {
+  fileprivate var isSkipped: Bool {
+    switch self {
+    case .skipped: true
+    case .succeeded, .failed, .cancelled: false
+    }
+  }
+}
