@@ -83,7 +83,7 @@ public final class CircuitBreaker: OperationObserver {
 
   private func noteFailure(of operation: AdvancedOperation) {
     let clock = operation.environment.clock
-    let end = clock.now + cooldown
+    let end = clock.now.saturatingAdding(cooldown)
     circuit.withLock { $0.failed(ObjectIdentifier(operation), limit: limit, (clock, end)) }
   }
 
@@ -93,7 +93,7 @@ public final class CircuitBreaker: OperationObserver {
     // The clock is asked unlocked; another failure may have come in between, and then it is new.
     while true {
       let (clock, end) = circuit.withLock { $0.cooldown } ?? (nil, .zero)
-      let left = clock.map { end - $0.now } ?? .zero
+      let left = clock.map { end.saturatingSubtracting($0.now) } ?? .zero
       let admission = circuit.withLock {
         $0.asked(id, operation, cooldown: clock.map { _ in end }, left)
       }

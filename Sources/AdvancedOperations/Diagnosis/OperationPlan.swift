@@ -12,6 +12,8 @@ import CoreOperations
 /// Pieces of work are numbered from 0. Nothing runs: there is no queue and no clock.
 public struct OperationPlan: Sendable, Hashable {
   /// How long each piece of work takes; negative ones count as zero.
+  ///
+  /// Sums end at 2.9e11 years: nothing that is added to them makes them longer.
   public var durations: [Duration]
   /// For each piece of work those that it waits for.
   public let predecessors: [[Int]]
@@ -68,7 +70,7 @@ public struct OperationPlan: Sendable, Hashable {
   // MARK: Bounds
 
   /// How long all pieces take one after the other.
-  public var work: Duration { durations.reduce(.zero) { $0 + max($1, .zero) } }
+  public var work: Duration { durations.reduce(.zero) { $0.saturatingAdding(max($1, .zero)) } }
 
   /// The longest way through the plan, from first to last: what it takes with any number of workers.
   ///
@@ -96,7 +98,11 @@ public struct OperationPlan: Sendable, Hashable {
     let ends = earliestEnds
     let tails = tails
     let whole = ends.max() ?? .zero
-    return ends.indices.map { whole - ends[$0] - tails[$0] + max(durations[$0], .zero) }
+    return ends.indices.map { index in
+      // Where sums have ended at their limit there is none left.
+      let rest = whole.saturatingSubtracting(ends[index]).saturatingSubtracting(tails[index])
+      return max(rest.saturatingAdding(max(durations[index], .zero)), .zero)
+    }
   }
 
   /// When each piece ends with as many workers as there are pieces.
@@ -104,7 +110,7 @@ public struct OperationPlan: Sendable, Hashable {
     var ends = [Duration](repeating: .zero, count: durations.count)
     for index in order {
       let begin = predecessors[index].reduce(Duration.zero) { max($0, ends[$1]) }
-      ends[index] = begin + max(durations[index], .zero)
+      ends[index] = begin.saturatingAdding(max(durations[index], .zero))
     }
     return ends
   }
@@ -114,7 +120,7 @@ public struct OperationPlan: Sendable, Hashable {
     var tails = [Duration](repeating: .zero, count: durations.count)
     for index in order.reversed() {
       // Until here, the longest way behind it.
-      tails[index] += max(durations[index], .zero)
+      tails[index] = tails[index].saturatingAdding(max(durations[index], .zero))
       for before in predecessors[index] { tails[before] = max(tails[before], tails[index]) }
     }
     return tails

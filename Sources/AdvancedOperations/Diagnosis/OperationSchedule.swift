@@ -89,7 +89,8 @@ private struct ScheduleRun {
       {
         schedule.starts[piece] = schedule.duration
         schedule.workers[piece] = worker
-        running.insert(piece, key: schedule.duration + durations[piece], ticket: piece)
+        let end = schedule.duration.saturatingAdding(durations[piece])
+        running.insert(piece, key: end, ticket: piece)
       }
       guard let next = running.first else { return schedule }
       schedule.duration = next.key

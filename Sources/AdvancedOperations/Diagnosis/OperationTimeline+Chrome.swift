@@ -101,12 +101,12 @@ private struct ChromeTraceWriter {
     _ details: [(String, String)]
   ) {
     guard let started = span.started else { return }
-    let duration = max((span.ended ?? timeline.end) - started, .zero)
+    let duration = span.executed(until: timeline.end) ?? .zero
     let arguments = details.map { "\"\($0)\":\($1)" }.joined(separator: ",")
     let extra = ",\"dur\":\(Self.microseconds(duration)),\"args\":{\(arguments)}"
     event("X", process, lane: lane, at: started, span.name, "executing", extra)
-    guard let cancelled = span.cancelled, cancelled >= started, cancelled <= started + duration
-    else { return }
+    let end = started.saturatingAdding(duration)
+    guard let cancelled = span.cancelled, cancelled >= started, cancelled <= end else { return }
     event("i", process, lane: lane, at: cancelled, "cancel \(span.name)", "cancel")
   }
 
@@ -154,14 +154,14 @@ private struct ChromeTraceWriter {
   ) {
     events.append(
       "{\"ph\":\"\(kind)\",\"pid\":\(process.rawValue),\"tid\":\(lane + 1),"
-        + "\"ts\":\(Self.microseconds(time - timeline.begin)),"
+        + "\"ts\":\(Self.microseconds(time.saturatingSubtracting(timeline.begin))),"
         + "\"name\":\(Self.quoted(name)),\"cat\":\"\(category)\"\(extra)}"
     )
   }
 
   // MARK: JSON
 
-  /// With three decimals: whole nanoseconds.
+  /// With three decimals: whole nanoseconds, of which the viewer counts 64 bits, 292 years.
   private static func microseconds(_ duration: Duration) -> String {
     let nanoseconds = max(duration, .zero).wholeNanoseconds
     let decimals = String(nanoseconds % 1_000)

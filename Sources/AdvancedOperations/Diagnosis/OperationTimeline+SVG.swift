@@ -33,14 +33,12 @@ private struct TimelineDrawing {
 
   private var height: Double { Self.top + Self.rowHeight * Double(rows.count) + 28 }
   private var scale: Double {
-    (Self.width - left - Self.rightMargin) / max(seconds(timeline.duration), 1e-9)
+    (Self.width - left - Self.rightMargin) / max(timeline.duration.inSeconds, 1e-9)
   }
 
-  private func seconds(_ duration: Duration) -> Double {
-    Double(duration.wholeNanoseconds) / 1_000_000_000
+  private func x(_ time: Duration) -> Double {
+    left + time.saturatingSubtracting(timeline.begin).inSeconds * scale
   }
-
-  private func x(_ time: Duration) -> Double { left + seconds(time - timeline.begin) * scale }
   private func y(_ row: Int) -> Double { Self.top + Self.rowHeight * Double(row) }
 
   mutating func text() -> String {
@@ -108,9 +106,10 @@ private struct TimelineDrawing {
   private mutating func axis() {
     let bottom = Self.top + Self.rowHeight * Double(rows.count)
     let step = Self.step(for: timeline.duration)
-    var time = Duration.zero
-    while time <= timeline.duration {
-      let x = x(timeline.begin + time)
+    for tick in 0...10 {
+      let time = step.saturatingMultiplied(by: tick)
+      if time > timeline.duration { return }
+      let x = x(timeline.begin.saturatingAdding(time))
       elements.line(x, Self.top - 4, x, bottom, "#e4e4e4", "")
       let text = time == .zero ? "0" : time.readable
       elements.label(
@@ -119,7 +118,6 @@ private struct TimelineDrawing {
         bottom + 16,
         " font-size=\"11\" fill=\"#555555\" text-anchor=\"middle\""
       )
-      time += step
     }
   }
 
@@ -150,14 +148,14 @@ private struct TimelineDrawing {
         ? " stroke=\"#a01010\" stroke-width=\"1.5\"" : " stroke=\"#666666\" stroke-width=\"0.7\""
       let width = max(end - begin, 1.5)
       elements.rectangle(begin, y + 3, width, 14, color, frame + " rx=\"2\"")
-      let text = max((span.ended ?? timeline.end) - started, .zero).readable
+      let text = (span.executed(until: timeline.end) ?? .zero).readable
       // In the bar if it fits, otherwise behind it.
       let room = 6 * Double(text.count) + 6
       let isInside = width > room
       let place = isInside ? begin + 4 : begin + width + 4
       elements.label(text, place, y + 14, " font-size=\"10\" fill=\"#222222\"")
       let free = isInside ? begin + width : begin + width + room
-      let until = min(end + seconds(slack) * scale, Self.width - Self.rightMargin)
+      let until = min(end + slack.inSeconds * scale, Self.width - Self.rightMargin)
       if until > free + 1 {
         elements.line(free, y + 10, until, y + 10, "#333333", " stroke-dasharray=\"2 2\"")
       }
@@ -199,7 +197,8 @@ private struct TimelineDrawing {
 
   /// A step of 1, 2 or 5 that gives at most ten ticks; in minutes and hours, what divides those.
   static func step(for duration: Duration) -> Duration {
-    let wanted = max(duration.wholeNanoseconds / 10, 1)
+    let tenth = duration.clamped / 10
+    let wanted = max(tenth.wholeNanoseconds, 1)
     var step: Int64 = 1
     while step < 1_000_000_000, step < wanted {
       for factor in [2, 5, 10] as [Int64] where step * factor >= wanted || factor == 10 {
@@ -211,9 +210,8 @@ private struct TimelineDrawing {
       let seconds: [Int64] = [
         2, 5, 10, 20, 30, 60, 120, 300, 600, 1_200, 1_800, 3_600, 7_200, 14_400, 21_600, 43_200,
       ]
-      let fits = seconds.first { $0 * 1_000_000_000 >= wanted }
-      let days = wanted / 86_400_000_000_000 + 1
-      step = (fits ?? days.multipliedReportingOverflow(by: 86_400).partialValue) * 1_000_000_000
+      let days = tenth.components.seconds / 86_400 + 1
+      return .seconds(seconds.first { $0 * 1_000_000_000 >= wanted } ?? days * 86_400)
     }
     return .nanoseconds(step)
   }

@@ -32,9 +32,11 @@ public struct OperationTimeline: Sendable {
     public var group: Int?
 
     /// How long it executed; nil if it hasn't, or goes on.
-    public var executed: Duration? {
-      guard let started, let ended else { return nil }
-      return max(ended - started, .zero)
+    public var executed: Duration? { ended.flatMap { executed(until: $0) } }
+
+    /// The same, where what goes on ends now; nil if it hasn't executed.
+    func executed(until now: Duration) -> Duration? {
+      started.map { max((ended ?? now).saturatingSubtracting($0), .zero) }
     }
   }
 
@@ -54,7 +56,7 @@ public struct OperationTimeline: Sendable {
   }
 
   /// From its begin to its end.
-  public var duration: Duration { max(end - begin, .zero) }
+  public var duration: Duration { max(end.saturatingSubtracting(begin), .zero) }
 
   /// Durations and dependencies, to ask *what if*.
   ///
@@ -82,7 +84,7 @@ public struct OperationTimeline: Sendable {
       if let group = span.group { predecessors[group].append(index) }
     }
     let durations = spans.enumerated().map { index, span in
-      isGroup.contains(index) ? .zero : span.started.map { max((span.ended ?? end) - $0, .zero) }
+      isGroup.contains(index) ? .zero : span.executed(until: end)
     }
     return OperationPlan(durations: durations.map { $0 ?? .zero }, predecessors: predecessors)
   }

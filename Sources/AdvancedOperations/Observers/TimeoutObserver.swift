@@ -36,7 +36,8 @@ public struct TimeoutObserver: OperationObserver {
   /// Creates an observer; the same one may be attached to many operations.
   ///
   /// - Parameters:
-  ///   - duration: How long the phase may take.
+  ///   - duration: How long the phase may take. When it isn't positive, the operation is cancelled as
+  ///     soon as the phase has begun, on another thread.
   ///   - phase: What is measured.
   public init(_ duration: Duration, of phase: Phase = .executing) {
     self.duration = duration
@@ -79,7 +80,7 @@ extension AdvancedOperation {
   private func startTimer(of limit: TimeLimit) {
     let timeout = limit.timeout
     let clock = environment.clock
-    let timer = clock.schedule(at: clock.now + timeout.duration) { [weak self] in
+    let timer = clock.schedule(at: clock.now.saturatingAdding(timeout.duration)) { [weak self] in
       self?.cancel(
         reason: OperationFailure.Element(
           origin: .timeout,

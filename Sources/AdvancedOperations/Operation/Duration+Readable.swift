@@ -3,7 +3,7 @@ extension Duration {
   ///
   /// Rounded to what matters: a tenth up to 10, and up to a minute; whole units above.
   package var readable: String {
-    if self < .zero { return "-" + (.zero - self).readable }
+    if self < .zero { return "-" + Duration.zero.saturatingSubtracting(self).readable }
     let nanoseconds = self / .nanoseconds(1)
     for (unit, size) in [("ns", 1.0), ("µs", 1e3), ("ms", 1e6)] {
       if let text = Self.text(nanoseconds / size, below: 1_000, tenthsBelow: 10) {
@@ -11,7 +11,7 @@ extension Duration {
       }
     }
     if let text = Self.text(nanoseconds / 1e9, below: 60, tenthsBelow: 60) { return "\(text) s" }
-    let seconds = Int64(min((nanoseconds / 1e9).rounded(), 1e18))
+    let seconds = Int64(min((nanoseconds / 1e9).rounded(), 9.2e18))
     if seconds < 3_600 { return Self.text(seconds / 60, "min", seconds % 60, "s") }
     let minutes = (seconds + 30) / 60
     if minutes < 1_440 { return Self.text(minutes / 60, "h", minutes % 60, "min") }

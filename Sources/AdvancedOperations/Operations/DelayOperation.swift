@@ -39,7 +39,7 @@ public final class DelayOperation: AdvancedOperation, @unchecked Sendable {
       return
     }
     let clock = environment.clock
-    let timer = clock.schedule(at: clock.now + duration) { self.finish() }
+    let timer = clock.schedule(at: clock.now.saturatingAdding(duration)) { self.finish() }
     let isOver = waiting.withLock { waiting in
       if !waiting.isOver { waiting.timer = timer }
       return waiting.isOver

@@ -11,7 +11,7 @@ struct OperationPause {
 
   /// For people: why, and how long still.
   func text(at now: Duration) -> String {
-    let rest = max(end - now, .zero).readable
+    let rest = max(end.saturatingSubtracting(now), .zero).readable
     switch reason {
     case .failedAttempt(let number, let failures):
       let summary = OperationFailure(elements: failures).summary(limit: 1)

@@ -37,7 +37,7 @@ public final class RepeatOperation: AdvancedOperation, @unchecked Sendable {
   ///   - times: How many rounds there are; nil for any number.
   ///   - interval: From the beginning of one round to the beginning of the next, by the clock of the
   ///     environment. A round that takes longer is followed by the next one at once, and what was
-  ///     missed isn't made up for.
+  ///     missed isn't made up for; so is each round when the interval isn't positive.
   ///   - make: Gets the number of the round, 1 for the first; returns a new operation for it, in no
   ///     queue yet, or nil to end. Called in a task, without a lock held, with the task-locals of the
   ///     task that created the repeat operation. Released when that has finished.
@@ -99,7 +99,7 @@ public final class RepeatOperation: AdvancedOperation, @unchecked Sendable {
       }
       if let times { updateProgress(completed: Int64(round), total: Int64(times)) }
       if !elements.isEmpty || round == times { break }
-      begin = max(begin + interval, clock.now)
+      begin = max(begin.saturatingAdding(interval), clock.now)
       await rounds.pause(until: begin, clock, after: .endedRound(round))
       round += 1
     }

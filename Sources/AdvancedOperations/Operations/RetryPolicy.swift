@@ -1,5 +1,8 @@
 /// Whether and when something that failed is tried again.
 ///
+/// A wait that isn't positive is none: the next attempt begins at once. One that is too long to be
+/// added up, `.seconds(Int64.max)`, is as good as for ever.
+///
 /// ```swift
 /// let download = ResultOperation(
 ///   name: "download",
@@ -54,7 +57,7 @@ public struct RetryPolicy: Sendable {
   ///   - attempts: How often in all, the first included.
   /// - Returns: The policy.
   public static func linear(_ step: Duration, attempts: Int) -> RetryPolicy {
-    RetryPolicy(attempts: attempts) { count, _ in step * count }
+    RetryPolicy(attempts: attempts) { count, _ in step.saturatingMultiplied(by: count) }
   }
 
   /// Waits twice as long each time.
@@ -74,9 +77,13 @@ public struct RetryPolicy: Sendable {
   ) -> RetryPolicy {
     RetryPolicy(attempts: attempts) { count, random in
       var delay = min(first, cap)
-      for _ in 1..<max(count, 1) where delay < cap { delay = min(delay * 2, cap) }
+      var doublings = count - 1
+      while doublings > 0, delay > .zero, delay < cap {
+        delay = min(delay.saturatingMultiplied(by: 2), cap)
+        doublings -= 1
+      }
       guard jitter else { return delay }
-      return delay * (Double(random() >> 11) / Double(1 << 53))
+      return delay.saturatingMultiplied(by: Double(random() >> 11) / Double(1 << 53))
     }
   }
 
@@ -111,7 +118,8 @@ public struct RetryPolicy: Sendable {
   /// ```
   ///
   /// - Parameter duration: Measured from the beginning of the first attempt, by the clock of the
-  ///   environment. The shortest counts when there are several.
+  ///   environment. The shortest counts when there are several. When it isn't positive, the first
+  ///   attempt is cancelled as soon as it has begun, and is the last.
   /// - Returns: The policy.
   public func deadline(_ duration: Duration) -> RetryPolicy {
     var policy = self
@@ -127,7 +135,7 @@ public struct RetryPolicy: Sendable {
   /// that it returns nonetheless is taken, because its work has been done.
   ///
   /// - Parameter duration: Measured by the clock of the environment. The shortest counts when there
-  ///   are several.
+  ///   are several. When it isn't positive, each attempt is cancelled as soon as it has begun.
   /// - Returns: The policy.
   public func attemptTimeout(_ duration: Duration) -> RetryPolicy {
     var policy = self

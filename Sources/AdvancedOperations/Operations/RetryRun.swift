@@ -30,7 +30,7 @@ package struct RetryRun {
 
   package init(_ policy: RetryPolicy, now: Duration) {
     self.policy = policy
-    end = policy.totalLimit.map { now + $0 }
+    end = policy.totalLimit.map { now.saturatingAdding($0) }
   }
 
   /// The number of the attempt that is to be made or is going on, 1 for the first.
@@ -39,7 +39,7 @@ package struct RetryRun {
   /// How long an attempt may take that begins now; nil for as long as it likes.
   package func limit(now: Duration) -> Limit? {
     let own = policy.attemptLimit.map {
-      Limit(time: now + $0, timeout: OperationTimeout(duration: $0))
+      Limit(time: now.saturatingAdding($0), timeout: OperationTimeout(duration: $0))
     }
     guard let end, let total = policy.totalLimit else { return own }
     if let own, own.time <= end { return own }
@@ -68,7 +68,7 @@ package struct RetryRun {
   ) -> Next {
     guard let delay = policy.delay(after: failedCount, Self.error(of: failures), random: random)
     else { return .giveUp }
-    let time = now + max(delay, .zero)
+    let time = now.saturatingAdding(max(delay, .zero))
     if let end, time >= end { return .giveUp }
     return .attempt(at: time)
   }

@@ -3,7 +3,7 @@
 /// The operators of `Duration` trap beyond 1.7e20 s, and its `components` beyond 9.2e18 s. What these
 /// methods return is within the second limit, so that each result can be read and printed.
 extension Duration {
-  /// The longest duration of the framework, 2.9e11 years: what lasts as long never ends.
+  /// The longest duration of the framework, 2.9e11 years, and the last time of its clocks.
   package static let longest = Duration.seconds(Int64.max)
 
   /// The most negative duration of the framework.

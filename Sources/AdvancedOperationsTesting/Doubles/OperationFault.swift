@@ -77,7 +77,7 @@ struct FaultCondition: OperationCondition {
     case .delay(let duration):
       let clock = operation.environment.clock
       do {
-        try await clock.sleep(until: clock.now + duration)
+        try await clock.sleep(until: clock.now.saturatingAdding(duration))
         return .satisfied
       } catch {
         return .failed(error)
@@ -105,7 +105,7 @@ extension Simulation {
       let delay = HeldOperation(name: "delay of \(operation.label)")
       operation.addDependency(delay)
       delay.start()
-      schedule(at: now + duration, OperationTimer { delay.release() })
+      schedule(at: now.saturatingAdding(duration), OperationTimer { delay.release() })
     }
   }
 
