@@ -14,11 +14,16 @@ struct BinaryHeap<Key: Comparable> {
   init() {}
 
   var isEmpty: Bool { entries.isEmpty }
+  var count: Int { entries.count }
   var first: HeapEntry<Key>? { entries.first }
 
   mutating func insert(_ value: Int, key: Key, ticket: Int = 0) {
     entries.append(HeapEntry(key: key, ticket: ticket, value: value))
-    var child = entries.count - 1
+    rise(from: entries.count - 1)
+  }
+
+  private mutating func rise(from start: Int) {
+    var child = start
     while child > 0, entries[child] < entries[(child - 1) / 2] {
       entries.swapAt(child, (child - 1) / 2)
       child = (child - 1) / 2
@@ -38,5 +43,13 @@ struct BinaryHeap<Key: Comparable> {
       parent = child
     }
     return first
+  }
+
+  /// Takes out some.
+  ///
+  /// - Complexity: O(n log n), n the number of those that stay.
+  mutating func removeAll(where isGone: (Int) -> Bool) {
+    entries.removeAll { isGone($0.value) }
+    for index in entries.indices { rise(from: index) }
   }
 }

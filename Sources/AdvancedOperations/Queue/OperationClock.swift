@@ -1,5 +1,4 @@
 import CoreOperations
-import Dispatch
 
 /// A clock whose time is a plain duration: any `Clock` that measures in `Duration`.
 ///
@@ -8,6 +7,10 @@ import Dispatch
 /// let deadline = clock.now + .seconds(3)
 /// try await clock.sleep(until: deadline)
 /// ```
+///
+/// Durations that are given to operations may be as long as can be: where they are added to a time, the
+/// result ends at the last one that can be told, 2.9e11 years from the origin. A wait until then is as
+/// good as one for ever.
 public struct OperationClock: Sendable {
   /// What a clock does.
   ///
@@ -27,14 +30,17 @@ public struct OperationClock: Sendable {
   /// - Parameter clock: Its time counts from now on, or, for the continuous clock, from one moment
   ///   that all share.
   public init<C: Clock>(_ clock: C) where C.Duration == Duration {
-    if let clock = clock as? ContinuousClock {
-      source = ContinuousSource(clock: clock)
+    if clock is ContinuousClock {
+      source = ContinuousSource(timers: .shared)
     } else {
       source = AnySource(clock: clock, origin: clock.now)
     }
   }
 
   package init(source: any Source) { self.source = source }
+
+  /// The continuous clock, with timers of its own.
+  package init(timers: ContinuousTimers) { source = ContinuousSource(timers: timers) }
 
   /// The time since the clock's origin.
   public var now: Duration { source.now }
@@ -44,7 +50,8 @@ public struct OperationClock: Sendable {
 
   /// Suspends the task until a time.
   ///
-  /// - Parameter deadline: A time of this clock, as ``now`` gives it.
+  /// - Parameter deadline: A time of this clock, as ``now`` gives it; for one in the past, returns at
+  ///   once.
   /// - Throws: `CancellationError` when the task is cancelled first.
   public func sleep(until deadline: Duration) async throws {
     try await source.sleep(until: deadline)
@@ -54,54 +61,13 @@ public struct OperationClock: Sendable {
   ///
   /// - Parameters:
   ///   - deadline: A time of this clock; one in the past is now.
-  ///   - action: Called once, on any thread; released when the timer is cancelled.
+  ///   - action: Called once, on any thread; released as soon as the timer is
+  ///     cancelled.
   /// - Returns: Cancels the call when told to.
   public func schedule(
     at deadline: Duration,
     _ action: @escaping @Sendable () -> Void
   ) -> OperationTimer { source.schedule(at: deadline, action) }
-}
-
-/// A call that is due at a time.
-///
-/// ```swift
-/// let timer = clock.schedule(at: clock.now + .seconds(30)) { giveUp() }
-/// timer.cancel()
-/// ```
-public final class OperationTimer: Sendable {
-  private struct State {
-    var action: (@Sendable () -> Void)?
-    var sleeper: Task<Void, any Error>?
-  }
-
-  private let state: Locked<State>
-
-  package init(_ action: @escaping @Sendable () -> Void) { state = Locked(State(action: action)) }
-
-  /// Makes the call, unless that was done or the timer was cancelled.
-  package func fire() { take().action?() }
-
-  /// Whether the call is still to be made.
-  package var isPending: Bool { state.withLock { $0.action != nil } }
-
-  /// Prevents the call, if it hasn't been made, and lets go of it.
-  public func cancel() { take().sleeper?.cancel() }
-
-  /// Has a task cancelled with the timer: the one that waits for the time.
-  func cancelled(with sleeper: Task<Void, any Error>) {
-    let isOver = state.withLock { state in
-      if state.action != nil { state.sleeper = sleeper }
-      return state.action == nil
-    }
-    if isOver { sleeper.cancel() }
-  }
-
-  private func take() -> State {
-    state.withLock { state in
-      defer { state = State() }
-      return state
-    }
-  }
 }
 
 /// Tells one clock from all others, also from those that are gone, and whether it still exists.
@@ -111,18 +77,24 @@ package final class ClockIdentity: Sendable {
   package init() {}
 }
 
-/// The continuous clock, with Dispatch for timers.
+/// The continuous clock, whose timers and sleepers wait in one table.
 private struct ContinuousSource: OperationClock.Source {
-  static let origin = ContinuousClock.now
   private static let shared = ClockIdentity()
-  let clock: ContinuousClock
+  let timers: ContinuousTimers
 
   var identity: ClockIdentity { Self.shared }
-
-  var now: Duration { Self.origin.duration(to: clock.now) }
+  var now: Duration { timers.now }
 
   func sleep(until deadline: Duration) async throws {
-    try await clock.sleep(until: Self.origin.advanced(by: deadline))
+    let wait = AsyncWait()
+    let timer = OperationTimer { wait.finish() }
+    try await wait.run { _ in
+      guard deadline > now else { return false }
+      timers.add(timer, at: deadline)
+      return true
+    } unregister: { _ in
+      timer.cancel()
+    }
   }
 
   func schedule(
@@ -130,11 +102,7 @@ private struct ContinuousSource: OperationClock.Source {
     _ action: @escaping @Sendable () -> Void
   ) -> OperationTimer {
     let timer = OperationTimer(action)
-    // Dispatch counts nanoseconds in 64 bits; what is further away than a century never comes.
-    let delay = max(deadline - now, .zero)
-    guard delay < .seconds(3_000_000_000) else { return timer }
-    let wait = DispatchTimeInterval.nanoseconds(Int(delay / .nanoseconds(1)))
-    DispatchQueue.global().asyncAfter(deadline: .now() + wait) { timer.fire() }
+    timers.add(timer, at: deadline)
     return timer
   }
 }
@@ -150,10 +118,19 @@ private struct AnySource<C: Clock>: OperationClock.Source where C.Duration == Du
     self.origin = origin
   }
 
-  var now: Duration { origin.duration(to: clock.now) }
+  var now: Duration { origin.duration(to: clock.now).clamped }
 
+  /// Sleeps a century at first, and if that has passed twice as long, and so on.
+  ///
+  /// Many clocks count nanoseconds in 64 bits, and trap at times that are further away.
   func sleep(until deadline: Duration) async throws {
-    try await clock.sleep(until: origin.advanced(by: deadline), tolerance: nil)
+    var longest = Duration.seconds(3_000_000_000)
+    while true {
+      let end = min(deadline.clamped, now.saturatingAdding(longest))
+      try await clock.sleep(until: origin.advanced(by: end), tolerance: nil)
+      if end == deadline.clamped { return }
+      longest = longest.saturatingMultiplied(by: 2)
+    }
   }
 
   func schedule(

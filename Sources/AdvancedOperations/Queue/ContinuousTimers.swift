@@ -1,0 +1,110 @@
+import CoreOperations
+import Dispatch
+
+/// The timers of the continuous clock, with one Dispatch timer for the first of them.
+///
+/// What is given to `DispatchQueue.asyncAfter` is kept until its time has come, and so is what a task has
+/// that sleeps and is cancelled: some hundred bytes for an hour after each operation that could have
+/// taken an hour. Here a timer that is cancelled is gone.
+package final class ContinuousTimers: TimerTable {
+  private struct State {
+    var timers: [Int: OperationTimer] = [:]
+    /// The numbers of timers by their times; also of some that are gone.
+    var order = BinaryHeap<Duration>()
+    var lastNumber = 0
+    /// When the source is due; nil when it isn't.
+    var wakeTime: Duration?
+    var source: (any DispatchSourceTimer)?
+  }
+
+  package static let shared = ContinuousTimers()
+
+  private static let origin = ContinuousClock.now
+  /// What the time may be off by, Dispatch's clock not being ours, is looked at after so long.
+  private static let longestSleep = Duration.seconds(86_400)
+
+  private let state = Locked(State())
+
+  package init() {}
+
+  deinit { state.withLock { $0.source?.cancel() } }
+
+  /// The time since the process first asked for it.
+  var now: Duration { Self.origin.duration(to: .now) }
+
+  /// How many timers there are whose time has not come.
+  package var count: Int { state.withLock { $0.timers.count } }
+
+  /// Takes in a timer.
+  ///
+  /// - Parameters:
+  ///   - timer: Fired on a thread of Dispatch, unless it is cancelled before.
+  ///   - deadline: Its time; one in the past is now.
+  func add(_ timer: OperationTimer, at deadline: Duration) {
+    let now = now
+    let number = state.withLock { state in
+      state.lastNumber += 1
+      state.timers[state.lastNumber] = timer
+      state.order.insert(state.lastNumber, key: deadline, ticket: state.lastNumber)
+      setSource(&state, now)
+      return state.lastNumber
+    }
+    timer.wasTaken(into: self, as: number)
+  }
+
+  package func timerCancelled(_ number: Int) {
+    let timer = state.withLock { state -> OperationTimer? in
+      guard let timer = state.timers.removeValue(forKey: number) else { return nil }
+      if state.timers.isEmpty {
+        // With the room that they needed.
+        state.timers = [:]
+        state.order = BinaryHeap()
+      } else if state.order.count > 2 * state.timers.count {
+        state.order.removeAll { state.timers[$0] == nil }
+      }
+      return timer
+    }
+    withExtendedLifetime(timer) {}
+  }
+
+  /// Has the source wake us for the first timer, unless it will before.
+  private func setSource(_ state: inout State, _ now: Duration) {
+    guard let first = state.order.first?.key, first < state.wakeTime ?? .longest else { return }
+    let delay = min(max(first.saturatingSubtracting(now), .zero), Self.longestSleep)
+    state.wakeTime = now.saturatingAdding(delay)
+    let source = state.source ?? makeSource()
+    state.source = source
+    source.schedule(deadline: .now() + .nanoseconds(Int(delay.wholeNanoseconds)))
+  }
+
+  private func makeSource() -> any DispatchSourceTimer {
+    let queue = DispatchQueue(label: "timers of operations", target: .global())
+    let source = DispatchSource.makeTimerSource(queue: queue)
+    source.setEventHandler { [weak self] in self?.wake() }
+    source.activate()
+    return source
+  }
+
+  /// Some may be due.
+  private func wake() {
+    let now = now
+    let due = state.withLock { state in
+      var due: [OperationTimer] = []
+      while let first = state.order.first {
+        guard let timer = state.timers[first.value] else {
+          _ = state.order.popFirst()
+          continue
+        }
+        if first.key > now { break }
+        _ = state.order.popFirst()
+        state.timers[first.value] = nil
+        due.append(timer)
+      }
+      state.wakeTime = nil
+      setSource(&state, now)
+      return due
+    }
+    // Each apart: what is called may block.
+    for timer in due { DispatchQueue.global().async { timer.fire() } }
+  }
+}
