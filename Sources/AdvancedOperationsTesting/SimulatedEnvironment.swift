@@ -77,8 +77,8 @@ public final class SimulatedEnvironment: Sendable {
 
   /// Takes steps, and moves time, until nothing can happen any more.
   ///
-  /// - Precondition: Not called from a step.
-  public func run() { simulation.run(until: nil) { false } }
+  /// - Precondition: Not called from a step, nor while another thread runs the simulation.
+  public func run() { simulation.run(until: nil, call: "run()") { false } }
 
   /// Takes steps, and moves time, until something is so, or nothing can happen any more.
   ///
@@ -90,31 +90,34 @@ public final class SimulatedEnvironment: Sendable {
   ///
   /// - Parameter condition: Asked before each step, on the calling thread.
   /// - Returns: Whether it came true.
-  /// - Precondition: Not called from a step.
+  /// - Precondition: Not called from a step, nor while another thread runs the simulation.
   @discardableResult
   public func run(until condition: () -> Bool) -> Bool {
-    simulation.run(until: nil, condition)
+    simulation.run(until: nil, call: "run(until:)", condition)
     return condition()
   }
 
   /// Takes the steps that happen until a time, and moves time to it.
   ///
   /// - Parameter time: One in the past takes what can be done without moving time.
-  /// - Precondition: Not called from a step.
-  public func run(until time: Duration) { simulation.run(until: time) { false } }
+  /// - Precondition: Not called from a step, nor while another thread runs the simulation.
+  public func run(until time: Duration) {
+    simulation.run(until: time, call: "run(until:)") { false }
+  }
 
   /// Takes the steps that happen within a time, and moves time to its end.
   ///
-  /// - Parameter duration: Zero takes what can be done without moving time.
-  /// - Precondition: Not called from a step.
+  /// - Parameter duration: Zero, or less, takes what can be done without moving time.
+  /// - Precondition: Not called from a step, nor while another thread runs the simulation.
   public func advance(by duration: Duration) {
-    simulation.run(until: simulation.now + duration) { false }
+    let end = simulation.now.saturatingAdding(duration)
+    simulation.run(until: end, call: "advance(by:)") { false }
   }
 
   /// Takes one step; moves time first when nothing can be done before the next timer.
   ///
   /// - Returns: Whether there was one.
-  /// - Precondition: Not called from a step.
+  /// - Precondition: Not called from a step, nor while another thread runs the simulation.
   @discardableResult
   public func step() -> Bool { simulation.stepOnce() }
 
@@ -155,6 +158,9 @@ public final class SimulatedEnvironment: Sendable {
   /// a ``ConditionProbe`` or is a ``HeldOperation`` waits for the test, and isn't listed. Empty as
   /// long as a step or a timer is pending.
   public var strays: [StrayOperation] { simulation.strays }
+
+  /// How many timers wait for their time.
+  package var timerCount: Int { simulation.withState { $0.alarms.count } }
 
   /// How long, in real time, a step may block its thread before that is reported; ten seconds
   /// unless set.

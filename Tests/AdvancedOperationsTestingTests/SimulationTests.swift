@@ -1,5 +1,6 @@
 import AdvancedOperations
 import AdvancedOperationsTesting
+import Dispatch
 import Testing
 
 @Suite struct `A simulation` {
@@ -84,9 +85,51 @@ import Testing
     }
     let text = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
     #expect(
-      text.contains("step() or advance(by:) was called from a step of the same simulation."),
+      text.contains("advance(by:) of SimulatedEnvironment(seed: 1) was called from a step"),
       "\(text)"
     )
+  }
+
+  @Test func `runs on two threads at once trap, and both calls are named`() async throws {
+    let result = await #expect(
+      processExitsWith: .failure,
+      observing: [\.standardErrorContent]
+    ) {
+      let simulation = SimulatedEnvironment(seed: 1)
+      let queue = AdvancedOperationQueue(environment: simulation.environment)
+      queue.addOperation(
+        BlockOperation {
+          // The step doesn't return before the other thread has made its call.
+          let returned = DispatchSemaphore(value: 0)
+          DispatchQueue(label: "another thread").async {
+            simulation.step()
+            returned.signal()
+          }
+          returned.wait()
+        }
+      )
+      simulation.run()
+    }
+    let text = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+    #expect(
+      text.contains("step() of SimulatedEnvironment(seed: 1) was called while its run() takes"),
+      "\(text)"
+    )
+  }
+
+  @Test func `a run from the condition of another one traps, and says so`() async throws {
+    let result = await #expect(
+      processExitsWith: .failure,
+      observing: [\.standardErrorContent]
+    ) {
+      let simulation = SimulatedEnvironment(seed: 1)
+      simulation.run(until: {
+        simulation.run()
+        return true
+      })
+    }
+    let text = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+    #expect(text.contains("was called from the condition of its run(until:)"), "\(text)")
   }
 
   @Test func `a run of another one from a step is fine`() {

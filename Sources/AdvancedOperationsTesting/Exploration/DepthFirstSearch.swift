@@ -4,12 +4,20 @@ import CoreOperations
 ///
 /// Each run repeats the choices of the last one up to one that has an alternative, and takes that.
 final class DepthFirstSearch: ScheduleChooser {
+  /// A choice, and the log until then.
+  private struct Place {
+    var choice: Choice
+    var log: Fingerprint
+  }
+
   private struct State {
-    var path: [Choice] = []
+    var path: [Place] = []
+    /// The log until the next choice.
+    var log = Fingerprint()
     var depth = 0
     var seen: Set<Fingerprint> = []
     var isPruned = false
-    var problem: ScheduleProblem?
+    var isBroken = false
   }
 
   /// How a run ended.
@@ -19,7 +27,7 @@ final class DepthFirstSearch: ScheduleChooser {
     /// It led to a state from which all was explored before.
     case pruned
     /// Something else happened than when the same choices were made before.
-    case broken(ScheduleProblem)
+    case broken
   }
 
   private let state = Locked(State())
@@ -33,16 +41,16 @@ final class DepthFirstSearch: ScheduleChooser {
       defer { state.depth += 1 }
       let count = subjects.count
       guard state.depth < state.path.count else {
-        state.path.append(Choice(index: 0, count: count))
+        state.path.append(Place(choice: Choice(index: 0, count: count), log: state.log))
         return 0
       }
-      let choice = state.path[state.depth]
-      if choice.count != count, state.problem == nil {
-        state.problem = .differs(choice: state.depth, was: choice.count, is: count)
-      }
+      let (choice, log) = (state.path[state.depth].choice, state.path[state.depth].log)
+      if choice.count != count || log != state.log { state.isBroken = true }
       return min(choice.index, count - 1)
     }
   }
+
+  func willChoose(after log: Fingerprint) { withState { $0.log = log } }
 
   func reached(_ fingerprint: Fingerprint) -> Bool {
     withState { state in
@@ -63,7 +71,7 @@ final class DepthFirstSearch: ScheduleChooser {
 
   var end: End {
     withState { state in
-      if let problem = state.problem { return .broken(problem) }
+      if state.isBroken || state.depth < state.path.count { return .broken }
       return state.isPruned ? .pruned : .new
     }
   }
@@ -72,10 +80,10 @@ final class DepthFirstSearch: ScheduleChooser {
   func advance() -> Bool {
     withState { state in
       while let last = state.path.popLast() {
-        if last.index + 1 < last.count {
-          state.path.append(Choice(index: last.index + 1, count: last.count))
-          return true
-        }
+        guard last.choice.index + 1 < last.choice.count else { continue }
+        let next = Choice(index: last.choice.index + 1, count: last.choice.count)
+        state.path.append(Place(choice: next, log: last.log))
+        return true
       }
       return false
     }

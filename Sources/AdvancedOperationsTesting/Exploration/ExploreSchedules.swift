@@ -22,6 +22,11 @@ package import CoreOperations
 /// #expect(report.isComplete)
 /// ```
 ///
+/// A workflow has to be the same each time, and to do the same when the same choices are made: what
+/// happens before the first new choice of a schedule is compared with the last one, and at the end some
+/// schedules are run again and compared as a whole. One that draws numbers elsewhere than from the
+/// simulation fails, with what was different.
+///
 /// An operation that leaves the simulation (see ``SimulatedEnvironment/strays``) fails the schedule.
 ///
 /// - Parameters:

@@ -33,6 +33,14 @@ struct ScheduleExplorer {
     let choices: [Choice]
     let error: (any Error)?
     let simulation: SimulatedEnvironment
+
+    var lines: [String] { simulation.simulation.withState { $0.lines } }
+  }
+
+  /// Where an exploration was called.
+  private struct Place {
+    let fileID: String
+    let line: Int
   }
 
   func run(_ chooser: any ScheduleChooser) -> Run {
@@ -60,36 +68,76 @@ struct ScheduleExplorer {
     fileID: String,
     line: Int
   ) throws -> ScheduleReport {
+    let at = Place(fileID: fileID, line: line)
     var report = ScheduleReport()
     func check(_ run: Run) throws {
       guard let error = run.error else { return }
-      throw failure(run, error, after: report, fileID, line)
+      throw failure(run, error, report, at)
     }
     var longest = 0
+    var samples = Samples()
+    var lastLines: [String] = []
     let search = DepthFirstSearch(prunes: prunes && interruptions == 0)
     var hasMore = true
     while hasMore && report.scheduleCount + report.prunedCount < depthFirst {
       search.begin()
       let run = run(search)
       longest = max(longest, run.choices.count)
+      let lines = run.lines
       switch search.end {
-      case .broken(let problem): throw failure(run, problem, after: report, fileID, line)
+      case .broken:
+        let problem = ScheduleProblem(lines, differsFrom: lastLines)
+        throw failure(run, problem ?? .differs(after: lines.last, was: nil, is: nil), report, at)
       case .new:
         try check(run)
         report.scheduleCount += 1
+        samples.add(run.choices, lines)
       case .pruned:
         try check(run)
         report.prunedCount += 1
       }
+      lastLines = lines
       hasMore = search.advance()
     }
     report.isComplete = !hasMore
-    if report.isComplete { return report }
-    for number in 0..<random {
-      try check(draw(number, .usual(number), &longest))
-      report.randomCount += 1
+    if !report.isComplete {
+      for number in 0..<random {
+        let run = draw(number, .usual(number), &longest)
+        try check(run)
+        report.randomCount += 1
+        samples.add(run.choices, run.lines)
+      }
     }
+    try repeatRuns(samples, report, at)
     return report
+  }
+
+  /// Some of the schedules that were run, and what happened.
+  private struct Samples {
+    typealias Sample = (choices: [Choice], lines: [String])
+    private var first: [Sample] = []
+    private var last: Sample?
+
+    mutating func add(_ choices: [Choice], _ lines: [String]) {
+      if first.count < 4 { first.append((choices, lines)) } else { last = (choices, lines) }
+    }
+
+    /// Each twice, and where there are few more often: what is decided by a coin in a workflow of one
+    /// schedule has to come up differently at some time.
+    var repeated: [Sample] {
+      let all = first + (last.map { [$0] } ?? [])
+      return all.isEmpty ? [] : (0..<(last == nil ? 16 : 2 * all.count)).map { all[$0 % all.count] }
+    }
+  }
+
+  /// Runs some schedules again, to see whether the same happens.
+  private func repeatRuns(_ samples: Samples, _ report: ScheduleReport, _ at: Place) throws {
+    for sample in samples.repeated {
+      let schedule = Schedule(seed: seed, interruptions: interruptions, sample.choices)
+      let run = run(ScriptedChooser(schedule.choices))
+      let problem = ScheduleProblem(run.lines, differsFrom: sample.lines)
+      if let error: any Error = problem ?? run.error { throw failure(run, error, report, at) }
+    }
   }
 
   /// Runs under the schedule with a number.
@@ -121,19 +169,20 @@ struct ScheduleExplorer {
   private func failure(
     _ run: Run,
     _ error: any Error,
-    after report: ScheduleReport,
-    _ fileID: String,
-    _ line: Int
+    _ report: ScheduleReport,
+    _ at: Place
   ) -> ScheduleFailure {
     let found = Schedule(seed: seed, interruptions: interruptions, run.choices)
-    let (schedule, shortest) = shortened(found, run, error)
+    // One that isn't deterministic doesn't fail in the same way again.
+    let isRepeatable = (error as? ScheduleProblem)?.isRepeatable ?? true
+    let (schedule, shortest) = isRepeatable ? shortened(found, run, error) : (found, run)
     return ScheduleFailure(
-      underlying: shortest.error ?? error,
+      underlying: isRepeatable ? shortest.error ?? error : error,
       schedule: schedule.description,
       scheduleCount: report.scheduleCount + report.prunedCount + report.randomCount,
       log: shortest.simulation.log,
-      fileID: fileID,
-      line: line
+      fileID: at.fileID,
+      line: at.line
     )
   }
 

@@ -45,8 +45,8 @@ extension Simulation {
       var print = state.history
       for number in queues { print.add(number) }
       for name in state.steps.map(\.name).sorted() { print.add(name) }
-      state.alarms.removeAll { !$0.timer.isPending }
-      for name in state.alarms.map({ "\($0.deadline) \($0.name)" }).sorted() { print.add(name) }
+      let alarms = state.alarms.values.map { "\($0.deadline) \($0.name)" }
+      for alarm in alarms.sorted() { print.add(alarm) }
       print.add("\(state.now)")
       return print
     }

@@ -4,6 +4,9 @@ protocol ScheduleChooser: Sendable {
   /// - Returns: The index of one of them.
   mutating func choose(among subjects: [String]) -> Int
 
+  /// A choice comes, after all that this log says.
+  mutating func willChoose(after log: Fingerprint)
+
   /// Whether the step that is going on is interrupted here.
   mutating func interrupts() -> Bool
 
@@ -17,6 +20,7 @@ protocol ScheduleChooser: Sendable {
 }
 
 extension ScheduleChooser {
+  mutating func willChoose(after log: Fingerprint) {}
   mutating func interrupts() -> Bool { choose(among: ["", ""]) == 1 }
   var wantsFingerprints: Bool { false }
   mutating func reached(_ state: Fingerprint) -> Bool { false }

@@ -2,9 +2,9 @@ import AdvancedOperations
 import CoreOperations
 
 extension Simulation {
-  func run(until end: Duration?, _ isEnough: () -> Bool) {
-    begin()
-    defer { self.end() }
+  func run(until end: Duration?, call: String, _ isEnough: () -> Bool) {
+    let outer = begin(call)
+    defer { self.end(outer) }
     let guarded = RealTimeWatchdog.begin(self)
     defer { guarded.end() }
     repeat {
@@ -13,8 +13,8 @@ extension Simulation {
   }
 
   func stepOnce() -> Bool {
-    begin()
-    defer { end() }
+    let outer = begin("step()")
+    defer { end(outer) }
     var step = pick()
     if step == nil, moveTime(atMost: nil) { step = pick() }
     guard let step else { return false }
@@ -24,19 +24,41 @@ extension Simulation {
     return true
   }
 
-  private func begin() {
-    let isNested = withState { state in
-      defer { state.isRunning = true }
+  /// The simulation that the thread takes steps of.
+  private static let own = ThreadLocal<Simulation>()
+
+  /// Returns the simulation that the thread has taken steps of until now.
+  private func begin(_ call: String) -> Simulation? {
+    let other = withState { state -> String? in
+      if let other = state.runningCall { return other }
       // What was done since the last run is unknown, but follows from the history until then.
       state.history.add("run")
-      return state.isRunning
+      state.runningCall = call
+      return nil
     }
-    if isNested {
-      trap("run(), step() or advance(by:) was called from a step of the same simulation.")
-    }
+    if let other { trap(sentence(about: call, during: other)) }
+    defer { Self.own.value = self }
+    return Self.own.value
   }
 
-  private func end() { withState { $0.isRunning = false } }
+  private func sentence(about call: String, during other: String) -> String {
+    let world = "SimulatedEnvironment(seed: \(seed))"
+    if StepContext.isStep(of: self) {
+      return "\(call) of \(world) was called from a step of the same simulation, which \(other) "
+        + "takes. Add what is to happen with addStep(_:_:), or await it."
+    }
+    if Self.own.value === self {
+      return "\(call) of \(world) was called from the condition of its \(other). "
+        + "A condition only looks; call \(call) when \(other) has returned."
+    }
+    return "\(call) of \(world) was called while its \(other) takes steps on another thread. "
+      + "One thread at a time runs a simulation; call one after the other has returned."
+  }
+
+  private func end(_ outer: Simulation?) {
+    Self.own.value = outer
+    withState { $0.runningCall = nil }
+  }
 
   /// The next step; nil when none is pending.
   private func pick() -> Step? {
@@ -82,16 +104,16 @@ extension Simulation {
   /// Moves time to the next timer; returns whether there was one, or time left to pass.
   private func moveTime(atMost end: Duration?) -> Bool {
     withState { state in
-      state.alarms.removeAll { !$0.timer.isPending }
-      let next = state.alarms.min { ($0.deadline, $0.number) < ($1.deadline, $1.number) }
-      guard let next, end.map({ next.deadline <= $0 }) ?? true else {
-        if let end, state.now < end { state.now = end }
+      let next = state.alarms.values.lazy.map(\.deadline).min()
+      guard let next, end.map({ next <= $0 }) ?? true else {
+        if let end, state.now < end { state.now = end.clamped }
         return false
       }
-      state.now = max(state.now, next.deadline)
-      let due = state.alarms.filter { $0.deadline <= state.now }.sorted { $0.number < $1.number }
-      state.alarms.removeAll { $0.deadline <= state.now }
-      state.steps += due.map { Step(work: .timer($0.timer), name: $0.name, subject: $0.subject) }
+      state.now = max(state.now, next)
+      let due = state.alarms.values.filter { $0.deadline <= state.now }
+      for alarm in due { state.alarms[alarm.number] = nil }
+      state.steps += due.sorted { $0.number < $1.number }
+        .map { Step(work: .timer($0.timer), name: $0.name, subject: $0.subject) }
       return true
     }
   }
@@ -100,8 +122,7 @@ extension Simulation {
 
   var strays: [StrayOperation] {
     let (isIdle, watched) = withState { state in
-      state.alarms.removeAll { !$0.timer.isPending }
-      return (state.steps.isEmpty && state.alarms.isEmpty, state.names.operations)
+      (state.steps.isEmpty && state.alarms.isEmpty, state.names.operations)
     }
     return isIdle ? watched.compactMap { $0.stray() } : []
   }
@@ -117,6 +138,7 @@ extension Simulation.State {
   var wantsFingerprint: Bool { !isDiverted && chooser.wantsFingerprints }
 
   mutating func choose(_ names: [String]) -> Int {
+    if !isDiverted { chooser.willChoose(after: logPrint) }
     let index = isDiverted ? 0 : chooser.choose(among: names)
     choices.append(Choice(index: index, count: names.count))
     return index

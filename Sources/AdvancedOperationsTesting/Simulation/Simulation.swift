@@ -36,10 +36,14 @@ final class Simulation: Sendable {
     var generator: SplitMix64
     var now = Duration.zero
     var steps: [Step] = []
-    var alarms: [Alarm] = []
+    /// The timers whose time has not come, by number.
+    var alarms: [Int: Alarm] = [:]
     var alarmCount = 0
-    var lines: [String] = []
-    var isRunning = false
+    private(set) var lines: [String] = []
+    /// Of all lines.
+    private(set) var logPrint = Fingerprint()
+    /// The call that takes steps; nil while none does.
+    var runningCall: String?
     var names = StepNames()
     /// Every choice that was made, and among how many.
     var choices: [Choice] = []
@@ -54,7 +58,10 @@ final class Simulation: Sendable {
     var resting: SimulatedThread?
     #endif
 
-    mutating func note(_ line: String) { lines.append("[\(now)] \(line)") }
+    mutating func note(_ line: String) {
+      lines.append("[\(now)] \(line)")
+      logPrint.add(lines[lines.count - 1])
+    }
   }
 
   let seed: UInt64
@@ -135,17 +142,24 @@ final class Simulation: Sendable {
 
   func schedule(at deadline: Duration, _ timer: OperationTimer) {
     let subject = StepContext.subject(in: self)
-    withState { state in
+    let number = withState { state in
       state.alarmCount += 1
-      state.alarms.append(
-        Alarm(
-          deadline: deadline,
-          number: state.alarmCount,
-          timer: timer,
-          name: state.names.unique("timer of \(subject)"),
-          subject: subject
-        )
+      state.alarms[state.alarmCount] = Alarm(
+        deadline: deadline.clamped,
+        number: state.alarmCount,
+        timer: timer,
+        name: state.names.unique("timer of \(subject)"),
+        subject: subject
       )
+      return state.alarmCount
     }
+    timer.wasTaken(into: self, as: number)
+  }
+}
+
+extension Simulation: TimerTable {
+  func timerCancelled(_ number: Int) {
+    let alarm = withState { $0.alarms.removeValue(forKey: number) }
+    withExtendedLifetime(alarm) {}
   }
 }

@@ -1,0 +1,112 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import Testing
+
+/// What has to wait for a time, and doesn't have to any more, is gone before that time.
+@Suite struct `A timer that is cancelled` {
+  @Test func `is in no table any more, and what it would have called is released`() {
+    let timers = ContinuousTimers()
+    let clock = OperationClock(timers: timers)
+    let live = LiveCount()
+    let set = (1...1_000).map { number in
+      let token = live.token()
+      return clock.schedule(at: clock.now + .seconds(3_600 + number % 7)) { token.touch() }
+    }
+    #expect(timers.count == 1_000)
+    #expect(live.alive == 1_000)
+    for (number, timer) in set.enumerated() where number % 3 > 0 { timer.cancel() }
+    #expect(timers.count == 334)
+    #expect(live.alive == 334)
+    for timer in set { timer.cancel() }
+    #expect(timers.count == 0)
+    #expect(live.alive == 0)
+  }
+
+  @Test func `leaves the others, which are called in the order of their times`() async {
+    let clock = OperationClock(timers: ContinuousTimers())
+    let late = (0..<100).map { _ in clock.schedule(at: clock.now + .seconds(3_600)) {} }
+    let now = clock.now
+    let called = Locked<[Int]>([])
+    // Each is set by the one before it, a moment later than others that are cancelled.
+    await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+      @Sendable func next(_ number: Int) {
+        called.withLock { $0.append(number) }
+        if number == 20 { return continuation.resume() }
+        let gone = clock.schedule(at: clock.now) { called.withLock { $0.append(-1) } }
+        gone.cancel()
+        _ = clock.schedule(at: now + .milliseconds(number)) { next(number + 1) }
+      }
+      next(0)
+    }
+    #expect(called.withLock { $0 } == Array(0...20))
+    #expect(clock.now >= now + .milliseconds(19))
+    for timer in late { timer.cancel() }
+  }
+
+  @Test func `is a sleep of a task, too`() async {
+    let timers = ContinuousTimers()
+    let clock = OperationClock(timers: timers)
+    let task = Task { try await clock.sleep(until: clock.now + .seconds(3_600)) }
+    while timers.count == 0 { await Task.yield() }
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(timers.count == 0)
+  }
+
+  /// Everything of the framework that sets a timer, ended long before its time.
+  private static func operations() -> [AdvancedOperation] {
+    let hour = Duration.seconds(3_600)
+    struct Flaw: Error {}
+    let observed = TimeoutObserver.Phase.allCases.map { phase in
+      let work = ResultOperation {}
+      work.addObserver(TimeoutObserver(hour, of: phase))
+      return work
+    }
+    let limited = RetryPolicy.immediate(attempts: 3).attemptTimeout(hour).deadline(hour)
+    let waiting = RetryPolicy.constant(hour, attempts: 3)
+    return observed + [
+      ResultOperation(retry: limited) { throw Flaw() },
+      RetryOperation(limited) { _ in ResultOperation { throw Flaw() } },
+      ResultOperation(retry: waiting) { throw Flaw() },
+      RetryOperation(waiting) { _ in ResultOperation { throw Flaw() } },
+      RepeatOperation(times: 2, every: hour) { _ in ResultOperation {} },
+      DelayOperation(hour),
+      RateLimited(RateLimit(1, per: hour, key: "once an hour")),
+      RateLimited(RateLimit(1, per: hour, key: "once an hour")),
+    ]
+  }
+
+  private final class RateLimited: AdvancedOperation, @unchecked Sendable {
+    init(_ limit: RateLimit) {
+      super.init()
+      addCondition(limit)
+    }
+  }
+
+  @Test func `is gone with each operation that set it, in real time`() async throws {
+    let timers = ContinuousTimers()
+    let environment = OperationEnvironment(
+      clock: OperationClock(timers: timers),
+      exclusivity: ExclusivityDomain()
+    )
+    let queue = AdvancedOperationQueue(environment: environment)
+    for _ in 0..<20 { queue.addOperations(Self.operations()) }
+    // All of them have begun, or wait for the rate.
+    while queue.operations.contains(where: { !$0.isExecuting && !($0 is RateLimited) }) {
+      await Task.yield()
+    }
+    queue.cancelAllOperations()
+    try await queue.untilAllOperationsAreFinished()
+    #expect(timers.count == 0)
+  }
+
+  @Test func `is gone with each operation that set it, in virtual time`() {
+    let world = World()
+    for _ in 0..<20 { world.queue.addOperations(Self.operations()) }
+    world.simulation.advance(by: .seconds(1))
+    world.queue.cancelAllOperations()
+    world.simulation.advance(by: .zero)
+    #expect(world.queue.operationCount == 0)
+    #expect(world.simulation.timerCount == 0)
+  }
+}

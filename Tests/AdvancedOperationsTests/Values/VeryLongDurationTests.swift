@@ -1,0 +1,117 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import Testing
+
+/// What programs are given as a duration comes from configuration: it may be anything.
+@Suite struct `A duration as long as can be` {
+  static let durations: [Duration] = [
+    .seconds(Int64.max), .seconds(1e20), .longest, Duration(attoseconds: .max),
+  ]
+  static let others: [Duration] = [
+    .zero, .seconds(-1), .seconds(Int64.min + 1), .seconds(-1e20), Duration(attoseconds: .min),
+  ]
+
+  private struct Flaw: Error {}
+
+  /// A workflow of everything that takes a duration, each of them given the same one.
+  private static func operations(_ duration: Duration) -> [AdvancedOperation] {
+    let breaker = CircuitBreaker(failures: 1, cooldown: max(duration, .zero))
+    @Sendable func work(_ name: String, fails: Bool = false) -> AdvancedOperation {
+      let work = ResultOperation(name: name) { if fails { throw Flaw() } }
+      for phase in TimeoutObserver.Phase.allCases {
+        work.addObserver(TimeoutObserver(duration, of: phase))
+      }
+      work.addObserver(breaker)
+      work.addObserver(LogObserver { _ in })
+      work.addCondition(CircuitClosed(breaker))
+      return work
+    }
+    let policies: [RetryPolicy] = [
+      .constant(duration, attempts: 3), .linear(duration, attempts: 3),
+      .exponential(duration, attempts: 3),
+      .exponential(duration, cap: duration, jitter: true, attempts: 200),
+      RetryPolicy { count, _ in count < 3 ? duration : nil },
+    ]
+    let limited = policies + policies.map { $0.deadline(duration).attemptTimeout(duration) }
+    return [work("succeeding"), work("failing", fails: true), DelayOperation(duration)]
+      + limited.map { policy in ResultOperation(name: "retried", retry: policy) { throw Flaw() } }
+      + limited.map { policy in RetryOperation(policy) { _ in work("attempt", fails: true) } }
+      + [RepeatOperation(times: 3, every: duration) { _ in work("round") }]
+  }
+
+  @Test(arguments: durations + others)
+  func `is no trap in virtual time, and all end`(duration: Duration) {
+    for first in [Duration.zero, .seconds(1), .longest] {
+      let world = World()
+      let recorder = TimelineRecorder()
+      world.queue.addObserver(recorder)
+      world.simulation.advance(by: first)
+      let operations = Self.operations(duration)
+      world.queue.addOperations(operations)
+      world.simulation.run(until: { operations.contains { $0.isExecuting } })
+      for operation in operations { _ = "\(operation.explain())" }
+      _ = "\(world.queue.explain())"
+      world.simulation.run()
+      #expect(operations.allSatisfy { $0.isFinished })
+      #expect(world.simulation.now <= .longest)
+      // Whatever ran, the files are small.
+      #expect(recorder.svg.utf8.count < 2_000 * (recorder.timeline.spans.count + 20))
+      #expect(!recorder.chromeTrace.isEmpty)
+      #expect(recorder.timeline.plan.schedule(workers: 2).duration <= .longest)
+      world.simulation.advance(by: duration)
+    }
+  }
+
+  @Test(.timeLimit(.minutes(2)), arguments: durations)
+  func `is a wait for ever in real time, and a cancel ends it`(duration: Duration) async throws {
+    for clock in [OperationClock(ContinuousClock()), OperationClock(SuspendingClock())] {
+      let queue = AdvancedOperationQueue(environment: OperationEnvironment(clock: clock))
+      let operations = Self.operations(duration)
+      queue.addOperations(operations)
+      // The one that needs no time.
+      try await operations[0].untilFinished()
+      #expect(operations[0].outcome?.isSuccess == true)
+      #expect(!operations[2].isFinished)
+      queue.cancelAllOperations()
+      try await queue.untilAllOperationsAreFinished()
+    }
+  }
+
+  @Test(.timeLimit(.minutes(2)), arguments: others)
+  func `that isn't positive is none in real time`(duration: Duration) async throws {
+    for clock in [OperationClock(ContinuousClock()), OperationClock(SuspendingClock())] {
+      let queue = AdvancedOperationQueue(environment: OperationEnvironment(clock: clock))
+      queue.addOperations(Self.operations(duration))
+      try await queue.untilAllOperationsAreFinished()
+    }
+  }
+
+  @Test(arguments: durations + others, durations + others)
+  func `is no trap in a plan`(one: Duration, other: Duration) throws {
+    let plan = try OperationPlan(
+      durations: [one, other, one, .seconds(1)],
+      edges: [(from: 0, to: 1), (from: 1, to: 2), (from: 0, to: 3)]
+    )
+    #expect(plan.work <= .longest && plan.work >= .seconds(1))
+    #expect(plan.criticalDuration <= plan.work)
+    #expect(plan.slack.allSatisfy { $0 >= .zero && $0 <= .longest })
+    for order in OperationSchedule.Order.allCases {
+      for workers in 1...3 {
+        let schedule = plan.schedule(workers: workers, order: order)
+        #expect(schedule.duration >= plan.criticalDuration && schedule.duration <= plan.work)
+      }
+    }
+  }
+
+  @Test(arguments: [1, 60, 1e6, 1e9, 1e10, 1e12, 1e14, 1e16, 1e18, 9e18] as [Double])
+  func `has a picture of the same size as a short one`(seconds: Double) {
+    let world = World()
+    let recorder = TimelineRecorder()
+    world.queue.addObserver(recorder)
+    for part in 1...3 { world.queue.addOperation(DelayOperation(.seconds(seconds / Double(part)))) }
+    world.simulation.run()
+    let ticks = recorder.svg.split(separator: "stroke=\"#e4e4e4\"").count - 1
+    #expect((2...11).contains(ticks))
+    #expect(recorder.svg.utf8.count < 8_000)
+  }
+}
