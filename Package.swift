@@ -49,7 +49,7 @@ let package = Package(
     ),
     .testTarget(
       name: "AdvancedOperationsTestingTests",
-      dependencies: ["AdvancedOperationsTesting"],
+      dependencies: ["AdvancedOperationsTesting", "TestSupport"],
       swiftSettings: settings
     ),
     .testTarget(
@@ -59,12 +59,12 @@ let package = Package(
     ),
     .testTarget(
       name: "SeedListingTests",
-      dependencies: ["CoreOperations"],
+      dependencies: ["CoreOperations", "TestSupport"],
       swiftSettings: [.swiftLanguageMode(.v5)]
     ),
     .testTarget(
       name: "StressTests",
-      dependencies: ["AdvancedOperations", "AdvancedOperationsTesting"],
+      dependencies: ["AdvancedOperations", "AdvancedOperationsTesting", "TestSupport"],
       swiftSettings: settings
     ),
     // Apps of several kinds, which see what is public and nothing else.

@@ -1,7 +1,7 @@
 import AdvancedOperations
 import Testing
 
-@Suite(.serialized) struct `AdvancedStress: chaos` {
+@Suite(.heavy, .serialized) struct `AdvancedStress: chaos` {
   /// Operations of every kind with conditions, claims, helpers, retries, groups and timeouts over
   /// one to three queues, that are cancelled, suspended, swept and rewired meanwhile.
   @Test func `everything ends once, in order, and nothing is held or alive afterwards`()

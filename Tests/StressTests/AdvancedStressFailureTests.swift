@@ -2,7 +2,7 @@ import AdvancedOperations
 import Testing
 
 /// Nothing is lost when very many fail at the same moment.
-@Suite(.serialized) struct `AdvancedStress: failures` {
+@Suite(.heavy, .serialized) struct `AdvancedStress: failures` {
   private struct Numbered: Error, Hashable {
     let number: Int
   }

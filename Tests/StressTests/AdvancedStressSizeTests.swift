@@ -2,7 +2,7 @@ import AdvancedOperations
 import Testing
 
 /// Long workflows need no deep stack, whether they ran or not.
-@Suite(.serialized) struct `AdvancedStress: size` {
+@Suite(.heavy, .serialized) struct `AdvancedStress: size` {
   private static let stackSize = 512 * 1_024
 
   @Test func `a long chain of results that never ran is released on a small stack`() async {

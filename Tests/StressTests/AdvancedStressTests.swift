@@ -27,7 +27,7 @@ private final class CountedWork: AdvancedOperation, @unchecked Sendable {
 /// Something that went wrong on purpose.
 private struct Flaw: Error {}
 
-@Suite(.serialized) struct `AdvancedStress: attacks` {
+@Suite(.heavy, .serialized) struct `AdvancedStress: attacks` {
   /// The condition is still being asked when the cancel comes, and answers only afterwards.
   @Test func `an operation whose condition takes long is cancelled right after it was added`()
     async throws

@@ -2,7 +2,7 @@ import CoreOperations
 import Testing
 
 /// Graphs of a million operations, on threads with a stack of 512 KiB.
-@Suite(.serialized) struct `CoreStress: size` {
+@Suite(.heavy, .serialized) struct `CoreStress: size` {
   /// An operation that is counted.
   private final class Counted: Operation, @unchecked Sendable {
     let live: CoreStress.Live

@@ -1,6 +1,7 @@
 import CoreOperations
 import Dispatch
 import Synchronization
+import TestSupport
 import Testing
 
 #if canImport(Darwin)
@@ -136,54 +137,14 @@ enum CoreStress {
 
   /// Starts a thread that nobody joins, with a stack of its own size.
   static func launch(stackSize: Int? = nil, _ body: @escaping @Sendable () -> Void) {
-    final class Start {
-      let body: @Sendable () -> Void
-      init(_ body: @escaping @Sendable () -> Void) { self.body = body }
-    }
-    let attributes = UnsafeMutablePointer<pthread_attr_t>.allocate(capacity: 1)
-    unsafe pthread_attr_init(attributes)
-    if let stackSize { unsafe pthread_attr_setstacksize(attributes, stackSize) }
-    unsafe pthread_attr_setdetachstate(attributes, Int32(PTHREAD_CREATE_DETACHED))
-    let start = unsafe Unmanaged.passRetained(Start(body)).toOpaque()
-    #if canImport(Darwin)
-    var thread: pthread_t?
-    let result = unsafe pthread_create(
-      &thread,
-      attributes,
-      { argument in
-        unsafe Unmanaged<Start>.fromOpaque(argument).takeRetainedValue().body()
-        return nil
-      },
-      start
-    )
-    #else
-    var thread = pthread_t()
-    let result = unsafe pthread_create(
-      &thread,
-      attributes,
-      { argument in
-        if let argument = unsafe argument {
-          unsafe Unmanaged<Start>.fromOpaque(argument).takeRetainedValue().body()
-        }
-        return nil
-      },
-      start
-    )
-    #endif
-    unsafe pthread_attr_destroy(attributes)
-    unsafe attributes.deallocate()
-    guard result == 0 else { fatalError("pthread_create returned \(result)") }
+    Threads.launch(stackSize: stackSize, body)
   }
 
   /// Runs a body on a thread of its own.
   static func onThread<Result: Sendable>(
     stackSize: Int? = nil,
     _ body: @escaping @Sendable () -> Result
-  ) async -> Result {
-    await withCheckedContinuation { continuation in
-      launch(stackSize: stackSize) { continuation.resume(returning: body()) }
-    }
-  }
+  ) async -> Result { await Threads.run(stackSize: stackSize, body) }
 }
 
 extension CoreStress {

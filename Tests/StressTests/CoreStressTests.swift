@@ -1,7 +1,7 @@
 import CoreOperations
 import Testing
 
-@Suite(.serialized) struct `CoreStress: random graphs` {
+@Suite(.heavy, .serialized) struct `CoreStress: random graphs` {
   @Test func `every operation ends once, after its dependencies, within the limit`() async throws {
     for seed in CoreStress.seeds {
       let run = CoreStress.Run(seed: seed)

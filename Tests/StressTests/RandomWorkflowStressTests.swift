@@ -5,7 +5,7 @@ import Testing
 private struct Flaw: Error {}
 
 /// Random workflows on real threads; everything has to end, and nothing may stay held.
-@Suite(.serialized) struct `AdvancedStress: random workflows` {
+@Suite(.heavy, .serialized) struct `AdvancedStress: random workflows` {
   @Test(arguments: CoreStress.seeds)
   func `end, with one outcome each, and hold nothing afterwards`(seed: UInt64) async throws {
     var random = CoreStress.Random(seed: seed)

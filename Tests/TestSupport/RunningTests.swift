@@ -1,14 +1,22 @@
 import CoreOperations
-import Dispatch
 
-/// Which tests run, and whether they hang: whether none has begun or ended for too long.
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// Which tests run, and whether they hang: whether none has begun or ended, and nothing else goes
+/// on.
 ///
 /// It synchronises nothing.
 package enum RunningTests {
   private struct State {
     /// How many cases of each test.
     var cases: [String: Int] = [:]
-    var lastChange: UInt64 = 0
+    var eventCount = 0
   }
 
   private static let state = Locked(State())
@@ -23,27 +31,65 @@ package enum RunningTests {
     try await body()
   }
 
-  /// Looks every second, and ends the process when tests hang.
-  ///
-  /// - Parameters:
-  ///   - seconds: For how long nothing may happen.
-  ///   - report: Gets the tests that run; returns what to say.
-  package static func watch(for seconds: UInt64, _ report: ([String]) -> String) -> Never {
-    while true {
-      _ = DispatchSemaphore(value: 0).wait(timeout: .now() + .seconds(1))
-      let now = DispatchTime.now().uptimeNanoseconds
-      let late = state.withLock { state in
-        now > state.lastChange + seconds * 1_000_000_000 ? state.cases.keys.sorted() : []
-      }
-      if !late.isEmpty { fatalError(report(late)) }
+  /// Takes note that a test has got somewhere.
+  package static func progress() { change { _ in } }
+
+  private static func change(_ body: (inout [String: Int]) -> Void) {
+    state.withLock { state in
+      body(&state.cases)
+      state.eventCount += 1
     }
   }
 
-  private static func change(_ body: (inout [String: Int]) -> Void) {
-    let now = DispatchTime.now().uptimeNanoseconds
-    state.withLock { state in
-      body(&state.cases)
-      state.lastChange = now
+  /// Looks every second, and ends the process when tests hang.
+  ///
+  /// - Parameters:
+  ///   - seconds: At how many looks in a row the process has to have stood still, without using a
+  ///     processor; or a tenth of what it may compute between two events. Neither passes faster
+  ///     when other programs keep the processors busy.
+  ///   - report: Gets the tests that run; returns what to say.
+  package static func watch(for seconds: Int, _ report: ([String]) -> String) -> Never {
+    var standstill = Standstill(seconds: seconds)
+    while true {
+      sleep(1)
+      let (tests, eventCount) = state.withLock { ($0.cases.keys.sorted(), $0.eventCount) }
+      let isLate = standstill.looked(at: eventCount, processorTime: processorTime())
+      if isLate && !tests.isEmpty { fatalError(report(tests)) }
     }
+  }
+
+  private static func processorTime() -> Int {
+    var time = timespec()
+    unsafe clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+    return Int(time.tv_sec) * 1_000_000_000 + Int(time.tv_nsec)
+  }
+}
+
+/// Whether a process that is looked at every second stands still.
+package struct Standstill {
+  private let seconds: Int
+  private var eventCount = 0
+  private var timeAtEvent = 0
+  private var timeAtLook = 0
+  private var idleLooks = 0
+
+  package init(seconds: Int) { self.seconds = seconds }
+
+  /// - Parameters:
+  ///   - eventCount: How much has happened.
+  ///   - processorTime: What the process has computed so far, in nanoseconds.
+  /// - Returns: Whether it has stood still, or has computed without an event, for too long.
+  package mutating func looked(at eventCount: Int, processorTime: Int) -> Bool {
+    if eventCount != self.eventCount {
+      self.eventCount = eventCount
+      timeAtEvent = processorTime
+      idleLooks = 0
+    } else if processorTime - timeAtLook < 10_000_000 {
+      idleLooks += 1
+    } else {
+      idleLooks = 0
+    }
+    timeAtLook = processorTime
+    return idleLooks >= seconds || processorTime - timeAtEvent > 10 * seconds * 1_000_000_000
   }
 }

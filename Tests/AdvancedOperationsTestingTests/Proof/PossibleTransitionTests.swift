@@ -298,7 +298,7 @@ private struct Advanced: Walked {
   }
 }
 
-@Suite struct `The list of what can happen` {
+@Suite(.heavy) struct `The list of what can happen` {
   /// What comes only when one thread is about to call while others take the operation on: a test that
   /// takes one step after the other doesn't see it.
   private static let onlyInParallel = [

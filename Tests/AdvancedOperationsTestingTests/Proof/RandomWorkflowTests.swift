@@ -3,7 +3,7 @@ import AdvancedOperationsTesting
 import CoreOperations
 import Testing
 
-@Suite struct `Random workflows` {
+@Suite(.heavy) struct `Random workflows` {
   /// 500 ordinarily, 10,000 when `OPERATIONS_NIGHTLY` is set, from `OPERATIONS_WORKFLOW_OFFSET` on; one
   /// when `OPERATIONS_WORKFLOW_SEED` is.
   @Test(arguments: 0..<10)

@@ -2,7 +2,7 @@ import AdvancedOperations
 import Testing
 
 /// The model is as strict as it should be.
-@Suite struct `The reference model` {
+@Suite(.heavy) struct `The reference model` {
   private typealias Event = ReferenceModel.Event
 
   private static func problems(

@@ -2,7 +2,7 @@ import AdvancedOperations
 import AdvancedOperationsTesting
 import Testing
 
-@Suite struct `Small workflows, in every order` {
+@Suite(.heavy) struct `Small workflows, in every order` {
   @Test(arguments: Scenario.all)
   func `end as they should`(scenario: Scenario) async throws {
     let report = try await offPool {

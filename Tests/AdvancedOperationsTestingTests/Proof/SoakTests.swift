@@ -10,7 +10,7 @@ import Musl
 import Glibc
 #endif
 
-@Suite struct `A long run` {
+@Suite(.heavy) struct `A long run` {
   /// Counts the instances that are alive.
   private final class Counted: AdvancedOperation, @unchecked Sendable {
     private let live: Live

@@ -5,7 +5,7 @@ import Testing
 
 private struct Flaw: Error {}
 
-@Suite struct `The transition tables` {
+@Suite(.heavy) struct `The transition tables` {
   /// Reports its end when it is told to, whatever it is doing.
   private final class Early: Operation, @unchecked Sendable {
     private let isOver = Locked(false)

@@ -16,7 +16,7 @@ import Testing
       queue.addOperation(Work("stuck"))
       try await RunningTests.note("a test") { Watchdog.watch(for: 0) }
     }
-    try expectMessage("No test has begun or ended for 0 s. These hang: a test", in: result)
+    try expectMessage("Tests have stood still for 0 s. These hang: a test", in: result)
     let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
     #expect(
       text.contains(
@@ -27,6 +27,30 @@ import Testing
         """
       )
     )
+  }
+
+  /// Whether each look, with so much computed and so many events since the one before, finds a
+  /// standstill.
+  private static func looks(
+    _ count: Int,
+    computing milliseconds: Int,
+    eventEvery period: Int = .max
+  ) -> [Bool] {
+    var standstill = Standstill(seconds: 60)
+    return (1...count).map { look in
+      standstill.looked(at: look / period, processorTime: look * milliseconds * 1_000_000)
+    }
+  }
+
+  @Test func `takes neither what waits for a processor nor what computes for a standstill`() {
+    #expect(!Self.looks(10_000, computing: 50).contains(true))
+    #expect(!Self.looks(10_000, computing: 2_000, eventEvery: 100).contains(true))
+    #expect(!Self.looks(10_000, computing: 0, eventEvery: 50).contains(true))
+  }
+
+  @Test func `takes what neither computes nor ends, or computes for too long, for a standstill`() {
+    #expect(Self.looks(1_000, computing: 0).firstIndex(of: true) == 59)
+    #expect(Self.looks(1_000, computing: 2_000).firstIndex(of: true) == 300)
   }
 
   @Test func `knows queues that exist, and keeps none of them alive`() {

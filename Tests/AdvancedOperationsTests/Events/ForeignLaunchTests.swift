@@ -1,6 +1,6 @@
 import AdvancedOperations
 import AdvancedOperationsTesting
-import Dispatch
+import TestSupport
 import Testing
 
 /// The start of an operation may be told by a thread that was telling an earlier event; that thread
@@ -36,7 +36,7 @@ import Testing
         guard operation === work else { return }
         // Between becoming a member and being told of it.
         if state == .pending {
-          DispatchQueue.global().async { operation.addObserver(slow) }
+          Threads.launch { operation.addObserver(slow) }
           inEnqueued.pass()
         }
         if state == .executing { started.open() }
@@ -45,7 +45,7 @@ import Testing
       queue.maxConcurrentOperationCount = 1
       (self.log, self.work) = (log, work)
       let queue = queue
-      DispatchQueue.global().async { queue.addOperation(work) }
+      Threads.launch { queue.addOperation(work) }
       await started.opened()
     }
 

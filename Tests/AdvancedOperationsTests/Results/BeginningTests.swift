@@ -25,7 +25,7 @@ private func block(until gate: Gate) { gate.pass() }
     let work = await maker.make {
       ResultOperation {
         began.open()
-        while !Task.isCancelled {}
+        await blockUntilCancelled()
       }
     }
     AdvancedOperationQueue().addOperation(work)
@@ -169,7 +169,7 @@ private func block(until gate: Gate) { gate.pass() }
       work.addCondition(
         Asked { _ in
           asked.open()
-          while !Task.isCancelled {}
+          await blockUntilCancelled()
           ended.open()
           return .satisfied
         }

@@ -1,5 +1,6 @@
 import AdvancedOperations
 import Dispatch
+import TestSupport
 
 /// Something that happens once, for threads and tasks to wait for; it stays open.
 final class Gate: Sendable {
@@ -42,6 +43,18 @@ final class Gate: Sendable {
   }
 }
 
+/// Blocks the thread until the current task is cancelled, without suspending; for bodies only.
+///
+/// Not in a loop: two of those would take both threads from the tests that are to cancel them.
+func blockUntilCancelled() async {
+  let gate = Gate()
+  await withTaskCancellationHandler {
+    gate.pass()
+  } onCancel: {
+    gate.open()
+  }
+}
+
 /// A gate that opens when it was counted down to nothing.
 final class Countdown: Sendable {
   private let left: Locked<Int>
@@ -61,12 +74,12 @@ final class Countdown: Sendable {
   }
 }
 
-/// Runs closures at the same time, each on a thread of Dispatch, and returns when all have.
+/// Runs closures at the same time, each on a thread of its own, and returns when all have.
 func together(_ bodies: (@Sendable () -> Void)...) async {
   let start = Countdown(bodies.count)
   let end = Countdown(bodies.count)
   for body in bodies {
-    DispatchQueue.global().async {
+    Threads.launch {
       start.count()
       start.done.pass()
       body()
@@ -76,11 +89,9 @@ func together(_ bodies: (@Sendable () -> Void)...) async {
   await end.done.opened()
 }
 
-/// Runs a closure that may block on a thread of Dispatch.
+/// Runs a closure that may block on a thread of its own.
 func onThread<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
-  await withCheckedContinuation { continuation in
-    DispatchQueue.global().async { continuation.resume(returning: body()) }
-  }
+  await Threads.run(body)
 }
 
 /// Runs the jobs of tasks when the test says so, on the test's thread: until their first

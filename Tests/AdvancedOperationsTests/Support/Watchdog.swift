@@ -5,34 +5,34 @@ import Testing
 
 /// Ends the process when tests hang, and says which ones and what their queues wait for.
 ///
-/// They hang when none has begun or ended for a minute. It synchronises nothing.
+/// They hang when the process stands still for a minute. It synchronises nothing.
 struct Watchdog: TestTrait, SuiteTrait, TestScoping {
   #if SANITIZE_THREAD
-  private static let seconds: UInt64 = 600
+  private static let seconds: Int = 600
   #else
-  private static let seconds: UInt64 = 60
+  private static let seconds: Int = 60
   #endif
   private static let monitor: Void = {
     LiveQueues.record()
-    DispatchQueue(label: "watchdog").async { watch(for: seconds) }
+    Threads.launch { watch(for: seconds) }
   }()
 
-  static func watch(for seconds: UInt64) -> Never {
+  static func watch(for seconds: Int) -> Never {
     RunningTests.watch(for: seconds) { report($0, seconds) }
   }
 
   /// What hangs may be a lock that an explanation needs, so that is not waited for for long.
-  private static func report(_ tests: [String], _ seconds: UInt64) -> String {
+  private static func report(_ tests: [String], _ seconds: Int) -> String {
     let explanations = Locked("\nNo explanations: a lock seems to be held.")
     let isDone = DispatchSemaphore(value: 0)
-    DispatchQueue(label: "explanations").async {
+    Threads.launch {
       let text = LiveQueues.explanations.map { "\n\($0)" }.joined()
       explanations.withLock { $0 = text }
       isDone.signal()
     }
     _ = isDone.wait(timeout: .now() + .seconds(5))
     let names = tests.joined(separator: "; ")
-    return "No test has begun or ended for \(seconds) s. These hang: \(names)"
+    return "Tests have stood still for \(seconds) s. These hang: \(names)"
       + explanations.withLock { $0 }
   }
 

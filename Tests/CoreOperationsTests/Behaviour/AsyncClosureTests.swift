@@ -183,7 +183,7 @@ import Testing
     let started = Gate()
     queue.addOperation { () async -> Void in
       started.open()
-      while !Task.isCancelled {}
+      await blockUntilCancelled()
     }
     await started.opened()
     queue.cancelAllOperations()

@@ -3,7 +3,7 @@ import Dispatch
 import Testing
 
 /// Operations that block their threads get more of them.
-@Suite(.watched, .serialized) struct `Blocking work` {
+@Suite(.watched, .heavy, .serialized) struct `Blocking work` {
   @Test func `40 waiters are signalled by the 41st`() async throws {
     let queue = OperationQueue()
     let semaphore = DispatchSemaphore(value: 0)

@@ -3,7 +3,7 @@ import Testing
 
 /// Every call of the public API in every state of an operation, from everywhere: what the documents say
 /// about the pair, or the one sentence of the trap; never a hang, never another crash.
-@Suite(.watched, .serialized) struct `Every call in every state` {
+@Suite(.watched, .heavy, .serialized) struct `Every call in every state` {
   /// The state of an operation when something is called on it.
   enum State: String, CaseIterable, Sendable {
     case made, madeWaiting, madeCancelled

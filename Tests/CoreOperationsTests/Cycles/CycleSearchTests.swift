@@ -3,7 +3,7 @@ import Synchronization
 import Testing
 
 /// Alone in the process while it counts, because the count of searches is shared.
-@Suite(.watched, .serialized) struct `The search for rings` {
+@Suite(.watched, .heavy, .serialized) struct `The search for rings` {
   /// Runs in a process of its own: other tests search too.
   @Test func `chains, trees and fans of 100,000 never start a search`() async {
     await #expect(processExitsWith: .success) {

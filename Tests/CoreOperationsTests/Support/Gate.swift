@@ -43,6 +43,18 @@ final class Gate: Sendable {
   }
 }
 
+/// Blocks the thread until the current task is cancelled, without suspending; for bodies only.
+///
+/// Not in a loop: two of those would take both threads from the tests that are to cancel them.
+func blockUntilCancelled() async {
+  let gate = Gate()
+  await withTaskCancellationHandler {
+    gate.pass()
+  } onCancel: {
+    gate.open()
+  }
+}
+
 /// A gate that opens when it was counted down to nothing.
 final class Countdown: Sendable {
   private let left: Locked<Int>

@@ -1,5 +1,6 @@
 import CoreOperations
 import Dispatch
+import TestSupport
 
 #if canImport(Darwin)
 import Darwin
@@ -19,11 +20,7 @@ import Glibc
 func onThread<Result: Sendable>(
   stackSize: Int? = nil,
   _ body: @escaping @Sendable () -> Result
-) async -> Result {
-  await withCheckedContinuation { continuation in
-    launchThread(stackSize: stackSize) { continuation.resume(returning: body()) }
-  }
-}
+) async -> Result { await Threads.run(stackSize: stackSize, body) }
 
 /// Returns once something is so that nothing reports, looked at from a thread of its own.
 func eventually(_ isSo: @escaping @Sendable () -> Bool) async {
@@ -32,45 +29,7 @@ func eventually(_ isSo: @escaping @Sendable () -> Bool) async {
 
 /// Starts a thread that nobody joins.
 func launchThread(stackSize: Int? = nil, _ body: @escaping @Sendable () -> Void) {
-  final class Start {
-    let body: @Sendable () -> Void
-    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
-  }
-  let attributes = UnsafeMutablePointer<pthread_attr_t>.allocate(capacity: 1)
-  unsafe pthread_attr_init(attributes)
-  defer {
-    unsafe pthread_attr_destroy(attributes)
-    unsafe attributes.deallocate()
-  }
-  if let stackSize { unsafe pthread_attr_setstacksize(attributes, stackSize) }
-  unsafe pthread_attr_setdetachstate(attributes, Int32(PTHREAD_CREATE_DETACHED))
-  let start = unsafe Unmanaged.passRetained(Start(body)).toOpaque()
-  #if canImport(Darwin)
-  var thread: pthread_t?
-  let result = unsafe pthread_create(
-    &thread,
-    attributes,
-    { argument in
-      unsafe Unmanaged<Start>.fromOpaque(argument).takeRetainedValue().body()
-      return nil
-    },
-    start
-  )
-  #else
-  var thread = pthread_t()
-  let result = unsafe pthread_create(
-    &thread,
-    attributes,
-    { argument in
-      if let argument = unsafe argument {
-        unsafe Unmanaged<Start>.fromOpaque(argument).takeRetainedValue().body()
-      }
-      return nil
-    },
-    start
-  )
-  #endif
-  guard result == 0 else { fatalError("pthread_create returned \(result)") }
+  Threads.launch(stackSize: stackSize, body)
 }
 
 /// Runs a short body, which waits for nobody, on one of four threads that cost nothing to start.

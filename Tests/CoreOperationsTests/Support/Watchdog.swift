@@ -3,7 +3,7 @@ import Testing
 
 /// Ends the process when tests hang, and says which ones.
 ///
-/// They hang when none has begun or ended for two minutes. It synchronises nothing.
+/// They hang when the process stands still for two minutes. It synchronises nothing.
 struct Watchdog: TestTrait, SuiteTrait, TestScoping {
   private static let monitor: Void = launchThread {
     RunningTests.watch(for: 120) { "These tests hang: \($0.joined(separator: "; "))" }

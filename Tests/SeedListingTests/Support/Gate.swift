@@ -1,5 +1,6 @@
 import CoreOperations
 import Dispatch
+import TestSupport
 
 /// Something that happens once, for threads and tasks to wait for; it stays open.
 final class Gate: Sendable {
@@ -84,7 +85,5 @@ extension Operation {
   }
 }
 
-/// Runs a short body on some other thread.
-func launch(_ body: @escaping @Sendable () -> Void) {
-  DispatchQueue.global().async(execute: body)
-}
+/// Runs a body on a thread of its own.
+func launch(_ body: @escaping @Sendable () -> Void) { Threads.launch(body) }
