@@ -66,8 +66,10 @@ open class OperationQueue: @unchecked Sendable {
 
   /// Adds an async closure as an operation, which holds its slot until the closure returned.
   ///
-  /// It may begin on the worker that starts it, and goes on in the pool of the standard library when it
-  /// has suspended.
+  /// It may begin on the worker that starts it. When it has suspended, it goes on in the shared
+  /// pool of threads, whichever executor or underlying queue this queue has, unless the executor is
+  /// a `TaskExecutor` too: that one gets all of it. (On other systems than Linux, it goes on in the
+  /// pool of the standard library.)
   ///
   /// - Parameter block: Runs in a task of its own, which is cancelled with the operation.
   open func addOperation(_ block: @escaping @Sendable () async -> Void) {
@@ -337,6 +339,9 @@ open class OperationQueue: @unchecked Sendable {
   /// Whether the queue is empty is looked at in the same step as the change: an operation that
   /// another thread adds at that time runs on the new dispatch queue, or was there before, which is
   /// a mistake. Of several threads that set it at once, one is the last.
+  ///
+  /// Async closures and bodies run in the shared pool of threads all the same (on other systems
+  /// than Linux in that of the standard library).
   ///
   /// - Precondition: The queue is empty when this is set.
   open var underlyingQueue: DispatchQueue? {

@@ -2,13 +2,13 @@ import CoreOperations
 
 /// A task that is made in one place and gets its body later, in another one.
 ///
-/// A body is to see the task-locals, and run with the priority, of the task that made its operation.
-/// The standard library copies both only into a task that is created there and then. So the task is
-/// created with the operation, and its executor keeps the task's first job until the body is known.
-/// Then that job and all later ones go to the pool of the standard library, which costs what a task
-/// costs that is made there. A task executor of the environment would see more jobs than it should,
-/// because this isn't the executor that the task prefers: for one of those, the job runs at once, and
-/// makes the task that runs the body.
+/// A body is to see the task-locals, and run with the priority, of the task that made its
+/// operation. The standard library copies both only into a task that is created there and then. So
+/// the task is created with the operation, and its executor keeps the task's first job until the
+/// body is known. Then that job and all later ones go where those of all bodies go
+/// (``BodyExecutor``), which costs what a task costs that is made there. A task executor of the
+/// environment would see more jobs than it should, because this isn't the executor that the task
+/// prefers: for one of those, the job runs at once, and makes the task that runs the body.
 struct CapturedTask: Sendable {
   private let launch: Launch
   /// Has to get a body, or to be discarded.
@@ -33,7 +33,7 @@ struct CapturedTask: Sendable {
   /// Runs the body in the task; once, and not after ``discard()``.
   ///
   /// - Parameters:
-  ///   - executor: Gets the task's jobs; nil for the pool of the standard library.
+  ///   - executor: Gets the task's jobs; nil for the one of all bodies.
   ///   - body: Released when it began.
   /// - Returns: The task that runs the body.
   func run(
@@ -80,12 +80,12 @@ private final class Launch: TaskExecutor {
       if !state.isStarted { state.firstJob = job }
       return !state.isStarted
     }
-    if !isKept { globalConcurrentExecutor.enqueue(ExecutorJob(job)) }
+    if !isKept { unsafe BodyExecutor.submit(job, for: asUnownedTaskExecutor()) }
   }
 
-  /// Lets the first job run in the pool.
+  /// Lets the first job run soon, on another stack.
   func start(_ body: (@Sendable () async -> Void)?) {
-    if let job = begin(body) { globalConcurrentExecutor.enqueue(ExecutorJob(job)) }
+    if let job = begin(body) { unsafe BodyExecutor.submit(job, for: asUnownedTaskExecutor()) }
   }
 
   /// Runs the first job on this thread; a body that doesn't suspend has returned then.

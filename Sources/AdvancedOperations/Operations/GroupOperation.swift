@@ -285,7 +285,7 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
     }
     guard let last = members.withLock({ $0.nextRollback() }) else { return end(failure) }
     // Not with the task-locals of the child that ended last, in whose task this may be.
-    Task.detached(executorPreference: environment.taskExecutor) {
+    Task.detached(executorPreference: environment.bodyExecutor) {
       let failure = await TaskOccupant.with(self) {
         var failure = failure
         var next: GroupMembers.Rollback? = last

@@ -12,9 +12,13 @@ import CoreOperations
 /// A cancel cancels the task of the body; the operation finishes when the body has ended. A value
 /// that the body still returns then is dropped.
 ///
-/// The body may begin on the worker that starts the operation, as `execute()` does, and goes on in the
-/// pool of the standard library when it has suspended. One that blocks its thread at first makes room
-/// for others; later it shouldn't, as in any task.
+/// The body may begin on the worker that starts the operation, as `execute()` does. On Linux it
+/// goes on in the same pool of threads when it has suspended, and so do its child tasks: one that
+/// blocks its thread makes room for others, and code that blocks the threads of the standard
+/// library stops no body. That holds for queues with an executor or an underlying queue of their
+/// own as well, unless the executor of the ``OperationEnvironment`` is a `TaskExecutor` too, which
+/// gets the body from its beginning on. On other systems a body goes on in the pool of the standard
+/// library, and shouldn't block there. What is isolated to an actor runs where the actor does.
 ///
 /// An operation that was created in a task runs its body with the task-locals and the priority of that
 /// task: logging contexts and their like go along, also to conditions that have to be waited for.
@@ -255,7 +259,7 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
     }
     // A task of its own, to be cancelled without the others.
     let environment = environment
-    let task = Task(executorPreference: environment.taskExecutor) {
+    let task = Task(executorPreference: environment.bodyExecutor) {
       try await TaskOccupant.with(self) { try await body() }
     }
     let isLate = Locked(false)

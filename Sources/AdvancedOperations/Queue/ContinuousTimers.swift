@@ -38,7 +38,7 @@ package final class ContinuousTimers: TimerTable {
   /// Takes in a timer.
   ///
   /// - Parameters:
-  ///   - timer: Fired on a thread of Dispatch, unless it is cancelled before.
+  ///   - timer: Fired on a thread of the shared pool, unless it is cancelled before.
   ///   - deadline: Its time; one in the past is now.
   func add(_ timer: OperationTimer, at deadline: Duration) {
     let now = now
@@ -78,7 +78,9 @@ package final class ContinuousTimers: TimerTable {
   }
 
   private func makeSource() -> any DispatchSourceTimer {
-    let queue = DispatchQueue(label: "timers of operations", target: .global())
+    // A serial queue has a thread when it needs one. The few of the global queues are also those that
+    // tasks run on: code that blocks them would stop the time.
+    let queue = DispatchQueue(label: "timers of operations")
     let source = DispatchSource.makeTimerSource(queue: queue)
     source.setEventHandler { [weak self] in self?.wake() }
     source.activate()
@@ -105,6 +107,6 @@ package final class ContinuousTimers: TimerTable {
       return due
     }
     // Each apart: what is called may block.
-    for timer in due { DispatchQueue.global().async { timer.fire() } }
+    for timer in due { DefaultExecutor.shared.enqueue { timer.fire() } }
   }
 }

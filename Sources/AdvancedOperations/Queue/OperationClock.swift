@@ -139,7 +139,7 @@ private struct AnySource<C: Clock>: OperationClock.Source where C.Duration == Du
   ) -> OperationTimer {
     let timer = OperationTimer(action)
     timer.cancelled(
-      with: Task {
+      with: Task(executorPreference: BodyExecutor.preferred) {
         try await sleep(until: deadline)
         timer.fire()
       }

@@ -46,8 +46,9 @@ public struct OperationEnvironment: Sendable {
   ///
   /// - Parameters:
   ///   - clock: Gives time to timeouts, retries and delays.
-  ///   - executor: Runs workers, async bodies and conditions; nil for the shared pool of threads. One
-  ///     that is also a `TaskExecutor` gets the tasks as well.
+  ///   - executor: Runs workers; nil for the shared pool of threads. One that is also a
+  ///     `TaskExecutor` runs async bodies and conditions as well. They are run by the shared pool
+  ///     otherwise (on other systems than Linux by that of the standard library).
   ///   - exclusivity: Keeps account of claims; shared by all unless given.
   public init(
     clock: OperationClock = OperationClock(ContinuousClock()),
@@ -76,7 +77,7 @@ public struct OperationEnvironment: Sendable {
     set { replace(exclusivity: newValue) }
   }
 
-  /// Runs workers, async bodies and conditions; nil for the shared pool of threads.
+  /// Runs workers, and tasks if it is a `TaskExecutor` too; nil for the shared pool of threads.
   public var executor: (any OperationExecutor)? {
     get { storage.executor }
     set { replace(executor: newValue) }
@@ -102,7 +103,11 @@ public struct OperationEnvironment: Sendable {
     set { replace(observers: newValue) }
   }
 
+  /// The executor, if that takes tasks.
   var taskExecutor: (any TaskExecutor)? { storage.executor as? any TaskExecutor }
+
+  /// What the tasks that do an operation's work prefer; nil for no preference.
+  var bodyExecutor: (any TaskExecutor)? { taskExecutor ?? BodyExecutor.preferred }
 
   /// Runs a closure on the executor, on another stack.
   func enqueue(_ body: @escaping @Sendable () -> Void) {

@@ -1,15 +1,20 @@
 #if os(Linux)
 import Dispatch
 import Glibc
+import Synchronization
 
 /// The shared pool of threads: as many as there are cores, and one more for each that is blocked.
+///
+/// Its requests are of two kinds, in one line: workers of queues, and jobs of tasks
+/// (``BodyExecutor``).
 ///
 /// A thread that sleeps in a body (synchronous I/O, a semaphore, `sleep`) would otherwise keep its
 /// core from the operations behind it. While a request is waiting, a monitor looks every
 /// millisecond: a thread that consumed no CPU time since the last look and that the kernel reports
 /// as sleeping is blocked, and makes room for another. The kernel is asked as well because a thread
 /// that merely waits for a core consumes no CPU time either. It also asks the workers on the busy
-/// threads to leave after the operation at hand, when a request has waited for two looks.
+/// threads to leave after the operation at hand, when a request has waited for two looks: a job
+/// waits for one operation, and not for the share of a worker.
 final class ElasticThreadPool: OperationExecutor {
   /// Growth ends here, whatever is blocked.
   static let maximumThreadCount = 512
@@ -19,7 +24,7 @@ final class ElasticThreadPool: OperationExecutor {
   )
 
   private struct State {
-    var requests = FirstInFirstOut<@Sendable () -> Void>()
+    var requests = FirstInFirstOut<PoolRequest>()
     var idle: [PoolThread] = []
     var busy: [ObjectIdentifier: PoolThread] = [:]
     var blockedCount = 0
@@ -34,34 +39,85 @@ final class ElasticThreadPool: OperationExecutor {
 
   private let coreCount: Int
   private let state = Locked(State())
+  /// Changed with the lock held; read as a hint, so no order with anything else is needed.
+  private let isAwaited = Atomic(false)
 
   init(coreCount: Int) { self.coreCount = coreCount }
 
-  func enqueue(_ worker: @escaping @Sendable () -> Void) {
-    switch state.withLock({ place(worker, in: &$0) }) {
+  /// Whether requests wait for a thread; may be outdated.
+  var hasRequests: Bool { isAwaited.load(ordering: .relaxed) }
+
+  func enqueue(_ worker: @escaping @Sendable () -> Void) { submit(.worker(worker)) }
+
+  /// Runs a job of a task, once, soon, and on another stack.
+  ///
+  /// - Parameters:
+  ///   - job: The job.
+  ///   - executor: What the job finds as its executor: the one that its task prefers, or it would
+  ///     leave the thread again.
+  func enqueue(_ job: UnownedJob, for executor: UnownedTaskExecutor) {
+    let request = unsafe PoolRequest.job(job, executor)
+    if !PoolThread.withCurrent({ enqueue(request, following: $0) }) { submit(request) }
+  }
+
+  /// Has a job run by the thread that enqueues it, or by any other after what waits already, if
+  /// that thread is about to be free: then there is no other one to wake.
+  ///
+  /// That is so for the second of the two jobs that a `Task.yield()` consists of.
+  private func enqueue(_ request: PoolRequest, following thread: PoolThread) -> Bool {
+    guard thread.isBetweenTasks else { return false }
+    if hasRequests {
+      state.withLock { append(request, to: &$0) }
+    } else {
+      thread.next = request
+    }
+    return true
+  }
+
+  private func submit(_ request: PoolRequest) {
+    perform(state.withLock { place(request, in: &$0) })
+  }
+
+  private func perform(_ placement: Placement) {
+    switch placement {
     case .handed(let thread): thread.wake()
     case .spawn(let thread): thread.launch(in: self)
     case .waiting(let startMonitor): if startMonitor { launchMonitor() }
     }
   }
 
-  private func place(
-    _ worker: @escaping @Sendable () -> Void,
-    in state: inout State
-  ) -> Placement {
-    if state.busy.count < allowed(state) && state.requests.isEmpty {
-      if let thread = state.idle.popLast() {
-        thread.next = worker
-        state.busy[ObjectIdentifier(thread)] = thread
-        return .handed(thread)
-      }
-      let thread = PoolThread(first: worker)
-      state.busy[ObjectIdentifier(thread)] = thread
-      return .spawn(thread)
+  private func place(_ request: PoolRequest, in state: inout State) -> Placement {
+    guard state.busy.count < allowed(state) else {
+      append(request, to: &state)
+      defer { state.isMonitored = true }
+      return .waiting(startMonitor: !state.isMonitored)
     }
-    state.requests.append(worker)
-    defer { state.isMonitored = true }
-    return .waiting(startMonitor: !state.isMonitored)
+    guard let first = popFirst(of: &state) else { return seat(request, in: &state) }
+    append(request, to: &state)
+    return seat(first, in: &state)
+  }
+
+  /// Gives a request to a thread, which has to be woken or spawned then.
+  private func seat(_ request: PoolRequest, in state: inout State) -> Placement {
+    if let thread = state.idle.popLast() {
+      thread.next = request
+      state.busy[ObjectIdentifier(thread)] = thread
+      return .handed(thread)
+    }
+    let thread = PoolThread(first: request)
+    state.busy[ObjectIdentifier(thread)] = thread
+    return .spawn(thread)
+  }
+
+  private func append(_ request: PoolRequest, to state: inout State) {
+    state.requests.append(request)
+    isAwaited.store(true, ordering: .relaxed)
+  }
+
+  private func popFirst(of state: inout State) -> PoolRequest? {
+    let first = state.requests.popFirst()
+    if state.requests.isEmpty { isAwaited.store(false, ordering: .relaxed) }
+    return first
   }
 
   private func allowed(_ state: State) -> Int {
@@ -75,8 +131,10 @@ final class ElasticThreadPool: OperationExecutor {
 
   func run(_ thread: PoolThread) {
     while thread.workOnce() {
+      // Left there by a task that has yielded.
+      if thread.next != nil { continue }
       let hasWork = state.withLock { state -> Bool in
-        if state.busy.count <= allowed(state), let request = state.requests.popFirst() {
+        if state.busy.count <= allowed(state), let request = popFirst(of: &state) {
           thread.next = request
           return true
         }
@@ -110,20 +168,11 @@ final class ElasticThreadPool: OperationExecutor {
       unsafe nanosleep(&pause, nil)
       let busy = state.withLock { Array($0.busy.values) }
       let blocked = busy.count { $0.looksBlocked() }
-      let (spawned, woken, isDone) = state.withLock { state -> ([PoolThread], [PoolThread], Bool) in
+      let (placements, isDone) = state.withLock { state -> ([Placement], Bool) in
         state.blockedCount = blocked
-        var spawned: [PoolThread] = []
-        var woken: [PoolThread] = []
-        while state.busy.count < allowed(state), let request = state.requests.popFirst() {
-          if let thread = state.idle.popLast() {
-            thread.next = request
-            state.busy[ObjectIdentifier(thread)] = thread
-            woken.append(thread)
-          } else {
-            let thread = PoolThread(first: request)
-            state.busy[ObjectIdentifier(thread)] = thread
-            spawned.append(thread)
-          }
+        var placements: [Placement] = []
+        while state.busy.count < allowed(state), let request = popFirst(of: &state) {
+          placements.append(seat(request, in: &state))
         }
         waitingTicks = state.requests.isEmpty ? 0 : waitingTicks + 1
         if waitingTicks > 1 {
@@ -131,13 +180,12 @@ final class ElasticThreadPool: OperationExecutor {
         }
         let isQuiet = state.requests.isEmpty && state.busy.count <= coreCount
         quietTicks = isQuiet ? quietTicks + 1 : 0
-        guard quietTicks > 20 else { return (spawned, woken, false) }
+        guard quietTicks > 20 else { return (placements, false) }
         state.isMonitored = false
         state.blockedCount = 0
-        return (spawned, woken, true)
+        return (placements, true)
       }
-      for thread in spawned { thread.launch(in: self) }
-      for thread in woken { thread.wake() }
+      for placement in placements { perform(placement) }
       if isDone { return }
     }
   }

@@ -4,6 +4,9 @@
 /// from its queue until there are none. A queue never has more than one worker that it has asked
 /// for and that has not started, so an executor sees few calls however many operations there are.
 ///
+/// Async bodies run in the shared pool of threads (on other systems than Linux in that of the
+/// standard library), unless the executor is a `TaskExecutor` too, which gets them then.
+///
 /// ```swift
 /// struct OneThread: OperationExecutor {
 ///   let queue = DispatchQueue(label: "import")

@@ -3,17 +3,35 @@ import Dispatch
 import Glibc
 import Synchronization
 
+/// What a thread of the pool is wanted for.
+@safe enum PoolRequest: Sendable {
+  /// A worker of a queue, or another closure.
+  case worker(@Sendable () -> Void)
+  /// A part of a task, and the executor that the task prefers.
+  case job(UnownedJob, UnownedTaskExecutor)
+}
+
 /// One thread of the pool.
 ///
 /// `next` is written by whoever owns the thread at that moment: itself while
 /// it is busy, and the pool, under its lock, while it is idle.
 final class PoolThread: @unchecked Sendable {
-  // Sendable: see above; `sampled` belongs to the monitor, the rest is immutable once launched.
-  var next: (@Sendable () -> Void)?
+  // Sendable: see above; `sampled` belongs to the monitor, `runsJob` to the thread, the rest is
+  // immutable once launched.
+  var next: PoolRequest?
+  private var runsJob = false
   /// A hint, so no order with anything else is needed.
   private let wanted = Atomic(false)
   /// The thread that this code runs on, if it is one of the pool.
   static let current = ThreadLocal<PoolThread>()
+
+  /// Calls a body with the thread that this code runs on; returns false if that isn't one of the
+  /// pool.
+  static func withCurrent(_ body: (PoolThread) -> Bool) -> Bool {
+    // Not counted: the thread holds a reference.
+    guard let thread = unsafe current.reference else { return false }
+    return unsafe thread._withUnsafeGuaranteedRef(body)
+  }
   private let semaphore = DispatchSemaphore(value: 0)
   private let identity = Locked(Identity())
   private var sampled: Int64 = -1
@@ -23,7 +41,7 @@ final class PoolThread: @unchecked Sendable {
     var path = ""
   }
 
-  init(first: @escaping @Sendable () -> Void) { next = first }
+  init(first: PoolRequest) { next = first }
 
   func launch(in pool: ElasticThreadPool) {
     DetachedThread.launch {
@@ -35,11 +53,23 @@ final class PoolThread: @unchecked Sendable {
 
   /// Does what there is to do, and lets go of it before it returns.
   func workOnce() -> Bool {
-    guard let work = next.take() else { return false }
+    guard let request = next.take() else { return false }
     wanted.store(false, ordering: .relaxed)
-    work()
+    switch request {
+    case .worker(let work): work()
+    case .job(let job, let executor):
+      runsJob = true
+      unsafe job.runSynchronously(on: executor)
+      runsJob = false
+    }
     return true
   }
+
+  /// Whether this thread runs a job, but no task, and so none of the user's code; to be called on
+  /// it.
+  ///
+  /// It does so when it resumes a task that has yielded, and returns after that.
+  var isBetweenTasks: Bool { runsJob && Task.basePriority == nil }
 
   /// A request has waited for a thread for some time.
   func want() { wanted.store(true, ordering: .relaxed) }

@@ -1,10 +1,10 @@
 /// The first part of a task, up to where it suspends for the first time, to be run by a worker.
 ///
-/// A task that is made on a worker would begin in the pool of the standard library: another thread, to be
-/// woken, for a body that may never suspend. That costs more than all else about its operation, so a
-/// worker of the shared pool runs the beginning itself. It does so as if on a thread of that other pool:
-/// what the worker is at isn't visible there, and a body that blocks its thread makes room for another.
-/// What comes after the first suspension goes to the pool of the standard library.
+/// A task that is made on a worker would begin on another thread, to be woken, for a body that may
+/// never suspend. That costs more than all else about its operation, so a worker of the shared pool
+/// runs the beginning itself. It does so as if it were that other thread: what the worker is at
+/// isn't visible there, and a body that blocks its thread makes room for another. What comes after
+/// the first suspension goes through the line of the pool: see ``BodyExecutor``.
 ///
 /// The task is there before its beginning runs, so that it can be cancelled meanwhile. That is what
 /// `Task.immediate` has no way for.
@@ -49,7 +49,7 @@ package struct TaskBeginning: ~Copyable {
   /// Runs the beginning; a body that doesn't suspend has ended when this returns.
   package consuming func run() {
     let job = job
-    ThreadOccupant.withoutAny { BeginningExecutor.run(job) }
+    ThreadOccupant.withoutAny { BodyExecutor.run(job) }
   }
 
   /// Makes a task that answers what a worker asks about an operation, and finds that as the current one:
@@ -73,23 +73,6 @@ package struct TaskBeginning: ~Copyable {
   }
 }
 
-/// Keeps the first job of a task for the thread that makes it, and passes on all others.
-private final class BeginningExecutor: TaskExecutor {
-  static let shared = BeginningExecutor()
-
-  static func run(_ job: UnownedJob) {
-    unsafe job.runSynchronously(on: shared.asUnownedTaskExecutor())
-  }
-
-  func enqueue(_ job: consuming ExecutorJob) {
-    if let worker = ThreadOccupant.current, case .keepJob = worker.beginning {
-      worker.beginning = .job(UnownedJob(job))
-    } else {
-      globalConcurrentExecutor.enqueue(job)
-    }
-  }
-}
-
 extension ThreadOccupant {
   /// The one of this thread if that is a worker of the shared pool, and runs nobody's code but that which
   /// it has called itself.
@@ -102,7 +85,7 @@ extension ThreadOccupant {
     _ make: (any TaskExecutor) -> Task<Void, Never>
   ) -> Task<Void, Never> {
     beginning = .keepJob
-    return make(BeginningExecutor.shared)
+    return make(BodyExecutor.shared)
   }
 
   /// Takes the first job of the task that this thread has made last, if it has not been run.
@@ -116,7 +99,7 @@ extension ThreadOccupant {
   func run(_ beginning: UnownedJob) {
     let queue = unsafe queue
     unsafe self.queue = nil
-    BeginningExecutor.run(beginning)
+    BodyExecutor.run(beginning)
     unsafe self.queue = queue
   }
 }

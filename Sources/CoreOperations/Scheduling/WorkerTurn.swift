@@ -26,12 +26,12 @@ struct WorkerTurn {
   /// its time to threads that fell asleep between two.
   var mayLinger: Bool { isInSharedPool }
 
-  /// Returns when there is news, or after 5 µs: half a wake-up.
+  /// Returns when there is news, when a request waits for a thread, or after 5 µs: half a wake-up.
   func linger(until hasNews: () -> Bool) {
     var now = timespec()
     unsafe clock_gettime(CLOCK_MONOTONIC, &now)
     let end = now.tv_sec * 1_000_000_000 + now.tv_nsec + 5_000
-    while !hasNews(), !isOver {
+    while !hasNews(), !isOver, !ElasticThreadPool.shared.hasRequests {
       unsafe clock_gettime(CLOCK_MONOTONIC, &now)
       if now.tv_sec * 1_000_000_000 + now.tv_nsec >= end { return }
     }
