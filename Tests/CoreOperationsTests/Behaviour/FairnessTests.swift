@@ -5,7 +5,7 @@ import Testing
 /// A worker has a share of 256 operations, and leaves earlier when they are long and others wait.
 ///
 /// Judged by how many operations began, not by seconds.
-@Suite(.watched, .serialized) struct `A backlog of long operations` {
+@Suite(.watched, .heavy, .serialized) struct `A backlog of long operations` {
   private static let share = 256
 
   /// So long that a share of them takes seconds, whatever else the machine does.
@@ -63,6 +63,31 @@ import Testing
       }
     )
     try await queue.untilAllOperationsAreFinished()
+    #expect(begunThen.entries.allSatisfy { $0 < Self.share - 40 })
+    #expect(begunThen.count == 1)
+  }
+
+  @Test func `does not hold up an async closure that has suspended`() async throws {
+    let other = OperationQueue()
+    let begunThen = Log<Int>()
+    let busy = Countdown(40)
+    for _ in 0..<40 {
+      queue.addOperation(
+        BlockOperation {
+          busy.count()
+          Self.work()
+        }
+      )
+    }
+    addBacklog()
+    await busy.done.opened()
+    other.addOperation { [queue, begun] in
+      await Task.yield()
+      begunThen.add(begun.now)
+      queue.cancelAllOperations()
+    }
+    try await queue.untilAllOperationsAreFinished()
+    try await other.untilAllOperationsAreFinished()
     #expect(begunThen.entries.allSatisfy { $0 < Self.share - 40 })
     #expect(begunThen.count == 1)
   }
