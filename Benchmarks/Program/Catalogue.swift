@@ -29,6 +29,7 @@ struct Catalogue {
         FeatureWorkload.claims,
         FeatureWorkload.observers,
         FeatureWorkload.results,
+        FeatureWorkload.suspendingResults,
         FeatureWorkload.groups,
         FeatureWorkload.scopes,
         FeatureWorkload.rounds,

@@ -101,10 +101,48 @@ extension FeatureWorkload {
     ]
   }
 
+  /// Async bodies that suspend once, beside bare tasks that do.
+  static let suspendingResults = FeatureWorkload(
+    "result-suspending",
+    "an async body that suspends once",
+    weight: 1
+  ) { size in
+    [
+      Lane("Task", operations: size) { _ in
+        let group = DispatchGroup()
+        for _ in 0..<size { startTask(group, suspending: true) }
+        group.wait()
+      },
+      Lane("ResultOperation", operations: size) { _ in
+        let queue = CoreOperations.OperationQueue()
+        for node in 0..<size {
+          queue.addOperation(
+            ResultOperation {
+              await Task.yield()
+              RunCount.add()
+              return node
+            }
+          )
+        }
+        queue.waitUntilAllOperationsAreFinished()
+      },
+      Lane("async closure", operations: size) { _ in
+        let queue = CoreOperations.OperationQueue()
+        let body: @Sendable () async -> Void = {
+          await Task.yield()
+          RunCount.add()
+        }
+        for _ in 0..<size { queue.addOperation(body) }
+        queue.waitUntilAllOperationsAreFinished()
+      },
+    ]
+  }
+
   /// One bare task; the group says when all have ended.
-  private static func startTask(_ group: DispatchGroup) {
+  private static func startTask(_ group: DispatchGroup, suspending: Bool = false) {
     group.enter()
     Task.detached {
+      if suspending { await Task.yield() }
       RunCount.add()
       group.leave()
     }
