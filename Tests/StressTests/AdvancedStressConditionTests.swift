@@ -3,7 +3,7 @@ import AdvancedOperationsTesting
 import Testing
 
 /// Conditions in conditions, as deep as a program likes, on stacks of 512 KiB.
-@Suite(.serialized) struct `AdvancedStress: conditions in conditions` {
+@Suite(.heavy, .serialized) struct `AdvancedStress: conditions in conditions` {
   private struct Flaw: Error, CustomStringConvertible {
     let description = "the flaw"
   }

@@ -3,7 +3,7 @@ import Testing
 
 /// What depends on each other, or is in each other, as deep as a program likes: all of it runs, is told
 /// of and is released on stacks of 512 KiB.
-@Suite(.serialized) struct `AdvancedStress: depth` {
+@Suite(.heavy, .serialized) struct `AdvancedStress: depth` {
   enum Fate: CaseIterable, Sendable {
     case succeeds, fails, isCancelled
   }
