@@ -13,6 +13,10 @@ extension OperationFailure {
 
   // Of failures with several errors, so many levels are told inside of each other.
   fileprivate func summary(limit: Int, levels: Int) -> String {
+    var way: [FailureHeading] = []
+    if limit > 0, let end = way.appendLongWay(of: self) {
+      return (way.texts + [end.summary(limit: limit, levels: levels)]).joined(separator: ": ")
+    }
     let elements = elements
     var parts = elements.prefix(max(limit, 0)).map { $0.inOneLine(levels: levels) }
     if elements.count > parts.count { parts.append("\(elements.count - parts.count) more errors") }
