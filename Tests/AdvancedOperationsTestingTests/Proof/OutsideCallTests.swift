@@ -51,7 +51,19 @@ import Testing
   }
 
   @Test func `a finish() of a group that is just starting leaves its queue idle`() async throws {
-    try await Self.explore { try OutsideScene.all[1].run(.finish, in: $0, isInterrupted: true) }
+    try await Self.explore { simulation in
+      let queue = AdvancedOperationQueue(environment: simulation.environment)
+      queue.maxConcurrentOperationCount = 1
+      let child = Watched("child", Witness()) { operation in
+        simulation.addStep("end of child") { operation.finish() }
+      }
+      let group = GroupOperation(name: "group") { child }
+      queue.addOperation(group)
+      simulation.addStep("finish") { if group.state == .executing { group.finish() } }
+      simulation.run()
+      try Self.expect(queue.operationCount == 0, "the queue still has \(queue.operations)")
+      try Self.expect(child.isFinished, "the child was left")
+    }
   }
 
   @Test func `a child that comes while its group starts may enter what the group holds`()
