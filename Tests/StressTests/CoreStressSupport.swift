@@ -32,11 +32,15 @@ enum CoreStress {
   static func scaled(_ count: Int) -> Int { max(2, count / divisor) }
 
   /// Whether there is time for the full sizes.
-  static let isNightly = unsafe getenv("OPERATIONS_NIGHTLY") != nil
+  static let isNightly = text("OPERATIONS_NIGHTLY") != nil
 
-  private static func number(_ name: String) -> Int? {
+  /// A number from the environment.
+  static func number(_ name: String) -> Int? { text(name).flatMap { Int($0) } }
+
+  /// A text from the environment.
+  static func text(_ name: String) -> String? {
     guard let text = unsafe getenv(name) else { return nil }
-    return Int(unsafe String(cString: text))
+    return unsafe String(cString: text)
   }
 
   /// A small generator: the same seed gives the same numbers everywhere.
