@@ -1,3 +1,4 @@
+import CoreOperations
 import Synchronization
 
 /// All advanced queues that exist, for a watchdog that says why nothing goes on.
@@ -21,7 +22,11 @@ package enum LiveQueues {
   package static func record() { isRecording.store(true, ordering: .relaxed) }
 
   static func add(_ queue: AdvancedOperationQueue) {
-    guard isRecording.load(ordering: .relaxed) else { return }
+    // What a step of a simulation does must not depend on the other queues of the process.
+    if isRecording.load(ordering: .relaxed) { uninterrupted { record(queue) } }
+  }
+
+  private static func record(_ queue: AdvancedOperationQueue) {
     let reference = Reference(queue)
     // The queues are looked at outside of the lock: the last reference to one may go.
     let old = state.withLock { state in

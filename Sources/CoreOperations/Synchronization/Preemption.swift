@@ -37,6 +37,9 @@ package enum Preemption {
   /// Whether a simulation interrupts threads at this moment.
   @usableFromInline static var isArmed: Bool { armed.load(ordering: .relaxed) > 0 }
 
+  /// Whether the calling thread is one that can be interrupted.
+  static var isInterruptible: Bool { isArmed && current.value != nil }
+
   /// Makes the calling thread one that can be interrupted for as long as a body runs.
   package static func run(_ thread: Thread, _ body: () -> Void) {
     armed.add(1, ordering: .relaxed)

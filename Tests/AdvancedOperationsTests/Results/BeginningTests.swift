@@ -40,21 +40,20 @@ private func block(until gate: Gate) { gate.pass() }
     let queue = OperationQueue()
     let seen = Log<Bool>()
     let work = await maker.make { () -> ResultOperation<Void> in
-      let look = { @Sendable (operation: AdvancedOperation?) in
-        seen.add(AdvancedOperation.current === operation)
-        seen.add(OperationQueue.current === (operation == nil ? nil : queue))
+      let look = { @Sendable in
+        seen.add(AdvancedOperation.current === queue.operations.first)
+        seen.add(OperationQueue.current === queue)
       }
       let work = ResultOperation {
-        let own = queue.operations.first as? AdvancedOperation
-        look(own)
+        look()
         await Task.yield()
-        look(own)
+        look()
       }
       work.addCondition(
         BlockCondition {
-          look(nil)
+          look()
           await Task.yield()
-          look(nil)
+          look()
           return true
         }
       )
