@@ -60,17 +60,22 @@ final class ElasticThreadPool: OperationExecutor {
     if !PoolThread.withCurrent({ enqueue(request, following: $0) }) { submit(request) }
   }
 
-  /// Has a job run by the thread that enqueues it, or by any other after what waits already, if
-  /// that thread is about to be free: then there is no other one to wake.
+  /// Puts a job into the line and wakes no thread, if it is the only one there and the thread that
+  /// enqueues it is probably about to be free.
   ///
-  /// That is so for the second of the two jobs that a `Task.yield()` consists of.
+  /// That is so for the second of the two jobs that a `Task.yield()` consists of. It isn't for an
+  /// actor, which lets go of one task after another and runs the next one in between: each but the
+  /// first wakes a thread, and the monitor finds one for the first if the actor takes long.
   private func enqueue(_ request: PoolRequest, following thread: PoolThread) -> Bool {
     guard thread.isBetweenTasks else { return false }
-    if hasRequests {
-      state.withLock { append(request, to: &$0) }
-    } else {
-      thread.next = request
+    let placement = state.withLock { state -> Placement? in
+      guard state.requests.isEmpty else { return nil }
+      append(request, to: &state)
+      defer { state.isMonitored = true }
+      return .waiting(startMonitor: !state.isMonitored)
     }
+    guard let placement else { return false }
+    perform(placement)
     return true
   }
 
@@ -131,8 +136,6 @@ final class ElasticThreadPool: OperationExecutor {
 
   func run(_ thread: PoolThread) {
     while thread.workOnce() {
-      // Left there by a task that has yielded.
-      if thread.next != nil { continue }
       let hasWork = state.withLock { state -> Bool in
         if state.busy.count <= allowed(state), let request = popFirst(of: &state) {
           thread.next = request

@@ -65,10 +65,11 @@ final class PoolThread: @unchecked Sendable {
     return true
   }
 
-  /// Whether this thread runs a job, but no task, and so none of the user's code; to be called on
-  /// it.
+  /// Whether this thread runs a job, but no task, and so none of the user's code at this moment; to
+  /// be called on it.
   ///
-  /// It does so when it resumes a task that has yielded, and returns after that.
+  /// It does so when it resumes a task that has yielded, and returns after that; and between two
+  /// tasks of an actor, the second of which may take long.
   var isBetweenTasks: Bool { runsJob && Task.basePriority == nil }
 
   /// A request has waited for a thread for some time.
