@@ -194,7 +194,7 @@ extension Scheduler {
     if let beginning = occupant.takeBeginning() {
       done.report = .init(.asked)
       leave(&done)
-      occupant.run(beginning)
+      BodyExecutor.run(beginning)
       event = .cameBack
     }
     guard let question = occupant.question.take(), question.isAnswered else {

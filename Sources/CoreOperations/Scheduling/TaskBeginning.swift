@@ -94,12 +94,4 @@ extension ThreadOccupant {
     beginning = .none
     return job
   }
-
-  /// Runs the beginning of a task that answers this worker's question.
-  func run(_ beginning: UnownedJob) {
-    let queue = unsafe queue
-    unsafe self.queue = nil
-    BodyExecutor.run(beginning)
-    unsafe self.queue = queue
-  }
 }
