@@ -234,18 +234,30 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
       }
       run.record(failures)
       let isGivenUp: Bool
-      if isCancelled {
+      if isOver {
         isGivenUp = true
       } else {
         switch run.next(after: failures, now: clock.now, random: environment.random) {
         case .giveUp: isGivenUp = true
         case .attempt(let time):
           withCore { $0.makeExtra().retryTime = time }
-          isGivenUp = await (try? clock.sleep(until: time)) == nil || isCancelled
+          isGivenUp = await !pause(until: time, by: clock)
         }
       }
       if isGivenUp { throw AttemptsFailed(elements: run.elements) }
     }
+  }
+
+  /// Whether nothing will come of another attempt.
+  private var isOver: Bool { isCancelled || outcome != nil }
+
+  /// Waits between two attempts; returns whether there is to be another one.
+  private func pause(until time: Duration, by clock: OperationClock) async -> Bool {
+    // An end that is decided before this is seen here; one that is decided later ends the wait.
+    work.withLock { $0.isPausing = true }
+    defer { work.withLock { $0.isPausing = false } }
+    if isOver { return false }
+    return await (try? clock.sleep(until: time)) != nil && !isOver
   }
 
   private func attempt(
@@ -334,12 +346,14 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
         .init(origin: .skipped(reason: reason), error: OperationSkipped(reason: reason))
       ])
     }
-    let dropped = work.withLock { work -> (any Sendable)? in
+    let (dropped, pausing) = work.withLock { work -> ((any Sendable)?, Task<Void, Never>?) in
       work.isDecided = true
       work.failure = failure ?? (work.output == nil ? .finishedWithoutValue : nil)
-      return failure == nil ? nil : work.output.take()
+      return (failure == nil ? nil : work.output.take(), work.isPausing ? work.task : nil)
     }
     withExtendedLifetime(dropped) {}
+    // There is no attempt to wait for any more.
+    pausing?.cancel()
   }
 
   override func releaseResources() {

@@ -22,6 +22,8 @@ struct ResultWork {
   /// Of no type: an optional of one that isn't known before it runs is looked up at each access, 300
   /// instructions (callgrind).
   var output: (any Sendable)?
+  /// Whether the task waits between two attempts.
+  var isPausing = false
   /// Whether the outcome is decided: there is a failure from then on, or an output.
   var isDecided = false
   var failure: OperationFailure?

@@ -189,4 +189,43 @@ import Testing
     world.run(first, next, both)
     #expect((try? both.result?.get()) == 3)
   }
+
+  @Test(arguments: seeds)
+  func `ends when the operation was finished from outside between two attempts`(seed: UInt64) {
+    let world = World(seed: seed)
+    let times = Log<Duration>()
+    let policy = RetryPolicy.constant(.seconds(60), attempts: 10)
+    let work = Self.flaky(world, failures: 100, policy, times: times)
+    work.addCondition(MutuallyExclusive("claim"))
+    let waiting = Work("waiting")
+    waiting.addCondition(MutuallyExclusive("claim"))
+    world.queue.addOperation(work)
+    world.simulation.run(until: .seconds(1))
+    world.queue.addOperation(waiting)
+    world.simulation.run(until: .seconds(30))
+    #expect(waiting.state == .ready)
+    work.finish()
+    world.simulation.run()
+    #expect(times.entries == [.zero])
+    #expect(world.simulation.now == .seconds(30))
+    #expect(waiting.kind == .succeeded)
+    #expect(world.queue.operationCount == 0)
+  }
+
+  @Test func `ends with the attempt in which the operation was finished from outside`() {
+    let world = World()
+    let attempts = Counter()
+    let own = Locked<ResultOperation<Void>?>(nil)
+    let work = ResultOperation<Void>(retry: .constant(.seconds(60), attempts: 10)) {
+      attempts.add()
+      own.withLock { $0 }?.finish()
+      throw Flaw(1)
+    }
+    own.withLock { $0 = work }
+    world.run(work)
+    own.withLock { $0 = nil }
+    #expect(attempts.count == 1)
+    #expect(world.simulation.now == .zero)
+    #expect(world.queue.operationCount == 0)
+  }
 }
