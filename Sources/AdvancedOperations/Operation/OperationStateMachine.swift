@@ -308,19 +308,25 @@ package struct OperationStateMachine: Sendable {
     TransitionTrace.note("AdvancedOperation", "\(state)", "finishCalled")
     switch state {
     case .executing:
-      if !errors.isEmpty {
-        let isLateCancellation: (Element) -> Bool = { [isCancelled] element in
-          isCancelled && element.error is CancellationError
-        }
-        elements += errors.filter { !isLateCancellation($0) }
-      }
-      self.notRunCount += notRunCount
+      record(errors, notRunCount: notRunCount)
       decideEnd()
       return .finish
     case .pending, .evaluatingConditions, .ready:
       return isCancelled ? .ignore : .reject(.finishBeforeExecuting(state))
     case .finishing, .finished: return .ignore
     }
+  }
+
+  /// Keeps errors that belong to the end, whoever decides that; does nothing once it was decided.
+  package mutating func record(_ errors: [Element], notRunCount: Int) {
+    guard state == .executing else { return }
+    if !errors.isEmpty {
+      let isLateCancellation: (Element) -> Bool = { [isCancelled] element in
+        isCancelled && element.error is CancellationError
+      }
+      elements += errors.filter { !isLateCancellation($0) }
+    }
+    self.notRunCount += notRunCount
   }
 
   private mutating func decideEnd() {

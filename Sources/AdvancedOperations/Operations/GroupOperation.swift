@@ -281,27 +281,30 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
     var dropped: [GroupMembers.Rollback] = []
     if endsWell(failure, { dropped = members.withLock { $0.rollbacksDropped() } }) {
       withExtendedLifetime(dropped) {}
-      return end(failure)
+      return end([])
     }
-    guard let last = members.withLock({ $0.nextRollback() }) else { return end(failure) }
+    guard let last = members.withLock({ $0.nextRollback() }) else { return end([]) }
     // Not with the task-locals of the child that ended last, in whose task this may be.
     Task.detached(executorPreference: environment.bodyExecutor) {
-      let failure = await TaskOccupant.with(self) {
-        var failure = failure
+      let elements = await TaskOccupant.with(self) {
+        var elements: [OperationFailure.Element] = []
         var next: GroupMembers.Rollback? = last
         while let rollback = next {
           do { try await rollback() } catch {
-            failure.elements.append(.init(origin: .body, error: error))
+            elements.append(.init(origin: .body, error: error))
           }
           next = self.members.withLock { $0.nextRollback() }
         }
-        return failure
+        return elements
       }
-      self.end(failure)
+      self.end(elements)
     }
   }
 
   /// Decides the outcome as a success, if it isn't decided and nothing speaks against that.
+  ///
+  /// Otherwise what the children came to is kept, so that a `finish()` that comes while things are
+  /// undone doesn't make a success of it.
   ///
   /// - Parameters:
   ///   - failure: What the children came to.
@@ -315,16 +318,22 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
       // `finish()` may have been called from outside before.
       let isGood =
         core.machine.holdsChildren ? core.machine.endsWell : core.machine.outcome?.isSuccess == true
-      if isGood { drop() }
+      if isGood {
+        drop()
+      } else {
+        core.machine.record(failure.elements, notRunCount: failure.notRunCount)
+      }
       return isGood
     }
   }
 
   /// Nothing of the group goes on: ends it, if its end isn't decided, or has that told.
-  private func end(_ failure: OperationFailure) {
+  ///
+  /// - Parameter elements: What rollbacks threw.
+  private func end(_ elements: [OperationFailure.Element]) {
     if members.withLock({ $0.isLeaving }) {
       withCore { core in
-        core.machine.childrenLeft(failure.elements)
+        core.machine.childrenLeft(elements)
         core.appendEnd()
       }
       deliver()
@@ -332,7 +341,7 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
     }
     // What finishes the group lets go of what it doesn't need; this is for one that has finished before.
     defer { if isFinished { releaseResources() } }
-    finish(withElements: failure.elements, notRunCount: failure.notRunCount)
+    finish(withElements: elements)
     bodyEnded()
   }
 

@@ -100,7 +100,8 @@ import Testing
     gate.open()
     world.simulation.run()
     #expect(group.kind == .cancelled)
-    #expect(group.flawNumbers == [2, 1])
+    // In the order in which they came: the group had failed before.
+    #expect(group.flawNumbers == [1, 2])
   }
 
   @Test(arguments: seeds)
@@ -192,5 +193,37 @@ import Testing
     #expect(!isInTimeAfterwards)
     world.simulation.run()
     #expect(ran.count == 0)
+  }
+
+  @Test(arguments: seeds)
+  func `isn't made a success by a finish() that comes meanwhile`(seed: UInt64) {
+    let world = World(seed: seed)
+    let group = GroupOperation(name: "group") { Work.failing() }
+    group.onRollback { [unowned group] in group.finish() }
+    let dependent = Work("dependent")
+    dependent.addDependency(group)
+    dependent.addCondition(NoFailedDependencies())
+    world.run(group, dependent)
+    #expect(group.kind == .failed)
+    #expect(group.flawNumbers == [1])
+    #expect(dependent.kind == .failed)
+    #expect(world.queue.operationCount == 0)
+  }
+
+  @Test func `isn't made a success by a finish() from outside, in any order`() throws {
+    try exploreSchedules(depthFirst: 2_000, random: 200) { simulation in
+      let queue = AdvancedOperationQueue(environment: simulation.environment)
+      let undone = Counter()
+      let group = GroupOperation(name: "group") { Work.failing() }
+      group.onRollback {
+        await Task.yield()
+        undone.add()
+      }
+      queue.addOperation(group)
+      simulation.addStep("finish") { if group.state == .executing { group.finish() } }
+      simulation.run()
+      try #require(group.outcome?.isSuccess == (undone.count == 0))
+      try #require(queue.operationCount == 0)
+    }
   }
 }
