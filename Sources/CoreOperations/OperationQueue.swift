@@ -99,6 +99,10 @@ open class OperationQueue: @unchecked Sendable {
   /// A barrier takes a slot, obeys suspension, is no operation, isn't cancelled by
   /// ``cancelAllOperations()``, and is waited for.
   ///
+  /// An operation before the barrier that waits for one behind it waits for ever: such a ring is seen
+  /// only when something that executes waits for one of them. ``Operation/waitCauses`` names the
+  /// barrier; cancelling one of them opens the ring.
+  ///
   /// - Parameter barrier: Runs on a worker.
   open func addBarrierBlock(_ barrier: @escaping @Sendable () -> Void) {
     scheduler.addBarrier(barrier, owner: self)

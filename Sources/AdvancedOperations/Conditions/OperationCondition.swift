@@ -25,8 +25,9 @@ public protocol OperationCondition: Sendable {
   /// `dependencies`; if it is in no queue it is added to that of the operation, and then cancelled
   /// with it. The condition is asked whatever its outcome.
   ///
-  /// A helper that waits for the operation, in whichever way, closes a ring: the operations of the ring
-  /// are cancelled with an `OperationCycleError`. The condition fails with an ``OperationHelperError``
+  /// A helper that waits for the operation closes a ring: the operations of the ring are cancelled with
+  /// an `OperationCycleError`. (A helper that is behind a barrier of the operation's queue isn't seen to
+  /// wait, and does so for ever.) The condition fails with an ``OperationHelperError``
   /// when the helper is a child of a group that has not started.
   ///
   /// - Parameter operation: The operation that the condition is attached to.

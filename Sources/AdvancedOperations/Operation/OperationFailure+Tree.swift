@@ -186,7 +186,7 @@ struct FailureTree {
     _ level: Int,
     to lines: inout [String]
   ) {
-    let indent = String(repeating: "  ", count: depth + min(level, deepest))
+    let indent = String(repeating: "  ", count: max(depth, 0) + min(level, deepest))
     for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated()
     {
       lines.append(index == 0 ? indent + line : indent + "  " + line)

@@ -80,7 +80,7 @@ public struct OperationFailure: Error, CustomStringConvertible {
   /// print("\(operation) ended:\n\(failure.indented(by: 1))")
   /// ```
   ///
-  /// - Parameter depth: How many levels of two spaces.
+  /// - Parameter depth: How many levels of two spaces; less than none are none.
   /// - Returns: The lines, without a trailing line break.
   public func indented(by depth: Int) -> String {
     FailureTree(self).lines(depth: depth).joined(separator: "\n")

@@ -41,8 +41,13 @@ struct GroupMembers {
   /// How many operations of groups inside didn't run because of errors there.
   private var notRunCount = 0
 
-  /// The sum of what the children said; one that said nothing counts as one unit.
-  private(set) var progress = OperationProgressUpdate(completed: 0, total: 0)
+  /// The sums of what the children said, each of which may be as large as can be; one that said
+  /// nothing counts as one unit.
+  private var completedUnits: Int128 = 0
+  private var totalUnits: Int128 = 0
+  var progress: OperationProgressUpdate {
+    .init(completed: Int64(clamping: completedUnits), total: Int64(clamping: totalUnits))
+  }
   private var updates: [ObjectIdentifier: OperationProgressUpdate] = [:]
 
   init() {}
@@ -60,7 +65,7 @@ struct GroupMembers {
   mutating func childComes(_ child: Operation) -> Int? {
     guard phase != .closed, !isLeaving else { return nil }
     all.append(Member(operation: child))
-    progress.total &+= 1
+    totalUnits += 1
     openCount += 1
     return all.count - 1
   }
@@ -160,8 +165,8 @@ struct GroupMembers {
   private mutating func replace(_ child: Operation, by update: OperationProgressUpdate) -> Bool {
     let old = updates[ObjectIdentifier(child)] ?? OperationProgressUpdate(completed: 0, total: 1)
     updates[ObjectIdentifier(child)] = update
-    progress.completed &+= update.completed &- old.completed
-    progress.total &+= update.total &- old.total
+    completedUnits += Int128(update.completed) - Int128(old.completed)
+    totalUnits += Int128(update.total) - Int128(old.total)
     return update != old
   }
 

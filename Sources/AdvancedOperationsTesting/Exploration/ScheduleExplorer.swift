@@ -101,7 +101,7 @@ struct ScheduleExplorer {
     }
     report.isComplete = !hasMore
     if !report.isComplete {
-      for number in 0..<random {
+      for number in 0..<max(random, 0) {
         let run = draw(number, .usual(number), &longest)
         try check(run)
         report.randomCount += 1

@@ -153,4 +153,16 @@ import Testing
       #expect(group.progress == OperationProgressUpdate(completed: 160, total: 160))
     }
   }
+
+  @Test func `of very many units ends at a limit`() {
+    let world = World()
+    let children = (0..<2).map { Work.open("child \($0)") }
+    let group = GroupOperation(name: "group") { children }
+    world.run(group)
+    for child in children { child.updateProgress(completed: 5, total: .max) }
+    #expect(group.progress == OperationProgressUpdate(completed: 10, total: .max))
+    for child in children { child.finish() }
+    world.simulation.run()
+    #expect(group.progress == OperationProgressUpdate(completed: .max, total: .max))
+  }
 }
