@@ -27,12 +27,12 @@ import Testing
     let late = (0..<100).map { _ in clock.schedule(at: clock.now + .seconds(3_600)) {} }
     let now = clock.now
     let called = Locked<[Int]>([])
-    // Each is set by the one before it, a moment later than others that are cancelled.
+    // Each is set by the one before it, among others that are cancelled long before their time.
     await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
       @Sendable func next(_ number: Int) {
         called.withLock { $0.append(number) }
         if number == 20 { return continuation.resume() }
-        let gone = clock.schedule(at: clock.now) { called.withLock { $0.append(-1) } }
+        let gone = clock.schedule(at: now + .seconds(1_800)) { called.withLock { $0.append(-1) } }
         gone.cancel()
         _ = clock.schedule(at: now + .milliseconds(number)) { next(number + 1) }
       }
