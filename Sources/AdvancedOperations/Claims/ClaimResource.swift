@@ -14,7 +14,10 @@ final class ClaimResource {
   var bucket: RateBucket?
   var timer = BucketTimer()
   /// By which a rate goes, while it exists.
-  private weak var clock: ClockIdentity?
+  private weak var passingClock: ClockIdentity?
+  /// The same for a clock that lasts: leak checkers take a weak reference to it for a leak.
+  private let lastingClock: ClockIdentity?
+  private var clock: ClockIdentity? { lastingClock ?? passingClock }
   /// The common line, in which those of children stand too.
   let line = ClaimLine()
   /// The limit that all demands had until now; nil when they differ.
@@ -31,7 +34,9 @@ final class ClaimResource {
 
   init(_ key: ClaimKey, _ demand: ClaimDemand, clock: ClockIdentity?) {
     self.key = key
-    self.clock = clock
+    let isLasting = clock?.isLasting == true
+    lastingClock = isLasting ? clock : nil
+    passingClock = isLasting ? nil : clock
     isRate = demand.isRate
     commonLimit = demand.limit
   }

@@ -73,13 +73,15 @@ public struct OperationClock: Sendable {
 /// Tells one clock from all others, also from those that are gone, and whether it still exists.
 package final class ClockIdentity: Sendable {
   let number = ObjectNumber()
+  /// Whether the clock exists for as long as the process.
+  let isLasting: Bool
 
-  package init() {}
+  package init(isLasting: Bool = false) { self.isLasting = isLasting }
 }
 
 /// The continuous clock, whose timers and sleepers wait in one table.
 private struct ContinuousSource: OperationClock.Source {
-  private static let shared = ClockIdentity()
+  private static let shared = ClockIdentity(isLasting: true)
   let timers: ContinuousTimers
 
   var identity: ClockIdentity { Self.shared }
