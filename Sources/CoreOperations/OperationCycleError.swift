@@ -19,9 +19,6 @@
 ///   slots or barriers are in it, gets a dependency or becomes a child; or the reason for which a claim of
 ///   the ring is refused.
 ///
-/// A ring through a barrier is seen only when something that executes waits for one of its operations;
-/// see ``OperationQueue/addBarrierBlock(_:)``.
-///
 /// An operation retains what it depends on, so those of a ring of dependencies would keep each
 /// other alive for ever. When such a ring is cancelled, the dependency that closes it, the last one
 /// along ``path``, is removed from `dependencies`; where rings share operations, one for each way

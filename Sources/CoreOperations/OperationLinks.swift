@@ -16,8 +16,8 @@ package struct OperationLinks: ~Copyable {
   var isClosed = false
   /// Whether an edge from or to the operation can have closed a ring.
   var mayBeInRing = false
-  /// Whether something that executes needs the end of this operation; see ``RunTimeRings``.
-  var isNeeded = false
+  /// What waits for the end of the operation, besides dependents.
+  var mark = RunTimeRings.Mark.none
   /// Whether the blocks of a ``BlockOperation`` were taken out, to be run or released.
   var hasTakenBlocks = false
   var priority = Operation.QueuePriority.normal

@@ -99,11 +99,13 @@ open class OperationQueue: @unchecked Sendable {
   /// A barrier takes a slot, obeys suspension, is no operation, isn't cancelled by
   /// ``cancelAllOperations()``, and is waited for.
   ///
-  /// An operation before the barrier that waits for one behind it waits for ever: such a ring is seen
-  /// only when something that executes waits for one of them. ``Operation/waitCauses`` names the
-  /// barrier; cancelling one of them opens the ring.
+  /// An operation before the barrier that needs one behind it could never run. Such a ring ends like
+  /// one of dependencies: the operation whose coming or whose new dependency closes it is cancelled,
+  /// with an ``OperationCycleError`` that names the path.
   ///
   /// - Parameter barrier: Runs on a worker.
+  /// - Complexity: O(n + e), n the number of operations since the barrier before, and e that of what they
+  ///   depend on.
   open func addBarrierBlock(_ barrier: @escaping @Sendable () -> Void) {
     scheduler.addBarrier(barrier, owner: self)
   }
@@ -172,7 +174,7 @@ open class OperationQueue: @unchecked Sendable {
       operation.scheduling.level = UInt8(links.priority.level)
       operation.scheduling.isAskedAtStart = terms?.isAskedAtStart == true
       unsafe links.enter(scheduler)
-      if links.mayBeInRing || links.isNeeded { return .suspect }
+      if links.mayBeInRing || links.mark > .none { return .suspect }
       return terms?.needsDidEnqueue == true ? .layered : .plain
     }
   }
@@ -184,13 +186,18 @@ open class OperationQueue: @unchecked Sendable {
     besides member: Operation? = nil
   ) {
     if admitted.isEmpty { return }
-    let isAwaited = scheduler.admit(admitted, besides: member, owner: self)
+    let (isAwaited, isBeforeBarrier) = scheduler.admit(admitted, besides: member, owner: self)
     valueObservers.look(at: self)
     for operation in admitted { unsafe operation.layer?.didEnqueue() }
     let suspects = admitted.filter { $0.withLinks { $0.mayBeInRing } }
     if !suspects.isEmpty { CycleSearch.cancelRings(from: suspects) }
     // Before any of them runs and begins a wait of its own, which would then be to blame.
-    RunTimeRings.lookAtNew(admitted, in: self, isAwaited: isAwaited)
+    RunTimeRings.lookAtNew(
+      admitted,
+      in: self,
+      isAwaited: isAwaited,
+      isBeforeBarrier: isBeforeBarrier
+    )
     scheduler.letIn(admitted)
   }
 

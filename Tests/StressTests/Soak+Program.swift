@@ -62,7 +62,6 @@ extension Soak {
       await disturb(operations, &random)
       for queue in queues { queue.isSuspended = false }
       endless.end()
-      // Not before: what stands in front of a barrier may need what was added behind it.
       for queue in queues { queue.addBarrierBlock {} }
       enter("waits for its operations")
       for operation in operations { try await operation.untilFinished() }
@@ -113,6 +112,7 @@ extension Soak {
         [0, 1].map { _ in Int.random(in: 0..<operations.count, using: &random) }.sorted()
       }
       let (sweeps, hasBlocks) = (random.chance(15), random.chance(50))
+      let barriers = features.contains(.barriers) ? Int.random(in: 0...3, using: &random) : 0
       await withTaskGroup { group in
         for (index, operation) in operations.enumerated() {
           let isByHand = byHand.contains(index)
@@ -122,6 +122,10 @@ extension Soak {
         for index in awaited { group.addTask { await Self.giveUpWaiting(for: operations[index]) } }
         for queue in queues { group.addTask { await Self.disturb(queue, sweeps: sweeps) } }
         if hasBlocks { group.addTask { await self.runPlainBlocks() } }
+        // What stands in front of one may need what comes behind it.
+        for number in 0..<barriers {
+          group.addTask { self.queues[number % self.queues.count].addBarrierBlock {} }
+        }
         group.addTask {
           for edge in edges where edge[0] != edge[1] && !byHand.contains(edge[1]) {
             operations[edge[1]].addDependency(operations[edge[0]])

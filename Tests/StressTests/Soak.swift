@@ -22,6 +22,8 @@ enum Soak {
     case longDurations
     /// Queues whose dispatch queue is set by two threads at once.
     case underlyingQueues
+    /// Barriers among operations that may need what comes behind them.
+    case barriers
     /// Bodies that wait for other operations.
     case bodyWaits
     case claims

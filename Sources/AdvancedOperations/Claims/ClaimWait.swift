@@ -39,7 +39,7 @@ extension ExclusivityState {
   /// Of several waits that close a ring together, the last one to be known sees the others: whoever
   /// begins one after this was asked looks at the account afterwards.
   func mayCloseRing(_ claimant: Claimant) -> Bool {
-    OwnWaits.isAny || claimant.demands.contains { $0.resource.isHeldByParent }
+    RunTimeRings.areThinkable || claimant.demands.contains { $0.resource.isHeldByParent }
   }
 
   /// Whether a waiter waits for somebody who may wait for others.

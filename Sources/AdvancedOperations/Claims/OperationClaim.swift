@@ -38,8 +38,7 @@
 ///
 /// **Rings.** An operation whose wait for a claim would never end, because whoever holds it waits for
 /// that operation in some way (a group with a child that depends on it, say), fails with an
-/// `OperationCycleError` that names who waits for whom. That doesn't hold for a wait that only a barrier
-/// makes.
+/// `OperationCycleError` that names who waits for whom.
 public protocol OperationClaim: Sendable {
   /// What the claim is called in errors and explanations.
   var name: String { get }

@@ -26,9 +26,8 @@ public protocol OperationCondition: Sendable {
   /// with it. The condition is asked whatever its outcome.
   ///
   /// A helper that waits for the operation closes a ring: the operations of the ring are cancelled with
-  /// an `OperationCycleError`. (A helper that is behind a barrier of the operation's queue isn't seen to
-  /// wait, and does so for ever.) The condition fails with an ``OperationHelperError``
-  /// when the helper is a child of a group that has not started.
+  /// an `OperationCycleError`. The condition fails with an ``OperationHelperError`` when the helper is a
+  /// child of a group that has not started.
   ///
   /// - Parameter operation: The operation that the condition is attached to.
   /// - Returns: The operation to run, or nil.

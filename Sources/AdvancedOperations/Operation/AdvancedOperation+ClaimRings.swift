@@ -22,21 +22,20 @@ extension AdvancedOperation {
   /// The ring that the operation's wait for its claims is in, unless it is closed only by the order
   /// of coming; then those come first whom that keeps.
   private func ringOfWaits() -> [Operation]? {
-    // Whoever can end by himself is in no ring, and so isn't one for whom nobody waits.
-    guard isAwaited, OwnWaits.isAny || environment.exclusivity.waitsForParent(self) else {
-      return nil
-    }
+    // An operation that nothing waits for is in no ring.
+    guard isAwaited, RunTimeRings.areThinkable || environment.exclusivity.waitsForParent(self)
+    else { return nil }
     while let ring = WaitSearch.ring(through: .start(self))?.operations {
       if !Self.passOrder(in: ring) { return ring }
     }
     return nil
   }
 
-  /// Whether anybody may wait for the operation: dependents, a group, those who await it, those who
-  /// wait for a child of its own, which waits for its start, and those behind it in a line, because
-  /// one that comes back or moves on stands in front of later ones that have looked before.
+  /// Whether anything may wait for the operation: dependents, a group, code that awaits it, what waits
+  /// for a child of its own, which waits for its start, a barrier, and operations behind it in a line,
+  /// because one that comes back or moves on stands in front of later ones that have looked before.
   private var isAwaited: Bool {
-    mayRunOthers || hasDependents || environment.exclusivity.mayBeFollowed(self)
+    mayRunOthers || hasDependents || isNeeded || environment.exclusivity.mayBeFollowed(self)
       || withCore { core in
         core.extra.map {
           $0.group != nil || !$0.afterFinished.isEmpty || !$0.afterQuiet.isEmpty

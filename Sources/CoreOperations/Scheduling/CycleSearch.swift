@@ -195,7 +195,7 @@ extension Operation {
   /// looks for dependents under the lock under which they are linked, then at what the other counted
   /// before it linked.
   final func noteEdge(to dependency: Operation) {
-    let (hasDependents, isNeeded) = withLinks { (!$0.dependents.isEmpty, $0.isNeeded) }
+    let (hasDependents, isNeeded) = withLinks { (!$0.dependents.isEmpty, $0.mark > .none) }
     if hasDependents || isAwaitedByOthers, dependency.waitsForOthers {
       for end in [self, dependency] { end.withLinks { $0.mayBeInRing = true } }
       if life.current.phase == .enqueued || dependency.life.current.phase == .enqueued {

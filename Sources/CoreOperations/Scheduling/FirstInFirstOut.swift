@@ -12,6 +12,14 @@ struct FirstInFirstOut<Element> {
   var isEmpty: Bool { head == places.count }
   var count: Int { places.count - head }
 
+  var last: Element? { places.last ?? nil }
+
+  /// An element; 0 for the first.
+  subscript(index: Int) -> Element {
+    guard let element = places[head + index] else { trap("a line had a hole") }
+    return element
+  }
+
   mutating func append(_ element: Element) { places.append(element) }
 
   mutating func popFirst() -> Element? {

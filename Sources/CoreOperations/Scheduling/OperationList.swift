@@ -108,4 +108,16 @@ struct MemberList {
     }
     return operations
   }
+
+  /// The last few that fit, the last one first.
+  func last(_ wanted: Int, where fits: (Operation) -> Bool) -> [Operation] {
+    var operations: [Operation] = []
+    operations.reserveCapacity(wanted)
+    var next = unsafe tail
+    while operations.count < wanted, let operation = unsafe next?.takeUnretainedValue() {
+      if fits(operation) { operations.append(operation) }
+      unsafe next = operation.scheduling.previousMember
+    }
+    return operations
+  }
 }

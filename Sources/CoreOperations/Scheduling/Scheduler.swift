@@ -60,6 +60,13 @@ package final class Scheduler: Sendable {
     state.withLock { $0.needs(of: operation) }
   }
 
+  func hasBarrier(inFrontOf operation: Operation) -> Bool {
+    state.withLock { state in
+      operation.scheduling.isMember && operation.scheduling.placement != .gone
+        && state.barriersInFront(of: operation) > 0
+    }
+  }
+
   func causes(of operation: Operation) -> [OperationWaitCause] {
     state.withLock { state in state.owner.map { state.causes(of: operation, in: $0) } ?? [] }
   }
@@ -77,15 +84,16 @@ package final class Scheduler: Sendable {
   ///   - operations: The new members.
   ///   - member: Behind the same barriers as this one, instead of behind all.
   ///   - owner: The queue.
-  /// - Returns: Whether the code of an operation waits for all that the queue has.
+  /// - Returns: Whether the code of an operation waits for all that the queue has, and whether a barrier
+  ///   may wait for the new members.
   func admit(
     _ operations: some Sequence<Operation>,
     besides member: Operation?,
     owner: OperationQueue
-  ) -> Bool {
+  ) -> (isAwaited: Bool, isBeforeBarrier: Bool) {
     state.withLock { state in
       for operation in operations { state.admitted(operation, besides: member, owner: owner) }
-      return state.isAwaited
+      return (state.isAwaited, member != nil && !state.barriers.isEmpty)
     }
   }
 
@@ -218,7 +226,13 @@ package final class Scheduler: Sendable {
   var requestedLimit: Int { state.withLock { $0.requestedLimit } }
 
   func addBarrier(_ block: @escaping @Sendable () -> Void, owner: OperationQueue) {
-    update { $0.barrierAdded(block, owner: owner) }
+    PendingBarriers.began()
+    let (before, segment) = update { state in
+      (state.membersOfLastSegment, state.barrierAdded(block, owner: owner))
+    }
+    RunTimeRings.lookAtBarrier(before: before, in: self) {
+      state.withLock { $0.hasMembers(behindBarrierOf: segment) }
+    }
   }
 
   /// Begins or ends a time in which nothing is started, whatever else is set; such times may overlap.

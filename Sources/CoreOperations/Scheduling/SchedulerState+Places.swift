@@ -33,6 +33,23 @@ extension SchedulerState {
     max(0, Int(Int32(bitPattern: operation.scheduling.segment &- activeSegment)))
   }
 
+  /// The members that are behind all barriers; in no order.
+  var membersOfLastSegment: [Operation] {
+    let segment = activeSegment &+ UInt32(barriers.count)
+    let count = barriers.last?.membersBehind ?? activeMembers
+    return members.last(count) {
+      $0.scheduling.placement != .gone && $0.scheduling.segment == segment
+    }
+  }
+
+  /// Whether a barrier has not run, and a member waits for it; its segment is that of the members right
+  /// behind it.
+  func hasMembers(behindBarrierOf segment: UInt32) -> Bool {
+    let first = Int(Int32(bitPattern: segment &- activeSegment)) - 1
+    return first >= 0
+      && (first..<barriers.count).contains { barriers[$0].membersBehind > 0 }
+  }
+
   /// The barrier right in front of an operation that has one.
   mutating func withBarrier(
     of operation: Operation,
@@ -43,6 +60,7 @@ extension SchedulerState {
 
   mutating func passBarrier() {
     guard var barrier = barriers.popFirst() else { trap("a barrier that isn't there returned") }
+    PendingBarriers.ended()
     activeSegment &+= 1
     activeMembers = barrier.membersBehind
     while let operation = unsafe barrier.heldBack.popFirst()?.takeUnretainedValue() {

@@ -377,9 +377,16 @@ struct SchedulerState {
   /// Nothing is started between the two ends of a sweep over all members.
   mutating func sweep(isBeginning: Bool) { blockedStarts += isBeginning ? 1 : -1 }
 
-  mutating func barrierAdded(_ block: @escaping @Sendable () -> Void, owner: OperationQueue) {
+  /// Takes in a barrier.
+  ///
+  /// - Returns: The segment of the members that will come behind it.
+  mutating func barrierAdded(
+    _ block: @escaping @Sendable () -> Void,
+    owner: OperationQueue
+  ) -> UInt32 {
     if isIdle { begin(owner) }
     barriers.append(PendingBarrier(block: Barrier(block)))
+    return activeSegment &+ UInt32(barriers.count)
   }
 
   /// Registers someone who waits for the queue to be empty.

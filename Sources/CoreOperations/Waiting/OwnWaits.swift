@@ -34,8 +34,8 @@ package enum OwnWaits {
       operation.withLinks { $0.makeExtra().ownWaits.append(OwnWait(id: id, target: target)) }
     }
     switch target {
-    case .operation(let awaited): RunTimeRings.mark(CollectionOfOne(awaited))
-    case .queue(let queue): RunTimeRings.mark(queue.scheduler.markAsNeeded())
+    case .operation(let awaited): RunTimeRings.mark(CollectionOfOne(awaited), .code)
+    case .queue(let queue): RunTimeRings.mark(queue.scheduler.markAsNeeded(), .code)
     }
     let token = Token(operations: waiting, id: id)
     for operation in waiting {

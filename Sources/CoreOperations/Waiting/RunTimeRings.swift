@@ -1,31 +1,61 @@
 /// Rings that aren't made of dependencies alone: something in them executes, and its own code waits, or
-/// what it runs does.
+/// what it runs does; or a barrier waits for what is in front of it.
 ///
-/// When such a wait begins, what it needs is marked, itself and through others. From then on, each of
-/// those looks for a ring whenever it gets something more to wait for: a queue, a dependency, a group.
-/// Of two that close a ring at the same time, at least one sees the other: one marks, then looks at
-/// everything; the other has what it waits for, then looks for the mark. What nobody who executes needs
-/// costs nothing.
+/// When such a wait begins, the operations that have to end for it are marked, directly and through
+/// others. From then on, each marked operation looks for a ring whenever it gets something more to wait
+/// for: a queue, a dependency, a group. Of two that close a ring at the same time, at least one sees the
+/// other: one marks, then looks at everything; the other has what it waits for, then looks for the mark.
+/// An operation that no such wait needs costs nothing.
 package enum RunTimeRings {
+  /// What waits for an operation; the later ones weigh more.
+  enum Mark: UInt8, Comparable {
+    case none
+    /// A barrier, directly or through others.
+    case barrier
+    /// Code that executes, or a group that does, directly or through others.
+    case code
+
+    static func < (one: Mark, other: Mark) -> Bool { one.rawValue < other.rawValue }
+  }
+
+  /// Whether there is a wait in this process that could close such a ring: while there is none, no
+  /// operation that begins to wait has to look.
+  package static var areThinkable: Bool { OwnWaits.isAny || PendingBarriers.mayBeInRing }
+
   /// Marks operations, and what has to come before they can end as far as that hasn't begun.
   ///
   /// The mark stays: an operation ends once, and a mark that is out of date costs a look.
   ///
-  /// - Complexity: O(v + e) of what isn't marked.
-  package static func mark(_ operations: some Sequence<Operation>) {
+  /// - Parameters:
+  ///   - operations: The operations.
+  ///   - mark: What waits for them.
+  ///   - isOrder: Whether it waits because they were there before, and not because it needs them.
+  /// - Complexity: O(v + e) of what isn't marked so.
+  static func mark(_ operations: some Sequence<Operation>, _ mark: Mark, isOrder: Bool = false) {
     var due = Array(operations)
+    if !isOrder { noteBehindBarriers(due) }
     while let operation = due.popLast() {
       let isNew = operation.withLinks { links in
-        defer { links.isNeeded = true }
-        return !links.isNeeded
+        guard links.mark < mark else { return false }
+        links.mark = mark
+        return true
       }
       if isNew { due += needed(by: operation) }
     }
   }
 
+  /// What has to end before an operation can start, but for what its queue lets it wait for: operations
+  /// in front of a barrier have been marked by that, and those that hold a slot have begun.
   private static func needed(by operation: Operation) -> [Operation] {
     guard operation.life.current.phase <= .enqueued else { return [] }
-    return operation.needsBeforeStart().flatMap { need in need.sources.map(\.node.operation) }
+    let needed = operation.needsBeforeStart(includingQueue: false)
+      .flatMap { need in need.sources.map(\.node.operation) }
+    noteBehindBarriers(needed)
+    return needed
+  }
+
+  private static func noteBehindBarriers(_ needed: [Operation]) {
+    if needed.contains(where: \.isBehindBarrier) { PendingBarriers.neededOneIsBehind() }
   }
 
   // MARK: What may close a ring
@@ -37,23 +67,44 @@ package enum RunTimeRings {
   ///     wait for.
   ///   - queue: The queue.
   ///   - isAwaited: Whether the code of an operation waits for all that the queue has.
+  ///   - isBeforeBarrier: Whether a barrier waits for them.
   static func lookAtNew(
     _ operations: some Sequence<Operation>,
     in queue: OperationQueue,
-    isAwaited: Bool
+    isAwaited: Bool,
+    isBeforeBarrier: Bool = false
   ) {
+    if isBeforeBarrier { mark(operations, .barrier, isOrder: true) }
     let needed = operations.filter(\.isNeeded)
     if !needed.isEmpty {
-      for operation in needed { mark(Self.needed(by: operation)) }
+      noteBehindBarriers(needed)
+      for operation in needed { mark(Self.needed(by: operation), operation.mark) }
       lookAtQueues(of: needed)
     }
     if isAwaited { lookAtChildren(operations, in: queue) }
   }
 
+  /// A barrier has come into a queue, and waits for the operations in front of it.
+  ///
+  /// - Parameters:
+  ///   - operations: The operations in front of it that no earlier barrier waits for.
+  ///   - scheduler: The queue.
+  ///   - hasMembersBehind: Tells whether operations have come behind it meanwhile.
+  static func lookAtBarrier(
+    before operations: [Operation],
+    in scheduler: Scheduler,
+    hasMembersBehind: () -> Bool
+  ) {
+    mark(operations, .barrier, isOrder: true)
+    if hasMembersBehind() { lookAtWaiting(in: scheduler) }
+  }
+
   /// A queue can start something from now on; what it couldn't start before counted as something that
   /// people will change.
   static func lookAtWaiting(in scheduler: Scheduler) {
-    lookAtQueues(of: scheduler.members.filter { $0.isNeeded && $0.life.current.phase <= .enqueued })
+    lookAtQueues(
+      of: scheduler.members.filter { $0.mayCloseRing && $0.life.current.phase <= .enqueued }
+    )
   }
 
   /// Their dependencies were there before, so what is new is what their queues let them wait for.
@@ -66,7 +117,8 @@ package enum RunTimeRings {
 
   /// An operation got a dependency.
   static func lookAtDependency(of operation: Operation, _ dependency: Operation) {
-    mark(CollectionOfOne(dependency))
+    mark(CollectionOfOne(dependency), operation.mark)
+    guard operation.mayCloseRing else { return }
     var search = WaitSearch()
     // What was there before has been looked at before.
     if !search.canHappen(.end(dependency)) { openRing(through: operation) }
@@ -75,7 +127,8 @@ package enum RunTimeRings {
   /// An operation got something to wait for that its layer knows of.
   package static func lookAtOther(of operation: Operation) {
     guard operation.isNeeded else { return }
-    mark(needed(by: operation))
+    mark(needed(by: operation), operation.mark)
+    guard operation.mayCloseRing else { return }
     openRing(through: operation)
   }
 
@@ -90,10 +143,10 @@ package enum RunTimeRings {
     for child in children {
       // Siblings are marked by themselves. Marked before the look: a wait that begins after the look
       // finds the mark.
-      child.withLinks { $0.isNeeded = true }
+      child.withLinks { $0.mark = .code }
       let others = child.openDependencies(outside: queue) + child.openHelpers
       if others.isEmpty { continue }
-      mark(others)
+      mark(others, .code)
       outward.append(child)
     }
     var search = WaitSearch()
@@ -121,8 +174,24 @@ package enum RunTimeRings {
 }
 
 extension Operation {
-  /// Whether something that executes needs the end of this operation.
-  package final var isNeeded: Bool { withLinks { $0.isNeeded } }
+  /// Whether code that executes, or a barrier, needs the end of this operation.
+  package final var isNeeded: Bool { mark > .none }
+
+  fileprivate final var mark: RunTimeRings.Mark { withLinks { $0.mark } }
+
+  /// Whether a ring may be closed by something that the operation begins to wait for.
+  fileprivate final var mayCloseRing: Bool {
+    switch mark {
+    case .none: false
+    case .barrier: PendingBarriers.mayBeInRing
+    case .code: true
+    }
+  }
+
+  fileprivate final var isBehindBarrier: Bool {
+    if PendingBarriers.isEmpty { return false }
+    return withLinks { $0.scheduler }?.hasBarrier(inFrontOf: self) ?? false
+  }
 
   fileprivate final var openHelpers: [Operation] { unsafe layer?.awaitedHelpers ?? [] }
 

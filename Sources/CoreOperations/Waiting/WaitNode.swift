@@ -102,14 +102,16 @@ extension Operation {
     withLinks { $0.scheduler }?.needs(of: self) ?? []
   }
 
-  final func needsBeforeStart() -> [WaitNeed] {
+  /// What has to come before the operation can start; without the slots and barriers of its queue, if
+  /// these aren't wanted.
+  final func needsBeforeStart(includingQueue: Bool = true) -> [WaitNeed] {
     if isCancelledFlag || readiness.current.isDropped {
       return parentToLeave.map { [WaitNeed(.start($0))] } ?? []
     }
     var needs = withDependencyList { $0.operations }
       .filter { $0.life.current.phase != .finished }
       .map { WaitNeed(.end($0), isDependency: true) }
-    needs += needsOfQueue()
+    if includingQueue { needs += needsOfQueue() }
     if let layer = unsafe layer { needs += layer.layerNeedsBeforeStart() }
     return needs
   }

@@ -3,7 +3,7 @@ import AdvancedOperationsTesting
 
 /// What anybody may call at any time.
 enum OutsideCall: CaseIterable, Sendable {
-  case finish, cancel, addDependency, removeDependency, addOperation, suspend, limit
+  case finish, cancel, addDependency, removeDependency, addOperation, addBarrier, suspend, limit
 
   private struct Reason: Error {}
 
@@ -21,6 +21,12 @@ enum OutsideCall: CaseIterable, Sendable {
       let late = AdvancedOperation()
       guard let group = target as? GroupOperation else { return queue.addOperation(late) }
       if group.addOperation(late) { _ = scene.tracked(late) }
+    case .addBarrier:
+      // A ring, unless the target has begun.
+      queue.addBarrierBlock {}
+      let behind = scene.tracked(AdvancedOperation())
+      target.addDependency(behind)
+      queue.addOperation(behind)
     case .suspend:
       queue.isSuspended = true
       simulation.addStep("resume") { queue.isSuspended = false }

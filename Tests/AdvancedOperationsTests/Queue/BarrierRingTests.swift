@@ -1,0 +1,130 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import Testing
+
+/// What stands in front of a barrier needs what stands behind it, and more than dependencies says so.
+@Suite(.watched) struct `A ring that a barrier closes` {
+  private func ring(of operation: AdvancedOperation) -> [String]? {
+    (operation.cancellationReason as? OperationCycleError)?.path
+  }
+
+  @Test(arguments: seeds)
+  func `through the helper of a condition ends`(seed: UInt64) {
+    let world = World(seed: seed)
+    let (work, helper) = (Work("work"), Work("helper"))
+    work.addCondition(Asked { _ in helper })
+    world.queue.isSuspended = true
+    world.queue.addOperation(work)
+    world.queue.addBarrierBlock {}
+    world.queue.addOperation(helper)
+    world.queue.isSuspended = false
+    world.simulation.run()
+    #expect(work.kind == .cancelled)
+    #expect(helper.isFinished)
+    #expect(ring(of: work) == ["work", "helper", "work"])
+    #expect(world.queue.operationCount == 0)
+  }
+
+  @Test(arguments: seeds)
+  func `through a helper's dependency, which comes last, ends`(seed: UInt64) {
+    let world = World(seed: seed)
+    let (work, helper, behind) = (Work("work"), Work("helper"), Work("behind"))
+    helper.addDependency(behind)
+    work.addCondition(Asked { _ in helper })
+    world.queue.addOperation(work)
+    world.queue.addBarrierBlock {}
+    world.simulation.run()
+    #expect(work.state == .evaluatingConditions)
+    world.queue.addOperation(behind)
+    world.simulation.run()
+    // The helper came into the queue beside its operation, so the barrier waits for it as well.
+    #expect(ring(of: behind) == ["behind", "helper", "behind"])
+    #expect(helper.kind == .succeeded)
+    #expect(work.kind == .succeeded)
+    #expect(world.queue.operationCount == 0)
+  }
+
+  @Test(arguments: [false, true], seeds)
+  func `through a claim of a group whose child waits ends`(isClaimLast: Bool, seed: UInt64) {
+    let world = World(seed: seed)
+    let (child, behind, gate) = (Work("child"), Work("behind"), Work.open("gate"))
+    child.addDependency(behind)
+    let group = GroupOperation(name: "group") { child }
+    group.addCondition(MutuallyExclusive("db"))
+    let before = Work.claiming("before", MutuallyExclusive("db"))
+    if isClaimLast { before.addDependency(gate) }
+    let elsewhere = AdvancedOperationQueue(environment: world.simulation.environment)
+    elsewhere.addOperations([group, gate])
+    world.simulation.run()
+    world.queue.addOperation(before)
+    world.queue.addBarrierBlock {}
+    if !isClaimLast { world.simulation.run() }
+    world.queue.addOperation(behind)
+    world.simulation.run()
+    gate.finish()
+    world.simulation.run()
+    #expect(before.kind == .failed)
+    let error = before.errors.first as? OperationConditionError
+    let cycle = error?.underlying as? OperationCycleError
+    #expect(cycle?.path == ["before", "group", "child", "behind", "before"])
+    for operation in [child, behind, group] { #expect(operation.kind == .succeeded) }
+    #expect(world.queue.operationCount == 0 && elsewhere.operationCount == 0)
+  }
+
+  @Test(arguments: seeds)
+  func `through a child of a group in front of it ends`(seed: UInt64) {
+    let world = World(seed: seed)
+    let (child, behind) = (Work("child"), Work("behind"))
+    child.addDependency(behind)
+    let group = GroupOperation(name: "group") { child }
+    world.queue.addOperation(group)
+    world.queue.addBarrierBlock {}
+    world.queue.addOperation(behind)
+    world.simulation.run()
+    #expect(ring(of: child) == ["child", "behind", "group", "child"])
+    #expect(group.isFinished && behind.isFinished)
+    #expect(world.queue.operationCount == 0)
+  }
+
+  @Test func `ends in every order of the three calls`() throws {
+    let report = try exploreSchedules { simulation in
+      let queue = AdvancedOperationQueue(environment: simulation.environment)
+      let (before, behind) = (Work("before"), Work("behind"))
+      queue.isSuspended = true
+      queue.addOperation(before)
+      simulation.addStep("barrier") { queue.addBarrierBlock {} }
+      simulation.addStep("add") { queue.addOperation(behind) }
+      simulation.addStep("depend") {
+        before.addDependency(behind)
+        simulation.addStep("resume") { queue.isSuspended = false }
+      }
+      simulation.run()
+      try #require(before.isFinished && behind.isFinished && queue.operationCount == 0)
+    }
+    #expect(report.isComplete)
+  }
+
+  #if DEBUG
+  @Test func `ends when the three calls interrupt each other`() async throws {
+    let result = await onThread {
+      Result {
+        try exploreSchedules(interruptions: 2, depthFirst: 500, random: 150) { simulation in
+          let queue = AdvancedOperationQueue(environment: simulation.environment)
+          let (before, behind, hold) = (Work("before"), Work("behind"), Work.open("hold"))
+          before.addDependency(hold)
+          queue.addOperations([hold, before])
+          simulation.addStep("barrier") { queue.addBarrierBlock {} }
+          simulation.addStep("add") { queue.addOperation(behind) }
+          simulation.addStep("depend") {
+            before.addDependency(behind)
+            simulation.addStep("release") { hold.cancel() }
+          }
+          simulation.run()
+          try #require(before.isFinished && behind.isFinished && queue.operationCount == 0)
+        }
+      }
+    }
+    _ = try result.get()
+  }
+  #endif
+}

@@ -1,0 +1,171 @@
+import CoreOperations
+import Testing
+
+/// An operation in front of a barrier needs one behind it, so that none of the two could ever run.
+@Suite(.watched) struct `Rings that a barrier closes` {
+  private let queue = OperationQueue()
+  private let elsewhere = OperationQueue()
+  private let before = named("before")
+  private let behind = named("behind")
+
+  private static func named(_ name: String) -> BlockOperation {
+    let operation = BlockOperation {}
+    operation.name = name
+    return operation
+  }
+
+  private func ring(of operation: Operation) -> [String]? {
+    (operation.cancellationReason as? OperationCycleError)?.path
+  }
+
+  @Test(arguments: [false, true])
+  func `an operation comes behind it that is needed in front of it`(isBatch: Bool) async throws {
+    before.addDependency(behind)
+    queue.addOperation(before)
+    queue.addBarrierBlock {}
+    let other = BlockOperation {}
+    if isBatch { queue.addOperations([other, behind]) } else { queue.addOperation(behind) }
+    try await queue.untilAllOperationsAreFinished()
+    #expect(ring(of: behind) == ["behind", "before", "behind"])
+    #expect(!before.isCancelled && !other.isCancelled)
+  }
+
+  @Test func `an operation in front of it gets a dependency behind it`() async throws {
+    queue.isSuspended = true
+    queue.addOperation(before)
+    queue.addBarrierBlock {}
+    queue.addOperation(behind)
+    before.addDependency(behind)
+    queue.isSuspended = false
+    try await queue.untilAllOperationsAreFinished()
+    #expect(ring(of: before) == ["before", "behind", "before"])
+    #expect(!behind.isCancelled)
+  }
+
+  @Test func `what is needed depends on what comes behind it, and is in no queue yet`() async throws
+  {
+    let between = Self.named("between")
+    before.addDependency(between)
+    queue.addOperation(before)
+    queue.addBarrierBlock {}
+    queue.addOperation(behind)
+    between.addDependency(behind)
+    elsewhere.addOperation(between)
+    for queue in [queue, elsewhere] { try await queue.untilAllOperationsAreFinished() }
+    #expect(ring(of: between) == ["between", "behind", "before", "between"])
+    #expect(!before.isCancelled && !behind.isCancelled)
+  }
+
+  @Test func `several barriers stand between the two`() async throws {
+    let middle = Self.named("middle")
+    before.addDependency(behind)
+    queue.addOperation(before)
+    queue.addBarrierBlock {}
+    queue.addOperation(middle)
+    queue.addBarrierBlock {}
+    queue.addBarrierBlock {}
+    queue.addOperation(behind)
+    try await queue.untilAllOperationsAreFinished()
+    #expect(ring(of: behind) == ["behind", "before", "behind"])
+    #expect(!before.isCancelled && !middle.isCancelled)
+  }
+
+  @Test func `it stands behind another barrier itself`() async throws {
+    queue.isSuspended = true
+    queue.addOperation(BlockOperation {})
+    queue.addBarrierBlock {}
+    before.addDependency(behind)
+    queue.addOperation(before)
+    queue.addBarrierBlock {}
+    queue.addOperation(behind)
+    queue.isSuspended = false
+    try await queue.untilAllOperationsAreFinished()
+    #expect(ring(of: behind) == ["behind", "before", "behind"])
+    #expect(!before.isCancelled)
+  }
+
+  @Test func `it goes through the barriers of two queues`() async throws {
+    let (other, behindOther) = (Self.named("other"), Self.named("behind other"))
+    before.addDependency(behindOther)
+    other.addDependency(behind)
+    queue.addOperation(before)
+    queue.addBarrierBlock {}
+    elsewhere.addOperation(other)
+    elsewhere.addBarrierBlock {}
+    queue.addOperation(behind)
+    elsewhere.addOperation(behindOther)
+    for queue in [queue, elsewhere] { try await queue.untilAllOperationsAreFinished() }
+    #expect(
+      ring(of: behindOther) == ["behind other", "other", "behind", "before", "behind other"]
+    )
+    #expect(!before.isCancelled && !behind.isCancelled && !other.isCancelled)
+  }
+
+  @Test func `there is none where the needs go the other way, or elsewhere`() async throws {
+    let free = Self.named("free")
+    before.addDependency(free)
+    behind.addDependency(before)
+    queue.addOperation(before)
+    queue.addBarrierBlock {}
+    queue.addOperation(behind)
+    elsewhere.addBarrierBlock {}
+    elsewhere.addOperation(free)
+    for queue in [queue, elsewhere] { try await queue.untilAllOperationsAreFinished() }
+    for operation in [before, behind, free] { #expect(!operation.isCancelled) }
+  }
+
+  @Test func `a suspended queue shows it as well`() async throws {
+    queue.isSuspended = true
+    before.addDependency(behind)
+    queue.addOperation(before)
+    queue.addBarrierBlock {}
+    queue.addOperation(behind)
+    #expect(ring(of: behind) == ["behind", "before", "behind"])
+    queue.isSuspended = false
+    try await queue.untilAllOperationsAreFinished()
+  }
+
+  @Test func `whichever of the three comes last, on three threads`() async throws {
+    for _ in 0..<500 {
+      let queue = OperationQueue()
+      let (before, behind) = (Self.named("before"), Self.named("behind"))
+      let hold = BlockOperation {}
+      // Keeps the first one from running before all three have been tried.
+      before.addDependency(hold)
+      queue.addOperation(before)
+      await withTaskGroup { group in
+        group.addTask { queue.addBarrierBlock {} }
+        group.addTask { queue.addOperation(behind) }
+        group.addTask { before.addDependency(behind) }
+      }
+      elsewhere.addOperation(hold)
+      try await queue.untilAllOperationsAreFinished()
+      #expect(before.isFinished && behind.isFinished)
+    }
+  }
+
+  @Test func `many barriers with one operation between each two`() async throws {
+    queue.isSuspended = true
+    let last = BlockOperation {}
+    for _ in 0..<20_000 {
+      queue.addOperation(BlockOperation {})
+      queue.addBarrierBlock {}
+    }
+    queue.addOperation(last)
+    queue.isSuspended = false
+    try await queue.untilAllOperationsAreFinished()
+    #expect(last.isFinished && !last.isCancelled)
+  }
+
+  @Test func `a long chain in front of one, whose dependencies are added late`() async throws {
+    queue.isSuspended = true
+    let chain = (0..<2_000).map { _ in BlockOperation {} }
+    queue.addOperations(chain)
+    queue.addBarrierBlock {}
+    queue.addOperation(behind)
+    for (next, previous) in zip(chain.dropFirst(), chain) { next.addDependency(previous) }
+    queue.isSuspended = false
+    try await queue.untilAllOperationsAreFinished()
+    #expect(chain.allSatisfy { !$0.isCancelled })
+  }
+}
