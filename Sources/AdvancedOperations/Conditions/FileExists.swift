@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CoreOperations
 
 /// Holds when there is a file or folder at a path.
 ///
@@ -65,16 +59,17 @@ public struct FileExists: ImmediateCondition {
 
   /// Looks at the path.
   public func check(_ operation: AdvancedOperation) -> OperationConditionResult {
-    var status = stat()
-    guard unsafe stat(path, &status) == 0 else { return .failed(Problem.missing(path: path)) }
+    guard let found = FileSystem.kind(of: path) else {
+      return .failed(Problem.missing(path: path))
+    }
     let isKind =
       switch kind {
       case .any: true
-      case .file: status.st_mode & S_IFMT == S_IFREG
-      case .folder: status.st_mode & S_IFMT == S_IFDIR
+      case .file: found == .file
+      case .folder: found == .folder
       }
     guard isKind else { return .failed(Problem.wrongKind(path: path, needed: kind)) }
-    if unsafe isReadable && access(path, R_OK) != 0 {
+    if isReadable && !FileSystem.isReadable(path) {
       return .failed(Problem.unreadable(path: path))
     }
     return .satisfied

@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CoreOperations
 
 /// Holds when a volume has room.
 ///
@@ -73,21 +67,19 @@ public struct FreeSpace: ImmediateCondition {
 
   /// Asks the volume.
   public func check(_ operation: AdvancedOperation) -> OperationConditionResult {
-    var volume = statvfs()
     var candidate = path
-    while unsafe statvfs(candidate, &volume) != 0 {
-      let code = errno
-      guard code == ENOENT || code == ENOTDIR, let parent = Self.parent(of: candidate) else {
-        return .failed(Problem.unknown(path: path, code: code))
+    while true {
+      switch FileSystem.freeSpace(at: candidate) {
+      case .success(let available):
+        if available >= bytes { return .satisfied }
+        return .failed(Problem.tooLittle(path: path, available: available, needed: bytes))
+      case .failure(let problem):
+        guard problem.isMissing, let parent = Self.parent(of: candidate) else {
+          return .failed(Problem.unknown(path: path, code: problem.code))
+        }
+        candidate = parent
       }
-      candidate = parent
     }
-    let available = Int64(clamping: UInt64(volume.f_bavail))
-      .multipliedReportingOverflow(by: Int64(clamping: UInt64(volume.f_frsize)))
-    if available.overflow || available.partialValue >= bytes { return .satisfied }
-    return .failed(
-      Problem.tooLittle(path: path, available: available.partialValue, needed: bytes)
-    )
   }
 
   private static func parent(of path: String) -> String? {

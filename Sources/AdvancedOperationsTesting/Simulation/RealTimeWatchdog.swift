@@ -1,14 +1,6 @@
 import CoreOperations
 import Dispatch
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
-
 /// Looks, in real time, whether a step of a simulation blocks its thread.
 ///
 /// One thread for all simulations. It is started when one runs and ends when none did for a while, so
@@ -24,10 +16,7 @@ package enum RealTimeWatchdog {
     var entries: [Int: Entry] = [:]
     var lastNumber = 0
     var isAwake = false
-    var report: @Sendable (String) -> Void = { line in
-      var text = line + "\n"
-      text.withUTF8 { bytes in _ = unsafe write(STDERR_FILENO, bytes.baseAddress, bytes.count) }
-    }
+    var report: @Sendable (String) -> Void = { StandardError.write(line: $0) }
   }
 
   private static let state = Locked(State())
@@ -70,11 +59,7 @@ package enum RealTimeWatchdog {
   private static func watch() {
     var pause = Duration.milliseconds(250)
     while true {
-      var time = timespec(
-        tv_sec: Int(pause.components.seconds),
-        tv_nsec: Int(pause.components.attoseconds / 1_000_000_000)
-      )
-      unsafe nanosleep(&time, nil)
+      MonotonicClock.block(for: pause)
       let (entries, isDone) = withState { state in
         state.isAwake = !state.entries.isEmpty
         return (state.entries, state.entries.isEmpty)

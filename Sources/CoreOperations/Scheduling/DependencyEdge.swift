@@ -1,11 +1,3 @@
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
-
 /// One operation waiting for another: a node in two lists at once.
 ///
 /// The dependent owns the node and holds the dependency strongly; the dependency knows the
@@ -36,7 +28,7 @@ struct DependencyEdge {
   static func make(dependent: Operation, dependency: Operation) -> Pointer {
     // What the standard library allocates for pointers is aligned by a slower function than objects are
     // allocated with: a fifth of the cost of an edge (callgrind).
-    guard let memory = unsafe malloc(MemoryLayout<DependencyEdge>.size) else {
+    guard let memory = unsafe Memory.allocate(MemoryLayout<DependencyEdge>.size) else {
       trap("There is no memory left for a dependency.")
     }
     let edge = unsafe memory.bindMemory(to: DependencyEdge.self, capacity: 1)
@@ -53,7 +45,7 @@ struct DependencyEdge {
   static func destroy(_ edge: Pointer) -> Operation {
     let dependency = unsafe edge.pointee.dependency.takeRetainedValue()
     unsafe edge.deinitialize(count: 1)
-    unsafe free(edge)
+    unsafe Memory.free(edge)
     return dependency
   }
 }

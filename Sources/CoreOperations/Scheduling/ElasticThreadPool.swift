@@ -1,9 +1,9 @@
 #if os(Linux)
 import Dispatch
-import Glibc
 import Synchronization
 
-/// The shared pool of threads: as many as there are cores, and one more for each that is blocked.
+/// The shared pool of threads: as many as the process may use processors, and one more for each that
+/// is blocked.
 ///
 /// Its requests are of two kinds, in one line: workers of queues, and jobs of tasks
 /// (``BodyExecutor``).
@@ -19,9 +19,7 @@ final class ElasticThreadPool: OperationExecutor {
   /// Growth ends here, whatever is blocked.
   static let maximumThreadCount = 512
 
-  static let shared = ElasticThreadPool(
-    coreCount: max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
-  )
+  static let shared = ElasticThreadPool(coreCount: Processors.available)
 
   private struct State {
     var requests = FirstInFirstOut<PoolRequest>()
@@ -167,8 +165,7 @@ final class ElasticThreadPool: OperationExecutor {
     var quietTicks = 0
     var waitingTicks = 0
     while true {
-      var pause = timespec(tv_sec: 0, tv_nsec: 1_000_000)
-      unsafe nanosleep(&pause, nil)
+      MonotonicClock.block(for: .milliseconds(1))
       let busy = state.withLock { Array($0.busy.values) }
       let blocked = busy.count { $0.looksBlocked() }
       let (placements, isDone) = state.withLock { state -> ([Placement], Bool) in

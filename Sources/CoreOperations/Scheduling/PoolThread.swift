@@ -1,6 +1,5 @@
 #if os(Linux)
 import Dispatch
-import Glibc
 import Synchronization
 
 /// What a thread of the pool is wanted for.
@@ -13,8 +12,8 @@ import Synchronization
 
 /// One thread of the pool.
 ///
-/// `next` is written by whoever owns the thread at that moment: itself while
-/// it is busy, and the pool, under its lock, while it is idle.
+/// `next` is written by the owner of the thread at that moment: the thread itself while it is busy,
+/// and the pool, under its lock, while it is idle.
 final class PoolThread: @unchecked Sendable {
   // Sendable: see above; `sampled` belongs to the monitor, `runsJob` to the thread, the rest is
   // immutable once launched.
@@ -33,19 +32,16 @@ final class PoolThread: @unchecked Sendable {
     return unsafe thread._withUnsafeGuaranteedRef(body)
   }
   private let semaphore = DispatchSemaphore(value: 0)
-  private let identity = Locked(Identity())
+  /// Nil until the thread has begun.
+  private let activity = Locked<ThreadActivity?>(nil)
   private var sampled: Int64 = -1
-
-  private struct Identity {
-    var clock: clockid_t?
-    var path = ""
-  }
 
   init(first: PoolRequest) { next = first }
 
   func launch(in pool: ElasticThreadPool) {
     DetachedThread.launch {
-      self.identify()
+      let activity = ThreadActivity()
+      self.activity.withLock { $0 = activity }
       Self.current.value = self
       pool.run(self)
     }
@@ -87,44 +83,15 @@ final class PoolThread: @unchecked Sendable {
 
   func sleepUntilWoken() { semaphore.wait() }
 
-  private func identify() {
-    var clock = clockid_t()
-    let hasClock = unsafe pthread_getcpuclockid(pthread_self(), &clock) == 0
-    var buffer = [CChar](repeating: 0, count: 64)
-    let length = unsafe readlink("/proc/thread-self", &buffer, 63)
-    let bytes = buffer.prefix(max(0, length)).map { UInt8(bitPattern: $0) }
-    let link = String(decoding: bytes, as: UTF8.self)
-    identity.withLock { identity in
-      if hasClock { identity.clock = clock }
-      identity.path = "/proc/\(link)/stat"
-    }
-  }
-
   /// Whether the thread used no CPU time since the last call and is asleep in the kernel.
   ///
   /// For the monitor only. A thread that ends meanwhile has no clock any more: not blocked.
   func looksBlocked() -> Bool {
-    let (clock, path) = identity.withLock { ($0.clock, $0.path) }
-    guard let clock else { return false }
-    var time = timespec()
-    guard unsafe clock_gettime(clock, &time) == 0 else { return false }
-    let now = Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
-    defer { sampled = now }
-    return now == sampled && Self.isAsleep(path)
-  }
-
-  /// The state field of `/proc/…/stat`: the letter after the command's closing parenthesis.
-  private static func isAsleep(_ path: String) -> Bool {
-    let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
-    guard file >= 0 else { return true }
-    defer { close(file) }
-    var buffer = [UInt8](repeating: 0, count: 256)
-    let length = unsafe read(file, &buffer, buffer.count)
-    guard length > 0, let parenthesis = buffer[..<length].lastIndex(of: UInt8(ascii: ")")) else {
-      return true
+    guard let activity = activity.withLock({ $0 }), let now = activity.processorTime else {
+      return false
     }
-    let index = parenthesis + 2
-    return index >= length || buffer[index] != UInt8(ascii: "R")
+    defer { sampled = now }
+    return now == sampled && activity.isAsleep
   }
 }
 #endif

@@ -1,7 +1,3 @@
-#if os(Linux)
-import Glibc
-#endif
-
 /// Whether a worker should leave its thread to others before its share is used up.
 ///
 /// A share counts operations, and says nothing about how long they take: without this, a completion
@@ -28,12 +24,9 @@ struct WorkerTurn {
 
   /// Returns when there is news, when a request waits for a thread, or after 5 µs: half a wake-up.
   func linger(until hasNews: () -> Bool) {
-    var now = timespec()
-    unsafe clock_gettime(CLOCK_MONOTONIC, &now)
-    let end = now.tv_sec * 1_000_000_000 + now.tv_nsec + 5_000
+    let end = MonotonicClock.nanoseconds + 5_000
     while !hasNews(), !isOver, !ElasticThreadPool.shared.hasRequests {
-      unsafe clock_gettime(CLOCK_MONOTONIC, &now)
-      if now.tv_sec * 1_000_000_000 + now.tv_nsec >= end { return }
+      if MonotonicClock.nanoseconds >= end { return }
     }
   }
   #else

@@ -1,14 +1,6 @@
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
-
 /// One unmanaged object reference per thread.
 ///
-/// The reference isn't retained: whoever sets it keeps the object alive until it is set back.
+/// The reference isn't retained: the code that sets it keeps the object alive until it is set back.
 package struct ThreadLocal<Object: AnyObject>: Sendable {
   @usableFromInline let slot: ThreadSlot
 
@@ -54,25 +46,5 @@ package struct ThreadNumber: Sendable {
   @inlinable package var value: Int {
     get { unsafe Int(bitPattern: slot.pointer) }
     nonmutating set { unsafe slot.pointer = UnsafeMutableRawPointer(bitPattern: newValue) }
-  }
-}
-
-/// The slot of one key.
-@usableFromInline
-struct ThreadSlot: @unchecked Sendable {
-  // Sendable: a key is an immutable number; the slot behind it belongs to the calling thread.
-  private let key: pthread_key_t
-
-  init() {
-    var key = pthread_key_t()
-    guard unsafe pthread_key_create(&key, nil) == 0 else {
-      trap("The process has used up its thread-local keys (pthread_key_create failed).")
-    }
-    self.key = key
-  }
-
-  @usableFromInline var pointer: UnsafeMutableRawPointer? {
-    get { unsafe pthread_getspecific(key) }
-    nonmutating set { unsafe pthread_setspecific(key, newValue) }
   }
 }

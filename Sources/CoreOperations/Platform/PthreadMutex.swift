@@ -2,11 +2,11 @@
 import Darwin
 #elseif canImport(Musl)
 import Musl
-#else
+#elseif canImport(Glibc)
 import Glibc
 #endif
 
-/// A mutex of the system, at an address that doesn't change, in cache lines that it shares with nobody.
+/// A mutex of the system, at an address that doesn't change, in cache lines of its own.
 ///
 /// For where the standard library's isn't the right one: see ``ContendedLocked``, and what stands for
 /// ``Locked`` under ThreadSanitizer.

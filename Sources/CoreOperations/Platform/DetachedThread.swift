@@ -1,7 +1,11 @@
 #if os(Linux)
+#if canImport(Musl)
+import Musl
+#elseif canImport(Glibc)
 import Glibc
+#endif
 
-/// A thread that nobody joins, with the system's default stack.
+/// A detached thread with the system's default stack.
 enum DetachedThread {
   static func launch(_ body: @escaping @Sendable () -> Void) {
     final class Start {
@@ -9,7 +13,11 @@ enum DetachedThread {
       init(_ body: @escaping @Sendable () -> Void) { self.body = body }
     }
     let start = unsafe Unmanaged.passRetained(Start(body)).toOpaque()
+    #if canImport(Musl)
+    var thread: pthread_t?
+    #else
     var thread = pthread_t()
+    #endif
     let result = unsafe pthread_create(
       &thread,
       nil,
@@ -24,7 +32,11 @@ enum DetachedThread {
     guard result == 0 else {
       trap("The system refused to start a thread (pthread_create returned \(result)).")
     }
+    #if canImport(Musl)
+    if let thread = unsafe thread { unsafe pthread_detach(thread) }
+    #else
     pthread_detach(thread)
+    #endif
   }
 }
 #endif

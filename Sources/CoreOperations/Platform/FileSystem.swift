@@ -1,0 +1,69 @@
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Glibc)
+import Glibc
+#endif
+
+/// What the system says about files and volumes.
+package enum FileSystem {
+  /// What is at a path.
+  package enum Kind: Sendable {
+    case file, folder, other
+  }
+
+  /// What is at a path, behind links; nil when there is nothing that the program can see.
+  package static func kind(of path: String) -> Kind? {
+    var status = stat()
+    guard unsafe stat(path, &status) == 0 else { return nil }
+    return switch status.st_mode & S_IFMT {
+    case S_IFREG: .file
+    case S_IFDIR: .folder
+    default: .other
+    }
+  }
+
+  /// Whether the program may read what is at a path.
+  package static func isReadable(_ path: String) -> Bool { unsafe access(path, R_OK) == 0 }
+
+  /// Why the system gave no answer.
+  package struct Problem: Error {
+    /// The system's number for it.
+    package let code: Int32
+    /// Whether there is nothing at the path.
+    package var isMissing: Bool { code == ENOENT || code == ENOTDIR }
+  }
+
+  /// How many bytes an unprivileged program can write to the volume of what is at a path.
+  package static func freeSpace(at path: String) -> Result<Int64, Problem> {
+    var volume = statvfs()
+    guard unsafe statvfs(path, &volume) == 0 else { return .failure(Problem(code: errno)) }
+    let (bytes, isTooMany) = Int64(clamping: UInt64(volume.f_bavail))
+      .multipliedReportingOverflow(by: Int64(clamping: UInt64(volume.f_frsize)))
+    return .success(isTooMany ? .max : bytes)
+  }
+
+  /// The text of a small file, such as those that the kernel shows; nil when it can't be read.
+  static func text(of path: String) -> String? {
+    let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
+    guard file >= 0 else { return nil }
+    defer { close(file) }
+    var text: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 4096)
+    while true {
+      let length = unsafe read(file, &buffer, buffer.count)
+      guard length >= 0 else { return nil }
+      if length == 0 { return String(decoding: text, as: UTF8.self) }
+      text += buffer[..<length]
+    }
+  }
+
+  /// Where a link leads; nil when there is none.
+  static func target(ofLink path: String) -> String? {
+    var buffer = [CChar](repeating: 0, count: 256)
+    let length = unsafe readlink(path, &buffer, buffer.count)
+    guard length >= 0 else { return nil }
+    return String(decoding: buffer[..<length].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+}

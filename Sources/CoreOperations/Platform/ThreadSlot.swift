@@ -1,0 +1,27 @@
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Glibc)
+import Glibc
+#endif
+
+/// The slot of one key.
+@usableFromInline
+struct ThreadSlot: @unchecked Sendable {
+  // Sendable: a key is an immutable number; the slot behind it belongs to the calling thread.
+  private let key: pthread_key_t
+
+  init() {
+    var key = pthread_key_t()
+    guard unsafe pthread_key_create(&key, nil) == 0 else {
+      trap("The process has used up its thread-local keys (pthread_key_create failed).")
+    }
+    self.key = key
+  }
+
+  @usableFromInline var pointer: UnsafeMutableRawPointer? {
+    get { unsafe pthread_getspecific(key) }
+    nonmutating set { unsafe pthread_setspecific(key, newValue) }
+  }
+}
