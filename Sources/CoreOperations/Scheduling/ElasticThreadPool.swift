@@ -68,9 +68,7 @@ final class ElasticThreadPool: OperationExecutor {
     guard thread.isBetweenTasks else { return false }
     let placement = state.withLock { state -> Placement? in
       guard state.requests.isEmpty else { return nil }
-      append(request, to: &state)
-      defer { state.isMonitored = true }
-      return .waiting(startMonitor: !state.isMonitored)
+      return lineUp(request, in: &state)
     }
     guard let placement else { return false }
     perform(placement)
@@ -91,13 +89,18 @@ final class ElasticThreadPool: OperationExecutor {
 
   private func place(_ request: PoolRequest, in state: inout State) -> Placement {
     guard state.busy.count < allowed(state) else {
-      append(request, to: &state)
-      defer { state.isMonitored = true }
-      return .waiting(startMonitor: !state.isMonitored)
+      return lineUp(request, in: &state)
     }
     guard let first = popFirst(of: &state) else { return seat(request, in: &state) }
     append(request, to: &state)
     return seat(first, in: &state)
+  }
+
+  /// Puts a request into the line, which a monitor looks at from then on.
+  private func lineUp(_ request: PoolRequest, in state: inout State) -> Placement {
+    append(request, to: &state)
+    defer { state.isMonitored = true }
+    return .waiting(startMonitor: !state.isMonitored)
   }
 
   /// Gives a request to a thread, which has to be woken or spawned then.
