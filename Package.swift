@@ -67,7 +67,8 @@ let package = Package(
       dependencies: ["AdvancedOperations", "AdvancedOperationsTesting", "TestSupport"],
       swiftSettings: settings
     ),
-    // Apps of several kinds, which see what is public and nothing else.
+    // Apps of several kinds, which see what is public and nothing else. Tests/Clients/Shared is part of
+    // each, by way of links.
     .testTarget(
       name: "StrictClientTests",
       dependencies: ["AdvancedOperations", "AdvancedOperationsTesting"],
@@ -86,7 +87,8 @@ let package = Package(
       name: "FoundationClientTests",
       dependencies: ["AdvancedOperations"],
       path: "Tests/Clients/FoundationClientTests",
-      packageAccess: false
+      packageAccess: false,
+      swiftSettings: [.define("IMPORTS_FOUNDATION")]
     ),
     .testTarget(
       name: "OneImportClientTests",

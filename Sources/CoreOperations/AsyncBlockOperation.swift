@@ -36,7 +36,7 @@ final class AsyncBlockOperation: Operation, @unchecked Sendable {
       beginning.run()
       return
     }
-    let queue = OperationQueue.current
+    let queue = OperationQueue.running
     keep(
       startTask(on: executor) {
         await TaskOccupant.with(self, queue: queue) { await body() }

@@ -105,7 +105,7 @@ open class BlockOperation: Operation, @unchecked Sendable {
   /// executor may have no other thread.
   private func run(_ first: @Sendable () -> Void, besides others: SharedBlocks) {
     let executor = withLinks { $0.scheduler }?.completionExecutor ?? DefaultExecutor.shared
-    let queue = OperationQueue.current
+    let queue = OperationQueue.running
     for _ in 0..<others.count {
       executor.enqueue {
         _ = others.runNext(in: queue)

@@ -102,7 +102,7 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
     case .callMain:
       valuesMayHaveChanged()
       if isByHand {
-        ThreadOccupant.with(queue: .current, operation: self) { _ in main() }
+        ThreadOccupant.with(queue: .running, operation: self) { _ in main() }
       } else {
         main()
       }

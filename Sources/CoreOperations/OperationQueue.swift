@@ -14,8 +14,10 @@ public import Dispatch
 ///
 /// All members can be used from any thread, also from inside operations and their callbacks. A queue
 /// never calls an operation on the thread that adds it, cancels it or resumes the queue.
-open class OperationQueue: @unchecked Sendable {
-  // Sendable: `scheduler` and `settings` have locks.
+open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertible,
+  CustomDebugStringConvertible
+{
+  // Sendable: `scheduler` and `settings` have locks; the rest doesn't change.
   private struct Settings {
     var name: String?
     var qualityOfService = QualityOfService.default
@@ -25,10 +27,19 @@ open class OperationQueue: @unchecked Sendable {
   private let settings = Locked(Settings())
   private let ownExecutor: any OperationExecutor
   private let ownProgress: OperationProgress
+  private let isMain: Bool
   final var valueObservers: ValueObservers { scheduler.valueObservers }
 
+  // Both are designated, as Foundation's `init()` is: subclasses inherit and override each, and a file
+  // that imports Foundation too finds `OperationQueue()` ambiguous instead of getting Foundation's.
+
   /// Creates a queue that runs on the shared pool of threads.
-  public convenience init() { self.init(executor: DefaultExecutor.shared) }
+  public init() {
+    ownExecutor = DefaultExecutor.shared
+    scheduler = Scheduler(source: WorkerSource(ownExecutor), completionExecutor: ownExecutor)
+    ownProgress = OperationProgress(scheduler: scheduler)
+    isMain = false
+  }
 
   /// Creates a queue that runs on an executor.
   ///
@@ -37,6 +48,7 @@ open class OperationQueue: @unchecked Sendable {
     ownExecutor = executor
     scheduler = Scheduler(source: WorkerSource(executor), completionExecutor: executor)
     ownProgress = OperationProgress(scheduler: scheduler)
+    isMain = false
   }
 
   private init(main: DispatchQueue) {
@@ -46,7 +58,9 @@ open class OperationQueue: @unchecked Sendable {
       completionExecutor: DefaultExecutor.shared
     )
     ownProgress = OperationProgress(scheduler: scheduler)
+    isMain = true
     scheduler.setLimit(1)
+    settings.withLock { $0.name = "main" }
   }
 
   // MARK: Adding
@@ -292,22 +306,33 @@ open class OperationQueue: @unchecked Sendable {
 
   // MARK: Configuring
 
-  /// The name, or the type when there is none.
-  package final var label: String { name ?? "\(type(of: self))" }
-
-  /// What the queue is called; nil unless set.
+  /// What the queue is called: the type and the address of the object, until a name is set.
+  ///
+  /// Never nil; setting nil brings the first name back. The name of ``main`` can't be changed.
   open var name: String? {
-    get { settings.withLock { $0.name } }
+    get { settings.withLock { $0.name } ?? firstName }
     set {
+      if isMain { return }
       settings.withLock { $0.name = newValue }
       valueObservers.look(at: self)
     }
   }
 
+  private var firstName: String {
+    "\(type(of: self)) 0x\(String(UInt(bitPattern: ObjectIdentifier(self)), radix: 16))"
+  }
+
+  /// The name that was set, or the type: without the address, which differs from run to run, so that
+  /// texts about operations are the same in each.
+  package final var label: String {
+    guard let name, name != firstName else { return "\(type(of: self))" }
+    return name
+  }
+
   /// How many operations may be executing at once.
   ///
   /// A change takes effect at once: raising it starts more, lowering it starts none until enough
-  /// have finished. With 0 nothing starts.
+  /// have finished. With 0 nothing starts. That of ``main`` is 1, and setting it is ignored.
   ///
   /// - Precondition: Not negative, or ``defaultMaxConcurrentOperationCount``.
   open var maxConcurrentOperationCount: Int {
@@ -319,6 +344,7 @@ open class OperationQueue: @unchecked Sendable {
             + "\(newValue). Set a number from 0 up, or defaultMaxConcurrentOperationCount."
         )
       }
+      if isMain { return }
       scheduler.setLimit(newValue)
       valueObservers.look(at: self)
     }
@@ -330,10 +356,12 @@ open class OperationQueue: @unchecked Sendable {
   /// Whether the queue starts nothing new.
   ///
   /// After it was set to true, no further start is decided; an operation whose start was decided
-  /// before may still enter its body. Executing operations go on.
+  /// before may still enter its body. Executing operations go on. ``main`` can't be suspended: setting
+  /// this is ignored there.
   open var isSuspended: Bool {
     get { scheduler.isSuspended }
     set {
+      if isMain { return }
       scheduler.suspend(newValue)
       valueObservers.look(at: self)
     }
@@ -354,10 +382,13 @@ open class OperationQueue: @unchecked Sendable {
   /// Async closures and bodies run in the shared pool of threads all the same (on other systems
   /// than Linux in that of the standard library).
   ///
+  /// That of ``main`` is the main dispatch queue, and setting it is ignored.
+  ///
   /// - Precondition: The queue is empty when this is set.
   open var underlyingQueue: DispatchQueue? {
     get { scheduler.source.underlyingQueue }
     set {
+      if isMain { return }
       let executor = newValue.map { DispatchExecutor($0) } ?? ownExecutor
       let source = WorkerSource(executor, underlyingQueue: newValue)
       guard scheduler.changeSourceIfEmpty(source) else {
@@ -371,18 +402,49 @@ open class OperationQueue: @unchecked Sendable {
 
   // MARK: Well-known queues
 
-  /// The queue whose operation runs on this thread or in this task; nil outside of any.
+  /// The queue whose operation runs on this thread or in this task.
+  ///
+  /// Outside of any operation of a queue, it is ``main`` on the main thread and in code of the main
+  /// dispatch queue, and nil elsewhere.
   open class var current: OperationQueue? {
+    running ?? (MainThread.isCurrent ? sharedMain : nil)
+  }
+
+  /// The queue whose operation runs on this thread or in this task; nil outside of any.
+  static var running: OperationQueue? {
     if let occupant = ThreadOccupant.current { return unsafe occupant.queue }
     return TaskOccupant.current?.queue
   }
 
   /// The queue of the main thread; it runs one operation at a time on the main dispatch queue.
+  ///
+  /// The whole process shares it, so it can't be suspended, and its limit, name and dispatch queue
+  /// can't be changed.
   open class var main: OperationQueue { sharedMain }
 
-  private static let sharedMain: OperationQueue = {
-    let queue = OperationQueue(main: .main)
-    queue.name = "main"
-    return queue
-  }()
+  private static let sharedMain = OperationQueue(main: .main)
+
+  // MARK: Identity and text
+
+  /// Whether both are the same object.
+  public static func == (a: OperationQueue, b: OperationQueue) -> Bool { a === b }
+
+  /// Hashes the identity of the object.
+  public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+
+  /// The name, how many operations there are, and whether the queue is suspended.
+  open var description: String {
+    let count = operationCount
+    let members = count == 1 ? "1 operation" : "\(count) operations"
+    return "\(name ?? label) (\(members)\(isSuspended ? ", suspended" : ""))"
+  }
+
+  /// The description, and those of the first few operations.
+  open var debugDescription: String {
+    let operations = operations
+    if operations.isEmpty { return description }
+    let texts = operations.prefix(8).map(\.description).joined(separator: ", ")
+    let rest = operations.count > 8 ? " and \(operations.count - 8) more" : ""
+    return "\(description): \(texts)\(rest)"
+  }
 }

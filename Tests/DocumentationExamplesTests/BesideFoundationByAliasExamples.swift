@@ -6,12 +6,19 @@ import Testing
 private enum Client {
   typealias Operation = CoreOperations.Operation
   typealias OperationQueue = CoreOperations.OperationQueue
+  typealias BlockOperation = CoreOperations.BlockOperation
+  typealias QualityOfService = CoreOperations.QualityOfService
 
   final class Upload: Operation, @unchecked Sendable {
     let date = Date()
   }
 
-  static func makeQueue() -> OperationQueue { OperationQueue() }
+  static func makeQueue() -> OperationQueue {
+    let queue = OperationQueue()
+    queue.qualityOfService = QualityOfService.utility
+    queue.addOperation(BlockOperation {})
+    return queue
+  }
 }
 
 @Test func `beside Foundation: an alias in the module wins over imports`() async throws {

@@ -98,7 +98,7 @@ package final class ThreadOccupant: @unchecked Sendable {
   /// Runs the body of an operation, as the occupant of this thread if that is what its worker is at.
   package static func runBody(of operation: Operation, _ body: () -> Void) {
     guard let occupant = unsafe innermost(at: operation) else {
-      return with(queue: .current, operation: operation) { $0.enterBody(body) }
+      return with(queue: .running, operation: operation) { $0.enterBody(body) }
     }
     unsafe occupant._withUnsafeGuaranteedRef { $0.enterBody(body) }
   }

@@ -12,6 +12,35 @@ import Testing
     #expect(seen.entries == [true])
   }
 
+  @Test func `is the main one on the main thread, outside of any operation`() async {
+    let isMain = await MainActor.run { OperationQueue.current == .main }
+    #expect(isMain)
+    let isMainInBlock = await withCheckedContinuation { continuation in
+      DispatchQueue.main.async { continuation.resume(returning: OperationQueue.current == .main) }
+    }
+    #expect(isMainInBlock)
+    let seen = Log<OperationQueue?>()
+    await MainActor.run { BlockOperation { seen.add(.current) }.start() }
+    #expect(seen.entries == [.main])
+  }
+
+  @Test func `is that of the operation whose code runs on the main thread`() async throws {
+    let queue = OperationQueue()
+    let seen = Log<OperationQueue?>()
+    queue.addOperation { () async -> Void in
+      await MainActor.run {
+        seen.add(.current)
+        BlockOperation { seen.add(.current) }.start()
+      }
+    }
+    try await queue.untilAllOperationsAreFinished()
+    let executor = ManualExecutor()
+    let stepped = OperationQueue(executor: executor)
+    stepped.addOperation(BlockOperation { seen.add(.current) })
+    await MainActor.run { executor.runAll() }
+    #expect(seen.entries == [queue, queue, stepped])
+  }
+
   @Test func `is that of the operation, in bodies, blocks, barriers and async closures`()
     async throws
   {
@@ -106,5 +135,22 @@ import Testing
     }
     OperationQueue.main.addOperation(operation)
     await completed.opened()
+  }
+
+  @Test func `is not changed where the whole process shares it: the main one`() async throws {
+    let queue = OperationQueue.main
+    queue.maxConcurrentOperationCount = 4
+    queue.maxConcurrentOperationCount = OperationQueue.defaultMaxConcurrentOperationCount
+    queue.isSuspended = true
+    queue.underlyingQueue = DispatchQueue(label: "another one")
+    queue.underlyingQueue = nil
+    queue.name = "renamed"
+    #expect(queue.maxConcurrentOperationCount == 1)
+    #expect(!queue.isSuspended)
+    #expect(queue.underlyingQueue?.label == DispatchQueue.main.label)
+    #expect(queue.name == "main")
+    let operation = BlockOperation { dispatchPrecondition(condition: .onQueue(.main)) }
+    queue.addOperation(operation)
+    try await operation.untilFinished()
   }
 }

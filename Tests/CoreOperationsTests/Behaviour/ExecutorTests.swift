@@ -209,7 +209,6 @@ import Testing
 
   @Test func `a queue keeps what it was given`() {
     let queue = OperationQueue()
-    #expect(queue.name == nil)
     queue.name = "import"
     #expect(queue.name == "import")
     #expect(queue.qualityOfService == .default)
