@@ -1,4 +1,22 @@
 extension Operation {
+  /// Makes this operation wait until each of several others has finished, however they ended.
+  ///
+  /// Calls ``addDependency(_:)`` for each, in order. If this operation is in a queue already and
+  /// has no other dependencies, it may start when those added first have finished, before the rest
+  /// is added.
+  ///
+  /// ```swift
+  /// let merge = BlockOperation { mergeAll() }
+  /// merge.addDependencies(downloads)
+  /// ```
+  ///
+  /// - Parameter operations: In any queue or none, finished or not.
+  /// - Complexity: O(n), amortised, n the number of operations.
+  public final func addDependencies<Operations: Sequence>(_ operations: Operations)
+  where Operations.Element: Operation {
+    for operation in operations { addDependency(operation) }
+  }
+
   /// - Complexity: O(1), amortised.
   final func linkDependency(_ dependency: Operation) {
     if dependency === self {

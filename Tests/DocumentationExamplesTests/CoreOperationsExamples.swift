@@ -31,6 +31,20 @@ import Testing
   #expect(operations.allSatisfy { $0.isFinished })
 }
 
+@Test func `Operation: one operation depends on several`() async throws {
+  let steps = Lines()
+  let downloads = (1...3).map { _ in BlockOperation { steps("download") } }
+  @Sendable func mergeAll() { steps("merge") }
+
+  let merge = BlockOperation { mergeAll() }
+  merge.addDependencies(downloads)
+
+  OperationQueue().addOperations([merge] + downloads)
+  try await merge.untilFinished()
+
+  #expect(steps.all == ["download", "download", "download", "merge"])
+}
+
 private final class Tile: Sendable {
   private let isSmall = Locked(false)
   var isShrunk: Bool { isSmall.withLock { $0 } }

@@ -26,6 +26,38 @@ import Testing
     #expect(openParents.now == 0)
   }
 
+  @Test func `several are added at once, in order, whatever the kind of sequence`() async throws {
+    final class Step: Operation, @unchecked Sendable {
+      let added = Log<Operation>()
+      override func addDependency(_ op: Operation) {
+        added.add(op)
+        super.addDependency(op)
+      }
+    }
+    let blocks = (0..<3).map { _ in BlockOperation {} }
+    let (first, last, step) = (Operation(), Step(), Step())
+    step.addDependencies(blocks)
+    step.addDependencies([first, last])
+    step.addDependencies(Set(blocks))
+    step.addDependencies(blocks.lazy.filter { $0.isFinished })
+    step.addDependencies([Step]())
+    #expect(step.dependencies == blocks + [first, last])
+    #expect(Array(step.added.entries.prefix(5)) == blocks + [first, last])
+    #expect(step.added.entries.count == 8)
+    #expect(!step.isReady)
+    let queue = OperationQueue()
+    queue.addOperations([step, first, last] + blocks)
+    try await queue.untilAllOperationsAreFinished()
+    #expect(step.isFinished && !step.isCancelled)
+  }
+
+  @Test func `several are added, the operation itself among them`() async throws {
+    let (first, last, own) = (Operation(), Operation(), Operation())
+    own.addDependencies([first, own, last])
+    #expect(own.dependencies == [first, last])
+    #expect(own.cancellationReason is OperationCycleError)
+  }
+
   @Test func `readiness follows the dependencies`() {
     let first = Operation()
     let second = Operation()
