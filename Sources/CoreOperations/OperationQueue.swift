@@ -12,8 +12,8 @@ public import Dispatch
 /// try await queue.untilAllOperationsAreFinished()
 /// ```
 ///
-/// All members can be used from any thread, also from inside operations and their callbacks. A queue
-/// never calls an operation on the thread that adds it, cancels it or resumes the queue.
+/// All members can be used from any thread, also from inside operations and their callbacks. A
+/// queue never calls an operation on the thread that adds it, cancels it or resumes the queue.
 open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertible,
   CustomDebugStringConvertible
 {
@@ -30,8 +30,9 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
   private let isMain: Bool
   final var valueObservers: ValueObservers { scheduler.valueObservers }
 
-  // Both are designated, as Foundation's `init()` is: subclasses inherit and override each, and a file
-  // that imports Foundation too finds `OperationQueue()` ambiguous instead of getting Foundation's.
+  // Both are designated, as Foundation's `init()` is: subclasses inherit and override each, and a
+  // file that imports Foundation too finds `OperationQueue()` ambiguous instead of getting
+  // Foundation's.
 
   /// Creates a queue that runs on the shared pool of threads.
   public init() {
@@ -113,106 +114,15 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
   /// A barrier takes a slot, obeys suspension, is no operation, isn't cancelled by
   /// ``cancelAllOperations()``, and is waited for.
   ///
-  /// An operation before the barrier that needs one behind it could never run. Such a ring ends like
-  /// one of dependencies: the operation whose coming or whose new dependency closes it is cancelled,
-  /// with an ``OperationCycleError`` that names the path.
+  /// An operation before the barrier that needs one behind it could never run. Such a ring ends
+  /// like one of dependencies: the operation whose coming or whose new dependency closes it is
+  /// cancelled, with an ``OperationCycleError`` that names the path.
   ///
   /// - Parameter barrier: Runs on a worker.
-  /// - Complexity: O(n + e), n the number of operations since the barrier before, and e that of what they
-  ///   depend on.
+  /// - Complexity: O(n + e), n the number of operations since the barrier before, and e that of
+  ///   what they depend on.
   open func addBarrierBlock(_ barrier: @escaping @Sendable () -> Void) {
     scheduler.addBarrier(barrier, owner: self)
-  }
-
-  /// Adds operations behind the same barriers as one that is a member, for which they are needed.
-  package final func addOperations(_ ops: [Operation], besides member: Operation) {
-    let taken = ops.filter { operation in
-      if case .over = take(operation) { return false }
-      return true
-    }
-    enqueueStepwise(taken, besides: member)
-  }
-
-  private func enqueue(_ operation: Operation) {
-    switch take(operation) {
-    case .over: return
-    case .plain:
-      if !scheduler.addIfUnobserved(operation, owner: self) {
-        enqueueStepwise(CollectionOfOne(operation))
-      }
-    case .layered, .suspect: enqueueStepwise(CollectionOfOne(operation))
-    }
-  }
-
-  private func enqueue(_ operations: [Operation]) {
-    var isPlain = valueObservers.isEmpty
-    for operation in operations {
-      switch take(operation) {
-      case .plain: continue
-      case .layered, .suspect, .over: isPlain = false
-      }
-    }
-    if isPlain {
-      scheduler.add(operations, owner: self)
-      valueObservers.look(at: self)
-    } else {
-      // One that was over before it came has no scheduler, and is left out.
-      enqueueStepwise(operations.filter { $0.withLinks { $0.scheduler === scheduler } })
-    }
-  }
-
-  private enum Taken {
-    /// Nothing has to be done before it is let in.
-    case plain
-    /// A layer above is told in between.
-    case layered
-    /// It may be in a ring.
-    case suspect
-    /// An override has reported its end before.
-    case over
-  }
-
-  /// Makes an operation this queue's.
-  private func take(_ operation: Operation) -> Taken {
-    switch operation.life.step({ $0.enqueued() }) {
-    case .admit: break
-    case .ignore: return .over
-    case .reject(let mistake): trap(mistake.sentence(about: operation))
-    }
-    let terms = unsafe operation.layer?.willEnqueue(in: self)
-    if terms?.isHeld == true { operation.readiness.step { $0.holdTaken() } }
-    let scheduler = unsafe Unmanaged.passUnretained(scheduler)
-    return operation.withLinks { links in
-      if links.isClosed { return .over }
-      // Before anybody can find the scheduler, so that no later change is overwritten.
-      operation.scheduling.level = UInt8(links.priority.level)
-      operation.scheduling.isAskedAtStart = terms?.isAskedAtStart == true
-      unsafe links.enter(scheduler)
-      if links.mayBeInRing || links.mark > .none { return .suspect }
-      return terms?.needsDidEnqueue == true ? .layered : .plain
-    }
-  }
-
-  /// Those that are in have to be members before anybody is told of them, and before rings are looked
-  /// for; and none may start before that.
-  private func enqueueStepwise(
-    _ admitted: some Collection<Operation>,
-    besides member: Operation? = nil
-  ) {
-    if admitted.isEmpty { return }
-    let (isAwaited, isBeforeBarrier) = scheduler.admit(admitted, besides: member, owner: self)
-    valueObservers.look(at: self)
-    for operation in admitted { unsafe operation.layer?.didEnqueue() }
-    let suspects = admitted.filter { $0.withLinks { $0.mayBeInRing } }
-    if !suspects.isEmpty { CycleSearch.cancelRings(from: suspects) }
-    // Before any of them runs and begins a wait of its own, which would then be to blame.
-    RunTimeRings.lookAtNew(
-      admitted,
-      in: self,
-      isAwaited: isAwaited,
-      isBeforeBarrier: isBeforeBarrier
-    )
-    scheduler.letIn(admitted)
   }
 
   // MARK: Managing
@@ -253,8 +163,8 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
   /// called, unless another thread made a change at that moment. In asynchronous code, use
   /// ``untilAllOperationsAreFinished()``.
   ///
-  /// - Precondition: Not called by an operation that the queue waits for, and not by a completion block
-  ///   of one of its operations.
+  /// - Precondition: Not called by an operation that the queue waits for, and not by a completion
+  ///   block of one of its operations.
   @available(*, noasync, message: "It blocks; use 'try await untilAllOperationsAreFinished()'.")
   open func waitUntilAllOperationsAreFinished() {
     if scheduler.isInOwnCompletion {
@@ -294,7 +204,8 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
     if !scheduler.wait(.closure({ _ in body() })) { body() }
   }
 
-  /// Decides on no start while a body runs; what ends in it lets nothing start before it has returned.
+  /// Decides on no start while a body runs; what ends in it lets nothing start before it has
+  /// returned.
   package final func withoutStarts(_ body: () -> Void) {
     scheduler.holdStarts(true)
     body()
@@ -322,8 +233,8 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
     "\(type(of: self)) 0x\(String(UInt(bitPattern: ObjectIdentifier(self)), radix: 16))"
   }
 
-  /// The name that was set, or the type: without the address, which differs from run to run, so that
-  /// texts about operations are the same in each.
+  /// The name that was set, or the type: without the address, which differs from run to run, so
+  /// that texts about operations are the same in each.
   package final var label: String {
     guard let name, name != firstName else { return "\(type(of: self))" }
     return name
@@ -356,8 +267,8 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
   /// Whether the queue starts nothing new.
   ///
   /// After it was set to true, no further start is decided; an operation whose start was decided
-  /// before may still enter its body. Executing operations go on. ``main`` can't be suspended: setting
-  /// this is ignored there.
+  /// before may still enter its body. Executing operations go on. ``main`` can't be suspended:
+  /// setting this is ignored there.
   open var isSuspended: Bool {
     get { scheduler.isSuspended }
     set {

@@ -1,0 +1,94 @@
+// How operations become members of a queue.
+extension OperationQueue {
+  /// Adds operations that a member needs, behind the same barriers as that member.
+  package final func addOperations(_ ops: [Operation], besides member: Operation) {
+    let taken = ops.filter { operation in
+      if case .over = take(operation) { return false }
+      return true
+    }
+    enqueueStepwise(taken, besides: member)
+  }
+
+  final func enqueue(_ operation: Operation) {
+    switch take(operation) {
+    case .over: return
+    case .plain:
+      if !scheduler.addIfUnobserved(operation, owner: self) {
+        enqueueStepwise(CollectionOfOne(operation))
+      }
+    case .layered, .suspect: enqueueStepwise(CollectionOfOne(operation))
+    }
+  }
+
+  final func enqueue(_ operations: [Operation]) {
+    var isPlain = valueObservers.isEmpty
+    for operation in operations {
+      switch take(operation) {
+      case .plain: continue
+      case .layered, .suspect, .over: isPlain = false
+      }
+    }
+    if isPlain {
+      scheduler.add(operations, owner: self)
+      valueObservers.look(at: self)
+    } else {
+      // An operation that was over before it was added has no scheduler, and is left out.
+      enqueueStepwise(operations.filter { $0.withLinks { $0.scheduler === scheduler } })
+    }
+  }
+
+  /// What has to happen to an operation that has become this queue's.
+  private enum Taken {
+    /// Nothing, before it is let in.
+    case plain
+    /// Its layer is notified before it is let in.
+    case layered
+    /// A search for rings, before it is let in.
+    case suspect
+    /// Nothing at all: an override has reported its end before.
+    case over
+  }
+
+  /// Makes an operation this queue's.
+  private func take(_ operation: Operation) -> Taken {
+    switch operation.life.step({ $0.enqueued() }) {
+    case .admit: break
+    case .ignore: return .over
+    case .reject(let mistake): trap(mistake.sentence(about: operation))
+    }
+    let terms = unsafe operation.layer?.willEnqueue(in: self)
+    if terms?.isHeld == true { operation.readiness.step { $0.holdTaken() } }
+    let scheduler = unsafe Unmanaged.passUnretained(scheduler)
+    return operation.withLinks { links in
+      if links.isClosed { return .over }
+      // Before other threads can find the scheduler, so that no later change is overwritten.
+      operation.scheduling.level = UInt8(links.priority.level)
+      operation.scheduling.isAskedAtStart = terms?.isAskedAtStart == true
+      unsafe links.enter(scheduler)
+      if links.mayBeInRing || links.mark > .none { return .suspect }
+      return terms?.needsDidEnqueue == true ? .layered : .plain
+    }
+  }
+
+  /// Makes operations members, notifies observers and layers, looks for rings, and lets them start:
+  /// one step for all of them after the other.
+  private func enqueueStepwise(
+    _ admitted: some Collection<Operation>,
+    besides member: Operation? = nil
+  ) {
+    if admitted.isEmpty { return }
+    let (isAwaited, isBeforeBarrier) = scheduler.admit(admitted, besides: member, owner: self)
+    valueObservers.look(at: self)
+    for operation in admitted { unsafe operation.layer?.didEnqueue() }
+    let suspects = admitted.filter { $0.withLinks { $0.mayBeInRing } }
+    if !suspects.isEmpty { CycleSearch.cancelRings(from: suspects) }
+    // Before one of them runs and begins a wait, which would then get the error in its place.
+    RunTimeRings.lookAtNew(
+      admitted,
+      in: self,
+      isAwaited: isAwaited,
+      isBeforeBarrier: isBeforeBarrier
+    )
+    scheduler.letIn(admitted)
+  }
+}
