@@ -11,8 +11,8 @@ import Dispatch
 /// queue.addOperation(thumbnails)
 /// ```
 open class BlockOperation: Operation, @unchecked Sendable {
-  // Sendable: `first` is guarded by the lock of the operation's links; the other blocks are in there.
-  // Not checked for overlapping accesses, like these.
+  // Sendable: `first` is guarded by the lock of the operation's links; the other blocks are in
+  // there. Not checked for overlapping accesses, like these.
   @exclusivity(unchecked) private final var first: Block?
 
   /// A closure that generic code can hand on, and that is moved and never copied.
@@ -118,7 +118,8 @@ open class BlockOperation: Operation, @unchecked Sendable {
 }
 
 extension Operation {
-  /// Whether everything of the operation is known, because it is no subclass that overrides something.
+  /// Whether everything of the operation is known, because it is no subclass that overrides
+  /// something.
   final var isKnown: Bool { type(of: self) == BlockOperation.self }
 }
 
@@ -141,7 +142,9 @@ private final class SharedBlocks: Sendable {
     }
   }
 
-  /// Runs a block that nobody has begun, and says whether there was one.
+  /// Runs a block that hasn't begun.
+  ///
+  /// - Returns: Whether there was one.
   func runNext(in queue: OperationQueue?) -> Bool {
     guard takeAndRun(in: queue) else { return false }
     running.leave()

@@ -17,14 +17,14 @@ extension Operation {
     reportEnd()
   }
 
-  /// What the end of an operation leaves to do; nothing for one that nobody waits for.
+  /// What the end of an operation leaves to do; nothing for one without waiters.
   ///
-  /// A worker has one for all that it ends: to make and destroy one each time was a tenth of the cost of
-  /// an empty block (callgrind).
+  /// A worker has one for all that it ends: to make and destroy one each time was a tenth of the
+  /// cost of an empty block (callgrind).
   struct Ending: ~Copyable {
-    /// Those that the operation's own queue may start now; it is told in one step.
+    /// The dependents that the operation's own queue may start now; it is notified in one step.
     private(set) var released = FewOperations()
-    /// Those that were told and have more to wait for; only to be released.
+    /// The dependents that have more to wait for; only to be released.
     private var waiting = FewOperations()
     private var rest: Rest?
 
@@ -33,7 +33,7 @@ extension Operation {
     /// Whether what is left to do is about the operation, which has to be kept alive until then.
     var needsOperation: Bool { rest.map { $0.waiters != nil || $0.completion != nil } ?? false }
 
-    /// Whether nobody is waiting for it, or for the completion block.
+    /// Whether neither the end nor the completion block has a waiter.
     var isUnawaited: Bool { released.isEmpty && rest == nil }
 
     /// What few ends leave.
@@ -51,7 +51,7 @@ extension Operation {
       return made
     }
 
-    /// Takes out what those who wait left in the links of an operation.
+    /// Takes dependents, waiters and the completion block out of the links of an operation.
     mutating func take(from links: inout OperationLinks) {
       if let extra = links.extra, extra.completionBlock != nil || extra.waiters.isInUse {
         let rest = makeRest()
@@ -64,7 +64,7 @@ extension Operation {
 
     /// Leaves only those of a queue among the released.
     mutating func sort(for scheduler: Scheduler?) {
-      // Without a lock: whoever is ready was taken into its queue before.
+      // Without a lock: what is ready was taken into its queue before.
       let id = scheduler.map { ObjectIdentifier($0) }
       if released.isEmpty || released.areAll(in: id) { return }
       var own = FewOperations()
@@ -76,11 +76,12 @@ extension Operation {
       released = own
     }
 
-    /// The rest, once the operation's own queue knows: other queues, those who wait, the completion
+    /// The rest, once the operation's own queue knows: other queues, waiters, the completion
     /// block.
     ///
     /// - Parameters:
-    ///   - operation: What has ended, kept alive by the caller; may be nil unless ``needsOperation``.
+    ///   - operation: What has ended, kept alive by the caller; may be nil unless
+    ///     ``needsOperation``.
     ///   - scheduler: That of its queue.
     mutating func proceed(from operation: Operation?, in scheduler: Scheduler?) {
       released.removeAll()
@@ -106,7 +107,7 @@ extension Operation {
     }
   }
 
-  /// Releases everything that waited for the end; once, by whoever reported it first.
+  /// Releases everything that waited for the end; once, by the first thread that reported it.
   final func finish(holdsQuiet: Bool = false) {
     var ending = Ending()
     if isLayered {
@@ -156,24 +157,24 @@ extension Operation {
     closed(leaving: &ending, in: scheduler)
   }
 
-  /// Nobody can begin to wait from here on.
+  /// No wait can begin from here on.
   private func close(_ links: inout OperationLinks, leaving ending: inout Ending) {
     links.isClosed = true
     if !links.dependents.isEmpty || links.extra != nil { ending.take(from: &links) }
-    // One of a layer above may still hold its place, and forgets its queue when it leaves that.
+    // An operation of a layer may still hold its place, and forgets its queue when it leaves that.
     if !isLayered { links.leave() }
   }
 
   private func closed(leaving ending: inout Ending, in scheduler: Scheduler?) {
     ending.sort(for: scheduler)
     if readiness.current.unfinished > 0 { unlinkDependencies() }
-    // Before anybody who waited goes on: what observers did is done then.
+    // Before a waiter goes on: what observers did is done then.
     valuesMayHaveChanged()
   }
 
   /// Keeps the reason of a cancel that follows.
   ///
-  /// Before the flag, so that whoever sees the flag finds the reason.
+  /// Before the flag, so that a thread that sees the flag finds the reason.
   final func noteReason(_ reason: any Error) {
     let old = withLinks { links -> (any Error)? in
       guard !links.isClosed, !isCancelledFlag else { return nil }

@@ -5,8 +5,8 @@ import Synchronization
 ///
 /// Override ``main()`` for work that is done when the method returns; override ``start()`` together
 /// with ``isExecuting``, ``isFinished`` and ``isAsynchronous`` for work that goes on after it, and
-/// report changes with ``willChangeValue(forKey:)`` and ``didChangeValue(forKey:)``. Add the operation
-/// to an ``OperationQueue``, or call ``start()`` yourself.
+/// report changes with ``willChangeValue(forKey:)`` and ``didChangeValue(forKey:)``. Add the
+/// operation to an ``OperationQueue``, or call ``start()`` yourself.
 ///
 /// ```swift
 /// final class Resize: Operation, @unchecked Sendable {
@@ -27,8 +27,8 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
   CustomDebugStringConvertible
 {
   // Sendable: `life` and `readiness` are atomic, `links` and `dependencyList` are only reached with
-  // their locks held, and `scheduling` is guarded by the lock of the one scheduler that the operation is
-  // ever in; `layer` is set while initialising.
+  // their locks held, and `scheduling` is guarded by the lock of the one scheduler that the
+  // operation is ever in; `layer` is set while initialising.
   //
   // The order decides the size: 152 bytes, and 168 with a block, which malloc rounds up to 176.
 
@@ -38,15 +38,15 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
   package final let readiness = AtomicState(OperationReadiness())
   private let linksLock = Lock()
   private let dependencyLock = Lock()
-  // Not checked for overlapping accesses: these locks aren't recursive, so there are none, and the check
-  // was a quarter of the cost of an empty block (callgrind).
+  // Not checked for overlapping accesses: these locks aren't recursive, so there are none, and the
+  // check was a quarter of the cost of an empty block (callgrind).
   @exclusivity(unchecked) private final var links = OperationLinks()
   /// Whether any property was ever observed; set before the first observer is there.
   final let isObserved = Atomic(false)
   /// Whether there is a ``layer``, known without counting a reference.
   final var isLayered = false
   @exclusivity(unchecked) private final var dependencyList = DependencyList()
-  /// The layer above, if this is one of its operations.
+  /// This operation as its layer sees it; nil for a plain one.
   final unowned(unsafe) var layer: (any LayeredOperation)?
   final var scheduling = SchedulingFields()
 
@@ -54,7 +54,7 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
   public init() {}
 
   deinit {
-    // Nobody else is left who could reach it.
+    // No other reference to the operation is left.
     if unsafe !dependencyList.isEmpty {
       unsafe DependencyTeardown.release(dependencyList, areOpen: readiness.current.unfinished > 0)
     }
@@ -70,7 +70,8 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
     linksLock.withLock { unsafe body(&links) }
   }
 
-  /// Whether the operation is in a scheduler's queue; what it is taken into meanwhile counts as not yet.
+  /// Whether the operation is in a scheduler's queue; what it is taken into meanwhile counts as not
+  /// yet.
   final func isIn(_ scheduler: ObjectIdentifier) -> Bool { unsafe links.isIn(scheduler) }
 
   /// What the operation depends on, with its lock held.
@@ -126,9 +127,9 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
   ///
   /// Sets ``isCancelled``. An operation in a queue that has not started no longer waits for its
   /// dependencies: the queue starts it ahead of others, without using up a slot, so that it leaves
-  /// without its ``main()`` being called; a suspended queue does so when it is resumed. One that is in
-  /// no queue finishes when it is added or started. One that is executing goes on until it looks at
-  /// ``isCancelled``. One that has finished isn't changed.
+  /// without its ``main()`` being called; a suspended queue does so when it is resumed. One that is
+  /// in no queue finishes when it is added or started. One that is executing goes on until it looks
+  /// at ``isCancelled``. One that has finished isn't changed.
   ///
   /// An override calls `super`.
   open func cancel() { cancelAsRequested(reason: nil) }
@@ -143,9 +144,9 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
 
   /// Runs exactly once, on another thread, after ``isFinished`` turned true; nil from then on.
   ///
-  /// The slot is free and dependents start when ``isFinished`` turns true. The operation stays among
-  /// its queue's `operations`, and waiting for the whole queue goes on, until the block returned.
-  /// A block that is set after the end never runs.
+  /// The slot is free and dependents start when ``isFinished`` turns true. The operation stays
+  /// among its queue's `operations`, and waiting for the whole queue goes on, until the block
+  /// returned. A block that is set after the end never runs.
   open var completionBlock: (@Sendable () -> Void)? {
     get { withLinks { $0.extra?.completionBlock } }
     set {
@@ -243,8 +244,8 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
   /// In asynchronous code, use ``untilFinished()``. Neither waits for the completion block, nor for
   /// observers of properties, which may be called at that moment.
   ///
-  /// - Precondition: Called by the code of another operation: this one doesn't wait for that, be it as
-  ///   a dependency, for the slot that it holds, or with code of its own.
+  /// - Precondition: Called by the code of another operation: this one doesn't wait for that, be it
+  ///   as a dependency, for the slot that it holds, or with code of its own.
   @available(*, noasync, message: "It blocks the thread; use 'try await untilFinished()'.")
   open func waitUntilFinished() {
     if withLinks({ $0.isClosed }) { return }
@@ -260,8 +261,8 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
   /// ``waitUntilFinished()``.
   ///
   /// - Throws: `CancellationError` when the task is cancelled first; the operation goes on.
-  ///   ``OperationCycleError`` when the task is the body of an operation that this one waits for, be it
-  ///   as a dependency, for the slot that it holds, or with code of its own.
+  ///   ``OperationCycleError`` when the task is the body of an operation that this one waits for,
+  ///   be it as a dependency, for the slot that it holds, or with code of its own.
   public final func untilFinished() async throws {
     if life.current.phase == .finished { return try Task.checkCancellation() }
     let token = try beginOwnWait()

@@ -11,24 +11,30 @@
 /// // AsyncBlockOperation → BlockOperation → AsyncBlockOperation. Remove one of these waits.
 /// ```
 ///
-/// - The `cancellationReason` of every operation of a ring of dependencies that is in a queue.
-/// - Thrown by a wait that the body of an operation begins and that would close a ring: with
-///   dependencies, slots, claims, children of groups and other such waits. A wait that blocks its thread
-///   traps.
-/// - The `cancellationReason` of one that closes such a ring later, because it is added to a queue whose
-///   slots or barriers are in it, gets a dependency or becomes a child; or the reason for which a claim of
-///   the ring is refused.
+/// Rings are found when their last wait begins. There are three cases:
 ///
-/// An operation retains what it depends on, so those of a ring of dependencies would keep each
-/// other alive for ever. When such a ring is cancelled, the dependency that closes it, the last one
-/// along ``path``, is removed from `dependencies`; where rings share operations, one for each way
-/// around. Rings of which no operation ever is in a queue aren't cancelled, and stay.
+/// 1. **Dependencies.** Operations depend on each other, and one of them is in a queue. All
+///    operations of the ring that are in a queue are cancelled, with this error as their
+///    ``Operation/cancellationReason``.
+/// 2. **A wait in running code.** The body of an operation begins a wait that would close a ring,
+///    through dependencies, slots, barriers, claims, children of groups or other such waits. An
+///    `await` throws this error; a call that blocks the thread ends the process with the path.
+/// 3. **An operation that closes another ring.** An operation is added to a queue whose slots or
+///    barriers are part of a ring, gets a dependency, or becomes a child. This operation alone is
+///    cancelled, with this error as its reason. A claim that would close a ring is refused, with
+///    this error as the reason.
 ///
-/// What people may change at any time is no part of a ring: a limit of 0, a suspension, an override of
-/// `isReady` that says false. A limit that is lowered so far that a ring arises cancels nobody either,
-/// and is named by `waitCauses`.
+/// An operation retains its dependencies, so the operations of a ring of dependencies would keep
+/// each other alive for ever. When such a ring is cancelled, the dependency that closes it, the
+/// last one along ``path``, is removed from ``Operation/dependencies``; where several rings share
+/// operations, one dependency of each ring. A ring of which no operation is ever added to a queue
+/// isn't found, and stays.
+///
+/// A wait that the program can end at any time closes no ring: a limit of 0, a suspended queue, an
+/// override of `isReady` that returns false. Lowering a limit may leave running operations in a
+/// ring; these aren't cancelled, and ``Operation/waitCauses`` names what they wait for.
 public struct OperationCycleError: Error, Hashable, CustomStringConvertible {
-  /// The names along the ring; the last is the first again.
+  /// The names of the operations along the ring; the last one is the first one again.
   public var path: [String]
 
   /// Creates the error.

@@ -7,7 +7,8 @@ package struct OperationLife: Equatable, Sendable {
   package enum Phase: UInt32, Comparable, CaseIterable, Sendable {
     /// Made, in no queue. Exits: `enqueued`, `executing` (by hand), `finished`.
     case created
-    /// In a queue that has not started it. Exits: `started`, `finished` (an override reports early).
+    /// In a queue that has not started it. Exits: `started`, `finished` (an override reports
+    /// early).
     case enqueued
     /// Handed to its `start()` by its queue. Exits: `executing`, `finished`.
     case started
@@ -80,11 +81,11 @@ package struct OperationLife: Equatable, Sendable {
     }
   }
 
-  /// The queue decided to start an operation whose `start()` is known to be the default one: the turn
-  /// and the start in one event.
+  /// The queue decided to start an operation whose `start()` is known to be the default one: the
+  /// turn and the start in one event.
   ///
-  /// - Returns: Whether to do its work and report ``mainReturnedForGood()``; if not, nothing changed and
-  ///   it takes ``turnCame()``.
+  /// - Returns: Whether to do its work and report ``mainReturnedForGood()``; if not, nothing
+  ///   changed and it takes ``turnCame()``.
   package mutating func turnCameToMain() -> Bool {
     TransitionTrace.note("Operation", "\(phase)", "turnCameToMain")
     guard phase == .enqueued, !isCancelled else { return false }
@@ -93,7 +94,8 @@ package struct OperationLife: Equatable, Sendable {
     return true
   }
 
-  /// The work of an operation returned whose `isFinished` is known not to be overridden: it is over.
+  /// The work of an operation returned whose `isFinished` is known not to be overridden: it is
+  /// over.
   package mutating func mainReturnedForGood() {
     TransitionTrace.note("Operation", "\(phase)", "mainReturnedForGood")
     guard phase == .executing else { trap("the work returned in the phase \(phase)") }
@@ -142,14 +144,14 @@ package struct OperationLife: Equatable, Sendable {
     }
   }
 
-  /// What a layer above that brings its own `start()` does.
+  /// What an operation of a layer, which brings its own `start()`, does.
   package enum ManualStartAction: Equatable, Sendable {
     case begin
     case ignore
     case reject(Mistake)
   }
 
-  /// A layer above began to run the operation by hand: it belongs to no queue from now on.
+  /// An operation of a layer began to run by hand: it belongs to no queue from now on.
   package mutating func startedByHand() -> ManualStartAction {
     TransitionTrace.note("Operation", "\(phase)", "startedByHand")
     switch phase {
@@ -211,7 +213,7 @@ package struct OperationLife: Equatable, Sendable {
 
   /// `cancel()` was called.
   ///
-  /// - Parameter isFinishDenied: Whether an overridden `isFinished` was asked and said that the work
+  /// - Parameter isFinishDenied: Whether an overridden `isFinished` says that the work
   ///   goes on after `main()`.
   /// - Returns: What to do.
   package mutating func cancelCalled(isFinishDenied: Bool = false) -> CancelAction {

@@ -7,12 +7,12 @@ package struct OperationLinks: ~Copyable {
   var dependents = DependentList()
   /// That of the queue that the operation is in; not retained.
   ///
-  /// An operation forgets it before or when it leaves its queue, which keeps it alive until then. All
-  /// operations of a queue would count references to it, on as many processors.
+  /// An operation forgets it before or when it leaves its queue, which keeps it alive until then.
+  /// All operations of a queue would count references to it, on as many processors.
   private let schedulerReference = unsafe Atomic<Unmanaged<Scheduler>?>(nil)
   /// Made on first use.
   var extra: OperationExtra?
-  /// Whether the operation is over: nobody can begin to wait for it any more.
+  /// Whether the operation is over: no wait for it can begin any more.
   var isClosed = false
   /// Whether an edge from or to the operation can have closed a ring.
   var mayBeInRing = false
@@ -31,7 +31,7 @@ package struct OperationLinks: ~Copyable {
 
   /// Whether ``scheduler`` is a given one, without counting references.
   ///
-  /// This may be asked without the lock, as nothing is followed.
+  /// This may be read without the lock, as nothing is followed.
   func isIn(_ scheduler: ObjectIdentifier) -> Bool {
     let reference = unsafe schedulerReference.load(ordering: .relaxed)
     return unsafe UInt(bitPattern: reference?.toOpaque()) == UInt(bitPattern: scheduler)

@@ -7,7 +7,7 @@ package struct OperationReadiness: Equatable, Sendable {
   package private(set) var unfinished: UInt32 = 0
   /// Whether a queue has yet to let the operation in; until then it can't become ready.
   package private(set) var isOutside = true
-  /// Whether the layer above holds the operation back, for conditions to be evaluated.
+  /// Whether the operation holds itself back, for conditions to be evaluated.
   package private(set) var isHeld = false
   /// Whether the operation was cancelled while it waited and no longer waits for anything.
   package private(set) var isDropped = false
@@ -18,9 +18,9 @@ package struct OperationReadiness: Equatable, Sendable {
 
   /// Where a wait stands after something that it waited for came true.
   package enum Progress: Equatable, Sendable {
-    /// Something else is still open, or nobody waits.
+    /// Something else is still open, or the operation isn't waiting.
     case none
-    /// The last dependency finished and only the hold is left: conditions may be asked.
+    /// The last dependency finished and only the hold is left: conditions may be evaluated.
     case onlyHeld
     /// Nothing is left.
     case ready
@@ -47,10 +47,10 @@ package struct OperationReadiness: Equatable, Sendable {
     return noteProgress()
   }
 
-  /// The same for an operation that can't become ready by it, because no queue has let it in or it has
-  /// others to wait for; changes nothing for those that can.
+  /// The same for an operation that can't become ready by it, because no queue has let it in or it
+  /// has others to wait for; changes nothing for those that can.
   ///
-  /// - Returns: Whether it was counted, so that there is nobody to tell.
+  /// - Returns: Whether it was counted, so that no queue has to be notified.
   package mutating func dependencyResolvedUnnoticed() -> Bool {
     guard isOutside || unfinished > 1 else { return false }
     _ = dependencyResolved()
@@ -63,10 +63,10 @@ package struct OperationReadiness: Equatable, Sendable {
     return noteProgress()
   }
 
-  /// The layer above wants to be asked before the operation is ready.
+  /// The operation decides when it is ready, after its dependencies.
   package mutating func holdTaken() { isHeld = true }
 
-  /// The layer above is content.
+  /// The operation holds itself back no longer.
   package mutating func holdReleased() -> Progress {
     isHeld = false
     return noteProgress()

@@ -5,15 +5,16 @@
 /// backup.qualityOfService = .background
 /// ```
 ///
-/// Recorded for the executor; the pool of threads on Linux has one class of threads and ignores it.
+/// Kept for executors, which may use it. The shared pool of threads on Linux has one class of
+/// threads and ignores it.
 public enum QualityOfService: Int, Sendable {
-  /// Work that a person waits for while interacting.
+  /// Work that the user interface waits for, such as an animation.
   case userInteractive = 0x21
-  /// Work that a person asked for and waits for.
+  /// Work that the user has started and waits for.
   case userInitiated = 0x19
-  /// Work with a progress bar that nobody stares at.
+  /// Work that takes some time, usually with a progress bar.
   case utility = 0x11
-  /// Work that nobody sees.
+  /// Work that the user doesn't see, such as a backup.
   case background = 0x09
   /// No class given.
   case `default` = -1

@@ -19,9 +19,9 @@ extension Operation: KeyValueObservable {
 
   /// Reports that a property of the operation has changed.
   ///
-  /// Subclasses that keep their own `isFinished` or `isReady` call this after it changed: the end and
-  /// the readiness of such an operation are found by looking at these properties now. Reporting the
-  /// end early or twice does no harm.
+  /// Subclasses that keep their own `isFinished` or `isReady` call this after it changed: the end
+  /// and the readiness of such an operation are found by looking at these properties now. Reporting
+  /// the end early or twice does no harm.
   ///
   /// - Parameter key: `isExecuting`, `isFinished`, `isReady` or any other.
   public func didChangeValue(forKey key: String) {
@@ -33,7 +33,7 @@ extension Operation: KeyValueObservable {
     valuesMayHaveChanged()
   }
 
-  /// Has a parked operation asked again whether it is ready.
+  /// Has the readiness of a parked operation looked at again.
   private func lookForReadiness() {
     guard !isLayered else { return }
     withLinks { $0.scheduler }?.reoffer(self, afterReview: false)
@@ -44,7 +44,7 @@ extension Operation: KeyValueObservable {
     lookForReadiness()
   }
 
-  /// Tells those who observe properties, if there are any.
+  /// Notifies observers of properties, if there are any.
   package final func valuesMayHaveChanged() { valueObservers?.look(at: self) }
 
   /// Whether a property was ever observed.
@@ -120,7 +120,7 @@ extension KeyValueObservable {
   ///
   /// - Parameters:
   ///   - keyPath: The property.
-  ///   - options: What to be told, and when.
+  ///   - options: Which values the handler gets, and when it is called.
   ///   - changeHandler: Called after a change on the thread that made it, or on one that is calling
   ///     it for an earlier change; one call at a time, without a lock held.
   /// - Returns: Ends the observation when it is invalidated or released.
@@ -133,7 +133,7 @@ extension KeyValueObservable {
     let record = KeyPathObserver(self, keyPath, options, changeHandler)
     observers.add(record)
     if options.contains(.initial) { record.tellInitial(self) }
-    // What changed between the first look and now would not be told otherwise.
+    // Otherwise a change between the first look and now would not be reported.
     record.look(at: self)
     return ObservationToken { [weak observers] in observers?.remove(record) }
   }

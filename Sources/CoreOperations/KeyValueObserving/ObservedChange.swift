@@ -1,4 +1,4 @@
-/// What an observer of a property is told.
+/// The change of an observed property, as its observer gets it.
 ///
 /// ```swift
 /// let token = operation.observe(\.queuePriority, options: [.old, .new]) { _, change in
@@ -6,9 +6,10 @@
 /// }
 /// ```
 public struct ObservedChange<Value> {
-  /// The value before; nil unless it was asked for with ``ObservingOptions/old``.
+  /// The value before the change; nil without the option ``ObservingOptions/old``.
   public var oldValue: Value?
-  /// The value now; nil unless it was asked for with ``ObservingOptions/new``, and before a change.
+  /// The value after the change; nil without the option ``ObservingOptions/new``, and in a call
+  /// that comes before the change.
   public var newValue: Value?
 
   /// Creates a change.
@@ -18,7 +19,7 @@ public struct ObservedChange<Value> {
   }
 }
 
-/// What an observer of a property wants to be told, and when.
+/// Which values an observer of a property gets, and when it is called.
 public struct ObservingOptions: OptionSet, Sendable {
   /// The bits.
   public let rawValue: Int

@@ -2,14 +2,14 @@ import Synchronization
 
 /// The observers of one object's properties.
 ///
-/// Observing is by looking: whenever something may have changed, each observed property is read, and
-/// its observer is called if it has another value than the last time. So it doesn't matter whether a
-/// property is ours or an override's, and an object without observers pays one load.
+/// Observing is by looking: whenever something may have changed, each observed property is read,
+/// and its observer is called if it has another value than the last time. So it doesn't matter
+/// whether a property is ours or an override's, and an object without observers pays one load.
 final class ValueObservers: Sendable {
   private let count = Atomic<Int>(0)
   private let records = Locked<[(id: ObjectIdentifier, record: any ValueObserver)]>([])
 
-  /// Whether there is anybody to tell.
+  /// Whether there is no observer.
   var isEmpty: Bool { count.load(ordering: .acquiring) == 0 }
 
   func add(_ record: any ValueObserver) {
@@ -52,7 +52,8 @@ final class KeyPathObserver<Object: AnyObject, Value>: ValueObserver, @unchecked
   private let keyPath: KeyPath<Object, Value>
   private let options: ObservingOptions
   private let handler: @Sendable (Object, ObservedChange<Value>) -> Void
-  /// What was told last, and whether a thread is looking; another one that comes has it look again.
+  /// The value that was reported last, and whether a thread is looking; a second thread has that
+  /// one look again.
   private let last: Locked<Last>
 
   private struct Last {
@@ -81,8 +82,8 @@ final class KeyPathObserver<Object: AnyObject, Value>: ValueObserver, @unchecked
     )
   }
 
-  /// One thread at a time, so that values are told in the order in which they were, and a value that
-  /// was read before a change is never told after it.
+  /// One thread at a time, so that values are reported in the order in which they were, and a value
+  /// that was read before a change is never reported after it.
   func look(at object: AnyObject) {
     guard let object = object as? Object else { return }
     let isTaken = last.withLock { last in

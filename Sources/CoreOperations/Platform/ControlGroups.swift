@@ -2,8 +2,8 @@
 /// all.
 ///
 /// The kernel shows them as files. Version 2 has one hierarchy, with the limit in `cpu.max`
-/// (https://docs.kernel.org/admin-guide/cgroup-v2.html); version 1 has one hierarchy for each kind of
-/// limit, with that of processors in `cpu.cfs_quota_us` and `cpu.cfs_period_us`
+/// (https://docs.kernel.org/admin-guide/cgroup-v2.html); version 1 has one hierarchy for each kind
+/// of limit, with that of processors in `cpu.cfs_quota_us` and `cpu.cfs_period_us`
 /// (https://docs.kernel.org/scheduler/sched-bwc.html).
 package struct ControlGroups: Sendable {
   private let folder: String
@@ -42,8 +42,8 @@ package struct ControlGroups: Sendable {
     return nil
   }
 
-  /// The least limit of a group and of those around it, as far as they can be seen: in a container, the
-  /// group of the container is the root of what is mounted, whatever its path outside.
+  /// The least limit of a group and of those around it, as far as they can be seen: in a container,
+  /// the group of the container is the root of what is mounted, whatever its path outside.
   private func least(
     of quota: (_ group: String) -> Int?,
     along path: Substring,

@@ -10,8 +10,9 @@ import Glibc
 
 /// The thread that the process began with, and the code of the main dispatch queue.
 ///
-/// These need not be the same: on Linux, the main queue of a program that has called `dispatchMain()`,
-/// as an asynchronous `main` does, runs on other threads. Both are where `@MainActor` code runs.
+/// These need not be the same: on Linux, the main queue of a program that has called
+/// `dispatchMain()`, as an asynchronous `main` does, runs on other threads. Both are where
+/// `@MainActor` code runs.
 enum MainThread {
   /// Whether this code runs on the main thread or in the main dispatch queue.
   static var isCurrent: Bool {

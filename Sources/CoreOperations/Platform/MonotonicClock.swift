@@ -18,7 +18,9 @@ package enum MonotonicClock {
   /// Blocks the thread; a signal may end that early.
   package static func block(for duration: Duration) {
     let (seconds, attoseconds) = duration.components
-    var time = timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
+    var time = timespec()
+    time.tv_sec = .init(seconds)
+    time.tv_nsec = .init(attoseconds / 1_000_000_000)
     unsafe nanosleep(&time, nil)
   }
 }

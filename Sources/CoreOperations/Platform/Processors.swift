@@ -38,7 +38,8 @@ package enum Processors {
 }
 
 #if os(Linux)
-// The headers declare it for `_GNU_SOURCE` only, which Swift's module of the C library doesn't define.
+// The headers declare it for `_GNU_SOURCE` only, which Swift's module of the C library doesn't
+// define.
 @_silgen_name("sched_getaffinity")
 private func sched_getaffinity(
   _ thread: Int32,

@@ -8,16 +8,16 @@ import Glibc
 
 /// A mutex of the system, at an address that doesn't change, in cache lines of its own.
 ///
-/// For where the standard library's isn't the right one: see ``ContendedLocked``, and what stands for
-/// ``Locked`` under ThreadSanitizer.
+/// For where the standard library's isn't the right one: see ``ContendedLocked``, and what stands
+/// for ``Locked`` under ThreadSanitizer.
 @safe
 struct PthreadMutex: ~Copyable, @unchecked Sendable {
-  // Sendable: the pointer is only handed to functions that may be called from any thread, and freed in
-  // `deinit`.
+  // Sendable: the pointer is only handed to functions that may be called from any thread, and freed
+  // in `deinit`.
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
-  /// - Parameter isAdaptive: Whether to look out for a moment before the thread goes to sleep, where the
-  ///   system knows how.
+  /// - Parameter isAdaptive: Whether to look out for a moment before the thread goes to sleep,
+  ///   where the system knows how.
   init(isAdaptive: Bool = false) {
     unsafe mutex = UnsafeMutableRawPointer.allocate(byteCount: 128, alignment: 128)
       .bindMemory(to: pthread_mutex_t.self, capacity: 1)

@@ -26,8 +26,8 @@ struct ThreadActivity: Sendable {
     return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
   }
 
-  /// Whether the thread neither runs nor waits for a processor: the state in `/proc/…/stat`, the letter
-  /// after the closing parenthesis of the command.
+  /// Whether the thread neither runs nor waits for a processor: the state in `/proc/…/stat`, the
+  /// letter after the closing parenthesis of the command.
   var isAsleep: Bool {
     let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
     guard file >= 0 else { return true }

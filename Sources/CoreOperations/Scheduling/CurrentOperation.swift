@@ -2,8 +2,8 @@ import Synchronization
 
 /// What a thread runs at this moment: the queue, and the operation whose code it is.
 ///
-/// A worker has one for all that it starts, so that a step costs a plain store. They nest: a block may
-/// start another operation by hand, or add one to a queue whose executor runs it at once.
+/// A worker has one for all that it starts, so that a step costs a plain store. They nest: a block
+/// may start another operation by hand, or add one to a queue whose executor runs it at once.
 @safe
 package final class ThreadOccupant: @unchecked Sendable {
   // Sendable: only ever touched by the thread that made it.
@@ -19,7 +19,7 @@ package final class ThreadOccupant: @unchecked Sendable {
   ///
   /// Not retained, because the worker does that: the reference would be counted on all processors.
   fileprivate(set) var scheduler: Unmanaged<Scheduler>?
-  /// Kept alive by its queue, or by whoever calls its `start()`.
+  /// Kept alive by its queue, or by the caller of its `start()`.
   var operation: Operation? {
     get { unsafe operationReference?.takeUnretainedValue() }
     set {
@@ -40,14 +40,14 @@ package final class ThreadOccupant: @unchecked Sendable {
   var mayBeginTasks = false
   /// The first job of a task that this thread is making.
   var beginning: TaskBeginning.Wish = .none
-  /// What the worker is asking about, without a slot, and what came of it so far.
+  /// The operation whose conditions the worker evaluates, without a slot, and the result so far.
   var question: Question?
 
-  /// An operation whose conditions are asked; kept alive by its queue.
+  /// An operation whose conditions are evaluated; kept alive by its queue.
   @safe
   struct Question {
     unowned(unsafe) let operation: Operation
-    /// Whether its hold was released here, which its queue hears with the worker's report.
+    /// Whether its hold was released here, which the worker's report tells the queue.
     var isAnswered = false
     /// Whether it is to be started ahead.
     var startsAhead = false
@@ -72,15 +72,16 @@ package final class ThreadOccupant: @unchecked Sendable {
     self.operation = operation
   }
 
-  /// The operation whose body runs, as opposed to its callbacks, or one of whose immediate conditions
-  /// is asked.
+  /// The operation whose body runs, as opposed to its callbacks, or one of whose immediate
+  /// conditions is evaluated.
   package var bodyOperation: Operation? { isInBody ? operation : asked }
   private var isInBody = false
-  /// The operation of which a condition is asked here that must not block; kept alive by that call.
+  /// The operation one of whose immediate conditions is evaluated here; kept alive by that call.
   var asked: Operation? { unsafe askedReference?.takeUnretainedValue() }
   private var askedReference: Unmanaged<Operation>?
 
-  /// Asks a condition of an operation for what it knows at once: this thread must not block meanwhile.
+  /// Asks a condition of an operation for what it knows at once: this thread must not block
+  /// meanwhile.
   package static func asking<Answer>(_ operation: Operation, _ ask: () -> Answer) -> Answer {
     guard let occupant = unsafe slot.reference else {
       return with(queue: operation.withLinks { $0.scheduler }?.owner) { _ in
@@ -95,7 +96,8 @@ package final class ThreadOccupant: @unchecked Sendable {
     }
   }
 
-  /// Runs the body of an operation, as the occupant of this thread if that is what its worker is at.
+  /// Runs the body of an operation, as the occupant of this thread if that is what its worker is
+  /// at.
   package static func runBody(of operation: Operation, _ body: () -> Void) {
     guard let occupant = unsafe innermost(at: operation) else {
       return with(queue: .running, operation: operation) { $0.enterBody(body) }
@@ -109,7 +111,8 @@ package final class ThreadOccupant: @unchecked Sendable {
     return unsafe occupant._withUnsafeGuaranteedRef { $0.isInBody }
   }
 
-  /// The innermost one if that is at an operation; not counted, because the stack holds a reference.
+  /// The innermost one if that is at an operation; not counted, because the stack holds a
+  /// reference.
   private static func innermost(at operation: Operation) -> Unmanaged<ThreadOccupant>? {
     let wanted = unsafe Unmanaged.passUnretained(operation).toOpaque()
     guard let occupant = unsafe slot.reference,
@@ -123,8 +126,8 @@ package final class ThreadOccupant: @unchecked Sendable {
   /// This is the occupant of a worker.
   func become(workerOf scheduler: Scheduler) { unsafe self.scheduler = .passUnretained(scheduler) }
 
-  /// Calls a body with that of the worker which has started an operation on this thread, and does nothing
-  /// else, and with its scheduler.
+  /// Calls a body with that of the worker which has started an operation on this thread, and does
+  /// nothing else, and with its scheduler.
   ///
   /// - Returns: Whether there is one.
   static func withWorker(
@@ -154,7 +157,8 @@ package final class ThreadOccupant: @unchecked Sendable {
     isInBody = false
   }
 
-  /// Runs code that has nothing to do with what this thread is at, as if it were on a thread of its own.
+  /// Runs code that has nothing to do with what this thread is at, as if it were on a thread of its
+  /// own.
   package static func withoutAny(_ body: () -> Void) {
     let occupant = slot.value
     slot.value = nil
@@ -195,7 +199,8 @@ package final class TaskOccupant: Sendable {
   /// Set before the task runs.
   private let task: Atomic<Int>
 
-  /// Whether the running task is the one whose end the operation waits for, and not one that it made.
+  /// Whether the running task is the one whose end the operation waits for, and not one that it
+  /// made.
   var isOwnTask: Bool {
     // Outside of any task, what a thread inherits isn't its own either.
     let current = TaskIdentity.current
@@ -234,8 +239,8 @@ package final class TaskOccupant: Sendable {
 
 /// Which task it is; compared, and never followed.
 private struct TaskIdentity {
-  // That of a task that is over may be given to another one, which then inherited its locals after the
-  // operation had ended, and waits on nobody's behalf.
+  // That of a task that is over may be given to another one, which then inherited its locals after
+  // the operation had ended, and its waits are no operation's.
   let hash: Int
 
   static var current: TaskIdentity? {

@@ -2,10 +2,11 @@ package import Synchronization
 
 /// Finds operations that wait for each other in a ring.
 ///
-/// The last edge of a ring goes from an operation that others wait for to one that itself waits. Only
-/// such edges mark their ends, and only marked operations are searched from: chains, trees and fans
-/// have none, in whichever order they are built. Where neither end is in a queue, the others of the ring are
-/// marked as well, as far as they are near: whichever is enqueued alone is searched from.
+/// The last edge of a ring goes from an operation that others wait for to one that itself waits.
+/// Only such edges mark their ends, and only marked operations are searched from: chains, trees and
+/// fans have none, in whichever order they are built. Where neither end is in a queue, the others
+/// of the ring are marked as well, as far as they are near: whichever is enqueued alone is searched
+/// from.
 package enum CycleSearch {
   /// How many searches were made in this process; for tests.
   package static let count = Atomic<Int>(0)
@@ -32,8 +33,8 @@ package enum CycleSearch {
     }
   }
 
-  /// How many operations are looked at for others of a ring that is in no queue yet: a suspicious edge
-  /// costs no more than that, however large the graph.
+  /// How many operations are looked at for others of a ring that is in no queue yet: a suspicious
+  /// edge costs no more than that, however large the graph.
   private static let nearby = 64
 
   /// Marks what may be in the same ring as a new edge, if that closes one.
@@ -56,7 +57,7 @@ package enum CycleSearch {
     }
     guard isClosed else { return }
     for operation in reached { operation.withLinks { $0.mayBeInRing = true } }
-    // One may have been enqueued before it was marked, and nobody has searched from it then.
+    // One may have been enqueued before it was marked, and no search has begun at it then.
     if reached.contains(where: { $0.life.current.phase == .enqueued }) {
       cancelRings(from: [operation])
     }
@@ -114,7 +115,8 @@ package enum CycleSearch {
 
 /// Tarjan's algorithm, with a stack of its own instead of recursion.
 ///
-/// R. Tarjan, “Depth-first search and linear graph algorithms”, SIAM Journal on Computing 1(2), 1972.
+/// R. Tarjan, “Depth-first search and linear graph algorithms”, SIAM Journal on Computing 1(2),
+/// 1972.
 private struct StrongComponents {
   private struct Frame {
     let operation: Operation
@@ -192,8 +194,8 @@ extension Operation {
   /// Looks whether a new edge can have closed a ring; it must have been linked before.
   ///
   /// Of two threads that add the last two edges of a ring, at least one sees both: each links, then
-  /// looks for dependents under the lock under which they are linked, then at what the other counted
-  /// before it linked.
+  /// looks for dependents under the lock under which they are linked, then at what the other
+  /// counted before it linked.
   final func noteEdge(to dependency: Operation) {
     let (hasDependents, isNeeded) = withLinks { (!$0.dependents.isEmpty, $0.mark > .none) }
     if hasDependents || isAwaitedByOthers, dependency.waitsForOthers {

@@ -5,8 +5,8 @@
 /// - the neighbours among the dependents: with the lock of the dependency's links held;
 /// - the next among the dependencies: with the lock of the dependent's list of them held.
 ///
-/// Both ways of adding and removing cost O(1), and the order of adding is kept. It has 40 bytes, which
-/// malloc rounds up to 48.
+/// Both ways of adding and removing cost O(1), and the order of adding is kept. It has 40 bytes,
+/// which malloc rounds up to 48.
 @unsafe
 struct DependencyEdge {
   typealias Pointer = UnsafeMutablePointer<DependencyEdge>
@@ -26,8 +26,8 @@ struct DependencyEdge {
   var nextDependency: Pointer?
 
   static func make(dependent: Operation, dependency: Operation) -> Pointer {
-    // What the standard library allocates for pointers is aligned by a slower function than objects are
-    // allocated with: a fifth of the cost of an edge (callgrind).
+    // What the standard library allocates for pointers is aligned by a slower function than objects
+    // are allocated with: a fifth of the cost of an edge (callgrind).
     guard let memory = unsafe Memory.allocate(MemoryLayout<DependencyEdge>.size) else {
       trap("There is no memory left for a dependency.")
     }
@@ -50,7 +50,7 @@ struct DependencyEdge {
   }
 }
 
-/// Those who wait for an operation, in the order in which they began to.
+/// The dependents of an operation, in the order in which they began to wait.
 @safe
 struct DependentList {
   private var head: DependencyEdge.Pointer?
@@ -87,14 +87,14 @@ struct DependentList {
     return true
   }
 
-  /// Tells every dependent that this dependency is resolved.
+  /// Notifies every dependent that this dependency is resolved.
   ///
-  /// Called with the lock of the list held, which keeps the dependents alive until they are retained:
-  /// one that a queue has let in can't leave it with an open dependency before it unlinked itself,
-  /// under this lock. It is retained before it is told, because it may start, finish and be released
-  /// by everybody else at once. One that has others to wait for, and one that is in no queue, is told
-  /// and not touched any more, so it isn't retained: the latter may be dying, and waiting for this lock
-  /// to unlink itself.
+  /// Called with the lock of the list held, which keeps the dependents alive until they are
+  /// retained: one that a queue has let in can't leave it with an open dependency before it
+  /// unlinked itself, under this lock. It is retained before it is notified, because it may start,
+  /// finish and be released by other threads at once. One that has others to wait for, and one that
+  /// is in no queue, is notified and not touched any more, so it isn't retained: the latter may be
+  /// dying, and waiting for this lock to unlink itself.
   ///
   /// - Parameters:
   ///   - ready: Gets those that have nothing else to wait for.
@@ -270,8 +270,8 @@ enum DependencyTeardown {
   ///
   /// - Parameters:
   ///   - edges: What it depends on.
-  ///   - areOpen: Whether some may still be linked. If none is, all that told the operation of their end
-  ///     have done with their edges before they counted, and no lock is needed.
+  ///   - areOpen: Whether some may still be linked. If none is, all dependencies were done with
+  ///     their edges before they counted as finished, and no lock is needed.
   /// - Complexity: O(n), n the number of edges that go, with constant stack depth.
   static func release(_ edges: DependencyList, areOpen: Bool) {
     if areOpen {

@@ -2,8 +2,8 @@
 import Dispatch
 import Synchronization
 
-/// The shared pool of threads: as many as the process may use processors, and one more for each that
-/// is blocked.
+/// The shared pool of threads: as many as the process may use processors, and one more for each
+/// that is blocked.
 ///
 /// Its requests are of two kinds, in one line: workers of queues, and jobs of tasks
 /// (``BodyExecutor``).
@@ -11,10 +11,10 @@ import Synchronization
 /// A thread that sleeps in a body (synchronous I/O, a semaphore, `sleep`) would otherwise keep its
 /// core from the operations behind it. While a request is waiting, a monitor looks every
 /// millisecond: a thread that consumed no CPU time since the last look and that the kernel reports
-/// as sleeping is blocked, and makes room for another. The kernel is asked as well because a thread
-/// that merely waits for a core consumes no CPU time either. It also asks the workers on the busy
-/// threads to leave after the operation at hand, when a request has waited for two looks: a job
-/// waits for one operation, and not for the share of a worker.
+/// as sleeping is blocked, and makes room for another. CPU time alone doesn't show that: a thread
+/// that waits for a core consumes none either. When a request has waited for two looks, the monitor
+/// also has the workers on the busy threads leave after the operation at hand: a job waits for one
+/// operation, and not for the share of a worker.
 final class ElasticThreadPool: OperationExecutor {
   /// Growth ends here, whatever is blocked.
   static let maximumThreadCount = 512

@@ -2,7 +2,7 @@
 import Dispatch
 import Synchronization
 
-/// What a thread of the pool is wanted for.
+/// What a thread of the pool has to run.
 @safe enum PoolRequest: Sendable {
   /// A worker of a queue, or another closure.
   case worker(@Sendable () -> Void)

@@ -31,7 +31,7 @@ extension Scheduler {
     let turn = WorkerTurn(on: executor)
     occupant.mayBeginTasks = turn.isInSharedPool
     var share = max(1, executor.operationsPerWorker)
-    // Keeps the queue alive for those who ask for the current one. Known from the first step on: a
+    // Keeps the queue alive for code that reads the current one. Known from the first step on: a
     // queue that was empty when its worker came has no owner yet.
     var owner: OperationQueue?
     defer { withExtendedLifetime(owner) { unsafe occupant.queue = nil } }
@@ -99,8 +99,8 @@ extension Scheduler {
   /// (callgrind).
   private struct Done: ~Copyable {
     var report = SchedulerState.Report(.began)
-    /// What the report is about, kept alive until that was read and what its end leaves is done, where
-    /// its queue doesn't do that.
+    /// What the report is about, kept alive until that was read and what its end leaves is done,
+    /// where its queue doesn't do that.
     var operation: Operation?
     /// What its end leaves to do once the queue knows of it.
     var ending = Operation.Ending()
@@ -179,8 +179,8 @@ extension Scheduler {
     }
   }
 
-  /// Has an operation's conditions asked, and runs the beginning of the task that asks them, if that was
-  /// left for this worker.
+  /// Has an operation's conditions evaluated, and runs the beginning of the task that does so, if
+  /// that was left for this worker.
   ///
   /// Not in the name of the queue's one service worker: it may take its time.
   private func evaluate(
@@ -213,8 +213,8 @@ extension Scheduler {
 
   /// Starts an operation of which everything is known: not a subclass, so nothing is overridden.
   ///
-  /// Its end is reported to the queue with the worker's next question, in one step instead of two: half
-  /// of the cost of an empty block was the second lock and the calls around it (callgrind).
+  /// Its end is reported to the queue with the worker's next question, in one step instead of two:
+  /// half of the cost of an empty block was the second lock and the calls around it (callgrind).
   private func startKnown(
     _ operation: Operation,
     as occupant: ThreadOccupant,

@@ -20,8 +20,8 @@ package struct TaskBeginning: ~Copyable {
     case job(UnownedJob)
   }
 
-  /// Whether the body of an operation may begin here: whether this is a worker of the shared pool that has
-  /// started the operation, and does nothing else.
+  /// Whether the body of an operation may begin here: whether this is a worker of the shared pool
+  /// that has started the operation, and does nothing else.
   package static func mayRun(of operation: Operation) -> Bool { worker(running: operation) != nil }
 
   private static func worker(running operation: Operation) -> ThreadOccupant? {
@@ -52,13 +52,14 @@ package struct TaskBeginning: ~Copyable {
     ThreadOccupant.withoutAny { BodyExecutor.run(job) }
   }
 
-  /// Makes a task that answers what a worker asks about an operation, and finds that as the current one:
-  /// the worker runs the beginning, once it doesn't count as asking any more.
+  /// Makes a task that answers what a worker asks about an operation, and finds that as the current
+  /// one: the worker runs the beginning, once it doesn't count as asking any more.
   ///
   /// - Parameters:
-  ///   - operation: What is asked about.
+  ///   - operation: The operation whose conditions are evaluated.
   ///   - make: Makes the task, with this preference for an executor.
-  /// - Returns: The task; nil unless this is a worker of the shared pool that asks about the operation.
+  /// - Returns: The task; nil unless this is a worker of the shared pool that asks about the
+  ///   operation.
   package static func leave(
     asking operation: Operation,
     _ make: (any TaskExecutor) -> Task<Void, Never>
@@ -74,8 +75,7 @@ package struct TaskBeginning: ~Copyable {
 }
 
 extension ThreadOccupant {
-  /// The one of this thread if that is a worker of the shared pool, and runs nobody's code but that which
-  /// it has called itself.
+  /// The one of this thread if that is a worker of the shared pool, called by nothing but the pool.
   fileprivate static var worker: ThreadOccupant? {
     guard let occupant = current, occupant.mayBeginTasks else { return nil }
     return occupant

@@ -2,8 +2,8 @@ public import Synchronization
 
 /// A state machine small enough for one atomic word: a pure value, stepped by compare and exchange.
 ///
-/// Every transition is an acquiring and releasing read-modify-write, so whoever observes a state
-/// also observes what happened before it was entered. Reads acquire.
+/// Every transition is an acquiring and releasing read-modify-write, so a thread that observes a
+/// state also observes what happened before it was entered. Reads acquire.
 @usableFromInline
 package struct AtomicState<State: RawRepresentable & Sendable>: ~Copyable, Sendable
 where State.RawValue == UInt32 {

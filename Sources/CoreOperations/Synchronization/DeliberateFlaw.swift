@@ -9,7 +9,7 @@ package enum DeliberateFlaw: Int, Sendable, CaseIterable {
   case lostWakeUp
   /// A claim is looked at under the lock and taken under it, with the lock given back in between.
   case checkThenAct
-  /// Whoever gives up waiting for a claim frees a place, whoever has it.
+  /// A cancelled wait for a claim frees a place, whichever operation has it.
   case anonymousWaiter
 
   private final class Active {

@@ -25,9 +25,9 @@ struct LockedResult<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
 #if !SANITIZE_THREAD
 /// A lock beside what it guards, for objects that there are many of.
 ///
-/// A ``Locked`` is destroyed by way of its type's metadata, which cost an empty block 250 instructions,
-/// and aligns its lock like its value. Whoever has one of these says what it guards, and reaches that
-/// through one method.
+/// A ``Locked`` is destroyed by way of its type's metadata, which cost an empty block 250
+/// instructions, and aligns its lock like its value. The owner of a lock says what it guards, and
+/// reaches that through one method.
 @usableFromInline
 package struct Lock: ~Copyable, Sendable {
   @usableFromInline let mutex = Mutex<Void>(())

@@ -4,7 +4,7 @@ import Synchronization
 /// Lets a simulation interrupt a step wherever it is about to touch what others touch too.
 ///
 /// Only in debug builds, and only while a simulation asks for it; a release build has none of this.
-/// A thread that holds a lock is never interrupted, so that nobody has to wait for it.
+/// A thread that holds a lock is never interrupted, so that no other thread has to wait for it.
 @usableFromInline
 package enum Preemption {
   /// One thread of a simulation.

@@ -41,7 +41,7 @@ package enum TransitionTrace {
     #endif
   }
 
-  // One load where nobody records.
+  // One load where no recorder is.
   @usableFromInline static var isArmed: Bool { armed.load(ordering: .relaxed) > 0 }
 
   @usableFromInline static func tell(_ machine: String, _ state: String, _ event: String) {

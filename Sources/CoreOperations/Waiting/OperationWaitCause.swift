@@ -1,6 +1,6 @@
-/// Something that keeps an operation from starting, or from going on.
+/// A reason for which an operation doesn't start, or doesn't go on.
 ///
-/// What ``Operation/waitCauses`` is made of, and what an operation's `debugDescription` says.
+/// ``Operation/waitCauses`` gives those of an operation, and its `debugDescription` prints them.
 ///
 /// ```swift
 /// for cause in upload.waitCauses {
@@ -10,24 +10,29 @@
 /// // upload (waiting) is in no queue
 /// ```
 public enum OperationWaitCause: Sendable, CustomStringConvertible {
-  /// It is in no queue, and nobody has started it.
+  /// The operation is in no queue, and `start()` wasn't called.
   case notEnqueued
-  /// These dependencies have not finished.
+  /// The operation depends on these operations, which have not finished.
   case dependencies([Operation])
-  /// Its queue is suspended.
+  /// The operation's queue is suspended.
   case suspended(OperationQueue)
-  /// A barrier comes first, which runs when these operations have left; none when it is running.
+  /// The operation was added after a barrier, which runs first, once these operations have left the
+  /// queue; no operations when the barrier is running.
   case barrier(OperationQueue, behind: [Operation])
-  /// All slots of its queue are in use, by these operations.
+  /// The queue's limit is reached: these operations, the holders, are executing. No holders when a
+  /// barrier is running, or when the limit is 0.
   case limit(OperationQueue, Int, holders: [Operation])
-  /// Its override of `isReady` says false, or the layer above lets it wait.
+  /// An override of `isReady` returns false, or the operation holds itself back: an
+  /// `AdvancedOperation` does while its conditions are evaluated or its claims are taken.
+  /// `explain()` says more about these.
   case notReady
-  /// Nothing: its queue has asked its executor for a worker.
+  /// Nothing keeps the operation from starting: the queue has requested a worker from its executor,
+  /// and that hasn't begun yet.
   case worker(OperationQueue)
-  /// Its own code, the body or a condition, waits for these operations.
+  /// The operation's own code, its body or one of its conditions, waits for these operations.
   case ownWait([Operation])
 
-  /// What follows the operation's name in a sentence.
+  /// The cause as the end of a sentence that begins with the operation: “waits for download”.
   public var description: String {
     switch self {
     case .notEnqueued: "is in no queue"
@@ -57,13 +62,13 @@ public enum OperationWaitCause: Sendable, CustomStringConvertible {
 }
 
 extension Operation {
-  /// Why the operation isn't running, or doesn't go on; empty when nothing visible keeps it.
+  /// Why the operation doesn't start, or doesn't go on; empty when no reason is visible.
   ///
-  /// All of it as of one moment as far as its queue is concerned; other operations may have moved on
-  /// when this returns. Takes no lock while anything of a program's own is called.
+  /// Everything about the operation's queue is read in one step; other operations may have changed
+  /// before this returns.
   ///
-  /// - Complexity: O(d), d the number of dependencies; O(n), n the number of operations in the queue,
-  ///   when its slots are used up or a barrier is in front.
+  /// - Complexity: O(d), d the number of dependencies; O(n), n the number of operations in the
+  ///   queue, when its slots are used up or a barrier is in front.
   public final var waitCauses: [OperationWaitCause] {
     let life = life.current
     switch life.phase {
@@ -76,7 +81,7 @@ extension Operation {
     }
   }
 
-  /// What the operation's own code waits for: its body, or a condition.
+  /// What the operation's own code waits for, its body or a condition.
   private var ownWaits: [OperationWaitCause] {
     let waited = withLinks { $0.extra?.ownWaits ?? [] }
       .flatMap { wait -> [Operation] in

@@ -1,13 +1,14 @@
 import Synchronization
 
-/// The waits that operations begin with their own code, which may close a ring that no dependency shows.
+/// The waits that operations begin with their own code, which may close a ring that no dependency
+/// shows.
 package enum OwnWaits {
   /// How many are going on in this process: while there are none, nothing else needs to look.
   private static let count = Atomic<Int>(0)
   private static let lastID = Atomic<UInt64>(0)
 
-  /// A simulation that interrupts its steps always looks: what these do must not depend on the rest of
-  /// the process.
+  /// A simulation that interrupts its steps always looks: what these do must not depend on the rest
+  /// of the process.
   package static var isAny: Bool {
     #if DEBUG
     if Preemption.isInterruptible { return true }
@@ -22,7 +23,7 @@ package enum OwnWaits {
     static let none = Token()
   }
 
-  /// Begins a wait of whoever runs here, and says which ring it would close.
+  /// Begins a wait of the operation whose code runs here, and says which ring it would close.
   ///
   /// Of several waits that close a ring together, the last one to be registered sees the others.
   static func begin(for target: WaitTarget) -> Result<Token, OperationCycleError> {
@@ -99,10 +100,11 @@ package enum OwnWaits {
 }
 
 extension OperationQueue {
-  /// Begins a wait of whoever runs here for the end of all that the queue has, and will have meanwhile.
+  /// Begins a wait, of the operation whose code runs here, for the end of all that the queue has,
+  /// and will have meanwhile.
   ///
   /// - Returns: To be given to ``endOwnWait(_:)``.
-  /// - Throws: ``OperationCycleError`` when something in the queue waits for whoever runs here.
+  /// - Throws: ``OperationCycleError`` when something in the queue waits for that operation.
   package final func beginOwnWait() throws -> OwnWaits.Token {
     try OwnWaits.begin(for: .queue(self)).get()
   }
@@ -111,10 +113,10 @@ extension OperationQueue {
 }
 
 extension Operation {
-  /// Begins a wait of whoever runs here for the end of this operation.
+  /// Begins a wait, of the operation whose code runs here, for the end of this one.
   ///
   /// - Returns: To be given to ``endOwnWait(_:)``.
-  /// - Throws: ``OperationCycleError`` when that end waits for whoever runs here.
+  /// - Throws: ``OperationCycleError`` when that end waits for the waiting one.
   package final func beginOwnWait() throws -> OwnWaits.Token {
     try OwnWaits.begin(for: .operation(self)).get()
   }

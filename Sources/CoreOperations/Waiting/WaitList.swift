@@ -1,9 +1,9 @@
 package import Dispatch
 
-/// Those who wait for the end of something, an operation or all of a queue, blocking a thread or not.
+/// The waiters for the end of something, an operation or all of a queue, blocking a thread or not.
 ///
-/// A closure gets what has ended, which the caller of ``wakeAll(_:)`` keeps alive meanwhile: a closure
-/// that kept it would be kept by it, and one that didn't could find it gone.
+/// A closure gets what has ended, which the caller of ``wakeAll(_:)`` keeps alive meanwhile: a
+/// closure that kept it would be kept by it, and one that didn't could find it gone.
 package struct WaitList<Ended> {
   package enum Waiter {
     case thread(DispatchSemaphore)
@@ -24,15 +24,15 @@ package struct WaitList<Ended> {
   package init() {}
 
   package var isEmpty: Bool { waiters.allSatisfy { $0.hasGivenUp } }
-  /// Whether there is anything to let go of, if only of those who gave up.
+  /// Whether there is anything to let go of, if only of waits that were cancelled.
   package var isInUse: Bool { !waiters.isEmpty }
 
   package mutating func append(_ waiter: Waiter) { waiters.append(waiter) }
 
   /// A task gave up.
   ///
-  /// Those that did are removed together, once they are the majority. Their number says only when to
-  /// look for them: one that is removed with others may report itself afterwards.
+  /// Those that did are removed together, once they are the majority. Their number says only when
+  /// to look for them: one that is removed with others may report itself afterwards.
   ///
   /// - Complexity: O(1), amortised.
   package mutating func waitCancelled() {

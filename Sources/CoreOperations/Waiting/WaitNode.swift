@@ -1,4 +1,4 @@
-/// Something that has to happen before somebody can go on.
+/// Something that has to happen before an operation can go on.
 package enum WaitNode: Hashable, Sendable {
   /// The operation starts.
   case start(Operation)
@@ -55,9 +55,10 @@ package struct WaitNeed: Hashable, Sendable {
 }
 
 extension WaitNode {
-  /// All that has to come before this, as far as it can be seen; nothing if it can happen by itself.
+  /// All that has to come before this, as far as it can be seen; nothing if it can happen by
+  /// itself.
   ///
-  /// What people outside may do at any time (resume a queue, raise a limit that is 0, say that an
+  /// What the program may do at any time (resume a queue, raise a limit that is 0, say that an
   /// override is ready) counts as something that will happen.
   func needs() -> [WaitNeed] {
     switch self {
@@ -102,8 +103,8 @@ extension Operation {
     withLinks { $0.scheduler }?.needs(of: self) ?? []
   }
 
-  /// What has to come before the operation can start; without the slots and barriers of its queue, if
-  /// these aren't wanted.
+  /// What has to come before the operation can start; without the slots and barriers of its queue,
+  /// if these aren't wanted.
   final func needsBeforeStart(includingQueue: Bool = true) -> [WaitNeed] {
     if isCancelledFlag || readiness.current.isDropped {
       return parentToLeave.map { [WaitNeed(.start($0))] } ?? []

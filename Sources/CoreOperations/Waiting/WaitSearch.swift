@@ -1,14 +1,14 @@
-/// Finds out whether something can still happen, given who waits for whom at this moment.
+/// Finds out whether something can still happen, given what waits for what at this moment.
 ///
-/// Everything reachable is looked at once; whatever needs nothing can happen, and with it what needed
-/// only that. What remains waits in a ring, or behind one.
+/// Everything reachable is looked at once; whatever needs nothing can happen, and with it what
+/// needed only that. What remains waits in a ring, or behind one.
 package struct WaitSearch {
-  /// Who waits for whom until it begins again.
+  /// What waits for what, until the search begins again.
   package struct Ring {
     /// The first is the last again.
     package let operations: [Operation]
     package var labels: [String] { operations.map(\.label) }
-    /// Whether all of it would be there without any queue, and without anybody's code.
+    /// Whether all of it would be there without any queue, and without code of the program.
     let isOfDependencies: Bool
   }
 
@@ -32,12 +32,12 @@ package struct WaitSearch {
   private var open: [Need] = []
   private var unvisited: [Int] = []
 
-  /// The labels along a ring that a node is in, and that keeps it from ever happening; nil when it can
-  /// happen.
+  /// The labels along a ring that a node is in, and that keeps it from ever happening; nil when it
+  /// can happen.
   ///
-  /// What is seen is seen one after another. A ring is reported only if the next look finds the same
-  /// waits: between the two, all of them were there at once. As long as they change, others go on, and
-  /// it is looked again.
+  /// What is seen is seen one after another. A ring is reported only if the next look finds the
+  /// same waits: between the two, all of them were there at once. As long as they change, others go
+  /// on, and it is looked again.
   ///
   /// - Complexity: O(v + e) of what can be reached, less when the answer is found earlier.
   package static func ring(through root: WaitNode) -> Ring? {
