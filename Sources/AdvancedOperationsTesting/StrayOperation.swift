@@ -2,6 +2,9 @@ public import AdvancedOperations
 
 /// An operation that has left a simulation: it goes on, and nothing of it is a step.
 ///
+/// The usual reason is a body that calls `Task.sleep`, which sleeps in real time. By
+/// `operation.environment.clock.sleep(for:)` it sleeps in the time of the simulation.
+///
 /// ```swift
 /// simulation.run()
 /// #expect(simulation.strays.isEmpty)
@@ -18,8 +21,13 @@ public struct StrayOperation: Sendable, CustomStringConvertible {
 
   /// One sentence that says where to look.
   public var description: String {
-    "“\(name)” is \(state) and nothing of it is pending; its last step was “\(lastStep)” at \(time)."
-      + " It left the simulation (a detached task, a real sleep, the main actor, another executor),"
-      + " or waits for something that nobody does."
+    "“\(name)” is \(state) and nothing of it is pending; its last step was “\(lastStep)” at \(time). "
+      + "It waits for something that doesn't come, or " + Self.hint
   }
+
+  /// What leaves a simulation, and what to do instead; the end of a sentence.
+  static let hint =
+    "it left the simulation: with Task.sleep (sleep by the clock instead, as in "
+    + "operation.environment.clock.sleep(for: .seconds(1))), in a detached task, on the main actor, "
+    + "on another executor, or in real input and output."
 }

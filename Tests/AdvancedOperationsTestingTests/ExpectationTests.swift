@@ -99,18 +99,55 @@ private struct Other: Error {}
     #expect(text?.contains("offline") == true)
   }
 
+  @Test func `about an operation that hasn't ended name what left the simulation`() throws {
+    let leaver = ResultOperation(name: "leaver") { try await Task.sleep(for: .seconds(86_400)) }
+    let waiter = leaver.then(name: "waiter") {}
+    Self.run(leaver, waiter)
+    for operation in [leaver, waiter] {
+      for failure in [
+        Self.failure { try expectOutcome(of: operation, is: .succeeded) },
+        Self.failure { try expectConditionFailure(operation, as: Flaw.self) },
+        Self.failure { try expectConditionFailure(operation, as: Flaw.offline) },
+      ] {
+        let text = try #require(failure).message
+        #expect(text.contains("“leaver” is executing and nothing of it is pending"))
+        #expect(text.contains("Task.sleep") && text.contains("clock.sleep(for:"))
+        #expect(failure?.seed == 7)
+      }
+    }
+    leaver.cancel()
+  }
+
+  @Test func `about an operation that hasn't ended explain what it waits for otherwise`() throws {
+    let simulation = SimulatedEnvironment(seed: 7)
+    let queue = AdvancedOperationQueue(environment: simulation.environment)
+    let (first, second) = (HeldOperation(name: "first"), AdvancedOperation())
+    second.name = "second"
+    second.addDependency(first)
+    func text() -> String {
+      Self.failure { try expectOutcome(of: second, is: .succeeded) }?.message ?? ""
+    }
+    #expect(text().contains("\(second.explain())"))
+    queue.addOperations([first, second])
+    #expect(text().contains("call run()"))
+    simulation.run()
+    #expect(!text().contains("call run()"))
+    #expect(text().contains("\(second.explain())"))
+    #expect(text().contains("first has returned from execute()"))
+  }
+
   @Test func `of events show the difference, line by line`() throws {
     let recorder = RecordingObserver()
     let operation = AdvancedOperation()
     operation.addObserver(recorder)
     Self.run(operation)
-    try expectEvents(["enqueued", "started", "willFinish", "finished"], of: recorder)
+    try expectEvents([.enqueued, .started, .willFinish, .finished], of: recorder)
     let failure = Self.failure {
-      try expectEvents(["enqueued", "cancelled", "willFinish", "finished"], of: recorder)
+      try expectEvents([.enqueued, .cancelled, .willFinish, .finished], of: recorder)
     }
     #expect(
       failure?.message == """
-        The observer was told of other events:
+        The observer recorded other events:
           enqueued
         - cancelled
         + started

@@ -13,7 +13,7 @@ private struct Flaw: Error, Hashable {
     return (simulation, queue, ConditionProbe())
   }
 
-  @Test func `answers what it was told before`() {
+  @Test func `gives the answer that it was given before`() {
     let (simulation, queue, probe) = Self.scene()
     probe.answer(.skipped(reason: "no need"))
     let operation = AdvancedOperation()
@@ -60,7 +60,7 @@ private struct Flaw: Error, Hashable {
 
   // MARK: On its own
 
-  @Test func `evaluate prefers the answer that is known at once`() async {
+  @Test func `evaluate prefers the answer that is known at once`() throws {
     struct Both: OperationCondition {
       func verdict(for operation: AdvancedOperation) -> OperationConditionResult? {
         operation.name == nil ? nil : .satisfied
@@ -69,10 +69,50 @@ private struct Flaw: Error, Hashable {
         .skipped(reason: "asked")
       }
     }
+    let simulation = SimulatedEnvironment(seed: 1)
     let operation = AdvancedOperation()
-    #expect(await !evaluate(Both(), for: operation).isSatisfied)
+    #expect(try !simulation.evaluate(Both(), for: operation).isSatisfied)
     operation.name = "named"
-    #expect(await evaluate(Both(), for: operation).isSatisfied)
+    #expect(try simulation.evaluate(Both(), for: operation).isSatisfied)
+  }
+
+  @Test func `evaluate lets a condition wait in virtual time, and find its operation`() throws {
+    let simulation = SimulatedEnvironment(seed: 1)
+    let slow = BlockCondition("slow") {
+      guard let operation = AdvancedOperation.current else { return false }
+      try await operation.environment.clock.sleep(until: .seconds(3600))
+      return operation.name == "import"
+    }
+    let operation = AdvancedOperation()
+    operation.name = "import"
+    #expect(try simulation.evaluate(slow, for: operation).isSatisfied)
+    #expect(simulation.now == .seconds(3600))
+    #expect(operation.state == .pending)
+  }
+
+  @Test func `evaluate finds the operation as the current one at once, too`() throws {
+    struct Current: ImmediateCondition {
+      func check(_ operation: AdvancedOperation) -> OperationConditionResult {
+        AdvancedOperation.current === operation ? .satisfied : .skipped(reason: "another one")
+      }
+    }
+    let simulation = SimulatedEnvironment(seed: 1)
+    #expect(try simulation.evaluate(Current()).isSatisfied)
+    #expect(try simulation.evaluate(Current(), for: ResultOperation {}).isSatisfied)
+  }
+
+  @Test func `evaluate throws when a condition never has a result`() throws {
+    let simulation = SimulatedEnvironment(seed: 4)
+    let probe = ConditionProbe(name: "network")
+    let failure = #expect(throws: ExpectationFailure.self) {
+      try simulation.evaluate(probe, line: 17)
+    }
+    #expect(failure?.message.hasPrefix("Condition “network” has no result.") == true)
+    #expect(failure?.seed == 4)
+    #expect(failure?.line == 17)
+    // It was cancelled.
+    simulation.run()
+    #expect(probe.waiting.isEmpty)
   }
 }
 
@@ -97,8 +137,8 @@ private struct Flaw: Error, Hashable {
     queue.addOperation(operation)
     simulation.run()
     #expect(
-      recorder.names == [
-        "enqueued", "started", "progress", "produced", "cancelled", "willFinish", "finished",
+      recorder.kinds == [
+        .enqueued, .started, .progress, .produced, .cancelled, .willFinish, .finished,
       ]
     )
     for event in recorder.events {
@@ -131,7 +171,7 @@ private struct Flaw: Error, Hashable {
       queue.addOperation(operation)
     }
     simulation.run()
-    #expect(recorder.names.filter { $0 == "finished" }.count == 3)
+    #expect(recorder.kinds.filter { $0 == .finished }.count == 3)
     #expect(recorder.events.count == 12)
   }
 }

@@ -53,7 +53,7 @@ private struct Offline: Error {}
     queue.addOperation(operation)
     simulation.run()
     #expect(
-      recorder.names == ["enqueued", "started", "progress", "produced", "willFinish", "finished"]
+      recorder.kinds == [.enqueued, .started, .progress, .produced, .willFinish, .finished]
     )
     guard case .progress(let update) = recorder.events[2] else {
       Issue.record("no progress")
@@ -67,11 +67,12 @@ private struct Offline: Error {}
     #expect(failure.errors.first is Offline)
   }
 
-  @Test func `a condition is asked on its own`() async {
+  @Test func `a condition is evaluated on its own`() throws {
+    let simulation = SimulatedEnvironment(seed: 1)
     let operation = AdvancedOperation()
-    let held = await evaluate(BlockCondition { true }, for: operation)
+    let held = try simulation.evaluate(BlockCondition { true }, for: operation)
     #expect(held.isSatisfied)
-    let missing = await evaluate(FileExists("/no/such/file"), for: operation)
+    let missing = try simulation.evaluate(FileExists("/no/such/file"), for: operation)
     guard case .failed(let error) = missing else {
       Issue.record("there is such a file")
       return

@@ -143,7 +143,7 @@ import Testing
     #expect(simulation.strays.map(\.name) == ["leaver"])
     #expect(simulation.strays.map(\.lastStep) == ["task of leaver"])
     #expect(simulation.strays.map(\.state) == [.executing])
-    #expect("\(simulation.strays)".contains("a real sleep"))
+    #expect("\(simulation.strays)".contains("Task.sleep"))
     wait.finish()
   }
 

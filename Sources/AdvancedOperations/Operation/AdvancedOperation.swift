@@ -279,6 +279,16 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
     checkDomainOfClaims()
   }
 
+  /// Sets the environment of an operation that has none, and is neither enqueued nor started.
+  package final func useIfUnset(_ environment: OperationEnvironment) {
+    withCore { core in
+      guard core.environment == nil, core.machine.state == .pending, !core.machine.isEnqueued else {
+        return
+      }
+      core.environment = environment
+    }
+  }
+
   // MARK: Attaching
 
   /// How many of the conditions are asked; changes after the operation was enqueued are ignored.

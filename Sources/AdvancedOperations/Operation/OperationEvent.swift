@@ -1,6 +1,7 @@
 /// Something that happened to an operation.
 ///
-/// `RecordingObserver` of AdvancedOperationsTesting keeps them:
+/// ``AdvancedOperation/events`` gives those of one operation, and `RecordingObserver` of
+/// AdvancedOperationsTesting keeps them for a test:
 ///
 /// ```swift
 /// for event in recorder.events {
@@ -22,8 +23,49 @@ public enum OperationEvent: Sendable {
   case willFinish([any Error])
   /// It is over.
   case finished(OperationOutcome)
-  /// So many events are missing here: whoever iterates ``OperationEvents`` was slow.
+  /// So many events are missing here: the loop over ``OperationEvents`` was slower than they came.
   case dropped(count: Int)
+
+  /// What happened, without the values that come with it.
+  ///
+  /// ```swift
+  /// try expectEvents([.enqueued, .started, .willFinish, .finished], of: recorder)
+  /// ```
+  public enum Kind: String, Sendable, Hashable, CaseIterable, CustomStringConvertible {
+    /// See ``OperationEvent/enqueued``.
+    case enqueued
+    /// See ``OperationEvent/started``.
+    case started
+    /// See ``OperationEvent/produced(_:)``.
+    case produced
+    /// See ``OperationEvent/progress(_:)``.
+    case progress
+    /// See ``OperationEvent/cancelled(_:)``.
+    case cancelled
+    /// See ``OperationEvent/willFinish(_:)``.
+    case willFinish
+    /// See ``OperationEvent/finished(_:)``.
+    case finished
+    /// See ``OperationEvent/dropped(count:)``.
+    case dropped
+
+    /// The name of the case.
+    public var description: String { rawValue }
+  }
+
+  /// What happened, without the values that come with it.
+  public var kind: Kind {
+    switch self {
+    case .enqueued: .enqueued
+    case .started: .started
+    case .produced: .produced
+    case .progress: .progress
+    case .cancelled: .cancelled
+    case .willFinish: .willFinish
+    case .finished: .finished
+    case .dropped: .dropped
+    }
+  }
 }
 
 /// How far an operation is, as it says itself.

@@ -19,7 +19,11 @@ public import CoreOperations
 /// The operations are in a queue of the scope's own, without threads of its own.
 ///
 /// - Parameters:
-///   - environment: What operations in the scope find as their environment.
+///   - maxConcurrentOperationCount: How many operations of the scope may execute at once; as many as
+///     there are threads unless given.
+///   - environment: The environment of the operations in the scope. Unless given, it is that of
+///     `AdvancedOperation.current`, with its clock, its claims and the observers of its queue; a new
+///     one outside of any operation.
 ///   - body: Adds operations, and may await them. Called once, where the caller runs.
 /// - Returns: What the closure returned.
 /// - Throws: What the closure throws. When it returned and operations have failed, an
@@ -28,10 +32,14 @@ public import CoreOperations
 ///   them; a plain `cancel()` of an operation is no error. `CancellationError` when the task was
 ///   cancelled, that cut an operation short, and nothing else went wrong.
 public func withOperations<R: Sendable>(
-  environment: OperationEnvironment = OperationEnvironment(),
+  maxConcurrentOperationCount: Int = OperationQueue.defaultMaxConcurrentOperationCount,
+  environment: OperationEnvironment? = nil,
   _ body: (OperationScope) async throws -> R
 ) async throws -> R {
-  let queue = ScopeQueue(environment: environment)
+  let queue = ScopeQueue(
+    maxConcurrentOperationCount: maxConcurrentOperationCount,
+    environment: environment ?? .ofCaller
+  )
   // An operation whose code this is can't end before what it adds.
   let wait = try queue.beginOwnWait()
   defer { queue.endOwnWait(wait) }
@@ -83,6 +91,35 @@ public struct OperationScope: Sendable {
   /// That is no error: what is not needed any more is got rid of in this way.
   public func cancelAll() { queue.cancelAllOperations() }
 
-  /// What operations in the scope find as their environment.
+  /// Cancels all operations in the scope with a reason; more may be added afterwards.
+  ///
+  /// The reason is an error of each operation that it cuts short, and so of the scope, unless the
+  /// closure throws another one.
+  ///
+  /// ```swift
+  /// scope.cancelAll(withError: QuotaExceeded())
+  /// ```
+  ///
+  /// - Parameter error: The reason; see ``AdvancedOperation/cancel(withError:)``.
+  public func cancelAll(withError error: any Error) { queue.cancelAllOperations(withError: error) }
+
+  /// Attaches an observer to each operation that is added to the scope from now on.
+  ///
+  /// It is also attached to what runs because of them: children of groups, helpers of conditions, and
+  /// the operations of scopes in their bodies.
+  ///
+  /// ```swift
+  /// scope.addObserver(LogObserver { line in logger.info(line) })
+  /// ```
+  ///
+  /// - Parameter observer: Retained until the scope has ended, or the observer is removed.
+  /// - Returns: The attachment. Its `remove()` takes the observer from operations that are added later;
+  ///   those that were added before keep it.
+  @discardableResult
+  public func addObserver(_ observer: any OperationObserver) -> OperationObservation {
+    queue.addObserver(observer)
+  }
+
+  /// The environment of the operations in the scope.
   public var environment: OperationEnvironment { queue.environment }
 }

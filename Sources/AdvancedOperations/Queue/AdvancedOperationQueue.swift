@@ -9,8 +9,8 @@ import Synchronization
 /// queue.addOperations([download, parse, store])
 /// ```
 ///
-/// Advanced operations work in every ``/CoreOperations/OperationQueue``; this one tells a delegate
-/// about them and gives them an environment other than the default one.
+/// Advanced operations work in every ``/CoreOperations/OperationQueue``; this one notifies a delegate
+/// and observers of them, and gives them an environment other than the default one.
 open class AdvancedOperationQueue: OperationQueue, @unchecked Sendable {
   // Sendable: `settings` has a lock.
   private struct Settings {
@@ -26,20 +26,37 @@ open class AdvancedOperationQueue: OperationQueue, @unchecked Sendable {
 
   /// Creates a queue.
   ///
-  /// - Parameter environment: What operations in this queue find as their environment.
-  public init(environment: OperationEnvironment = OperationEnvironment()) {
+  /// ```swift
+  /// let imports = AdvancedOperationQueue(name: "imports", maxConcurrentOperationCount: 4)
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - name: What the queue is called; nil for the name that a new queue has.
+  ///   - maxConcurrentOperationCount: How many operations may be executing at once; as many as there
+  ///     are threads unless given.
+  ///   - environment: The environment of the operations in this queue. Its executor runs them.
+  /// - Precondition: The limit is not negative, or `defaultMaxConcurrentOperationCount`.
+  public init(
+    name: String? = nil,
+    maxConcurrentOperationCount: Int = OperationQueue.defaultMaxConcurrentOperationCount,
+    environment: OperationEnvironment = OperationEnvironment()
+  ) {
     settings = Locked(Settings(environment: environment))
     super.init(executor: environment.executor ?? DefaultExecutor.shared)
+    if let name { self.name = name }
+    if maxConcurrentOperationCount != OperationQueue.defaultMaxConcurrentOperationCount {
+      self.maxConcurrentOperationCount = maxConcurrentOperationCount
+    }
     LiveQueues.add(self)
   }
 
-  /// What operations in this queue find as their environment.
+  /// The environment of the operations in this queue.
   public final var environment: OperationEnvironment { settings.withLock { $0.environment } }
 
   /// Cancels every operation that is in the queue at this moment, with a reason; barriers stay.
   ///
-  /// All are flagged before anything is started or any observer is told. The reason is in `errors` and
-  /// `cancellationReason` of each, also in the `cancellationReason` of operations of other kinds.
+  /// All are marked as cancelled before any starts or any observer is notified. The reason is in
+  /// `errors` and `cancellationReason` of each, also in the `cancellationReason` of plain operations.
   ///
   /// ```swift
   /// queue.cancelAllOperations(withError: LoggedOut())
@@ -49,7 +66,7 @@ open class AdvancedOperationQueue: OperationQueue, @unchecked Sendable {
   /// - Complexity: O(n), n the number of operations in the queue.
   public final func cancelAllOperations(withError error: any Error) { cancelAll(reason: error) }
 
-  /// Is told about the advanced operations of this queue; not retained.
+  /// The object that is notified of the advanced operations of this queue; not retained.
   public final var delegate: (any AdvancedOperationQueueDelegate)? {
     get { mayHaveDelegate ? settings.withLock { $0.delegate } : nil }
     set {
@@ -58,17 +75,19 @@ open class AdvancedOperationQueue: OperationQueue, @unchecked Sendable {
     }
   }
 
-  /// Attaches an observer to every operation that is added from now on.
+  /// Attaches an observer to each operation that is added from now on.
   ///
-  /// Also to what runs in the same environment because of them: children of groups, helpers of
-  /// conditions.
+  /// It is also attached to what runs in the same environment because of them: children of groups,
+  /// helpers of conditions, and the operations of scopes in their bodies.
   ///
   /// ```swift
   /// queue.addObserver(BlockObserver(didFinish: { operation, _ in print(operation) }))
   /// ```
   ///
-  /// - Parameter observer: Told of everything, being attached before the operation is enqueued.
-  /// - Returns: Spares later operations when told to; those that were added keep it.
+  /// - Parameter observer: Notified of all events, because it is attached before the operation is
+  ///   enqueued. Retained by the queue and by its operations.
+  /// - Returns: The attachment to the queue. Its `remove()` takes the observer from operations that are
+  ///   added later; those that were added before keep it until they have finished.
   @discardableResult
   public final func addObserver(_ observer: any OperationObserver) -> OperationObservation {
     let id = settings.withLock { settings in

@@ -4,6 +4,7 @@ import CoreOperations
 ///
 /// ```swift
 /// let clock = OperationClock(ContinuousClock())
+/// try await clock.sleep(for: .seconds(3))
 /// let deadline = clock.now + .seconds(3)
 /// try await clock.sleep(until: deadline)
 /// ```
@@ -57,13 +58,25 @@ public struct OperationClock: Sendable {
     try await source.sleep(until: deadline)
   }
 
+  /// Suspends the task for a duration.
+  ///
+  /// ```swift
+  /// try await operation.environment.clock.sleep(for: .seconds(30))
+  /// ```
+  ///
+  /// - Parameter duration: For one that isn't positive, returns at once.
+  /// - Throws: `CancellationError` when the task is cancelled first.
+  public func sleep(for duration: Duration) async throws {
+    try await sleep(until: now.saturatingAdding(duration))
+  }
+
   /// Calls a closure at a time.
   ///
   /// - Parameters:
   ///   - deadline: A time of this clock; one in the past is now.
   ///   - action: Called once, on any thread; released as soon as the timer is
   ///     cancelled.
-  /// - Returns: Cancels the call when told to.
+  /// - Returns: The timer, whose `cancel()` prevents the call.
   public func schedule(
     at deadline: Duration,
     _ action: @escaping @Sendable () -> Void

@@ -135,22 +135,3 @@ public final class ConditionProbe: OperationCondition {
     }
   }
 }
-
-/// Asks a condition on its own, without running the operation.
-///
-/// ```swift
-/// let result = await evaluate(FileExists("/no/such/file"), for: AdvancedOperation())
-/// #expect(!result.isSatisfied)
-/// ```
-///
-/// - Parameters:
-///   - condition: The condition to ask.
-///   - operation: What it is asked for.
-/// - Returns: What it answers at once, or else what it answers asynchronously.
-public func evaluate(
-  _ condition: any OperationCondition,
-  for operation: AdvancedOperation
-) async -> OperationConditionResult {
-  if let verdict = condition.verdict(for: operation) { return verdict }
-  return await condition.evaluate(for: operation)
-}

@@ -1,26 +1,26 @@
 public import AdvancedOperations
 import CoreOperations
 
-/// An observer that keeps what it is told, in order.
+/// An observer that keeps the events of the operations that it is attached to, in order.
 ///
 /// ```swift
 /// let recorder = RecordingObserver()
 /// operation.addObserver(recorder)
 /// queue.addOperation(operation)
 /// simulation.run()
-/// #expect(recorder.names == ["enqueued", "started", "willFinish", "finished"])
+/// #expect(recorder.kinds == [.enqueued, .started, .willFinish, .finished])
 /// ```
 public final class RecordingObserver: OperationObserver {
   private let recorded = Locked<[OperationEvent]>([])
 
-  /// Creates an observer that was told nothing.
+  /// Creates an observer that has recorded nothing.
   public init() {}
 
-  /// What it was told so far, by all operations that it is attached to.
+  /// The events so far, of all operations that the observer is attached to.
   public var events: [OperationEvent] { recorded.withLock { $0 } }
 
-  /// The names of the events, without what they carry: those of the cases of `OperationEvent`.
-  public var names: [String] { events.map(\.name) }
+  /// The kinds of the events, without the values that come with them.
+  public var kinds: [OperationEvent.Kind] { events.map(\.kind) }
 
   private func record(_ event: OperationEvent) { recorded.withLock { $0.append(event) } }
 
@@ -49,21 +49,5 @@ public final class RecordingObserver: OperationObserver {
   /// Records `.finished`.
   public func operationDidFinish(_ operation: AdvancedOperation, errors: [any Error]) {
     if let outcome = operation.outcome { record(.finished(outcome)) }
-  }
-}
-
-extension OperationEvent {
-  /// The name of the case.
-  var name: String {
-    switch self {
-    case .enqueued: "enqueued"
-    case .started: "started"
-    case .produced: "produced"
-    case .progress: "progress"
-    case .cancelled: "cancelled"
-    case .willFinish: "willFinish"
-    case .finished: "finished"
-    case .dropped: "dropped"
-    }
   }
 }

@@ -13,21 +13,21 @@ import CoreOperations
 ///
 /// Hears of all operations of the process as long as it exists. Only debug builds tell; in others
 /// ``isAvailable`` is false and nothing is recorded.
-public final class TransitionRecorder: Sendable {
+package final class TransitionRecorder: Sendable {
   /// An event in a state.
-  public struct Transition: Sendable, Hashable, Comparable, CustomStringConvertible {
+  package struct Transition: Sendable, Hashable, Comparable, CustomStringConvertible {
     /// `Operation` or `AdvancedOperation`.
-    public let machine: String
+    package let machine: String
     /// The state in which the event came.
-    public let state: String
+    package let state: String
     /// What came.
-    public let event: String
+    package let event: String
 
     /// One phrase.
-    public var description: String { "\(machine): \(event) in \(state)" }
+    package var description: String { "\(machine): \(event) in \(state)" }
 
     /// The order of their texts.
-    public static func < (a: Self, b: Self) -> Bool { a.description < b.description }
+    package static func < (a: Self, b: Self) -> Bool { a.description < b.description }
   }
 
   private final class Record: Sendable {
@@ -38,7 +38,7 @@ public final class TransitionRecorder: Sendable {
   private let number: Int
 
   /// Begins to record.
-  public init() {
+  package init() {
     let record = record
     number = TransitionTrace.add { machine, state, event in
       let transition = Transition(machine: machine, state: state, event: event)
@@ -49,20 +49,20 @@ public final class TransitionRecorder: Sendable {
   deinit { TransitionTrace.remove(number) }
 
   /// Whether this build tells of transitions.
-  public static var isAvailable: Bool { TransitionTrace.isAvailable }
+  package static var isAvailable: Bool { TransitionTrace.isAvailable }
 
   /// How often each was taken.
-  public var counts: [Transition: Int] { record.counts.withLock { $0 } }
+  package var counts: [Transition: Int] { record.counts.withLock { $0 } }
 
   /// Those that can happen and have not.
-  public var missing: [Transition] {
+  package var missing: [Transition] {
     let counts = counts
     return Self.possible.filter { counts[$0] == nil }
   }
 
   /// What can happen in a program without mistakes, but for a few that only two threads at the same
   /// moment make.
-  public static let possible: [Transition] = TransitionTable.all.flatMap { table in
+  package static let possible: [Transition] = TransitionTable.all.flatMap { table in
     table.events.flatMap { event in
       event.states.map { Transition(machine: table.machine, state: $0, event: event.name) }
     }
@@ -70,7 +70,7 @@ public final class TransitionRecorder: Sendable {
 
   /// A line for each event, a column for each state, and how often it came there; `–` where it can't,
   /// and `0` where it never did.
-  public var table: String {
+  package var table: String {
     let counts = counts
     return TransitionTable.all.map { table in
       let rows = table.events.map { event in

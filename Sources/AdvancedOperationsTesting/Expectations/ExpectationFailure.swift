@@ -35,10 +35,15 @@ public struct ExpectationFailure: Error, CustomStringConvertible {
     fileID: String = #fileID,
     line: Int = #line
   ) {
+    let seed = operation.flatMap { Simulation.of($0)?.seed }
+    self.init(message, seed: seed, fileID: fileID, line: line)
+  }
+
+  init(_ message: String, seed: UInt64?, fileID: String, line: Int) {
     self.message = message
     self.fileID = fileID
     self.line = line
-    seed = operation.flatMap { Simulation.of($0)?.seed }
+    self.seed = seed
   }
 
   /// File, line, message and seed.

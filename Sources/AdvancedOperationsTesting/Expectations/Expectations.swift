@@ -28,7 +28,8 @@ public enum OperationEnding: String, Sendable, Hashable, CaseIterable {
 ///   - ending: How it should have ended.
 ///   - fileID: Where this is called.
 ///   - line: The line of that.
-/// - Throws: ``ExpectationFailure`` when it has not ended, or otherwise; with the errors.
+/// - Throws: ``ExpectationFailure`` when the operation has ended in another way, with its errors, or has
+///   not ended, with what has left the simulation, or else what it waits for.
 public func expectOutcome(
   of operation: AdvancedOperation,
   is ending: OperationEnding,
@@ -37,7 +38,8 @@ public func expectOutcome(
 ) throws {
   guard let outcome = operation.outcome else {
     throw ExpectationFailure(
-      "“\(operation.label)” is \(operation.state), and should have \(ending.sentence).",
+      "“\(operation.label)” is \(operation.state), and should have \(ending.sentence). "
+        + operation.whyNotEnded,
       about: operation,
       fileID: fileID,
       line: line
@@ -123,7 +125,8 @@ private func conditionFailures(
   _ line: Int
 ) throws -> [any Error] {
   guard case .failed(let failure) = operation.outcome else {
-    let found = operation.outcome.map { "\($0)" } ?? "\(operation.state)"
+    let found =
+      operation.outcome.map { "\($0)" } ?? "\(operation.state). \(operation.whyNotEnded)"
     throw ExpectationFailure(
       "A condition of “\(operation.label)” should have failed with \(expected), "
         + "but the operation is: \(found)",
@@ -161,30 +164,31 @@ private func otherFailure(
   )
 }
 
-/// Expects that an observer was told of certain events, in this order, and of nothing else.
+/// Expects that an observer recorded certain events, in this order, and nothing else.
 ///
 /// The error shows where the two differ:
 ///
 /// ```swift
-/// try expectEvents(["enqueued", "started", "willFinish", "finished"], of: recorder)
+/// try expectEvents([.enqueued, .started, .willFinish, .finished], of: recorder)
 /// ```
 ///
 /// - Parameters:
-///   - names: The names of the events: those of the cases of `OperationEvent`.
+///   - kinds: The kinds of the events.
 ///   - recorder: The observer.
 ///   - fileID: Where this is called.
 ///   - line: The line of that.
 /// - Throws: ``ExpectationFailure`` with the difference.
 public func expectEvents(
-  _ names: [String],
+  _ kinds: [OperationEvent.Kind],
   of recorder: RecordingObserver,
   fileID: String = #fileID,
   line: Int = #line
 ) throws {
-  let found = recorder.names
-  if found == names { return }
+  let found = recorder.kinds
+  if found == kinds { return }
+  let lines = difference(from: kinds.map(\.rawValue), to: found.map(\.rawValue))
   throw ExpectationFailure(
-    "The observer was told of other events:\n\(difference(from: names, to: found))",
+    "The observer recorded other events:\n\(lines)",
     fileID: fileID,
     line: line
   )
@@ -214,6 +218,17 @@ public func expectNoStrays(
     fileID: fileID,
     line: line
   )
+}
+
+extension AdvancedOperation {
+  /// What keeps the operation from ending: what has left its simulation, or else what it waits for.
+  fileprivate var whyNotEnded: String {
+    guard let simulation = Simulation.of(self) else { return "\(explain())" }
+    let strays = simulation.strays
+    if !strays.isEmpty { return strays.map(\.description).joined(separator: "\n") }
+    let hint = simulation.isIdle ? "" : "Steps of the simulation are pending: call run(). "
+    return hint + "\(explain())"
+  }
 }
 
 /// Both lists as one, a line each: what is missing with a minus, what is too much with a plus.

@@ -120,11 +120,12 @@ extension Simulation {
 
   // MARK: What is left
 
+  /// Whether neither a step nor a timer is pending.
+  var isIdle: Bool { withState { $0.steps.isEmpty && $0.alarms.isEmpty } }
+
   var strays: [StrayOperation] {
-    let (isIdle, watched) = withState { state in
-      (state.steps.isEmpty && state.alarms.isEmpty, state.names.operations)
-    }
-    return isIdle ? watched.compactMap { $0.stray() } : []
+    guard isIdle else { return [] }
+    return withState { $0.names.operations }.compactMap { $0.stray() }
   }
 
   /// Operations of the queues that ran here which have not finished.

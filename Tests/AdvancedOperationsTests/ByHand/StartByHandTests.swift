@@ -32,7 +32,7 @@ import Testing
     let work = Work()
     work.addObserver(recorder)
     work.start()
-    #expect(recorder.names == ["started", "willFinish", "finished"])
+    #expect(recorder.kinds == [.started, .willFinish, .finished])
   }
 
   @Test(arguments: seeds)
@@ -167,7 +167,7 @@ import Testing
     work.addObserver(recorder)
     work.onFinish { _, _ in ended.open() }
     await onThread { work.start() }
-    #expect(recorder.names == ["cancelled", "willFinish", "finished"])
+    #expect(recorder.kinds == [.cancelled, .willFinish, .finished])
     #expect(work.kind == .cancelled)
     #expect(!work.didExecute)
   }

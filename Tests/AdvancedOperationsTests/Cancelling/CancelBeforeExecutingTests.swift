@@ -8,7 +8,7 @@ import Testing
   private static func expectLeft(
     _ work: Work,
     _ recorder: RecordingObserver,
-    told: [String] = ["enqueued", "cancelled", "willFinish", "finished"],
+    told: [OperationEvent.Kind] = [.enqueued, .cancelled, .willFinish, .finished],
     sourceLocation: SourceLocation = #_sourceLocation
   ) {
     #expect(work.state == .finished, sourceLocation: sourceLocation)
@@ -17,7 +17,7 @@ import Testing
     #expect(work.flawNumbers == [1], sourceLocation: sourceLocation)
     #expect(work.cancellationReason as? Flaw == Flaw(1), sourceLocation: sourceLocation)
     #expect(!work.didExecute, sourceLocation: sourceLocation)
-    #expect(recorder.names == told, sourceLocation: sourceLocation)
+    #expect(recorder.kinds == told, sourceLocation: sourceLocation)
     #expect(work.hooks.entries == ["finished [1]"], sourceLocation: sourceLocation)
     #expect(work.origins == [.cancel], sourceLocation: sourceLocation)
   }
@@ -44,9 +44,9 @@ import Testing
     #expect(work.state == .pending)
     #expect(!work.isFinished)
     #expect(work.outcome == nil)
-    #expect(recorder.names == ["cancelled"])
+    #expect(recorder.kinds == [.cancelled])
     world.run(work)
-    Self.expectLeft(work, recorder, told: ["cancelled", "enqueued", "willFinish", "finished"])
+    Self.expectLeft(work, recorder, told: [.cancelled, .enqueued, .willFinish, .finished])
     #expect(probe.askedCount == 0)
   }
 
@@ -56,7 +56,7 @@ import Testing
     work.addCondition(ConditionProbe())
     work.cancel(withError: Flaw(1))
     work.start()
-    Self.expectLeft(work, recorder, told: ["cancelled", "willFinish", "finished"])
+    Self.expectLeft(work, recorder, told: [.cancelled, .willFinish, .finished])
   }
 
   @Test(arguments: seeds)
@@ -176,7 +176,7 @@ import Testing
     work.cancel(withError: Flaw(1))
     world.simulation.run()
     #expect(work.state == .ready)
-    #expect(recorder.names == ["enqueued", "cancelled"])
+    #expect(recorder.kinds == [.enqueued, .cancelled])
     world.queue.isSuspended = false
     world.simulation.run()
     Self.expectLeft(work, recorder)
@@ -196,8 +196,8 @@ import Testing
     }
     work.addCondition(ConditionProbe())
     world.run(work)
-    let told = ["enqueued", "cancelled", "willFinish", "finished"]
-    let early = ["cancelled", "enqueued", "willFinish", "finished"]
+    let told: [OperationEvent.Kind] = [.enqueued, .cancelled, .willFinish, .finished]
+    let early: [OperationEvent.Kind] = [.cancelled, .enqueued, .willFinish, .finished]
     Self.expectLeft(work, recorder, told: moment == "willAdd" ? early : told)
     #expect(world.queue.operationCount == 0)
   }

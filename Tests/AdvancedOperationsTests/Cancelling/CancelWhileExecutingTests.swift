@@ -15,12 +15,12 @@ import Testing
     #expect(work.kind == .cancelled)
     #expect(work.flawNumbers == [1])
     #expect(work.cancellationReason as? Flaw == Flaw(1))
-    #expect(recorder.names == ["enqueued", "started", "cancelled", "willFinish", "finished"])
+    #expect(recorder.kinds == [.enqueued, .started, .cancelled, .willFinish, .finished])
     #expect(work.hooks.entries == ["finished [1]"])
     // A later finish of the body is ignored.
     work.finish(withError: Flaw(2))
     #expect(work.flawNumbers == [1])
-    #expect(recorder.names.count == 5)
+    #expect(recorder.kinds.count == 5)
   }
 
   @Test(arguments: seeds)
@@ -39,7 +39,7 @@ import Testing
     work.finish(withErrors: [CancellationError(), Flaw(2)])
     #expect(work.kind == .cancelled)
     #expect(work.flawNumbers == [1, 2])
-    #expect(recorder.names == ["enqueued", "started", "cancelled", "willFinish", "finished"])
+    #expect(recorder.kinds == [.enqueued, .started, .cancelled, .willFinish, .finished])
     #expect(work.hooks.entries == ["cancelled [1]", "finished [1, 2]"])
   }
 
@@ -59,7 +59,7 @@ import Testing
     #expect(work.kind == .cancelled)
     #expect(work.flawNumbers == [1, 2])
     #expect(work.cancellationReason == nil, "the first came without a reason")
-    #expect(recorder.names == ["enqueued", "cancelled", "willFinish", "finished"])
+    #expect(recorder.kinds == [.enqueued, .cancelled, .willFinish, .finished])
   }
 
   @Test func `did-cancel is told what was in errors at that time`() {
@@ -96,7 +96,7 @@ import Testing
     #expect(work.cancellationReason == nil)
     #expect(work.kind == .succeeded)
     #expect(work.errors.isEmpty)
-    #expect(recorder.names == ["enqueued", "started", "willFinish", "finished"])
+    #expect(recorder.kinds == [.enqueued, .started, .willFinish, .finished])
   }
 
   @Test func `from execute itself`() {

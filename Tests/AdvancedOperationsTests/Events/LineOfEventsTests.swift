@@ -64,7 +64,7 @@ import Testing
     world.simulation.run()
     #expect(calls.count >= 1)
     #expect(work.state == .finished)
-    #expect(recorder.names.filter { $0 == "finished" }.count == 1)
+    #expect(recorder.kinds.filter { $0 == .finished }.count == 1)
     #expect(world.queue.operationCount == 0)
   }
 
@@ -120,7 +120,7 @@ import Testing
     #expect(!work.didExecute)
     #expect(work.kind == .cancelled)
     #expect(work.flawNumbers == (hasReason ? [1] : []))
-    #expect(recorder.names == ["enqueued", "started", "cancelled", "willFinish", "finished"])
+    #expect(recorder.kinds == [.enqueued, .started, .cancelled, .willFinish, .finished])
   }
 
   @Test func `a finish in did-start prevents execute`() {
@@ -132,7 +132,7 @@ import Testing
     world.run(work)
     #expect(!work.didExecute)
     #expect(work.kind == .failed)
-    #expect(recorder.names == ["enqueued", "started", "willFinish", "finished"])
+    #expect(recorder.kinds == [.enqueued, .started, .willFinish, .finished])
   }
 
   @Test(arguments: [false, true])
@@ -232,7 +232,7 @@ import Testing
     let world = World()
     let work = Hooked(isFirst: isFirst)
     world.run(work)
-    #expect(work.recorder.names == (isFirst ? ["produced", "finished"] : ["finished"]))
+    #expect(work.recorder.kinds == (isFirst ? [.produced, .finished] : [.finished]))
     #expect(work.log.entries == ["hook finishing", "hook ends", "didFinish finishing"])
     #expect(work.state == .finished)
     #expect(world.queue.operationCount == 0)
@@ -245,7 +245,7 @@ import Testing
     work.addObserver(recorder).remove()
     world.run(work)
     work.addObserver(recorder)
-    #expect(recorder.names == ["finished"])
+    #expect(recorder.kinds == [.finished])
     #expect(work.hooks.entries == ["finished []"])
   }
 
@@ -279,7 +279,7 @@ import Testing
     goesOn.open()
     await sweep.value
     try await queue.untilAllOperationsAreFinished()
-    #expect(work.recorder.names == ["finished"])
+    #expect(work.recorder.kinds == [.finished])
     #expect(work.outcome?.isSuccess == true)
     #expect(first.isCancelled)
   }

@@ -130,30 +130,34 @@ import Testing
 
   // MARK: Late ones
 
-  @Test(arguments: ["enqueued", "started", "progress", "cancelled", "willFinish"])
-  func `attached in an event are told of later ones`(event: String) {
+  @Test(arguments: [
+    OperationEvent.Kind.enqueued, .started, .progress, .cancelled, .willFinish,
+  ])
+  func `attached in an event are told of later ones`(event: OperationEvent.Kind) {
     let world = World()
     let recorder = RecordingObserver()
-    let all = ["enqueued", "started", "progress", "cancelled", "willFinish", "finished"]
+    let all: [OperationEvent.Kind] = [
+      .enqueued, .started, .progress, .cancelled, .willFinish, .finished,
+    ]
     let work = Work(policy: .whenFinishIsCalled) { work in
       work.updateProgress(completed: 1, total: 2)
       work.cancel()
       work.finish()
     }
-    let attach: @Sendable (String, AdvancedOperation) -> Void = { name, operation in
-      if name == event { operation.addObserver(recorder) }
+    let attach: @Sendable (OperationEvent.Kind, AdvancedOperation) -> Void = { kind, operation in
+      if kind == event { operation.addObserver(recorder) }
     }
     work.addObserver(
       BlockObserver(
-        didEnqueue: { attach("enqueued", $0) },
-        didStart: { attach("started", $0) },
-        didUpdateProgress: { operation, _ in attach("progress", operation) },
-        didCancel: { operation, _ in attach("cancelled", operation) },
-        willFinish: { operation, _ in attach("willFinish", operation) }
+        didEnqueue: { attach(.enqueued, $0) },
+        didStart: { attach(.started, $0) },
+        didUpdateProgress: { operation, _ in attach(.progress, operation) },
+        didCancel: { operation, _ in attach(.cancelled, operation) },
+        willFinish: { operation, _ in attach(.willFinish, operation) }
       )
     )
     world.run(work)
-    #expect(recorder.names == Array(all.drop { $0 != event }.dropFirst()))
+    #expect(recorder.kinds == Array(all.drop { $0 != event }.dropFirst()))
   }
 
   @Test func `attached while did-finish is told are told of it, before dependents start`() {
@@ -185,7 +189,7 @@ import Testing
     #expect(log.entries == ["[4] finished"])
     let recorder = RecordingObserver()
     work.addObserver(recorder)
-    #expect(recorder.names == ["finished"])
+    #expect(recorder.kinds == [.finished])
   }
 
   // MARK: Removal
@@ -199,7 +203,7 @@ import Testing
     observation.remove()
     observation.remove()
     work.finish()
-    #expect(recorder.names == ["enqueued", "started"])
+    #expect(recorder.kinds == [.enqueued, .started])
     #expect(work.kind == .succeeded)
   }
 
@@ -211,7 +215,7 @@ import Testing
     work.onStart { _ in observation.value?.remove() }
     observation.value = work.addObserver(recorder)
     world.run(work)
-    #expect(recorder.names == ["enqueued"])
+    #expect(recorder.kinds == [.enqueued])
   }
 
   @Test func `that come and go leave those that stay in their order`() {

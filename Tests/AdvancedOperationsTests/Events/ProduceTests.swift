@@ -33,7 +33,7 @@ import Testing
     )
     work.addObserver(recorder)
     world.run(work)
-    #expect(recorder.names == ["enqueued", "started", "willFinish", "produced", "finished"])
+    #expect(recorder.kinds == [.enqueued, .started, .willFinish, .produced, .finished])
     #expect(child.kind == .succeeded)
   }
 
@@ -138,7 +138,7 @@ import Testing
     work.addObserver(recorder)
     work.updateProgress(completed: 0, total: 4)
     world.run(work)
-    #expect(recorder.names == ["enqueued", "started", "progress", "willFinish", "finished"])
+    #expect(recorder.kinds == [.enqueued, .started, .progress, .willFinish, .finished])
   }
 
   @Test func `the fraction of an update is from 0 to 1`() {

@@ -26,8 +26,8 @@ import Testing
     try await queue.untilAllOperationsAreFinished()
     observation.invalidate()
     #expect(log.entries == ["true"])
-    #expect(recorder.names.prefix(2) == ["enqueued", "started"])
-    #expect(recorder.names.suffix(2) == ["willFinish", "finished"])
+    #expect(recorder.kinds.prefix(2) == [.enqueued, .started])
+    #expect(recorder.kinds.suffix(2) == [.willFinish, .finished])
     #expect(!work.didExecute)
   }
 
@@ -55,6 +55,6 @@ import Testing
     }
     world.run(work)
     observation.invalidate()
-    #expect(recorder.names == ["started", "willFinish", "finished"])
+    #expect(recorder.kinds == [.started, .willFinish, .finished])
   }
 }

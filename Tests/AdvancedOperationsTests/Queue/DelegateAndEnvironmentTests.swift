@@ -155,7 +155,7 @@ import Testing
     queue.addOperations([work, dependency, failing])
     try await queue.untilAllOperationsAreFinished()
     #expect(work.kind == .succeeded)
-    #expect(recorder.names == ["enqueued", "started", "willFinish", "finished"])
+    #expect(recorder.kinds == [.enqueued, .started, .willFinish, .finished])
     #expect(failing.flawNumbers == [1])
     #expect(work.environment.exclusivity === ExclusivityDomain.shared)
   }

@@ -1,4 +1,15 @@
 import AdvancedOperations
+import AdvancedOperationsTesting
+
+/// What a condition says about an operation, in a world of its own.
+func evaluate(
+  _ condition: any OperationCondition,
+  for operation: AdvancedOperation
+) async -> OperationConditionResult {
+  do { return try SimulatedEnvironment(seed: 1).evaluate(condition, for: operation) } catch {
+    return .failed(error)
+  }
+}
 
 /// A condition that answers at once what a closure says.
 struct Immediate: ImmediateCondition {

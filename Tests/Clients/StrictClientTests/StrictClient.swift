@@ -73,7 +73,7 @@ import Testing
     simulation.run()
 
     #expect(try count.result?.get() == 5)
-    #expect(recording.names.first == "enqueued" && recording.names.last == "finished")
+    #expect(recording.kinds.first == .enqueued && recording.kinds.last == .finished)
     #expect(progress.progress.finishedCount == 1)
     #expect(clock.now > .zero)
   }

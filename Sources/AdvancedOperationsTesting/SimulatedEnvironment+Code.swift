@@ -1,0 +1,122 @@
+public import AdvancedOperations
+import CoreOperations
+
+extension SimulatedEnvironment {
+  /// Runs async code in the simulation until it has returned, and gives its value.
+  ///
+  /// The code is part of the simulated world: each of its parts is a step, and time moves when
+  /// nothing else can happen. It may add operations to queues of the simulation, await them, and
+  /// open scopes with `withOperations`, which take the environment of the simulation.
+  ///
+  /// ```swift
+  /// let response = try simulation.run { try await handler(request) }
+  /// #expect(response.status == 200)
+  /// ```
+  ///
+  /// What the code has begun and not awaited is left as it is when it returns; ``run()`` goes on with
+  /// it. The code runs on the executor of the simulation until it leaves that by itself: with
+  /// `Task.sleep`, in a detached task, on the main actor, or in real input and output. Sleep by the
+  /// clock of the ``environment`` instead: `environment.clock.sleep(for:)`.
+  ///
+  /// - Parameters:
+  ///   - fileID: Where this is called.
+  ///   - line: The line of that.
+  ///   - body: The code. It finds the task-locals of the caller.
+  /// - Returns: What the code returned.
+  /// - Throws: What the code throws. ``ExpectationFailure`` when the code has not returned although
+  ///   nothing can happen any more; it names what has left the simulation, and the code is cancelled.
+  /// - Precondition: Not called from a step, nor while another thread runs the simulation.
+  public func run<Value: Sendable>(
+    fileID: String = #fileID,
+    line: Int = #line,
+    _ body: @escaping @Sendable () async throws -> Value
+  ) throws -> Value {
+    let (result, problem) = runCode("code", call: "run(_:)", body)
+    if let result { return try result.get() }
+    throw ExpectationFailure(
+      "The code has not returned. " + problem,
+      seed: seed,
+      fileID: fileID,
+      line: line
+    )
+  }
+
+  /// Evaluates a condition on its own, without running the operation.
+  ///
+  /// A condition that has to wait does so in the simulation: it finds the simulation's clock as that of
+  /// the operation, unless the operation has an environment of its own, and the operation as
+  /// `AdvancedOperation.current`. The condition's helper isn't run.
+  ///
+  /// ```swift
+  /// let result = try simulation.evaluate(FileExists("/no/such/file"))
+  /// #expect(!result.isSatisfied)
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - condition: The condition.
+  ///   - operation: The operation that the condition looks at.
+  ///   - fileID: Where this is called.
+  ///   - line: The line of that.
+  /// - Returns: The result of `verdict(for:)`, or else that of `evaluate(for:)`.
+  /// - Throws: ``ExpectationFailure`` when the condition has no result although nothing can happen any
+  ///   more; it names what has left the simulation, and the condition's task is cancelled.
+  /// - Precondition: Not called from a step, nor while another thread runs the simulation.
+  public func evaluate(
+    _ condition: any OperationCondition,
+    for operation: AdvancedOperation = AdvancedOperation(),
+    fileID: String = #fileID,
+    line: Int = #line
+  ) throws -> OperationConditionResult {
+    operation.useIfUnset(environment)
+    let verdict = ThreadOccupant.asking(operation) { condition.verdict(for: operation) }
+    if let verdict { return verdict }
+    let (result, problem) = runCode(condition.name, call: "evaluate(_:for:)") {
+      await TaskOccupant.with(operation) { await condition.evaluate(for: operation) }
+    }
+    if let result { return try result.get() }
+    throw ExpectationFailure(
+      "Condition “\(condition.name)” has no result. " + problem,
+      seed: seed,
+      fileID: fileID,
+      line: line
+    )
+  }
+
+  /// Runs code until it has ended; cancels it when nothing can happen before that.
+  ///
+  /// - Returns: The result, or nil and why nothing happens.
+  private func runCode<Value: Sendable>(
+    _ name: String,
+    call: String,
+    _ body: @escaping @Sendable () async throws -> Value
+  ) -> (result: Result<Value, any Error>?, problem: String) {
+    let ended = Locked<Result<Value, any Error>?>(nil)
+    let environment = environment
+    let subject = simulation.withState { $0.names.unique(name) }
+    let code: @Sendable () async -> Void = {
+      let result: Result<Value, any Error>
+      do { result = .success(try await body()) } catch { result = .failure(error) }
+      ended.withLock { $0 = result }
+    }
+    var task: Task<Void, Never>?
+    StepContext.run(in: simulation, subject: subject) {
+      task = SurroundingEnvironment.$current.withValue(environment) {
+        Task(executorPreference: environment.executor as? any TaskExecutor) { await code() }
+      }
+    }
+    simulation.run(until: nil, call: call) { ended.withLock { $0 != nil } }
+    if let result = ended.withLock({ $0 }) { return (result, "") }
+    let problem = whyNothingHappens
+    task?.cancel()
+    return (nil, problem)
+  }
+
+  /// Why the simulation stands still, in sentences.
+  private var whyNothingHappens: String {
+    let strays = strays.map(\.description)
+    let hint =
+      "Nothing can happen in the simulation any more: it waits for something that doesn't come, or "
+      + StrayOperation.hint
+    return strays.isEmpty ? hint : strays.joined(separator: "\n")
+  }
+}
