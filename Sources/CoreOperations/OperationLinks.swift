@@ -20,6 +20,8 @@ package struct OperationLinks: ~Copyable {
   var mark = RunTimeRings.Mark.none
   /// Whether the blocks of a ``BlockOperation`` were taken out, to be run or released.
   var hasTakenBlocks = false
+  /// Whether something has undertaken to add the operation to a queue.
+  var isClaimed = false
   var priority = Operation.QueuePriority.normal
 
   init() {}

@@ -45,6 +45,7 @@ import Testing
 
 private func sleepForThreeSeconds() async throws {
   let clock = OperationClock(ContinuousClock())
+  try await clock.sleep(for: .seconds(3))
   let deadline = clock.now + .seconds(3)
   try await clock.sleep(until: deadline)
 }
@@ -82,4 +83,58 @@ private struct LoggedOut: Error {}
 
   simulation.run()
   #expect(operation.cancellationReason is LoggedOut)
+}
+
+@Test func `AdvancedOperationQueue: a name and a limit are given with the queue`() {
+  let imports = AdvancedOperationQueue(name: "imports", maxConcurrentOperationCount: 4)
+
+  #expect(imports.name == "imports")
+  #expect(imports.maxConcurrentOperationCount == 4)
+}
+
+@Test func `OperationClock: a body sleeps in the time of its operation`() {
+  let operation = ResultOperation {
+    guard let operation = AdvancedOperation.current else { return }
+    try await operation.environment.clock.sleep(for: .seconds(30))
+  }
+  let simulation = SimulatedEnvironment(seed: 1)
+  AdvancedOperationQueue(environment: simulation.environment).addOperation(operation)
+  simulation.run()
+  #expect(simulation.now == .seconds(30))
+}
+
+private struct Archive: Sendable {
+  func save(_ events: [String]) async throws -> Int { events.count }
+}
+
+@Test func `run: one call adds a workflow and gives its value`() async throws {
+  let queue = AdvancedOperationQueue()
+  let feed = FeedServer()
+  let archive = Archive()
+
+  let download = ResultOperation(name: "download") { try await feed.download() }
+  let parse = download.then(name: "parse") { data in try Feed(data).events }
+  let store = parse.then(name: "store") { events in try await archive.save(events) }
+  let saved = try await queue.run(store)
+
+  #expect(saved == 3)
+}
+
+@Test func `run: an operation without a value is run in the same way`() async throws {
+  let queue = AdvancedOperationQueue()
+  let sync = GroupOperation { BlockOperation {} }
+
+  try await queue.run(sync)
+
+  #expect(sync.ending == "succeeded")
+}
+
+@Test func `value: cancelling the task may cancel the operation`() async throws {
+  let queue = AdvancedOperationQueue()
+  let parse = ResultOperation { [1, 2] }
+  queue.addOperation(parse)
+
+  let events = try await parse.value(cancellingOperation: true)
+
+  #expect(events == [1, 2])
 }

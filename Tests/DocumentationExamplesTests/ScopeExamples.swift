@@ -30,3 +30,31 @@ private final class Probe: AdvancedOperation, @unchecked Sendable {
     for mirror in mirrors { scope.add(Probe(mirror)) }
   }
 }
+
+private final class Logger: Sendable {
+  let lines = Lines()
+  func info(_ line: String) { lines(line) }
+}
+
+private struct QuotaExceeded: Error {}
+
+@Test func `OperationScope: all that is in it is cancelled for one reason`() async throws {
+  await #expect(throws: OperationFailure.self) {
+    try await withOperations { scope in
+      let probe = scope.add(ResultOperation { try await Task.sleep(for: .seconds(3600)) })
+      scope.cancelAll(withError: QuotaExceeded())
+      _ = try? await probe.value
+    }
+  }
+}
+
+@Test func `OperationScope: an observer is attached to each operation`() async throws {
+  let logger = Logger()
+
+  try await withOperations { scope in
+    scope.addObserver(LogObserver { line in logger.info(line) })
+    scope.add(Probe("north"))
+  }
+
+  #expect(!logger.lines.all.isEmpty)
+}

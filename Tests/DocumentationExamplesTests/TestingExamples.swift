@@ -59,8 +59,10 @@ private let database = FakeDatabase()
   #expect(operation.state == .finished)
 }
 
-@Test func `evaluate: a condition is asked on its own`() async {
-  let result = await evaluate(FileExists("/no/such/file"), for: AdvancedOperation())
+@Test func `evaluate: a condition is evaluated on its own`() throws {
+  let simulation = SimulatedEnvironment(seed: 1)
+
+  let result = try simulation.evaluate(FileExists("/no/such/file"))
   #expect(!result.isSatisfied)
 }
 
@@ -73,7 +75,7 @@ private let database = FakeDatabase()
   operation.addObserver(recorder)
   queue.addOperation(operation)
   simulation.run()
-  #expect(recorder.names == ["enqueued", "started", "willFinish", "finished"])
+  #expect(recorder.kinds == [.enqueued, .started, .willFinish, .finished])
 }
 
 @Test func `OperationEvent: each says what happened`() {
@@ -109,4 +111,21 @@ private let database = FakeDatabase()
   var same = SplitMix64(seed: 7)
   #expect(shuffled == operations.shuffled(using: &same))
   #expect(shuffled != operations)
+}
+
+private struct Response: Sendable {
+  let status: Int
+}
+
+@Test func `SimulatedEnvironment: async code runs in it`() throws {
+  let simulation = SimulatedEnvironment(seed: 1)
+  let queue = AdvancedOperationQueue(environment: simulation.environment)
+  let request = "/events"
+  @Sendable func handler(_ request: String) async throws -> Response {
+    let count = try await queue.run(ResultOperation { request.count })
+    return Response(status: count > 0 ? 200 : 404)
+  }
+
+  let response = try simulation.run { try await handler(request) }
+  #expect(response.status == 200)
 }

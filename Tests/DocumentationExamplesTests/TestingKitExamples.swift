@@ -176,5 +176,5 @@ private func scene() -> (SimulatedEnvironment, AdvancedOperationQueue) {
   operation.addObserver(recorder)
   simulate(operation)
 
-  try expectEvents(["enqueued", "started", "willFinish", "finished"], of: recorder)
+  try expectEvents([.enqueued, .started, .willFinish, .finished], of: recorder)
 }

@@ -13,8 +13,6 @@ struct AdvancedCore {
   var holdsQuiet = false
   /// Whether the queue may have a delegate.
   var isInAdvancedQueue = false
-  /// Whether the operation is another one's helper, which adds it to a queue.
-  var isClaimedAsHelper = false
   /// Whether another operation has waited for this one as a helper; stays set.
   var isAwaitedAsHelper = false
   /// Whether the operation has, or had, a group that hears of its outcome.

@@ -75,11 +75,7 @@ extension AdvancedOperation {
 
   /// Whether the operation is in no queue and in no group; it is the caller's to add to a queue then.
   final func claimAsHelper() -> Bool {
-    withCore { core in
-      guard isUnclaimed, !core.isClaimedAsHelper, core.extra?.group == nil else { return false }
-      core.isClaimedAsHelper = true
-      return true
-    }
+    withCore { $0.extra?.group == nil && claim() }
   }
 
   /// The group that will run the operation, and has not started.

@@ -80,6 +80,8 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
   /// - Returns: Whether it was still in time; the group knows nothing of a child that wasn't.
   public final func addOperation(_ operation: Operation) -> Bool {
     guard let number = members.withLock({ $0.childComes(operation) }) else { return false }
+    // The group adds it to a queue, and nothing else does that.
+    _ = operation.claim()
     if let child = operation as? AdvancedOperation {
       child.withCore { core in
         core.makeExtra().group = self

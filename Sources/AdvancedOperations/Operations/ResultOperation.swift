@@ -138,6 +138,10 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
 
   /// The value, waited for without blocking a thread.
   ///
+  /// It doesn't add the operation to a queue: the value of an operation that isn't added, or whose
+  /// predecessors aren't, is waited for until the task is cancelled. `try await queue.run(operation)`
+  /// adds all of them and gives the value.
+  ///
   /// - Throws: The ``OperationFailure`` when the operation failed, was cancelled, or was skipped
   ///   (one element, with the origin ``OperationFailure/Origin/skipped(reason:)``);
   ///   `CancellationError` when the waiting task is cancelled first, and then the operation goes on;
@@ -147,6 +151,13 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
   }
 
   /// The value; see ``value``.
+  ///
+  /// ```swift
+  /// let events = try await parse.value(cancellingOperation: true)
+  /// ```
+  ///
+  /// Cancelling the waiting task cancels this operation and no other one: predecessors that are in a
+  /// queue go on. `try await queue.run(operation)` cancels those that it has added, too.
   ///
   /// - Parameter cancellingOperation: Whether cancelling the waiting task cancels the operation too.
   /// - Returns: The value.
@@ -161,6 +172,11 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
     } else {
       try await untilFinished()
     }
+    return try finishedValue()
+  }
+
+  /// The value of an operation that has finished.
+  final func finishedValue() throws -> Output {
     guard let result else { trap("operation “\(label)” finished without a result") }
     return try result.get()
   }

@@ -83,6 +83,20 @@ package protocol LayeredOperation: Operation {
   func layerNeedsOfExecution() -> [WaitNeed]
 }
 
+extension Operation {
+  /// Undertakes to add the operation to a queue.
+  ///
+  /// - Returns: Whether the caller has to do that; false if the operation is in a queue, was started, or
+  ///   was claimed before.
+  package final func claim() -> Bool {
+    withLinks { links in
+      if links.isClaimed || life.current.phase != .created { return false }
+      links.isClaimed = true
+      return true
+    }
+  }
+}
+
 extension LayeredOperation {
   /// Makes the core call the hooks; once, while initialising.
   package func attachLayer() {
