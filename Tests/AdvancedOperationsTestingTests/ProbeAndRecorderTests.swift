@@ -145,7 +145,7 @@ private struct Flaw: Error, Hashable {
       switch event {
       case .enqueued, .started: continue
       case .dropped: Issue.record("an observer misses nothing")
-      case .progress(let update): #expect(update == .init(completed: 2, total: 3))
+      case .progress(let update): #expect(update == .init(completedUnitCount: 2, totalUnitCount: 3))
       case .produced(let child): #expect(child === operation.child)
       case .cancelled(let errors):
         #expect(errors.map { $0 as? Flaw } == [Flaw(number: 1)])

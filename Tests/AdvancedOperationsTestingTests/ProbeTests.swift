@@ -59,7 +59,7 @@ private struct Offline: Error {}
       Issue.record("no progress")
       return
     }
-    #expect(update.fraction == 0.25)
+    #expect(update.fractionCompleted == 0.25)
     guard case .finished(.failed(let failure)) = recorder.events[5] else {
       Issue.record("no failure")
       return

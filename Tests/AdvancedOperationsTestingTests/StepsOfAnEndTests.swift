@@ -31,7 +31,7 @@ import Testing
       let first = ResultOperation(name: "first") {}
       let group = GroupOperation(name: "group") { first }
       let second = BlockOperation {
-        let completed = group.progress.completed
+        let completed = group.progress.completedUnitCount
         counts.withLock { _ = $0.insert(completed) }
       }
       second.addDependency(first)
@@ -52,7 +52,7 @@ import Testing
     queue.addOperation(group)
     simulation.run()
     child.release()
-    #expect(group.progress.completed == 1)
+    #expect(group.progress.completedUnitCount == 1)
   }
 }
 

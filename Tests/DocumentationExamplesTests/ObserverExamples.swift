@@ -53,7 +53,9 @@ private let journal = Journal()
       AdvancedOperation.current?.updateProgress(completed: Int64(row), total: Int64(rows.count))
     }
   }
-  copy.addObserver(BlockObserver(didUpdateProgress: { _, update in print(update.fraction) }))
+  copy.addObserver(
+    BlockObserver(didUpdateProgress: { _, update in print(update.fractionCompleted) })
+  )
 
   simulate(copy)
   #expect(print.all == ["0.25", "0.5", "0.75", "1.0"])
@@ -109,7 +111,7 @@ private struct Watched {
   )
 
   for await event in download.events {
-    if case .progress(let update) = event { bar.show(update.fraction) }
+    if case .progress(let update) = event { bar.show(update.fractionCompleted) }
   }
 
   #expect(bar.shown.all == ["0.25"])

@@ -37,7 +37,8 @@ private final class Upload: AdvancedOperation, @unchecked Sendable {
   let queue = AdvancedOperationQueue(environment: simulation.environment)
   let network = Answer(true)
 
-  let upload = RetryOperation(.exponential(.seconds(1), jitter: true, attempts: 5)) { attempt in
+  let upload = RetryOperation(retry: .exponential(.seconds(1), jitter: true, attempts: 5)) {
+    attempt in
     let upload = Upload(to: mirrors[attempt % mirrors.count])
     upload.addCondition(BlockCondition("online") { await network.isReachable })
     return upload
@@ -81,7 +82,7 @@ private struct Inbox: Sendable {
 @Test func `RetryPolicy: attempts and all of them together have limits`() {
   let policy = RetryPolicy.exponential(.seconds(1), attempts: 10)
     .attemptTimeout(.seconds(5))
-    .deadline(.seconds(60))
+    .totalTimeout(.seconds(60))
 
   let simulation = SimulatedEnvironment(seed: 1)
   let clock = simulation.environment.clock

@@ -130,7 +130,9 @@ import Testing
     }
     let operation: AdvancedOperation
     switch Int.random(in: 0..<6, using: &random) {
-    case 0: operation = RetryOperation(.immediate(attempts: 2)) { _ in ResultOperation(body: body) }
+    case 0:
+      operation = RetryOperation(retry: .immediate(attempts: 2)) { _ in ResultOperation(body: body)
+      }
     case 1: operation = RepeatOperation(times: 2) { _ in ResultOperation(body: body) }
     case 2: operation = GroupOperation { [ResultOperation(body: body), AdvancedOperation()] }
     case 3:

@@ -117,7 +117,7 @@ extension Soak {
       ]
       let policy = pick(policies)
       if chance(20) { return policy.attemptTimeout(makeDuration()) }
-      if chance(20) { return policy.deadline(makeDuration()) }
+      if chance(20) { return policy.totalTimeout(makeDuration()) }
       return policy
     }
 
@@ -153,7 +153,7 @@ extension Soak {
         fails && number == 1
           ? ResultOperation { throw Flaw() } : AdvancedStress.Work(live, .finishesElsewhere)
       }
-      if chance(50) { return RetryOperation(makePolicy(), make: make) }
+      if chance(50) { return RetryOperation(retry: makePolicy(), make: make) }
       return RepeatOperation(times: number(0...3), every: .microseconds(number(0...5)), make: make)
     }
 

@@ -19,7 +19,11 @@ extension FeatureWorkload {
       Lane("ProgressObserver", operations: size) { _ in
         let observer = ProgressObserver()
         run(size, observedBy: observer)
-        try check(observer.progress.finishedCount, equals: size, "finished, as is observed")
+        try check(
+          Int(observer.progress.completedUnitCount),
+          equals: size,
+          "finished, as is observed"
+        )
       },
       Lane("progress", operations: size, expectedRuns: 2 * size) { _ in
         run(size) {

@@ -22,7 +22,7 @@ extension FeatureWorkload {
             retryingBody(
               attempts,
               RetryPolicy.immediate(attempts: attempts)
-                .deadline(.seconds(3_600)).attemptTimeout(.seconds(60))
+                .totalTimeout(.seconds(3_600)).attemptTimeout(.seconds(60))
             )
           }
         )
@@ -39,7 +39,7 @@ extension FeatureWorkload {
 
   /// Fails, until the last attempt.
   private static func retrying(_ attempts: Int) -> RetryOperation {
-    RetryOperation(.immediate(attempts: attempts)) { attempt in
+    RetryOperation(retry: .immediate(attempts: attempts)) { attempt in
       attempt < attempts ? FailingOperation() : CountingOperation()
     }
   }

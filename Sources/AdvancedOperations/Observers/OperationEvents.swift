@@ -4,7 +4,7 @@ import CoreOperations
 ///
 /// ```swift
 /// for await event in download.events {
-///   if case .progress(let update) = event { bar.show(update.fraction) }
+///   if case .progress(let update) = event { bar.show(update.fractionCompleted) }
 /// }
 /// ```
 ///

@@ -15,12 +15,12 @@ public final class ProgressObserver: OperationObserver {
   /// How far a set of operations is.
   public struct Progress: Sendable, Hashable {
     /// How many operations were enqueued or started.
-    public var totalCount = 0
-    /// How many have ended.
-    public var finishedCount = 0
-    /// From 0 to 1.
+    public var totalUnitCount: Int64 = 0
+    /// How many operations have ended.
+    public var completedUnitCount: Int64 = 0
+    /// How much is done, from 0 to 1, with the parts of the operations that are executing.
     public var fractionCompleted = 0.0
-    /// The names of those that are executing, in the order of their starts.
+    /// The names of the operations that are executing, in the order of their starts.
     public var executing: [String] = []
 
     /// Creates a progress of nothing.
@@ -33,15 +33,15 @@ public final class ProgressObserver: OperationObserver {
     var isNew = false
     var known: Set<ObjectIdentifier> = []
     var executing: [(id: ObjectIdentifier, name: String, fraction: Double)] = []
-    var finishedCount = 0
+    var finishedCount: Int64 = 0
 
     var progress: Progress {
       let done = executing.reduce(Double(finishedCount)) { $0 + $1.fraction }
       var progress = Progress()
-      progress.totalCount = known.count + finishedCount
-      progress.finishedCount = finishedCount
-      if progress.totalCount > 0 {
-        progress.fractionCompleted = done / Double(progress.totalCount)
+      progress.totalUnitCount = Int64(known.count) + finishedCount
+      progress.completedUnitCount = finishedCount
+      if progress.totalUnitCount > 0 {
+        progress.fractionCompleted = done / Double(progress.totalUnitCount)
       }
       progress.executing = executing.map(\.name)
       return progress
@@ -103,7 +103,7 @@ public final class ProgressObserver: OperationObserver {
     change { state in
       let id = ObjectIdentifier(operation)
       guard let index = state.executing.firstIndex(where: { $0.id == id }) else { return }
-      state.executing[index].fraction = progress.fraction
+      state.executing[index].fraction = progress.fractionCompleted
     }
   }
 

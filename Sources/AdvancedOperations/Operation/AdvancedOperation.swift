@@ -365,7 +365,7 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   ///   - completed: How many units are done.
   ///   - total: How many there are in all.
   public final func updateProgress(completed: Int64, total: Int64) {
-    tellParents(says(OperationProgressUpdate(completed: completed, total: total)))
+    tellParents(says(OperationProgressUpdate(completedUnitCount: completed, totalUnitCount: total)))
   }
 
   /// The name, or the type, and the state, or the outcome once that is decided.

@@ -67,31 +67,3 @@ public enum OperationEvent: Sendable {
     }
   }
 }
-
-/// How far an operation is, as it says itself.
-///
-/// ```swift
-/// let copy = ResultOperation(name: "copy") {
-///   for row in rows {
-///     AdvancedOperation.current?.updateProgress(completed: Int64(row), total: Int64(rows.count))
-///   }
-/// }
-/// copy.addObserver(BlockObserver(didUpdateProgress: { _, update in print(update.fraction) }))
-/// ```
-public struct OperationProgressUpdate: Sendable, Hashable {
-  /// How many units are done.
-  public var completed: Int64
-  /// How many units there are in all.
-  public var total: Int64
-
-  /// Creates an update.
-  public init(completed: Int64, total: Int64) {
-    self.completed = completed
-    self.total = total
-  }
-
-  /// From 0 to 1; 0 when there is nothing to do.
-  public var fraction: Double {
-    total > 0 ? min(max(Double(completed) / Double(total), 0), 1) : 0
-  }
-}

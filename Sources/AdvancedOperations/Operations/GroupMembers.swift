@@ -46,7 +46,10 @@ struct GroupMembers {
   private var completedUnits: Int128 = 0
   private var totalUnits: Int128 = 0
   var progress: OperationProgressUpdate {
-    .init(completed: Int64(clamping: completedUnits), total: Int64(clamping: totalUnits))
+    OperationProgressUpdate(
+      completedUnitCount: Int64(clamping: completedUnits),
+      totalUnitCount: Int64(clamping: totalUnits)
+    )
   }
   private var updates: [ObjectIdentifier: OperationProgressUpdate] = [:]
 
@@ -147,26 +150,29 @@ struct GroupMembers {
 
   /// A child that has not ended said how far it is; returns whether that changed the sum.
   mutating func childUpdated(_ child: Operation, _ update: OperationProgressUpdate) -> Bool {
-    guard update.total > 0 else { return false }
-    let completed = min(max(update.completed, 0), update.total)
-    return replace(child, by: .init(completed: completed, total: update.total))
+    guard update.totalUnitCount > 0 else { return false }
+    let completed = min(max(update.completedUnitCount, 0), update.totalUnitCount)
+    return replace(
+      child,
+      by: .init(completedUnitCount: completed, totalUnitCount: update.totalUnitCount)
+    )
   }
 
   /// A child has ended, so all of it is done; returns whether that changed the sum.
   mutating func childCompleted(_ child: Operation) -> Bool {
-    let total = updates[ObjectIdentifier(child)]?.total ?? 1
+    let total = updates[ObjectIdentifier(child)]?.totalUnitCount ?? 1
     defer { updates[ObjectIdentifier(child)] = nil }
-    return replace(child, by: .init(completed: total, total: total))
+    return replace(child, by: .init(completedUnitCount: total, totalUnitCount: total))
   }
 
   /// The group dies: returns what it held.
   mutating func childrenTaken() -> [Operation] { exchange(&all, with: []).map(\.operation) }
 
   private mutating func replace(_ child: Operation, by update: OperationProgressUpdate) -> Bool {
-    let old = updates[ObjectIdentifier(child)] ?? OperationProgressUpdate(completed: 0, total: 1)
+    let old = updates[ObjectIdentifier(child)] ?? .init(completedUnitCount: 0, totalUnitCount: 1)
     updates[ObjectIdentifier(child)] = update
-    completedUnits += Int128(update.completed) - Int128(old.completed)
-    totalUnits += Int128(update.total) - Int128(old.total)
+    completedUnits += Int128(update.completedUnitCount) - Int128(old.completedUnitCount)
+    totalUnits += Int128(update.totalUnitCount) - Int128(old.totalUnitCount)
     return update != old
   }
 

@@ -190,7 +190,7 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
   // MARK: Running
 
   /// Runs the body in a task.
-  open override func execute() {
+  public final override func execute() {
     let captured = work.withLock { $0.captured.take() }
     runTask(captured) { task in
       work.withLock { $0.task = task }

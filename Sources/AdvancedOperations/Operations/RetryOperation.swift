@@ -3,7 +3,7 @@ import CoreOperations
 /// An operation that makes another one, and makes it again when that fails, as a policy says.
 ///
 /// ```swift
-/// let upload = RetryOperation(.exponential(.seconds(1), jitter: true, attempts: 5)) { attempt in
+/// let upload = RetryOperation(retry: .exponential(.seconds(1), jitter: true, attempts: 5)) { attempt in
 ///   let upload = Upload(to: mirrors[attempt % mirrors.count])
 ///   upload.addCondition(BlockCondition("online") { await network.isReachable })
 ///   return upload
@@ -35,13 +35,13 @@ public final class RetryOperation: AdvancedOperation, @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - name: What the operation is called.
-  ///   - policy: Whether and when there is another attempt.
+  ///   - policy: Whether and when another attempt follows a failed one.
   ///   - make: Gets the number of the attempt, 1 for the first; returns a new operation for it, in no
   ///     queue yet. Called in a task, without a lock held, with the task-locals of the task that
   ///     created the retry operation. Released when that has finished.
   public init(
     name: String? = nil,
-    _ policy: RetryPolicy,
+    retry policy: RetryPolicy,
     make: @escaping @Sendable (_ attempt: Int) -> AdvancedOperation
   ) {
     self.policy = policy

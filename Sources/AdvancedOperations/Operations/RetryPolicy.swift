@@ -107,21 +107,21 @@ public struct RetryPolicy: Sendable {
 
   /// The same policy within a time limit for everything: all attempts, and the waits between them.
   ///
-  /// No attempt begins at or after the deadline: when the next one would, it is given up at once. An
-  /// attempt that is still going on is cancelled at the deadline, as by ``attemptTimeout(_:)``, and is
+  /// No attempt begins when the time is over: when the next one would, the policy gives up at once. An
+  /// attempt that is still going on then is cancelled, as by ``attemptTimeout(_:)``, and is
   /// the last.
   ///
   /// ```swift
   /// let policy = RetryPolicy.exponential(.seconds(1), attempts: 10)
   ///   .attemptTimeout(.seconds(5))
-  ///   .deadline(.seconds(60))
+  ///   .totalTimeout(.seconds(60))
   /// ```
   ///
   /// - Parameter duration: Measured from the beginning of the first attempt, by the clock of the
   ///   environment. The shortest counts when there are several. When it isn't positive, the first
   ///   attempt is cancelled as soon as it has begun, and is the last.
   /// - Returns: The policy.
-  public func deadline(_ duration: Duration) -> RetryPolicy {
+  public func totalTimeout(_ duration: Duration) -> RetryPolicy {
     var policy = self
     policy.totalLimit = min(totalLimit ?? duration, duration)
     return policy

@@ -7,7 +7,8 @@ import Testing
   func `makes attempts until one succeeds, as the policy says`(seed: UInt64) {
     let world = World(seed: seed)
     let begins = Log<Duration>()
-    let retrying = RetryOperation(name: "retry", .linear(.seconds(10), attempts: 5)) { attempt in
+    let retrying = RetryOperation(name: "retry", retry: .linear(.seconds(10), attempts: 5)) {
+      attempt in
       begins.add(world.simulation.now)
       return attempt < 4 ? Work.failing("work", attempt) : Work("work")
     }
@@ -19,7 +20,7 @@ import Testing
 
   @Test func `gives up with the errors of all attempts, each with its number`() {
     let world = World()
-    let retrying = RetryOperation(.immediate(attempts: 3)) { attempt in
+    let retrying = RetryOperation(retry: .immediate(attempts: 3)) { attempt in
       switch attempt {
       case 1: return Work.failing("body", 1)
       case 2:
@@ -56,7 +57,7 @@ import Testing
       seen.add("\(count) \((error as? OperationFailure)?.elements.count ?? 1) \(flaws([error]))")
       return .zero
     }
-    let retrying = RetryOperation(policy) { attempt in
+    let retrying = RetryOperation(retry: policy) { attempt in
       switch attempt {
       case 1: return Work.failing("one", 1)
       case 2: return Work("several") { $0.finish(withErrors: [Flaw(3), Flaw(4)]) }
@@ -75,7 +76,7 @@ import Testing
       seen.add("\(type(of: error))")
       return .zero
     }
-    let retrying = RetryOperation(policy) { attempt in
+    let retrying = RetryOperation(retry: policy) { attempt in
       let work = Work("attempt \(attempt)")
       switch attempt {
       case 1: work.cancel()
@@ -96,7 +97,7 @@ import Testing
 
   @Test func `cancelled attempts are in the errors when it gives up`() {
     let world = World()
-    let retrying = RetryOperation(.immediate(attempts: 2)) { attempt in
+    let retrying = RetryOperation(retry: .immediate(attempts: 2)) { attempt in
       let work = Work()
       if attempt == 1 { work.cancel() } else { work.cancel(withError: Flaw(2)) }
       return work
@@ -110,7 +111,7 @@ import Testing
   @Test func `an attempt that was skipped is the last, and no error`() {
     let world = World()
     let made = Counter()
-    let retrying = RetryOperation(.immediate(attempts: 3)) { _ in
+    let retrying = RetryOperation(retry: .immediate(attempts: 3)) { _ in
       made.add()
       let work = Work()
       work.addCondition(Immediate(always: .skipped(reason: "no need")))
@@ -127,7 +128,7 @@ import Testing
   func `a cancel reaches the attempt that is going on`(seed: UInt64) {
     let world = World(seed: seed)
     let attempts = Log<AdvancedOperation>()
-    let retrying = RetryOperation(.constant(.seconds(10), attempts: 9)) { attempt in
+    let retrying = RetryOperation(retry: .constant(.seconds(10), attempts: 9)) { attempt in
       let work = attempt < 3 ? Work.failing("failing", attempt) : DelayOperation(.seconds(100))
       attempts.add(work)
       return work
@@ -147,7 +148,7 @@ import Testing
   func `a cancel ends the wait for the next attempt`(seed: UInt64) {
     let world = World(seed: seed)
     let made = Counter()
-    let retrying = RetryOperation(.constant(.seconds(3_600), attempts: 9)) { _ in
+    let retrying = RetryOperation(retry: .constant(.seconds(3_600), attempts: 9)) { _ in
       made.add()
       return Work.failing()
     }
@@ -165,7 +166,7 @@ import Testing
   func `it waits for an attempt that has to wind up`(seed: UInt64) {
     let world = World(seed: seed)
     let polite = Work.open("polite", policy: .whenFinishIsCalled)
-    let retrying = RetryOperation(.immediate(attempts: 3)) { _ in polite }
+    let retrying = RetryOperation(retry: .immediate(attempts: 3)) { _ in polite }
     world.run(retrying)
     retrying.cancel()
     world.simulation.run()
@@ -180,7 +181,7 @@ import Testing
   @Test func `cancelled before its start makes nothing`() {
     let world = World()
     let made = Counter()
-    let retrying = RetryOperation(.immediate(attempts: 3)) { _ in
+    let retrying = RetryOperation(retry: .immediate(attempts: 3)) { _ in
       made.add()
       return Work()
     }
@@ -194,7 +195,7 @@ import Testing
     let world = World()
     let open = Work.open()
     let made = Counter()
-    let retrying = RetryOperation(.immediate(attempts: 3)) { _ in
+    let retrying = RetryOperation(retry: .immediate(attempts: 3)) { _ in
       made.add()
       return open
     }
@@ -214,8 +215,8 @@ import Testing
   @Test(arguments: seeds)
   func `takes one slot: no deadlock in a queue of limit 1`(seed: UInt64) {
     let world = World(seed: seed, limit: 1)
-    let outside = RetryOperation(.immediate(attempts: 2)) { _ in
-      RetryOperation(.immediate(attempts: 2)) { attempt in
+    let outside = RetryOperation(retry: .immediate(attempts: 2)) { _ in
+      RetryOperation(retry: .immediate(attempts: 2)) { attempt in
         attempt == 1 ? Work.failing() : GroupOperation { Work() }
       }
     }
@@ -229,7 +230,7 @@ import Testing
     let world = World(seed: seed)
     let other = Work("other")
     other.addCondition(MutuallyExclusive("a"))
-    let retrying = RetryOperation(.constant(.seconds(10), attempts: 3)) { attempt in
+    let retrying = RetryOperation(retry: .constant(.seconds(10), attempts: 3)) { attempt in
       let work = attempt < 3 ? Work.failing() : Work()
       work.addCondition(MutuallyExclusive("a"))
       return work
@@ -249,7 +250,7 @@ import Testing
   func `an attempt that takes too long is cancelled, and tried again`(seed: UInt64) {
     let world = World(seed: seed)
     let policy = RetryPolicy.constant(.seconds(1), attempts: 3).attemptTimeout(.seconds(5))
-    let retrying = RetryOperation(policy) { attempt in
+    let retrying = RetryOperation(retry: policy) { attempt in
       DelayOperation(attempt < 3 ? .seconds(60) : .seconds(4))
     }
     world.run(retrying)
@@ -260,7 +261,7 @@ import Testing
   @Test func `its error is a timeout of the attempt`() {
     let world = World()
     let policy = RetryPolicy.immediate(attempts: 2).attemptTimeout(.seconds(5))
-    let retrying = RetryOperation(policy) { _ in DelayOperation(.seconds(60)) }
+    let retrying = RetryOperation(retry: policy) { _ in DelayOperation(.seconds(60)) }
     world.run(retrying)
     #expect(retrying.kind == .failed, "it was the attempt that was cancelled")
     #expect(retrying.origins == [.attempt(1, .timeout), .attempt(2, .timeout)])
@@ -274,7 +275,7 @@ import Testing
     let world = World()
     let produced = Log<AdvancedOperation>()
     let policy = RetryPolicy.immediate(attempts: 2).attemptTimeout(.seconds(5))
-    let retrying = RetryOperation(policy) { attempt in
+    let retrying = RetryOperation(retry: policy) { attempt in
       if attempt == 2 { return DelayOperation(.seconds(4)) }
       return Work("attempt") { work in
         let child = DelayOperation(.seconds(60))
@@ -294,8 +295,8 @@ import Testing
     let world = World()
     let made = Counter()
     let policy = RetryPolicy.immediate(attempts: 100)
-      .attemptTimeout(.seconds(10)).deadline(.seconds(25))
-    let retrying = RetryOperation(policy) { _ in
+      .attemptTimeout(.seconds(10)).totalTimeout(.seconds(25))
+    let retrying = RetryOperation(retry: policy) { _ in
       made.add()
       return DelayOperation(.seconds(60))
     }
@@ -315,7 +316,7 @@ import Testing
     let world = World()
     func make(failures: Int) -> RetryOperation {
       let token = live.token()
-      return RetryOperation(.constant(.seconds(10), attempts: 5)) { attempt in
+      return RetryOperation(retry: .constant(.seconds(10), attempts: 5)) { attempt in
         token.touch()
         return Work(token: live.token()) { work in
           if attempt <= failures { work.finish(withError: Flaw(1)) } else { work.finish() }
@@ -335,7 +336,7 @@ import Testing
     let queue = AdvancedOperationQueue()
     for _ in 0..<300 {
       let ends = Counter()
-      let retrying = RetryOperation(.immediate(attempts: .max)) { _ in
+      let retrying = RetryOperation(retry: .immediate(attempts: .max)) { _ in
         ResultOperation { throw Flaw(1) }
       }
       retrying.onFinish { _, _ in ends.add() }
@@ -354,7 +355,7 @@ import Testing
     let between = Work.open("between")
     let last = Work("last")
     last.addDependency(first)
-    let retry = RetryOperation(.immediate(attempts: 1)) { _ in
+    let retry = RetryOperation(retry: .immediate(attempts: 1)) { _ in
       Work("attempt", policy: .whenFinishIsCalled) { work in
         for other in [first, between, last] {
           #expect(throws: Never.self) { try work.produce(other) }

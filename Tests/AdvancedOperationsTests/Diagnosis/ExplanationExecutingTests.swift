@@ -37,7 +37,8 @@ import Testing
 
   @Test func `it waits for its next attempt, and what became of the last one`() {
     let world = World()
-    let upload = RetryOperation(name: "upload", .constant(.seconds(5), attempts: 4)) { attempt in
+    let upload = RetryOperation(name: "upload", retry: .constant(.seconds(5), attempts: 4)) {
+      attempt in
       attempt < 3 ? Work.failing("send", attempt) : world.taking(10, "send")
     }
     let after = Work("after")
@@ -63,7 +64,7 @@ import Testing
   @Test func `it waits for its next attempt after one that took too long`() {
     let world = World()
     let policy = RetryPolicy.constant(.seconds(60), attempts: 2).attemptTimeout(.seconds(5))
-    let upload = RetryOperation(name: "upload", policy) { _ in world.taking(30, "send") }
+    let upload = RetryOperation(name: "upload", retry: policy) { _ in world.taking(30, "send") }
     world.queue.addOperation(upload)
     world.simulation.advance(by: .seconds(15))
     #expect(

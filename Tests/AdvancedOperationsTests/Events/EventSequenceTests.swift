@@ -20,7 +20,7 @@ import Testing
     case .enqueued: "enqueued"
     case .started: "started"
     case .produced(let other): "produced \(other.name ?? "")"
-    case .progress(let update): "progress \(update.completed)/\(update.total)"
+    case .progress(let update): "progress \(update.completedUnitCount)/\(update.totalUnitCount)"
     case .cancelled(let errors): "cancelled \(flaws(errors))"
     case .willFinish(let errors): "willFinish \(flaws(errors))"
     case .finished(let outcome): "finished \(outcome.kind)"

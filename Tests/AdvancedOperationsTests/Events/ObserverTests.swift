@@ -19,7 +19,7 @@ import Testing
     func operation(
       _ operation: AdvancedOperation,
       didUpdateProgress progress: OperationProgressUpdate
-    ) { log.add("progress \(progress.completed)/\(progress.total)") }
+    ) { log.add("progress \(progress.completedUnitCount)/\(progress.totalUnitCount)") }
     func operationDidCancel(_ operation: AdvancedOperation, errors: [any Error]) {
       log.add("cancel \(flaws(errors)) \(operation.state)")
     }
@@ -64,7 +64,7 @@ import Testing
         didEnqueue: { _ in log.add("enqueue") },
         didStart: { _ in log.add("start") },
         didProduce: { _, child in log.add("produce \(child.name ?? "")") },
-        didUpdateProgress: { _, update in log.add("progress \(update.fraction)") },
+        didUpdateProgress: { _, update in log.add("progress \(update.fractionCompleted)") },
         didCancel: { _, errors in log.add("cancel \(flaws(errors))") },
         willFinish: { _, errors in log.add("willFinish \(flaws(errors))") },
         didFinish: { _, errors in log.add("didFinish \(flaws(errors))") }

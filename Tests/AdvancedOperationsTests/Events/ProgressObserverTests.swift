@@ -8,17 +8,17 @@ import Testing
     let observer = ProgressObserver()
     let works = ["a", "b", "c", "d"].map { Work.open($0) }
     for work in works { work.addObserver(observer) }
-    #expect(observer.progress.totalCount == 0)
+    #expect(observer.progress.totalUnitCount == 0)
     #expect(observer.progress.fractionCompleted == 0)
     world.queue.addOperations(works)
     world.simulation.run()
-    #expect(observer.progress.totalCount == 4)
-    #expect(observer.progress.finishedCount == 0)
+    #expect(observer.progress.totalUnitCount == 4)
+    #expect(observer.progress.completedUnitCount == 0)
     #expect(observer.progress.fractionCompleted == 0)
     #expect(Set(observer.progress.executing) == ["a", "b"])
     works[0].finish()
     world.simulation.run()
-    #expect(observer.progress.finishedCount == 1)
+    #expect(observer.progress.completedUnitCount == 1)
     #expect(observer.progress.fractionCompleted == 0.25)
     #expect(Set(observer.progress.executing) == ["b", "c"])
     works[1].updateProgress(completed: 1, total: 2)
@@ -27,8 +27,8 @@ import Testing
       work.finish()
       world.simulation.run()
     }
-    #expect(observer.progress.totalCount == 4)
-    #expect(observer.progress.finishedCount == 4)
+    #expect(observer.progress.totalUnitCount == 4)
+    #expect(observer.progress.completedUnitCount == 4)
     #expect(observer.progress.fractionCompleted == 1)
     #expect(observer.progress.executing.isEmpty)
   }
@@ -43,13 +43,13 @@ import Testing
     for work in [cancelled, failed, byHand] { work.addObserver(observer) }
     cancelled.addDependency(Work.open())
     world.run(cancelled, failed)
-    #expect(observer.progress.totalCount == 2)
-    #expect(observer.progress.finishedCount == 1)
+    #expect(observer.progress.totalUnitCount == 2)
+    #expect(observer.progress.completedUnitCount == 1)
     cancelled.cancel()
     world.simulation.run()
     #expect(observer.progress.fractionCompleted == 1)
     byHand.start()
-    #expect(observer.progress.totalCount == 3)
+    #expect(observer.progress.totalUnitCount == 3)
     #expect(observer.progress.fractionCompleted == 1)
   }
 

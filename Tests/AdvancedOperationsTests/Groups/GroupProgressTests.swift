@@ -7,7 +7,7 @@ import Testing
     let log = Log<String>()
     operation.addObserver(
       BlockObserver(didUpdateProgress: { _, update in
-        log.add("\(update.completed)/\(update.total)")
+        log.add("\(update.completedUnitCount)/\(update.totalUnitCount)")
       })
     )
     return log
@@ -21,7 +21,7 @@ import Testing
       b
     }
     let told = Self.told(group)
-    #expect(group.progress == OperationProgressUpdate(completed: 0, total: 2))
+    #expect(group.progress == OperationProgressUpdate(completedUnitCount: 0, totalUnitCount: 2))
     world.run(group)
     a.updateProgress(completed: 1, total: 4)
     b.updateProgress(completed: 3, total: 6)
@@ -33,7 +33,7 @@ import Testing
     world.simulation.run()
     #expect(told.entries.prefix(3) == ["1/5", "4/10", "7/10"])
     #expect(told.entries.last == "10/10")
-    #expect(group.progress == OperationProgressUpdate(completed: 10, total: 10))
+    #expect(group.progress == OperationProgressUpdate(completedUnitCount: 10, totalUnitCount: 10))
   }
 
   @Test(arguments: seeds)
@@ -73,7 +73,7 @@ import Testing
     #expect(told.entries.last == "7/12")
     a.finish()
     world.simulation.run()
-    #expect(outer.progress == OperationProgressUpdate(completed: 12, total: 12))
+    #expect(outer.progress == OperationProgressUpdate(completedUnitCount: 12, totalUnitCount: 12))
     #expect(told.entries.last == "12/12")
   }
 
@@ -83,12 +83,12 @@ import Testing
     let group = GroupOperation { open }
     world.run(group)
     #expect(group.addOperation(Work()))
-    #expect(group.progress.total == 2)
+    #expect(group.progress.totalUnitCount == 2)
     world.simulation.run()
-    #expect(group.progress == OperationProgressUpdate(completed: 1, total: 2))
+    #expect(group.progress == OperationProgressUpdate(completedUnitCount: 1, totalUnitCount: 2))
     open.finish()
     world.simulation.run()
-    #expect(group.progress == OperationProgressUpdate(completed: 2, total: 2))
+    #expect(group.progress == OperationProgressUpdate(completedUnitCount: 2, totalUnitCount: 2))
   }
 
   @Test func `nonsense does no harm`() {
@@ -98,12 +98,12 @@ import Testing
     world.run(group)
     for (completed, total) in [(1, 0), (1, -1), (0, Int64.min)] as [(Int64, Int64)] {
       open.updateProgress(completed: completed, total: total)
-      #expect(group.progress == OperationProgressUpdate(completed: 0, total: 2))
+      #expect(group.progress == OperationProgressUpdate(completedUnitCount: 0, totalUnitCount: 2))
     }
     open.updateProgress(completed: 9, total: 3)
-    #expect(group.progress == OperationProgressUpdate(completed: 3, total: 4))
+    #expect(group.progress == OperationProgressUpdate(completedUnitCount: 3, totalUnitCount: 4))
     open.updateProgress(completed: -9, total: 3)
-    #expect(group.progress == OperationProgressUpdate(completed: 0, total: 4))
+    #expect(group.progress == OperationProgressUpdate(completedUnitCount: 0, totalUnitCount: 4))
     open.updateProgress(completed: .max, total: .max)
     open.finish()
     world.simulation.run()
@@ -114,7 +114,7 @@ import Testing
 
   @Test func `that of an attempt is that of the retry, that of a repetition counts its rounds`() {
     let world = World()
-    let retrying = RetryOperation(.immediate(attempts: 2)) { attempt in
+    let retrying = RetryOperation(retry: .immediate(attempts: 2)) { attempt in
       Work { work in
         work.updateProgress(completed: Int64(attempt), total: 9)
         if attempt == 1 { work.finish(withError: Flaw(1)) } else { work.finish() }
@@ -143,14 +143,16 @@ import Testing
       let backwards = Counter()
       group.addObserver(
         BlockObserver(didUpdateProgress: { _, update in
-          if update.completed < last.value { backwards.add() }
-          last.value = update.completed
+          if update.completedUnitCount < last.value { backwards.add() }
+          last.value = update.completedUnitCount
         })
       )
       queue.addOperation(group)
       try await group.untilFinished()
       #expect(backwards.count == 0)
-      #expect(group.progress == OperationProgressUpdate(completed: 160, total: 160))
+      #expect(
+        group.progress == OperationProgressUpdate(completedUnitCount: 160, totalUnitCount: 160)
+      )
     }
   }
 
@@ -160,9 +162,11 @@ import Testing
     let group = GroupOperation(name: "group") { children }
     world.run(group)
     for child in children { child.updateProgress(completed: 5, total: .max) }
-    #expect(group.progress == OperationProgressUpdate(completed: 10, total: .max))
+    #expect(group.progress == OperationProgressUpdate(completedUnitCount: 10, totalUnitCount: .max))
     for child in children { child.finish() }
     world.simulation.run()
-    #expect(group.progress == OperationProgressUpdate(completed: .max, total: .max))
+    #expect(
+      group.progress == OperationProgressUpdate(completedUnitCount: .max, totalUnitCount: .max)
+    )
   }
 }

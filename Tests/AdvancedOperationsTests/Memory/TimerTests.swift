@@ -62,13 +62,13 @@ import Testing
       work.addObserver(TimeoutObserver(hour, of: phase))
       return work
     }
-    let limited = RetryPolicy.immediate(attempts: 3).attemptTimeout(hour).deadline(hour)
+    let limited = RetryPolicy.immediate(attempts: 3).attemptTimeout(hour).totalTimeout(hour)
     let waiting = RetryPolicy.constant(hour, attempts: 3)
     return observed + [
       ResultOperation(retry: limited) { throw Flaw() },
-      RetryOperation(limited) { _ in ResultOperation { throw Flaw() } },
+      RetryOperation(retry: limited) { _ in ResultOperation { throw Flaw() } },
       ResultOperation(retry: waiting) { throw Flaw() },
-      RetryOperation(waiting) { _ in ResultOperation { throw Flaw() } },
+      RetryOperation(retry: waiting) { _ in ResultOperation { throw Flaw() } },
       RepeatOperation(times: 2, every: hour) { _ in ResultOperation {} },
       DelayOperation(hour),
       RateLimited(RateLimit(1, per: hour, key: "once an hour")),

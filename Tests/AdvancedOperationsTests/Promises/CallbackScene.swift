@@ -40,7 +40,7 @@ final class CallbackScene: Sendable {
     let child = child
     group = GroupOperation(name: "group") { child }
     retrying = RetryOperation(
-      RetryPolicy { count, _ in
+      retry: RetryPolicy { count, _ in
         reached(.retryPolicy)
         return count < 3 ? .seconds(1) : nil
       }

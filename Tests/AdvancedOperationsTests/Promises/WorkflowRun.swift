@@ -149,7 +149,7 @@ final class WorkflowRun: Sendable {
     let receipts = made(GroupOperation { charges }, "receipts")
     let pause = made(DelayOperation(.seconds(5)), "pause")
     let confirm = made(
-      RetryOperation(.exponential(.seconds(1), jitter: true, attempts: 3)) { attempt in
+      RetryOperation(retry: .exponential(.seconds(1), jitter: true, attempts: 3)) { attempt in
         self.made(
           ResultOperation {
             if attempt < 3 { throw Flaw(2) }

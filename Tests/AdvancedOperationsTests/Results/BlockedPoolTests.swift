@@ -116,7 +116,7 @@ private enum Blocked {
         }
         repeated.addDependency(delay)
         queue.addOperations([delay, repeated])
-        let retried = RetryOperation(.constant(.milliseconds(1), attempts: 2)) { attempt in
+        let retried = RetryOperation(retry: .constant(.milliseconds(1), attempts: 2)) { attempt in
           ResultOperation {
             await Task.yield()
             if attempt == 1 { throw Flaw(attempt) }

@@ -89,10 +89,10 @@ import Testing
   @Test(arguments: seeds)
   func `the deadline ends the attempt that is going on, and all`(seed: UInt64) {
     let world = World(seed: seed)
-    let work = Self.slow(world, [10, 60], .immediate(attempts: 9).deadline(.seconds(25)))
+    let work = Self.slow(world, [10, 60], .immediate(attempts: 9).totalTimeout(.seconds(25)))
     world.run(work)
     #expect((try? work.result?.get()) == 1, "one that is fast enough isn't touched")
-    let other = Self.slow(world, [60], .immediate(attempts: 9).deadline(.seconds(25)))
+    let other = Self.slow(world, [60], .immediate(attempts: 9).totalTimeout(.seconds(25)))
     world.run(other)
     #expect(other.origins == [.attempt(1, .timeout)])
     #expect(other.errors.first as? OperationTimeout == .init(duration: .seconds(25)))
@@ -102,7 +102,7 @@ import Testing
   @Test func `no attempt begins at the deadline or after it`() {
     let world = World()
     let attempts = Counter()
-    let policy = RetryPolicy.constant(.seconds(10), attempts: 9).deadline(.seconds(30))
+    let policy = RetryPolicy.constant(.seconds(10), attempts: 9).totalTimeout(.seconds(30))
     let work = ResultOperation(retry: policy) {
       attempts.add()
       throw Flaw(1)
@@ -117,7 +117,7 @@ import Testing
     let world = World()
     let policy = RetryPolicy.immediate(attempts: 1)
       .attemptTimeout(.seconds(9)).attemptTimeout(.seconds(3)).attemptTimeout(.seconds(5))
-      .deadline(.seconds(7)).deadline(.seconds(8))
+      .totalTimeout(.seconds(7)).totalTimeout(.seconds(8))
     let work = Self.slow(world, [60], policy)
     world.run(work)
     #expect(world.simulation.now == .seconds(3))
@@ -162,7 +162,7 @@ import Testing
 
   @Test func `limits are those of the attempt, or what is left until the deadline`() {
     let policy = RetryPolicy.immediate(attempts: 9)
-      .attemptTimeout(.seconds(10)).deadline(.seconds(25))
+      .attemptTimeout(.seconds(10)).totalTimeout(.seconds(25))
     let run = RetryRun(policy, now: .seconds(100))
     let own = OperationTimeout(duration: .seconds(10))
     let total = OperationTimeout(duration: .seconds(25))

@@ -55,7 +55,7 @@ private enum Trace {
           ids.add("body \(Trace.id)")
           throw Flaw(1)
         },
-        RetryOperation(policy) { _ in
+        RetryOperation(retry: policy) { _ in
           ids.add("make \(Trace.id)")
           return ResultOperation {
             ids.add("attempt \(Trace.id)")
@@ -91,7 +91,7 @@ private enum Trace {
     let all = await Self.traced(priority: .low) { () -> [AdvancedOperation] in
       let all = [
         ResultOperation { ids.add("body \(Trace.id) \(Task.currentPriority == .low)") },
-        RetryOperation(.immediate(attempts: 1)) { _ in
+        RetryOperation(retry: .immediate(attempts: 1)) { _ in
           ids.add("body \(Trace.id) \(Task.currentPriority == .low)")
           return Work()
         },
@@ -279,7 +279,7 @@ private enum Trace {
       let token = live.token()
       Trace.$id.withValue("unused") {
         _ = ResultOperation { token.touch() }
-        _ = RetryOperation(.immediate(attempts: 1)) { _ in
+        _ = RetryOperation(retry: .immediate(attempts: 1)) { _ in
           token.touch()
           return Work()
         }

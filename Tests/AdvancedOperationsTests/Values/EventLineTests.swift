@@ -9,7 +9,7 @@ import Testing
       switch item {
       case .launch: names.append("launch")
       case .cancelled: names.append("cancelled")
-      case .progress(let progress): names.append("progress \(progress.completed)")
+      case .progress(let progress): names.append("progress \(progress.completedUnitCount)")
       case .enqueued, .started, .produced, .leave, .willFinish, .didFinish, .lateFinish:
         names.append("other")
       }
@@ -20,7 +20,7 @@ import Testing
   @Test func `gives what was added in that order`() {
     var line = EventLine()
     for number in 1...3 as ClosedRange<Int64> {
-      line.append(.progress(OperationProgressUpdate(completed: number, total: 3)))
+      line.append(.progress(OperationProgressUpdate(completedUnitCount: number, totalUnitCount: 3)))
     }
     #expect(Self.names(line) == ["progress 1", "progress 2", "progress 3"])
   }
@@ -28,7 +28,7 @@ import Testing
   @Test func `a launch comes after all that came behind it meanwhile`() {
     var line = EventLine()
     line.append(.launch)
-    line.append(.progress(OperationProgressUpdate(completed: 1, total: 2)))
+    line.append(.progress(OperationProgressUpdate(completedUnitCount: 1, totalUnitCount: 2)))
     line.append(.cancelled([], callsHook: false))
     #expect(Self.names(line) == ["progress 1", "cancelled", "launch"])
   }

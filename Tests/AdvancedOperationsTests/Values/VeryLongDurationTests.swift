@@ -32,10 +32,11 @@ import Testing
       .exponential(duration, cap: duration, jitter: true, attempts: 200),
       RetryPolicy { count, _ in count < 3 ? duration : nil },
     ]
-    let limited = policies + policies.map { $0.deadline(duration).attemptTimeout(duration) }
+    let limited = policies + policies.map { $0.totalTimeout(duration).attemptTimeout(duration) }
     return [work("succeeding"), work("failing", fails: true), DelayOperation(duration)]
       + limited.map { policy in ResultOperation(name: "retried", retry: policy) { throw Flaw() } }
-      + limited.map { policy in RetryOperation(policy) { _ in work("attempt", fails: true) } }
+      + limited.map { policy in RetryOperation(retry: policy) { _ in work("attempt", fails: true) }
+      }
       + [RepeatOperation(times: 3, every: duration) { _ in work("round") }]
   }
 

@@ -27,7 +27,7 @@ private struct Watcher: OperationObserver {
   func operation(
     _ operation: AdvancedOperation,
     didUpdateProgress progress: OperationProgressUpdate
-  ) { calls.add("progress \(progress.completed)") }
+  ) { calls.add("progress \(progress.completedUnitCount)") }
   func operationDidCancel(_ operation: AdvancedOperation, errors: [any Error]) {
     calls.add("cancel \(errors.count)")
   }
@@ -183,7 +183,7 @@ private final class Body: AdvancedOperation, @unchecked Sendable {
     let calls = calls
     let queue = AdvancedOperationQueue()
     let policy = RetryPolicy.immediate(attempts: 3).when { $0 is CocoaError }
-    let reading = RetryOperation(name: "read", policy) { attempt in
+    let reading = RetryOperation(name: "read", retry: policy) { attempt in
       ResultOperation {
         calls.add("read \(attempt)")
         if attempt == 1 { throw CocoaError(.fileReadNoSuchFile) }
@@ -203,7 +203,7 @@ private final class Body: AdvancedOperation, @unchecked Sendable {
     let events = polling.events
     queue.addOperations([reading, pause, polling])
     for await event in events {
-      if case .progress(let update) = event { fractions.append(update.fraction) }
+      if case .progress(let update) = event { fractions.append(update.fractionCompleted) }
     }
     #expect(fractions == [0.5, 1])
     #expect(calls.all == ["read 1", "read 2", "round 1", "round 2"])

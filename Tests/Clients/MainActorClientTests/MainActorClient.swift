@@ -63,7 +63,7 @@ private nonisolated struct IsAllowed: ImmediateCondition {
     let model = Model()
     let queue = AdvancedOperationQueue()
     let breaker = CircuitBreaker(failures: 3)
-    let upload = RetryOperation(name: "upload", .immediate(attempts: 2)) { attempt in
+    let upload = RetryOperation(name: "upload", retry: .immediate(attempts: 2)) { attempt in
       let call = ResultOperation { if attempt == 1 { throw CancellationError() } }
       call.addObserver(breaker)
       call.addCondition(CircuitClosed(breaker))
@@ -78,7 +78,8 @@ private nonisolated struct IsAllowed: ImmediateCondition {
     queue.addOperations([upload, pause, poll])
     for await event in events {
       switch event {
-      case .progress(let update): model.lines.append("\(update.completed) of \(update.total)")
+      case .progress(let update):
+        model.lines.append("\(update.completedUnitCount) of \(update.totalUnitCount)")
       case .finished: model.lines.append("done")
       default: break
       }

@@ -74,7 +74,7 @@ import Testing
 
     #expect(try count.result?.get() == 5)
     #expect(recording.kinds.first == .enqueued && recording.kinds.last == .finished)
-    #expect(progress.progress.finishedCount == 1)
+    #expect(progress.progress.completedUnitCount == 1)
     #expect(clock.now > .zero)
   }
 
@@ -154,7 +154,7 @@ import Testing
     let queue = queue
     let polls = Atomic(0)
     let policy = RetryPolicy.constant(.seconds(30), attempts: 3).attemptTimeout(.seconds(5))
-    let upload = RetryOperation(name: "upload", policy) { attempt in
+    let upload = RetryOperation(name: "upload", retry: policy) { attempt in
       ResultOperation { if attempt < 3 { throw Unavailable() } }
     }
     let pause = DelayOperation(.seconds(60))
@@ -190,7 +190,7 @@ import Testing
       let events = copy.events
       scope.add(copy)
       return await events.reduce(into: [Double]()) { fractions, event in
-        if case .progress(let update) = event { fractions.append(update.fraction) }
+        if case .progress(let update) = event { fractions.append(update.fractionCompleted) }
       }
     }
     #expect(fractions == [0.5])

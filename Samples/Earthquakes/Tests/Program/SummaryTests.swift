@@ -88,7 +88,9 @@ import Testing
         let operation = workflow.operation
         workflow.store.addObserver(
           BlockObserver(didUpdateProgress: { _, progress in
-            if progress.completed == 8 { operation.cancel(withError: Interruption(signal: SIGINT)) }
+            if progress.completedUnitCount == 8 {
+              operation.cancel(withError: Interruption(signal: SIGINT))
+            }
           })
         )
       }

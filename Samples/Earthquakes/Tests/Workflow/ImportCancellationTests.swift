@@ -56,7 +56,7 @@ import Testing
         let operation = workflow.operation
         workflow.store.addObserver(
           BlockObserver(didUpdateProgress: { _, progress in
-            if progress.completed == event { operation.cancel(withError: Enough()) }
+            if progress.completedUnitCount == event { operation.cancel(withError: Enough()) }
           })
         )
       }
@@ -77,7 +77,7 @@ import Testing
         workflow.store.addObserver(
           BlockObserver(didUpdateProgress: { _, progress in
             // Told after it was asked for the last time whether the operation is cancelled.
-            if progress.completed == 8 { operation.cancel(withError: Enough()) }
+            if progress.completedUnitCount == 8 { operation.cancel(withError: Enough()) }
           })
         )
       }

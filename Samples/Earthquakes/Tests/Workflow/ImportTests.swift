@@ -110,7 +110,9 @@ import Testing
     let updates = recorder.events.compactMap { event in
       if case .progress(let update) = event { update } else { nil }
     }
-    #expect(updates == (0...8).map { OperationProgressUpdate(completed: $0, total: 8) })
+    #expect(
+      updates == (0...8).map { OperationProgressUpdate(completedUnitCount: $0, totalUnitCount: 8) }
+    )
   }
 
   @Test(arguments: 1...20)
