@@ -77,14 +77,63 @@ private final class Store: AdvancedOperation, @unchecked Sendable {
 func `OperationBuilder: children are listed as statements`(isSunday: Bool) {
   typealias Backup = AdvancedOperation
   typealias Vacuum = AdvancedOperation
+  struct Journal: Sendable { func write(_ line: String) {} }
+  let journal = Journal()
 
   let nightly = GroupOperation(name: "nightly") {
-    Backup()
+    let backup = Backup()
+    backup.onFinish { operation, _ in journal.write("\(operation)") }
+    backup
     if isSunday { Vacuum() }
     for table in tables { Store(table) }
   }
 
   #expect(nightly.children.count == (isSunday ? 4 : 3))
+}
+
+private actor Hall {
+  private(set) var taken = 0
+  func reserve(_ count: Int) throws -> Int {
+    taken += count
+    return count
+  }
+  func release(_ count: Int) throws { taken -= count }
+}
+
+@Test func `GroupOperation: what a child has done is undone`() async {
+  let simulation = SimulatedEnvironment(seed: 1)
+  let queue = AdvancedOperationQueue(environment: simulation.environment)
+  let hall = Hall()
+
+  let order = GroupOperation(name: "order", errorPolicy: .failFast)
+  let reserve = ResultOperation(name: "reserve") { [weak order] in
+    let seats = try await hall.reserve(2)
+    order?.onRollback { try await hall.release(seats) }
+  }
+  order.addOperation(reserve)
+
+  let pay = ResultOperation(name: "pay") { throw Offline() }
+  pay.addDependency(reserve)
+  order.addOperation(pay)
+  queue.addOperation(order)
+  simulation.run()
+  #expect(order.ending.hasPrefix("failed"))
+  #expect(await hall.taken == 0)
+}
+
+@Test func `AdvancedOperation: a body reaches the group that it is in`() async {
+  let simulation = SimulatedEnvironment(seed: 1)
+  let queue = AdvancedOperationQueue(environment: simulation.environment)
+  let hall = Hall()
+
+  let reserve = ResultOperation(name: "reserve") {
+    let seats = try await hall.reserve(2)
+    AdvancedOperation.current?.group?.onRollback { try await hall.release(seats) }
+  }
+
+  queue.addOperation(GroupOperation { reserve })
+  simulation.run()
+  #expect(await hall.taken == 2)
 }
 
 private struct NotFound: Error {}

@@ -66,6 +66,16 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
     attachLayer()
   }
 
+  /// Creates an operation with a name, without conditions and observers.
+  ///
+  /// - Parameter name: What the operation is called in explanations, logs and errors; nil for the name
+  ///   of its type.
+  public init(name: String?) {
+    super.init()
+    attachLayer()
+    if let name { self.name = name }
+  }
+
   // An observer may have its own observation, and both would stay behind.
   deinit { for observation in unsafe core.observers { observation.remove() } }
 
@@ -287,6 +297,27 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
       }
       core.environment = environment
     }
+  }
+
+  /// The innermost group that the operation is in; nil when it is in none.
+  ///
+  /// A child of a group is in it, and so is what the child produces, and each attempt of a
+  /// ``RetryOperation`` or round of a ``RepeatOperation`` that is a child. The operation doesn't keep
+  /// the group alive.
+  ///
+  /// ```swift
+  /// let reserve = ResultOperation(name: "reserve") {
+  ///   let seats = try await hall.reserve(2)
+  ///   AdvancedOperation.current?.group?.onRollback { try await hall.release(seats) }
+  /// }
+  /// ```
+  public final var group: GroupOperation? {
+    var parent = withCore { $0.extra?.group }
+    while let next = parent {
+      if let group = next as? GroupOperation { return group }
+      parent = next.withCore { $0.extra?.group }
+    }
+    return nil
   }
 
   // MARK: Attaching

@@ -26,10 +26,12 @@ public final class DelayOperation: AdvancedOperation, @unchecked Sendable {
 
   /// Creates an operation.
   ///
-  /// - Parameter duration: How long it takes; nothing, when it isn't positive.
-  public init(_ duration: Duration) {
+  /// - Parameters:
+  ///   - name: What the operation is called.
+  ///   - duration: How long it takes; it ends at once when this isn't positive.
+  public init(name: String? = nil, _ duration: Duration) {
     self.duration = duration
-    super.init()
+    super.init(name: name)
   }
 
   /// Starts the timer.

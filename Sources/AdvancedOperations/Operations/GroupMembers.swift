@@ -2,8 +2,6 @@ import CoreOperations
 
 /// The children of a group: a plain value behind its lock.
 struct GroupMembers {
-  typealias Rollback = @Sendable () async throws -> Void
-
   /// How far the children are; only ever forward, so that one caller hears that all have ended.
   private enum Phase {
     /// The group has not started them. Exit: `starting`.
@@ -31,8 +29,9 @@ struct GroupMembers {
   private(set) var isLeaving = false
   private(set) var hasFailedFast = false
   var hook: (@Sendable (AdvancedOperation, any Error) -> (any Error)?)?
-  private var rollbacks: [Rollback] = []
-  private var isRollbackClosed = false
+  var rollbacks = RollbackList()
+  /// How many children may execute at once; -1 for as many as there are threads.
+  var limit: Int
   /// How many of all have not ended.
   private var openCount = 0
   /// The group itself while it runs children: these don't keep it, and maybe nothing else does.
@@ -53,7 +52,10 @@ struct GroupMembers {
   }
   private var updates: [ObjectIdentifier: OperationProgressUpdate] = [:]
 
-  init() {}
+  init(limit: Int) { self.limit = limit }
+
+  /// Whether there is a child, or one is being added.
+  var hasChildren: Bool { !all.isEmpty }
 
   var isWaiting: Bool { phase == .waiting }
 
@@ -124,28 +126,6 @@ struct GroupMembers {
     return true
   }
 
-  // MARK: Undoing
-
-  /// Keeps what undoes something; returns false, and doesn't, when it would never be run.
-  mutating func rollbackAdded(_ body: @escaping Rollback) -> Bool {
-    if isRollbackClosed { return false }
-    rollbacks.append(body)
-    return true
-  }
-
-  /// The last one that has not been run; nil ends this, and none is kept from then on.
-  mutating func nextRollback() -> Rollback? {
-    let next = rollbacks.popLast()
-    if next == nil { isRollbackClosed = true }
-    return next
-  }
-
-  /// Nothing is to be undone; returns what is not needed, to be let go of after unlocking.
-  mutating func rollbacksDropped() -> [Rollback] {
-    isRollbackClosed = true
-    return exchange(&rollbacks, with: [])
-  }
-
   // MARK: Progress
 
   /// A child that has not ended said how far it is; returns whether that changed the sum.
@@ -212,7 +192,7 @@ struct GroupMembers {
   /// One that was finished from outside still has children to run, and may have something to undo.
   mutating func released() -> GroupMembers {
     let old = self
-    if !isRollbackClosed { return old }
+    if !rollbacks.isClosed { return old }
     hook = nil
     queue = nil
     return old

@@ -12,11 +12,14 @@ public import CoreOperations
 /// ```
 ///
 /// Children start when the group does. They take no slots of the group's queue and no threads of
-/// their own: their number is bounded by the group's own limit. A cancel cancels the children with
-/// the same reason; the group finishes when all of them have ended and no body of theirs is going on.
+/// their own: their number is bounded by the group's own ``maxConcurrentOperationCount``. A cancel
+/// cancels the children with the same reason; the group finishes when all of them have ended and no
+/// body of theirs is going on.
 ///
 /// The children of a group that never executes leave as cancelled, and it stays
 /// ``AdvancedOperation/State/finishing`` until they have.
+///
+/// Groups can be children of groups. What children have done can be undone: see ``onRollback(_:)``.
 open class GroupOperation: AdvancedOperation, @unchecked Sendable {
   // Sendable: `members` has a lock.
 
@@ -31,7 +34,6 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
   final let members: Locked<GroupMembers>
   private let number = ObjectNumber()
   private let errorPolicy: ErrorPolicy
-  private let limit: Int
 
   /// Creates a group.
   ///
@@ -51,19 +53,21 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
     maxConcurrentOperationCount: Int = -1,
     @OperationBuilder _ children: () -> [Operation] = { [] }
   ) {
-    guard maxConcurrentOperationCount >= OperationQueue.defaultMaxConcurrentOperationCount else {
-      trap(
-        "GroupOperation “\(name ?? "")” was made with the limit \(maxConcurrentOperationCount). "
-          + "Give a number from 0 up, or -1 for as many as there are threads."
-      )
-    }
-    members = Locked(GroupMembers())
+    Self.check(maxConcurrentOperationCount, of: name ?? "")
+    members = Locked(GroupMembers(limit: maxConcurrentOperationCount))
     self.errorPolicy = errorPolicy
-    limit = maxConcurrentOperationCount
     super.init()
     withCore { $0.machine.childrenExpected() }
     if let name { self.name = name }
-    for child in children() { _ = addOperation(child) }
+    for child in children() { addOperation(child) }
+  }
+
+  private static func check(_ limit: Int, of name: String) {
+    if limit >= OperationQueue.defaultMaxConcurrentOperationCount { return }
+    trap(
+      "GroupOperation “\(name)” was given the limit \(limit). "
+        + "Give a number from 0 up, or -1 for as many as there are threads."
+    )
   }
 
   // Groups may be in each other as deep as a program likes.
@@ -73,11 +77,18 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
 
   /// Adds a child.
   ///
-  /// It starts with the group, or at once when that is executing; a child that is added to a
-  /// cancelled group is cancelled on arrival.
+  /// - Before the group executes, the child waits for the start of the group.
+  /// - While the group executes, the child may start at once.
+  /// - When the group has been cancelled, the child is cancelled on arrival with the same reason.
+  /// - When all children have ended, it is too late: nothing happens to the operation.
   ///
-  /// - Parameter operation: In no queue yet.
-  /// - Returns: Whether it was still in time; the group knows nothing of a child that wasn't.
+  /// It can be called from any thread, and by the children themselves.
+  ///
+  /// - Parameter operation: In no queue yet, and a child of no other group.
+  /// - Returns: Whether the group has taken the child in; false when it was too late.
+  /// - Precondition: The operation isn't this group, nor a group that this one is a child of, however
+  ///   deep: each would wait for the end of the other.
+  @discardableResult
   public final func addOperation(_ operation: Operation) -> Bool {
     guard let number = members.withLock({ $0.childComes(operation) }) else { return false }
     // The group adds it to a queue, and nothing else does that.
@@ -87,6 +98,7 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
         core.makeExtra().group = self
         core.isChild = true
       }
+      if let inner = child as? GroupOperation { checkIsNotAround(inner) }
       child.afterQuiet { [weak self] in self?.childEnded($0, number) }
     } else {
       operation.whenFinished { [weak self] in self?.childEnded($0, number) }
@@ -106,8 +118,52 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
     return true
   }
 
-  /// All that were added in time, in that order, finished or not.
+  /// Traps when a child is the group itself, or one that the group is a child of.
+  ///
+  /// Called when the child knows its group. Of two threads that make a ring of two groups, each has
+  /// added a child to one before it looks for children of the other; so at least one sees the ring.
+  private func checkIsNotAround(_ child: GroupOperation) {
+    // A group without children is around no other.
+    guard child === self || child.members.withLock({ $0.hasChildren }) else { return }
+    var around: AdvancedOperation? = self
+    while let next = around, next !== child { around = next.withCore { $0.extra?.group } }
+    guard around != nil else { return }
+    trap(
+      "GroupOperation “\(child.label)” was added to the group “\(label)”, "
+        + (child === self ? "which is itself. " : "which is inside of it. ")
+        + "Each would wait for the end of the other; add the operations to one group."
+    )
+  }
+
+  /// The children that were taken in, in the order of adding, finished or not.
   public final var children: [Operation] { members.withLock { $0.children } }
+
+  /// How many children may execute at once; -1 for as many as there are threads.
+  ///
+  /// A change takes effect at once, also while the group executes. With 0 no child starts, except to
+  /// leave as cancelled.
+  ///
+  /// - Precondition: -1 or more.
+  public final var maxConcurrentOperationCount: Int {
+    get { members.withLock { $0.limit } }
+    set {
+      Self.check(newValue, of: label)
+      let queue = members.withLock { members in
+        members.limit = newValue
+        return members.queue
+      }
+      if let queue { applyLimit(to: queue) }
+    }
+  }
+
+  /// Gives the queue the limit that is the latest, whichever thread comes last.
+  private func applyLimit(to queue: AdvancedOperationQueue) {
+    var limit: Int
+    repeat {
+      limit = maxConcurrentOperationCount
+      queue.maxConcurrentOperationCount = limit
+    } while limit != maxConcurrentOperationCount
+  }
 
   /// Sets what becomes of the errors of children.
   ///
@@ -124,45 +180,33 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
     withExtendedLifetime(old) {}
   }
 
-  /// Registers what undoes something that a child has done.
-  ///
-  /// Unless the group succeeds, all that were registered run once, in reverse order, after all
-  /// children have ended and before observers are told that the group will finish, also when the group
-  /// never executed. One that a rollback registers runs next. What they throw is an error of the group,
-  /// unless its end was decided before by a `finish()` from outside.
-  ///
-  /// - Parameter body: What undoes it.
-  /// - Returns: Whether it was still in time; otherwise it will not be run, and what it would undo is
-  ///   the caller's affair. Children are always in time.
-  @discardableResult
-  public final func onRollback(_ body: @escaping @Sendable () async throws -> Void) -> Bool {
-    members.withLock { $0.rollbackAdded(body) }
-  }
-
   // MARK: Running
 
   /// Starts the children.
   public final override func execute() {
-    let queue = AdvancedOperationQueue(environment: environment)
-    queue.name = label
-    queue.maxConcurrentOperationCount = limit
+    // First, because the name may be an override, which can do anything.
+    let queue = makeQueue()
     // Whether the children run is decided together with every other end of the group.
     guard withCore({ $0.machine.childrenDue() }) else { return }
     bodyBegan()
     begin(in: queue, isLeaving: false)
   }
 
-  /// The end was decided before: the children leave as cancelled, and then it is told.
-  override func letChildrenLeave() {
+  /// The end was decided before: the children leave as cancelled, and observers are notified then.
+  override func letChildrenLeave() { begin(in: makeQueue(), isLeaving: true) }
+
+  /// A queue for the children, which has no threads of its own.
+  private func makeQueue() -> AdvancedOperationQueue {
     let queue = AdvancedOperationQueue(environment: environment)
     queue.name = label
-    begin(in: queue, isLeaving: true)
+    return queue
   }
 
   private func begin(in queue: AdvancedOperationQueue, isLeaving: Bool) {
     let children = members.withLock { members in
       members.childrenBegin(in: queue, of: self, isLeaving: isLeaving)
     }
+    applyLimit(to: queue)
     if isCancelled || isLeaving {
       for child in children { child.cancelAsChild(reason: reasonOfChildren) }
     }
@@ -277,62 +321,10 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
     }
   }
 
-  /// Undoes what has to be undone, and ends.
-  private func childrenHaveEnded() {
-    let failure = members.withLock { $0.summary() }
-    var dropped: [GroupMembers.Rollback] = []
-    if endsWell(failure, { dropped = members.withLock { $0.rollbacksDropped() } }) {
-      withExtendedLifetime(dropped) {}
-      return end([])
-    }
-    guard let last = members.withLock({ $0.nextRollback() }) else { return end([]) }
-    // Not with the task-locals of the child that ended last, in whose task this may be.
-    Task.detached(executorPreference: environment.bodyExecutor) {
-      let elements = await TaskOccupant.with(self) {
-        var elements: [OperationFailure.Element] = []
-        var next: GroupMembers.Rollback? = last
-        while let rollback = next {
-          do { try await rollback() } catch {
-            elements.append(.init(origin: .body, error: error))
-          }
-          next = self.members.withLock { $0.nextRollback() }
-        }
-        return elements
-      }
-      self.end(elements)
-    }
-  }
-
-  /// Decides the outcome as a success, if it isn't decided and nothing speaks against that.
-  ///
-  /// Otherwise what the children came to is kept, so that a `finish()` that comes while things are
-  /// undone doesn't make a success of it.
-  ///
-  /// - Parameters:
-  ///   - failure: What the children came to.
-  ///   - drop: Called in the same step, so that none is registered that would be neither run nor refused.
-  /// - Returns: Whether nothing is to be undone.
-  private func endsWell(_ failure: OperationFailure, _ drop: () -> Void) -> Bool {
-    if members.withLock({ !$0.isLeaving }), failure.elements.isEmpty, finishAsSuccess(drop) {
-      return true
-    }
-    return withCore { core in
-      // `finish()` may have been called from outside before.
-      let isGood =
-        core.machine.holdsChildren ? core.machine.endsWell : core.machine.outcome?.isSuccess == true
-      if isGood {
-        drop()
-      } else {
-        core.machine.record(failure.elements, notRunCount: failure.notRunCount)
-      }
-      return isGood
-    }
-  }
-
   /// Nothing of the group goes on: ends it, if its end isn't decided, or has that told.
   ///
   /// - Parameter elements: What rollbacks threw.
-  private func end(_ elements: [OperationFailure.Element]) {
+  final func end(_ elements: [OperationFailure.Element]) {
     if members.withLock({ $0.isLeaving }) {
       withCore { core in
         core.machine.childrenLeft(elements)

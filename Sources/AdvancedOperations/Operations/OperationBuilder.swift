@@ -2,9 +2,14 @@ public import CoreOperations
 
 /// Collects the children of a group: operations, arrays of them, `if`, `for` and `let`.
 ///
+/// Statements that prepare an operation, such as `addDependency(_:)` and `onFinish(_:)`, may stand
+/// among them; they add nothing.
+///
 /// ```swift
 /// let nightly = GroupOperation(name: "nightly") {
-///   Backup()
+///   let backup = Backup()
+///   backup.onFinish { operation, _ in journal.write("\(operation)") }
+///   backup
 ///   if isSunday { Vacuum() }
 ///   for table in tables { Store(table) }
 /// }
@@ -17,6 +22,8 @@ public enum OperationBuilder {
   public static func buildExpression(_ operations: [Operation]) -> [Operation] { operations }
   /// A statement without a value.
   public static func buildExpression(_ statement: Void) -> [Operation] { [] }
+  /// A statement that attaches an observer, which stays attached.
+  public static func buildExpression(_ observation: OperationObservation) -> [Operation] { [] }
   /// All statements, in order.
   public static func buildBlock(_ parts: [Operation]...) -> [Operation] { parts.flatMap { $0 } }
   /// An `if` without `else`.

@@ -98,18 +98,6 @@ import Testing
     }
   }
 
-  @Test func `survives a group that is said to be in itself`() {
-    let outer = GroupOperation(name: "outer")
-    let inner = GroupOperation(name: "inner") { outer }
-    #expect(outer.addOperation(inner))
-    #expect(outer.addOperation(outer))
-    let graph = OperationGraph(of: [outer])
-
-    #expect(graph.nodes.map(\.name) == ["outer", "inner"])
-    #expect(graph.nodes.map(\.group) == [nil, "op_outer"])
-    #expect(graph.dot.contains("op_inner ["))
-  }
-
   @Test func `knows what was produced by whom`() throws {
     let world = World()
     let product = Work.open("product")

@@ -1,0 +1,100 @@
+import CoreOperations
+
+extension GroupOperation {
+  /// Registers what undoes something that a child has done.
+  ///
+  /// ```swift
+  /// let order = GroupOperation(name: "order", errorPolicy: .failFast)
+  /// let reserve = ResultOperation(name: "reserve") { [weak order] in
+  ///   let seats = try await hall.reserve(2)
+  ///   order?.onRollback { try await hall.release(seats) }
+  /// }
+  /// ```
+  ///
+  /// What becomes of it is decided when all children have ended:
+  ///
+  /// - When the group fails, is cancelled, or was skipped, all that is registered runs once, the last
+  ///   first, before observers are notified that the group will finish. What a rollback registers runs
+  ///   next. What it throws is an error of the group, unless a `finish()` from outside has decided the
+  ///   group's end before; the other rollbacks run nonetheless.
+  /// - When the group succeeds and is inside of another group, that one takes over what is registered,
+  ///   at the place in its own order at which the inner group ended: if the outer group fails, it undoes
+  ///   the work of the inner one too. This holds at any depth, and also for groups that are attempts of
+  ///   a ``RetryOperation`` or rounds of a ``RepeatOperation`` inside of a group.
+  /// - When the group succeeds and is in no other group, what is registered is released and doesn't run.
+  ///
+  /// - Parameter body: Undoes the work; runs in a task in which ``AdvancedOperation/current`` is the
+  ///   group that is undone, with no lock held.
+  /// - Returns: Whether it was registered; false when the children have ended and the group has been
+  ///   undone or doesn't have to be. Children themselves are always in time.
+  @discardableResult
+  public final func onRollback(_ body: @escaping @Sendable () async throws -> Void) -> Bool {
+    members.withLock { $0.rollbacks.add(body) }
+  }
+
+  /// Undoes what has to be undone, and ends.
+  final func childrenHaveEnded() {
+    let failure = members.withLock { $0.summary() }
+    let place = placeInOuterGroup()
+    var registered: [RollbackList.Rollback] = []
+    if endsWell(failure, { registered = members.withLock { $0.rollbacks.close() } }) {
+      // The outer group doesn't look at it before this group is quiet.
+      place?.fill(registered)
+      // Released here, without a lock.
+      registered = []
+      return end([])
+    }
+    guard let last = members.withLock({ $0.rollbacks.next() }) else { return end([]) }
+    // Not with the task-locals of the child that ended last, in whose task this may be.
+    Task.detached(executorPreference: environment.bodyExecutor) {
+      let elements = await TaskOccupant.with(self) {
+        var elements: [OperationFailure.Element] = []
+        var next: RollbackList.Rollback? = last
+        while let rollback = next {
+          do { try await rollback() } catch {
+            elements.append(.init(origin: .body, error: error))
+          }
+          next = self.members.withLock { $0.rollbacks.next() }
+        }
+        return elements
+      }
+      self.end(elements)
+    }
+  }
+
+  /// Where to put what is registered if the group succeeds; nil when there is nothing, or no place.
+  ///
+  /// To be called before the end is decided, because other operations may start with that end and
+  /// register something in the outer group, which has to be undone before.
+  private func placeInOuterGroup() -> RollbackList.Place? {
+    guard let outer = group, !members.withLock({ $0.rollbacks.closeIfEmpty() }) else { return nil }
+    return outer.members.withLock { $0.rollbacks.addPlace() }
+  }
+
+  /// Decides the outcome as a success, if it isn't decided and nothing speaks against that.
+  ///
+  /// Otherwise keeps what the children came to, so that a `finish()` that comes while things are undone
+  /// doesn't make a success of it.
+  ///
+  /// - Parameters:
+  ///   - failure: What the children came to.
+  ///   - close: Called in the same step, so that nothing is registered later that would be neither run
+  ///     nor refused.
+  /// - Returns: Whether nothing is to be undone.
+  private func endsWell(_ failure: OperationFailure, _ close: () -> Void) -> Bool {
+    if members.withLock({ !$0.isLeaving }), failure.elements.isEmpty, finishAsSuccess(close) {
+      return true
+    }
+    return withCore { core in
+      // `finish()` may have been called from outside before.
+      let isGood =
+        core.machine.holdsChildren ? core.machine.endsWell : core.machine.outcome?.isSuccess == true
+      if isGood {
+        close()
+      } else {
+        core.machine.record(failure.elements, notRunCount: failure.notRunCount)
+      }
+      return isGood
+    }
+  }
+}
