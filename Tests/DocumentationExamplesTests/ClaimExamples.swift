@@ -113,7 +113,7 @@ private func transfer(from a: Account, to b: Account) async throws {}
     let name = "printer"
     let requests =
       MutuallyExclusive("printer").requests
-      + RateLimit(10, per: .seconds(60), key: "printer").requests
+      + RateLimit("printer", 10, per: .seconds(60)).requests
   }
 
   let simulation = SimulatedEnvironment(seed: 1)
@@ -186,8 +186,9 @@ private func transfer(from a: Account, to b: Account) async throws {}
   let queue = AdvancedOperationQueue(environment: simulation.environment)
   let requests = (1...160).map { _ in AdvancedOperation() }
 
-  let limit = RateLimit(100, per: .seconds(60))
-  for request in requests { request.addCondition(limit) }
+  for request in requests {
+    request.addCondition(RateLimit("feed", 100, per: .seconds(60)))
+  }
 
   queue.addOperations(requests)
   simulation.run()
@@ -200,8 +201,8 @@ private func transfer(from a: Account, to b: Account) async throws {}
   let queue = AdvancedOperationQueue(environment: simulation.environment)
   let calls = (1...30).map { _ in AdvancedOperation() }
   for call in calls {
-    call.addCondition(RateLimit(10, per: .seconds(1), key: "api"))
-    call.addCondition(RateLimit(1_000, per: .seconds(3_600), key: "api"))
+    call.addCondition(RateLimit("api", 10, per: .seconds(1)))
+    call.addCondition(RateLimit("api", 1_000, per: .seconds(3_600)))
   }
   queue.addOperations(calls)
   simulation.run()

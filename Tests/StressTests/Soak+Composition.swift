@@ -141,12 +141,12 @@ extension Soak.Builder {
 
   private mutating func makeRate() -> RateLimit {
     if chance(20, .longDurations) {
-      return RateLimit(1, per: .seconds(Int64.max), key: "once", whenBusy: pick([.fail, .skip]))
+      return RateLimit("once", 1, per: .seconds(Int64.max), whenBusy: pick([.fail, .skip]))
     }
     return RateLimit(
+      "rate \(number(0...2))",
       number(1...3),
       per: .microseconds(number(1...100)),
-      key: "rate \(number(0...2))",
       whenBusy: makeBusy()
     )
   }

@@ -51,7 +51,7 @@ extension FeatureWorkload {
       cancellingHolders(size),
       // More than can be used up.
       Lane("RateLimit", operations: size) { _ in
-        let claim = RateLimit(size, per: .milliseconds(1))
+        let claim = RateLimit("benchmark", size, per: .milliseconds(1))
         try run(size, limits: [], [Demand(claims: [claim], units: [])])
       },
     ]

@@ -8,7 +8,7 @@
 ///   let name = "printer"
 ///   let requests =
 ///     MutuallyExclusive("printer").requests
-///     + RateLimit(10, per: .seconds(60), key: "printer").requests
+///     + RateLimit("printer", 10, per: .seconds(60)).requests
 /// }
 /// ```
 public struct ClaimRequest: Sendable {
@@ -40,7 +40,6 @@ package struct ClaimKey: Hashable, Sendable {
     case name(String)
     case pool(ObjectNumber)
     case rate(String)
-    case unnamedRate(ObjectNumber)
   }
 
   let subject: Subject

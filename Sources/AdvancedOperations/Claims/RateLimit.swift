@@ -1,29 +1,37 @@
 /// Lets only so many operations start within a time.
 ///
-/// A bucket of tokens: it holds at most as many as the count, and so many may start at once; each
-/// start takes one, and they come back evenly, the whole count within the duration.
+/// The key names a bucket of tokens. The bucket holds at most as many tokens as the count, so that
+/// many operations may start at once; each start takes one token, and tokens come back evenly, the
+/// whole count within the duration.
 ///
 /// ```swift
-/// let limit = RateLimit(100, per: .seconds(60))
-/// for request in requests { request.addCondition(limit) }
+/// for request in requests {
+///   request.addCondition(RateLimit("feed", 100, per: .seconds(60)))
+/// }
 /// ```
 ///
-/// Copies of one value share a bucket. With a key, everything that has the same key does, wherever it
-/// was made; each operation then looks at the rate that it gives itself, and every start with that
-/// key counts for all of them. So an operation can obey two rates:
+/// Claims with equal keys share a bucket, wherever they were made, if their operations share an
+/// ``ExclusivityDomain``, as they do by default.
+///
+/// Several rates of one key hold together: an operation that has more than one starts when all of them
+/// allow it.
 ///
 /// ```swift
-/// call.addCondition(RateLimit(10, per: .seconds(1), key: "api"))
-/// call.addCondition(RateLimit(1_000, per: .seconds(3_600), key: "api"))
+/// call.addCondition(RateLimit("api", 10, per: .seconds(1)))
+/// call.addCondition(RateLimit("api", 1_000, per: .seconds(3_600)))
 /// ```
 ///
-/// Time is that of the operation's environment; those whose clocks differ have buckets of their own,
-/// which are forgotten with their clocks.
-/// A token is taken when the operation starts and not given back; only one that is cancelled at that
-/// moment, or held back by a dependency or a condition, leaves it to others. Waiting costs no task and no
-/// thread, and one timer for all who wait.
+/// Every start counts for all rates of its key, also for those that only other operations have. An
+/// operation waits only for the rates that it has itself.
+///
+/// - A token is taken when the operation starts, and is not given back at its end. An operation that is
+///   cancelled at that moment, or held back by a dependency or a condition, returns its token.
+/// - An operation that waits for a token uses no task and no thread. A bucket has one timer for all
+///   operations that wait for it.
+/// - Time is that of the operation's environment. Operations whose clocks differ have separate buckets,
+///   which go away with their clocks.
 public struct RateLimit: OperationClaim {
-  /// The key, or the rate as text.
+  /// The key.
   public let name: String
   /// What is claimed.
   public let requests: [ClaimRequest]
@@ -31,24 +39,22 @@ public struct RateLimit: OperationClaim {
   /// Claims a start.
   ///
   /// - Parameters:
-  ///   - count: How many may start within the duration, and also at once.
-  ///   - duration: How long it takes until the whole count is there again; what is longer than
-  ///     `.seconds(Int64.max)` is as long as that.
-  ///   - key: Names the bucket in the domain; when it is empty, copies of this value share one.
-  ///   - whenBusy: What to do when there is no token; nobody holds one, so
+  ///   - key: Names the bucket in the domain; equal keys share one.
+  ///   - count: How many operations may start within the duration, and also at once.
+  ///   - duration: How long it takes until an empty bucket is full again. A duration longer than
+  ///     `.seconds(Int64.max)` counts as that one.
+  ///   - whenBusy: What to do when there is no token. A token has no holder, so
   ///     ``WhenBusy/cancelHolder`` means to wait.
   /// - Precondition: The count is at least 1, and the duration more than zero.
-  public init(_ count: Int, per duration: Duration, key: String = "", whenBusy: WhenBusy = .wait) {
+  public init(_ key: String, _ count: Int, per duration: Duration, whenBusy: WhenBusy = .wait) {
     guard count >= 1, duration > .zero else {
       trap(
-        "RateLimit was made with the count \(count) per \(duration). "
+        "RateLimit “\(key)” was made with the count \(count) per \(duration). "
           + "Give a count of 1 or more and a duration of more than zero."
       )
     }
-    let duration = duration.clamped
-    name = key.isEmpty ? "\(count) per \(duration)" : key
-    let subject = key.isEmpty ? ClaimKey.Subject.unnamedRate(ObjectNumber()) : .rate(key)
-    let rate = RateBucket.Rate(count: count, duration: duration)
-    requests = [ClaimRequest(subject, .start(rate), whenBusy: whenBusy)]
+    name = key
+    let rate = RateBucket.Rate(count: count, duration: duration.clamped)
+    requests = [ClaimRequest(.rate(key), .start(rate), whenBusy: whenBusy)]
   }
 }

@@ -28,7 +28,7 @@ import Testing
         environment: OperationEnvironment(clock: OperationClock(Still()), exclusivity: domain)
       )
       let work = Work("work")
-      work.addCondition(RateLimit(1, per: .seconds(60), key: "calls", whenBusy: .fail))
+      work.addCondition(RateLimit("calls", 1, per: .seconds(60), whenBusy: .fail))
       queue.addOperation(work)
       try await queue.untilAllOperationsAreFinished()
       #expect(work.kind == .succeeded)
@@ -42,7 +42,7 @@ import Testing
         environment: OperationEnvironment(clock: OperationClock(Still()), exclusivity: domain)
       )
       let work = Work("work")
-      work.addCondition(RateLimit(1, per: .seconds(60), key: "calls"))
+      work.addCondition(RateLimit("calls", 1, per: .seconds(60)))
       let other = Work("other")
       other.addCondition(MutuallyExclusive("\(number)"))
       queue.addOperations([work, other])
@@ -53,7 +53,7 @@ import Testing
 
   @Test func `stays as long as its clock may be asked`() {
     let world = World()
-    let limit = RateLimit(1, per: .seconds(60), key: "calls", whenBusy: .skip)
+    let limit = RateLimit("calls", 1, per: .seconds(60), whenBusy: .skip)
     let first = Work.claiming("first", limit)
     world.run(first)
     let others = (0..<1_000).map { Work.claiming("other", MutuallyExclusive("\($0)")) }

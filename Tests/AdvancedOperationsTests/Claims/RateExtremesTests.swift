@@ -14,7 +14,7 @@ import Testing
   ) {
     let world = World()
     world.simulation.advance(by: begin)
-    let limit = RateLimit(2, per: duration, whenBusy: .skip)
+    let limit = RateLimit("extreme", 2, per: duration, whenBusy: .skip)
     let works = (0..<3).map { Work.claiming("w\($0)", limit) }
     for work in works { world.run(work) }
     #expect(works.map(\.isExecuting) == [true, true, false])
@@ -24,7 +24,7 @@ import Testing
 
   @Test(arguments: longest) func `has others wait until the end of time`(duration: Duration) {
     let world = World()
-    let limit = RateLimit(1, per: duration, key: "once")
+    let limit = RateLimit("once", 1, per: duration)
     let works = (0..<3).map { Work.claiming("w\($0)", limit) }
     world.queue.addOperations(works)
     world.simulation.advance(by: .seconds(1e11))
@@ -57,7 +57,7 @@ import Testing
   @Test(arguments: [Duration.nanoseconds(1), .seconds(1), .seconds(Int64.max)])
   func `holds any number`(duration: Duration) {
     let world = World()
-    let limit = RateLimit(.max, per: duration, whenBusy: .fail)
+    let limit = RateLimit("extreme", .max, per: duration, whenBusy: .fail)
     let works = (0..<100).map { Work.claiming("w\($0)", limit) }
     for work in works { world.run(work) }
     #expect(works.allSatisfy { $0.isExecuting })

@@ -25,7 +25,7 @@ import Testing
   func `lets the whole count start at once, and then evenly`(seed: UInt64) {
     let world = World(seed: seed)
     let starts = Log<Duration>()
-    let limit = RateLimit(3, per: .seconds(3))
+    let limit = RateLimit("calls", 3, per: .seconds(3))
     world.queue.addOperations(Self.works(7, in: world, starts) { _ in limit })
     world.simulation.run()
     #expect(starts.entries == [0, 0, 0, 1, 2, 3, 4].map { .seconds($0) })
@@ -34,7 +34,7 @@ import Testing
   @Test func `is full again after a pause, and never fuller`() {
     let world = World()
     let starts = Log<Duration>()
-    let limit = RateLimit(2, per: .seconds(2))
+    let limit = RateLimit("calls", 2, per: .seconds(2))
     let works = Self.works(6, in: world, starts) { _ in limit }
     world.queue.addOperations(Array(works[..<2]))
     world.simulation.advance(by: .seconds(100))
@@ -46,7 +46,7 @@ import Testing
   @Test func `refills continuously`() {
     let world = World()
     let starts = Log<Duration>()
-    let limit = RateLimit(2, per: .seconds(2))
+    let limit = RateLimit("calls", 2, per: .seconds(2))
     let works = Self.works(3, in: world, starts) { _ in limit }
     world.queue.addOperations(Array(works[..<2]))
     world.simulation.advance(by: .milliseconds(400))
@@ -64,7 +64,7 @@ import Testing
     let interval = Int.random(in: 1...20, using: &random)
     let world = World(seed: seed)
     let starts = Log<Duration>()
-    let limit = RateLimit(count, per: .milliseconds(count * interval))
+    let limit = RateLimit("calls", count, per: .milliseconds(count * interval))
     let works = Self.works(30, in: world, starts) { _ in limit }
     var expected: [Int] = []
     var now = 0
@@ -82,16 +82,23 @@ import Testing
     #expect(starts.entries == expected.map { .milliseconds($0) })
   }
 
-  @Test func `is one bucket for copies of one value, and another for another value`() {
+  @Test func `that is written inline in a loop limits as one that was stored`() {
     let world = World()
     let starts = Log<Duration>()
-    let limit = RateLimit(1, per: .seconds(1))
-    let copy = limit
-    let other = RateLimit(1, per: .seconds(1))
-    let claims = [limit, copy, other]
-    world.queue.addOperations(Self.works(3, in: world, starts) { claims[$0] })
+    let works = Self.works(4, in: world, starts) { _ in RateLimit("calls", 2, per: .seconds(2)) }
+    world.queue.addOperations(works)
     world.simulation.run()
-    #expect(starts.entries == [.zero, .zero, .seconds(1)])
+    #expect(starts.entries == [0, 0, 1, 2].map { .seconds($0) })
+  }
+
+  @Test func `is one bucket for claims with equal keys in several queues`() {
+    let world = World()
+    let starts = Log<Duration>()
+    let queues = [world.queue, world.makeQueue(), world.makeQueue()]
+    let works = Self.works(3, in: world, starts) { _ in RateLimit("calls", 1, per: .seconds(1)) }
+    for (queue, work) in zip(queues, works) { queue.addOperation(work) }
+    world.simulation.run()
+    #expect(starts.entries == [0, 1, 2].map { .seconds($0) })
   }
 
   @Test func `is one bucket for all with the same key`() {
@@ -99,19 +106,17 @@ import Testing
     let starts = Log<Duration>()
     let keys = ["a", "a", "b"]
     world.queue.addOperations(
-      Self.works(3, in: world, starts) { RateLimit(1, per: .seconds(1), key: keys[$0]) }
+      Self.works(3, in: world, starts) { RateLimit(keys[$0], 1, per: .seconds(1)) }
     )
     world.simulation.run()
     #expect(starts.entries == [.zero, .zero, .seconds(1)])
   }
 
-  @Test func `with a key counts every start for every rate`() {
+  @Test func `counts every start for every rate of its key`() {
     let world = World()
     let starts = Log<Duration>()
-    let works = Self.works(6, in: world, starts) { _ in
-      RateLimit(2, per: .seconds(2), key: "api")
-    }
-    for work in works { work.addCondition(RateLimit(3, per: .seconds(30), key: "api")) }
+    let works = Self.works(6, in: world, starts) { _ in RateLimit("api", 2, per: .seconds(2)) }
+    for work in works { work.addCondition(RateLimit("api", 3, per: .seconds(30))) }
     world.queue.addOperations(works)
     world.simulation.run()
     // Two at once; the third when the first rate lets it; then the second rate, a start each 10 s.
@@ -125,7 +130,7 @@ import Testing
     var environment = world.simulation.environment
     environment.clock = other.environment.clock
     let elsewhere = AdvancedOperationQueue(environment: environment)
-    let works = Self.works(3, in: world, starts) { _ in RateLimit(1, per: .seconds(1), key: "a") }
+    let works = Self.works(3, in: world, starts) { _ in RateLimit("a", 1, per: .seconds(1)) }
     world.run(works[0])
     elsewhere.addOperations(Array(works[1...]))
     world.simulation.run()
@@ -137,7 +142,7 @@ import Testing
 
   @Test func `takes no token for one that waits for another claim`() {
     let world = World()
-    let limit = RateLimit(1, per: .seconds(1))
+    let limit = RateLimit("calls", 1, per: .seconds(1))
     let holder = Work.claiming("holder", MutuallyExclusive("a"))
     let both = Work.claiming("both", MutuallyExclusive("a"), limit)
     let other = Work.claiming("other", limit)
@@ -164,7 +169,7 @@ import Testing
   @Test func `keeps those who are cancelled from nothing and gives others nothing`() {
     let world = World()
     let starts = Log<Duration>()
-    let limit = RateLimit(1, per: .seconds(1))
+    let limit = RateLimit("calls", 1, per: .seconds(1))
     let works = Self.works(4, in: world, starts) { _ in limit }
     world.queue.addOperations(works)
     world.simulation.advance(by: .milliseconds(500))
@@ -182,7 +187,7 @@ import Testing
     let starts = Log<Duration>()
     let policies = [WhenBusy.wait, .fail, .skip, .cancelHolder]
     let works = Self.works(4, in: world, starts) {
-      RateLimit(1, per: .seconds(60), key: "api", whenBusy: policies[$0])
+      RateLimit("api", 1, per: .seconds(60), whenBusy: policies[$0])
     }
     for work in works {
       world.queue.addOperation(work)
@@ -202,7 +207,7 @@ import Testing
   func `holds for operations that are started by hand`(seed: UInt64) {
     let world = World(seed: seed)
     let starts = Log<Duration>()
-    let limit = RateLimit(1, per: .seconds(1))
+    let limit = RateLimit("calls", 1, per: .seconds(1))
     let works = Self.works(3, in: world, starts) { _ in limit }
     for work in works {
       work.use(world.simulation.environment)
@@ -216,7 +221,7 @@ import Testing
     let world = World()
     let starts = Log<Duration>()
     let full = world.makeQueue(limit: 1)
-    let limit = RateLimit(1, per: .seconds(1))
+    let limit = RateLimit("calls", 1, per: .seconds(1))
     let works = Self.works(3, in: world, starts) { _ in limit }
     full.addOperations(Array(works[..<2]))
     world.simulation.advance(by: .zero)
@@ -239,7 +244,7 @@ import Testing
     environment.clock = OperationClock(source: clock)
     let queue = AdvancedOperationQueue(environment: environment)
     let starts = Log<Duration>()
-    let limit = RateLimit(1, per: .seconds(1))
+    let limit = RateLimit("calls", 1, per: .seconds(1))
     let works = Self.works(20, in: world, starts) { _ in limit }
     queue.addOperations(works)
     world.simulation.advance(by: .zero)

@@ -6,7 +6,7 @@ import Testing
 @Suite struct `A start that rates have counted` {
   private struct Wrong: Error { let what: String }
 
-  private static let limit = RateLimit(1, per: .seconds(60), key: "calls")
+  private static let limit = RateLimit("calls", 1, per: .seconds(60))
 
   /// One has waited for a claim and gets it, with the only token; something comes in between.
   private static func run(
@@ -36,7 +36,7 @@ import Testing
     simulation.run()
 
     let other = Work("other")
-    other.addCondition(RateLimit(1, per: .seconds(60), key: "calls", whenBusy: .fail))
+    other.addCondition(RateLimit("calls", 1, per: .seconds(60), whenBusy: .fail))
     queue.addOperation(other)
     simulation.run()
     if other.didExecute == work.didExecute {

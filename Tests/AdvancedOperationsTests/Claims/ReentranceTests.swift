@@ -190,7 +190,7 @@ import Testing
 
   @Test func `takes a token of its own from a rate limit`() {
     let world = World()
-    let limit = RateLimit(1, per: .seconds(1))
+    let limit = RateLimit("calls", 1, per: .seconds(1))
     let child = Work("child")
     child.addCondition(limit)
     let group = Self.group(limit, in: world) { child }

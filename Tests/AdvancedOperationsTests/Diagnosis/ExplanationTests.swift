@@ -193,7 +193,7 @@ import Testing
   @Test func `a rate allows the next start later, and when`() {
     let world = World()
     let works = (1...3).map { Work("\($0)") }
-    for work in works { work.addCondition(RateLimit(2, per: .seconds(60), key: "feed")) }
+    for work in works { work.addCondition(RateLimit("feed", 2, per: .seconds(60))) }
     world.queue.addOperations(works)
     world.simulation.advance(by: .seconds(10))
     let waiting = works.filter { !$0.isFinished }

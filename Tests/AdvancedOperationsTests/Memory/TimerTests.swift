@@ -71,8 +71,8 @@ import Testing
       RetryOperation(retry: waiting) { _ in ResultOperation { throw Flaw() } },
       RepeatOperation(times: 2, every: hour) { _ in ResultOperation {} },
       DelayOperation(hour),
-      RateLimited(RateLimit(1, per: hour, key: "once an hour")),
-      RateLimited(RateLimit(1, per: hour, key: "once an hour")),
+      RateLimited(RateLimit("once an hour", 1, per: hour)),
+      RateLimited(RateLimit("once an hour", 1, per: hour)),
     ]
   }
 

@@ -105,9 +105,9 @@ import Testing
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
-    ) { _ = RateLimit(0, per: .seconds(1)) }
+    ) { _ = RateLimit("calls", 0, per: .seconds(1)) }
     try expectMessage(
-      "RateLimit was made with the count 0 per 1.0 seconds. "
+      "RateLimit “calls” was made with the count 0 per 1.0 seconds. "
         + "Give a count of 1 or more and a duration of more than zero.",
       in: result
     )
@@ -117,8 +117,8 @@ import Testing
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
-    ) { _ = RateLimit(1, per: .zero) }
-    try expectMessage("RateLimit was made with the count 1 per 0.0 seconds.", in: result)
+    ) { _ = RateLimit("calls", 1, per: .zero) }
+    try expectMessage("RateLimit “calls” was made with the count 1 per 0.0 seconds.", in: result)
   }
 
   @Test func `a circuit breaker that opens at no failure`() async throws {

@@ -234,7 +234,7 @@ private final class Body: AdvancedOperation, @unchecked Sendable {
       let reads = (1...3).map { size in
         let read = ResultOperation { Data(count: size) }
         read.addCondition(ResourceUnits(1, of: pool))
-        read.addCondition(RateLimit(3, per: .seconds(60), key: "disk"))
+        read.addCondition(RateLimit("disk", 3, per: .seconds(60)))
         return scope.add(read)
       }
       var sizes: [Int] = []

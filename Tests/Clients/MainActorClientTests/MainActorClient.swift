@@ -96,7 +96,7 @@ private nonisolated struct IsAllowed: ImmediateCondition {
       for number in 1...2 {
         let work = ResultOperation { number }
         work.addCondition(ResourceUnits(1, of: pool))
-        work.addCondition(RateLimit(2, per: .seconds(60), key: "model"))
+        work.addCondition(RateLimit("model", 2, per: .seconds(60)))
         model.lines.append("\(try await scope.add(work).value)")
       }
     }

@@ -65,7 +65,7 @@ import Testing
     let plain = try await withOperations(environment: environment) { scope in
       let claiming = AdvancedOperation()
       claiming.addCondition(ResourceUnits(2, of: pool))
-      claiming.addCondition(RateLimit(1, per: .seconds(1)))
+      claiming.addCondition(RateLimit("calls", 1, per: .seconds(1)))
       let plain = BlockOperation {}
       plain.addDependency(scope.add(claiming))
       return scope.add(plain)

@@ -47,7 +47,7 @@ import Testing
     download.addCondition(IsWeekday() && !BlockCondition("maintenance") { false })
     download.addCondition(SilentCondition(AnyOf([IsWeekday(), NegatedCondition(IsWeekday())])))
     download.addCondition(MutuallyExclusive("network", limit: 2, whenBusy: .wait))
-    download.addCondition(RateLimit(10, per: .seconds(60), key: "network"))
+    download.addCondition(RateLimit("network", 10, per: .seconds(60)))
     let pool = ResourcePool(
       "connections",
       capacity: 4,
@@ -186,7 +186,7 @@ import Testing
         AdvancedOperation.current?.updateProgress(completed: 1, total: 2)
       }
       copy.addCondition(ResourceUnits(1, of: pool))
-      copy.addCondition(RateLimit(1, per: .seconds(1)))
+      copy.addCondition(RateLimit("copies", 1, per: .seconds(1)))
       let events = copy.events
       scope.add(copy)
       return await events.reduce(into: [Double]()) { fractions, event in

@@ -98,7 +98,7 @@ import Testing
     ) { scope -> Int in
       let answer = ResultOperation(name: "answer") { 42 }
       answer.addCondition(ResourceUnits(1, of: pool))
-      answer.addCondition(RateLimit(1, per: .seconds(1)))
+      answer.addCondition(RateLimit("answers", 1, per: .seconds(1)))
       let events = answer.events
       scope.add(answer)
       for await event in events { last = event }
