@@ -36,6 +36,26 @@ private func work(
   #expect(simulation.now == .seconds(2))
 }
 
+@Test func `MutuallyExclusive: a lock for readers and writers`() {
+  let simulation = SimulatedEnvironment(seed: 1)
+  let queue = AdvancedOperationQueue(environment: simulation.environment)
+  let read = work("read", in: simulation)
+  let write = work("write", in: simulation)
+
+  read.addCondition(MutuallyExclusive("catalogue", limit: 8))
+  write.addCondition(MutuallyExclusive("catalogue"))
+
+  let others = (1...3).map { work("read \($0)", in: simulation) }
+  for other in others { other.addCondition(MutuallyExclusive("catalogue", limit: 8)) }
+  for operation in [read, others[0], write, others[1], others[2]] {
+    queue.addOperation(operation)
+    simulation.advance(by: .zero)
+  }
+  simulation.run()
+  // Two readers, then the writer alone, then two readers.
+  #expect(simulation.now == .seconds(3))
+}
+
 private typealias Account = String
 
 private func transfer(from a: Account, to b: Account) async throws {}

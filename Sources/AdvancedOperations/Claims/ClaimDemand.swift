@@ -8,8 +8,8 @@ final class ClaimDemand: @unchecked Sendable {
   let name: String
   /// How many units, or places, are held; 0 for a rate.
   let units: Int
-  /// How many there may be in use when this operation is in.
-  let limit: Int
+  /// How many operations may be in, by the claim's own limit; nothing else has one.
+  private let places: Int
   /// The rates that have to allow a start.
   let rates: [RateBucket.Rate]
   let whenBusy: WhenBusy
@@ -50,17 +50,17 @@ final class ClaimDemand: @unchecked Sendable {
     switch request.amount {
     case .place(let limit):
       units = 1
-      self.limit = limit
+      places = limit
       rates = []
       pool = nil
     case .units(let count, let pool):
       units = count
-      limit = pool.capacity
+      places = 0
       rates = []
       self.pool = pool
     case .start(let rate):
       units = 0
-      limit = 0
+      places = 0
       rates = [rate]
       pool = nil
     }
@@ -77,17 +77,20 @@ final class ClaimDemand: @unchecked Sendable {
     } else {
       units = first.units
     }
-    limit = min(first.limit, other.limit)
+    places = min(first.places, other.places)
     rates = first.rates + other.rates.filter { !first.rates.contains($0) }
     // Failing wins over skipping, and both over waiting.
     whenBusy = other.whenBusy.rank > first.whenBusy.rank ? other.whenBusy : first.whenBusy
   }
 
+  /// How many units may be in use when this operation has its own: the claim's limit, or the capacity that
+  /// the pool has at this moment.
+  var limit: Int { pool?.capacity ?? places }
   var isRate: Bool { !rates.isEmpty }
   /// How many units children may have.
   var lendable: Int { units - lent }
-  /// Whether there will never be enough.
-  var isExcessive: Bool { units > limit }
+  /// Whether there will never be enough for an operation to which groups can lend so many units.
+  func isExcessive(besides lent: Int) -> Bool { units > limit && units > lent }
 
   /// Takes another demand on the same resource in.
   func merged(with other: ClaimDemand) -> ClaimDemand { ClaimDemand(self, and: other) }

@@ -6,6 +6,8 @@ enum ClaimEffect {
   case slotReserved(AdvancedOperation)
   /// Its claims were free a moment ago.
   case tryAgain(AdvancedOperation, afterReview: Bool)
+  /// The same for one that is in no queue.
+  case tryAgainByHand(AdvancedOperation)
   /// It has its claims, and needs no slot.
   case runByHand(AdvancedOperation)
   /// It waits for something else than before, or has come to the front.

@@ -22,6 +22,8 @@ final class ClaimResource {
   let line = ClaimLine()
   /// The limit that all demands had until now; nil when they differ.
   private var commonLimit: Int?
+  /// How many of those that hold it have which limit; empty as long as all limits are the same.
+  private var heldLimits: [Int: Int] = [:]
   /// When it was given back last, by the account's own clock.
   var lastRelease: UInt64 = 0
   /// How many of those whom the account knows claim it: while there are any it is not forgotten.
@@ -49,8 +51,33 @@ final class ClaimResource {
     return bucket.isFull(at: time.now)
   }
 
-  /// Whether nothing is free for anybody.
-  func isFull(for demand: ClaimDemand) -> Bool { used >= demand.limit }
+  /// How many units may be in use when a demand has its own.
+  ///
+  /// The strictest of its own limit and of those that holders have. The capacity of a pool is the same for
+  /// all.
+  ///
+  /// - Complexity: O(l), l the number of different limits.
+  func limit(for demand: ClaimDemand) -> Int {
+    if commonLimit != nil || demand.pool != nil { return demand.limit }
+    return heldLimits.keys.reduce(demand.limit) { min($0, $1) }
+  }
+
+  /// The one holder that alone keeps a demand's limit below that of all others, if there is one.
+  func strictestHolder(for demand: ClaimDemand) -> ClaimDemand? {
+    let limit = limit(for: demand)
+    guard limit < demand.limit, heldLimits[limit] == 1 else { return nil }
+    return held.first { $0.limit == limit }
+  }
+
+  /// Whether there is room for so many of its own units.
+  ///
+  /// What groups hold of a pool is for their children, whatever the capacity is by now.
+  private func hasRoom(for units: Int, of demand: ClaimDemand) -> Bool {
+    units == 0 && demand.pool != nil || units <= limit(for: demand) - used
+  }
+
+  /// Whether nothing is free.
+  func isFull(for demand: ClaimDemand) -> Bool { used >= limit(for: demand) }
   /// Whether it is held by somebody who may run other operations, and so wait for some.
   var isHeldByParent: Bool { !heldByParents.isEmpty }
 
@@ -59,7 +86,7 @@ final class ClaimResource {
   /// Whether there is room for a demand of an operation inside of some groups, the innermost first.
   func fits(_ demand: ClaimDemand, inside groups: [ObjectNumber]) -> Bool {
     if demand.isRate { return bucket?.allows(demand.rates) ?? true }
-    return needed(for: demand, inside: groups) <= demand.limit - used
+    return hasRoom(for: needed(for: demand, inside: groups), of: demand)
   }
 
   /// How many of its own units it has to give for a demand.
@@ -71,7 +98,9 @@ final class ClaimResource {
 
   /// How many units are missing for a demand.
   func missing(for demand: ClaimDemand, inside groups: [ObjectNumber]) -> Int {
-    demand.isRate ? 0 : max(0, needed(for: demand, inside: groups) - (demand.limit - used))
+    if demand.isRate { return 0 }
+    let needed = needed(for: demand, inside: groups)
+    return hasRoom(for: needed, of: demand) ? 0 : needed - (limit(for: demand) - used)
   }
 
   /// What the groups around an operation hold, the innermost first.
@@ -109,6 +138,7 @@ final class ClaimResource {
     demand.lent = 0
     demand.index = held.count
     held.append(demand)
+    if commonLimit == nil, demand.pool == nil { heldLimits[demand.limit, default: 0] += 1 }
   }
 
   /// What was to start doesn't.
@@ -128,6 +158,9 @@ final class ClaimResource {
       last.index = demand.index
     }
     demand.holder = nil
+    if commonLimit == nil, let count = heldLimits[demand.limit] {
+      heldLimits[demand.limit] = count > 1 ? count - 1 : nil
+    }
     if let number = holder.parentNumber { heldByParents[number] = nil }
     if demand.lent > 0 { passOnDebts(to: demand) }
     used -= demand.taken
@@ -200,11 +233,11 @@ final class ClaimResource {
         guard let lender = heldByParents[group] else { continue }
         if let line = lender.line, line.isAhead(of: ticket) { return .behind(line) }
         open -= lender.lendable
-        if open <= 0 && used <= demand.limit { return .open }
+        if open <= 0, hasRoom(for: 0, of: demand) { return .open }
       }
     }
     if line.isAhead(of: ticket) { return .behind(line) }
-    return max(0, open) <= demand.limit - used ? .open : .full
+    return hasRoom(for: max(0, open), of: demand) ? .open : .full
   }
 
   /// The line for an operation inside of some groups, the innermost first; made if there is none.
@@ -221,6 +254,8 @@ final class ClaimResource {
   func claimed(by demand: ClaimDemand) {
     claimantCount += 1
     demand.knownResource = self
-    if commonLimit != demand.limit { commonLimit = nil }
+    guard let common = commonLimit, common != demand.limit else { return }
+    commonLimit = nil
+    if demand.pool == nil, !held.isEmpty { heldLimits[common] = held.count }
   }
 }

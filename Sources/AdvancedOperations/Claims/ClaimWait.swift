@@ -106,13 +106,16 @@ extension ClaimResource {
     let (front, turns) = turns(for: demand, of: claimant, held.map(\.demand))
     var needs: [WaitNeed] = []
     if missing > 0 {
+      let strictest = strictestHolder(for: demand)
       let sources = held.map { held, operation in
         let lent = held.lent(by: lenders(inside: groups))
-        return (WaitNode.quiet(operation), held.taken + lent)
+        // The end of the one whose limit counts leaves room, whatever it has taken.
+        let units = held === strictest ? max(missing, held.taken + lent) : held.taken + lent
+        return (WaitNode.quiet(operation), units)
       }
       needs.append(units: missing, sources)
     }
-    if used > demand.limit {
+    if demand.pool == nil, used > demand.limit {
       // What the groups hold is of no use before that.
       needs.append(units: used - demand.limit, held.map { (.quiet($1), $0.taken) })
     }

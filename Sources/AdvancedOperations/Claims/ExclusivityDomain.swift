@@ -1,6 +1,6 @@
 import CoreOperations
 
-/// Keeps account of who holds which claim and who waits for it.
+/// Keeps account of which operations hold which claims, and which wait for them.
 ///
 /// One is shared by all environments unless they are given another, in which nothing is held:
 ///
@@ -9,11 +9,16 @@ import CoreOperations
 /// let queue = AdvancedOperationQueue(environment: tenant)
 /// ```
 ///
-/// Waiters have an identity: cancelling one frees nobody else's place. What becomes free goes to the
-/// first in line for it, as soon as all else that this one claims is free and its queue can start it
-/// at that moment. One whose queue can't keeps its turn there, and tries again when that comes. An
-/// operation with several claims may be overtaken by those that need only one of them, while another
-/// of its claims is what it waits for.
+/// **Fairness.** First come, first served:
+///
+/// - What becomes free goes to the first operation in line for it.
+/// - That operation gets it as soon as all else that it claims is free too, and its queue can start it
+///   at that moment.
+/// - An operation that its queue can't start at that moment (suspended, or no slot is free) lets others
+///   pass. It tries again when its turn in the queue has come, and then stands in line where it stood.
+/// - An operation with several claims waits in one line at a time, and holds none of the claims
+///   meanwhile. Operations that need only its other claims may overtake it.
+/// - A cancelled operation leaves its line. The places of all others stay as they are.
 ///
 /// - Complexity: Taking and giving back O(c), c the number of claims; in addition, O(c) for each waiter
 ///   that a release concerns. A waiter that comes back to a line, because its queue could not start
@@ -105,6 +110,9 @@ public final class ExclusivityDomain: Sendable {
     update { $0.startHeldBack(operation, now: time?.now, &$1) }
   }
 
+  /// A pool of this domain has another capacity: looks again at what waits.
+  func capacityChanged(of pool: ResourcePool) { update { $0.capacityChanged(of: pool, &$1) } }
+
   /// Takes an operation that won't execute out of the line; what it was given it keeps until its end,
   /// besides the starts that rates count.
   package func withdraw(_ operation: AdvancedOperation) {
@@ -190,6 +198,8 @@ public final class ExclusivityDomain: Sendable {
     switch effect {
     case .slotReserved(let operation): operation.wakeQueue()
     case .tryAgain(let operation, let afterReview): operation.reoffer(afterReview: afterReview)
+    case .tryAgainByHand(let operation):
+      operation.environment.enqueue { operation.goOnByHand() }
     case .runByHand(let operation):
       operation.environment.enqueue {
         operation.reviewGranted()

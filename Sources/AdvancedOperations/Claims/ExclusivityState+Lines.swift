@@ -75,7 +75,7 @@ extension ExclusivityState {
   }
 
   /// Has an operation look whether its wait closes a ring, if there may be any.
-  private func noteMoved(_ claimant: Claimant, _ effects: inout ClaimEffects) {
+  func noteMoved(_ claimant: Claimant, _ effects: inout ClaimEffects) {
     if mayCloseRing(claimant) { effects.append(.moved(claimant.operation)) }
   }
 
@@ -90,8 +90,12 @@ extension ExclusivityState {
     }
   }
 
-  private func tellToTryAgain(_ claimant: Claimant, _ effects: inout ClaimEffects) {
-    effects.append(.tryAgain(claimant.operation, afterReview: claimant.terms.needsReview))
+  func tellToTryAgain(_ claimant: Claimant, _ effects: inout ClaimEffects) {
+    let (operation, terms) = (claimant.operation, claimant.terms)
+    effects.append(
+      terms.isByHand
+        ? .tryAgainByHand(operation) : .tryAgain(operation, afterReview: terms.needsReview)
+    )
   }
 
   // MARK: Time

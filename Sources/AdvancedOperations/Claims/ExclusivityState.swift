@@ -134,7 +134,7 @@ struct ExclusivityState {
     claimant.terms = attempt.terms
     let left = leaveLine(claimant)
     defer { if let left { lineLeft(left, &effects) } }
-    if let demand = attempt.demands.first(where: \.isExcessive) {
+    if let demand = attempt.demands.first(where: { isExcessive($0, claimant) }) {
       claimant.ticket = nil
       return .refused(demand, holders: [], isExcessive: true)
     }
@@ -176,6 +176,13 @@ struct ExclusivityState {
 
   func fits(_ demand: ClaimDemand, _ claimant: Claimant) -> Bool {
     demand.resource.fits(demand, inside: claimant.terms.groups)
+  }
+
+  /// Whether there will never be enough for a demand, whatever others give back.
+  private func isExcessive(_ demand: ClaimDemand, _ claimant: Claimant) -> Bool {
+    if demand.units <= demand.limit { return false }
+    let lenders = demand.resource.lenders(inside: claimant.terms.groups)
+    return demand.isExcessive(besides: lenders.reduce(0) { $0 + $1.units })
   }
 
   func way(of claimant: Claimant, to demand: ClaimDemand) -> ClaimResource.Way {
@@ -287,6 +294,25 @@ struct ExclusivityState {
     } else {
       forget(claimant)
     }
+  }
+
+  /// The capacity of a pool was changed: what waits is looked at again.
+  ///
+  /// An operation that needs more than the pool has in all now tries again, and fails then.
+  mutating func capacityChanged(of pool: ResourcePool, _ effects: inout ClaimEffects) {
+    guard let resource = resource(ClaimKey(.pool(pool.number))) else { return }
+    let refused = claimants.values.filter { claimant in
+      claimant.place != nil
+        && claimant.demands.contains { $0.resource === resource && isExcessive($0, claimant) }
+    }
+    for claimant in refused.sorted(by: { $0.ticket ?? .max < $1.ticket ?? .max }) {
+      guard let left = leaveLine(claimant) else { continue }
+      tellToTryAgain(claimant, &effects)
+      lineLeft(left, &effects)
+    }
+    drain(resource.line, &effects)
+    // With fewer units, the first may wait for more of those who hold some.
+    if let front = resource.line.first { noteMoved(front, &effects) }
   }
 
   /// One that was given its claims doesn't start after all, or not now: rates don't count it.

@@ -11,6 +11,20 @@
 /// Operations of a category exclude each other wherever they run, if their environments share an
 /// ``ExclusivityDomain``, as they do by default. A category that a group holds is entered by its
 /// children one at a time; see ``OperationClaim``.
+///
+/// **Different limits.** A limit says how many operations of the category may run beside each other
+/// while this one runs, itself included. Where operations of one category have different limits, the
+/// strictest decides: an operation starts when the number that then run exceeds neither its own limit
+/// nor that of any operation that runs. So one with the limit 1 never runs beside another one of its
+/// category, and a category works as a lock for readers and writers:
+///
+/// ```swift
+/// read.addCondition(MutuallyExclusive("catalogue", limit: 8))
+/// write.addCondition(MutuallyExclusive("catalogue"))
+/// ```
+///
+/// Operations that wait start in the order in which they came, so that readers that come later don't
+/// overtake a writer that waits.
 public struct MutuallyExclusive<Category>: OperationClaim {
   /// The category's name.
   public let name: String
@@ -20,7 +34,8 @@ public struct MutuallyExclusive<Category>: OperationClaim {
   /// Claims a category that is a type.
   ///
   /// - Parameters:
-  ///   - limit: How many may run at a time; each operation looks at its own number.
+  ///   - limit: How many operations of the category may run at a time while this one does; of
+  ///     different limits, the strictest decides.
   ///   - whenBusy: What to do when that many run.
   /// - Precondition: The limit is at least 1.
   public init(limit: Int = 1, whenBusy: WhenBusy = .wait) {
@@ -46,7 +61,8 @@ extension MutuallyExclusive where Category == String {
   ///
   /// - Parameters:
   ///   - name: Equal names exclude each other.
-  ///   - limit: How many may run at a time; each operation looks at its own number.
+  ///   - limit: How many operations of the category may run at a time while this one does; of
+  ///     different limits, the strictest decides.
   ///   - whenBusy: What to do when that many run.
   /// - Precondition: The limit is at least 1.
   public init(_ name: String, limit: Int = 1, whenBusy: WhenBusy = .wait) {

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// A number of units of something that operations share: memory, licences, connections.
 ///
 /// ```swift
@@ -11,12 +13,35 @@
 public final class ResourcePool: Sendable {
   /// What the pool is called in errors and explanations.
   public let name: String
-  /// How many units there are in all.
-  public let capacity: Int
   /// Where account is kept of who holds them.
   public let domain: ExclusivityDomain
 
   let number = ObjectNumber()
+  // An atomic, because it is read at each look whether an operation may have units. Relaxed: after a
+  // change, the lock of the domain orders it before the look that follows.
+  private let units: Atomic<Int>
+
+  /// How many units there are in all; can be changed at any time.
+  ///
+  /// Operations that wait for units are looked at again, from the first in line on:
+  ///
+  /// - With more units, those start for which there is enough now.
+  /// - With fewer, those that run keep what they hold, and no other operation starts until enough was
+  ///   given back. An operation that needs more than the pool has in all now fails with
+  ///   ``OperationClaimError/exceedsCapacity(needed:capacity:)`` when its turn comes, as it does when it
+  ///   comes later.
+  ///
+  /// Children of a group that holds units may use those whatever the capacity is by then.
+  ///
+  /// - Precondition: Not negative.
+  public var capacity: Int {
+    get { units.load(ordering: .relaxed) }
+    set {
+      Self.check(newValue, "was given", name)
+      units.store(newValue, ordering: .relaxed)
+      domain.capacityChanged(of: self)
+    }
+  }
 
   /// Creates a pool.
   ///
@@ -26,11 +51,14 @@ public final class ResourcePool: Sendable {
   ///   - domain: That of the environments of the operations which will claim units.
   /// - Precondition: The capacity isn't negative.
   public init(_ name: String = "", capacity: Int, domain: ExclusivityDomain = .shared) {
-    guard capacity >= 0 else {
-      trap("ResourcePool “\(name)” was made with the capacity \(capacity). Give 0 or more.")
-    }
+    Self.check(capacity, "was made with", name)
     self.name = name.isEmpty ? "resource pool" : name
-    self.capacity = capacity
+    units = Atomic(capacity)
     self.domain = domain
+  }
+
+  private static func check(_ capacity: Int, _ verb: String, _ name: String) {
+    if capacity >= 0 { return }
+    trap("ResourcePool “\(name)” \(verb) the capacity \(capacity). Give 0 or more.")
   }
 }

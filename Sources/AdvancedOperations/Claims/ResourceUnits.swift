@@ -5,9 +5,9 @@
 /// for scan in scans { scan.addCondition(ResourceUnits(1, of: licences)) }
 /// ```
 ///
-/// First come, first served: while an operation waits for many units, those that came later don't
-/// take the few that are free, so a large claim is not starved by small ones. One whose queue could
-/// not start it anyway keeps nobody waiting.
+/// First come, first served: while an operation waits for many units, operations that came later don't
+/// take the few that are free, so a large claim is not starved by small ones. An operation that its
+/// queue could not start anyway lets later ones pass.
 ///
 /// An operation that needs more than the pool has in all fails with
 /// ``OperationClaimError/exceedsCapacity(needed:capacity:)``, whatever is to be done when the pool is
@@ -24,7 +24,7 @@ public struct ResourceUnits: OperationClaim {
   ///   - count: How many; none are always free.
   ///   - pool: Whose units.
   ///   - whenBusy: What to do when there aren't enough of them at the moment. With
-  ///     ``WhenBusy/cancelHolder`` all who hold units are cancelled.
+  ///     ``WhenBusy/cancelHolder`` all operations that hold units are cancelled.
   /// - Precondition: The count isn't negative. The operation's environment has the domain of the
   ///   pool; that is checked when the claim is attached if the operation has an environment by then
   ///   (see ``AdvancedOperation/use(_:)``), and when it gets one otherwise.

@@ -10,13 +10,20 @@ extension ReferenceModel {
     }
   }
 
+  /// The strictest limit of an operation's claim and of those that hold the same.
+  private func limit(of name: String, _ own: Int, besides holders: [Int]) -> Int {
+    holders.flatMap { plans[$0].claims.filter { $0.name == name }.map(\.limit) }
+      .reduce(own) { min($0, $1) }
+  }
+
   mutating func took(_ number: Int) {
     if past[number].tookAt != nil { complain(number, "took its claims twice") }
     checkSlot(of: number, "took its claims")
     for claim in plans[number].claims {
       let holders = holders(of: claim.name, besides: number)
-      if holders.count >= claim.limit {
-        complain(number, "entered “\(claim.name)” beside \(holders), for \(claim.limit)")
+      let limit = limit(of: claim.name, claim.limit, besides: holders)
+      if holders.count >= limit {
+        complain(number, "entered “\(claim.name)” beside \(holders), for \(limit)")
       }
       for other in plans.indices where mustComeFirst(other, to: claim.name, before: number) {
         complain(number, "overtook \(other), which waited for “\(claim.name)” before")
@@ -64,7 +71,8 @@ extension ReferenceModel {
   mutating func noteBusy() {
     for number in plans.indices where past[number].mayStart && past[number].readyAt != nil {
       let full = plans[number].claims.filter { claim in
-        holders(of: claim.name, besides: number).count >= claim.limit
+        let holders = holders(of: claim.name, besides: number)
+        return holders.count >= limit(of: claim.name, claim.limit, besides: holders)
       }
       let awaited = plans[number].claims.filter { claim in
         plans.indices.contains { other in

@@ -48,10 +48,16 @@ struct ClaimModel {
     }
   }
 
+  /// The strictest limit of those inside and of the one that wants in.
+  private func limit(_ demand: Demand) -> Int {
+    inside.compactMap { members[$0]?.demand(demand.resource)?.limit }
+      .reduce(demand.limit) { min($0, $1) }
+  }
+
   private func fits(_ demand: Demand, _ number: Int) -> Bool {
     let resource = demand.resource
     let lent = lenders(number, resource).reduce(0) { $0 + lendable($1, resource) }
-    return max(0, demand.units - lent) <= demand.limit - used(demand.resource)
+    return max(0, demand.units - lent) <= limit(demand) - used(demand.resource)
   }
 
   /// What the groups around an operation hold is for it and its siblings, in the order of coming; the
@@ -66,9 +72,9 @@ struct ClaimModel {
     for group in lenders(number, demand.resource) {
       if front.contains(where: { members[$0]?.groups.contains(group) == true }) { return false }
       open -= lendable(group, demand.resource)
-      if open <= 0 && used(demand.resource) <= demand.limit { return true }
+      if open <= 0 && used(demand.resource) <= limit(demand) { return true }
     }
-    return front.isEmpty && max(0, open) <= demand.limit - used(demand.resource)
+    return front.isEmpty && max(0, open) <= limit(demand) - used(demand.resource)
   }
 
   /// What keeps an operation out that comes after those in front.
@@ -77,7 +83,7 @@ struct ClaimModel {
     behind front: ArraySlice<(number: Int, resource: String)>
   ) -> String? {
     let busy = (members[number]?.demands ?? []).filter { !mayEnter($0, number, behind: front) }
-    let full = busy.first { used($0.resource) >= $0.limit }
+    let full = busy.first { used($0.resource) >= limit($0) }
     return (full ?? busy.first { !fits($0, number) } ?? busy.first)?.resource
   }
 
@@ -131,17 +137,25 @@ struct ClaimModel {
       let demands = members[number]?.demands ?? []
       for demand in demands {
         let resource = demand.resource
-        var starts = lenders(number, resource).filter { loans[resource]?[$0] != nil }
-        // Those inside may have been kept by their own limit.
+        let around = lenders(number, resource)
+        becameFree(resource, toChildrenOf: around.filter { loans[resource]?[$0] != nil })
+        // Its own children stand in the line around it now.
+        if awaited[resource]?.remove(number) != nil { becameFree(resource, to: around) }
+        // Those inside may have been kept by a limit.
         if limits[resource, default: []].count > 1 {
-          starts += inside.filter { members[$0]?.demand(resource) != nil }
-        }
-        awaited[resource]?.remove(number)
-        for start in starts where awaited[resource]?.contains(start) == true {
-          becameFree(resource, to: [start] + lenders(start, resource))
+          becameFree(
+            resource,
+            toChildrenOf: inside.filter { members[$0]?.demand(resource) != nil }
+          )
         }
       }
       for demand in demands { becameFree(demand.resource, to: []) }
+    }
+  }
+
+  private mutating func becameFree(_ resource: String, toChildrenOf groups: [Int]) {
+    for group in groups where awaited[resource]?.contains(group) == true {
+      becameFree(resource, to: [group] + lenders(group, resource))
     }
   }
 

@@ -101,6 +101,17 @@ import Testing
     )
   }
 
+  @Test func `a pool whose capacity is made negative`() async throws {
+    let result = await #expect(
+      processExitsWith: .failure,
+      observing: [\.standardErrorContent]
+    ) { ResourcePool("licences", capacity: 1).capacity = -1 }
+    try expectMessage(
+      "ResourcePool “licences” was given the capacity -1. Give 0 or more.",
+      in: result
+    )
+  }
+
   @Test func `a rate that lets nobody start`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
