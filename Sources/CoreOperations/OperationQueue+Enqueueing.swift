@@ -64,6 +64,7 @@ extension OperationQueue {
       // Before other threads can find the scheduler, so that no later change is overwritten.
       operation.scheduling.level = UInt8(links.priority.level)
       operation.scheduling.isAskedAtStart = terms?.isAskedAtStart == true
+      operation.scheduling.isAskedAfterWait = terms?.isAskedAfterWait == true
       unsafe links.enter(scheduler)
       if links.mayBeInRing || links.mark > .none { return .suspect }
       return terms?.needsDidEnqueue == true ? .layered : .plain

@@ -19,15 +19,15 @@ final class ConditionParts: @unchecked Sendable {
 
   let kind: Kind
   private(set) var conditions: [any OperationCondition]
-  /// Whether the answer is always known without waiting.
-  let isImmediate: Bool
+  /// Whether a part of it is an ``ImmediateCondition``.
+  let hasImmediatePart: Bool
   /// Whether it, or a part of it, may know its answer early.
   let mayBeEarly: Bool
 
   init(_ kind: Kind, _ conditions: [any OperationCondition]) {
     self.kind = kind
     self.conditions = conditions
-    isImmediate = conditions.allSatisfy(\.isImmediate)
+    hasImmediatePart = conditions.contains(where: \.hasImmediatePart)
     mayBeEarly = conditions.contains(where: \.mayBeEarly)
   }
 
@@ -95,9 +95,10 @@ extension ConditionParts {
 }
 
 extension OperationCondition {
-  /// Whether the answer is always known without waiting.
-  var isImmediate: Bool {
-    (self as? any CompoundCondition)?.parts.isImmediate ?? (self is any ImmediateCondition)
+  /// Whether it, or a part of it, is an ``ImmediateCondition``, which is evaluated again after a wait.
+  var hasImmediatePart: Bool {
+    self is any ImmediateCondition
+      || (self as? any CompoundCondition)?.parts.hasImmediatePart ?? false
   }
 }
 

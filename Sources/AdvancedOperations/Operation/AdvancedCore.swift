@@ -288,8 +288,10 @@ struct ObserverEntry: Sendable {
 
 /// What few operations have; only touched under the lock of the ``AdvancedCore`` that it is in.
 final class AdvancedExtra {
-  /// Asks the conditions.
+  /// Evaluates conditions.
   var evaluation: Task<Void, Never>?
+  /// How many of these tasks there have been.
+  var evaluationCount = 0
   /// Whether conditions will be asked early, because a dependency has finished.
   var isAskedSoon = false
   /// Whether they were to be asked early and have not been, because the queue is suspended.

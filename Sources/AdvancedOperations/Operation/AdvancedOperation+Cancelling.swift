@@ -98,7 +98,7 @@ extension AdvancedOperation: LayeredOperation {
     if let advanced { advanced.delegate?.operationQueue(advanced, willAdd: self) }
     if let environment, environment.isTraced { environment.tracer?.operationWillEnqueue(self) }
     let hasInputs = hasInputs
-    let (isHeld, hasClaims, isHeard, old) = withCore { core in
+    let (hasConditions, hasClaims, isHeard, old) = withCore { core in
       let old = core.environment
       if let environment { core.environment = environment }
       core.isInAdvancedQueue = advanced != nil
@@ -111,11 +111,16 @@ extension AdvancedOperation: LayeredOperation {
         || hasConditions && !dependenciesAreFinished
       // Where nobody listens, telling cost a quarter of the operation's life (callgrind).
       if isHeard { core.line.append(.enqueued) }
-      return (hasConditions || hasInputs, !core.claims.isEmpty, isHeard, old)
+      return (hasConditions, !core.claims.isEmpty, isHeard, old)
     }
     withExtendedLifetime(old) {}
     if hasClaims { checkDomainOfClaims() }
-    return AdmissionTerms(isHeld: isHeld, needsDidEnqueue: isHeard, isAskedAtStart: hasClaims)
+    return AdmissionTerms(
+      isHeld: hasConditions || hasInputs,
+      needsDidEnqueue: isHeard,
+      isAskedAtStart: hasClaims,
+      isAskedAfterWait: hasConditions
+    )
   }
 
   package final func didEnqueue() {

@@ -46,13 +46,20 @@ extension AdvancedOperation {
 
   // MARK: The start gate
 
-  package final func decideStart() -> StartDecision {
+  package final func decideStart(hasWaited: Bool) -> StartDecision {
     let asked = withCore { core -> ([ClaimDemand], [any OperationCondition], Bool)? in
-      if core.claims.isEmpty || core.machine.isMarked || core.machine.isCancelled { return nil }
+      if core.claims.isEmpty && !hasWaited { return nil }
+      if core.machine.isMarked || core.machine.isCancelled { return nil }
       return (core.claims, core.conditions, core.machine.isStartedByHand)
     }
     guard let (claims, conditions, isByHand) = asked else { return .run }
-    let needsReview = conditions.contains(where: \.isImmediate)
+    let needsReview = conditions.contains(where: \.hasImmediatePart)
+    if hasWaited, needsReview {
+      if review() { return .skip }
+      // A condition may have added a dependency.
+      if !isByHand, !dependenciesAreFinished, !isCancelled { return .park }
+    }
+    if claims.isEmpty { return .run }
     let decision = environment.exclusivity.take(
       claims,
       for: self,
@@ -117,7 +124,7 @@ extension AdvancedOperation {
   /// Has the domain remember when immediate conditions were asked, if their answer can be outdated by
   /// one who holds what this operation claims.
   final func noteQuestion(_ conditions: [any OperationCondition], _ claims: [ClaimDemand]) {
-    if claims.isEmpty || !conditions.contains(where: \.isImmediate) { return }
+    if claims.isEmpty || !conditions.contains(where: \.hasImmediatePart) { return }
     environment.exclusivity.conditionsAsked(claims, for: self)
     if isCancelled { environment.exclusivity.withdraw(self) }
   }

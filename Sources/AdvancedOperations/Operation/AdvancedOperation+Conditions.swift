@@ -1,7 +1,7 @@
 import CoreOperations
 
 extension AdvancedOperation {
-  /// The dependencies have finished: lets helpers run, then asks the conditions.
+  /// The dependencies have finished: lets helpers run, and evaluates the conditions.
   ///
   /// On a worker without a slot, or by hand on the executor.
   final func begin(_ question: AdvancedCore.Question) {
@@ -13,28 +13,40 @@ extension AdvancedOperation {
       case .satisfied: break
       }
     }
-    var helpers: [AdvancedOperation] = []
-    for condition in question.conditions {
-      guard let helper = condition.dependency(for: self) else { continue }
-      if let group = helper.waitingGroup {
-        let error = OperationHelperError(helper: helper.label, group: group.label)
-        apply(.failed([Self.element(condition.name, error)]))
-        return
-      }
-      helpers.append(helper)
-    }
-    if helpers.isEmpty {
-      ask(question)
-    } else if helpers.contains(self) {
-      cancel(withError: OperationCycleError(path: [label, label]))
-    } else {
-      run(helpers) { self.ask(question) }
+    switch question.policy {
+    case .evaluateAll: askAfterHelpers(question)
+    case .stopAtFirstFailure:
+      noteQuestion(question.conditions, question.claims)
+      askInOrder(question.conditions[...])
     }
   }
 
   // MARK: Helpers
 
-  private func run(_ helpers: [AdvancedOperation], then next: @escaping @Sendable () -> Void) {
+  private func askAfterHelpers(_ question: AdvancedCore.Question) {
+    var helpers: [AdvancedOperation] = []
+    for condition in question.conditions {
+      switch help(for: condition) {
+      case .none: continue
+      case .run(let helper): helpers.append(helper)
+      case .refused(let verdict):
+        apply(verdict)
+        return
+      }
+    }
+    let ask: @Sendable () -> Void = {
+      if self.isCancelled { return }
+      self.noteQuestion(question.conditions, question.claims)
+      self.askAll(question.conditions)
+    }
+    if helpers.isEmpty { ask() } else { run(helpers, then: ask) }
+  }
+
+  final func run(_ helpers: [AdvancedOperation], then next: @escaping @Sendable () -> Void) {
+    if helpers.contains(self) {
+      cancel(withError: OperationCycleError(path: [label, label]))
+      return
+    }
     let added = helpers.filter { $0.claimAsHelper() }
     let isCancelled = withCore { core in
       if core.machine.isCancelled { return true }
@@ -85,23 +97,16 @@ extension AdvancedOperation {
 
   // MARK: Asking
 
-  private func ask(_ question: AdvancedCore.Question) {
-    if isCancelled { return }
-    noteQuestion(question.conditions, question.claims)
-    switch question.policy {
-    case .evaluateAll: askAll(question.conditions)
-    case .stopAtFirstFailure: askInOrder(question.conditions)
-    }
-  }
-
   private func askAll(_ conditions: [any OperationCondition]) {
     // The usual case costs no array.
     if conditions.count == 1 {
       if let result = verdictAtOnce(of: conditions[0]) {
         apply(Self.verdict(ofOnly: conditions[0], result))
       } else {
+        let isOutdated = conditions[0].hasImmediatePart
         evaluate(asking: Self.firstCondition) { operation in
-          Self.verdict(ofOnly: conditions[0], await conditions[0].evaluate(for: operation))
+          let result = await conditions[0].evaluate(for: operation)
+          return .decided(Self.verdict(ofOnly: conditions[0], result), isOutdated: isOutdated)
         }
       }
       return
@@ -112,6 +117,7 @@ extension AdvancedOperation {
       apply(Self.verdict(of: conditions, known))
       return
     }
+    let isOutdated = conditions.contains(where: \.hasImmediatePart)
     evaluate(asking: open) { operation in
       var results = known
       if open.count == 1 {
@@ -132,14 +138,14 @@ extension AdvancedOperation {
           }
         }
       }
-      return Self.verdict(of: conditions, results)
+      return .decided(Self.verdict(of: conditions, results), isOutdated: isOutdated)
     }
   }
 
   private static let firstCondition = [0]
 
   /// What a condition knows at once; it must not block the thread.
-  private func verdictAtOnce(
+  final func verdictAtOnce(
     of condition: any OperationCondition
   ) -> OperationConditionResult? {
     ThreadOccupant.asking(self) { condition.verdict(for: self) }
@@ -152,39 +158,17 @@ extension AdvancedOperation {
     result.isSatisfied ? .satisfied : verdict(of: [condition], [result])
   }
 
-  private func askInOrder(_ conditions: [any OperationCondition]) {
-    for (index, condition) in conditions.enumerated() {
-      guard let result = verdictAtOnce(of: condition) else {
-        let rest = conditions[index...]
-        evaluate(asking: [index]) { operation in
-          for (index, condition) in zip(rest.indices, rest) {
-            operation.withCore { $0.extra?.openConditions = [index] }
-            let result =
-              if let immediate = condition.verdict(for: operation) { immediate } else {
-                await condition.evaluate(for: operation)
-              }
-            if !result.isSatisfied { return Self.verdict(of: [condition], [result]) }
-          }
-          return .satisfied
-        }
-        return
-      }
-      if !result.isSatisfied {
-        apply(Self.verdict(of: [condition], [result]))
-        return
-      }
-    }
-    apply(.satisfied)
-  }
-
-  private func evaluate(
+  final func evaluate(
     asking open: [Int],
-    _ body: @escaping @Sendable (AdvancedOperation) async -> OperationStateMachine.Verdict
+    _ body: @escaping @Sendable (AdvancedOperation) async -> Evaluation
   ) {
     let now = environment.clock.now
+    var number = 0
     withCore { core in
       guard core.machine.state == .evaluatingConditions else { return }
       let extra = core.makeExtra()
+      extra.evaluationCount += 1
+      number = extra.evaluationCount
       extra.openConditions = open
       if extra.stateTimes[.evaluatingConditions] == nil {
         extra.stateTimes[.evaluatingConditions] = now
@@ -193,7 +177,11 @@ extension AdvancedOperation {
     let task = evaluateInTask(body)
     let isCancelled = withCore { core in
       if core.machine.isCancelled { return true }
-      if core.machine.state == .evaluatingConditions { core.makeExtra().evaluation = task }
+      // Unless it has ended by now, and the next one was made.
+      let extra = core.makeExtra()
+      if core.machine.state == .evaluatingConditions, extra.evaluationCount == number {
+        extra.evaluation = task
+      }
       return false
     }
     if isCancelled { task.cancel() }
@@ -226,7 +214,13 @@ extension AdvancedOperation {
     )
   }
 
-  final func apply(_ verdict: OperationStateMachine.Verdict) {
+  /// The conditions are evaluated.
+  ///
+  /// - Parameters:
+  ///   - verdict: What they come to.
+  ///   - isOutdated: Whether immediate ones were evaluated before a wait, so that they are evaluated again
+  ///     when the operation starts.
+  final func apply(_ verdict: OperationStateMachine.Verdict, isOutdated: Bool = false) {
     var isByHand = false
     let action = change { core in
       core.extra?.evaluation = nil
@@ -237,47 +231,11 @@ extension AdvancedOperation {
     switch action {
     case .becomeReady(let isMarked):
       if isByHand {
-        environment.enqueue { self.goOnByHand() }
+        environment.enqueue { self.goOnByHand(hasWaited: isOutdated) }
       } else {
-        releaseReadinessHold(startsAhead: isMarked)
+        releaseReadinessHold(startsAhead: isMarked, hasWaited: isOutdated)
       }
     case .ignore: return
-    }
-  }
-
-  // MARK: After a wait for a claim
-
-  package final func reviewBeforeReoffer() { finishReview(startsAhead: review()) }
-
-  /// Asks again what is known at once; returns whether the operation won't execute because of it.
-  final func review() -> Bool {
-    let (conditions, claims) = withCore { core in
-      (core.conditions, core.machine.isCancelled ? [] : core.claims)
-    }
-    noteQuestion(conditions, claims)
-    return askAgain(conditions)
-  }
-
-  /// The operation has its claims, for which it waited: asks again what is known at once, with all that
-  /// it needs in hand, so that nobody goes by meanwhile, and nobody who holds them can outdate an answer.
-  ///
-  /// If one says no, it is marked, starts without executing, and gives all back at its end.
-  final func reviewGranted() {
-    let conditions = withCore { $0.machine.isCancelled ? [] : $0.conditions }
-    if conditions.contains(where: \.isImmediate) { _ = askAgain(conditions) }
-  }
-
-  /// Returns whether the operation won't execute because of what it was told.
-  private func askAgain(_ conditions: [any OperationCondition]) -> Bool {
-    let asked = conditions.compactMap { condition in
-      verdictAtOnce(of: condition).map { (condition, $0) }
-    }
-    let verdict = Self.verdict(of: asked.map(\.0), asked.map { Optional($0.1) })
-    switch change({ $0.machine.reviewed(verdict) }) {
-    case .becomeReady(let isMarked):
-      if isMarked { environment.exclusivity.withdraw(self) }
-      return isMarked
-    case .ignore: return false
     }
   }
 }

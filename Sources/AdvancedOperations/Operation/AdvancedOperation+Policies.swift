@@ -18,11 +18,14 @@ extension AdvancedOperation {
     case whenFinishIsCalled
   }
 
-  /// How many of the conditions are asked.
+  /// How many of the conditions are evaluated.
   public enum ConditionPolicy: Sendable {
-    /// All at once; every failure is reported.
+    /// All at once, after the helpers of all of them; every failure is reported.
     case evaluateAll
-    /// One after the other, until one doesn't hold.
+    /// One after the other, in the order of attaching, up to the first that doesn't hold.
+    ///
+    /// A condition's helper is made and runs when the turn of that condition comes. Behind the first that
+    /// doesn't hold, no condition is evaluated and no helper is made.
     case stopAtFirstFailure
   }
 }

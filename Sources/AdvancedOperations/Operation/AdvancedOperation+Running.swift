@@ -208,16 +208,18 @@ extension AdvancedOperation {
   }
 
   /// On the executor: asks what is left to ask, then runs.
-  final func goOnByHand() {
+  ///
+  /// - Parameter hasWaited: Whether immediate conditions are to be evaluated again.
+  final func goOnByHand(hasWaited: Bool = false) {
     switch withCore({ $0.machine.state }) {
     case .evaluatingConditions: begin(withCore { $0.question })
-    case .pending, .ready: takeClaimsByHand()
+    case .pending, .ready: takeClaimsByHand(hasWaited: hasWaited)
     case .executing, .finishing, .finished: return
     }
   }
 
-  private func takeClaimsByHand() {
-    switch decideStart() {
+  private func takeClaimsByHand(hasWaited: Bool) {
+    switch decideStart(hasWaited: hasWaited) {
     case .run, .skip: takeTurnByHand()
     case .park: return
     }

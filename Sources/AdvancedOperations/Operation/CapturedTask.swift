@@ -110,31 +110,31 @@ extension AdvancedOperation {
   /// That uses up the task that was captured, so it captures itself again for the body first. What runs
   /// finds this operation as the current one, also when it was made in the body of another one.
   ///
-  /// - Parameter ask: Gets the operation; what it returns is applied.
+  /// - Parameter ask: Gets the operation; the operation goes on with what it returns.
   /// - Returns: The task, which may not have begun, to be cancelled with the operation.
   final func evaluateInTask(
-    _ ask: @escaping @Sendable (AdvancedOperation) async -> OperationStateMachine.Verdict
+    _ ask: @escaping @Sendable (AdvancedOperation) async -> Evaluation
   ) -> Task<Void, Never> {
     let executor = environment.taskExecutor
     if let captured = exchangeCaptured(nil) {
       return captured.run(on: executor) {
         self.exchangeCaptured(.captureAgain())?.discard()
-        self.apply(await TaskOccupant.with(self) { await ask(self) })
+        self.conclude(await TaskOccupant.with(self) { await ask(self) })
       }
     }
     if executor == nil {
       let task = TaskBeginning.leave(asking: self) { executor in
         Task(executorPreference: executor) {
-          let verdict = await ask(self)
+          let evaluation = await ask(self)
           // What follows is none of the condition's code.
           TaskOccupant.disown()
-          self.apply(verdict)
+          self.conclude(evaluation)
         }
       }
       if let task { return task }
     }
     return startTask(on: executor) {
-      self.apply(await TaskOccupant.with(self) { await ask(self) })
+      self.conclude(await TaskOccupant.with(self) { await ask(self) })
     }
   }
 

@@ -47,21 +47,18 @@ package final class ThreadOccupant: @unchecked Sendable {
   @safe
   struct Question {
     unowned(unsafe) let operation: Operation
-    /// Whether its hold was released here, which the worker's report tells the queue.
-    var isAnswered = false
-    /// Whether it is to be started ahead.
-    var startsAhead = false
+    /// Set when its hold was released here, which its queue learns with the worker's report.
+    var answer: SchedulerState.Answer?
   }
 
   /// Takes the release of an operation's hold as the answer to what this thread's worker asks.
   ///
   /// - Returns: Whether that asks about this operation, and will tell the queue.
-  static func answer(for operation: Operation, startsAhead: Bool) -> Bool {
+  static func answer(for operation: Operation, _ answer: SchedulerState.Answer) -> Bool {
     guard let worker = unsafe slot.reference else { return false }
     return unsafe worker._withUnsafeGuaranteedRef { worker in
       guard unsafe worker.question?.operation === operation else { return false }
-      worker.question?.isAnswered = true
-      worker.question?.startsAhead = startsAhead
+      worker.question?.answer = answer
       return true
     }
   }

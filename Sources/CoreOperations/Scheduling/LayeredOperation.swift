@@ -14,13 +14,21 @@ package struct AdmissionTerms: Sendable {
   let isHeld: Bool
   /// Whether ``LayeredOperation/didEnqueue()`` has anything to do; if not, it isn't called.
   let needsDidEnqueue: Bool
-  /// Whether ``LayeredOperation/decideStart()`` may say no; if not, it isn't called.
+  /// Whether ``LayeredOperation/decideStart(hasWaited:)`` may say no; if not, it isn't called.
   let isAskedAtStart: Bool
+  /// Whether it may say no to an operation that has waited since its hold was released.
+  let isAskedAfterWait: Bool
 
-  package init(isHeld: Bool, needsDidEnqueue: Bool, isAskedAtStart: Bool) {
+  package init(
+    isHeld: Bool,
+    needsDidEnqueue: Bool,
+    isAskedAtStart: Bool,
+    isAskedAfterWait: Bool = false
+  ) {
     self.isHeld = isHeld
     self.needsDidEnqueue = needsDidEnqueue
     self.isAskedAtStart = isAskedAtStart
+    self.isAskedAfterWait = isAskedAfterWait
   }
 }
 
@@ -31,8 +39,9 @@ package struct AdmissionTerms: Sendable {
 ///
 /// - *Readiness hold*: one more thing to wait for, next to the dependencies. Taken in
 ///   ``willEnqueue()``; when nothing but the hold is left, a worker without a slot calls
-///   ``dependenciesDidFinish()``; given back with ``releaseReadinessHold(startsAhead:)``.
-/// - *Start gate*: ``decideStart()``, asked by a worker that has a slot for the operation, if it may say no.
+///   ``dependenciesDidFinish()``; given back with ``releaseReadinessHold(startsAhead:hasWaited:)``.
+/// - *Start gate*: ``decideStart(hasWaited:)``, called by a worker that has a slot for the operation, if
+///   it may say no.
 /// - *Quiet hold*: ``holdQuiet()`` and ``releaseQuiet()``: finished, with slot and membership kept.
 ///   A worker that called `start()` keeps both by itself until the call returned.
 /// - *Re-offer* of a parked operation: ``reoffer(afterReview:)``, or ``reserveSlot()`` for one step.
@@ -49,12 +58,16 @@ package protocol LayeredOperation: Operation {
   /// once.
   func dependenciesDidFinish()
   /// A worker has a slot for the operation.
-  func decideStart() -> StartDecision
+  ///
+  /// - Parameter hasWaited: Whether the operation has waited since its hold was released: for a slot, a
+  ///   resumed queue, or a dependency that was added. False where the layer hasn't asked to know.
+  /// - Returns: What to do.
+  func decideStart(hasWaited: Bool) -> StartDecision
   /// The operation starts because of ``reserveSlot()``; called by the worker that starts it, with its
   /// slot.
   func grantedStartBegins()
   /// A dependency was added after ``reserveSlot()``: the operation doesn't start now, and will be asked
-  /// for ``decideStart()`` anew.
+  /// for ``decideStart(hasWaited:)`` anew.
   func grantedStartHeldBack()
   /// The operation was parked and will be offered again. Called by a worker without a slot; answer
   /// with ``finishReview(startsAhead:)``.
@@ -109,13 +122,19 @@ extension LayeredOperation {
 
   /// Gives the hold back.
   ///
-  /// - Parameter startsAhead: Whether the operation is started ahead of others and without a slot,
-  ///   because it won't do anything. Its dependencies still hold.
-  package func releaseReadinessHold(startsAhead: Bool) {
-    if ThreadOccupant.answer(for: self, startsAhead: startsAhead) { return }
-    let scheduler = withLinks { $0.scheduler }
-    if startsAhead { scheduler?.sendAhead(self) }
-    if readiness.step({ $0.holdReleased() }) == .ready { scheduler?.offer(CollectionOfOne(self)) }
+  /// - Parameters:
+  ///   - startsAhead: Whether the operation is started ahead of others and without a slot, because it
+  ///     won't do anything. Its dependencies still hold.
+  ///   - hasWaited: Whether ``decideStart(hasWaited:)`` is called as for an operation that has waited,
+  ///     because some of what the layer knows is older than the rest.
+  package func releaseReadinessHold(startsAhead: Bool, hasWaited: Bool = false) {
+    let answer = SchedulerState.Answer(startsAhead: startsAhead, hasWaited: hasWaited)
+    if ThreadOccupant.answer(for: self, answer) { return }
+    if let scheduler = withLinks({ $0.scheduler }) {
+      scheduler.holdReleased(self, answer)
+    } else {
+      readiness.step { $0.holdReleased() }
+    }
   }
 
   /// Stops waiting for what is left of the dependencies, and has the operation started ahead of others

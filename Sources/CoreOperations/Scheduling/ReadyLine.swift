@@ -15,7 +15,8 @@ struct ReadyLine {
   private var levels = (Level(), Level(), Level(), Level(), Level())
   /// Bit n is set when level n has something.
   private var occupied: UInt8 = 0
-  private var lastTicket: UInt64 = 0
+  /// That of the operation that came last.
+  private(set) var lastTicket: UInt64 = 0
 
   var isEmpty: Bool { occupied == 0 }
 

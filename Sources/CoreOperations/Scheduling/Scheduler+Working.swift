@@ -47,8 +47,8 @@ extension Scheduler {
         turn.linger { hasNews.load(ordering: .relaxed) }
         done.report = .init(.lingered)
         continue
-      case .evaluate, .review, .startAhead, .start, .startLayered, .startUnasked, .startKnown,
-        .startGranted, .barrier:
+      case .evaluate, .review, .startAhead, .start, .startLayered, .startAfterWait,
+        .startUnasked, .startKnown, .startGranted, .barrier:
         break
       }
       if owner == nil {
@@ -165,6 +165,13 @@ extension Scheduler {
         let event = isHeldBack(operation) ? .heldBack : startIfAllowed(operation, as: occupant)
         done.report = .init(event, of: operation)
       }
+    case .startAfterWait(let member):
+      unsafe member._withUnsafeGuaranteedRef { operation in
+        let event =
+          isHeldBack(operation)
+          ? .heldBack : startIfAllowed(operation, hasWaited: true, as: occupant)
+        done.report = .init(event, of: operation)
+      }
     case .startUnasked(let member):
       unsafe member._withUnsafeGuaranteedRef { operation in
         let event: SchedulerState.Event =
@@ -197,11 +204,10 @@ extension Scheduler {
       BodyExecutor.run(beginning)
       event = .cameBack
     }
-    guard let question = occupant.question.take(), question.isAnswered else {
+    guard let question = occupant.question.take(), let answer = question.answer else {
       done.report = .init(event)
       return
     }
-    let answer = SchedulerState.Answer(startsAhead: question.startsAhead)
     done.report = .init(event, of: operation, answer: answer)
     done.operation = operation
   }
@@ -240,18 +246,19 @@ extension Scheduler {
 
   private func startIfAllowed(
     _ operation: Operation,
+    hasWaited: Bool = false,
     as occupant: ThreadOccupant
   ) -> SchedulerState.Event {
-    switch gate(operation) {
+    switch gate(operation, hasWaited: hasWaited) {
     case .run: return .startReturned(isEnd: start(operation, as: occupant))
     case .park: return .parked
     case .skip: return .skipped
     }
   }
 
-  private func gate(_ operation: Operation) -> StartDecision {
+  private func gate(_ operation: Operation, hasWaited: Bool) -> StartDecision {
     if operation.isCancelledFlag { return .run }
-    if let layer = unsafe operation.layer { return layer.decideStart() }
+    if let layer = unsafe operation.layer { return layer.decideStart(hasWaited: hasWaited) }
     return operation.isReady ? .run : .park
   }
 

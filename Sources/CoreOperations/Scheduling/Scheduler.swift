@@ -166,16 +166,16 @@ package final class Scheduler: Sendable {
   /// Whether a parked operation could be started now, or is about to be.
   func mayStart(_ operation: Operation) -> Bool { state.withLock { $0.mayStart(operation) } }
 
-  /// Marks an operation to be started without a slot once it is ready.
-  func sendAhead(_ operation: Operation) {
-    update { _ in operation.scheduling.isAhead = true }
+  /// The layer above is content with an operation.
+  func holdReleased(_ operation: Operation, _ answer: SchedulerState.Answer) {
+    update { $0.holdReleased(operation, answer) }
   }
 
   /// Lets a reviewed operation back into the line, at its old turn.
   func reviewed(_ operation: Operation, isAhead: Bool) {
     update { state in
       if isAhead { operation.scheduling.isAhead = true }
-      state.offered(operation)
+      state.offered(operation, isFresh: true)
     }
   }
 

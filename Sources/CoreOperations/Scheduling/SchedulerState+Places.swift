@@ -11,6 +11,7 @@ extension SchedulerState {
     } else {
       operation.scheduling.placement = .ready
       ready.insert(operation)
+      if operation.scheduling.isAskedAfterWait { noteWaitInLine() }
     }
   }
 

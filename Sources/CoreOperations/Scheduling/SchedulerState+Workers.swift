@@ -102,10 +102,7 @@ extension SchedulerState {
   /// A worker comes with the answer to what it asked, if there is one already.
   private mutating func answered(_ report: Report) {
     guard let answer = report.answer, let operation = unsafe report.operation else { return }
-    unsafe operation._withUnsafeGuaranteedRef { operation in
-      if answer.startsAhead { operation.scheduling.isAhead = true }
-      if operation.readiness.step({ $0.holdReleased() }) == .ready { offered(operation) }
-    }
+    unsafe operation._withUnsafeGuaranteedRef { holdReleased($0, answer) }
   }
 
   private mutating func account(
@@ -141,6 +138,7 @@ extension SchedulerState {
       // Its turn begins anew, as that of one to which a dependency is added while it stands in line.
       operation.scheduling.placement = .waiting
       operation.scheduling.ticket = 0
+      operation.scheduling.hasWaited = true
       // Granted while its worker found that it may not start: what it was given goes to others.
       if wasGranted { unsafe effects.heldBack = .passRetained(operation) }
       if operation.isCancelledFlag { expedited(operation) } else { offered(operation) }
@@ -196,9 +194,12 @@ extension SchedulerState {
       // A dependency was added while it stood in line; its turn begins anew.
       operation.scheduling.placement = .waiting
       operation.scheduling.ticket = 0
+      operation.scheduling.hasWaited = true
       return nil
     }
+    let hasWaitedInLine = operation.scheduling.ticket <= waitedTicket
     slotsInUse += 1
+    if slotsInUse >= limit { waitedTicket = ready.lastTicket }
     operation.scheduling.holdsSlot = true
     operation.scheduling.isNudged = false
     operation.scheduling.isOnStack = true
@@ -207,6 +208,10 @@ extension SchedulerState {
     if operation.isLayered {
       let isAsked = operation.scheduling.isAskedAtStart
       let member = unsafe Member.passUnretained(operation)
+      if operation.scheduling.isAskedAfterWait, operation.scheduling.hasWaited || hasWaitedInLine {
+        operation.scheduling.hasWaited = false
+        return unsafe .startAfterWait(member)
+      }
       return unsafe isAsked ? .startLayered(member) : .startUnasked(member)
     }
     return unsafe .start(.passRetained(operation))
@@ -229,6 +234,7 @@ extension SchedulerState {
     operation.scheduling.placement = .evaluating
     if operation.scheduling.needsReview {
       operation.scheduling.needsReview = false
+      operation.scheduling.hasWaited = false
       return unsafe .review(.passRetained(operation))
     }
     return unsafe .evaluate(.passRetained(operation))

@@ -44,6 +44,8 @@ struct SchedulerState {
     /// The same for an operation of a layer above; not retained, because it doesn't leave before the
     /// worker has reported.
     case startLayered(Member)
+    /// The same for one that has waited since the layer was content.
+    case startAfterWait(Member)
     /// The same without asking.
     case startUnasked(Member)
     /// The same for an operation of which everything is known; not retained, because nobody but the
@@ -83,6 +85,8 @@ struct SchedulerState {
   struct Answer {
     /// Whether it is to be started ahead of others and without a slot.
     let startsAhead: Bool
+    /// Whether some of what the layer knows may have changed while it found out the rest.
+    let hasWaited: Bool
   }
 
   enum Event {
@@ -127,6 +131,8 @@ struct SchedulerState {
   var requestedLimit = -1
   var slotsInUse = 0
   var ready = ReadyLine()
+  /// Operations in the line with tickets up to this one have waited in it: for a slot, or a resumed queue.
+  var waitedTicket: UInt64 = 0
   var service = OperationList()
   var granted = OperationList()
   var servedWithoutSlot = 0
@@ -197,10 +203,28 @@ struct SchedulerState {
     if operation.readiness.step({ $0.admitted() }) != .none { offered(operation) }
   }
 
+  /// The layer above is content with an operation.
+  mutating func holdReleased(_ operation: Operation, _ answer: Answer) {
+    if answer.startsAhead { operation.scheduling.isAhead = true }
+    if answer.hasWaited { operation.scheduling.hasWaited = true }
+    if operation.readiness.step({ $0.holdReleased() }) == .ready {
+      offered(operation, isFresh: true)
+    }
+  }
+
   /// The operation's readiness may have changed.
-  mutating func offered(_ operation: Operation) {
+  ///
+  /// - Parameters:
+  ///   - operation: The operation.
+  ///   - isFresh: Whether the layer above was content with it at this moment.
+  mutating func offered(_ operation: Operation, isFresh: Bool = false) {
     switch operation.scheduling.placement {
-    case .waiting, .evaluating, .parked: break
+    case .waiting: break
+    case .evaluating, .parked:
+      // A dependency was added after the layer was asked, and has ended.
+      if !isFresh, operation.readiness.current.progress == .ready {
+        operation.scheduling.hasWaited = true
+      }
     case .starting:
       // A dependency was added while a worker asked, and is resolved now.
       operation.scheduling.isNudged = true
@@ -260,6 +284,7 @@ struct SchedulerState {
     case .parked:
       guard slotsInUse < limit else { return false }
       slotsInUse += 1
+      noteWaitInLine()
       operation.scheduling.holdsSlot = true
       granted.append(operation)
     case .starting:
@@ -370,12 +395,26 @@ struct SchedulerState {
   /// Whether a suspension or a sweep keeps anything from being started.
   var isBlocked: Bool { isSuspended || blockedStarts > 0 }
 
-  mutating func suspended(_ isSuspended: Bool) { self.isSuspended = isSuspended }
+  mutating func suspended(_ isSuspended: Bool) {
+    self.isSuspended = isSuspended
+    noteWaitInLine()
+  }
 
-  mutating func limited(_ limit: Int) { requestedLimit = limit }
+  mutating func limited(_ limit: Int) {
+    requestedLimit = limit
+    noteWaitInLine()
+  }
 
   /// Nothing is started between the two ends of a sweep over all members.
-  mutating func sweep(isBeginning: Bool) { blockedStarts += isBeginning ? 1 : -1 }
+  mutating func sweep(isBeginning: Bool) {
+    blockedStarts += isBeginning ? 1 : -1
+    noteWaitInLine()
+  }
+
+  /// A slot was taken, or starts may be blocked: what is in the line may have to wait from now on.
+  mutating func noteWaitInLine() {
+    if slotsInUse >= limit || isBlocked { waitedTicket = ready.lastTicket }
+  }
 
   /// Takes in a barrier.
   ///

@@ -59,6 +59,8 @@ struct SchedulingFields {
     static let isAhead = Flags(rawValue: 1 << 7)
     static let needsReview = Flags(rawValue: 1 << 8)
     static let isAskedAtStart = Flags(rawValue: 1 << 9)
+    static let isAskedAfterWait = Flags(rawValue: 1 << 10)
+    static let hasWaited = Flags(rawValue: 1 << 11)
   }
 
   var isMember: Bool {
@@ -108,6 +110,19 @@ struct SchedulingFields {
   var isAskedAtStart: Bool {
     get { self[.isAskedAtStart] }
     set { self[.isAskedAtStart] = newValue }
+  }
+
+  /// Whether the layer above is asked when its turn has come and it has waited since the layer was content;
+  /// doesn't change once it is a member.
+  var isAskedAfterWait: Bool {
+    get { self[.isAskedAfterWait] }
+    set { self[.isAskedAfterWait] = newValue }
+  }
+  /// Whether it has waited since the layer above was content, other than in the line for a slot: that is
+  /// known by its ticket.
+  var hasWaited: Bool {
+    get { self[.hasWaited] }
+    set { self[.hasWaited] = newValue }
   }
 
   private subscript(flag: Flags) -> Bool {

@@ -28,7 +28,7 @@ extension SchedulerState.Step {
     case .evaluate(let operation), .review(let operation):
       unsafe .evaluate(operation.takeUnretainedValue())
     case .startAhead(let operation), .start(let operation), .startLayered(let operation),
-      .startUnasked(let operation),
+      .startAfterWait(let operation), .startUnasked(let operation),
       .startKnown(let operation), .startGranted(let operation):
       unsafe .start(operation.takeUnretainedValue())
     case .barrier: .barrier(scheduler)
@@ -51,7 +51,7 @@ final class PendingStep: @unchecked Sendable {
 
   deinit {
     switch step {
-    case .leave, .linger, .startLayered, .startUnasked, .startKnown: break
+    case .leave, .linger, .startLayered, .startAfterWait, .startUnasked, .startKnown: break
     case .evaluate(let operation), .review(let operation), .startAhead(let operation),
       .start(let operation), .startGranted(let operation):
       unsafe operation.release()

@@ -59,7 +59,7 @@ final class Layered: Operation, LayeredOperation, @unchecked Sendable {
     answers.withLock { $0 }.dependenciesDidFinish(self)
   }
 
-  func decideStart() -> StartDecision {
+  func decideStart(hasWaited: Bool) -> StartDecision {
     note("asked to start")
     return answers.withLock { $0 }.decideStart(self)
   }
