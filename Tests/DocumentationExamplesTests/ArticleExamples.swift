@@ -37,7 +37,7 @@ private struct Session: Sendable {
     BlockCondition("online") { await network.isReachable }
       && BlockCondition("signed in") { await session.isValid }
   )
-  // Without network: one error, and nobody asked about the session.
+  // Without network: one error, and the session isn't looked at.
 
   simulate(upload)
   #expect(upload.errors.count == 1)

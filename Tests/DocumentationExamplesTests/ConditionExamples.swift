@@ -6,11 +6,32 @@ import Testing
 @Test func `BlockCondition: a closure answers`() {
   let operation = AdvancedOperation()
   let consent = Answer(false)
+  let store = Store()
 
   operation.addCondition(BlockCondition("user agreed") { await consent.isGiven })
+  operation.addCondition(
+    BlockCondition("is outdated") { operation in
+      await store.isCurrent(operation.name) ? .skipped(reason: "it is current") : .satisfied
+    }
+  )
 
   simulate(operation)
   #expect(operation.ending == "failed\n  condition “user agreed”: It does not hold.")
+}
+
+private actor Store {
+  func isCurrent(_ name: String?) -> Bool { name == nil }
+}
+
+@Test func `addCondition: a rule about dependencies in short`() {
+  let part = ResultOperation(name: "part") { throw Offline() }
+  let publish = AdvancedOperation()
+  publish.addDependency(part)
+
+  publish.addCondition(.allSucceeded)
+
+  simulate(publish, part)
+  #expect(publish.outcome?.isSuccess == false)
 }
 
 private struct Unreachable: Error, Hashable {
@@ -197,7 +218,6 @@ func `DependencyRule: the outcomes of dependencies in a closure`(failureCount: I
 
   let breaker = CircuitBreaker(failures: 5, cooldown: .seconds(30))
   for call in calls {
-    call.addObserver(breaker)
     call.addCondition(CircuitClosed(breaker))
   }
 
@@ -214,7 +234,6 @@ func `DependencyRule: the outcomes of dependencies in a closure`(failureCount: I
   simulation.advance(by: .seconds(30))
   #expect(breaker.state == .halfOpen)
   let call = AdvancedOperation()
-  call.addObserver(breaker)
   call.addCondition(CircuitClosed(breaker))
   queue.addOperation(call)
   simulation.run()

@@ -1,6 +1,8 @@
-/// Holds when all of several conditions do; asks them in order and stops at the first that doesn't.
+/// Holds when all of several conditions do: evaluates them in order, up to the first that doesn't hold.
 ///
-/// Without any condition it holds.
+/// The result is that of the first condition that fails or skips the operation; conditions behind it
+/// aren't evaluated. Helpers of all conditions run before the first is evaluated. Without any condition
+/// it holds.
 ///
 /// ```swift
 /// operation.addCondition(online && !maintenance)
@@ -14,7 +16,7 @@ public struct AllOf: OperationCondition {
   /// The names of the conditions, with “and” between them; the end of a very long one is left out.
   public var name: String { parts.name }
 
-  /// Those of the conditions, as a group when there are several.
+  /// The helpers of the conditions, as a group when there are several.
   public func dependency(for operation: AdvancedOperation) -> AdvancedOperation? {
     parts.dependency(for: operation)
   }
@@ -24,13 +26,13 @@ public struct AllOf: OperationCondition {
     parts.answer { $0.verdict(for: operation) }
   }
 
-  /// What the first condition answers that doesn't hold.
+  /// Evaluates the conditions in order, up to the first that doesn't hold.
   public func evaluate(for operation: AdvancedOperation) async -> OperationConditionResult {
     await parts.evaluate(for: operation)
   }
 }
 
-/// Both; asked in order, and the second only if the first holds.
+/// Holds when both conditions do; the second is evaluated only if the first holds.
 public func && (a: any OperationCondition, b: any OperationCondition) -> AllOf {
   AllOf(((a as? AllOf)?.parts.conditions ?? [a]) + ((b as? AllOf)?.parts.conditions ?? [b]))
 }

@@ -1,9 +1,9 @@
 import CoreOperations
 
-/// Holds when one of several conditions does; asks them in order and stops at the first that does.
+/// Holds when one of several conditions does: evaluates them in order, up to the first that holds.
 ///
-/// When none holds it fails with every failure, or is skipped when none of them failed. Without any
-/// condition it fails.
+/// When none holds it fails with every failure, or skips the operation when none of them failed. Helpers
+/// of all conditions run before the first is evaluated. Without any condition it fails.
 ///
 /// ```swift
 /// operation.addCondition(onWiFi || BlockCondition("user insists") { await dialog.answer })
@@ -42,7 +42,7 @@ public struct AnyOf: OperationCondition {
   /// The names of the conditions, with “or” between them; the end of a very long one is left out.
   public var name: String { parts.name }
 
-  /// Those of the conditions, as a group when there are several.
+  /// The helpers of the conditions, as a group when there are several.
   public func dependency(for operation: AdvancedOperation) -> AdvancedOperation? {
     parts.dependency(for: operation)
   }
@@ -60,7 +60,7 @@ public struct AnyOf: OperationCondition {
 
 extension AnyOf: CompoundCondition {}
 
-/// Either; asked in order, and the second only if the first doesn't hold.
+/// Holds when one of both conditions does; the second is evaluated only if the first doesn't hold.
 public func || (a: any OperationCondition, b: any OperationCondition) -> AnyOf {
   AnyOf(((a as? AnyOf)?.parts.conditions ?? [a]) + ((b as? AnyOf)?.parts.conditions ?? [b]))
 }

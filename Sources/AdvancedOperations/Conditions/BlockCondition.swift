@@ -1,10 +1,21 @@
 /// A condition that is a closure.
 ///
+/// A closure that gives a Boolean says whether the operation may execute. One that gets the operation
+/// gives an ``OperationConditionResult``, so that it can fail with an error of its own, or skip the
+/// operation:
+///
 /// ```swift
 /// operation.addCondition(BlockCondition("user agreed") { await consent.isGiven })
+/// operation.addCondition(
+///   BlockCondition("is outdated") { operation in
+///     await store.isCurrent(operation.name) ? .skipped(reason: "it is current") : .satisfied
+///   }
+/// )
 /// ```
+///
+/// The closure runs in a task that is cancelled with the operation.
 public struct BlockCondition: OperationCondition {
-  /// The closure answered false.
+  /// The closure gave false.
   public struct NotSatisfied: Error, Hashable, CustomStringConvertible {
     /// Creates the error.
     public init() {}
@@ -14,7 +25,7 @@ public struct BlockCondition: OperationCondition {
 
   /// What the condition is called.
   public let name: String
-  private let body: @Sendable () async throws -> Bool
+  private let body: @Sendable (AdvancedOperation) async throws -> OperationConditionResult
 
   /// Creates a condition with a name.
   ///
@@ -22,8 +33,7 @@ public struct BlockCondition: OperationCondition {
   ///   - name: What the condition is called in errors.
   ///   - body: True satisfies; false fails with ``NotSatisfied``, an error with itself.
   public init(_ name: String, _ body: @escaping @Sendable () async throws -> Bool) {
-    self.name = name
-    self.body = body
+    self.init(name) { _ in try await body() ? .satisfied : .failed(NotSatisfied()) }
   }
 
   /// Creates a condition that is called after its type.
@@ -33,10 +43,34 @@ public struct BlockCondition: OperationCondition {
     self.init("BlockCondition", body)
   }
 
-  /// What the closure answers.
+  /// Creates a condition with a name, whose closure gives a result.
+  ///
+  /// - Parameters:
+  ///   - name: What the condition is called in errors.
+  ///   - body: Gets the operation that the condition is attached to, and gives the result; a thrown error
+  ///     is a failure.
+  public init(
+    _ name: String,
+    _ body: @escaping @Sendable (AdvancedOperation) async throws -> OperationConditionResult
+  ) {
+    self.name = name
+    self.body = body
+  }
+
+  /// Creates a condition that is called after its type, whose closure gives a result.
+  ///
+  /// - Parameter body: Gets the operation that the condition is attached to, and gives the result; a
+  ///   thrown error is a failure.
+  public init(
+    _ body: @escaping @Sendable (AdvancedOperation) async throws -> OperationConditionResult
+  ) {
+    self.init("BlockCondition", body)
+  }
+
+  /// What the closure gives.
   public func evaluate(for operation: AdvancedOperation) async -> OperationConditionResult {
     do {
-      return try await body() ? .satisfied : .failed(NotSatisfied())
+      return try await body(operation)
     } catch {
       return .failed(error)
     }

@@ -3,16 +3,18 @@ import CoreOperations
 /// Counts the failures of operations that use the same thing, and gives that thing a rest after too
 /// many.
 ///
-/// Attach it as an observer to every operation that uses the thing, and ``CircuitClosed`` as a
-/// condition:
+/// Attach ``CircuitClosed`` to every operation that uses the thing; the breaker observes the operation
+/// from then on:
 ///
 /// ```swift
 /// let breaker = CircuitBreaker(failures: 5, cooldown: .seconds(30))
 /// for call in calls {
-///   call.addObserver(breaker)
 ///   call.addCondition(CircuitClosed(breaker))
 /// }
 /// ```
+///
+/// An operation to which the breaker is only attached as an observer is counted, and runs whatever the
+/// state of the circuit is. However often it is attached to an operation, that counts once.
 ///
 /// - *Closed*: all may run. So many failures with no success in between open the circuit.
 /// - *Open*: none may run until the cooldown is over, by the clock of the environment of the operation
@@ -68,7 +70,16 @@ public final class CircuitBreaker: OperationObserver {
 
   /// Remembers how an operation ended.
   public func operationDidFinish(_ operation: AdvancedOperation, errors: [any Error]) {
-    guard operation.withCore({ $0.machine.isLaunched }) else { return }
+    let id = ObjectIdentifier(self)
+    let isFirst = operation.withCore { core in
+      guard core.machine.isLaunched, core.extra?.breakers.contains(id) != true else { return false }
+      core.makeExtra().breakers.append(id)
+      return true
+    }
+    if isFirst { count(operation) }
+  }
+
+  private func count(_ operation: AdvancedOperation) {
     let id = ObjectIdentifier(operation)
     switch operation.outcome {
     case .succeeded: circuit.withLock { $0.succeeded(id) }

@@ -1,12 +1,13 @@
 /// Holds unless a ``CircuitBreaker`` has opened its circuit.
 ///
-/// When the circuit is half open, the first operation that is asked takes the place of the probe until
-/// it has ended, in whatever way; the condition fails for others.
+/// Attaching it makes the breaker watch the operation: nothing else is needed.
 ///
 /// ```swift
-/// call.addObserver(breaker)
 /// call.addCondition(CircuitClosed(breaker))
 /// ```
+///
+/// When the circuit is half open, the first operation whose condition is evaluated becomes the probe
+/// until it has ended, in whatever way; the condition fails for other operations meanwhile.
 public struct CircuitClosed: ImmediateCondition {
   /// The circuit is open, or half open with another operation that tries.
   public struct Open: Error, Hashable, CustomStringConvertible {
@@ -21,11 +22,12 @@ public struct CircuitClosed: ImmediateCondition {
     }
   }
 
-  private let breaker: CircuitBreaker
+  let breaker: CircuitBreaker
 
   /// Creates the condition.
   ///
-  /// - Parameter breaker: To be attached to the same operation as an observer.
+  /// - Parameter breaker: Becomes an observer of the operation to which the condition is attached, by itself
+  ///   or as a part of another condition.
   public init(_ breaker: CircuitBreaker) { self.breaker = breaker }
 
   /// “circuit closed”.

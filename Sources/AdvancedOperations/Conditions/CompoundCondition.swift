@@ -23,12 +23,15 @@ final class ConditionParts: @unchecked Sendable {
   let hasImmediatePart: Bool
   /// Whether it, or a part of it, may know its answer early.
   let mayBeEarly: Bool
+  /// Those of all its parts.
+  let breakers: [CircuitBreaker]
 
   init(_ kind: Kind, _ conditions: [any OperationCondition]) {
     self.kind = kind
     self.conditions = conditions
     hasImmediatePart = conditions.contains(where: \.hasImmediatePart)
     mayBeEarly = conditions.contains(where: \.mayBeEarly)
+    breakers = conditions.flatMap(\.breakers)
   }
 
   deinit {
@@ -99,6 +102,20 @@ extension OperationCondition {
   var hasImmediatePart: Bool {
     self is any ImmediateCondition
       || (self as? any CompoundCondition)?.parts.hasImmediatePart ?? false
+  }
+}
+
+extension OperationCondition {
+  /// The circuit breakers that watch an operation to which this is attached.
+  var breakers: [CircuitBreaker] {
+    // Types are compared first, because a cast costs more than all else about attaching a condition.
+    if Self.self == CircuitClosed.self, let closed = self as? CircuitClosed {
+      return [closed.breaker]
+    }
+    let isCompound =
+      Self.self == AllOf.self || Self.self == AnyOf.self || Self.self == NegatedCondition.self
+      || Self.self == SilentCondition.self
+    return isCompound ? (self as? any CompoundCondition)?.parts.breakers ?? [] : []
   }
 }
 

@@ -20,7 +20,7 @@ public struct FileExists: ImmediateCondition {
   /// What is wrong with the path.
   public enum Problem: Error, Hashable, CustomStringConvertible {
     /// There is nothing at the path.
-    case missing(path: String)
+    case missing(path: String, needed: Kind = .any)
     /// There is something, but not what is needed.
     case wrongKind(path: String, needed: Kind)
     /// There is something, and the program must not read it.
@@ -29,11 +29,12 @@ public struct FileExists: ImmediateCondition {
     /// One sentence with the path.
     public var description: String {
       switch self {
-      case .missing(let path): "There is no file at \(path)."
+      case .missing(let path, .folder): "There is no folder at \(path)."
+      case .missing(let path, .file), .missing(let path, .any): "There is no file at \(path)."
       case .wrongKind(let path, .folder): "What is at \(path) is no folder."
       case .wrongKind(let path, .file), .wrongKind(let path, .any):
         "What is at \(path) is no file."
-      case .unreadable(let path): "The file at \(path) may not be read by this program."
+      case .unreadable(let path): "What is at \(path) may not be read by this program."
       }
     }
   }
@@ -60,7 +61,7 @@ public struct FileExists: ImmediateCondition {
   /// Looks at the path.
   public func check(_ operation: AdvancedOperation) -> OperationConditionResult {
     guard let found = FileSystem.kind(of: path) else {
-      return .failed(Problem.missing(path: path))
+      return .failed(Problem.missing(path: path, needed: kind))
     }
     let isKind =
       switch kind {

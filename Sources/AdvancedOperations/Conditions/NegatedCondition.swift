@@ -1,4 +1,6 @@
-/// Holds when another condition fails; what is skipped stays skipped.
+/// Holds when another condition fails, and fails with ``Held`` when that holds.
+///
+/// A condition that skips the operation still does: that there is nothing to do has no opposite.
 ///
 /// ```swift
 /// operation.addCondition(NegatedCondition(BlockCondition("maintenance") { await status.isDown }))
@@ -22,17 +24,17 @@ public struct NegatedCondition: OperationCondition {
   /// The name of the condition with “not” before it; the end of a very long one is left out.
   public var name: String { parts.name }
 
-  /// That of the condition.
+  /// The helper of the condition.
   public func dependency(for operation: AdvancedOperation) -> AdvancedOperation? {
     parts.dependency(for: operation)
   }
 
-  /// The opposite of the condition's, if that is known.
+  /// The opposite of the condition's answer, if that is known without waiting.
   public func verdict(for operation: AdvancedOperation) -> OperationConditionResult? {
     parts.answer { $0.verdict(for: operation) }
   }
 
-  /// The opposite of what the condition answers.
+  /// Evaluates the condition, and gives the opposite.
   public func evaluate(for operation: AdvancedOperation) async -> OperationConditionResult {
     await parts.evaluate(for: operation)
   }

@@ -1,7 +1,8 @@
 /// Something that must hold before an operation executes.
 ///
-/// Asked when all dependencies of the operation have finished, at the same time as its other
-/// conditions, without a lock held and never on the thread that added or cancelled the operation.
+/// Evaluated when all dependencies of the operation have finished, at the same time as its other
+/// conditions unless the operation's ``AdvancedOperation/conditionPolicy`` says otherwise. No lock is
+/// held meanwhile, and it never happens on the thread that added or cancelled the operation.
 ///
 /// ```swift
 /// struct Reachable: OperationCondition {
@@ -13,8 +14,8 @@
 /// }
 /// ```
 ///
-/// Two conditions of an operation are asked concurrently and both report; `a && b` asks in order
-/// and stops.
+/// Two conditions of an operation are evaluated concurrently, and both report. `a && b` evaluates the
+/// second only if the first holds.
 public protocol OperationCondition: Sendable {
   /// What the condition is called in errors and explanations; the type's name by default.
   var name: String { get }
@@ -33,20 +34,26 @@ public protocol OperationCondition: Sendable {
   /// - Returns: The operation to run, or nil.
   func dependency(for operation: AdvancedOperation) -> AdvancedOperation?
 
-  /// The answer, if it is known without waiting; nil, the default, has ``evaluate(for:)`` asked.
+  /// The answer, if it is known without waiting; nil, the default, has ``evaluate(for:)`` called.
+  ///
+  /// Called on a worker that other operations need, without a lock held: it must not block. The operation
+  /// is ``AdvancedOperation/current``.
   ///
   /// - Parameter operation: The operation that the condition is attached to.
   /// - Returns: The answer, or nil.
   func verdict(for operation: AdvancedOperation) -> OperationConditionResult?
 
-  /// The answer.
+  /// Finds out the answer, and returns it.
   ///
-  /// In a task that is cancelled with the operation; what it then answers is ignored. The task has the
-  /// task-locals and the priority that the body will have, where operations have an async body. It may
-  /// begin on the worker that asks, as if on a thread of its own, and keeps nobody else from being asked.
-  ///
-  /// The operation is ``AdvancedOperation/current``. A wait for something that needs the operation
-  /// throws an `OperationCycleError` there, as it does in a body.
+  /// - *Where*: in a task on the shared pool of threads, or on the environment's executor if that is a
+  ///   `TaskExecutor`. The task has the task-locals and the priority that an async body of the operation
+  ///   will have. Other conditions and operations don't wait for it.
+  /// - *Blocking*: suspend instead, where that is possible. Code that blocks its thread holds no slot of
+  ///   the queue, and the shared pool makes room for others.
+  /// - *Cancelling*: the task is cancelled with the operation. The operation doesn't wait for it to return
+  ///   then, and the answer is ignored.
+  /// - *Waiting*: the operation is ``AdvancedOperation/current``. A wait for something that needs the
+  ///   operation throws an `OperationCycleError`, as it does in a body.
   ///
   /// - Parameter operation: The operation that the condition is attached to.
   /// - Returns: The answer.
@@ -62,7 +69,7 @@ extension OperationCondition {
   public func verdict(for operation: AdvancedOperation) -> OperationConditionResult? { nil }
 }
 
-/// What a condition answers.
+/// The answer of a condition.
 public enum OperationConditionResult: Sendable {
   /// The operation may execute.
   case satisfied

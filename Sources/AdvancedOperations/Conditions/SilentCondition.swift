@@ -1,4 +1,7 @@
-/// Another condition, without its helper: it is asked as things are.
+/// Another condition, evaluated without running its helper first.
+///
+/// ``OperationCondition/dependency(for:)`` of the condition, and of all its parts, isn't called. Everything
+/// else is as with the condition itself.
 ///
 /// ```swift
 /// // Not worth asking the user for, but welcome if it was given before:
@@ -13,12 +16,12 @@ public struct SilentCondition: OperationCondition {
   /// The name of the condition.
   public var name: String { parts.name }
 
-  /// That of the condition.
+  /// The answer of the condition, if it is known without waiting.
   public func verdict(for operation: AdvancedOperation) -> OperationConditionResult? {
     parts.answer { $0.verdict(for: operation) }
   }
 
-  /// What the condition answers.
+  /// Evaluates the condition.
   public func evaluate(for operation: AdvancedOperation) async -> OperationConditionResult {
     await parts.evaluate(for: operation)
   }

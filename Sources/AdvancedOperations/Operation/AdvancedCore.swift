@@ -307,6 +307,8 @@ final class AdvancedExtra {
   var stateTimes = StateTimes()
   /// Which of the conditions have been asked and have not answered.
   var openConditions: [Int] = []
+  /// The circuit breakers that have counted its end.
+  var breakers: [ObjectIdentifier] = []
   /// When it is to be tried again.
   var retryTime: Duration?
   /// The operation that has produced it.

@@ -278,7 +278,11 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
 
   /// Sets the environment of an operation that is started by hand.
   ///
-  /// - Parameter environment: Replaced by that of the queue when the operation is added to one.
+  /// Does nothing once the operation was added to a queue or started: it keeps the environment that it
+  /// has, and the call is ignored.
+  ///
+  /// - Parameter environment: Replaced by that of the queue when the operation is added to an
+  ///   ``AdvancedOperationQueue``.
   public final func use(_ environment: OperationEnvironment) {
     let old = withCore { core -> OperationEnvironment? in
       guard core.machine.state == .pending, !core.machine.isEnqueued else { return nil }
@@ -334,13 +338,15 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
 
   /// Adds something that must hold before the operation executes.
   ///
-  /// All conditions are asked at once when the dependencies have finished.
+  /// Conditions are evaluated when the dependencies have finished, all at once unless the
+  /// ``conditionPolicy`` says otherwise.
   ///
   /// - Parameter condition: Retained until the operation finished.
   /// - Precondition: Not yet enqueued or started, unless cancelled; then it is recorded and never
-  ///   asked.
+  ///   evaluated.
   public final func addCondition(_ condition: any OperationCondition) {
     attach { $0.conditions.append(condition) }
+    for breaker in condition.breakers { addObserver(breaker) }
   }
 
   final func attach(_ record: (inout AdvancedCore) -> Void) {
@@ -397,6 +403,11 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   ///   - total: How many there are in all.
   public final func updateProgress(completed: Int64, total: Int64) {
     tellParents(says(OperationProgressUpdate(completedUnitCount: completed, totalUnitCount: total)))
+  }
+
+  /// The description, and what the operation waits for.
+  open override var debugDescription: String {
+    textOfWaits.map { "\(description): \($0)" } ?? description
   }
 
   /// The name, or the type, and the state, or the outcome once that is decided.

@@ -12,10 +12,9 @@ import Testing
       breaker = CircuitBreaker(failures: failures, cooldown: cooldown)
     }
 
-    /// Attaches breaker and condition, and lets the operation run as far as it can.
+    /// Attaches the condition, and lets the operation run as far as it can.
     @discardableResult
     func call(_ work: Work) -> Work {
-      work.addObserver(breaker)
       work.addCondition(CircuitClosed(breaker))
       world.queue.addOperation(work)
       world.simulation.advance(by: .zero)
@@ -93,7 +92,6 @@ import Testing
     circuit.halfOpen()
     let works = (0..<5).map { _ in Work.open() }
     for work in works {
-      work.addObserver(circuit.breaker)
       work.addCondition(CircuitClosed(circuit.breaker))
     }
     circuit.world.queue.addOperations(works)
@@ -161,7 +159,7 @@ import Testing
       _ = gone
     }
     let unobserved = Work()
-    unobserved.addCondition(CircuitClosed(circuit.breaker))
+    unobserved.addCondition(Immediate { CircuitClosed(circuit.breaker).check($0) })
     circuit.world.run(unobserved)
     #expect(unobserved.kind == .succeeded)
     #expect(circuit.breaker.state == .halfOpen)
@@ -238,13 +236,51 @@ import Testing
     #expect(circuit.breaker.state == .closed)
   }
 
+  @Test(arguments: [0, 1, 2, 3])
+  func `watches what the condition is attached to, also as a part of others`(nesting: Int) {
+    let circuit = Circuit(failures: 1)
+    let closed = CircuitClosed(circuit.breaker)
+    let conditions: [any OperationCondition] = [
+      closed, Immediate() && closed, SilentCondition(closed || Immediate()), !(!closed),
+    ]
+    let work = Work.failing()
+    work.addCondition(conditions[nesting])
+    circuit.world.run(work)
+    #expect(circuit.breaker.state == .open)
+  }
+
+  @Test func `counts an operation once, however often it is attached`() {
+    let circuit = Circuit(failures: 2)
+    let work = Work.failing()
+    work.addObserver(circuit.breaker)
+    work.addCondition(CircuitClosed(circuit.breaker))
+    work.addCondition(CircuitClosed(circuit.breaker))
+    work.addObserver(circuit.breaker)
+    circuit.world.run(work)
+    work.addObserver(circuit.breaker)
+    #expect(circuit.breaker.state == .closed)
+    circuit.call(.failing())
+    #expect(circuit.breaker.state == .open)
+  }
+
+  @Test func `refuses an operation that waited for a slot while the circuit was opened`() {
+    let circuit = Circuit(failures: 1)
+    circuit.world.queue.maxConcurrentOperationCount = 1
+    let first = circuit.call(.open("first"))
+    let second = circuit.call(Work("second"))
+    first.finish(withError: Flaw(1))
+    circuit.world.simulation.advance(by: .zero)
+    #expect(Self.refusal(second) != nil)
+    #expect(!second.didExecute)
+  }
+
   @Test(.watched) func `on threads lets one try at a time`() async throws {
     let domain = ExclusivityDomain()
     let queue = AdvancedOperationQueue(environment: OperationEnvironment(exclusivity: domain))
     queue.maxConcurrentOperationCount = 8
     let breaker = CircuitBreaker(failures: 1, cooldown: .zero)
     let first = Work.failing()
-    first.addObserver(breaker)
+    first.addCondition(CircuitClosed(breaker))
     queue.addOperation(first)
     try await queue.untilAllOperationsAreFinished()
     let inside = Counter()
@@ -254,7 +290,6 @@ import Testing
         inside.add(-1)
         work.finish(withError: Flaw(number))
       }
-      work.addObserver(breaker)
       work.addCondition(CircuitClosed(breaker))
       return work
     }

@@ -17,6 +17,26 @@ import Testing
     #expect(flaws(thrown.errors) == [3])
   }
 
+  @Test func `a block that gives a result gets the operation, and may fail or skip it`() async {
+    let named = BlockCondition("named") { operation in
+      operation.name == "asker" ? .skipped(reason: "seen") : .satisfied
+    }
+    guard case .skipped(let reason) = await evaluate(named, for: operation) else {
+      Issue.record("it skips")
+      return
+    }
+    #expect(reason == "seen")
+    #expect(named.name == "named")
+    let failing = BlockCondition { _ in .failed(Flaw(1)) }
+    #expect(flaws(await evaluate(failing, for: operation).errors) == [1])
+    let throwing = BlockCondition { operation in
+      if operation.name != nil { throw Flaw(2) }
+      return .satisfied
+    }
+    #expect(flaws(await evaluate(throwing, for: operation).errors) == [2])
+    #expect(await evaluate(BlockCondition { _ in .satisfied }, for: operation).isSatisfied)
+  }
+
   @Test func `names are given, or those of the types`() {
     struct Weather: ImmediateCondition {
       func check(_ operation: AdvancedOperation) -> OperationConditionResult { .satisfied }
@@ -60,6 +80,15 @@ import Testing
     let path = "/no-such-folder-of-tests/file"
     let result = await evaluate(FileExists(path), for: operation)
     #expect(result.errors.first as? FileExists.Problem == .missing(path: path))
+  }
+
+  @Test func `a folder that is not there is missed as a folder`() async {
+    let result = await evaluate(FileExists("/no-such-folder", kind: .folder), for: operation)
+    #expect(
+      result.errors.first as? FileExists.Problem
+        == .missing(path: "/no-such-folder", needed: .folder)
+    )
+    #expect(result.errors.map { "\($0)" } == ["There is no folder at /no-such-folder."])
   }
 
   @Test func `a file where a folder is needed, and a folder where a file is`() async {
