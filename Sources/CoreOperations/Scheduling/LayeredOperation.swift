@@ -133,7 +133,7 @@ extension LayeredOperation {
     if let scheduler = withLinks({ $0.scheduler }) {
       scheduler.holdReleased(self, answer)
     } else {
-      readiness.step { $0.holdReleased() }
+      _ = readiness.step { $0.holdReleased() }
     }
   }
 
