@@ -21,8 +21,8 @@ public struct StrayOperation: Sendable, CustomStringConvertible {
 
   /// One sentence that says where to look.
   public var description: String {
-    "“\(name)” is \(state) and nothing of it is pending; its last step was “\(lastStep)” at \(time). "
-      + "It waits for something that doesn't come, or " + Self.hint
+    "“\(name)” is \(state) and nothing of it is pending; its last step was “\(lastStep)” at "
+      + "\(time.readable). It waits for something that doesn't come, or " + Self.hint
   }
 
   /// What leaves a simulation, and what to do instead; the end of a sentence.

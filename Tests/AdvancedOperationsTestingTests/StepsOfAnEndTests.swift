@@ -55,12 +55,3 @@ import Testing
     #expect(group.progress.completedUnitCount == 1)
   }
 }
-
-extension OperationOutcome {
-  fileprivate var isSkipped: Bool {
-    switch self {
-    case .skipped: true
-    case .succeeded, .failed, .cancelled: false
-    }
-  }
-}

@@ -157,8 +157,12 @@ private struct LocationPermission: OperationCondition {
 
   simulate(parse, store)
   #expect(
-    store.ending
-      == "failed\n  condition “no failed dependencies”: It depends on what failed: parse."
+    store.ending == """
+      failed
+        condition “no failed dependencies”: It depends on what failed: parse.
+          dependency “parse”
+            The connection was lost.
+      """
   )
 }
 
@@ -200,7 +204,7 @@ func `DependencyRule: the outcomes of dependencies in a closure`(failureCount: I
 
   publish.addCondition(
     DependencyRule("at most one failed") { outcomes in
-      let failures = outcomes.count { $0?.failure != nil }
+      let failures = outcomes.count { $0?.isFailed == true }
       if failures > 1 { return false }
       return outcomes.contains { $0 == nil } ? nil : true
     }
@@ -228,7 +232,7 @@ func `DependencyRule: the outcomes of dependencies in a closure`(failureCount: I
   #expect(breaker.state == .open)
   #expect(
     calls[5].ending
-      == "failed\n  condition “circuit closed”: The circuit is open for another 30.0 seconds."
+      == "failed\n  condition “circuit closed”: The circuit is open for another 30 s."
   )
 
   simulation.advance(by: .seconds(30))

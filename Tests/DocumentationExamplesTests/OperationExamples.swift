@@ -141,20 +141,6 @@ private func report(_ operation: AdvancedOperation, _ print: Lines) {
   #expect(print.all == ["“online” does not hold"])
 }
 
-@Test func `OperationFailure: its root causes are found however far away they are`() throws {
-  let print = Lines()
-  let download = ResultOperation(name: "download") { () async throws -> Int in throw Offline() }
-  let parse = download.then(name: "parse") { $0 }
-  let store = parse.then(name: "store") { $0 }
-  simulate(download, parse, store)
-  let failure = try #require(store.outcome?.failure)
-
-  // However far away in the workflow it happened:
-  for cause in failure.rootCauses { print("\(cause.error)") }
-
-  #expect(print.all == ["The connection was lost."])
-}
-
 @Test func `OperationFailure.Origin: from the outside in`() {
   let print = Lines()
   for origin: OperationFailure.Origin in [

@@ -1,8 +1,8 @@
 import AdvancedOperations
 import Testing
 
-/// What depends on each other, or is in each other, as deep as a program likes: all of it runs, is told
-/// of and is released on stacks of 512 KiB.
+/// What depends on each other, or is in each other, as deep as a program likes: all of it runs, is
+/// told of and is released on stacks of 512 KiB.
 @Suite(.heavy, .serialized) struct `AdvancedStress: depth` {
   enum Fate: CaseIterable, Sendable {
     case succeeds, fails, isCancelled
@@ -80,16 +80,53 @@ import Testing
       #expect(last.outcome?.isSuccess == (fate == .succeeds))
       guard let failure = last.outcome?.failure else { return }
       #expect(failure.isInherited)
-      #expect(
-        failure.rootCauses.map { "\($0.origin): \($0.error)" } == [
-          fate == .fails ? "body: the flaw" : "cancel: the flaw"
-        ]
-      )
+      let causes = failure.rootCauses.map { "\($0.origin): \($0.error)" }
+      #expect(causes.count == 1)
+      #expect(causes[0].hasPrefix("dependency “step \(length - 2)”, "))
+      let end = fate == .fails ? "body: the flaw" : "cancel: the flaw"
+      #expect(causes[0].hasSuffix(", dependency “step 0”, \(end)"))
+      #expect(causes[0].utf8.count < 1_000, "no more than a reader follows")
+      #expect(failure.first(Flaw.self) != nil)
+      #expect(failure.isCancellation == (fate == .isCancelled))
       for text in [failure.description, failure.summary()] {
         #expect(text.contains("dependency “step \(length - 2)”"))
         #expect(text.contains("dependency “step 0”"))
         #expect(text.contains("the flaw"))
         #expect(text.utf8.count < 1_000, "no more than a reader follows")
+      }
+    }
+  }
+
+  @Test func `a chain of conditions about dependencies keeps the failure of its first`() async {
+    let length = Self.length
+    await Self.onSmallStack {
+      var all = (0..<length).map { number in
+        let work = AdvancedOperation()
+        work.name = "step \(number)"
+        if number == 0 {
+          work.addCondition(BlockCondition("weather") { throw Flaw() })
+        } else {
+          work.addCondition(NoFailedDependencies())
+        }
+        return work
+      }
+      for (earlier, later) in zip(all, all.dropFirst()) { later.addDependency(earlier) }
+      let last = all[length - 1]
+      let queue = Self.makeQueue()
+      queue.addOperations(all)
+      all = []
+      queue.waitUntilAllOperationsAreFinished()
+      guard let failure = last.outcome?.failure else {
+        Issue.record("\(last) did not fail")
+        return
+      }
+      #expect(failure.first(Flaw.self) != nil)
+      #expect(failure.rootCauses.count == 1)
+      #expect(!failure.isCancellation && !failure.isTimeout)
+      for text in [failure.description, failure.summary()] {
+        #expect(text.contains("dependency “step 0”"))
+        #expect(text.contains("the flaw"))
+        #expect(text.utf8.count < 2_000, "no more than a reader follows")
       }
     }
   }

@@ -27,7 +27,7 @@ public enum OperationClaimError: Error, Hashable, CustomStringConvertible {
     case .exceedsCapacity(let needed, let capacity):
       "It has \(capacity) units in all, and \(needed) are needed."
     case .rateExceeded(let count, let duration):
-      "No more than \(count) may start within \(duration)."
+      "No more than \(count) may start within \(duration.readable)."
     }
   }
 }

@@ -17,17 +17,18 @@ import CoreOperations
 /// state of the circuit is. However often it is attached to an operation, that counts once.
 ///
 /// - *Closed*: all may run. So many failures with no success in between open the circuit.
-/// - *Open*: none may run until the cooldown is over, by the clock of the environment of the operation
-///   that opened it.
-/// - *Half open*: one may run, as a probe. When it succeeds the circuit is closed; when it fails the
-///   circuit is open again, for a whole cooldown. When it ends in any other way, the next one may try.
+/// - *Open*: none may run until the cooldown is over, by the clock of the environment of the
+///   operation that opened it.
+/// - *Half open*: one may run, as a probe. When it succeeds the circuit is closed; when it fails
+///   the circuit is open again, for a whole cooldown. When it ends in any other way, the next one
+///   may try.
 ///
 /// What counts is how operations ended that executed: success, a failure, or a ``TimeoutObserver``
-/// that ended them while they executed, which is a failure too. Other cancels, skipped operations and
-/// those that failed before they executed are neither. While the circuit isn't closed, only the
-/// probe's end counts.
+/// that ended them while they executed, which is a failure too. A body that ends its operation as
+/// skipped is a success. Other cancels, and operations that failed or were skipped before they
+/// executed, are neither. While the circuit isn't closed, only the probe's end counts.
 ///
-/// All members can be used from any thread. No lock is held while a clock is asked.
+/// All members can be used from any thread. No lock is held while a clock is read.
 public final class CircuitBreaker: OperationObserver {
   /// Whether operations may run.
   public enum State: Sendable, Hashable, CaseIterable {
@@ -52,7 +53,7 @@ public final class CircuitBreaker: OperationObserver {
   public init(failures: Int, cooldown: Duration = .seconds(60)) {
     guard failures >= 1, cooldown >= .zero else {
       trap(
-        "CircuitBreaker was made with \(failures) failures and a cooldown of \(cooldown). "
+        "CircuitBreaker was made with \(failures) failures and a cooldown of \(cooldown.readable). "
           + "Give 1 failure or more, and a cooldown that isn't negative."
       )
     }
@@ -82,13 +83,14 @@ public final class CircuitBreaker: OperationObserver {
   private func count(_ operation: AdvancedOperation) {
     let id = ObjectIdentifier(operation)
     switch operation.outcome {
-    case .succeeded: circuit.withLock { $0.succeeded(id) }
+    // A body that found nothing to do has been answered: HTTP 304, for instance.
+    case .succeeded, .skipped: circuit.withLock { $0.succeeded(id) }
     case .failed: noteFailure(of: operation)
     case .cancelled(let failure):
       if failure.elements.contains(where: { $0.origin == .timeout }) {
         noteFailure(of: operation)
       }
-    case .skipped, nil: return
+    case nil: return
     }
   }
 
@@ -101,7 +103,7 @@ public final class CircuitBreaker: OperationObserver {
   /// Whether an operation may run; takes the probe's place for it if that is free and due.
   func admit(_ operation: AdvancedOperation) -> CircuitClosed.Open? {
     let id = ObjectIdentifier(operation)
-    // The clock is asked unlocked; another failure may have come in between, and then it is new.
+    // The clock is read unlocked; another failure may have come in between, and then it is new.
     while true {
       let (clock, end) = circuit.withLock { $0.cooldown } ?? (nil, .zero)
       let left = clock.map { end.saturatingSubtracting($0.now) } ?? .zero
@@ -198,7 +200,8 @@ private struct Circuit {
   /// - Parameters:
   ///   - id: Its identity.
   ///   - operation: The operation.
-  ///   - cooldown: The end of the cooldown as it was when the clock was asked; nil when there was none.
+  ///   - cooldown: The end of the cooldown as it was when the clock was read; nil when there was
+  ///     none.
   ///   - left: How much of it was left.
   /// - Returns: Whether it may.
   mutating func asked(

@@ -17,7 +17,7 @@ public struct CircuitClosed: ImmediateCondition {
     public init(remaining: Duration?) { self.remaining = remaining }
     /// One sentence with the time.
     public var description: String {
-      if let remaining { return "The circuit is open for another \(remaining)." }
+      if let remaining { return "The circuit is open for another \(remaining.readable)." }
       return "The circuit was open, and another operation tries whether it can be closed."
     }
   }

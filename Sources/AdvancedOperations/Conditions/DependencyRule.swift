@@ -1,36 +1,59 @@
 import CoreOperations
 
-/// Holds when the outcomes of the operation's dependencies are as a closure wants them.
+/// Holds when the outcomes of the operation's dependencies satisfy a closure.
 ///
 /// ```swift
 /// publish.addCondition(
 ///   DependencyRule("at most one failed") { outcomes in
-///     let failures = outcomes.count { $0?.failure != nil }
+///     let failures = outcomes.count { $0?.isFailed == true }
 ///     if failures > 1 { return false }
 ///     return outcomes.contains { $0 == nil } ? nil : true
 ///   }
 /// )
 /// ```
 ///
-/// Asked each time a dependency has finished, until it answers: an operation whose rule says no leaves
-/// at once, without waiting for its other dependencies or asking its other conditions. One whose rule
-/// says yes still waits for all of them, because dependencies always hold; it is asked again then,
-/// and should not have changed its mind. In a suspended queue it isn't asked before that is resumed.
+/// The rule is evaluated each time a dependency finishes, until it returns true or false:
 ///
-/// Rules that many need are there already: ``allSucceeded``, ``anySucceeded``, ``noneFailed`` and
-/// ``anyFailed``.
+/// - False: the condition fails at once. The operation leaves its queue without waiting for its
+///   other dependencies, and its other conditions are not evaluated.
+/// - True: the operation still waits for all dependencies, because dependencies always hold. The
+///   rule is evaluated once more when the last one has finished.
+///
+/// A rule therefore has to be *monotonic*: once it has returned true or false for some outcomes, it
+/// returns the same when outcomes that were nil become known. In a suspended queue a rule is not
+/// evaluated until the queue is resumed.
+///
+/// Common rules are ready to use: ``allSucceeded``, ``anySucceeded``, ``noneFailed``,
+/// ``anyFailed``, ``noneCancelled`` and ``anyCancelled``. A dependency has exactly one outcome: one
+/// that was cancelled did not fail, and one that was skipped neither failed nor succeeded.
 public struct DependencyRule: OperationCondition {
-  /// The outcomes are not as the rule wants them.
-  public struct Broken: Error, Hashable, CustomStringConvertible {
-    /// What each dependency came to, in the order in which they were added: its name and a word.
+  /// The outcomes of the dependencies don't satisfy the rule.
+  ///
+  /// ``failure`` keeps what went wrong with the dependencies, so ``OperationFailure/first(_:)`` and
+  /// ``OperationFailure/rootCauses`` find the errors that broke the rule.
+  public struct Broken: Error, CustomStringConvertible {
+    /// The outcome of each dependency, in the order in which they were added: its name and a word.
     public var dependencies: [String]
-    /// Whether a dependency that failed or was cancelled is among them.
-    public var isInherited: Bool
+    /// The failures of the dependencies that broke the rule, each an inherited element.
+    ///
+    /// Empty when no failure broke the rule, as when a rule wants a failure and there is none.
+    public var failure: OperationFailure
+    /// Whether failures of dependencies broke the rule.
+    public var isInherited: Bool { !failure.elements.isEmpty }
+
     /// Creates the error.
-    public init(dependencies: [String], isInherited: Bool) {
+    ///
+    /// - Parameters:
+    ///   - dependencies: The name of each dependency and a word for its outcome.
+    ///   - failure: The failures of the dependencies that broke the rule.
+    public init(
+      dependencies: [String],
+      failure: OperationFailure = OperationFailure(elements: [])
+    ) {
       self.dependencies = dependencies
-      self.isInherited = isInherited
+      self.failure = failure
     }
+
     /// One sentence with the dependencies.
     public var description: String {
       dependencies.isEmpty
@@ -42,105 +65,177 @@ public struct DependencyRule: OperationCondition {
   /// The rule in words.
   public let name: String
   private let rule: @Sendable ([OperationOutcome?]) -> Bool?
-  /// Whether an outcome can break it while others are open.
-  private let isBroken: @Sendable (_ by: OperationOutcome) -> Bool
+  /// Which outcomes make the rule false.
+  private let breaking: Breaking
+
+  /// Which outcomes of dependencies make a rule false.
+  private enum Breaking {
+    /// Each of these does, whatever the others are.
+    case single(@Sendable (OperationOutcome) -> Bool)
+    /// All together: no single one does, but failures among them are the reason.
+    case all
+    /// The absence of others: no failure is the reason.
+    case absence
+    /// Known only to the closure of the rule.
+    case unknown
+  }
 
   /// Creates a rule.
   ///
   /// - Parameters:
   ///   - text: The rule in words, for errors and explanations.
-  ///   - rule: Gets an outcome per dependency, in the order in which they were added; nil for those
-  ///     that have not finished. Plain operations count as cancelled or succeeded. Answers nil as
-  ///     long as that depends on what isn't known; nil in the end means that the rule doesn't hold.
+  ///   - rule: Gets one outcome per dependency, in the order in which they were added; nil for a
+  ///     dependency that has not finished. Operations that are no ``AdvancedOperation`` count as
+  ///     cancelled or succeeded. Returns nil as long as the answer depends on outcomes that aren't
+  ///     known, and must be monotonic. Nil after all dependencies have finished counts as false.
   ///     Called by a worker without a lock held, from one thread at a time per operation; it should
   ///     not block.
-  /// - Complexity: O(n) each time the rule is asked, n the number of dependencies: up to O(n²) in all.
-  ///   The rules that are there already are only asked when one has ended that can break them.
+  /// - Complexity: O(n) for each evaluation, n the number of dependencies: up to O(n²) in all. The
+  ///   rules that are ready to use are evaluated early only when an outcome can make them false.
   public init(_ text: String, _ rule: @escaping @Sendable ([OperationOutcome?]) -> Bool?) {
-    self.init(text, brokenBy: { _ in true }, rule)
+    self.init(text, .unknown, rule)
   }
 
-  /// Creates a rule that only certain outcomes can break while others are open.
   private init(
     _ text: String,
-    brokenBy isBroken: @escaping @Sendable (OperationOutcome) -> Bool,
+    _ breaking: Breaking,
     _ rule: @escaping @Sendable ([OperationOutcome?]) -> Bool?
   ) {
     name = text
     self.rule = rule
-    self.isBroken = isBroken
+    self.breaking = breaking
   }
 
-  /// What the rule says; nil can't be while dependencies hold.
+  /// Evaluates the rule; nil from the closure counts as false, because all dependencies have
+  /// finished.
   public func verdict(for operation: AdvancedOperation) -> OperationConditionResult? {
-    earlyVerdict(for: operation) ?? .failed(Self.broken(operation))
+    evaluate(Outcomes(of: operation), openIsBroken: true)
   }
 
-  /// What the rule says.
+  /// Evaluates the rule; nil from the closure counts as false, because all dependencies have
+  /// finished.
   public func evaluate(for operation: AdvancedOperation) async -> OperationConditionResult {
-    earlyVerdict(for: operation) ?? .failed(Self.broken(operation))
+    verdict(for: operation) ?? .satisfied
   }
 
-  private static func broken(_ operation: AdvancedOperation) -> Broken {
-    let ends = operation.dependencies.map { ($0.label, outcome(of: $0)) }
+  /// The dependencies and their outcomes, read once: the rule and the text of its error see the
+  /// same.
+  private struct Outcomes {
+    let dependencies: [Operation]
+    let outcomes: [OperationOutcome?]
+
+    init(of operation: AdvancedOperation) {
+      dependencies = operation.dependencies
+      outcomes = dependencies.map(\.outcomeOfDependency)
+    }
+  }
+
+  private func evaluate(
+    _ outcomes: Outcomes,
+    openIsBroken: Bool
+  ) -> OperationConditionResult? {
+    switch rule(outcomes.outcomes) {
+    case true: .satisfied
+    case false: .failed(broken(outcomes))
+    case nil: openIsBroken ? .failed(broken(outcomes)) : nil
+    }
+  }
+
+  private func broken(_ outcomes: Outcomes) -> Broken {
+    let ends = zip(outcomes.dependencies, outcomes.outcomes)
     return Broken(
-      dependencies: ends.map { "\($0) \($1?.word ?? "has not finished")" },
-      isInherited: ends.contains { $1?.failure != nil }
+      dependencies: ends.map { "\($0.label) \($1?.word ?? "has not finished")" },
+      failure: OperationFailure(
+        elements: ends.compactMap { dependency, outcome in
+          guard let outcome, let failure = outcome.failure, isReason(outcome) else { return nil }
+          return .inherited(failure, from: dependency)
+        }
+      )
     )
   }
 
-  private static func outcome(of dependency: Operation) -> OperationOutcome? {
-    if let advanced = dependency as? AdvancedOperation {
-      return advanced.isFinished ? advanced.outcome : nil
+  /// Whether a failed or cancelled dependency is a reason why the rule is false.
+  private func isReason(_ outcome: OperationOutcome) -> Bool {
+    switch breaking {
+    case .single(let breaks): breaks(outcome)
+    case .all, .unknown: true
+    case .absence: false
     }
-    guard dependency.isFinished else { return nil }
-    return dependency.isCancelled ? .cancelled(OperationFailure(elements: [])) : .succeeded
   }
 }
 
 extension DependencyRule: EarlyCondition {
   func earlyVerdict(for operation: AdvancedOperation) -> OperationConditionResult? {
-    rule(operation.dependencies.map(Self.outcome)).map { isKept in
-      isKept ? .satisfied : .failed(Self.broken(operation))
-    }
+    evaluate(Outcomes(of: operation), openIsBroken: false)
   }
 
   func mayRefuse(because dependency: Operation) -> Bool {
-    Self.outcome(of: dependency).map(isBroken) ?? true
+    switch breaking {
+    case .single(let breaks): dependency.outcomeOfDependency.map(breaks) ?? true
+    case .all, .absence: dependency.outcomeOfDependency == nil
+    case .unknown: true
+    }
   }
 }
 
 extension DependencyRule.Broken: InheritedFailure {}
 
 extension DependencyRule {
-  /// Every dependency succeeded; broken by the first that didn't.
+  /// Every dependency succeeded; false as soon as one failed, was cancelled or was skipped.
   public static var allSucceeded: DependencyRule {
-    DependencyRule("all dependencies succeeded", brokenBy: { !$0.isSuccess }) { outcomes in
-      if outcomes.contains(where: { $0?.isSuccess == false }) { return false }
-      return outcomes.contains { $0 == nil } ? nil : true
-    }
+    .none("all dependencies succeeded") { !$0.isSuccess }
   }
 
   /// At least one dependency succeeded.
   public static var anySucceeded: DependencyRule {
-    DependencyRule("any dependency succeeded", brokenBy: { _ in false }) { outcomes in
-      if outcomes.contains(where: { $0?.isSuccess == true }) { return true }
-      return outcomes.contains { $0 == nil } ? nil : false
-    }
+    .any("any dependency succeeded", .all) { $0.isSuccess }
   }
 
-  /// No dependency failed or was cancelled; they succeeded or were skipped.
+  /// No dependency failed; they succeeded, were skipped or were cancelled.
+  ///
+  /// Add ``noneCancelled`` as well if a cancelled dependency should keep the operation from
+  /// executing.
   public static var noneFailed: DependencyRule {
-    DependencyRule("no dependency failed", brokenBy: { $0.failure != nil }) { outcomes in
-      if outcomes.contains(where: { $0?.failure != nil }) { return false }
+    .none("no dependency failed") { $0.isFailed }
+  }
+
+  /// At least one dependency failed; a cancelled one doesn't count.
+  ///
+  /// For an operation that repairs or reports. Use ``anyFailed`` `||` ``anyCancelled`` for one that
+  /// cleans up after both.
+  public static var anyFailed: DependencyRule {
+    .any("any dependency failed", .absence) { $0.isFailed }
+  }
+
+  /// No dependency was cancelled; they succeeded, were skipped or failed.
+  public static var noneCancelled: DependencyRule {
+    .none("no dependency was cancelled") { $0.isCancelled }
+  }
+
+  /// At least one dependency was cancelled; a failed one doesn't count.
+  public static var anyCancelled: DependencyRule {
+    .any("any dependency was cancelled", .absence) { $0.isCancelled }
+  }
+
+  /// False as soon as one outcome is of a kind, true when all are known and none is.
+  private static func none(
+    _ text: String,
+    _ isOfKind: @escaping @Sendable (OperationOutcome) -> Bool
+  ) -> DependencyRule {
+    DependencyRule(text, .single(isOfKind)) { outcomes in
+      if outcomes.contains(where: { $0.map(isOfKind) ?? false }) { return false }
       return outcomes.contains { $0 == nil } ? nil : true
     }
   }
 
-  /// At least one dependency failed or was cancelled: for what cleans up.
-  public static var anyFailed: DependencyRule {
-    DependencyRule("any dependency failed", brokenBy: { _ in false }) { outcomes in
-      if outcomes.contains(where: { $0?.failure != nil }) { return true }
+  /// True as soon as one outcome is of a kind, false when all are known and none is.
+  private static func any(
+    _ text: String,
+    _ breaking: Breaking,
+    _ isOfKind: @escaping @Sendable (OperationOutcome) -> Bool
+  ) -> DependencyRule {
+    DependencyRule(text, breaking) { outcomes in
+      if outcomes.contains(where: { $0.map(isOfKind) ?? false }) { return true }
       return outcomes.contains { $0 == nil } ? nil : false
     }
   }

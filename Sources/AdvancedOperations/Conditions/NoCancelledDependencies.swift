@@ -6,13 +6,23 @@ import CoreOperations
 /// store.addDependency(parse)
 /// store.addCondition(NoCancelledDependencies())
 /// ```
+///
+/// The error keeps the reasons of the cancels, so ``OperationFailure/first(_:)`` and
+/// ``OperationFailure/rootCauses`` of the operation's own failure find them.
 public struct NoCancelledDependencies: ImmediateCondition {
   /// Some dependencies were cancelled.
   public struct DependenciesCancelled: Error, InheritedFailure, CustomStringConvertible {
+    /// Why: one inherited element per cancelled dependency, in the order in which they were added.
+    public var failure: OperationFailure
     /// The names of the cancelled dependencies, in the order in which they were added.
-    public var names: [String]
+    public var names: [String] { failure.dependencyNames }
+
     /// Creates the error.
-    public init(names: [String]) { self.names = names }
+    ///
+    /// - Parameter failure: One element per dependency, with the origin
+    ///   ``OperationFailure/Origin/dependency(_:)``.
+    public init(failure: OperationFailure) { self.failure = failure }
+
     /// One sentence with the names.
     public var description: String {
       "It depends on what was cancelled: \(names.joined(separator: ", "))."
@@ -25,10 +35,15 @@ public struct NoCancelledDependencies: ImmediateCondition {
   /// “no cancelled dependencies”.
   public var name: String { "no cancelled dependencies" }
 
-  /// Looks at whether the dependencies were cancelled, plain operations included.
+  /// Reads whether the dependencies were cancelled, plain operations included.
   public func check(_ operation: AdvancedOperation) -> OperationConditionResult {
-    let cancelled = operation.dependencies.filter(\.isCancelled)
+    let cancelled = operation.dependencies.filter(\.isCancelled).map { dependency in
+      OperationFailure.Element.inherited(
+        dependency.outcomeOfDependency?.failure ?? OperationFailure(elements: []),
+        from: dependency
+      )
+    }
     if cancelled.isEmpty { return .satisfied }
-    return .failed(DependenciesCancelled(names: cancelled.map(\.label)))
+    return .failed(DependenciesCancelled(failure: OperationFailure(elements: cancelled)))
   }
 }

@@ -60,9 +60,9 @@ public struct OperationTimeline: Sendable {
 
   /// Durations and dependencies, to ask *what if*.
   ///
-  /// The numbers are those of ``spans``. What goes on counts as if it ended now, what never executed
-  /// takes no time. A group does nothing itself: it ends with its children, which begin after what it
-  /// depends on.
+  /// The numbers are those of ``spans``. What goes on counts as if it ended now, what never
+  /// executed takes no time. A group does nothing itself: it ends with its children, which begin
+  /// after what it depends on.
   public var plan: OperationPlan {
     let isGroup = Set(spans.compactMap(\.group))
     var predecessors = spans.map(\.dependencies)
@@ -97,13 +97,14 @@ public struct OperationTimeline: Sendable {
 
   /// The operations without which it would have been shorter, from first to last.
   ///
-  /// That is the longest way through durations and dependencies, whatever limits and claims did. What
-  /// takes no time (groups, skipped operations) is left out.
+  /// That is the longest way through durations and dependencies, whatever limits and claims did.
+  /// What takes no time (groups, operations that never executed) is left out.
   public var criticalPath: [Int] {
     let plan = plan
     return plan.criticalPath.filter { plan.durations[$0] > .zero }
   }
 
-  /// For each operation, how much longer it could have taken without making the critical path longer.
+  /// For each operation, how much longer it could have taken without making the critical path
+  /// longer.
   public var slack: [Duration] { plan.slack }
 }

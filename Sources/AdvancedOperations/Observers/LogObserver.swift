@@ -15,10 +15,10 @@ import CoreOperations
 /// store: failed without having run: dependency “download”: timed out: It took longer than 30 s.
 /// ```
 ///
-/// Each line begins with the operation's name, or its type when it has none, and is one line whatever
-/// the errors say. Progress is not written. Durations are measured by the clock of the operation's
-/// environment. The closure is called as other observers are: without a lock held, and not at the same
-/// time for the same operation.
+/// Each line begins with the operation's name, or its type when it has none, and is one line
+/// whatever the errors say. Progress is not written. Durations are measured by the clock of the
+/// operation's environment. The closure is called as other observers are: without a lock held, and
+/// not at the same time for the same operation.
 public struct LogObserver: OperationObserver {
   private struct Times {
     let reference: Reference
@@ -34,8 +34,8 @@ public struct LogObserver: OperationObserver {
 
   /// When what is under way was enqueued and started; shared by copies.
   ///
-  /// An operation whose end isn't heard of, because it was let go of or the observer was removed, is
-  /// forgotten when it is gone.
+  /// An operation whose end isn't heard of, because it was let go of or the observer was removed,
+  /// is forgotten when it is gone.
   private final class Notes: Sendable {
     private struct State {
       var times: [ObjectIdentifier: Times] = [:]
@@ -123,7 +123,8 @@ public struct LogObserver: OperationObserver {
     let time = begin.map { " after \((now - $0).readable)" } ?? " without having run"
     switch operation.outcome {
     case .succeeded, nil: write(operation, "succeeded\(time)")
-    case .skipped(let reason): write(operation, "skipped: \(reason.inOneLine)")
+    case .skipped(let reason):
+      write(operation, "skipped\(begin == nil ? "" : time): \(reason.inOneLine)")
     case .failed(let failure): write(operation, "failed\(time): \(failure.summary())")
     case .cancelled(let failure):
       let text = failure.elements.isEmpty ? "" : ": \(failure.summary())"

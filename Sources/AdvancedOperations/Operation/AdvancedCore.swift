@@ -50,7 +50,8 @@ struct AdvancedCore {
     observers.append(observation)
   }
 
-  /// Puts what follows a decided end into the line: children leave first, if some were never started.
+  /// Puts what follows a decided end into the line: children leave first, if some were never
+  /// started.
   mutating func appendEnd() {
     if machine.holdsChildren { return line.append(.leave) }
     guard machine.outcome != nil else { trap("an end without an outcome") }
@@ -106,8 +107,8 @@ struct AdvancedCore {
 
   /// What comes after something that was told.
   ///
-  /// A thread that tells has one ``News`` and changes it: a new one for each event was an eighth of what an
-  /// operation with an observer cost (callgrind).
+  /// A thread that tells has one ``News`` and changes it: a new one for each event was an eighth of
+  /// what an operation with an observer cost (callgrind).
   struct NextNews {
     let item: EventLine.Item
     /// Nil when they are those that are known.
@@ -130,7 +131,8 @@ struct AdvancedCore {
 
   /// The end was decided: puts what follows into the line, unless there is nobody to be told of it.
   ///
-  /// Where nobody listens, taking two items from the line was a fifth of the operation's life (callgrind).
+  /// Where nobody listens, taking two items from the line was a fifth of the operation's life
+  /// (callgrind).
   mutating func beginEnd(inside outer: Delivery) -> End {
     if observers.isEmpty, !isInAdvancedQueue, !machine.holdsChildren, line.beginAlone(inside: outer)
     {
@@ -147,8 +149,8 @@ struct AdvancedCore {
   ///   - hearsOfOutcome: Whether the operation itself has to hear of its outcome.
   ///   - isInBody: Whether the body is on the stack of this.
   ///   - leftovers: Empty; those of ``didFinish(isInBody:_:)`` if there still is nobody to be told.
-  /// - Returns: What is to be told; nil as well if a sweep has begun meanwhile, which tells of everything
-  ///   when it is through.
+  /// - Returns: What is to be told; nil as well if a sweep has begun meanwhile, which tells of
+  ///   everything when it is through.
   mutating func newsAfterUnheardWillFinish(
     hearsOfOutcome: Bool,
     isInBody: Bool,
@@ -193,8 +195,8 @@ struct AdvancedCore {
     return nextNews(telling: told.lastObserver)
   }
 
-  /// What comes after did-start, which was told by one who can run the body: in the same step decides
-  /// whether to do that, unless something is to be told before.
+  /// What comes after did-start, which was told by one who can run the body: in the same step
+  /// decides whether to do that, unless something is to be told before.
   ///
   /// - Parameters:
   ///   - told: Did-start.

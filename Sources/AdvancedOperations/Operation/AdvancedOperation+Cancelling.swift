@@ -1,8 +1,8 @@
 package import CoreOperations
 
 extension AdvancedOperation {
-  final func cancel(reason: OperationFailure.Element?) {
-    let effects = recordCancel(reason: reason)
+  final func cancel(reason: OperationFailure.Element?, isFromParent: Bool = false) {
+    let effects = recordCancel(reason: reason, isFromParent: isFromParent)
     perform(effects)
   }
 
@@ -17,10 +17,17 @@ extension AdvancedOperation {
   }
 
   /// Sets the flag, here and in the core, and puts the news into the line.
-  private func recordCancel(reason: OperationFailure.Element?) -> CancelEffects {
+  private func recordCancel(
+    reason: OperationFailure.Element?,
+    isFromParent: Bool
+  ) -> CancelEffects {
     let policy = cancellationPolicy
     return change { core in
-      let action = core.machine.cancelCalled(reason: reason, policy: policy)
+      let action = core.machine.cancelCalled(
+        reason: reason,
+        policy: policy,
+        isFromParent: isFromParent
+      )
       var evaluation: Task<Void, Never>?
       var helpers: [AdvancedOperation] = []
       var awaitedHelpers: [AdvancedOperation] = []
@@ -53,7 +60,8 @@ extension AdvancedOperation {
     if effects.evaluation != nil || !effects.helpers.isEmpty {
       follow {
         effects.evaluation?.cancel()
-        // All before anything is told, so that none that waits for another one slips through.
+        // All before any observer is notified, so that none that waits for another one slips
+        // through.
         for helper in effects.helpers { helper.cancelSilently(reason: effects.reason) }
         for helper in effects.helpers { helper.deliverEvents() }
       }
@@ -80,10 +88,17 @@ extension AdvancedOperation {
 }
 
 extension Operation {
-  /// Cancels on behalf of what the operation is in; only an advanced one has use for the reason.
-  final func cancelAsChild(reason: (any Error)?) {
+  /// Cancels on behalf of what the operation is in; a plain operation has no use for the reason.
+  ///
+  /// - Parameters:
+  ///   - reason: The reason that is passed on.
+  ///   - isFromParent: Whether it comes from an operation that this one is a child of.
+  final func cancelAsChild(reason: (any Error)?, isFromParent: Bool = true) {
     if let operation = self as? AdvancedOperation {
-      operation.cancel(forwarding: reason)
+      operation.cancel(
+        reason: reason.map { OperationFailure.Element(origin: .cancel, error: $0) },
+        isFromParent: isFromParent
+      )
     } else {
       cancel()
     }
@@ -104,12 +119,12 @@ extension AdvancedOperation: LayeredOperation {
       core.isInAdvancedQueue = advanced != nil
       core.machine.enqueued()
       let hasConditions = !core.conditions.isEmpty
-      // A dependency that is added from here on is watched by whoever adds it.
+      // A dependency that is added from here on is watched by the call that adds it.
       let isHeard =
         !core.observers.isEmpty || !core.line.isEmpty || core.extra != nil
         || core.environment?.isTraced == true || advanced?.mayHaveDelegate == true
         || hasConditions && !dependenciesAreFinished
-      // Where nobody listens, telling cost a quarter of the operation's life (callgrind).
+      // Without observers, notifying cost a quarter of the operation's life (callgrind).
       if isHeard { core.line.append(.enqueued) }
       return (hasConditions, !core.claims.isEmpty, isHeard, old)
     }

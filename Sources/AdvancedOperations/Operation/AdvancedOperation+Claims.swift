@@ -106,7 +106,8 @@ extension AdvancedOperation {
 
   private static func reason(_ claim: ClaimDemand, _ holders: [AdvancedOperation]) -> String {
     if let rate = claim.rates.first {
-      return "“\(claim.name)” lets no more than \(rate.count) start within \(rate.duration)"
+      return
+        "“\(claim.name)” lets no more than \(rate.count) start within \(rate.duration.readable)"
     }
     let names = holders.map(\.label).joined(separator: ", ")
     return names.isEmpty ? "others wait for “\(claim.name)”" : "“\(claim.name)” is held by \(names)"
@@ -121,8 +122,8 @@ extension AdvancedOperation {
 
   // MARK: Conditions that may be outdated
 
-  /// Has the domain remember when immediate conditions were asked, if their answer can be outdated by
-  /// one who holds what this operation claims.
+  /// Has the domain remember when immediate conditions were asked, if their answer can be outdated
+  /// by one who holds what this operation claims.
   final func noteQuestion(_ conditions: [any OperationCondition], _ claims: [ClaimDemand]) {
     if claims.isEmpty || !conditions.contains(where: \.hasImmediatePart) { return }
     environment.exclusivity.conditionsAsked(claims, for: self)

@@ -1,7 +1,7 @@
 import CoreOperations
 
 extension AdvancedOperation {
-  /// Changes the core, and afterwards tells the environment if the state has changed.
+  /// Changes the core, and afterwards notifies the environment if the state has changed.
   final func change<Result: ~Copyable>(
     _ body: (inout AdvancedCore) -> Result
   ) -> Result {
@@ -15,7 +15,8 @@ extension AdvancedOperation {
       return result
     }
     if let entered {
-      // That it is finished is told with the report: whoever hears of it may wait for it.
+      // The report of the end covers finished: an observer of properties may wait for the
+      // operation.
       if entered != .finished { valuesMayHaveChanged() }
       if needsTelling { stateChanged(to: entered) }
     }
@@ -37,7 +38,7 @@ extension AdvancedOperation {
 
   /// Its queue has decided to start it.
   ///
-  /// - Parameter isOneOfSeveral: Whether somebody else may have come first, and that is no mistake.
+  /// - Parameter isOneOfSeveral: Whether another call may have come first, and that is no mistake.
   final func takeTurn(isOneOfSeveral: Bool = false) {
     enum Next {
       case run
@@ -59,7 +60,7 @@ extension AdvancedOperation {
       switch core.machine.turnCame() {
       case .begin:
         if core.observers.isEmpty && core.line.isEmpty && !core.line.isDelivering {
-          // Nobody to tell, so nothing can have come in between.
+          // No observers, so nothing can have come in between.
           _ = core.machine.launchDue()
           return .run
         }
@@ -67,8 +68,8 @@ extension AdvancedOperation {
       case .finish: core.appendEnd()
       case .reject(let mistake): return .reject(mistake)
       }
-      // Those who observe properties come first, and may wait for what is told because of them. Who begins
-      // to observe after this finds the state changed, and isn't called.
+      // Observers of properties are notified first, and may wait for events that follow from that.
+      // An observer that is added after this finds the state changed, and isn't called.
       if !wasObserved { news = core.beginNews(inside: outer) }
       return .deliver
     }
@@ -122,11 +123,12 @@ extension AdvancedOperation {
       core.holdsQuiet = true
       return core.machine.state == .finished
     }
-    // Before its end the queue gives nothing back, and is told of the hold together with it.
+    // Before its end the queue gives nothing back, and learns of the hold together with the end.
     if isOver { holdQuiet() }
   }
 
-  /// A body goes on that began on the stack of `execute()`; ``bodyLeftStack()`` and ``bodyEnded()`` follow.
+  /// A body goes on that began on the stack of `execute()`; ``bodyLeftStack()`` and ``bodyEnded()``
+  /// follow.
   final func bodyBeganOnStack() { withCore { $0.machine.bodyBegan() } }
 
   /// A body that began on the stack of `execute()` leaves that, and may have ended.
@@ -207,7 +209,7 @@ extension AdvancedOperation {
     }
   }
 
-  /// On the executor: asks what is left to ask, then runs.
+  /// On the executor: evaluates what is left to evaluate, then runs.
   ///
   /// - Parameter hasWaited: Whether immediate conditions are to be evaluated again.
   final func goOnByHand(hasWaited: Bool = false) {
@@ -225,21 +227,24 @@ extension AdvancedOperation {
     }
   }
 
-  /// Runs an operation without a queue; whoever comes first does.
+  /// Runs an operation without a queue; the first of several calls does.
   final func takeTurnByHand() { takeTurn(isOneOfSeveral: true) }
 
   // MARK: Finishing
 
-  final func finish(withElements elements: [OperationFailure.Element], notRunCount: Int = 0) {
-    switch end({ $0.machine.finishCalled(elements, notRunCount: notRunCount) }) {
+  final func finish(
+    withElements elements: [OperationFailure.Element],
+    calling call: String = "finish()"
+  ) {
+    switch end({ $0.machine.finishCalled(elements) }) {
     case .finish, .ignore: return
-    case .reject(let mistake): trap(mistake.sentence(about: self))
+    case .reject(let mistake): trap(mistake.sentence(about: self, calling: call))
     }
   }
 
   /// Finishes unless that would be a failure or a cancellation.
   ///
-  /// Whether an operation was cancelled can be asked before, but not be relied on afterwards.
+  /// One step, because a cancel may come between a look at the flag and the finish.
   ///
   /// - Parameter alongside: Called in the same step if so, under the operation's lock.
   /// - Returns: Whether it did.
@@ -263,7 +268,7 @@ extension AdvancedOperation {
     let action = change { core in
       let action = decide(&core)
       if action == .finish {
-        // As when its turn comes.
+        // Observers of properties are notified first, as when the operation's turn comes.
         isObserved = wasObserved || isDeep
         if isObserved { core.appendEnd() } else { end = core.beginEnd(inside: outer) }
       }

@@ -2,10 +2,10 @@ package import CoreOperations
 
 /// An operation with conditions, observers, errors, and cancellation with reasons.
 ///
-/// Override ``execute()`` and call ``finish()`` when the work is done, or use ``ResultOperation`` with
-/// an async body. The operation goes through ``State-swift.enum``, only ever forward: when its
+/// Override ``execute()`` and call ``finish()`` when the work is done, or use ``ResultOperation``
+/// with an async body. The operation goes through ``State-swift.enum``, only ever forward: when its
 /// dependencies have finished its conditions are evaluated; when they hold and its turn has come it
-/// executes; when it finishes, observers are told before dependents start.
+/// executes; when it finishes, observers are notified before dependents start.
 ///
 /// ```swift
 /// final class Import: AdvancedOperation, @unchecked Sendable {
@@ -25,23 +25,24 @@ package import CoreOperations
 /// queue.addOperation(importing)
 /// ```
 ///
-/// All members can be used from any thread, and from every callback. Hooks, conditions and observers
-/// are never called with a lock held.
+/// All members can be used from any thread, and from every callback. Hooks, conditions and
+/// observers are never called with a lock held.
 open class AdvancedOperation: Operation, @unchecked Sendable {
-  // Sendable: `core` is only reached with its lock held; `cancellationPolicy` is the override's affair.
+  // Sendable: `core` is only reached with its lock held; `cancellationPolicy` is the override's
+  // affair.
 
   /// Where an operation is in its life; cancelled is a flag beside it.
   public enum State: Int, Comparable, Sendable, CaseIterable {
     /// Waiting for dependencies, or not enqueued.
     case pending
-    /// The dependencies have finished and the conditions are being asked.
+    /// The dependencies have finished and the conditions are being evaluated.
     case evaluatingConditions
     /// Waiting for a slot, or for a claim.
     case ready
     /// From did-start to the decision that it ends.
     case executing
-    /// The end is decided; observers are being told, once the children of a group that never executed
-    /// have left.
+    /// The end is decided; observers are being notified, once the children of a group that never
+    /// executed have left.
     case finishing
     /// Over.
     case finished
@@ -94,15 +95,15 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   /// Does the work, and calls ``finish()`` or one of its siblings, here or later; the default
   /// finishes at once.
   ///
-  /// Called once, on a worker, without a lock held, after observers were told of the start. Not
+  /// Called once, on a worker, without a lock held, after observers were notified of the start. Not
   /// called when the operation was cancelled before, or a condition didn't hold. Overrides need not
   /// call `super`.
   open func execute() { finish() }
 
-  /// Called once when the end was decided, before observers are told.
+  /// Called once when the end was decided, before observers are notified.
   ///
-  /// Without a lock held, on the thread that decided the end or on one that was telling observers.
-  /// Nothing can prevent the end here. Overrides need not call `super`.
+  /// Without a lock held, on the thread that decided the end or on one that was notifying
+  /// observers. Nothing can prevent the end here. Overrides need not call `super`.
   ///
   /// - Parameter errors: What ``errors`` holds; it doesn't change any more.
   open func finished(withErrors errors: [any Error]) {}
@@ -110,12 +111,14 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   /// Called once when an executing operation was cancelled whose ``cancellationPolicy`` is
   /// ``CancellationPolicy/whenFinishIsCalled``: make the body call `finish()` soon.
   ///
-  /// Without a lock held, after observers were told of the cancel. Overrides need not call `super`.
+  /// Without a lock held, after observers were notified of the cancel. Overrides need not call
+  /// `super`.
   ///
   /// - Parameter errors: What ``errors`` held at the time of the cancel.
   open func cancelled(withErrors errors: [any Error]) {}
 
-  /// What a cancel does while executing; ``CancellationPolicy/finishImmediately`` unless overridden.
+  /// What a cancel does while executing; ``CancellationPolicy/finishImmediately`` unless
+  /// overridden.
   ///
   /// Read at each cancel, without a lock held. Operations with async bodies and groups have
   /// ``CancellationPolicy/whenFinishIsCalled``.
@@ -139,9 +142,10 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   var pause: OperationPause? { nil }
   /// Puts another task in the place of the one that was captured for the body.
   ///
-  /// Returns the old one, to be run or discarded; the new one when nobody is going to run it.
+  /// Returns the old one, to be run or discarded; the new one when no body is going to run it.
   func exchangeCaptured(_ new: CapturedTask?) -> CapturedTask? { new }
-  /// What the results of predecessors say before any condition is asked; nil without predecessors.
+  /// What the results of predecessors say before any condition is evaluated; nil without
+  /// predecessors.
   func verdictOfInputs() -> OperationStateMachine.Verdict? { nil }
   /// Whether ``verdictOfInputs()`` has something to say.
   var hasInputs: Bool { false }
@@ -151,7 +155,7 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   func childEnds(_ child: AdvancedOperation) {}
   /// Whether ``outcomeDecided(_:)`` does anything.
   var hearsOfOutcome: Bool { false }
-  /// Called when the end was told to observers of will-finish, before the state is finished.
+  /// Called after observers were notified of will-finish, before the state is finished.
   func outcomeDecided(_ outcome: OperationOutcome) {}
   /// Called when the state is finished: let go of what the work needed.
   func releaseResources() {}
@@ -167,9 +171,9 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
 
   /// Starts the operation by hand; a queue does this by itself.
   ///
-  /// Runs on the caller's thread when there is nothing to evaluate or to claim. Otherwise begins the
-  /// evaluation and returns; the operation then runs on the executor of its ``environment``, with
-  /// its claims and without a slot. An operation that has finished is left alone.
+  /// Runs on the caller's thread when there is nothing to evaluate or to claim. Otherwise begins
+  /// the evaluation and returns; the operation then runs on the executor of its ``environment``,
+  /// with its claims and without a slot. An operation that has finished is left alone.
   ///
   /// - Precondition: In no queue, not started, and the dependencies finished or the operation
   ///   cancelled.
@@ -192,7 +196,7 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   /// Returns with ``isCancelled`` true unless the end was already decided, in which case nothing
   /// changes. In no queue, the operation stays pending and finishes when it is enqueued or started.
   /// Waiting in a queue, it no longer waits for anything and leaves without executing. While it
-  /// executes, ``cancellationPolicy`` decides. The first cancel tells observers; later ones only
+  /// executes, ``cancellationPolicy`` decides. The first cancel notifies observers; later ones only
   /// add their reason to ``errors``.
   ///
   /// - Parameter error: The reason, in ``errors`` and `cancellationReason` from then on.
@@ -261,7 +265,7 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   /// Where the operation is in its life.
   public final var state: State {
     let state = withCore { $0.machine.state }
-    // Without conditions nobody is called when the last dependency finishes: it is seen here.
+    // Without conditions, the last dependency's end changes no state: it is seen here.
     return state == .pending && wasReady ? .ready : state
   }
 
@@ -366,37 +370,73 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   /// Ends the operation without an error; call it when the work is done.
   ///
   /// Ignored when the end was decided before, and after a cancel that came before executing. May
-  /// return before observers were told.
+  /// return before observers were notified.
   ///
   /// - Precondition: Executing, finished, or cancelled.
   public final func finish() { finish(withElements: []) }
 
-  /// Ends the operation with an error; see ``finish()``.
+  /// Ends the operation with an error, or without one; see ``finish()``.
   ///
-  /// - Parameter error: Appended to ``errors``.
-  public final func finish(withError error: any Error) { finish(withErrors: [error]) }
+  /// ```swift
+  /// override func execute() {
+  ///   connection.send(message) { error in self.finish(withError: error) }
+  /// }
+  /// ```
+  ///
+  /// - Parameter error: Appended to ``errors``; nil for none. An ``OperationSkipped`` is no error:
+  ///   it ends the operation as ``skip(reason:)`` does.
+  public final func finish(withError error: (any Error)?) {
+    finish(withErrors: error.map { [$0] } ?? [])
+  }
 
   /// Ends the operation with errors; see ``finish()``.
   ///
-  /// - Parameter errors: Appended to ``errors``, in order.
+  /// - Parameter errors: Appended to ``errors``, in order. An ``OperationSkipped`` among them is no
+  ///   error: without others, it ends the operation as ``skip(reason:)`` does.
   public final func finish(withErrors errors: [any Error]) {
     finish(withElements: errors.map { OperationFailure.Element(origin: .body, error: $0) })
   }
 
   // MARK: While executing
 
+  /// Ends the operation as skipped: there was nothing to do.
+  ///
+  /// ```swift
+  /// override func execute() {
+  ///   guard cache.isOutdated else { return skip(reason: "the cache is up to date") }
+  ///   refresh()
+  ///   finish()
+  /// }
+  /// ```
+  ///
+  /// The ``outcome`` is ``OperationOutcome/skipped(reason:)``, as after a condition that skips: no
+  /// error, operations that need the value of this one are skipped as well, and others go on. When
+  /// the operation was cancelled before, it is cancelled. An async body throws ``OperationSkipped``
+  /// instead. Like ``finish()``, this is ignored when the end was decided before, and may return
+  /// before observers were notified.
+  ///
+  /// - Parameter reason: Why there was nothing to do, for people.
+  /// - Precondition: Executing, finished, or cancelled.
+  public final func skip(reason: String) {
+    let skipped = OperationFailure.Element(
+      origin: .body,
+      error: OperationSkipped(reason: reason)
+    )
+    finish(withElements: [skipped], calling: "skip(reason:)")
+  }
+
   /// Adds another operation to where this one runs: its queue, or its group.
   ///
-  /// Observers are told once it was added.
+  /// Observers are notified once it was added.
   ///
   /// - Parameter operation: In no queue yet.
-  /// - Throws: ``OperationProduceError`` unless the operation is executing or telling observers that
-  ///   it will finish, and in a queue.
+  /// - Throws: ``OperationProduceError`` unless the operation is in a queue, and executing or
+  ///   notifying observers that it will finish.
   public final func produce(_ operation: AdvancedOperation) throws {
     try add(produced: operation)
   }
 
-  /// Tells observers how far the operation is; ignored unless it is executing.
+  /// Notifies observers of how far the operation is; ignored unless it is executing.
   ///
   /// - Parameters:
   ///   - completed: How many units are done.
@@ -419,11 +459,16 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
 
 extension OperationStateMachine.Mistake {
   /// What happened, where, and how to avoid it.
-  func sentence(about operation: AdvancedOperation) -> String {
+  ///
+  /// - Parameters:
+  ///   - operation: The operation that was misused.
+  ///   - call: The method that ended it too early, if that is the mistake.
+  /// - Returns: One or two sentences.
+  func sentence(about operation: AdvancedOperation, calling call: String = "finish()") -> String {
     let name = "“\(operation.label)”"
     switch self {
     case .finishBeforeExecuting(let state):
-      return "finish() was called on operation \(name), which is \(state) and has not begun to "
+      return "\(call) was called on operation \(name), which is \(state) and has not begun to "
         + "execute. Call it from execute() or later, or cancel the operation instead."
     case .conditionAddedLate(let state):
       return "addCondition(_:) was called on operation \(name), which is \(state) and was enqueued "

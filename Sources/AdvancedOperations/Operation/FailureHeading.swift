@@ -38,16 +38,15 @@ extension [FailureHeading] {
     return prefix(6).map(\.text) + [Element.more(hidden).text] + suffix(5).map(\.text)
   }
 
-  /// Adds the way on which a failure was inherited, if that is long, with no more of it than is told.
+  /// Adds the chain along which a failure was inherited, if that is long, with no more than is
+  /// shown.
   ///
   /// - Returns: The failure at its end; nil if it isn't long.
   mutating func appendLongWay(of failure: OperationFailure) -> OperationFailure? {
     guard let way = failure.way, way.count > 12 else { return nil }
     var failure = failure
     for _ in 0..<5 {
-      guard let element = failure.elements.first, case .dependency(let name) = element.origin,
-        let next = element.error as? OperationFailure
-      else { break }
+      guard let (name, next) = failure.elements.onlyDependency else { break }
       append(.dependency(name))
       failure = next
     }

@@ -1,5 +1,7 @@
 /// A condition of an operation did not hold.
-public struct OperationConditionError: Error, CustomStringConvertible {
+public struct OperationConditionError: Error, CustomStringConvertible,
+  CustomDebugStringConvertible
+{
   /// The name of the condition.
   public var condition: String
   /// What the condition gave as its reason.
@@ -11,11 +13,15 @@ public struct OperationConditionError: Error, CustomStringConvertible {
     self.underlying = underlying
   }
 
-  /// The name of the condition and its reason; of one that is made of others, the part that decided.
+  /// The name of the condition and its reason; of one that is made of others, the part that
+  /// decided.
   public var description: String { Self.text(of: self) }
 
-  /// What an error says that may be made of others, and these of others; the rest of very many is left
-  /// out.
+  /// The description on one line: what stands for the error in a printed array of errors.
+  public var debugDescription: String { description.inOneLine }
+
+  /// What an error says that may be made of others, and these of others; the rest of very many is
+  /// left out.
   static func text(of error: any Error) -> String {
     var text = ""
     var due: [(before: String, error: any Error)] = [("", error)]

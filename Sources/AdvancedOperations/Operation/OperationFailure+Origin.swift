@@ -23,6 +23,12 @@ extension OperationFailure {
     case child(String, from: Inner)
     /// One attempt of several, counted from 1, and where it came from there.
     case attempt(Int, from: Inner)
+    /// A dependency, with its name, and where it came from there; in
+    /// ``OperationFailure/rootCauses``.
+    case inDependency(String, from: Inner)
+    /// A condition, with its name, and the part of it or the dependency that it came from; in
+    /// ``OperationFailure/rootCauses``.
+    case inCondition(String, from: Inner)
     /// A time limit.
     case timeout
     /// The operation was skipped, so it has no value.
@@ -38,10 +44,20 @@ extension OperationFailure {
       .attempt(number, from: Inner(origin))
     }
 
-    /// An origin in a child or in an attempt.
+    /// A dependency, with its name, and where it came from there.
+    public static func dependency(_ name: String, _ origin: Origin) -> Origin {
+      .inDependency(name, from: Inner(origin))
+    }
+
+    /// A condition, with its name, and where it came from there.
+    public static func condition(_ name: String, _ origin: Origin) -> Origin {
+      .inCondition(name, from: Inner(origin))
+    }
+
+    /// An origin in a child, an attempt, a dependency or a condition.
     ///
-    /// Groups may be in each other as deep as a program likes: origins are compared, hashed, described and
-    /// released without recursion, which those of an `indirect enum` would not be.
+    /// Groups may be in each other as deep as a program likes: origins are compared, hashed,
+    /// described and released without recursion, which those of an `indirect enum` would not be.
     public struct Inner: Sendable, Hashable {
       private let box: Box
       /// The origin.
@@ -70,35 +86,60 @@ extension OperationFailure.Origin {
 
     deinit {
       switch origin {
-      case .child, .attempt: FlatRelease.release(exchange(&origin, with: .body))
+      case .child, .attempt, .inDependency, .inCondition:
+        FlatRelease.release(exchange(&origin, with: .body))
       case .condition, .body, .cancel, .dependency, .timeout, .skipped: return
       }
     }
   }
 
-  /// A child or an attempt that something came from.
+  /// A child, an attempt, a dependency or a condition that something came from.
   enum Step: Hashable, Sendable {
     case child(String)
     case attempt(Int)
+    case dependency(String)
+    case condition(String)
 
     var text: String {
       switch self {
       case .child(let name): "child “\(name)”"
       case .attempt(let number): "attempt \(number)"
+      case .dependency(let name): "dependency “\(name)”"
+      case .condition(let name): "condition “\(name)”"
+      }
+    }
+
+    func origin(around inner: OperationFailure.Origin) -> OperationFailure.Origin {
+      switch self {
+      case .child(let name): .child(name, inner)
+      case .attempt(let number): .attempt(number, inner)
+      case .dependency(let name): .dependency(name, inner)
+      case .condition(let name): .condition(name, inner)
       }
     }
   }
 
-  /// The outermost child or attempt, and what is in it; nil without any.
+  /// This as a step of a path that goes on in it; nil if the path has no use for it.
+  var asStep: Step? {
+    switch self {
+    case .dependency(let name): .dependency(name)
+    case .condition(let name): .condition(name)
+    case .body, .cancel, .timeout, .skipped, .child, .attempt, .inDependency, .inCondition: nil
+    }
+  }
+
+  /// The outermost step, and what is in it; nil without any.
   var outermost: (step: Step, inner: Inner)? {
     switch self {
     case .child(let name, let inner): (.child(name), inner)
     case .attempt(let number, let inner): (.attempt(number), inner)
+    case .inDependency(let name, let inner): (.dependency(name), inner)
+    case .inCondition(let name, let inner): (.condition(name), inner)
     case .condition, .body, .cancel, .dependency, .timeout, .skipped: nil
     }
   }
 
-  /// All children and attempts, from the outside in, and what is in the last one.
+  /// All steps, from the outside in, and what is in the last one.
   var steps: (steps: [Step], last: Self) {
     var steps: [Step] = []
     var last = self
@@ -113,7 +154,7 @@ extension OperationFailure.Origin {
 extension OperationFailure.Origin: Hashable {
   /// Whether both are the same way.
   ///
-  /// - Complexity: O(n), n the number of children and attempts on the way.
+  /// - Complexity: O(n), n the number of steps of the path.
   public static func == (a: Self, b: Self) -> Bool {
     var (a, b) = (a, b)
     while let (step, inner) = a.outermost {
@@ -132,7 +173,7 @@ extension OperationFailure.Origin: Hashable {
 
   /// Hashes the whole way.
   ///
-  /// - Complexity: O(n), n the number of children and attempts on the way.
+  /// - Complexity: O(n), n the number of steps of the path.
   public func hash(into hasher: inout Hasher) {
     let (steps, last) = steps
     hasher.combine(steps)
@@ -143,7 +184,7 @@ extension OperationFailure.Origin: Hashable {
     case .condition(let name): hasher.combine(name)
     case .dependency(let name): hasher.combine(name)
     case .skipped(let reason): hasher.combine(reason)
-    case .child, .attempt: return
+    case .child, .attempt, .inDependency, .inCondition: return
     }
   }
 }
@@ -163,7 +204,7 @@ extension OperationFailure.Origin: CustomStringConvertible {
     case .dependency(let name): "dependency “\(name)”"
     case .timeout: "timeout"
     case .skipped(let reason): "skipped: \(reason)"
-    case .child, .attempt: ""
+    case .child, .attempt, .inDependency, .inCondition: ""
     }
   }
 }

@@ -3,8 +3,9 @@ import CoreOperations
 extension OperationFailure {
   /// The elements of a failure, shared by its copies.
   ///
-  /// An inherited failure is an element's error, so failures are in each other as deep as operations
-  /// depend on each other. They share what they have in common, and go without recursion.
+  /// An inherited failure is an element's error, so failures are in each other as deep as
+  /// operations depend on each other. They share what they have in common, and go without
+  /// recursion.
   final class Storage: @unchecked Sendable {
     // Sendable: changed only by its one owner, or while it dies.
 
@@ -42,49 +43,34 @@ extension OperationFailure {
 
   /// Where the failure comes from, if all of it is that of one dependency.
   var way: Storage.Way? { notRunCount == 0 ? storage?.way : nil }
-
-  /// What everything comes down to: the elements of this failure and of those that it inherited, without
-  /// the inherited failures themselves, each once.
-  ///
-  /// ```swift
-  /// // However far away in the workflow it happened:
-  /// for cause in failure.rootCauses { print("\(cause.error)") }
-  /// ```
-  ///
-  /// - Complexity: O(n), n the number of elements of all failures that are inherited; O(1) where each
-  ///   operation of a chain failed only because of the one before.
-  public var rootCauses: [Element] {
-    var causes: [Element] = []
-    var seen: Set<ObjectIdentifier> = []
-    var due = [(elements: elements, next: 0)]
-    while let (elements, next) = due.popLast() {
-      guard next < elements.count else { continue }
-      due.append((elements, next + 1))
-      let element = elements[next]
-      if let inherited = element.inheritedFailure.map({ $0.way?.end ?? $0 }),
-        let storage = inherited.storage
-      {
-        if seen.insert(ObjectIdentifier(storage)).inserted { due.append((storage.elements, 0)) }
-      } else {
-        causes.append(element)
-      }
-    }
-    return causes
-  }
 }
 
-extension OperationFailure.Element {
-  /// The failure of the dependency that this is about.
-  fileprivate var inheritedFailure: OperationFailure? {
-    isInherited ? error as? OperationFailure : nil
+extension [OperationFailure.Element] {
+  /// The dependency that all of this is the failure of, and that failure; nil if there are several
+  /// errors, or one of another kind.
+  ///
+  /// The condition that refused because of the dependency doesn't count.
+  var onlyDependency: (name: String, failure: OperationFailure)? {
+    guard let element = only, element.isInherited else { return nil }
+    switch element.origin {
+    case .dependency(let name): return (element.error as? OperationFailure).map { (name, $0) }
+    case .condition:
+      let error = element.error as? OperationConditionError
+      guard let inner = error?.underlying.innerFailure?.elements.only, inner.isInherited,
+        case .dependency(let name) = inner.origin
+      else { return nil }
+      return (inner.error as? OperationFailure).map { (name, $0) }
+    case .body, .cancel, .timeout, .skipped, .child, .attempt, .inDependency, .inCondition:
+      return nil
+    }
   }
+
+  private var only: Element? { count == 1 ? self[0] : nil }
 }
 
 extension OperationFailure.Storage.Way {
   fileprivate init?(_ elements: [OperationFailure.Element]) {
-    guard elements.count == 1, case .dependency(let name) = elements[0].origin,
-      let failure = elements[0].inheritedFailure
-    else { return nil }
+    guard let (name, failure) = elements.onlyDependency else { return nil }
     if let way = failure.way {
       self.init(count: way.count + 1, last: way.last, end: way.end)
     } else {

@@ -1,7 +1,8 @@
 extension OperationFailure {
   /// What went wrong, on one line: each error with where it came from.
   ///
-  /// Of a long way its two ends are told, and of failures inside of others the first few errors.
+  /// Shows the two ends of a long chain of dependencies, and the first few errors of each failure
+  /// that is inside of another one.
   ///
   /// ```swift
   /// logger.error("\(operation.name ?? "") failed: \(failure.summary())")
@@ -11,7 +12,7 @@ extension OperationFailure {
   /// - Returns: The line, without a line break.
   public func summary(limit: Int = 3) -> String { summary(limit: limit, levels: 4) }
 
-  // Of failures with several errors, so many levels are told inside of each other.
+  // Of failures with several errors, so many levels are written inside of each other.
   fileprivate func summary(limit: Int, levels: Int) -> String {
     var way: [FailureHeading] = []
     if limit > 0, let end = way.appendLongWay(of: self) {
@@ -33,7 +34,7 @@ extension OperationFailure.Element {
     while true {
       element.origin.append(to: &headings)
       let error = (element.error as? OperationConditionError)?.underlying ?? element.error
-      guard var failure = error as? OperationFailure else {
+      guard var failure = error.innerFailure else {
         return (headings.texts + ["\(error)".inOneLine]).joined(separator: ": ")
       }
       failure = headings.appendLongWay(of: failure) ?? failure
@@ -56,7 +57,7 @@ extension OperationFailure.Origin {
     case .dependency(let name): headings.append(.dependency(name))
     case .timeout: headings.append(.timedOut)
     case .skipped: headings.append(.skipped)
-    case .body, .cancel, .child, .attempt: return
+    case .body, .cancel, .child, .attempt, .inDependency, .inCondition: return
     }
   }
 }

@@ -1,8 +1,8 @@
-/// What a person reads of a failure: elements with the same beginning of their origins under one heading,
-/// in order of appearance.
+/// What a person reads of a failure: elements with the same beginning of their origins under one
+/// heading, in order of appearance.
 ///
-/// Failures are in each other as deep as operations depend on each other, and one may be in many others:
-/// the tree is made and written without recursion, and what was shown isn't shown again.
+/// Failures are in each other as deep as operations depend on each other, and one may be in many
+/// others: the tree is made and written without recursion, and what was shown isn't shown again.
 struct FailureTree {
   private struct Node {
     /// Nil for one whose children are shown in its place.
@@ -113,7 +113,7 @@ struct FailureTree {
     case .cancel: add(.cancelled, error, to: parent)
     case .timeout: add(.timedOut, error, to: parent)
     case .skipped(let reason): _ = append(nil, text: "skipped: \(reason)", to: parent)
-    case .body, .child, .attempt: add(nil, error, to: parent)
+    case .body, .child, .attempt, .inDependency, .inCondition: add(nil, error, to: parent)
     }
   }
 
@@ -126,6 +126,9 @@ struct FailureTree {
     switch error {
     case let failure as OperationFailure:
       due.append((.failure(failure, isInherited: isInherited), append(heading, to: parent)))
+    case let inherited as any InheritedFailure where !inherited.failure.elements.isEmpty:
+      let node = append(heading, text: "\(inherited)", to: parent)
+      due.append((.failure(inherited.failure, isInherited: true), node))
     case let none as AnyOf.NoneHolds where !none.failures.isEmpty:
       due.append((.conditions(none.failures), append(heading, to: parent)))
     case let part as OperationConditionError:
@@ -134,7 +137,8 @@ struct FailureTree {
     }
   }
 
-  /// Whether a failure is in the tree already, and large enough not to be shown twice; it is from now on.
+  /// Whether a failure is in the tree already, and large enough not to be shown twice; it is from
+  /// now on.
   private mutating func wasShown(_ failure: OperationFailure, isInherited: Bool) -> Bool {
     guard let storage = failure.storage else { return false }
     if shown.insert(ObjectIdentifier(storage)).inserted { return false }
@@ -143,8 +147,8 @@ struct FailureTree {
 
   // MARK: Writing it
 
-  /// How many levels are indented: no more than a reader follows, or the text would grow with the square
-  /// of the depth.
+  /// How many levels are indented: no more than a reader follows, or the text would grow with the
+  /// square of the depth.
   private static let deepest = 24
 
   func lines(depth: Int) -> [String] {
@@ -173,7 +177,9 @@ struct FailureTree {
   private func way(from node: Int) -> (headings: [Int], end: Int) {
     var headings = nodes[node].heading == nil ? [] : [node]
     var end = node
-    while let child = nodes[end].first, nodes[child].next == nil, nodes[child].text == nil {
+    while nodes[end].text == nil, let child = nodes[end].first, nodes[child].next == nil,
+      nodes[child].text == nil
+    {
       end = child
       if nodes[child].heading != nil { headings.append(child) }
     }

@@ -1,6 +1,21 @@
 /// Everything that went wrong with an operation, in order, each with where it came from.
 ///
-/// Its description is an indented tree:
+/// It is what ``ResultOperation/value`` throws, so one `catch` is enough to decide what to do:
+///
+/// ```swift
+/// do {
+///   return .ok(try await order.value)
+/// } catch let failure as OperationFailure {
+///   if let reason = failure.skipReason { return .noContent(reason) }
+///   if failure.isTimeout { return .gatewayTimeout }
+///   if failure.isCancellation { return .clientClosedRequest }
+///   if let refusal = failure.first(PaymentRefused.self) { return .paymentRequired(refusal.code) }
+///   logger.error("\(failure.summary())")
+///   return .internalServerError
+/// }
+/// ```
+///
+/// Its description is an indented tree for people:
 ///
 /// ```
 /// child “open”
@@ -11,14 +26,16 @@
 /// 9 not run because of it
 /// ```
 ///
-/// Its elements are for code:
+/// ``summary(limit:)`` is the same on one line, for logs, and what `"\(errors)"` prints of a
+/// failure that is among the ``AdvancedOperation/errors`` of an operation. The elements are the
+/// errors one by one:
 ///
 /// ```swift
 /// for case .condition(let name) in failure.elements.map(\.origin) {
 ///   print("“\(name)” does not hold")
 /// }
 /// ```
-public struct OperationFailure: Error, CustomStringConvertible {
+public struct OperationFailure: Error, CustomStringConvertible, CustomDebugStringConvertible {
   /// One error and its origin.
   public struct Element: Sendable {
     /// Where the error came from.
@@ -46,17 +63,34 @@ public struct OperationFailure: Error, CustomStringConvertible {
     }
   }
   /// How many operations of a group didn't run because of errors that are among the elements.
-  public var notRunCount: Int
+  public var notRunCount: Int {
+    get { Int(notRun) }
+    set { notRun = Int32(clamping: newValue) }
+  }
   /// Nil without elements.
   private(set) var storage: Storage?
+  // Small, because every outcome has one.
+  private var notRun: Int32
+  /// What cancelled the operation whose failure this is.
+  private(set) var canceller: Canceller?
 
   /// Creates a failure.
+  ///
+  /// - Parameters:
+  ///   - elements: The errors, in order. A failure without any is that of a cancel without a
+  ///     reason.
+  ///   - notRunCount: How many operations of a group didn't run because of them.
   public init(elements: [Element], notRunCount: Int = 0) {
-    storage = Storage(elements)
-    self.notRunCount = notRunCount
+    self.init(elements: elements, notRunCount: notRunCount, canceller: nil)
   }
 
-  /// Empties the storage if that is nobody else's, so that a change of the elements copies nothing.
+  init(elements: [Element], notRunCount: Int = 0, canceller: Canceller?) {
+    storage = Storage(elements)
+    notRun = Int32(clamping: notRunCount)
+    self.canceller = canceller
+  }
+
+  /// Empties the storage if it isn't shared, so that a change of the elements copies nothing.
   private mutating func takeElements() -> [Element] {
     guard isKnownUniquelyReferenced(&storage), let storage else { return elements }
     return storage.takeElements()
@@ -67,12 +101,15 @@ public struct OperationFailure: Error, CustomStringConvertible {
 
   /// Whether nothing here is the operation's own: all of it was inherited from dependencies.
   ///
-  /// Such an operation never ran, because something that it needed did not succeed. False when there
-  /// are no elements.
+  /// Such an operation never ran, because something that it needed did not succeed. False when
+  /// there are no elements.
   public var isInherited: Bool { !elements.isEmpty && elements.allSatisfy(\.isInherited) }
 
   /// The elements as an indented tree, without a trailing line break.
   public var description: String { indented(by: 0) }
+
+  /// The ``summary(limit:)``: what stands for the failure in a printed array of errors.
+  public var debugDescription: String { summary() }
 
   /// The description, shifted to the right, to stand below a heading of yours.
   ///
@@ -90,6 +127,8 @@ public struct OperationFailure: Error, CustomStringConvertible {
 /// Errors that may say that a dependency did not succeed: not the operation's own.
 protocol InheritedFailure: Error {
   var isInherited: Bool { get }
+  /// What went wrong with the dependencies; without elements if that isn't known.
+  var failure: OperationFailure { get }
 }
 
 extension InheritedFailure {

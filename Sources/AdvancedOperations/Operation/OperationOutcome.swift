@@ -15,7 +15,8 @@ public enum OperationOutcome: Sendable {
   case failed(OperationFailure)
   /// It was cancelled before its end was decided; the reasons and what else went wrong.
   case cancelled(OperationFailure)
-  /// There was nothing to do: not executed, and no error.
+  /// There was nothing to do, and no error: a condition, a claim, a predecessor or the body said
+  /// so.
   case skipped(reason: String)
 
   /// Whether this is ``succeeded``.
@@ -23,6 +24,26 @@ public enum OperationOutcome: Sendable {
     switch self {
     case .succeeded: true
     case .failed, .cancelled, .skipped: false
+    }
+  }
+
+  /// Whether this is ``failed(_:)``; false for ``cancelled(_:)``.
+  public var isFailed: Bool { status == .failed }
+
+  /// Whether this is ``cancelled(_:)``.
+  public var isCancelled: Bool { status == .cancelled }
+
+  /// Whether this is ``skipped(reason:)``.
+  public var isSkipped: Bool { status == .skipped }
+
+  /// The description on one line.
+  var inOneLine: String {
+    switch self {
+    case .succeeded: "succeeded"
+    case .skipped(let reason): "skipped: \(reason.inOneLine)"
+    case .failed(let failure): "failed: \(failure.summary())"
+    case .cancelled(let failure):
+      failure.elements.isEmpty ? "cancelled" : "cancelled: \(failure.summary())"
     }
   }
 
@@ -36,7 +57,8 @@ public enum OperationOutcome: Sendable {
     }
   }
 
-  /// Whether the operation never ran because of its dependencies: all that went wrong was inherited.
+  /// Whether the operation never ran because of its dependencies: all that went wrong was
+  /// inherited.
   public var isInherited: Bool { failure?.isInherited ?? false }
 
   /// What went wrong; nil for ``succeeded`` and ``skipped(reason:)``.

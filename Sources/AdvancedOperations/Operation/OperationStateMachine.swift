@@ -17,9 +17,9 @@ package struct OperationStateMachine: Sendable {
     case startedBeforeReady
   }
 
-  /// Who starts the operation.
+  /// What starts the operation.
   private enum Starter: Sendable {
-    case nobody, queue, hand
+    case none, queue, hand
   }
 
   // The large ones first, or each small one would take a word.
@@ -29,9 +29,11 @@ package struct OperationStateMachine: Sendable {
   package private(set) var outcome: OperationOutcome?
   package private(set) var state = State.pending
   package private(set) var isCancelled = false
+  /// What gave the first cancel; nil without one.
+  private var canceller: OperationFailure.Canceller?
   /// Conditions failed or had nothing to do, or a claim was refused: it will not execute.
   package private(set) var isMarked = false
-  private var starter = Starter.nobody
+  private var starter = Starter.none
   /// How many of its bodies are going on: `execute()` on a stack, a task, the report of its end.
   private var bodies: Int32 = 0
   /// Whether `execute()` was called, or is about to be.
@@ -39,8 +41,8 @@ package struct OperationStateMachine: Sendable {
   private var hasReturnedFromWillFinish = false
   /// Whether there are children that have not been started, or may come.
   ///
-  /// They have to leave before the end is told, so this decides who has them: the body that starts them,
-  /// or the end that was decided before.
+  /// They have to leave before observers are notified of the end, so this decides what takes them
+  /// out: the body that starts them, or the end that was decided before.
   package private(set) var holdsChildren = false
 
   package init() {}
@@ -76,12 +78,12 @@ package struct OperationStateMachine: Sendable {
     return true
   }
 
-  /// The children that were never started have left, so that nothing keeps the end from being told.
+  /// The children that were never started have left, so observers can be notified of the end.
   package mutating func childrenLeft(_ errors: [Element]) {
     TransitionTrace.note("AdvancedOperation", "\(state)", "childrenLeft")
     guard state == .finishing, holdsChildren else { trap("children left in the state \(state)") }
     holdsChildren = false
-    elements += errors
+    recordOwn(errors)
     decideOutcome()
   }
 
@@ -104,7 +106,7 @@ package struct OperationStateMachine: Sendable {
   /// A condition or claim was added.
   package func conditionAdded() -> AddAction {
     TransitionTrace.note("AdvancedOperation", "\(state)", "conditionAdded")
-    if isCancelled || (starter == .nobody && state == .pending) { return .record }
+    if isCancelled || (starter == .none && state == .pending) { return .record }
     return .reject(.conditionAddedLate(state))
   }
 
@@ -116,7 +118,7 @@ package struct OperationStateMachine: Sendable {
 
   /// What to do when it is started by hand.
   package enum HandStartAction: Equatable, Sendable {
-    /// Ask the conditions and claims, and go on elsewhere.
+    /// Evaluate the conditions and claims, and go on elsewhere.
     case evaluate
     /// Go on here: its turn has come.
     case proceed
@@ -132,7 +134,7 @@ package struct OperationStateMachine: Sendable {
     dependenciesAreFinished: Bool
   ) -> HandStartAction {
     TransitionTrace.note("AdvancedOperation", "\(state)", "startCalledByHand")
-    guard state == .pending, starter == .nobody else {
+    guard state == .pending, starter == .none else {
       return state == .finished ? .ignore : .reject(.startedAgain(state))
     }
     guard dependenciesAreFinished || isCancelled else { return .reject(.startedBeforeReady) }
@@ -201,7 +203,7 @@ package struct OperationStateMachine: Sendable {
     return .becomeReady(isMarked: isMarked)
   }
 
-  /// A condition was asked again after a wait, or a claim was refused.
+  /// A condition was evaluated again after a wait, or a claim was refused.
   package mutating func reviewed(_ verdict: Verdict) -> VerdictAction {
     TransitionTrace.note("AdvancedOperation", "\(state)", "reviewed")
     switch state {
@@ -234,7 +236,7 @@ package struct OperationStateMachine: Sendable {
     case reject(Mistake)
   }
 
-  /// The operation was started by its queue, or by hand and nothing is left to ask.
+  /// The operation was started by its queue, or by hand with nothing left to evaluate.
   package mutating func turnCame() -> TurnAction {
     TransitionTrace.note("AdvancedOperation", "\(state)", "turnCame")
     switch state {
@@ -303,7 +305,7 @@ package struct OperationStateMachine: Sendable {
     case reject(Mistake)
   }
 
-  /// `finish` was called, with errors of the body or of children.
+  /// `finish` was called, with errors of the body or of children, or with an ``OperationSkipped``.
   package mutating func finishCalled(_ errors: [Element], notRunCount: Int = 0) -> FinishAction {
     TransitionTrace.note("AdvancedOperation", "\(state)", "finishCalled")
     switch state {
@@ -317,16 +319,22 @@ package struct OperationStateMachine: Sendable {
     }
   }
 
-  /// Keeps errors that belong to the end, whoever decides that; does nothing once it was decided.
+  /// Keeps errors that belong to the end before that is decided; does nothing afterwards.
   package mutating func record(_ errors: [Element], notRunCount: Int) {
     guard state == .executing else { return }
-    if !errors.isEmpty {
-      let isLateCancellation: (Element) -> Bool = { [isCancelled] element in
-        isCancelled && element.error is CancellationError
-      }
-      elements += errors.filter { !isLateCancellation($0) }
-    }
+    if !errors.isEmpty { recordOwn(errors) }
     self.notRunCount += notRunCount
+  }
+
+  /// Keeps what the body threw: a skip is no error, nor is the answer to a cancel.
+  private mutating func recordOwn(_ errors: [Element]) {
+    for element in errors {
+      if let reason = element.skipReasonOfBody {
+        skipReason = skipReason ?? reason
+      } else if !(isCancelled && element.error is CancellationError) {
+        elements.append(element)
+      }
+    }
   }
 
   private mutating func decideEnd() {
@@ -336,7 +344,11 @@ package struct OperationStateMachine: Sendable {
   }
 
   private mutating func decideOutcome() {
-    let failure = OperationFailure(elements: elements, notRunCount: notRunCount)
+    let failure = OperationFailure(
+      elements: elements,
+      notRunCount: notRunCount,
+      canceller: canceller
+    )
     if isCancelled {
       outcome = .cancelled(failure)
     } else if !elements.isEmpty {
@@ -356,10 +368,11 @@ package struct OperationStateMachine: Sendable {
 
   /// Did-finish was delivered.
   ///
-  /// Reporting the end to all who wait for it counts as a body, so that nothing is given back before
-  /// that was done; ``bodyEnded()`` follows.
+  /// Reporting the end to dependents and waiters counts as a body, so that nothing is given back
+  /// before that was done; ``bodyEnded()`` follows.
   ///
-  /// - Parameter isInBody: Whether a body goes on until that was done, so that it needn't be counted.
+  /// - Parameter isInBody: Whether a body goes on until that was done, so that it needn't be
+  ///   counted.
   package mutating func didFinishDelivered(isInBody: Bool = false) {
     TransitionTrace.note("AdvancedOperation", "\(state)", "didFinishDelivered")
     guard state == .finishing else { trap("did-finish was delivered in the state \(state)") }
@@ -384,9 +397,10 @@ package struct OperationStateMachine: Sendable {
     case ignore
     /// Cancelled before; the reason was recorded.
     case recorded
-    /// Deliver did-cancel; whoever starts it finds the flag.
+    /// Deliver did-cancel; the start finds the flag.
     case flag
-    /// Deliver did-cancel, drop what is asked or waited for, and have its queue let it leave.
+    /// Deliver did-cancel, drop conditions, dependencies and claims, and have its queue let it
+    /// leave.
     case leaveQueue
     /// The same for an operation that was started by hand: let it finish on the executor.
     case leaveHand
@@ -404,7 +418,9 @@ package struct OperationStateMachine: Sendable {
   /// - Returns: What to do.
   package mutating func cancelCalled(
     reason: Element?,
-    policy: AdvancedOperation.CancellationPolicy
+  ///   - isFromParent: Whether it comes from what the operation is a child of.
+    policy: AdvancedOperation.CancellationPolicy,
+    isFromParent: Bool = false
   ) -> CancelAction {
     TransitionTrace.note("AdvancedOperation", "\(state)", "cancelCalled")
     if isEndDecided { return .ignore }
@@ -414,7 +430,8 @@ package struct OperationStateMachine: Sendable {
     switch state {
     case .pending, .evaluatingConditions, .ready:
       switch starter {
-      case .nobody: return .flag
+    canceller = isFromParent ? .parent : reason?.origin == .timeout ? .timeout : .caller
+      case .none: return .flag
       case .queue:
         state = .ready
         return .leaveQueue

@@ -27,7 +27,9 @@ struct GroupMembers {
   private(set) var queue: AdvancedOperationQueue?
   /// Whether the group's end was decided before it started its children, which leave as cancelled.
   private(set) var isLeaving = false
-  private(set) var hasFailedFast = false
+  /// The child whose failure made the group fail fast.
+  private(set) var firstFailed: GroupOperation.SiblingFailed?
+  var hasFailedFast: Bool { firstFailed != nil }
   var hook: (@Sendable (AdvancedOperation, any Error) -> (any Error)?)?
   var rollbacks = RollbackList()
   /// How many children may execute at once; -1 for as many as there are threads.
@@ -37,8 +39,10 @@ struct GroupMembers {
   /// The group itself while it runs children: these don't keep it, and maybe nothing else does.
   private var owner: GroupOperation?
   private var elements: [ObjectIdentifier: [OperationFailure.Element]] = [:]
-  /// How many operations of groups inside didn't run because of errors there.
+  /// How many children, and operations of groups inside, didn't run because of errors.
   private var notRunCount = 0
+  /// The children that are plain operations and were cancelled because another one failed.
+  private var unstarted: Set<ObjectIdentifier> = []
 
   /// The sums of what the children said, each of which may be as large as can be; one that said
   /// nothing counts as one unit.
@@ -158,19 +162,31 @@ struct GroupMembers {
 
   // MARK: Errors
 
-  /// Keeps what a child reported; returns whether it is the first to make the group fail fast.
+  /// Keeps what a child reported.
+  ///
+  /// - Parameters:
+  ///   - elements: Its errors.
+  ///   - notRunCount: How many operations didn't run because of errors.
+  ///   - child: The child.
+  ///   - reason: Why the other children are cancelled then; nil if the group doesn't fail fast.
+  /// - Returns: Whether the group fails fast now.
   mutating func recorded(
     _ elements: [OperationFailure.Element],
     notRunCount: Int,
     of child: Operation,
-    failsFast: Bool
+    failsFast reason: GroupOperation.SiblingFailed?
   ) -> Bool {
     self.notRunCount += notRunCount
     guard !elements.isEmpty else { return false }
     self.elements[ObjectIdentifier(child)] = elements
-    guard failsFast, !hasFailedFast else { return false }
-    hasFailedFast = true
+    guard let reason, !hasFailedFast else { return false }
+    firstFailed = reason
     return true
+  }
+
+  /// A plain operation is cancelled before it starts, because another child failed.
+  mutating func plainChildWillNotRun(_ child: Operation) {
+    unstarted.insert(ObjectIdentifier(child))
   }
 
   /// The errors in the order of the children.
@@ -182,12 +198,13 @@ struct GroupMembers {
         elements[ObjectIdentifier(member.operation)].map { (member.operation, $0) }
       }
     )
-    failure.notRunCount += notRunCount
+    failure.notRunCount += notRunCount + unstarted.count
     elements = [:]
     return failure
   }
 
-  /// The group has finished: returns what it doesn't need any more, to be let go of after unlocking.
+  /// The group has finished: returns what it doesn't need any more, to be let go of after
+  /// unlocking.
   ///
   /// One that was finished from outside still has children to run, and may have something to undo.
   mutating func released() -> GroupMembers {

@@ -27,7 +27,10 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
   public enum ErrorPolicy: Sendable {
     /// The others go on; all errors are collected.
     case collectAll
-    /// The others are cancelled, before any that depends on it starts.
+    /// The others are cancelled with the reason ``SiblingFailed``, before any that depends on it
+    /// starts.
+    ///
+    /// Those that had not begun to execute are counted in ``OperationFailure/notRunCount``.
     case failFast
   }
 
@@ -43,8 +46,8 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
   /// - Parameters:
   ///   - name: What the group is called.
   ///   - errorPolicy: What happens to the others when a child fails.
-  ///   - maxConcurrentOperationCount: How many children may execute at once; -1 for as many as there
-  ///     are threads.
+  ///   - maxConcurrentOperationCount: How many children may execute at once; -1 for as many as
+  ///     there are threads.
   ///   - children: The first children, in no queue yet.
   /// - Precondition: The limit is -1 or more.
   public init(
@@ -106,7 +109,7 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
     // From here on the group, which may just start, finds it.
     let queue = members.withLock { $0.childCame(number) }
     if isCancelled || members.withLock({ $0.hasFailedFast || $0.isLeaving }) {
-      operation.cancelAsChild(reason: reasonOfChildren)
+      cancel(operation, reason: reasonOfChildren)
     }
     if let queue {
       queue.addOperation(operation)
@@ -218,7 +221,8 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
   /// Why children are cancelled that come or leave because of the group's own end.
   private var reasonOfChildren: (any Error)? {
     if isCancelled { return cancellationReason }
-    return members.withLock { $0.isLeaving } ? withCore { $0.machine.failure } : nil
+    let (failed, isLeaving) = members.withLock { ($0.firstFailed, $0.isLeaving) }
+    return isLeaving ? withCore { $0.machine.failure } : failed
   }
 
   // MARK: Progress
@@ -226,8 +230,8 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
   /// How far the children are: the sum of what they said with
   /// ``AdvancedOperation/updateProgress(completed:total:)``.
   ///
-  /// A child that has said nothing counts as one unit, one that has ended as done, a group as the sum
-  /// of its own children. Observers of the group are told of each change while it executes.
+  /// A child that has said nothing counts as one unit, one that has ended as done, a group as the
+  /// sum of its own children. Observers of the group are told of each change while it executes.
   public final var progress: OperationProgressUpdate { members.withLock { $0.progress } }
 
   override func child(
@@ -275,26 +279,43 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
 
   private func cancelChildren(reason: (any Error)?) {
     let (children, queue) = members.withLock { ($0.children, $0.queue) }
-    let cancel = { for child in children { child.cancelAsChild(reason: reason) } }
+    let cancel = { for child in children { self.cancel(child, reason: reason) } }
     // No dependent of a cancelled child slips through.
     if let queue { queue.withoutStarts(cancel) } else { cancel() }
+  }
+
+  /// Cancels a child because of the group's own cancel, or because of another child's failure.
+  private func cancel(_ child: Operation, reason: (any Error)?) {
+    // An advanced one is counted at its end, when it is known for sure.
+    let willNotRun = !child.isCancelled && !child.isExecuting && !child.isFinished
+    if reason is SiblingFailed, willNotRun, !(child is AdvancedOperation) {
+      members.withLock { $0.plainChildWillNotRun(child) }
+    }
+    child.cancelAsChild(reason: reason)
   }
 
   override func childEnds(_ child: AdvancedOperation) {
     let (isLeaving, hook) = members.withLock { ($0.isLeaving, $0.hook) }
     if isLeaving { return }
     let elements = errors(of: child, hook: hook)
+    let failure = child.outcome?.failure ?? OperationFailure(elements: [])
     // A group inside has counted its own.
-    let notRunCount = child.outcome?.failure?.notRunCount ?? 0
+    var notRunCount = failure.notRunCount
+    if elements.isEmpty, child.cancellationReason is SiblingFailed,
+      !child.withCore({ $0.machine.isLaunched })
+    {
+      notRunCount += 1
+    }
+    let reason = SiblingFailed(sibling: child.label, failure: failure)
     let isFirst = members.withLock { members in
       members.recorded(
         elements,
         notRunCount: notRunCount,
         of: child,
-        failsFast: errorPolicy == .failFast
+        failsFast: errorPolicy == .failFast ? reason : nil
       )
     }
-    if isFirst && !isCancelled { cancelChildren(reason: nil) }
+    if isFirst && !isCancelled { cancelChildren(reason: reason) }
   }
 
   private func childEnded(_ child: Operation, _ number: Int) {
@@ -333,7 +354,8 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
       deliver()
       return
     }
-    // What finishes the group lets go of what it doesn't need; this is for one that has finished before.
+    // What finishes the group lets go of what it doesn't need; this is for one that has finished
+    // before.
     defer { if isFinished { releaseResources() } }
     finish(withElements: elements)
     bodyEnded()

@@ -20,16 +20,16 @@ import CoreOperations
 /// gets the body from its beginning on. On other systems a body goes on in the pool of the standard
 /// library, and shouldn't block there. What is isolated to an actor runs where the actor does.
 ///
-/// An operation that was created in a task runs its body with the task-locals and the priority of that
-/// task: logging contexts and their like go along, also to conditions that have to be waited for.
-/// (They are those of the moment of creation. One that was created outside of any task stores nothing
-/// for this.)
+/// An operation that was created in a task runs its body with the task-locals and the priority of
+/// that task: logging contexts and their like go along, also to conditions that have to be waited
+/// for. (They are those of the moment of creation. One that was created outside of any task stores
+/// nothing for this.)
 open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Sendable {
   // Sendable: `work` has a lock, which also guards `body`.
 
   private let work: Locked<ResultWork>
-  // Beside the lock and not in it: the type of a lock around it isn't known before it runs, and each
-  // access looked up what it is made of, 25,000 instructions per operation (callgrind).
+  // Beside the lock and not in it: the type of a lock around it isn't known before it runs, and
+  // each access looked up what it is made of, 25,000 instructions per operation (callgrind).
   private var body: (@Sendable () async throws -> Output)?
 
   /// Creates an operation.
@@ -38,8 +38,8 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
   ///   - name: What the operation is called.
   ///   - retry: Whether and when the body is run again after it threw; nil for never. Between the
   ///     attempts the operation keeps its slot and its claims.
-  ///   - body: Runs in a task of its own; what it throws is an error of the operation. Released when
-  ///     the operation finished.
+  ///   - body: Runs in a task of its own; what it throws is an error of the operation. Released
+  ///     when the operation finished.
   public init(
     name: String? = nil,
     retry: RetryPolicy? = nil,
@@ -144,8 +144,9 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
   ///
   /// - Throws: The ``OperationFailure`` when the operation failed, was cancelled, or was skipped
   ///   (one element, with the origin ``OperationFailure/Origin/skipped(reason:)``);
-  ///   `CancellationError` when the waiting task is cancelled first, and then the operation goes on;
-  ///   `OperationCycleError` when the waiting task is the body of an operation that this one waits for.
+  ///   `CancellationError` when the waiting task is cancelled first, and then the operation goes
+  ///   on; `OperationCycleError` when the waiting task is the body of an operation that this one
+  ///   waits for.
   public final var value: Output {
     get async throws { try await value(cancellingOperation: false) }
   }
@@ -252,6 +253,10 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
       let isGivenUp: Bool
       if isOver {
         isGivenUp = true
+      // That there is nothing to do is no failed attempt.
+      if failures.contains(where: { $0.skipReasonOfBody != nil }) {
+        throw AttemptsFailed(elements: failures.filter { $0.skipReasonOfBody != nil })
+      }
       } else {
         switch run.next(after: failures, now: clock.now, random: environment.random) {
         case .giveUp: isGivenUp = true
@@ -395,16 +400,6 @@ private struct AttemptsFailed: Error {
   let elements: [OperationFailure.Element]
 }
 
-/// An operation was skipped, so it has no value.
-public struct OperationSkipped: Error, Hashable, CustomStringConvertible {
-  /// Why there was nothing to do.
-  public var reason: String
-  /// Creates the error.
-  public init(reason: String) { self.reason = reason }
-  /// One sentence with the reason.
-  public var description: String { "It was skipped: \(reason)." }
-}
-
 /// The value of an operation is needed that is no dependency any more.
 struct RemovedDependency: Error, InheritedFailure, CustomStringConvertible {
   var description: String { "It was removed from the dependencies, and its value is needed." }
@@ -414,3 +409,4 @@ struct RemovedDependency: Error, InheritedFailure, CustomStringConvertible {
 struct FinishedWithoutValue: Error, CustomStringConvertible {
   var description: String { "finish() was called before the body had returned a value." }
 }
+  var failure: OperationFailure { OperationFailure(elements: []) }

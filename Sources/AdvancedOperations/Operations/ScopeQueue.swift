@@ -43,7 +43,9 @@ final class ScopeQueue: AdvancedOperationQueue, @unchecked Sendable {
     }
     for (index, operation) in operations.enumerated() { watch(operation, number: first + index) }
     if let stopReason {
-      for operation in operations { operation.cancelAsChild(reason: stopReason) }
+      for operation in operations {
+        operation.cancelAsChild(reason: stopReason, isFromParent: false)
+      }
     }
     enqueue()
     // One that came in between found nothing of them.
@@ -52,7 +54,7 @@ final class ScopeQueue: AdvancedOperationQueue, @unchecked Sendable {
       return members.stopReason
     }
     guard stopReason == nil, let lateReason else { return }
-    for operation in operations { operation.cancelAsChild(reason: lateReason) }
+    for operation in operations { operation.cancelAsChild(reason: lateReason, isFromParent: false) }
   }
 
   private func watch(_ operation: Operation, number: Int) {
@@ -127,8 +129,8 @@ final class ScopeQueue: AdvancedOperationQueue, @unchecked Sendable {
 }
 
 extension OperationFailure {
-  /// What went wrong with operations that were together, without what one inherited from another: such
-  /// an operation is counted.
+  /// What went wrong with operations that were together, without what one inherited from another:
+  /// such an operation is counted.
   static func rootCauses(
     _ failures: [(operation: Operation, elements: [Element])]
   ) -> OperationFailure {

@@ -47,7 +47,7 @@ import Testing
     #expect(Self.refusal(refused) == .init(remaining: .seconds(10)))
     #expect(
       "\(refused.errors[0])"
-        == "condition “circuit closed”: The circuit is open for another 10.0 seconds."
+        == "condition “circuit closed”: The circuit is open for another 10 s."
     )
   }
 

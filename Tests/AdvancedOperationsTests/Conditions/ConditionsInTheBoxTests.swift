@@ -170,6 +170,8 @@ import Testing
     let result = NoFailedDependencies().check(work)
     let error = result.errors.first as? NoFailedDependencies.DependenciesFailed
     #expect(error?.names == ["failed"])
+    #expect(flaws((error?.failure.errors.first as? OperationFailure)?.errors ?? []) == [1])
+    #expect(error?.failure.isInherited == true)
   }
 
   @Test func `only a cancelled dependency is a cancelled one, plain ones included`() {
@@ -185,6 +187,7 @@ import Testing
     let result = NoCancelledDependencies().check(work)
     let error = result.errors.first as? NoCancelledDependencies.DependenciesCancelled
     #expect(error?.names == ["cancelled", "plain"])
+    #expect(error?.failure.errors.allSatisfy { $0 is OperationFailure } == true)
   }
 
   @Test func `what a dependency's end prevents is marked as inherited`() {

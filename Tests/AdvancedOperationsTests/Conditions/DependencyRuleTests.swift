@@ -71,7 +71,7 @@ import Testing
   }
 
   @Test func `lets what depends on the operation go on when it leaves early`() {
-    let fan = Fan(DependencyRule.noneFailed)
+    let fan = Fan(DependencyRule.noneCancelled)
     let next = Work("next")
     next.addDependency(fan.work)
     fan.world.run(next)
@@ -140,7 +140,8 @@ import Testing
   @Test func `without dependencies is asked about nothing`() {
     let rules = [
       (DependencyRule.allSucceeded, Kind.succeeded), (.noneFailed, .succeeded),
-      (.anySucceeded, .failed), (.anyFailed, .failed),
+      (.noneCancelled, .succeeded), (.anySucceeded, .failed), (.anyFailed, .failed),
+      (.anyCancelled, .failed),
     ]
     for (rule, kind) in rules {
       let fan = Fan(count: 0, rule)
@@ -239,7 +240,8 @@ import Testing
       let plain = steps(failing: failing)
       let unbroken: [DependencyRule] =
         failing
-        ? [.anySucceeded, .anyFailed] : [.allSucceeded, .anySucceeded, .noneFailed, .anyFailed]
+        ? [.anySucceeded, .anyFailed, .noneCancelled, .anyCancelled]
+        : [.allSucceeded, .anySucceeded, .noneFailed, .anyFailed, .noneCancelled, .anyCancelled]
       for rule in unbroken { #expect(steps(rule, failing: failing) == plain, "\(rule.name)") }
       // One that only its closure knows is asked, once for each end.
       let asking = steps(DependencyRule("open") { _ in nil }, failing: failing)
@@ -288,10 +290,80 @@ import Testing
     }
     if seed.isMultiple(of: 5) { work.cancel() }
     world.simulation.run()
-    let fails = parts.contains { $0.outcome?.failure != nil }
+    let fails = parts.contains { $0.kind == .failed }
     #expect(work.kind == (seed.isMultiple(of: 5) ? work.kind : (fails ? .failed : .succeeded)))
     #expect(work.isFinished && next.kind == .succeeded)
     #expect(world.queue.operationCount == 0)
+  }
+
+  /// One dependency for each outcome, in a world that has come to rest.
+  private static func ended(_ kinds: [Kind]) -> [Work] {
+    let world = World()
+    return kinds.map { kind in
+      let work: Work
+      switch kind {
+      case .succeeded: work = Work("\(kind)")
+      case .failed: work = .failing("\(kind)", 7)
+      case .cancelled:
+        work = Work("\(kind)")
+        work.cancel(withError: Flaw(8))
+      case .skipped:
+        work = Work("\(kind)")
+        work.addCondition(Immediate(always: .skipped(reason: "no need")))
+      }
+      world.run(work)
+      return work
+    }
+  }
+
+  private static let all: [Kind] = [.succeeded, .failed, .cancelled, .skipped]
+
+  @Test(arguments: Self.all, Self.all)
+  func `of the box means what its name says, and its error doesn't contradict it`(
+    first: Kind,
+    second: Kind
+  ) throws {
+    let kinds = [first, second]
+    let expectations: [(rule: DependencyRule, isKept: Bool, blamed: Set<Kind>)] = [
+      (.allSucceeded, kinds == [.succeeded, .succeeded], [.failed, .cancelled]),
+      (.anySucceeded, kinds.contains(.succeeded), [.failed, .cancelled]),
+      (.noneFailed, !kinds.contains(.failed), [.failed]),
+      (.anyFailed, kinds.contains(.failed), []),
+      (.noneCancelled, !kinds.contains(.cancelled), [.cancelled]),
+      (.anyCancelled, kinds.contains(.cancelled), []),
+    ]
+    for (rule, isKept, blamed) in expectations {
+      let work = Work()
+      for dependency in Self.ended(kinds) { work.addDependency(dependency) }
+      let result = try #require(rule.verdict(for: work))
+      #expect(result.isSatisfied == isKept, "\(rule.name)")
+      guard let broken = result.errors.first as? DependencyRule.Broken else { continue }
+      #expect(broken.dependencies == kinds.map { "\($0) \($0)" })
+      let reasons = kinds.filter { blamed.contains($0) }
+      #expect(broken.failure.errors.map { $0 is OperationFailure } == reasons.map { _ in true })
+      #expect(
+        broken.failure.elements.map(\.origin) == reasons.map { .dependency("\($0)") },
+        "\(rule.name)"
+      )
+      #expect(broken.isInherited == !reasons.isEmpty)
+    }
+  }
+
+  @Test func `keeps why a plain dependency was cancelled`() {
+    let plain = BlockOperation {}
+    plain.name = "plain"
+    let world = World()
+    world.queue.isSuspended = true
+    world.queue.addOperation(plain)
+    world.queue.cancelAllOperations(withError: Flaw(3))
+    world.queue.isSuspended = false
+    world.simulation.run()
+    let work = Work()
+    work.addDependency(plain)
+    let broken =
+      DependencyRule.noneCancelled.verdict(for: work)?.errors.first as? DependencyRule.Broken
+    #expect(broken?.failure.elements.map(\.origin) == [.dependency("plain")])
+    #expect(flaws((broken?.failure.errors.first as? OperationFailure)?.errors ?? []) == [3])
   }
 
   @Test func `hears of a dependency that was removed and that only its queue keeps`() {

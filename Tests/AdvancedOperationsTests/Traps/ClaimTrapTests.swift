@@ -138,7 +138,7 @@ import Testing
       observing: [\.standardErrorContent]
     ) { _ = CircuitBreaker(failures: 0) }
     try expectMessage(
-      "CircuitBreaker was made with 0 failures and a cooldown of 60.0 seconds. "
+      "CircuitBreaker was made with 0 failures and a cooldown of 1 min. "
         + "Give 1 failure or more, and a cooldown that isn't negative.",
       in: result
     )

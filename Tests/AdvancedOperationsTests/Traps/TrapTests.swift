@@ -23,6 +23,18 @@ import Testing
     )
   }
 
+  @Test func `skip of a pending operation`() async throws {
+    let result = await #expect(
+      processExitsWith: .failure,
+      observing: [\.standardErrorContent]
+    ) { Work("work").skip(reason: "no need") }
+    try expectTrap(
+      "skip(reason:) was called on operation “work”, which is pending and has not begun to "
+        + "execute. Call it from execute() or later, or cancel the operation instead.",
+      result
+    )
+  }
+
   @Test func `finish of one whose conditions are asked`() async throws {
     let result = await #expect(
       processExitsWith: .failure,

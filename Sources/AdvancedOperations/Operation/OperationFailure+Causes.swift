@@ -1,0 +1,184 @@
+extension OperationFailure {
+  /// The first error of a type, wherever it happened.
+  ///
+  /// Depth first, in the order of the elements: through failed dependencies, children, attempts and
+  /// the parts of conditions. An error is looked at before what it is made of.
+  ///
+  /// ```swift
+  /// if let refusal = failure.first(PaymentRefused.self) { show(refusal.code) }
+  /// ```
+  ///
+  /// - Parameter type: The type of the error; may be a protocol.
+  /// - Returns: The error; nil if there is none.
+  /// - Complexity: O(n), n the number of errors in all failures that are in this one.
+  public func first<E>(_ type: E.Type) -> E? {
+    var seen: Set<ObjectIdentifier> = []
+    var due: [any Error] = errors.reversed()
+    while let error = due.popLast() {
+      if let error = error as? E { return error }
+      switch error {
+      case let condition as OperationConditionError: due.append(condition.underlying)
+      case let none as AnyOf.NoneHolds: due += none.failures.reversed() as [any Error]
+      default:
+        guard let failure = error.innerFailure, let storage = failure.storage,
+          seen.insert(ObjectIdentifier(storage)).inserted
+        else { continue }
+        due += failure.errors.reversed()
+      }
+    }
+    return nil
+  }
+
+  /// What everything comes down to: the errors that are no other operation's failure, each once.
+  ///
+  /// Each element has its whole path as its ``Element/origin``, from this operation through
+  /// dependencies, children, attempts and conditions to where the error happened.
+  ///
+  /// ```swift
+  /// // However far away in the workflow it happened:
+  /// for cause in failure.rootCauses { print("\(cause.origin): \(cause.error)") }
+  /// // dependency “parse”, dependency “download”, attempt 3, body: The connection was lost.
+  /// ```
+  ///
+  /// A dependency that was cancelled without a reason has no error: its element has the
+  /// dependency's failure, which is empty.
+  ///
+  /// - Complexity: O(n + c · d), n the number of errors in all failures that are in this one, c the
+  ///   number of causes and d the length of their paths.
+  public var rootCauses: [Element] {
+    var causes: [Element] = []
+    var search = CauseSearch(self)
+    while let cause = search.next() { causes.append(cause) }
+    return causes
+  }
+}
+
+extension Error {
+  /// The failure of other operations that the error is, or that it keeps; nil without any.
+  var innerFailure: OperationFailure? {
+    if let failure = self as? OperationFailure { return failure }
+    guard let failure = (self as? any InheritedFailure)?.failure, !failure.elements.isEmpty else {
+      return nil
+    }
+    return failure
+  }
+}
+
+/// Goes through a failure and all failures in it, depth first, without recursion.
+struct CauseSearch {
+  private struct Frame {
+    let elements: [OperationFailure.Element]
+    var next = 0
+    /// The last step of the path that led here.
+    let place: Int?
+  }
+
+  private var frames: [Frame]
+  /// The steps of all paths, each with the one before.
+  private var steps: [(step: OperationFailure.Origin.Step, before: Int?)] = []
+  private var seen: Set<ObjectIdentifier> = []
+  private let decidingOnly: Bool
+
+  /// - Parameters:
+  ///   - failure: Where to begin.
+  ///   - decidingOnly: Whether failed attempts that were followed by others are left out.
+  init(_ failure: OperationFailure, decidingOnly: Bool = false) {
+    self.decidingOnly = decidingOnly
+    let elements = decidingOnly ? failure.elements.withoutRepeatedAttempts : failure.elements
+    frames = [Frame(elements: elements, place: nil)]
+  }
+
+  /// The next error that is not made of others, with its whole path.
+  ///
+  /// - Parameter isEnd: Says of the failure of another operation whether to return it as a whole.
+  /// - Returns: The error; nil when there are no more.
+  mutating func next(
+    orFailure isEnd: (OperationFailure.Element, OperationFailure) -> Bool = { _, _ in false }
+  ) -> OperationFailure.Element? {
+    while let frame = frames.last {
+      guard frame.next < frame.elements.count else {
+        frames.removeLast()
+        continue
+      }
+      frames[frames.count - 1].next += 1
+      let element = frame.elements[frame.next]
+      let error = (element.error as? OperationConditionError)?.underlying ?? element.error
+      if let failure = error.innerFailure, let storage = failure.storage, !isEnd(element, failure) {
+        if seen.insert(ObjectIdentifier(storage)).inserted {
+          enter(failure.elements, of: element, after: frame.place)
+        }
+      } else if let parts = error.partsOfCondition {
+        enter(parts, of: element, after: frame.place)
+      } else {
+        var cause = element
+        cause.origin = path(to: frame.place, element.origin)
+        return cause
+      }
+    }
+    return nil
+  }
+
+  private mutating func enter(
+    _ elements: [OperationFailure.Element],
+    of element: OperationFailure.Element,
+    after place: Int?
+  ) {
+    let (outer, last) = element.origin.steps
+    var place = place
+    for step in outer + (last.asStep.map { [$0] } ?? []) {
+      steps.append((step, place))
+      place = steps.count - 1
+    }
+    let elements = decidingOnly ? elements.withoutRepeatedAttempts : elements
+    frames.append(Frame(elements: elements, place: place))
+  }
+
+  private func path(
+    to place: Int?,
+    _ origin: OperationFailure.Origin
+  ) -> OperationFailure.Origin {
+    var origin = origin
+    var next = place
+    while let place = next {
+      origin = steps[place].step.origin(around: origin)
+      next = steps[place].before
+    }
+    return origin
+  }
+}
+
+extension Error {
+  /// The errors of the conditions that a condition is made of; nil for others.
+  fileprivate var partsOfCondition: [OperationFailure.Element]? {
+    switch self {
+    case let part as OperationConditionError:
+      [.init(origin: .condition(part.condition), error: part)]
+    case let none as AnyOf.NoneHolds where !none.failures.isEmpty:
+      none.failures.map { .init(origin: .condition($0.condition), error: $0) }
+    default: nil
+    }
+  }
+}
+
+extension [OperationFailure.Element] {
+  /// The elements without those of attempts that were followed by another one.
+  fileprivate var withoutRepeatedAttempts: Self {
+    typealias Step = OperationFailure.Origin.Step
+    var last: [ArraySlice<Step>: Int] = [:]
+    let paths = map { $0.origin.steps.steps }
+    func forEachAttempt(of path: [Step], _ body: (ArraySlice<Step>, Int) -> Void) {
+      for (index, step) in path.enumerated() {
+        if case .attempt(let number) = step { body(path[..<index], number) }
+      }
+    }
+    for path in paths {
+      forEachAttempt(of: path) { last[$0] = Swift.max(last[$0] ?? $1, $1) }
+    }
+    if last.isEmpty { return self }
+    return zip(self, paths).compactMap { element, path in
+      var isLast = true
+      forEachAttempt(of: path) { if last[$0] != $1 { isLast = false } }
+      return isLast ? element : nil
+    }
+  }
+}
