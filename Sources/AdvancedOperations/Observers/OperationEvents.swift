@@ -8,16 +8,18 @@ import CoreOperations
 /// }
 /// ```
 ///
-/// Events are kept from the moment at which ``AdvancedOperation/events`` was read, as for an observer
-/// that was attached then: all of them when the operation is in no queue yet, only
-/// ``OperationEvent/finished(_:)`` when it has finished. Each loop over the same value sees all that
-/// were kept, also at the same time as another one.
-///
-/// The sequence never throws. A loop ends after ``OperationEvent/finished(_:)``, which comes when
-/// `isFinished` is true and all observers were told, when its task is cancelled and there is nothing to
-/// take at once, and when the operation is released without having run. It never holds up the operation: of a loop that is slow the last ``capacity`` events are kept,
-/// and where others are missing it gets an ``OperationEvent/dropped(count:)``. The sequence doesn't
-/// keep the operation alive.
+/// - **Which events**: those that happen after ``AdvancedOperation/events`` was read. Read it
+///   before the operation is added to a queue to get all of them. When the operation has already
+///   finished, the only event is ``OperationEvent/finished(_:)``.
+/// - **Several loops**: each loop over the same value gets every event, also while another loop
+///   runs.
+/// - **The end**: a loop ends after ``OperationEvent/finished(_:)``, which is delivered when
+///   `isFinished` is true and all observers have been notified. A loop also ends when its task is
+///   cancelled and no event is waiting, and when the operation is released without having run. The
+///   sequence never throws.
+/// - **Slow loops**: the operation never waits for a loop. The last ``capacity`` events are kept;
+///   in place of older ones, the loop gets one ``OperationEvent/dropped(count:)``.
+/// - **Memory**: the sequence doesn't keep the operation alive.
 public struct OperationEvents: AsyncSequence, Sendable {
   /// An event.
   public typealias Element = OperationEvent
@@ -31,7 +33,7 @@ public struct OperationEvents: AsyncSequence, Sendable {
 
   init(of operation: AdvancedOperation) { subscription = EventSubscription(to: operation) }
 
-  /// Begins with the first event that was kept.
+  /// Returns an iterator that begins with the first event that was kept.
   public func makeAsyncIterator() -> Iterator { Iterator(subscription: subscription) }
 
   /// One loop over the events.
@@ -66,7 +68,8 @@ public struct OperationEvents: AsyncSequence, Sendable {
   }
 }
 
-/// The attachment of a sequence, which ends with the last copy of it.
+/// The attachment of a sequence to its operation; it ends when the last copy of the sequence is
+/// released.
 private final class EventSubscription: Sendable {
   let log = SharedEventLog()
   private let observation: OperationObservation
@@ -78,7 +81,7 @@ private final class EventSubscription: Sendable {
   deinit { observation.remove() }
 }
 
-/// Puts what it is told into the log, and ends that when nobody will tell it more.
+/// The observer that appends each event to the log, and closes the log after the last one.
 private final class EventTap: OperationObserver {
   private let log: SharedEventLog
 
@@ -104,8 +107,9 @@ private final class EventTap: OperationObserver {
   }
   func operationDidFinish(_ operation: AdvancedOperation, errors: [any Error]) {
     let outcome = operation.outcome
-    // Others are told after this one; who reads that it finished is to find it finished. The closure
-    // keeps this alive until then, because its end is that of the log.
+    // Other observers are notified after this one, and a reader of the event has to find the
+    // operation finished. The closure keeps the tap alive until then, because its deinitialiser
+    // closes the log.
     operation.afterFinished { [self] in
       if let outcome { log.append(.finished(outcome)) }
       log.close()
@@ -113,7 +117,7 @@ private final class EventTap: OperationObserver {
   }
 }
 
-/// The log behind its lock, and those who wait for more.
+/// The log behind its lock, and the loops that wait for the next event.
 private final class SharedEventLog: Sendable {
   private struct State {
     var log = EventLog<OperationEvent>(capacity: OperationEvents.capacity)
@@ -139,7 +143,7 @@ private final class SharedEventLog: Sendable {
       defer { state.waits = [] }
       return (state.waits, dropped)
     }
-    // It may be the last to hold an operation that was produced.
+    // The event may hold the last reference to an operation that was produced.
     withExtendedLifetime(dropped) {}
     for wait in waits { wait.finish() }
   }
@@ -165,6 +169,7 @@ private final class SharedEventLog: Sendable {
 extension AdvancedOperation {
   /// What happens to the operation from now on, as an asynchronous sequence.
   ///
-  /// Each access begins a new one. Read it before the operation is added to a queue to miss nothing.
+  /// Each access begins a new one. Read it before the operation is added to a queue to miss
+  /// nothing.
   public final var events: OperationEvents { OperationEvents(of: self) }
 }

@@ -17,9 +17,9 @@ public enum OperationEvent: Sendable {
   case produced(AdvancedOperation)
   /// It reported how far it is.
   case progress(OperationProgressUpdate)
-  /// It was cancelled, with what is in `errors` at that time.
+  /// It was cancelled; with its ``AdvancedOperation/errors`` at that time.
   case cancelled([any Error])
-  /// Its end was decided.
+  /// Its end was decided; with its ``AdvancedOperation/errors``, which are none after a skip.
   case willFinish([any Error])
   /// It is over.
   case finished(OperationOutcome)
