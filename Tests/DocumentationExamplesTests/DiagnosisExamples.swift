@@ -109,7 +109,7 @@ private func workflow(_ clock: OperationClock) -> [ResultOperation<Void>] {
   // store waits for parse
   //   parse waits for “db”, which backup holds
   //   backup has been executing for 3.2 s
-  // needed: backup has to finish
+  // needed: backup has to finish (its async body may be waiting for a timer, …)
 
   #expect(
     print.all == [
@@ -117,7 +117,8 @@ private func workflow(_ clock: OperationClock) -> [ResultOperation<Void>] {
       store waits for parse
         parse waits for “db”, which backup holds
         backup has been executing for 3.2 s
-      needed: backup has to finish
+      needed: backup has to finish \
+      (its async body may be waiting for a timer, a stream, a continuation or a lock)
       """
     ]
   )
@@ -151,14 +152,15 @@ private func workflow(_ clock: OperationClock) -> [ResultOperation<Void>] {
   print(queue.explain())
   // queue “main” (limit 2): 8 operations, 1 executing
   //   backup has been executing for 3.2 s: 7 wait, store, index, report, mail and 3 more
-  // needed: backup has to finish
+  // needed: backup has to finish (its async body may be waiting for a timer, …)
 
   #expect(
     print.all == [
       """
       queue “main” (limit 2): 8 operations, 1 executing
         backup has been executing for 3.2 s: 7 wait, store, index, report, mail and 3 more
-      needed: backup has to finish
+      needed: backup has to finish \
+      (its async body may be waiting for a timer, a stream, a continuation or a lock)
       """
     ]
   )

@@ -16,7 +16,7 @@ struct ClaimWait {
 }
 
 extension ExclusivityState {
-  /// What a waiter waits for; nothing when it was told to try again.
+  /// What a waiter waits for; nothing when it is about to try again.
   func waits(of operation: AdvancedOperation) -> [ClaimWait] {
     guard let claimant = waiting(operation) else { return [] }
     return claimant.demands.compactMap { demand in
@@ -33,16 +33,16 @@ extension ExclusivityState {
 
   func isWaiting(_ operation: AdvancedOperation) -> Bool { waiting(operation) != nil }
 
-  /// Whether a wait may close a ring: somebody who holds what is claimed may wait for others, or code
+  /// Whether a wait may close a ring: a holder of what is claimed may wait for others, or the code
   /// of an operation does.
   ///
-  /// Of several waits that close a ring together, the last one to be known sees the others: whoever
-  /// begins one after this was asked looks at the account afterwards.
+  /// Of several waits that close a ring together, the last one to be recorded sees the others: a
+  /// wait that begins after this was read is looked at afterwards.
   func mayCloseRing(_ claimant: Claimant) -> Bool {
     RunTimeRings.areThinkable || claimant.demands.contains { $0.resource.isHeldByParent }
   }
 
-  /// Whether a waiter waits for somebody who may wait for others.
+  /// Whether a waiter waits for an operation that may wait for others.
   func waitsForParent(_ operation: AdvancedOperation) -> Bool {
     guard let claimant = waiting(operation) else { return false }
     return claimant.demands.contains {
@@ -105,6 +105,10 @@ extension ClaimResource {
     let missing = missing(for: demand, inside: groups)
     let (front, turns) = turns(for: demand, of: claimant, held.map(\.demand))
     var needs: [WaitNeed] = []
+    // What its groups hold may be enough for it, and others hold more than its limit allows beside
+    // it.
+    let isOverLimit = demand.pool == nil && used > demand.limit
+    let holders = missing > 0 ? held : isOverLimit ? held.filter { $0.demand.taken > 0 } : []
     if missing > 0 {
       let strictest = strictestHolder(for: demand)
       let sources = held.map { held, operation in
@@ -115,15 +119,16 @@ extension ClaimResource {
       }
       needs.append(units: missing, sources)
     }
-    if demand.pool == nil, used > demand.limit {
+    if isOverLimit {
       // What the groups hold is of no use before that.
       needs.append(units: used - demand.limit, held.map { (.quiet($1), $0.taken) })
     }
-    // Last, because a search begins there: mostly the first in line can go on, and all do behind it.
+    // Last, because a search begins there: mostly the first in line can go on, and all do behind
+    // it.
     needs += turns
     return ClaimWait(
       name: demand.name,
-      holders: missing > 0 ? held.map(\.by) : [],
+      holders: holders.map(\.by),
       front: front,
       availableAt: nil,
       needs: needs
@@ -132,9 +137,9 @@ extension ClaimResource {
 
   /// Whose turn it is before a waiter's: that of the first in each line that it needs.
   ///
-  /// It needs those from the inside out until what the groups hold is enough; or siblings end, and it
-  /// is enough earlier. So each is a need for the start of the first, or for as many units as are
-  /// missing without that line.
+  /// It needs those from the inside out until what the groups hold is enough; or siblings end, and
+  /// it is enough earlier. So each is a need for the start of the first, or for as many units as
+  /// are missing without that line.
   private func turns(
     for demand: ClaimDemand,
     of claimant: Claimant,

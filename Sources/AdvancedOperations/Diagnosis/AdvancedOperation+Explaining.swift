@@ -3,21 +3,32 @@ import CoreOperations
 extension AdvancedOperation {
   /// Why the operation isn't running, or doesn't go on.
   ///
-  /// Follows what it waits for from operation to operation, across queues, to what is at the root of
-  /// it. Can be called at any time from any thread; user code (names) is called without a lock held.
+  /// Follows what it waits for from operation to operation, across queues, to what is at the root
+  /// of it. Can be called at any time from any thread; user code (names) is called without a lock
+  /// held.
   ///
   /// ```swift
   /// if store.state < .executing { print(store.explain()) }
   /// ```
   ///
   /// - Returns: A value that doesn't change any more.
-  /// - Complexity: O(v + e), v the number of operations that are in the way and e that of their waits.
+  /// - Complexity: O(v + e), v the number of operations that are in the way and e that of their
+  ///   waits.
   public final func explain() -> OperationExplanation {
     let search = ExplanationSearch(from: [self])
     let causes = search.causes(of: self)
     let roots = search.roots()
     let path = roots.first.map { search.path(to: $0) } ?? []
     let name = label
+    if let outcome, isFinished {
+      return OperationExplanation(
+        subject: "\(name) is finished",
+        causes: causes,
+        path: path,
+        rootCauses: roots.map(\.cause),
+        lines: "\(name) has finished: \(outcome)".split(separator: "\n").map(String.init)
+      )
+    }
     let wasCancelled = isCancelled && outcome == nil
     let begin = wasCancelled ? "\(name) was cancelled, and" : name
     return OperationExplanation(
@@ -35,7 +46,8 @@ extension AdvancedOperation {
     _ path: [OperationExplanation.Cause]
   ) -> [String] {
     var lines = ["\(begin) \(causes.map(\.text).joined(separator: "; "))"]
-    let way = path.dropFirst()
+    // A ring that the operation itself is in isn't among its own causes.
+    let way = path.first?.kind == .ring ? path[...] : path.dropFirst()
     if way.count > 12 {
       lines += way.prefix(6).map { "  \($0)" }
       lines.append("  … \(way.count - 11) more …")

@@ -3,19 +3,19 @@ import CoreOperations
 extension AdvancedOperationQueue {
   /// What the queue does, and why what waits in it waits.
   ///
-  /// The text has a line for the queue, one for what is executing, and one for each cause that is at
-  /// the root of waits, with how many operations wait because of it.
+  /// The text has a line for the queue, one for what is executing, and one for each cause that is
+  /// at the root of waits, with how many operations wait because of it.
   ///
   /// ```swift
   /// print(queue.explain())
   /// // queue “main” (limit 2): 8 operations, 1 executing
   /// //   backup has been executing for 3.2 s: 7 wait, store, index, report, mail and 3 more
-  /// // needed: backup has to finish
+  /// // needed: backup has to finish (its async body may be waiting for a timer, …)
   /// ```
   ///
   /// - Returns: A value that doesn't change any more.
-  /// - Complexity: O(v + e), v the number of operations in the queue and in the way of those, and e that
-  ///   of their waits.
+  /// - Complexity: O(v + e), v the number of operations in the queue and in the way of those, and e
+  ///   that of their waits.
   public final func explain() -> OperationExplanation {
     let members = operations
     let search = ExplanationSearch(from: members)
@@ -32,7 +32,7 @@ extension AdvancedOperationQueue {
     let groups = roots.groups
     for group in groups.prefix(12) {
       let waiting = search.waiting(for: group, among: members)
-      let names = group.map(\.cause.operation)
+      let names = group.map(\.cause.name)
       let who = names.count == 1 ? names[0] : "\(names.count) operations (\(names.briefList)): each"
       let others =
         waiting.isEmpty

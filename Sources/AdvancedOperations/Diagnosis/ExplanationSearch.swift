@@ -22,6 +22,8 @@ struct ExplanationSearch {
 
   private var nodes: [Node] = []
   private var places: [ObjectIdentifier: Int] = [:]
+  /// False if no operation was reached twice, and none has children that wait for its start.
+  private var mayHaveRing = false
 
   init() {}
 
@@ -45,7 +47,11 @@ struct ExplanationSearch {
   }
 
   private mutating func place(_ operation: Operation, parent: (Int, Int)?) -> Int {
-    if let known = places[ObjectIdentifier(operation)] { return known }
+    if let known = places[ObjectIdentifier(operation)] {
+      mayHaveRing = true
+      return known
+    }
+    if (operation as? AdvancedOperation)?.hasWaitingChildren == true { mayHaveRing = true }
     places[ObjectIdentifier(operation)] = nodes.count
     nodes.append(Node(operation: operation, parent: parent))
     return nodes.count - 1
@@ -68,12 +74,16 @@ struct ExplanationSearch {
   /// The root causes, what doesn't go by itself first, then what is nearer.
   func roots() -> [Root] {
     var roots: [(rank: Int, root: Root)] = []
+    let ring = ring()
+    let members = Set(ring?.cause.involved ?? [])
     for (index, node) in nodes.enumerated() {
       for finding in node.findings where finding.next.isEmpty {
+        // To add what is in a ring to a queue is of no use.
+        if finding.cause.kind == .notEnqueued, members.contains(node.operation) { continue }
         roots.append((finding.cause.kind.rank, Root(cause: finding.cause, node: index)))
       }
     }
-    if let ring = ring() { roots.append((3, ring)) }
+    if let ring { roots.append((3, ring)) }
     let order = roots.indices.sorted { (-roots[$0].rank, $0) < (-roots[$1].rank, $1) }
     return order.map { roots[$0].root }
   }
@@ -114,8 +124,44 @@ struct ExplanationSearch {
     return path.reversed()
   }
 
-  /// A ring, if there are operations from which nothing but a ring can be reached.
+  /// A ring that keeps some of the operations, or from which nothing else can be reached.
   private func ring() -> Root? {
+    guard mayHaveRing else { return nil }
+    return ringOfNeeds() ?? ringOfFindings()
+  }
+
+  /// A ring of operations each of which needs the next one, whatever else keeps them: also of some
+  /// that are in no queue yet.
+  ///
+  /// - Complexity: O(v + e).
+  private func ringOfNeeds() -> Root? {
+    var search = WaitSearch()
+    var seen: Set<Int> = []
+    var attempts = 0
+    for start in nodes.indices where attempts < 16 {
+      // An operation that waits behind a ring leads to one that is in it.
+      var next: Int? = start
+      var last: Int?
+      while let here = next, !search.canHappen(.end(nodes[here].operation)) {
+        last = here
+        guard seen.insert(here).inserted else { break }
+        next = nodes[here].next.first { !search.canHappen(.end(nodes[$0].operation)) }
+      }
+      guard let last else { continue }
+      attempts += 1
+      let operation = nodes[last].operation
+      // The ring is shorter to read where it keeps the operation from its start already.
+      let ring =
+        search.canHappen(.start(operation)) ? nil : WaitSearch.ring(through: .start(operation))
+      if let ring = ring ?? WaitSearch.ring(through: .end(operation)) {
+        return Root(cause: .ring(ring.operations), node: last)
+      }
+    }
+    return nil
+  }
+
+  /// A ring, if there are operations from which nothing but a ring can be reached.
+  private func ringOfFindings() -> Root? {
     let comesFrom = comesFrom
     var isFree = nodes.map { $0.findings.isEmpty || $0.findings.contains { $0.next.isEmpty } }
     var due = isFree.indices.filter { isFree[$0] }
@@ -135,15 +181,33 @@ struct ExplanationSearch {
       next = nodes[here].next.first
     }
     guard let next, let begin = seen[next] else { return nil }
-    let members = (walk[begin...] + [next]).map { nodes[$0].operation.label }
-    let cause = Cause(
+    let members = (walk[begin...] + [next]).map { nodes[$0].operation }
+    return Root(cause: .ring(members), node: next)
+  }
+}
+
+extension OperationExplanation.Cause {
+  /// The cause of all that are in a ring.
+  ///
+  /// - Parameter members: The operations along it, beginning and ending with the same.
+  /// - Returns: The cause, which is about the first of them.
+  static func ring(_ members: [Operation]) -> Self {
+    let names = members.map(\.label)
+    let path = names.joined(separator: " → ")
+    // A ring that isn't in queues yet would only be cancelled there.
+    let isInQueues = members.allSatisfy { member in
+      !member.waitCauses.contains { if case .notEnqueued = $0 { true } else { false } }
+    }
+    return Self(
       operation: members[0],
+      name: names[0],
       kind: .ring,
       involved: members,
-      text: "waits in a ring: \(members.joined(separator: " → "))",
-      remedy: "one of \(members.dropLast().joined(separator: ", ")) has to be cancelled"
+      text: "waits in a ring: \(path)",
+      remedy: isInQueues
+        ? "one of \(names.dropLast().joined(separator: ", ")) has to be cancelled"
+        : "one of the waits \(path) has to be removed"
     )
-    return Root(cause: cause, node: next)
   }
 }
 

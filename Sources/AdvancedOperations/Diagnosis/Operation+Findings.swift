@@ -6,7 +6,10 @@ extension Operation {
   /// What keeps this operation, seen from itself.
   final func findings() -> [Finding] {
     if let advanced = self as? AdvancedOperation { return advanced.advancedFindings() }
-    if isFinished { return [finding(.finished, "has finished")] }
+    if isFinished {
+      let reason = cancellationReason.map { ": \($0.inOneLine)" } ?? ""
+      return [finding(.finished, "has finished\(isCancelled ? ": cancelled\(reason)" : "")")]
+    }
     let causes = waitCauses
     if causes.isEmpty {
       return [finding(.executing, "is executing", remedy: "\(label) has to finish")]
@@ -19,12 +22,15 @@ extension Operation {
     _ text: String,
     remedy: String? = nil,
     for duration: Duration? = nil,
+    about requirement: String? = nil,
     next: [Operation] = []
   ) -> Finding {
     let cause = Cause(
-      operation: label,
+      operation: self,
+      name: label,
       kind: kind,
-      involved: next.map(\.label),
+      involved: next,
+      requirement: requirement,
       duration: duration,
       text: text + (duration.map { "\(kind == .claim ? "," : "") for \($0.readable)" } ?? ""),
       remedy: remedy
@@ -73,7 +79,9 @@ extension AdvancedOperation {
     let group: AdvancedOperation?
     let helpers: [AdvancedOperation]
     let openConditions: [any OperationCondition]
-    let retryTime: Duration?
+    let retry: OperationPause?
+    let hasBody: Bool
+    let isCancelled: Bool
   }
 
   private final func look() -> Look {
@@ -89,7 +97,9 @@ extension AdvancedOperation {
         helpers: core.extra?.awaitedHelpers ?? [],
         openConditions: (core.extra?.openConditions ?? [])
           .filter { core.conditions.indices.contains($0) }.map { core.conditions[$0] },
-        retryTime: core.extra?.retryTime
+        retry: core.extra?.retry,
+        hasBody: core.machine.hasBody,
+        isCancelled: core.machine.isCancelled
       )
     }
   }
@@ -99,12 +109,11 @@ extension AdvancedOperation {
     let now = environment.clock.now
     switch look.state {
     case .finished:
-      let word = outcome?.status.rawValue ?? "finished"
-      return [finding(.finished, "has finished: \(word)")]
+      return [finding(.finished, "has finished: \(outcome?.inOneLine ?? "finished")")]
     case .finishing:
       let children = openChildren
       if !children.isEmpty, outcome == nil { return [childrenFinding(children)] }
-      return [finding(.finishing, "is telling observers that it ends")]
+      return [finding(.finishing, "is notifying observers of its end")]
     case .executing: return executingFindings(look, now)
     case .evaluatingConditions: return conditionFindings(look, now) + queueFindings(look, now)
     case .pending, .ready: return queueFindings(look, now)
@@ -120,22 +129,32 @@ extension AdvancedOperation {
     if !waits.isEmpty { return waits }
     let children = openChildren
     if !children.isEmpty { return [childrenFinding(children)] }
-    if let pause, pause.end > now {
+    if let pause = pause ?? look.retry, pause.end > now {
       var finding = finding(.retry, pause.text(at: now))
-      finding.cause.duration = max(now - pause.begin, .zero)
+      finding.cause.duration = max(now.saturatingSubtracting(pause.begin), .zero)
       return [finding]
     }
-    if let time = look.retryTime, time > now {
-      return [finding(.retry, "is to be tried again in \((time - now).readable)")]
+    let bodyBegin = bodyBegin
+    let duration = (look.times[.executing] ?? bodyBegin).map {
+      max(now.saturatingSubtracting($0), .zero)
     }
-    let duration = look.times[.executing].map { max(now - $0, .zero) }
     if look.hasReturned {
       let text = "has returned from execute(), and waits for finish() to be called"
       let remedy = "finish() has to be called on \(label)"
       return [finding(.finishNotCalled, text, remedy: remedy, for: duration)]
     }
     let text = duration == nil ? "is executing" : "has been executing"
-    return [finding(.executing, text, remedy: "\(label) has to finish", for: duration)]
+    let remedy = "\(label) has to finish\(Self.hint(look, isAsync: bodyBegin != nil))"
+    return [finding(.executing, text, remedy: remedy, for: duration)]
+  }
+
+  /// What a body may be waiting for of which nothing is known here.
+  private static func hint(_ look: Look, isAsync: Bool) -> String {
+    guard look.hasBody else { return "" }
+    guard isAsync else { return " (its execute() has not returned)" }
+    return look.isCancelled
+      ? " (its async body ignores the cancel, or waits for something that does)"
+      : " (its async body may be waiting for a timer, a stream, a continuation or a lock)"
   }
 
   private func conditionFindings(_ look: Look, _ now: Duration) -> [Finding] {
@@ -145,15 +164,13 @@ extension AdvancedOperation {
     }
     let duration = look.times[.evaluatingConditions].map { max(now - $0, .zero) }
     if look.openConditions.isEmpty {
-      return [finding(.condition, "is asking its conditions", for: duration)]
+      return [finding(.condition, "is evaluating its conditions", for: duration)]
     }
     return look.openConditions.map { condition in
       let name = condition.name
       let text = "waits for the answer of condition “\(name)”"
       let remedy = "condition “\(name)” of \(label) has to answer"
-      var finding = finding(.condition, text, remedy: remedy, for: duration)
-      finding.cause.involved = [name]
-      return finding
+      return finding(.condition, text, remedy: remedy, for: duration, about: name)
     }
   }
 
@@ -200,18 +217,30 @@ extension AdvancedOperation {
       let text =
         "waits for \(name), which lets the next start in "
         + max(time - now, .zero).readable
-      return finding(.claim, text)
+      return finding(.claim, text, about: obstacle.name)
     }
     if !obstacle.holders.isEmpty {
       let verb = obstacle.holders.count == 1 ? "holds" : "hold"
       let text = "waits for \(name), which \(obstacle.holders.names) \(verb)"
-      return finding(.claim, text, for: duration, next: obstacle.holders)
+      return finding(
+        .claim,
+        text,
+        for: duration,
+        about: obstacle.name,
+        next: obstacle.holders
+      )
     }
     if let front = obstacle.front {
       let text = "waits for \(name), for which it is \(front.label)'s turn"
-      return finding(.claim, text, for: duration, next: [front])
+      return finding(.claim, text, for: duration, about: obstacle.name, next: [front])
     }
     let remedy = "\(name) has to become free"
-    return finding(.claim, "waits for \(name)", remedy: remedy, for: duration)
+    return finding(
+      .claim,
+      "waits for \(name)",
+      remedy: remedy,
+      for: duration,
+      about: obstacle.name
+    )
   }
 }

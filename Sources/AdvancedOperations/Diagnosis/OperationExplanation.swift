@@ -1,3 +1,5 @@
+public import CoreOperations
+
 /// Why an operation isn't running, or doesn't go on: a value, and text for a terminal.
 ///
 /// ```swift
@@ -5,12 +7,15 @@
 /// // store waits for parse
 /// //   parse waits for “db”, which backup holds
 /// //   backup has been executing for 3.2 s
-/// // needed: backup has to finish
+/// // needed: backup has to finish (its async body may be waiting for a timer, …)
 /// ```
 ///
-/// The text has one line for each cause, from the operation itself to the cause that is at the root of
-/// it, and ends with what has to happen. Operations go on while they are looked at: each line is as it
-/// was when that operation was looked at.
+/// The text has one line for each cause, from the operation itself to the cause that is at the root
+/// of it, and ends with what has to happen. Of an operation that has finished it says how, with all
+/// that went wrong. Operations go on while they are looked at: each line is as it was when that
+/// operation was looked at.
+///
+/// An explanation keeps the operations that it names alive.
 public struct OperationExplanation: Sendable, Hashable, CustomStringConvertible {
   /// Something that keeps an operation from starting or from going on.
   public struct Cause: Sendable, Hashable, CustomStringConvertible {
@@ -20,7 +25,7 @@ public struct OperationExplanation: Sendable, Hashable, CustomStringConvertible 
       case ring
       /// Its `execute()` has returned, and `finish()` was not called.
       case finishNotCalled
-      /// It is in no queue, and nobody has started it.
+      /// It is in no queue, and was not started by hand.
       case notEnqueued
       /// Its queue is suspended.
       case suspended
@@ -50,23 +55,28 @@ public struct OperationExplanation: Sendable, Hashable, CustomStringConvertible 
       case worker
       /// Nothing: it is executing.
       case executing
-      /// Nothing: its end was decided, and observers are being told.
+      /// Nothing: its end was decided, and observers are being notified.
       case finishing
       /// Nothing: it is over.
       case finished
     }
 
-    /// The name of the operation that is kept.
-    public var operation: String
+    /// The operation that is kept.
+    public var operation: Operation
+    /// The name of the operation when it was looked at, or its type if it had none.
+    public var name: String
     /// What kind of thing keeps it.
     public var kind: Kind
-    /// The names of the operations that it waits for or that are in its way, however many; for a ring
-    /// those along it.
-    public var involved: [String]
+    /// The operations that it waits for or that are in its way, however many; for a ring those
+    /// along it, beginning and ending with the same.
+    public var involved: [Operation]
+    /// The name of the condition or claim that it waits for; nil for other kinds.
+    public var requirement: String?
     /// How long that has been so; nil if it isn't known.
     ///
-    /// The times of an operation are kept when it has something attached that needs them, such as a
-    /// ``TimelineRecorder`` or a ``TimeoutObserver``.
+    /// The time at which an async body began is always known. Other times of an operation are kept
+    /// when it has something attached that needs them, such as a ``TimelineRecorder`` or a
+    /// ``TimeoutObserver``.
     public var duration: Duration?
     /// The cause in words, without the name.
     public var text: String
@@ -74,7 +84,7 @@ public struct OperationExplanation: Sendable, Hashable, CustomStringConvertible 
     public var remedy: String?
 
     /// The operation's name, and the cause in words.
-    public var description: String { "\(operation) \(text)" }
+    public var description: String { "\(name) \(text)" }
   }
 
   /// What it is about: an operation and its state, or a queue and its numbers.
@@ -85,7 +95,7 @@ public struct OperationExplanation: Sendable, Hashable, CustomStringConvertible 
   public let path: [Cause]
   /// What everything comes down to: when these are gone, it starts.
   ///
-  /// What nobody is going to change by itself comes first.
+  /// Causes that don't go by themselves come first.
   public let rootCauses: [Cause]
   private let lines: [String]
 

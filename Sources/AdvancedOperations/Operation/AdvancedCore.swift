@@ -311,8 +311,8 @@ final class AdvancedExtra {
   var openConditions: [Int] = []
   /// The circuit breakers that have counted its end.
   var breakers: [ObjectIdentifier] = []
-  /// When it is to be tried again.
-  var retryTime: Duration?
+  /// The wait between two attempts of the body.
+  var retry: OperationPause?
   /// The operation that has produced it.
   weak var producer: AdvancedOperation?
   /// Run when the operation is finished, or quiet.

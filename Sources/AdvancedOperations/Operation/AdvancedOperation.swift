@@ -140,6 +140,8 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   var openChildren: [Operation] { [] }
   /// The wait that the body is in between two of those that it runs.
   var pause: OperationPause? { nil }
+  /// When the async body began; nil before, and without one.
+  var bodyBegin: Duration? { nil }
   /// Puts another task in the place of the one that was captured for the body.
   ///
   /// Returns the old one, to be run or discarded; the new one when no body is going to run it.
@@ -397,8 +399,6 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
     finish(withElements: errors.map { OperationFailure.Element(origin: .body, error: $0) })
   }
 
-  // MARK: While executing
-
   /// Ends the operation as skipped: there was nothing to do.
   ///
   /// ```swift
@@ -424,6 +424,8 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
     )
     finish(withElements: [skipped], calling: "skip(reason:)")
   }
+
+  // MARK: While executing
 
   /// Adds another operation to where this one runs: its queue, or its group.
   ///

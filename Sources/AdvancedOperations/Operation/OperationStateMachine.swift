@@ -57,7 +57,10 @@ package struct OperationStateMachine: Sendable {
   /// Whether something goes on besides `execute()`, which is on a stack.
   package var hasOtherBody: Bool { bodies > 1 }
 
-  /// Whether `execute()` has returned, no body goes on, and nobody has finished it.
+  /// Whether `execute()` is on a stack, or an async body goes on.
+  package var hasBody: Bool { isLaunched && bodies > 0 }
+
+  /// Whether `execute()` has returned, no body goes on, and `finish()` was not called.
   package var hasReturned: Bool { state == .executing && isLaunched && bodies == 0 }
 
   // MARK: Children
@@ -415,10 +418,10 @@ package struct OperationStateMachine: Sendable {
   /// - Parameters:
   ///   - reason: What was given as the reason, if anything.
   ///   - policy: What a cancel does to an executing operation.
+  ///   - isFromParent: Whether it comes from what the operation is a child of.
   /// - Returns: What to do.
   package mutating func cancelCalled(
     reason: Element?,
-  ///   - isFromParent: Whether it comes from what the operation is a child of.
     policy: AdvancedOperation.CancellationPolicy,
     isFromParent: Bool = false
   ) -> CancelAction {
@@ -427,10 +430,10 @@ package struct OperationStateMachine: Sendable {
     if let reason { elements.append(reason) }
     if isCancelled { return .recorded }
     isCancelled = true
+    canceller = isFromParent ? .parent : reason?.origin == .timeout ? .timeout : .caller
     switch state {
     case .pending, .evaluatingConditions, .ready:
       switch starter {
-    canceller = isFromParent ? .parent : reason?.origin == .timeout ? .timeout : .caller
       case .none: return .flag
       case .queue:
         state = .ready

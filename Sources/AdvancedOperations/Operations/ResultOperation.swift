@@ -192,7 +192,11 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
 
   /// Runs the body in a task.
   public final override func execute() {
-    let captured = work.withLock { $0.captured.take() }
+    let now = environment.clock.now.wholeNanoseconds
+    let captured = work.withLock { work in
+      work.begin = now
+      return work.captured.take()
+    }
     runTask(captured) { task in
       work.withLock { $0.task = task }
       if isCancelled { task.cancel() }
@@ -249,19 +253,24 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
       case .success(let output): return output
       case .failure(let failed): failures = failed.elements
       }
-      run.record(failures)
-      let isGivenUp: Bool
-      if isOver {
-        isGivenUp = true
       // That there is nothing to do is no failed attempt.
       if failures.contains(where: { $0.skipReasonOfBody != nil }) {
         throw AttemptsFailed(elements: failures.filter { $0.skipReasonOfBody != nil })
       }
+      run.record(failures)
+      let isGivenUp: Bool
+      if isOver {
+        isGivenUp = true
       } else {
         switch run.next(after: failures, now: clock.now, random: environment.random) {
         case .giveUp: isGivenUp = true
         case .attempt(let time):
-          withCore { $0.makeExtra().retryTime = time }
+          let wait = OperationPause(
+            reason: .failedAttempt(run.number - 1, failures),
+            begin: clock.now,
+            end: time
+          )
+          withCore { $0.makeExtra().retry = wait }
           isGivenUp = await !pause(until: time, by: clock)
         }
       }
@@ -323,6 +332,11 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
       defer { work.captured = new }
       return work.captured
     }
+  }
+
+  override var bodyBegin: Duration? {
+    let begin = work.withLock { $0.begin }
+    return begin == ResultWork.notBegun ? nil : .nanoseconds(begin)
   }
 
   override func stopBody() { work.withLock { $0.task }?.cancel() }
@@ -402,6 +416,7 @@ private struct AttemptsFailed: Error {
 
 /// The value of an operation is needed that is no dependency any more.
 struct RemovedDependency: Error, InheritedFailure, CustomStringConvertible {
+  var failure: OperationFailure { OperationFailure(elements: []) }
   var description: String { "It was removed from the dependencies, and its value is needed." }
 }
 
@@ -409,4 +424,3 @@ struct RemovedDependency: Error, InheritedFailure, CustomStringConvertible {
 struct FinishedWithoutValue: Error, CustomStringConvertible {
   var description: String { "finish() was called before the body had returned a value." }
 }
-  var failure: OperationFailure { OperationFailure(elements: []) }

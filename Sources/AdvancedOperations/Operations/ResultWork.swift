@@ -19,14 +19,17 @@ struct ResultWork {
   var task: Task<Void, Never>?
   /// What the body has given.
   ///
-  /// Of no type: an optional of one that isn't known before it runs is looked up at each access, 300
-  /// instructions (callgrind).
+  /// Of no type: an optional of one that isn't known before it runs is looked up at each access,
+  /// 300 instructions (callgrind).
   var output: (any Sendable)?
   /// Whether the task waits between two attempts.
   var isPausing = false
   /// Whether the outcome is decided: there is a failure from then on, or an output.
   var isDecided = false
   var failure: OperationFailure?
+  /// When the body began, in nanoseconds of the environment's clock; a `Duration` takes 16 bytes.
+  var begin = Self.notBegun
+  static var notBegun: Int64 { .min }
 
   init(_ rare: Rare?, captured: CapturedTask?) {
     self.rare = rare

@@ -3,12 +3,12 @@
 /// Everything reachable is looked at once; whatever needs nothing can happen, and with it what
 /// needed only that. What remains waits in a ring, or behind one.
 package struct WaitSearch {
-  /// What waits for what, until the search begins again.
+  /// Operations each of which waits for the next one, and the last for the first.
   package struct Ring {
     /// The first is the last again.
     package let operations: [Operation]
     package var labels: [String] { operations.map(\.label) }
-    /// Whether all of it would be there without any queue, and without code of the program.
+    /// Whether all of it would be there without any queue, and without any code that waits.
     let isOfDependencies: Bool
   }
 
@@ -51,7 +51,7 @@ package struct WaitSearch {
     }
   }
 
-  init() {}
+  package init() {}
 
   /// Whether all of some needs can be satisfied, as far as can be seen at this moment.
   mutating func canSatisfy(_ needs: [WaitNeed]) -> Bool {
@@ -68,7 +68,7 @@ package struct WaitSearch {
   /// Whether a node can happen, as far as can be seen at this moment.
   ///
   /// - Complexity: O(v + e) of what can be reached and hasn't been looked at by this search.
-  mutating func canHappen(_ root: WaitNode) -> Bool {
+  package mutating func canHappen(_ root: WaitNode) -> Bool {
     let root = index(of: root)
     if nodes[root].canHappen { return true }
     while let next = unvisited.popLast() {

@@ -30,7 +30,7 @@ import Testing
     }
     world.queue.addOperation(failing)
     world.simulation.advance(by: .seconds(45))
-    #expect(text(failing) == "failing is to be tried again in 15 s")
+    #expect(text(failing) == "failing waits: attempt 1 failed (flaw 1); tries again in 15 s")
     #expect(kinds(failing) == [.retry])
     world.simulation.run()
   }
@@ -73,7 +73,7 @@ import Testing
     )
     upload.cancel()
     world.simulation.run()
-    #expect(text(upload) == "upload has finished: cancelled")
+    #expect(text(upload).hasPrefix("upload has finished: cancelled\n"))
   }
 
   @Test func `it waits for its next round`() {
@@ -92,5 +92,82 @@ import Testing
     #expect(text(poll) == "poll waits: round 2 has ended; begins the next in 40 s")
     world.simulation.run()
     #expect(kinds(poll) == [.finished])
+  }
+
+  @Test func `an async body goes on, for how long and what it may wait for, with nothing attached`()
+  {
+    let world = World()
+    let stream = AsyncStream<Int>.makeStream()
+    let listening = ResultOperation(name: "listening") {
+      for await _ in stream.stream {}
+    }
+    world.queue.addOperation(listening)
+    world.simulation.advance(by: .seconds(5))
+    #expect(
+      text(listening) == """
+        listening has been executing for 5 s
+        needed: listening has to finish \
+        (its async body may be waiting for a timer, a stream, a continuation or a lock)
+        """
+    )
+    #expect(listening.explain().causes.map(\.duration) == [.seconds(5)])
+    #expect(listening.explain().causes.map(\.operation) == [listening])
+    stream.continuation.finish()
+    world.simulation.run()
+    #expect(kinds(listening) == [.finished])
+  }
+
+  @Test func `an async body that ignores a cancel goes on`() async {
+    let world = World()
+    let clock = world.simulation.environment.clock
+    let deaf = ResultOperation(name: "deaf") {
+      await Task { try? await clock.sleep(until: clock.now + .seconds(60)) }.value
+    }
+    world.queue.addOperation(deaf)
+    world.simulation.advance(by: .seconds(5))
+    deaf.cancel()
+    world.simulation.advance(by: .seconds(1))
+    #expect(
+      text(deaf) == """
+        deaf was cancelled, and has been executing for 6 s
+        needed: deaf has to finish \
+        (its async body ignores the cancel, or waits for something that does)
+        """
+    )
+    world.simulation.run()
+  }
+
+  @Test func `an execute() that is on a stack says so`() {
+    let world = World()
+    let texts = Log<String>()
+    let work = Work("work") { work in
+      texts.add(text(work))
+      work.finish()
+    }
+    world.run(work)
+    #expect(
+      texts.entries
+        == ["work is executing\nneeded: work has to finish (its execute() has not returned)"]
+    )
+  }
+
+  @Test func `what holds more of a claim than it bears beside it is named`() {
+    let world = World()
+    let holder = world.taking(10, "holder")
+    holder.addCondition(MutuallyExclusive("db", limit: 3))
+    let child = Work("child")
+    child.addCondition(MutuallyExclusive("db"))
+    let group = GroupOperation(name: "group") { child }
+    group.addCondition(MutuallyExclusive("db", limit: 3))
+    world.queue.addOperation(holder)
+    world.simulation.advance(by: .zero)
+    world.queue.addOperation(group)
+    world.simulation.advance(by: .seconds(1))
+    #expect(group.explain().path.map(\.name) == ["group", "child", "holder"])
+    #expect(group.explain().path.map(\.kind) == [.children, .claim, .executing])
+    #expect(text(child).hasPrefix("child waits for “db”, which holder holds"))
+    #expect(child.explain().causes.map(\.requirement) == ["db"])
+    world.simulation.run()
+    #expect(group.kind == .succeeded)
   }
 }

@@ -45,10 +45,11 @@ import Testing
       text(second) == """
         second waits for a slot of queue “main”, whose limit of 1 is used up by first
           first has been executing for 3.2 s
-        needed: first has to finish
+        needed: first has to finish \
+        (its async body may be waiting for a timer, a stream, a continuation or a lock)
         """
     )
-    #expect(second.explain().causes[0].involved == ["first"])
+    #expect(second.explain().causes[0].involved == [first])
     world.simulation.run()
     #expect(second.isFinished)
   }
@@ -79,7 +80,8 @@ import Testing
       text(second) == """
         second waits for first
           first has been executing for 4 s
-        needed: first has to finish
+        needed: first has to finish \
+        (its async body may be waiting for a timer, a stream, a continuation or a lock)
         """
     )
     #expect(second.explain().path.map(\.kind) == [.dependency, .executing])
@@ -112,7 +114,7 @@ import Testing
     work.addCondition(world.askedFor(9))
     world.queue.addOperation(work)
     world.simulation.advance(by: .milliseconds(500))
-    #expect(work.explain().causes.map(\.involved) == [["probe"], ["asked"], ["asked"]])
+    #expect(work.explain().causes.map(\.requirement) == ["probe", "asked", "asked"])
     world.simulation.advance(by: .milliseconds(1_500))
     #expect(
       text(work) == """
@@ -134,9 +136,9 @@ import Testing
     work.addCondition(probe)
     world.queue.addOperation(work)
     world.simulation.advance(by: .milliseconds(500))
-    #expect(work.explain().causes.map(\.involved) == [["asked"]])
+    #expect(work.explain().causes.map(\.requirement) == ["asked"])
     world.simulation.advance(by: .seconds(1))
-    #expect(work.explain().causes.map(\.involved) == [["probe"]])
+    #expect(work.explain().causes.map(\.requirement) == ["probe"])
     probe.answer(.satisfied)
     world.simulation.run()
     #expect(work.isFinished)
@@ -170,7 +172,7 @@ import Testing
       text(waiter).hasPrefix("waiter waits for “db”, which holder holds")
     )
     #expect(waiter.explain().path.map(\.kind) == [.claim, .executing])
-    #expect(waiter.explain().path.last?.operation == "holder")
+    #expect(waiter.explain().path.last?.operation == holder)
     world.simulation.run()
     #expect(waiter.isFinished)
   }
@@ -216,7 +218,7 @@ import Testing
       world.simulation.advance(by: .zero)
     }
     #expect(small.explain().path.map(\.kind) == [.claim, .claim, .executing])
-    #expect(small.explain().path.map(\.operation) == ["small", "large", "holder"])
+    #expect(small.explain().path.map(\.name) == ["small", "large", "holder"])
     #expect(text(small).hasPrefix("small waits for “memory”, for which it is large's turn"))
     world.simulation.run()
     #expect(small.isFinished)
@@ -265,19 +267,8 @@ import Testing
     world.queue.addOperations([group, after])
     world.simulation.advance(by: .seconds(1))
     #expect(after.explain().path.map(\.kind) == [.dependency, .children, .executing])
-    #expect(after.explain().path.map(\.involved) == [["group"], ["child"], []])
+    #expect(after.explain().path.map(\.involved) == [[group], [child], []])
     world.simulation.run()
-  }
-
-  @Test func `it was in a ring`() {
-    let world = World()
-    let (a, b) = (Work("a"), Work("b"))
-    a.addDependency(b)
-    b.addDependency(a)
-    #expect(a.explain().rootCauses.contains { $0.kind == .notEnqueued })
-    world.run(a, b)
-    #expect(text(a) == "a has finished: cancelled")
-    #expect(a.cancellationReason is OperationCycleError)
   }
 
   @Test func `it is in a ring that nothing forbids`() {
@@ -289,7 +280,7 @@ import Testing
     world.queue.addBarrierBlock {}
     world.run(second)
     #expect(first.explain().rootCauses.map(\.kind) == [.ring])
-    #expect(first.explain().rootCauses[0].involved == ["first", "second", "first"])
+    #expect(first.explain().rootCauses[0].involved == [first, second, first])
     #expect(text(first).hasSuffix("needed: one of first, second has to be cancelled"))
     first.cancel()
     world.simulation.run()

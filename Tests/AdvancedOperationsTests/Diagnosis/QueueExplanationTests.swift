@@ -20,7 +20,8 @@ import Testing
       "\(world.queue.explain())" == """
         queue “main” (limit 2): 6 operations, 1 executing
           backup has been executing for 3.2 s: 5 wait, table 1, table 2, table 3, table 4 and 1 more
-        needed: backup has to finish
+        needed: backup has to finish \
+        (its async body may be waiting for a timer, a stream, a continuation or a lock)
         """
     )
     world.simulation.run()

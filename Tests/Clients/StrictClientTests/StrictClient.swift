@@ -170,7 +170,7 @@ import Testing
     queue.addOperations([upload, pause, poll])
     simulation.advance(by: .seconds(40))
     #expect(poll.explain().path.map(\.kind) == [.dependency, .dependency, .retry])
-    #expect(poll.explain().rootCauses.map(\.operation) == ["upload"])
+    #expect(poll.explain().rootCauses.map(\.name) == ["upload"])
     simulation.run()
     #expect(poll.outcome?.isSuccess == true)
     let count = polls.load(ordering: .relaxed)
