@@ -3,7 +3,7 @@
 ///
 /// An object, so that the account finds both without looking anything up.
 final class ClaimDemand: @unchecked Sendable {
-  // Sendable: what is asked for never changes, and what is held is only touched with the lock
+  // Sendable: what is claimed never changes, and what is held is only touched with the lock
   // of the operation's domain held.
   let name: String
   /// How many units, or places, are held; 0 for a rate.
@@ -22,7 +22,7 @@ final class ClaimDemand: @unchecked Sendable {
 
   /// What is claimed; nil until the account knows the operation.
   var knownResource: ClaimResource?
-  /// Who holds it; nil when nobody does.
+  /// The operation that holds it; nil when none does.
   var holder: AdvancedOperation?
   /// Where it stands among what is held of the resource.
   var index = 0

@@ -1,6 +1,6 @@
 import CoreOperations
 
-/// What whoever has changed the account does after unlocking.
+/// What is left to do after a change of the account, once its lock was given back.
 enum ClaimEffect {
   /// It has slot and claims; its queue has to look.
   case slotReserved(AdvancedOperation)
@@ -14,7 +14,7 @@ enum ClaimEffect {
   case moved(AdvancedOperation)
   case setTimer(ClaimKey, number: UInt64, deadline: Duration, OperationClock)
   case cancelTimer(OperationTimer)
-  /// What whoever traces the domain is told.
+  /// An event for the tracer of the domain.
   case trace(ClaimEvent, AdvancedOperation)
 }
 

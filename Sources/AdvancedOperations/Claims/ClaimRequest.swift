@@ -12,7 +12,7 @@
 /// }
 /// ```
 public struct ClaimRequest: Sendable {
-  /// How much is asked for.
+  /// How much is claimed.
   package enum Amount: Sendable {
     /// One place of several.
     case place(limit: Int)

@@ -1,4 +1,4 @@
-/// The account of one resource: who holds how much of it, and who waits for it.
+/// The account of one resource: which operations hold how much of it, and which wait for it.
 ///
 /// Only touched with the lock of its domain held.
 final class ClaimResource {
@@ -7,7 +7,7 @@ final class ClaimResource {
   private var held: [ClaimDemand] = []
   /// How many of the resource's own units are taken.
   private(set) var used = 0
-  /// What is held by those who may run other operations: these may enter it, and be waited for.
+  /// What operations hold that may run others: those may use it, and be waited for.
   private var heldByParents: [ObjectNumber: ClaimDemand] = [:]
   let isRate: Bool
   /// For rates, from the first time on that is known.
@@ -26,7 +26,7 @@ final class ClaimResource {
   private var heldLimits: [Int: Int] = [:]
   /// When it was given back last, by the account's own clock.
   var lastRelease: UInt64 = 0
-  /// How many of those whom the account knows claim it: while there are any it is not forgotten.
+  /// How many operations that the account knows claim it; as long as there are any it is kept.
   var claimantCount = 0
 
   #if DEBUG
@@ -199,7 +199,7 @@ final class ClaimResource {
     lender.lent = 0
   }
 
-  /// What is held, besides by the groups around whoever asks, in the order of taking.
+  /// What is held by other operations than these groups, in the order of taking.
   func held(besides groups: [ObjectNumber]) -> [(demand: ClaimDemand, by: AdvancedOperation)] {
     held.compactMap { demand in demand.holder.map { (demand, $0) } }
       .filter { !($0.1.parentNumber.map(groups.contains) ?? false) }

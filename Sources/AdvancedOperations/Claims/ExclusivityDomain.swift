@@ -99,7 +99,7 @@ public final class ExclusivityDomain: Sendable {
     return ExclusivityState.Time(clock: clock, now: clock.now)
   }
 
-  /// Gives back what a quiet operation holds, and offers it to those who wait.
+  /// Gives back what a quiet operation holds, and offers it to operations that wait.
   package func release(_ operation: AdvancedOperation) {
     update { $0.releaseCalled(operation, &$1) }
   }
@@ -199,7 +199,7 @@ public final class ExclusivityDomain: Sendable {
     case .slotReserved(let operation): operation.wakeQueue()
     case .tryAgain(let operation, let afterReview): operation.reoffer(afterReview: afterReview)
     case .tryAgainByHand(let operation):
-      operation.environment.enqueue { operation.goOnByHand() }
+      operation.environment.enqueue { operation.goOnByHand(hasWaited: true) }
     case .runByHand(let operation):
       operation.environment.enqueue {
         operation.reviewGranted()

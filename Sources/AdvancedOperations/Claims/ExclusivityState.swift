@@ -2,14 +2,13 @@ import CoreOperations
 
 /// The account itself, behind the lock of its domain.
 ///
-/// Whoever has to wait stands in the line of one resource, one that it can't have at the moment. When
-/// that becomes free for the first in line, all of its claims are looked at: it gets them, moves on to
-/// the line of another one that is busy, or, if its queue can't start it now, is told to try again
-/// when that can, and stands in no line meanwhile. So nobody is looked at in vain twice for the same
-/// release, and who can't start keeps nobody waiting.
+/// An operation that has to wait stands in the line of one resource, one that it can't have at the moment.
+/// When that becomes free for the first in line, all of its claims are looked at: it gets them, moves on
+/// to the line of another one that is busy, or, if its queue can't start it now, leaves the line and tries
+/// again when its queue can. So no operation is looked at in vain twice for the same release, and one
+/// that can't start lets others pass.
 ///
-/// Resources and those who claim them are objects, of which nobody else knows: each is looked up once
-/// per operation, and changed where it is. Looking them up at each step, and copying them, was half of
+/// Resources and claimants are objects that only the account knows: each is looked up once per operation, and changed where it is. Looking them up at each step, and copying them, was half of
 /// the cost of a claim (callgrind).
 struct ExclusivityState {
   /// What an operation says when it wants its claims.
@@ -35,7 +34,7 @@ struct ExclusivityState {
   private var lastNumber: UInt64 = 0
   /// Counts what was given back.
   private var releaseCount: UInt64 = 0
-  /// How many resources there may be before those that nobody claims are forgotten.
+  /// How many resources there may be before unclaimed ones are forgotten.
   private var resourceLimit = 64
 
   init() {}
@@ -189,7 +188,7 @@ struct ExclusivityState {
     demand.resource.way(for: demand, inside: claimant.terms.groups, ticket: claimant.ticket)
   }
 
-  /// Whether there is room, and nobody who came earlier waits for it.
+  /// Whether there is room, and no operation that came earlier waits for it.
   func isAvailable(_ demand: ClaimDemand, _ claimant: Claimant) -> Bool {
     #if DEBUG
     demand.resource.lookCount += 1
@@ -311,7 +310,7 @@ struct ExclusivityState {
       lineLeft(left, &effects)
     }
     drain(resource.line, &effects)
-    // With fewer units, the first may wait for more of those who hold some.
+    // With fewer units, the first may wait for more of the holders.
     if let front = resource.line.first { noteMoved(front, &effects) }
   }
 

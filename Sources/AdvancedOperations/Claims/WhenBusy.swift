@@ -14,6 +14,6 @@ public enum WhenBusy: Sendable, CaseIterable {
   case fail
   /// It is skipped.
   case skip
-  /// It cancels those who hold the claim, and waits for them to end.
+  /// It cancels the operations that hold the claim, and waits for them to end.
   case cancelHolder
 }

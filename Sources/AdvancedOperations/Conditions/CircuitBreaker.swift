@@ -103,7 +103,7 @@ public final class CircuitBreaker: OperationObserver {
   /// Whether an operation may run; takes the probe's place for it if that is free and due.
   func admit(_ operation: AdvancedOperation) -> CircuitClosed.Open? {
     let id = ObjectIdentifier(operation)
-    // The clock is read unlocked; another failure may have come in between, and then it is new.
+    // The clock is read without the lock; another failure in between may have begun a new cooldown.
     while true {
       let (clock, end) = circuit.withLock { $0.cooldown } ?? (nil, .zero)
       let left = clock.map { end.saturatingSubtracting($0.now) } ?? .zero

@@ -2,8 +2,8 @@ import CoreOperations
 
 /// A condition that is made of others.
 ///
-/// Conditions may be in each other as deep as a program likes: they are asked, named and released without
-/// recursion.
+/// Conditions may be in each other as deep as a program likes: they are evaluated, named and released
+/// without recursion.
 protocol CompoundCondition: EarlyCondition {
   var parts: ConditionParts { get }
 }

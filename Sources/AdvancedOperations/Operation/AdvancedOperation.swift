@@ -332,7 +332,7 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
 
   // MARK: Attaching
 
-  /// How many of the conditions are asked; changes after the operation was enqueued are ignored.
+  /// How many of the conditions are evaluated; changes after the operation was enqueued are ignored.
   public final var conditionPolicy: ConditionPolicy {
     get { withCore { $0.conditionPolicy } }
     set {

@@ -166,7 +166,7 @@ package final class Scheduler: Sendable {
   /// Whether a parked operation could be started now, or is about to be.
   func mayStart(_ operation: Operation) -> Bool { state.withLock { $0.mayStart(operation) } }
 
-  /// The layer above is content with an operation.
+  /// The layer above releases its hold of an operation.
   func holdReleased(_ operation: Operation, _ answer: SchedulerState.Answer) {
     update { $0.holdReleased(operation, answer) }
   }

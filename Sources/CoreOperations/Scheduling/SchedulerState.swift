@@ -44,7 +44,7 @@ struct SchedulerState {
     /// The same for an operation of a layer above; not retained, because it doesn't leave before the
     /// worker has reported.
     case startLayered(Member)
-    /// The same for one that has waited since the layer was content.
+    /// The same for one that has waited since its hold was released.
     case startAfterWait(Member)
     /// The same without asking.
     case startUnasked(Member)
@@ -203,7 +203,7 @@ struct SchedulerState {
     if operation.readiness.step({ $0.admitted() }) != .none { offered(operation) }
   }
 
-  /// The layer above is content with an operation.
+  /// The layer above releases its hold of an operation.
   mutating func holdReleased(_ operation: Operation, _ answer: Answer) {
     if answer.startsAhead { operation.scheduling.isAhead = true }
     if answer.hasWaited { operation.scheduling.hasWaited = true }
@@ -216,7 +216,7 @@ struct SchedulerState {
   ///
   /// - Parameters:
   ///   - operation: The operation.
-  ///   - isFresh: Whether the layer above was content with it at this moment.
+  ///   - isFresh: Whether the layer above has released its hold at this moment.
   mutating func offered(_ operation: Operation, isFresh: Bool = false) {
     switch operation.scheduling.placement {
     case .waiting: break

@@ -106,20 +106,20 @@ struct SchedulingFields {
     set { self[.needsReview] = newValue }
   }
 
-  /// Whether the layer above is asked when its turn has come; doesn't change once it is a member.
+  /// Whether the layer above decides when its turn has come; doesn't change once it is a member.
   var isAskedAtStart: Bool {
     get { self[.isAskedAtStart] }
     set { self[.isAskedAtStart] = newValue }
   }
 
-  /// Whether the layer above is asked when its turn has come and it has waited since the layer was content;
+  /// Whether the layer above decides when its turn has come and it has waited since its hold was released;
   /// doesn't change once it is a member.
   var isAskedAfterWait: Bool {
     get { self[.isAskedAfterWait] }
     set { self[.isAskedAfterWait] = newValue }
   }
-  /// Whether it has waited since the layer above was content, other than in the line for a slot: that is
-  /// known by its ticket.
+  /// Whether it has waited since its hold was released, other than in the line for a slot: that is known by
+  /// its ticket.
   var hasWaited: Bool {
     get { self[.hasWaited] }
     set { self[.hasWaited] = newValue }
