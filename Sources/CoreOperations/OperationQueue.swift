@@ -14,6 +14,9 @@ public import Dispatch
 ///
 /// All members can be used from any thread, also from inside operations and their callbacks. A
 /// queue never calls an operation on the thread that adds it, cancels it or resumes the queue.
+///
+/// Subclasses restate `@unchecked Sendable`, protect what they add, and inherit both initialisers or
+/// override them. In a file that imports Foundation too, see <doc:BesideFoundation>.
 open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertible,
   CustomDebugStringConvertible
 {
@@ -233,12 +236,17 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
     "\(type(of: self)) 0x\(String(UInt(bitPattern: ObjectIdentifier(self)), radix: 16))"
   }
 
-  /// The name that was set, or the type: without the address, which differs from run to run, so
-  /// that texts about operations are the same in each.
-  package final var label: String {
-    guard let name, name != firstName else { return "\(type(of: self))" }
-    return name
+  /// The name that was set, if one was.
+  ///
+  /// The first name has the address, which differs from run to run: texts about operations, and the
+  /// log of a simulation, have to be the same in each.
+  package final var givenName: String? {
+    let name = name
+    return name == firstName ? nil : name
   }
+
+  /// The name that was set, or the type.
+  package final var label: String { givenName ?? "\(type(of: self))" }
 
   /// How many operations may be executing at once.
   ///

@@ -26,7 +26,7 @@ extension AdvancedOperationQueue {
     let settings = [isSuspended ? "suspended" : nil, limit >= 0 ? "limit \(limit)" : nil]
       .compactMap { $0 }
     let subject =
-      "queue “\(title)”" + (settings.isEmpty ? "" : " (\(settings.joined(separator: ", ")))")
+      "queue “\(label)”" + (settings.isEmpty ? "" : " (\(settings.joined(separator: ", ")))")
       + ": \(members.count) operation\(members.count == 1 ? "" : "s"), \(executing) executing"
     var lines = [subject]
     let groups = roots.groups

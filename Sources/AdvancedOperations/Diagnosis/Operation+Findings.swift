@@ -46,14 +46,14 @@ extension Operation {
       return finding(.notEnqueued, text, remedy: "\(label) has to be added to a queue")
     case .dependencies(let operations): return finding(.dependency, text, next: operations)
     case .suspended(let queue):
-      return finding(.suspended, text, remedy: "queue “\(queue.title)” has to be resumed")
+      return finding(.suspended, text, remedy: "queue “\(queue.label)” has to be resumed")
     case .barrier(_, let operations):
       return finding(.barrier, text, remedy: "the barrier has to return", next: operations)
     case .limit(let queue, let limit, let holders):
       let remedy =
         limit == 0
-        ? "the limit of queue “\(queue.title)” has to be raised"
-        : "the barrier of queue “\(queue.title)” has to return"
+        ? "the limit of queue “\(queue.label)” has to be raised"
+        : "the barrier of queue “\(queue.label)” has to return"
       return finding(.limit, text, remedy: remedy, next: holders)
     case .notReady:
       return finding(.notReady, text, remedy: "\(label) has to report that it is ready")
@@ -61,11 +61,6 @@ extension Operation {
     case .ownWait(let operations): return finding(.ownWait, text, next: operations)
     }
   }
-}
-
-extension OperationQueue {
-  /// The name, or the type when there is none.
-  final var title: String { name ?? "\(type(of: self))" }
 }
 
 extension AdvancedOperation {

@@ -64,7 +64,7 @@ extension WorkerStep {
   /// What the operation or queue calls itself.
   package var label: String {
     switch self {
-    case .decide(let scheduler), .barrier(let scheduler): scheduler.owner?.name ?? "queue"
+    case .decide(let scheduler), .barrier(let scheduler): scheduler.owner?.givenName ?? "queue"
     case .evaluate(let operation), .start(let operation), .complete(let operation):
       operation.label
     }
