@@ -34,12 +34,14 @@ extension AdvancedOperation {
         return
       }
     }
-    let ask: @Sendable () -> Void = {
-      if self.isCancelled { return }
-      self.noteQuestion(question.conditions, question.claims)
-      self.askAll(question.conditions)
-    }
-    if helpers.isEmpty { ask() } else { run(helpers, then: ask) }
+    // Without helpers no closure is made, which would be an allocation.
+    if helpers.isEmpty { ask(question) } else { run(helpers) { self.ask(question) } }
+  }
+
+  private func ask(_ question: AdvancedCore.Question) {
+    if isCancelled { return }
+    noteQuestion(question.conditions, question.claims)
+    askAll(question.conditions)
   }
 
   final func run(_ helpers: [AdvancedOperation], then next: @escaping @Sendable () -> Void) {
