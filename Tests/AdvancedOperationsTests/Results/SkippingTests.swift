@@ -239,4 +239,58 @@ import Testing
     #expect(Self.reason(of: probe) == Self.reason)
     #expect(breaker.state == .closed)
   }
+
+  @Test(arguments: seeds) func `a skip from outside ends it while the body goes on`(seed: UInt64) {
+    let world = World(seed: seed)
+    let clock = world.simulation.environment.clock
+    let work = ResultOperation(name: "work") {
+      try await clock.sleep(until: clock.now + .seconds(60))
+      return 7
+    }
+    let next = work.then(name: "next") { $0 }
+    world.queue.addOperations([work, next])
+    world.simulation.advance(by: .seconds(1))
+    work.skip(reason: Self.reason)
+    world.simulation.run()
+    #expect([work, next].map { Self.reason(of: $0) } == [Self.reason, Self.reason])
+    #expect(throws: OperationFailure.self) { try work.result?.get() }
+    #expect(world.queue.operationCount == 0)
+  }
+
+  @Test(arguments: seeds) func `an observer of the start skips it before it executes`(seed: UInt64)
+  {
+    let world = World(seed: seed)
+    let work = Work("work")
+    work.onStart { $0.skip(reason: Self.reason) }
+    world.run(work)
+    #expect(Self.reason(of: work) == Self.reason)
+    #expect(!work.didExecute)
+  }
+
+  @Test func `a group that is skipped undoes what its children did`() {
+    let world = World()
+    let undone = Counter()
+    let child = Work("child")
+    let group = GroupOperation(name: "group") { child }
+    child.onStart { _ in group.skip(reason: Self.reason) }
+    group.onRollback { undone.add() }
+    world.run(group)
+    #expect(Self.reason(of: group) == Self.reason)
+    #expect(undone.count == 1)
+    #expect(world.queue.operationCount == 0)
+  }
+
+  @Test func `what a scope's closure throws ends the body around it, and what runs in the scope`() {
+    let world = World()
+    let inside = world.taking(60, "inside")
+    let work = ResultOperation(name: "work") {
+      try await withOperations(environment: world.simulation.environment) { scope in
+        scope.add(inside)
+        throw OperationSkipped(reason: Self.reason)
+      }
+    }
+    world.run(work)
+    #expect(Self.reason(of: work) == Self.reason)
+    #expect(inside.kind == .cancelled)
+  }
 }
