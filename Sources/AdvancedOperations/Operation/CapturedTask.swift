@@ -142,10 +142,12 @@ extension AdvancedOperation {
   ///
   /// - Parameters:
   ///   - captured: The task that was made with the operation; nil to make one here.
+  ///   - environment: That of the operation.
   ///   - keep: Gets the task, to be cancelled with the operation; the body may not have begun.
   ///   - body: Finds the operation and its queue as the current ones.
   final func runTask(
     _ captured: CapturedTask?,
+    in environment: OperationEnvironment,
     keeping keep: (Task<Void, Never>) -> Void,
     _ body: @escaping @Sendable () async -> Void
   ) {

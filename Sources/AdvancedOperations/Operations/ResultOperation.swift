@@ -192,16 +192,18 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
 
   /// Runs the body in a task.
   public final override func execute() {
+    let environment = environment
+    let interceptors = environment.interceptors
     let now = environment.clock.now.wholeNanoseconds
     let captured = work.withLock { work in
       work.begin = now
       return work.captured.take()
     }
-    runTask(captured) { task in
+    runTask(captured, in: environment) { task in
       work.withLock { $0.task = task }
       if isCancelled { task.cancel() }
     } _: {
-      await self.run()
+      await self.run(inside: interceptors)
     }
   }
 
@@ -217,7 +219,7 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
   /// That the operation finishes when its body has ended.
   open override var cancellationPolicy: CancellationPolicy { .whenFinishIsCalled }
 
-  private func run() async {
+  private func run(inside interceptors: [InterceptorEntry]) async {
     var body: (@Sendable () async throws -> Output)?
     let retry = work.withLock { work in
       body = takeBody()
@@ -226,7 +228,14 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
     // It was released before.
     guard let body else { return finish() }
     do {
-      let output = if let retry { try await attempts(body, retry) } else { try await body() }
+      let output =
+        if let retry {
+          try await attempts(body, retry, inside: interceptors)
+        } else if interceptors.isEmpty {
+          try await body()
+        } else {
+          try await run(body, attempt: 1, inside: interceptors)
+        }
       // One that is over has let go of everything, and drops what comes late.
       work.withLock { if !$0.isDecided { $0.output = output } }
       finish()
@@ -242,14 +251,20 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
   /// - Throws: ``AttemptsFailed``.
   private func attempts(
     _ body: @escaping @Sendable () async throws -> Output,
-    _ policy: RetryPolicy
+    _ policy: RetryPolicy,
+    inside interceptors: [InterceptorEntry]
   ) async throws -> Output {
     let environment = environment
     let clock = environment.clock
     var run = RetryRun(policy, now: clock.now)
     while true {
       let failures: [OperationFailure.Element]
-      switch await attempt(body, until: run.limit(now: clock.now)) {
+      let number = run.number
+      var whole = body
+      if !interceptors.isEmpty {
+        whole = { try await self.run(body, attempt: number, inside: interceptors) }
+      }
+      switch await attempt(whole, until: run.limit(now: clock.now)) {
       case .success(let output): return output
       case .failure(let failed): failures = failed.elements
       }

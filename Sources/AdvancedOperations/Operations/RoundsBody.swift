@@ -36,7 +36,7 @@ final class RoundsBody<Made>: Sendable {
       owner.finish()
       return
     }
-    owner.runTask(captured) { task in
+    owner.runTask(captured, in: owner.environment) { task in
       state.withLock { $0.task = task }
       if owner.isCancelled { stop(reason: owner.cancellationReason) }
     } _: {

@@ -15,7 +15,7 @@ open class AdvancedOperationQueue: OperationQueue, @unchecked Sendable {
   // Sendable: `settings` has a lock.
   private struct Settings {
     var environment: OperationEnvironment
-    var lastObserver: UInt32 = 0
+    var lastAttached: UInt32 = 0
     weak var delegate: (any AdvancedOperationQueueDelegate)?
   }
 
@@ -90,16 +90,51 @@ open class AdvancedOperationQueue: OperationQueue, @unchecked Sendable {
   ///   added later; those that were added before keep it until they have finished.
   @discardableResult
   public final func addObserver(_ observer: any OperationObserver) -> OperationObservation {
-    let id = settings.withLock { settings in
-      settings.lastObserver += 1
-      let entry = ObserverEntry(id: settings.lastObserver, observer: observer)
-      settings.environment.observers.append(entry)
-      return entry.id
+    let id = attach { $0.observers.append(ObserverEntry(id: $1, observer: observer)) }
+    return observation { $0.observers.removeAll { $0.id == id } }
+  }
+
+  /// Has code run around each async body of the operations that are added from now on.
+  ///
+  /// It also runs around those that run in the same environment because of them: children of groups,
+  /// helpers of conditions, attempts of a ``RetryOperation``, the operations of scopes in their bodies.
+  /// It doesn't run around an `execute()` override, nor around a closure that is added to the queue
+  /// without an operation. Of several interceptors the first is the outermost.
+  ///
+  /// ```swift
+  /// queue.addInterceptor(Tracing())
+  /// ```
+  ///
+  /// - Parameter interceptor: Retained by the queue and by its operations.
+  /// - Returns: The attachment to the queue. Its `remove()` takes the interceptor from operations that
+  ///   are added later; those that were added before keep it.
+  @discardableResult
+  public final func addInterceptor(
+    _ interceptor: any OperationInterceptor
+  ) -> OperationObservation {
+    let id = attach { environment, id in
+      environment.interceptors.append(InterceptorEntry(id: id, interceptor: interceptor))
     }
-    return OperationObservation(removal: { [weak self] in
+    return observation { $0.interceptors.removeAll { $0.id == id } }
+  }
+
+  /// Adds something with a number of its own to the environment of later operations.
+  private func attach(_ add: (inout OperationEnvironment, UInt32) -> Void) -> UInt32 {
+    settings.withLock { settings in
+      settings.lastAttached += 1
+      add(&settings.environment, settings.lastAttached)
+      return settings.lastAttached
+    }
+  }
+
+  /// The attachment of something that can be taken out of the environment again.
+  private func observation(
+    removing remove: @escaping @Sendable (inout OperationEnvironment) -> Void
+  ) -> OperationObservation {
+    OperationObservation(removal: { [weak self] in
       let old = self?.settings.withLock { settings in
         let old = settings.environment
-        settings.environment.observers.removeAll { $0.id == id }
+        remove(&settings.environment)
         return old
       }
       withExtendedLifetime(old) {}

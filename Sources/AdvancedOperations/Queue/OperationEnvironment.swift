@@ -18,6 +18,7 @@ public struct OperationEnvironment: Sendable {
     let tracer: (any OperationTracer)?
     let isTraced: Bool
     let observers: [ObserverEntry]
+    let interceptors: [InterceptorEntry]
 
     init(
       clock: OperationClock,
@@ -25,7 +26,8 @@ public struct OperationEnvironment: Sendable {
       exclusivity: ExclusivityDomain,
       random: @escaping @Sendable () -> UInt64,
       tracer: (any OperationTracer)?,
-      observers: [ObserverEntry]
+      observers: [ObserverEntry],
+      interceptors: [InterceptorEntry]
     ) {
       self.clock = clock
       self.executor = executor
@@ -34,6 +36,7 @@ public struct OperationEnvironment: Sendable {
       self.tracer = tracer
       isTraced = tracer != nil
       self.observers = observers
+      self.interceptors = interceptors
     }
   }
 
@@ -61,7 +64,8 @@ public struct OperationEnvironment: Sendable {
       exclusivity: exclusivity,
       random: { UInt64.random(in: 0 ... .max) },
       tracer: nil,
-      observers: []
+      observers: [],
+      interceptors: []
     )
   }
 
@@ -103,6 +107,12 @@ public struct OperationEnvironment: Sendable {
     set { replace(observers: newValue) }
   }
 
+  /// Called around every async body.
+  var interceptors: [InterceptorEntry] {
+    get { storage.interceptors }
+    set { replace(interceptors: newValue) }
+  }
+
   /// The executor, if that takes tasks.
   var taskExecutor: (any TaskExecutor)? { storage.executor as? any TaskExecutor }
 
@@ -120,7 +130,8 @@ public struct OperationEnvironment: Sendable {
     exclusivity: ExclusivityDomain? = nil,
     random: (@Sendable () -> UInt64)? = nil,
     tracer: (any OperationTracer)?? = nil,
-    observers: [ObserverEntry]? = nil
+    observers: [ObserverEntry]? = nil,
+    interceptors: [InterceptorEntry]? = nil
   ) {
     storage = Storage(
       clock: clock ?? storage.clock,
@@ -128,7 +139,8 @@ public struct OperationEnvironment: Sendable {
       exclusivity: exclusivity ?? storage.exclusivity,
       random: random ?? storage.random,
       tracer: tracer ?? storage.tracer,
-      observers: observers ?? storage.observers
+      observers: observers ?? storage.observers,
+      interceptors: interceptors ?? storage.interceptors
     )
   }
 }
