@@ -26,6 +26,7 @@ extension SimulatedEnvironment {
   /// - Throws: What the code throws. ``ExpectationFailure`` when the code has not returned although
   ///   nothing can happen any more; it names what has left the simulation, and the code is cancelled.
   /// - Precondition: Not called from a step, nor while another thread runs the simulation.
+  @discardableResult
   public func run<Value: Sendable>(
     fileID: String = #fileID,
     line: Int = #line,

@@ -4,7 +4,7 @@ public import AdvancedOperations
 package import CoreOperations
 #endif
 
-/// A world in which time stands still until told otherwise, and one thing happens at a time.
+/// A world in which a test moves the time, and one thing happens at a time.
 ///
 /// Everything that operations do in it (decisions of queues, starts, async bodies, conditions, timeouts,
 /// retries) becomes a step. ``run()`` takes the steps one after the other on the calling thread, each
@@ -88,7 +88,7 @@ public final class SimulatedEnvironment: Sendable {
   /// simulation.run()
   /// ```
   ///
-  /// - Parameter condition: Asked before each step, on the calling thread.
+  /// - Parameter condition: Called before each step, on the calling thread.
   /// - Returns: Whether it came true.
   /// - Precondition: Not called from a step, nor while another thread runs the simulation.
   @discardableResult
@@ -154,7 +154,7 @@ public final class SimulatedEnvironment: Sendable {
   /// The operations whose conditions or bodies have not ended, although nothing can happen any more.
   ///
   /// Such an operation waits for something that the simulation doesn't know: a detached task, a real
-  /// sleep, the main actor, an executor of its own; or for something that nobody does. What waits for
+  /// sleep, the main actor, an executor of its own; or for something that doesn't come. What waits for
   /// a ``ConditionProbe`` or is a ``HeldOperation`` waits for the test, and isn't listed. Empty as
   /// long as a step or a timer is pending.
   public var strays: [StrayOperation] { simulation.strays }

@@ -28,8 +28,7 @@ extension OperationQueue {
       case .layered, .suspect, .over: isPlain = false
       }
     }
-    if isPlain {
-      scheduler.add(operations, owner: self)
+    if isPlain, scheduler.addIfOpen(operations, owner: self) {
       valueObservers.look(at: self)
     } else {
       // An operation that was over before it was added has no scheduler, and is left out.
@@ -78,8 +77,13 @@ extension OperationQueue {
     besides member: Operation? = nil
   ) {
     if admitted.isEmpty { return }
-    let (isAwaited, isBeforeBarrier) = scheduler.admit(admitted, besides: member, owner: self)
+    let (isAwaited, isBeforeBarrier, gate) = scheduler.admit(
+      admitted,
+      besides: member,
+      owner: self
+    )
     valueObservers.look(at: self)
+    gate?.arrived(Array(admitted), in: self, neededBy: member)
     for operation in admitted { unsafe operation.layer?.didEnqueue() }
     let suspects = admitted.filter { $0.withLinks { $0.mayBeInRing } }
     if !suspects.isEmpty { CycleSearch.cancelRings(from: suspects) }

@@ -147,17 +147,7 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
 
   /// Cancels every operation that is in the queue at this moment, with a reason if there is one.
   package final func cancelAll(reason: (any Error)?) {
-    scheduler.sweep { operations in
-      for operation in operations { unsafe operation.layer?.cancelSilently(reason: reason) }
-      for operation in operations {
-        if let layer = unsafe operation.layer {
-          layer.deliverEvents()
-        } else {
-          if let reason { operation.noteReason(reason) }
-          operation.cancel()
-        }
-      }
-    }
+    scheduler.sweep { Self.cancelTogether($0, reason: reason) }
   }
 
   /// Blocks the thread until the queue is empty.

@@ -138,3 +138,74 @@ private struct Archive: Sendable {
 
   #expect(events == [1, 2])
 }
+
+private struct Spans {
+  @TaskLocal static var names: [String] = []
+}
+
+private func withSpan(_ name: String, _ body: () async throws -> Void) async throws {
+  try await Spans.$names.withValue(Spans.names + [name]) { try await body() }
+}
+
+@Test func `OperationInterceptor: a span is opened around each body`() async throws {
+  let queue = AdvancedOperationQueue()
+
+  struct Tracing: OperationInterceptor {
+    func intercept(
+      _ operation: AdvancedOperation,
+      attempt: Int,
+      body: @Sendable () async throws -> Void
+    ) async throws {
+      try await withSpan("\(operation.name ?? "operation"), attempt \(attempt)") {
+        try await body()
+      }
+    }
+  }
+  queue.addInterceptor(Tracing())
+
+  let operation = ResultOperation(name: "download") { Spans.names }
+  #expect(try await queue.run(operation) == ["download, attempt 1"])
+}
+
+private struct DrainLog {
+  let lines = Lines()
+  func warning(_ line: String) { lines(line) }
+}
+
+@Test func `drain: what was cut short is named`() async throws {
+  let logger = DrainLog()
+  let queue = AdvancedOperationQueue()
+  queue.addOperation(ResultOperation(name: "parse") { 1 })
+
+  let report = await queue.drain(within: .seconds(20))
+  for operation in report.cutShort { logger.warning("\(operation) was cut short") }
+
+  #expect(logger.lines.all.isEmpty)
+}
+
+@Test func `OperationDrainReport: it says how the last operations ended`() async throws {
+  let print = Lines()
+  let queue = AdvancedOperationQueue()
+  queue.addOperations((1...12).map { number in ResultOperation { number } })
+  queue.addOperation(ResultOperation { throw Offline() })
+
+  let report = await queue.drain(within: .seconds(20))
+  print(report)
+  // 12 succeeded, 1 failed, 2 cancelled, cut short: upload, mail
+
+  // Those that had ended before the drain began aren't counted.
+  #expect(print.all == ["\(report)"])
+}
+
+@Test func `OperationQueueClosed: it is the reason of what comes too late`() async throws {
+  let refusals = Lines()
+  let refuse = { refusals("refused") }
+  let queue = AdvancedOperationQueue()
+  await queue.drain()
+  let operation = AdvancedOperation()
+  queue.addOperation(operation)
+
+  if operation.cancellationReason is OperationQueueClosed { refuse() }
+
+  #expect(refusals.all == ["refused"])
+}

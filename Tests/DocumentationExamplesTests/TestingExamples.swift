@@ -129,3 +129,13 @@ private struct Response: Sendable {
   let response = try simulation.run { try await handler(request) }
   #expect(response.status == 200)
 }
+
+@Test func `SimulatedEnvironment: a body sleeps by the clock of its operation`() throws {
+  let poll = ResultOperation(name: "poll") {
+    guard let operation = AdvancedOperation.current else { return }
+    try await operation.environment.clock.sleep(for: .seconds(30))
+  }
+  let simulation = simulate(poll)
+  #expect(simulation.now == .seconds(30))
+  try expectOutcome(of: poll, is: .succeeded)
+}

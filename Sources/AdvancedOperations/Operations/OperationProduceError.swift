@@ -19,6 +19,19 @@ extension AdvancedOperation {
     guard withCore({ $0.machine.mayProduce }) else {
       throw OperationProduceError.notExecuting
     }
+    // Before it is added, because a queue that is being drained takes it in for that.
+    operation.withCore { $0.makeExtra().producer = self }
+    do { try addWhereThisRuns(operation) } catch {
+      operation.withCore { $0.extra?.producer = nil }
+      throw error
+    }
+    withCore { core in
+      if !core.observers.isEmpty { core.line.append(.produced(operation)) }
+    }
+    deliver()
+  }
+
+  private func addWhereThisRuns(_ operation: AdvancedOperation) throws {
     if let group = withCore({ $0.extra?.group }) {
       guard group.adopt(operation) else { throw OperationProduceError.notExecuting }
     } else if let queue {
@@ -26,10 +39,5 @@ extension AdvancedOperation {
     } else {
       throw OperationProduceError.noQueue
     }
-    operation.withCore { $0.makeExtra().producer = self }
-    withCore { core in
-      if !core.observers.isEmpty { core.line.append(.produced(operation)) }
-    }
-    deliver()
   }
 }

@@ -31,6 +31,7 @@ public import CoreOperations
 ///   ``OperationFailure/Origin/child(_:_:)``, and the number of operations that didn't run because of
 ///   them; a plain `cancel()` of an operation is no error. `CancellationError` when the task was
 ///   cancelled, that cut an operation short, and nothing else went wrong.
+@discardableResult
 public func withOperations<R: Sendable>(
   maxConcurrentOperationCount: Int = OperationQueue.defaultMaxConcurrentOperationCount,
   environment: OperationEnvironment? = nil,
@@ -40,6 +41,7 @@ public func withOperations<R: Sendable>(
     maxConcurrentOperationCount: maxConcurrentOperationCount,
     environment: environment ?? .ofCaller
   )
+  queue.opener = AdvancedOperation.current
   // An operation whose code this is can't end before what it adds.
   let wait = try queue.beginOwnWait()
   defer { queue.endOwnWait(wait) }

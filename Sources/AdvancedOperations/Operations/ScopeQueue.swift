@@ -14,11 +14,19 @@ final class ScopeQueue: AdvancedOperationQueue, @unchecked Sendable {
     var stopReason: (any Error)?
     /// Whether the stop has cancelled something.
     var hasCutShort = false
+    /// The operation in whose body the scope was opened.
+    weak var opener: AdvancedOperation?
     var failures: [(number: Int, operation: Operation, elements: [OperationFailure.Element])] = []
     var notRunCount = 0
   }
 
   private let members = Locked(Members())
+
+  /// The operation in whose body the scope was opened.
+  var opener: AdvancedOperation? {
+    get { members.withLock { $0.opener } }
+    set { members.withLock { $0.opener = newValue } }
+  }
 
   // MARK: Adding
 

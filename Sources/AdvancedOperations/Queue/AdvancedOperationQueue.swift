@@ -50,6 +50,13 @@ open class AdvancedOperationQueue: OperationQueue, @unchecked Sendable {
     LiveQueues.add(self)
   }
 
+  /// Creates a queue with a new environment; subclasses override it as they do `OperationQueue`'s.
+  public override init() {
+    settings = Locked(Settings(environment: OperationEnvironment()))
+    super.init(executor: DefaultExecutor.shared)
+    LiveQueues.add(self)
+  }
+
   /// The environment of the operations in this queue.
   public final var environment: OperationEnvironment { settings.withLock { $0.environment } }
 

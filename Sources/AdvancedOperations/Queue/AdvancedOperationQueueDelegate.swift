@@ -1,4 +1,4 @@
-/// Is told about the advanced operations of a queue.
+/// An object that a queue notifies of its advanced operations.
 ///
 /// No method is called with a lock held; each may call every method of queue and operation.
 ///
@@ -16,13 +16,13 @@ public protocol AdvancedOperationQueueDelegate: AnyObject, Sendable {
   ///
   /// On the thread that adds the operation.
   func operationQueue(_ queue: AdvancedOperationQueue, willAdd operation: AdvancedOperation)
-  /// The operation is a member, and its observers were told.
+  /// The operation is a member, and its observers were notified of that.
   ///
   /// On the thread that adds the operation.
   func operationQueue(_ queue: AdvancedOperationQueue, didAdd operation: AdvancedOperation)
-  /// The operation has ended and its observers were told.
+  /// The operation has ended and its observers were notified of that.
   ///
-  /// On the thread that told them, before dependents start.
+  /// On the thread that notified them, before dependents start.
   func operationQueue(
     _ queue: AdvancedOperationQueue,
     didFinish operation: AdvancedOperation,

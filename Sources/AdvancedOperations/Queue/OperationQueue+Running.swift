@@ -73,17 +73,12 @@ extension OperationQueue {
         }
         try await operation.untilFinished()
       } onCancel: {
-        uninterrupted { cancel(added, reason: CancellationError()) }
+        uninterrupted { self.cancel(added, reason: CancellationError()) }
       }
     } catch let ring as OperationCycleError {
       cancel(added, reason: ring)
       throw ring
     }
-  }
-
-  /// Cancels operations, before any of them starts because of another one's end.
-  private func cancel(_ operations: [Operation], reason: any Error) {
-    withoutStarts { for operation in operations { operation.cancelAsChild(reason: reason) } }
   }
 }
 

@@ -1,7 +1,7 @@
 public import AdvancedOperations
 import CoreOperations
 
-/// A condition that answers when it is told to.
+/// A condition that has no result until a test gives it one.
 ///
 /// ```swift
 /// let probe = ConditionProbe()
@@ -15,8 +15,8 @@ import CoreOperations
 /// #expect(operation.state == .finished)
 /// ```
 ///
-/// Without an answer it waits, until the operation is cancelled. One that ignores that goes on waiting,
-/// and answers when nobody wants to know any more.
+/// Without an answer it waits, until the operation is cancelled. A probe that ignores cancellation goes
+/// on waiting, and its answer then comes after the end of the operation.
 public final class ConditionProbe: OperationCondition {
   private struct State {
     var result: OperationConditionResult?
@@ -47,13 +47,13 @@ public final class ConditionProbe: OperationCondition {
     self.ignoresCancellation = ignoresCancellation
   }
 
-  /// How often it was asked.
+  /// How often it was evaluated.
   public var askedCount: Int { state.withLock { $0.askedCount } }
 
-  /// The operations that wait for an answer, in the order of asking.
+  /// The operations that wait for an answer, in the order of their evaluations.
   public var waiting: [AdvancedOperation] { state.withLock { $0.waits.map(\.operation) } }
 
-  /// Answers all who have asked and all who will, until another answer is given.
+  /// Gives the answer to all operations that wait, and to those that come, until another is given.
   ///
   /// - Parameter result: What to answer.
   public func answer(_ result: OperationConditionResult) {
@@ -65,12 +65,12 @@ public final class ConditionProbe: OperationCondition {
     for wait in waits { finish(wait, result) }
   }
 
-  /// Answers one who has asked; the others go on waiting.
+  /// Gives an answer to one operation that waits; the others go on waiting.
   ///
   /// - Parameters:
   ///   - result: What to answer.
-  ///   - operation: For whom it was asked.
-  /// - Returns: Whether there was such a question.
+  ///   - operation: The operation.
+  /// - Returns: Whether it was waiting.
   @discardableResult
   public func answer(
     _ result: OperationConditionResult,

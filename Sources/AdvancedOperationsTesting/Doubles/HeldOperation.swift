@@ -1,7 +1,7 @@
 public import AdvancedOperations
 import CoreOperations
 
-/// An operation that stays in its body until it is told to end.
+/// An operation that stays in its body until a test releases it.
 ///
 /// It takes its place, a slot and claims, for as long as a test needs that:
 ///

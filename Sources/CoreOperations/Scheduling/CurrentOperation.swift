@@ -102,6 +102,9 @@ package final class ThreadOccupant: @unchecked Sendable {
     unsafe occupant._withUnsafeGuaranteedRef { $0.enterBody(body) }
   }
 
+  /// Whether this is at the work of a queue, be it an operation or a barrier.
+  func isWorker(of queue: OperationQueue) -> Bool { unsafe self.queue === queue }
+
   /// Whether this is called from the body of an operation.
   package static func isInBody(of operation: Operation) -> Bool {
     guard let occupant = unsafe innermost(at: operation) else { return false }

@@ -84,29 +84,45 @@ package final class Scheduler: Sendable {
   ///   - operations: The new members.
   ///   - member: Behind the same barriers as this one, instead of behind all.
   ///   - owner: The queue.
-  /// - Returns: Whether the code of an operation waits for all that the queue has, and whether a barrier
-  ///   may wait for the new members.
+  /// - Returns: Whether the code of an operation waits for all that the queue has, whether a barrier may
+  ///   wait for the new members, and what has to look at them first.
   func admit(
     _ operations: some Sequence<Operation>,
     besides member: Operation?,
     owner: OperationQueue
-  ) -> (isAwaited: Bool, isBeforeBarrier: Bool) {
+  ) -> (isAwaited: Bool, isBeforeBarrier: Bool, gate: (any ArrivalGate)?) {
     state.withLock { state in
       for operation in operations { state.admitted(operation, besides: member, owner: owner) }
-      return (state.isAwaited, member != nil && !state.barriers.isEmpty)
+      return (state.isAwaited, member != nil && !state.barriers.isEmpty, state.gate)
     }
   }
+
+  /// Has a gate look at what comes from now on, unless there is one.
+  ///
+  /// - Returns: The gate that there is, and the members that are there before it.
+  func close(with gate: any ArrivalGate) -> (any ArrivalGate, [Operation]) {
+    state.withLock { state in
+      if let first = state.gate { return (first, []) }
+      state.gate = gate
+      return (gate, state.members.operations)
+    }
+  }
+
+  var gate: (any ArrivalGate)? { state.withLock { $0.gate } }
+  var isIdle: Bool { state.withLock { $0.isIdle } }
 
   /// Takes in an operation in one step, unless somebody has to be told in between.
   ///
   /// - Returns: Whether it did.
   func addIfUnobserved(_ operation: Operation, owner: OperationQueue) -> Bool {
     guard valueObservers.isEmpty else { return false }
-    let (mayBeNeeded, isAwaited) = update { state in
+    let (isClosed, mayBeNeeded, isAwaited) = update { state in
+      if state.gate != nil { return (true, false, false) }
       state.admitted(operation, owner: owner)
       state.letIn(operation)
-      return (state.isWatched, state.isAwaited)
+      return (false, state.isWatched, state.isAwaited)
     }
+    if isClosed { return false }
     // One may have begun to observe, or to wait, meanwhile.
     valueObservers.look(at: owner)
     if mayBeNeeded {
@@ -115,16 +131,21 @@ package final class Scheduler: Sendable {
     return true
   }
 
-  /// Takes in operations that need nothing to be done in between, in one step.
-  func add(_ operations: [Operation], owner: OperationQueue) {
-    let (mayBeNeeded, isAwaited) = update { state in
+  /// Takes in operations that need nothing to be done in between, in one step, unless the queue is
+  /// closed.
+  ///
+  /// - Returns: Whether it did.
+  func addIfOpen(_ operations: [Operation], owner: OperationQueue) -> Bool {
+    let (isClosed, mayBeNeeded, isAwaited) = update { state in
+      if state.gate != nil { return (true, false, false) }
       for operation in operations {
         state.admitted(operation, owner: owner)
         state.letIn(operation)
       }
-      return (state.isWatched, state.isAwaited)
+      return (false, state.isWatched, state.isAwaited)
     }
     if mayBeNeeded { RunTimeRings.lookAtNew(operations, in: owner, isAwaited: isAwaited) }
+    return !isClosed
   }
 
   /// Somebody's code waits for the queue: whoever comes from now on is needed.

@@ -153,6 +153,8 @@ struct SchedulerState {
   var waiters: WaitList<Void>?
   /// Whether the code of an operation has waited for all members; stays set.
   var isAwaited = false
+  /// Looks at new members before anything happens to them; stays set.
+  var gate: (any ArrivalGate)?
 
   init(source: WorkerSource) { self.source = source }
 

@@ -1,0 +1,55 @@
+public import CoreOperations
+
+/// How the last operations of a queue ended, as ``AdvancedOperationQueue/drain(within:)`` returns it.
+///
+/// ```swift
+/// let report = await queue.drain(within: .seconds(20))
+/// print(report)
+/// // 12 succeeded, 1 failed, 2 cancelled, cut short: upload, mail
+/// ```
+///
+/// It counts the operations that were in the queue when the drain began, and those that they have
+/// added since. A child of a group is counted with the group.
+public struct OperationDrainReport: Sendable, CustomStringConvertible {
+  /// How many ended without an error.
+  public internal(set) var succeededCount = 0
+  /// How many failed, and were not cancelled.
+  public internal(set) var failedCount = 0
+  /// How many were cancelled, for whatever reason.
+  public internal(set) var cancelledCount = 0
+  /// How many had nothing to do.
+  public internal(set) var skippedCount = 0
+  /// How many were added by others after the drain had begun, and so were cancelled on arrival.
+  ///
+  /// They are in no other number.
+  public internal(set) var turnedAwayCount = 0
+  /// The operations that the drain has cancelled because its time was over, in the order of their ends.
+  public internal(set) var cutShort: [Operation] = []
+
+  init() {}
+
+  /// The numbers that aren't zero, and the names of the operations that were cut short.
+  public var description: String {
+    let counts = [
+      (succeededCount, "succeeded"), (failedCount, "failed"), (cancelledCount, "cancelled"),
+      (skippedCount, "skipped"), (turnedAwayCount, "turned away"),
+    ]
+    var parts = counts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
+    if parts.isEmpty { parts = ["nothing was left"] }
+    if !cutShort.isEmpty {
+      parts.append("cut short: " + cutShort.map(\.label).joined(separator: ", "))
+    }
+    return parts.joined(separator: ", ")
+  }
+
+  mutating func count(_ operation: Operation, isCutShort: Bool) {
+    switch (operation as? AdvancedOperation)?.outcome {
+    case .succeeded: succeededCount += 1
+    case .failed: failedCount += 1
+    case .skipped: skippedCount += 1
+    case .cancelled: cancelledCount += 1
+    case nil: if operation.isCancelled { cancelledCount += 1 } else { succeededCount += 1 }
+    }
+    if isCutShort && operation.isCancelled { cutShort.append(operation) }
+  }
+}

@@ -1,0 +1,382 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import CoreOperations
+import Testing
+
+@Suite struct `Draining a queue` {
+  /// One that ends after a time, or when it is cancelled.
+  private static func slow(_ name: String, _ duration: Duration) -> ResultOperation<Void> {
+    ResultOperation(name: name) {
+      try await AdvancedOperation.current?.environment.clock.sleep(for: duration)
+    }
+  }
+
+  /// Drains a suspended queue and resumes it after a second; does something a second later.
+  private static func drain(
+    _ queue: AdvancedOperationQueue,
+    _ simulation: SimulatedEnvironment,
+    _ body: @escaping @Sendable () -> Void = {}
+  ) throws -> OperationDrainReport {
+    let clock = queue.environment.clock
+    return try simulation.run {
+      async let report = queue.drain(within: .seconds(20))
+      try await clock.sleep(for: .seconds(1))
+      queue.isSuspended = false
+      try await clock.sleep(for: .seconds(1))
+      body()
+      return await report
+    }
+  }
+
+  private static func cause(_ operation: Operation) -> OperationQueueClosed.Cause? {
+    (operation.cancellationReason as? OperationQueueClosed)?.cause
+  }
+
+  @Test(arguments: seeds)
+  func `lets what is there finish, and counts how it ended`(seed: UInt64) throws {
+    let world = World(seed: seed)
+    let skipped = Work()
+    skipped.addCondition(Immediate(always: .skipped(reason: "no need")))
+    let cancelled = Work()
+    cancelled.cancel()
+    let group = GroupOperation {
+      Self.slow("child", .seconds(5))
+      Work()
+    }
+    world.queue.isSuspended = true
+    world.queue.addOperations([
+      Self.slow("slow", .seconds(10)), Work.failing(), skipped, cancelled, group, BlockOperation {},
+    ])
+    let report = try Self.drain(world.queue, world.simulation)
+    #expect(report.succeededCount == 3)
+    #expect(report.failedCount == 1 && report.skippedCount == 1 && report.cancelledCount == 1)
+    #expect(report.cutShort.isEmpty && report.turnedAwayCount == 0)
+    #expect("\(report)" == "3 succeeded, 1 failed, 1 cancelled, 1 skipped")
+    #expect(world.simulation.now == .seconds(11))
+    #expect(world.queue.operationCount == 0 && world.queue.isClosed)
+  }
+
+  @Test func `of an empty queue ends at once, and closes it`() throws {
+    let world = World()
+    #expect(!world.queue.isClosed)
+    let report = try world.simulation.run { await world.queue.drain() }
+    #expect("\(report)" == "nothing was left")
+    let late = [Work("late"), BlockOperation {}, ResultOperation {}]
+    world.run(late[0], late[1])
+    world.queue.addOperation(late[2])
+    world.simulation.run()
+    for operation in late {
+      #expect(operation.isFinished && operation.isCancelled)
+      #expect(Self.cause(operation) == .addedLate)
+    }
+    #expect(world.queue.operationCount == 0)
+  }
+
+  @Test func `cancels on arrival what others add, plain or not, one or many`() throws {
+    let world = World()
+    let executed = Counter()
+    let late: [Operation] = (0..<6).map { number in
+      number.isMultiple(of: 2)
+        ? Work("late \(number)") { _ in executed.add() }
+        : BlockOperation { executed.add() }
+    }
+    world.queue.addOperation(Self.slow("slow", .seconds(10)))
+    let report = try world.simulation.run {
+      async let report = world.queue.drain()
+      try await world.queue.environment.clock.sleep(for: .seconds(5))
+      world.queue.addOperation(late[0])
+      world.queue.addOperation(late[1])
+      world.queue.addOperations(Array(late[2...]))
+      world.queue.addOperation { executed.add() }
+      return await report
+    }
+    #expect(executed.count == 0)
+    #expect(late.allSatisfy { Self.cause($0) == .addedLate })
+    #expect(report.turnedAwayCount == 7 && report.succeededCount == 1)
+    #expect(report.cancelledCount == 0)
+  }
+
+  @Test func `turns away what would have run a workflow`() throws {
+    let world = World()
+    try world.simulation.run { await world.queue.drain() }
+    let last = ResultOperation(name: "first") { 1 }.then(name: "last") { $0 }
+    let failure = #expect(throws: OperationFailure.self) {
+      try world.simulation.run { try await world.queue.run(last) }
+    }
+    #expect(failure?.errors.first is OperationQueueClosed)
+  }
+
+  // MARK: What members add
+
+  @Test(arguments: seeds)
+  func `takes in what members add, from wherever they do`(seed: UInt64) throws {
+    let world = World(seed: seed)
+    let queue = world.queue
+    let added = Log<String>()
+    @Sendable func more(_ name: String) -> Work {
+      Work(name) { work in
+        added.add(name)
+        work.finish()
+      }
+    }
+    let producer = Work("producer") { work in
+      #expect(throws: Never.self) { try work.produce(more("produced")) }
+      work.finish()
+    }
+    let asynchronous = ResultOperation(name: "async") {
+      await Task.yield()
+      queue.addOperation(more("from async"))
+      try await withOperations { scope in
+        scope.add(
+          Work("scoped") { work in
+            queue.addOperation(more("from a scope"))
+            work.finish()
+          }
+        )
+      }
+    }
+    let group = GroupOperation {
+      ResultOperation(name: "child") { queue.addOperation(more("from a child")) }
+    }
+    let observed = Work("observed")
+    observed.onStart { _ in queue.addOperation(more("from did-start")) }
+    observed.onFinish { _, _ in queue.addOperation(more("from did-finish")) }
+    observed.completionBlock = { queue.addOperation(more("from completion")) }
+    let plain = BlockOperation { queue.addOperation(more("from a block")) }
+    plain.completionBlock = { queue.addOperations([more("from plain completion")]) }
+    let conditioned = Work("conditioned")
+    conditioned.addCondition(Asked(helper: { _ in more("helper") }))
+    conditioned.addCondition(
+      Immediate { _ in
+        queue.addOperation(more("from a condition"))
+        return .satisfied
+      }
+    )
+    let open = Work.open("open")
+    open.onFinish { _, _ in queue.addOperation(more("from finish outside")) }
+    queue.isSuspended = true
+    queue.addOperations([producer, asynchronous, group, observed, plain, conditioned, open])
+    queue.addBarrierBlock { queue.addOperation(more("from a barrier")) }
+    let report = try Self.drain(queue, world.simulation) { open.finish() }
+    #expect(
+      Set(added.entries) == [
+        "produced", "from async", "from a scope", "from a child", "from did-start",
+        "from did-finish", "from completion", "from a block", "from plain completion", "helper",
+        "from a condition", "from finish outside", "from a barrier",
+      ]
+    )
+    #expect(report.turnedAwayCount == 0)
+    #expect(report.succeededCount == 7 + 13)
+  }
+
+  @Test func `turns away what the task of a finished member adds`() throws {
+    let world = World()
+    let late = Work("late")
+    let executor = world.queue.environment.executor as? any TaskExecutor
+    let leaver = ResultOperation(name: "leaver") {
+      let clock = AdvancedOperation.current?.environment.clock
+      Task(executorPreference: executor) {
+        try await clock?.sleep(for: .seconds(5))
+        world.queue.addOperation(late)
+      }
+    }
+    world.queue.addOperations([leaver, Self.slow("slow", .seconds(10))])
+    let report = try world.simulation.run { await world.queue.drain() }
+    #expect(report.turnedAwayCount == 1)
+    #expect(Self.cause(late) == .addedLate)
+  }
+
+  // MARK: Time
+
+  @Test(arguments: seeds)
+  func `cancels the rest when the time is over, and names it`(seed: UInt64) throws {
+    let world = World(seed: seed, limit: 2)
+    let fast = Self.slow("fast", .seconds(5))
+    let slow = Self.slow("slow", .seconds(60))
+    let waiting = Self.slow("waiting", .seconds(60))
+    waiting.addDependency(slow)
+    world.queue.addOperations([fast, slow, waiting])
+    let report = try world.simulation.run { await world.queue.drain(within: .seconds(20)) }
+    #expect(report.succeededCount == 1 && report.cancelledCount == 2)
+    #expect(Set(report.cutShort) == [slow, waiting])
+    for operation in [slow, waiting] {
+      #expect(Self.cause(operation) == .timeIsOver(.seconds(20)))
+    }
+    #expect(world.simulation.now == .seconds(20))
+    #expect("\(report)".hasPrefix("1 succeeded, 2 cancelled, cut short: "))
+  }
+
+  @Test func `cancels what members add when the time is over, too`() throws {
+    let world = World()
+    let added = Work("added")
+    let stubborn = ResultOperation(name: "stubborn") {
+      let operation = AdvancedOperation.current
+      try? await operation?.environment.clock.sleep(for: .seconds(60))
+      try operation?.produce(added)
+    }
+    world.queue.addOperation(stubborn)
+    let report = try world.simulation.run { await world.queue.drain(within: .seconds(20)) }
+    #expect(Set(report.cutShort) == [stubborn, added])
+    #expect(Self.cause(added) == .timeIsOver(.seconds(20)))
+    #expect(!added.didExecute)
+  }
+
+  @Test func `waits for a body that doesn't notice its cancel`() throws {
+    let world = World()
+    let held = HeldOperation(name: "held", cancellationPolicy: .whenFinishIsCalled)
+    world.queue.addOperation(held)
+    let report = try world.simulation.run {
+      async let report = world.queue.drain(within: .seconds(20))
+      try await world.queue.environment.clock.sleep(for: .seconds(50))
+      held.release()
+      return await report
+    }
+    #expect(world.simulation.now == .seconds(50))
+    #expect(report.cutShort == [held])
+  }
+
+  @Test func `does not count as cut short what was cancelled before`() throws {
+    let world = World()
+    let held = HeldOperation(name: "held", cancellationPolicy: .whenFinishIsCalled)
+    world.queue.addOperation(held)
+    world.simulation.run()
+    held.cancel()
+    let report = try world.simulation.run {
+      async let report = world.queue.drain(within: .seconds(20))
+      try await world.queue.environment.clock.sleep(for: .seconds(50))
+      held.release()
+      return await report
+    }
+    #expect(report.cutShort.isEmpty && report.cancelledCount == 1)
+  }
+
+  @Test(arguments: [0, 1])
+  func `empties a queue that is suspended or has no slots, when the time is over`(limit: Int) throws
+  {
+    let world = World(limit: limit)
+    let isBarrierRun = Changing(false)
+    world.queue.isSuspended = true
+    world.queue.addOperations([Work("first"), BlockOperation {}])
+    world.queue.addBarrierBlock { isBarrierRun.value = true }
+    let report = try world.simulation.run { await world.queue.drain(within: .seconds(20)) }
+    #expect(report.cancelledCount == 2 && report.cutShort.count == 2)
+    #expect(isBarrierRun.value)
+    #expect(world.simulation.now == .seconds(20))
+  }
+
+  @Test(arguments: [Duration.zero, .seconds(-1), .seconds(Int64.max)])
+  func `takes any time`(limit: Duration) throws {
+    let world = World()
+    let slow = Self.slow("slow", .seconds(60))
+    world.queue.addOperation(slow)
+    let report = try world.simulation.run { await world.queue.drain(within: limit) }
+    #expect(report.succeededCount == (limit > .seconds(60) ? 1 : 0))
+    #expect(report.cutShort.count == (limit > .seconds(60) ? 0 : 1))
+  }
+
+  @Test func `cuts short at once when its task is cancelled, and still waits`() throws {
+    let world = World()
+    let slow = Self.slow("slow", .seconds(60))
+    let executor = world.queue.environment.executor as? any TaskExecutor
+    world.queue.addOperation(slow)
+    let report = try world.simulation.run {
+      let draining = Task(executorPreference: executor) {
+        await world.queue.drain(within: .seconds(20))
+      }
+      try await world.queue.environment.clock.sleep(for: .seconds(5))
+      draining.cancel()
+      return await draining.value
+    }
+    #expect(report.cutShort == [slow])
+    #expect(Self.cause(slow) == .waitCancelled)
+    #expect(world.simulation.now == .seconds(5))
+  }
+
+  @Test func `by two tasks gives both a report, and the shorter time counts`() throws {
+    let world = World()
+    world.queue.addOperation(Self.slow("slow", .seconds(60)))
+    let reports = try world.simulation.run {
+      async let first = world.queue.drain(within: .seconds(40))
+      async let second = world.queue.drain(within: .seconds(20))
+      return await [first, second]
+    }
+    #expect(reports.map(\.cutShort.count) == [1, 1])
+    #expect(world.simulation.now == .seconds(20))
+  }
+
+  // MARK: Every order
+
+  @Test(.heavy) func `is complete in every order, with callbacks that add more`() throws {
+    let report = try exploreSchedules(random: 300) { simulation in
+      let queue = AdvancedOperationQueue(environment: simulation.environment)
+      let executor = simulation.environment.executor as? any TaskExecutor
+      let child = Work("child")
+      let first = Work("first")
+      first.onFinish { _, _ in queue.addOperation(child) }
+      let outsider = Work("outsider")
+      let result = Changing<OperationDrainReport?>(nil)
+      queue.addOperation(first)
+      simulation.addStep("add") { queue.addOperation(outsider) }
+      let task = Task(executorPreference: executor) {
+        result.value = await queue.drain(within: .seconds(1))
+        // Nothing is left, and nothing comes.
+        if queue.operationCount != 0 { result.value = nil }
+      }
+      simulation.run()
+      let report = try #require(result.value)
+      let ended = report.succeededCount + report.cancelledCount
+      try #require(report.cutShort.isEmpty)
+      if Self.cause(outsider) == nil {
+        try #require(outsider.kind == .succeeded)
+      } else {
+        try #require(outsider.kind == .cancelled && !outsider.didExecute)
+      }
+      // The child's parent may have ended before the drain began, and then it was added before.
+      try #require(child.kind == .succeeded)
+      try #require(ended <= 3 && queue.operationCount == 0)
+      withExtendedLifetime(task) {}
+    }
+    #expect(report.scheduleCount > 100)
+  }
+
+  @Test(.heavy) func `on many threads no operation runs after its end`() async {
+    for _ in 0..<30 {
+      let queue = AdvancedOperationQueue()
+      let isOver = Changing(false)
+      let isLate = Changing(false)
+      await withTaskGroup(of: Void.self) { group in
+        for number in 0..<4 {
+          group.addTask {
+            for index in 0..<50 {
+              let body: @Sendable () -> Void = { if isOver.value { isLate.value = true } }
+              if (index + number).isMultiple(of: 2) {
+                queue.addOperation(body)
+              } else {
+                queue.addOperation(ResultOperation { body() })
+              }
+            }
+          }
+        }
+        group.addTask {
+          await Task.yield()
+          await queue.drain()
+          isOver.value = true
+        }
+      }
+      await queue.drain()
+      #expect(!isLate.value)
+      #expect(queue.operationCount == 0)
+    }
+  }
+
+  @Test func `by an operation of the queue traps`() async throws {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let queue = AdvancedOperationQueue(name: "jobs")
+      try await queue.run(ResultOperation { _ = await queue.drain() })
+    }
+    try expectMessage(
+      "drain(within:) was called on queue “jobs” by an operation that it would wait for.",
+      in: result
+    )
+  }
+}

@@ -1,0 +1,24 @@
+import AdvancedOperations
+import Testing
+
+private struct Passing: OperationInterceptor {
+  func intercept(
+    _ operation: AdvancedOperation,
+    attempt: Int,
+    body: @Sendable () async throws -> Void
+  ) async throws { try await body() }
+}
+
+@Suite struct InterceptorsOfStrictClient {
+  @Test func runAroundABody() async throws {
+    let queue = AdvancedOperationQueue(name: "client", maxConcurrentOperationCount: 2)
+    queue.addInterceptor(Passing())
+    let first = ResultOperation { 1 }
+    let last = first.then { $0 + 1 }
+    let value = try await queue.run(last)
+    #expect(value == 2)
+    let report = await queue.drain(within: .seconds(60))
+    #expect(report.cutShort.isEmpty)
+    #expect(queue.isClosed)
+  }
+}
