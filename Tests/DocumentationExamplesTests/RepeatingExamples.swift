@@ -92,3 +92,79 @@ private struct Inbox: Sendable {
   #expect(download.errors.allSatisfy { $0 is OperationTimeout })
   #expect(simulation.now <= .seconds(60))
 }
+
+private let servers = [FeedServer(failures: 9), FeedServer()]
+
+@Test func `RetryOperation: gives the value of the attempt that succeeded`() throws {
+  let page = RetryOperation(name: "page", retry: .immediate(attempts: 3)) { attempt in
+    ResultOperation(name: "attempt") { try await servers[attempt % 2].download() }
+  }
+  let length = page.then { text in text.count }
+
+  simulate(page, length)
+  #expect(try length.result?.get() == 35)
+}
+
+@Test func `AdvancedOperation: a body knows the number of its attempt`() {
+  let download = ResultOperation(name: "download", retry: .immediate(attempts: 3)) {
+    let attempt = AdvancedOperation.current?.attempt ?? 1
+    return try await servers[attempt % 2].download()
+  }
+
+  simulate(download)
+  #expect(download.attempt == 1)
+}
+
+@Test func `RetryPolicy: every policy can have jitter`() {
+  let policy = RetryPolicy { failedAttempts, error in
+    error is Offline && failedAttempts < 5 ? .seconds(10) : nil
+  }
+  let polite = policy.jittered()
+
+  let download = ResultOperation(retry: polite) { throw Offline() }
+  let simulation = simulate(download)
+  #expect(download.attempt == 5)
+  #expect(simulation.now < .seconds(40))
+}
+
+@Test func `ResultOperation: any number of inputs`() throws {
+  let servers = [FeedServer(), FeedServer()]
+
+  let pages = servers.map { server in ResultOperation { try await server.download() } }
+  let book = ResultOperation(name: "book", afterAll: pages) { pages in
+    pages.joined(separator: "\n")
+  }
+
+  let simulation = SimulatedEnvironment(seed: 1)
+  let queue = AdvancedOperationQueue(environment: simulation.environment)
+  queue.addOperations(pages + [book])
+  simulation.run()
+  #expect(try book.result?.get().count == 71)
+}
+
+private struct Cache: Sendable { let feed = "Kamchatka 1952" }
+
+@Test func `ResultOperation: a value is taken from elsewhere`() throws {
+  let cache = Cache()
+  let download = ResultOperation(name: "download") { try await FeedServer(failures: 1).download() }
+
+  let feed = download.recover(name: "cached") { failure in cache.feed }
+  let parse = feed.then(name: "parse") { data in try Feed(data) }
+
+  simulate(download, feed, parse)
+  #expect(try parse.result?.get().events == ["Kamchatka 1952"])
+}
+
+@Test func `ResultOperation: another operation gives the value`() throws {
+  let download = ResultOperation(name: "download") { try await FeedServer(failures: 1).download() }
+  let server = FeedServer()
+
+  let feed = download.recover(name: "feed") { failure in
+    let mirror = ResultOperation(name: "mirror") { try await server.download() }
+    mirror.addCondition(MutuallyExclusive("mirror"))
+    return mirror
+  }
+
+  simulate(download, feed)
+  #expect(try feed.result?.get().count == 35)
+}

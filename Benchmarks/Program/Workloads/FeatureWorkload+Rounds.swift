@@ -38,7 +38,7 @@ extension FeatureWorkload {
   }
 
   /// Fails, until the last attempt.
-  private static func retrying(_ attempts: Int) -> RetryOperation {
+  private static func retrying(_ attempts: Int) -> RetryOperation<Void> {
     RetryOperation(retry: .immediate(attempts: attempts)) { attempt in
       attempt < attempts ? FailingOperation() : CountingOperation()
     }
@@ -55,7 +55,7 @@ extension FeatureWorkload {
     }
   }
 
-  private static func repeating(_ rounds: Int) -> RepeatOperation {
+  private static func repeating(_ rounds: Int) -> RepeatOperation<Void> {
     RepeatOperation(times: rounds) { _ in CountingOperation() }
   }
 }

@@ -74,7 +74,6 @@ extension AdvancedOperation {
     let group: AdvancedOperation?
     let helpers: [AdvancedOperation]
     let openConditions: [any OperationCondition]
-    let retry: OperationPause?
     let hasBody: Bool
     let isCancelled: Bool
   }
@@ -92,7 +91,6 @@ extension AdvancedOperation {
         helpers: core.extra?.awaitedHelpers ?? [],
         openConditions: (core.extra?.openConditions ?? [])
           .filter { core.conditions.indices.contains($0) }.map { core.conditions[$0] },
-        retry: core.extra?.retry,
         hasBody: core.machine.hasBody,
         isCancelled: core.machine.isCancelled
       )
@@ -124,7 +122,7 @@ extension AdvancedOperation {
     if !waits.isEmpty { return waits }
     let children = openChildren
     if !children.isEmpty { return [childrenFinding(children)] }
-    if let pause = pause ?? look.retry, pause.end > now {
+    if let pause, pause.end > now {
       var finding = finding(.retry, pause.text(at: now))
       finding.cause.duration = max(now.saturatingSubtracting(pause.begin), .zero)
       return [finding]

@@ -105,6 +105,9 @@ private struct ChromeTraceWriter {
     let arguments = details.map { "\"\($0)\":\($1)" }.joined(separator: ",")
     let extra = ",\"dur\":\(Self.microseconds(duration)),\"args\":{\(arguments)}"
     event("X", process, lane: lane, at: started, span.name, "executing", extra)
+    for retry in span.retries {
+      event("i", process, lane: lane, at: retry, "retry \(span.name)", "retry")
+    }
     let end = started.saturatingAdding(duration)
     guard let cancelled = span.cancelled, cancelled >= started, cancelled <= end else { return }
     event("i", process, lane: lane, at: cancelled, "cancel \(span.name)", "cancel")

@@ -2,7 +2,8 @@ extension OperationTimeline {
   /// The timeline as a picture: an SVG file that needs nothing else.
   ///
   /// One row for each operation, in the order of their starts, children below their group. Bars are
-  /// the time of executing, in the colour of the outcome; the thin part before is waiting. The
+  /// the time of executing, in the colour of the outcome; a line across one is the end of an attempt
+  /// that was followed by another one; the thin part before is waiting. The
   /// critical path is bold and its bars are framed; the line behind a bar is how much longer it could
   /// have taken.
   public var svg: String {
@@ -148,6 +149,9 @@ private struct TimelineDrawing {
         ? " stroke=\"#a01010\" stroke-width=\"1.5\"" : " stroke=\"#666666\" stroke-width=\"0.7\""
       let width = max(end - begin, 1.5)
       elements.rectangle(begin, y + 3, width, 14, color, frame + " rx=\"2\"")
+      for retry in span.retries {
+        elements.line(x(retry), y + 3, x(retry), y + 17, "#a01010", " stroke-width=\"2\"")
+      }
       let text = (span.executed(until: timeline.end) ?? .zero).readable
       // In the bar if it fits, otherwise behind it.
       let room = 6 * Double(text.count) + 6
@@ -255,6 +259,10 @@ extension OperationTimeline {
         case .turn: "waited for its turn for"
         }
       lines.append("\(what) \((phase.end - phase.begin).readable)")
+    }
+    if !span.retries.isEmpty {
+      let times = span.retries.count == 1 ? "once" : "\(span.retries.count) times"
+      lines.append("tried again \(times)")
     }
     if let executed = span.executed { lines.append("executed for \(executed.readable)") }
     return lines.joined(separator: "\n")

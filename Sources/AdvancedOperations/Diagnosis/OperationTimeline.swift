@@ -20,6 +20,8 @@ public struct OperationTimeline: Sendable {
     public var ready: Duration?
     /// When it began to execute; nil if it hasn't.
     public var started: Duration?
+    /// When its attempts failed after which it was to try again, in order; empty without a retry.
+    public var retries: [Duration] = []
     /// When it was cancelled; nil if it wasn't.
     public var cancelled: Duration?
     /// When its end was decided; nil if it goes on.

@@ -88,6 +88,16 @@ public final class TimelineRecorder: OperationObserver {
   }
 
   /// Writes it down.
+  public func operation(
+    _ operation: AdvancedOperation,
+    willRetryAsAttempt attempt: Int,
+    after delay: Duration,
+    because error: any Error
+  ) {
+    record(operation) { $0.retries.append($1) }
+  }
+
+  /// Writes it down.
   public func operationDidCancel(_ operation: AdvancedOperation, errors: [any Error]) {
     record(operation) { $0.cancelled = $0.cancelled ?? $1 }
   }
@@ -190,6 +200,7 @@ private struct TimelineRecord {
   var name = ""
   var enqueued: Duration?
   var started: Duration?
+  var retries: [Duration] = []
   var cancelled: Duration?
   var ended: Duration?
   var outcome: OperationOutcome?
@@ -205,6 +216,7 @@ private struct TimelineRecord {
       evaluating: details.times[.evaluatingConditions],
       ready: details.times[.ready],
       started: started,
+      retries: retries,
       cancelled: cancelled,
       ended: ended,
       outcome: outcome,

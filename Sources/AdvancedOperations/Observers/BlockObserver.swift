@@ -8,6 +8,7 @@ public struct BlockObserver: OperationObserver {
   private let didStart: (@Sendable (AdvancedOperation) -> Void)?
   private let didProduce: (@Sendable (AdvancedOperation, AdvancedOperation) -> Void)?
   private let didUpdateProgress: (@Sendable (AdvancedOperation, OperationProgressUpdate) -> Void)?
+  private let willRetry: (@Sendable (AdvancedOperation, Int, Duration, any Error) -> Void)?
   private let didCancel: (@Sendable (AdvancedOperation, [any Error]) -> Void)?
   private let willFinish: (@Sendable (AdvancedOperation, [any Error]) -> Void)?
   private let didFinish: (@Sendable (AdvancedOperation, [any Error]) -> Void)?
@@ -18,6 +19,7 @@ public struct BlockObserver: OperationObserver {
     didStart: (@Sendable (AdvancedOperation) -> Void)? = nil,
     didProduce: (@Sendable (AdvancedOperation, AdvancedOperation) -> Void)? = nil,
     didUpdateProgress: (@Sendable (AdvancedOperation, OperationProgressUpdate) -> Void)? = nil,
+    willRetry: (@Sendable (AdvancedOperation, Int, Duration, any Error) -> Void)? = nil,
     didCancel: (@Sendable (AdvancedOperation, [any Error]) -> Void)? = nil,
     willFinish: (@Sendable (AdvancedOperation, [any Error]) -> Void)? = nil,
     didFinish: (@Sendable (AdvancedOperation, [any Error]) -> Void)? = nil
@@ -26,6 +28,7 @@ public struct BlockObserver: OperationObserver {
     self.didStart = didStart
     self.didProduce = didProduce
     self.didUpdateProgress = didUpdateProgress
+    self.willRetry = willRetry
     self.didCancel = didCancel
     self.willFinish = willFinish
     self.didFinish = didFinish
@@ -45,6 +48,13 @@ public struct BlockObserver: OperationObserver {
     _ operation: AdvancedOperation,
     didUpdateProgress progress: OperationProgressUpdate
   ) { didUpdateProgress?(operation, progress) }
+  /// Calls the closure.
+  public func operation(
+    _ operation: AdvancedOperation,
+    willRetryAsAttempt attempt: Int,
+    after delay: Duration,
+    because error: any Error
+  ) { willRetry?(operation, attempt, delay, error) }
   /// Calls the closure.
   public func operationDidCancel(_ operation: AdvancedOperation, errors: [any Error]) {
     didCancel?(operation, errors)

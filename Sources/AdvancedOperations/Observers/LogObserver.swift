@@ -10,6 +10,7 @@ import CoreOperations
 /// ```
 /// download: enqueued
 /// download: started, having waited 12 ms
+/// download: attempt 1 failed, tries again in 2 s: The connection was lost.
 /// download: cancelled while executing: It took longer than 30 s.
 /// download: cancelled after 30 s: timed out: It took longer than 30 s.
 /// store: failed without having run: dependency “download”: timed out: It took longer than 30 s.
@@ -108,6 +109,17 @@ public struct LogObserver: OperationObserver {
     _ operation: AdvancedOperation,
     didProduce newOperation: AdvancedOperation
   ) { write(operation, "produced \(newOperation.label)") }
+
+  /// Writes that the last attempt failed, why, and when the next one begins.
+  public func operation(
+    _ operation: AdvancedOperation,
+    willRetryAsAttempt attempt: Int,
+    after delay: Duration,
+    because error: any Error
+  ) {
+    let time = delay > .zero ? "in \(delay.readable)" : "at once"
+    write(operation, "attempt \(attempt - 1) failed, tries again \(time): \(error.inOneLine)")
+  }
 
   /// Writes “cancelled”, what the operation was doing, and the reason.
   public func operationDidCancel(_ operation: AdvancedOperation, errors: [any Error]) {

@@ -99,6 +99,12 @@ private final class EventTap: OperationObserver {
     _ operation: AdvancedOperation,
     didUpdateProgress progress: OperationProgressUpdate
   ) { log.append(.progress(progress)) }
+  func operation(
+    _ operation: AdvancedOperation,
+    willRetryAsAttempt attempt: Int,
+    after delay: Duration,
+    because error: any Error
+  ) { log.append(.retrying(attempt: attempt, after: delay, because: error)) }
   func operationDidCancel(_ operation: AdvancedOperation, errors: [any Error]) {
     log.append(.cancelled(errors))
   }

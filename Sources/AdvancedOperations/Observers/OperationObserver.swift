@@ -1,9 +1,9 @@
-/// Is told what happens to an operation.
+/// An object or a value that is notified of what happens to an operation.
 ///
 /// Implement what you need; every method does nothing by default. The methods of all observers of an
 /// operation are called one after the other, in order of attaching, never at the same time, and
 /// without a lock held: each may call every method. They run on the thread that makes the event, or
-/// on one that is telling of an earlier event; a blocked callback keeps the operation from going on.
+/// on one that is delivering an earlier event; a blocked callback keeps the operation from going on.
 ///
 /// ```swift
 /// struct Audit: OperationObserver {
@@ -19,10 +19,26 @@ public protocol OperationObserver: Sendable {
   func operationDidStart(_ operation: AdvancedOperation)
   /// The operation has added another one to its queue.
   func operation(_ operation: AdvancedOperation, didProduce newOperation: AdvancedOperation)
-  /// The operation said how far it is.
+  /// The operation reported how far it is.
   func operation(
     _ operation: AdvancedOperation,
     didUpdateProgress progress: OperationProgressUpdate
+  )
+  /// An attempt failed, and the operation will begin another one.
+  ///
+  /// Called before the delay, for operations with a ``RetryPolicy``. When the operation is cancelled
+  /// meanwhile, there is no other attempt.
+  ///
+  /// - Parameters:
+  ///   - operation: The operation; for attempts of a ``RetryOperation``, that one.
+  ///   - attempt: The number of the attempt to come: 2 when the first has failed.
+  ///   - delay: How long the operation waits before, by the clock of its environment.
+  ///   - error: Why the last attempt failed; the same that the policy has got.
+  func operation(
+    _ operation: AdvancedOperation,
+    willRetryAsAttempt attempt: Int,
+    after delay: Duration,
+    because error: any Error
   )
   /// The operation was cancelled for the first time, before its end was decided.
   func operationDidCancel(_ operation: AdvancedOperation, errors: [any Error])
@@ -46,6 +62,13 @@ extension OperationObserver {
   public func operation(
     _ operation: AdvancedOperation,
     didUpdateProgress progress: OperationProgressUpdate
+  ) {}
+  /// Does nothing.
+  public func operation(
+    _ operation: AdvancedOperation,
+    willRetryAsAttempt attempt: Int,
+    after delay: Duration,
+    because error: any Error
   ) {}
   /// Does nothing.
   public func operationDidCancel(_ operation: AdvancedOperation, errors: [any Error]) {}

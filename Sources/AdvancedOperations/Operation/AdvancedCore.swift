@@ -189,7 +189,8 @@ struct AdvancedCore {
     case .willFinish:
       machine.willFinishDelivered()
       line.append(.didFinish)
-    case .enqueued, .launch, .produced, .progress, .cancelled, .leave, .didFinish, .lateFinish:
+    case .enqueued, .launch, .produced, .progress, .retrying, .cancelled, .leave, .didFinish,
+      .lateFinish:
       break
     }
     return nextNews(telling: told.lastObserver)
@@ -311,8 +312,12 @@ final class AdvancedExtra {
   var openConditions: [Int] = []
   /// The circuit breakers that have counted its end.
   var breakers: [ObjectIdentifier] = []
-  /// The wait between two attempts of the body.
-  var retry: OperationPause?
+  /// The number of the attempt that is going on, or was the last.
+  var attempt = 1
+  /// The operation that recovers from a failure of this one, the last that was made.
+  weak var recovery: AdvancedOperation?
+  /// Whether another operation has succeeded in recovering from a failure of this one.
+  var isRecovered = false
   /// The operation that has produced it.
   weak var producer: AdvancedOperation?
   /// Run when the operation is finished, or quiet.

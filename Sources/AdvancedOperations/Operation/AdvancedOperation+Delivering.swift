@@ -117,7 +117,8 @@ extension AdvancedOperation {
         if complete(news, isInBody: isInBody, inside: outer) { return mustLaunch }
         next = reportReturned(isInBody: isInBody) { $0.news(after: news) }
         if next != nil { Delivery.current = Delivery(of: self) }
-      case .enqueued, .started, .produced, .progress, .cancelled, .willFinish, .lateFinish:
+      case .enqueued, .started, .produced, .progress, .retrying, .cancelled, .willFinish,
+        .lateFinish:
         perform(news)
         next = withCore { $0.news(after: news) }
       }
@@ -152,7 +153,9 @@ extension AdvancedOperation {
   private func perform(_ news: borrowing AdvancedCore.News) {
     let errors = news.errors
     switch news.item {
-    case .enqueued, .started, .launch, .produced, .progress, .cancelled, .leave, .lateFinish: break
+    case .enqueued, .started, .launch, .produced, .progress, .retrying, .cancelled, .leave,
+      .lateFinish:
+      break
     case .willFinish: finished(withErrors: errors)
     case .didFinish:
       if hearsOfOutcome, let outcome = withCore({ $0.machine.outcome }) { outcomeDecided(outcome) }
@@ -167,7 +170,7 @@ extension AdvancedOperation {
       }
     }
     switch news.item {
-    case .enqueued, .started, .launch, .produced, .progress, .leave, .willFinish: return
+    case .enqueued, .started, .launch, .produced, .progress, .retrying, .leave, .willFinish: return
     case .cancelled(let errors, let callsHook): if callsHook { cancelled(withErrors: errors) }
     case .didFinish:
       if news.isForDelegate, let queue = queue as? AdvancedOperationQueue {

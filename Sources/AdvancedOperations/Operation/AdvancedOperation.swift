@@ -330,6 +330,19 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
     return nil
   }
 
+  /// The number of the attempt that is going on, or was the last; 1 for the first.
+  ///
+  /// Counts the attempts of the operation's own ``RetryPolicy``, and those of a ``RetryOperation``; 1 for
+  /// an operation without a policy.
+  ///
+  /// ```swift
+  /// let download = ResultOperation(name: "download", retry: .immediate(attempts: 3)) {
+  ///   let attempt = AdvancedOperation.current?.attempt ?? 1
+  ///   return try await servers[attempt % 2].download()
+  /// }
+  /// ```
+  public final var attempt: Int { withCore { $0.extra?.attempt ?? 1 } }
+
   // MARK: Attaching
 
   /// How many of the conditions are evaluated; changes after the operation was enqueued are ignored.

@@ -16,6 +16,7 @@ package struct EventLine {
     case launch
     case produced(AdvancedOperation)
     indirect case progress(OperationProgressUpdate)
+    indirect case retrying(attempt: Int, after: Duration, because: any Error)
     indirect case cancelled([any Error], callsHook: Bool)
     /// The end was decided before the children were started: they leave, and will-finish follows.
     case leave

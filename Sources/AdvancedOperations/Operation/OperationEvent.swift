@@ -17,6 +17,11 @@ public enum OperationEvent: Sendable {
   case produced(AdvancedOperation)
   /// It reported how far it is.
   case progress(OperationProgressUpdate)
+  /// An attempt failed, and another one follows after a delay.
+  ///
+  /// The number is that of the attempt to come, 2 for the first such event; the error is that of the
+  /// one that failed. See ``RetryPolicy``.
+  case retrying(attempt: Int, after: Duration, because: any Error)
   /// It was cancelled; with its ``AdvancedOperation/errors`` at that time.
   case cancelled([any Error])
   /// Its end was decided; with its ``AdvancedOperation/errors``, which are none after a skip.
@@ -40,6 +45,8 @@ public enum OperationEvent: Sendable {
     case produced
     /// See ``OperationEvent/progress(_:)``.
     case progress
+    /// See ``OperationEvent/retrying(attempt:after:because:)``.
+    case retrying
     /// See ``OperationEvent/cancelled(_:)``.
     case cancelled
     /// See ``OperationEvent/willFinish(_:)``.
@@ -60,6 +67,7 @@ public enum OperationEvent: Sendable {
     case .started: .started
     case .produced: .produced
     case .progress: .progress
+    case .retrying: .retrying
     case .cancelled: .cancelled
     case .willFinish: .willFinish
     case .finished: .finished

@@ -28,3 +28,14 @@ extension AdvancedOperation {
     }
   }
 }
+
+extension AdvancedOperation {
+  /// Notifies observers of an attempt to come.
+  final func willRetry(_ attempt: Int, after delay: Duration, because error: any Error) {
+    withCore { core in
+      guard core.machine.state == .executing, !core.observers.isEmpty else { return }
+      core.line.append(.retrying(attempt: attempt, after: delay, because: error))
+    }
+    deliver()
+  }
+}

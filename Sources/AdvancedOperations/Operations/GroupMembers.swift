@@ -195,7 +195,8 @@ struct GroupMembers {
   mutating func summary() -> OperationFailure {
     var failure = OperationFailure.rootCauses(
       all.compactMap { member in
-        elements[ObjectIdentifier(member.operation)].map { (member.operation, $0) }
+        if (member.operation as? AdvancedOperation)?.isRecovered == true { return nil }
+        return elements[ObjectIdentifier(member.operation)].map { (member.operation, $0) }
       }
     )
     failure.notRunCount += notRunCount + unstarted.count

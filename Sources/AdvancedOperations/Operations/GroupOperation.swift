@@ -312,7 +312,7 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
         elements,
         notRunCount: notRunCount,
         of: child,
-        failsFast: errorPolicy == .failFast ? reason : nil
+        failsFast: errorPolicy == .failFast && !child.awaitsRecovery(in: self) ? reason : nil
       )
     }
     if isFirst && !isCancelled { cancelChildren(reason: reason) }

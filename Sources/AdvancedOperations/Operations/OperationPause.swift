@@ -1,6 +1,8 @@
 /// The wait of an operation between two attempts or rounds, by the clock of its environment.
-struct OperationPause {
-  enum Reason {
+///
+/// An object, so that an operation without one has a word for it.
+final class OperationPause: Sendable {
+  enum Reason: Sendable {
     case failedAttempt(Int, [OperationFailure.Element])
     case endedRound(Int)
   }
@@ -8,6 +10,12 @@ struct OperationPause {
   let reason: Reason
   let begin: Duration
   let end: Duration
+
+  init(reason: Reason, begin: Duration, end: Duration) {
+    self.reason = reason
+    self.begin = begin
+    self.end = end
+  }
 
   /// For people: why, and how long still.
   func text(at now: Duration) -> String {

@@ -5,31 +5,35 @@ import CoreOperations
 /// Each runs in a queue of their own, without threads: none takes a slot where the owner has its own.
 /// What it produces belongs to it, and has ended before the next one begins.
 final class OperationRounds: Sendable {
-  /// Why whatever is or comes in a round is cancelled.
+  /// Why what is or comes in a round is cancelled.
   private enum Stop {
-    /// The owner was; with its reason.
+    /// The owner was cancelled; with its reason.
     case owner
     case limit(OperationFailure.Element)
   }
 
   private struct State {
+    /// Where the operations run; made for the first one.
+    var queue: AdvancedOperationQueue?
     /// The operation of this round, and those that were produced in it.
     var members: [AdvancedOperation] = []
     var open = OpenCount()
     var roundStop: Stop?
     var isStopped = false
-    /// The wait for the next round.
-    var pause: OperationPause?
-    /// Tells a late timer that its round is over.
+    /// The number of the round: a timer of an earlier one does nothing.
     var number = 0
   }
 
   private let state = Locked(State())
-  private let queue: AdvancedOperationQueue
 
-  init(for owner: AdvancedOperation) {
-    queue = AdvancedOperationQueue(environment: owner.environment)
+  init() {}
+
+  private func queue(for owner: AdvancedOperation) -> AdvancedOperationQueue {
+    if let queue = state.withLock({ $0.queue }) { return queue }
+    let queue = AdvancedOperationQueue(environment: owner.environment)
     queue.name = owner.label
+    state.withLock { $0.queue = queue }
+    return queue
   }
 
   /// Runs a round, and waits until all of it is quiet.
@@ -86,6 +90,7 @@ final class OperationRounds: Sendable {
     case .owner: operation.cancelAsChild(reason: owner.cancellationReason)
     case .limit(let element): operation.cancel(reason: element)
     }
+    let queue = queue(for: owner)
     queue.addOperation(operation)
     RunTimeRings.lookAtChildren(CollectionOfOne(operation), in: queue)
     return true
@@ -103,43 +108,25 @@ final class OperationRounds: Sendable {
 
   private func memberEnded() { state.withLock { $0.open.ended() }?.resume() }
 
-  // MARK: Between two rounds
-
-  /// Waits for the time of the next round; ends early only when the owner was cancelled.
-  func pause(
-    until end: Duration,
-    _ clock: OperationClock,
-    after reason: OperationPause.Reason
-  ) async {
-    let begin = clock.now
-    guard end > begin else { return }
-    state.withLock { $0.pause = OperationPause(reason: reason, begin: begin, end: end) }
-    try? await clock.sleep(until: end)
-    state.withLock { $0.pause = nil }
-  }
-
-  /// The wait for the next round; nil while there is one.
-  var pause: OperationPause? { state.withLock { $0.pause } }
-
   // MARK: Cancelling
 
   /// The owner was cancelled: so is what is going on, and what may still come.
   func stop(reason: (any Error)?) {
-    let members = state.withLock { state in
+    let (members, queue) = state.withLock { state in
       state.isStopped = true
       state.roundStop = .owner
-      return state.members
+      return (state.members, state.queue)
     }
-    queue.withoutStarts { for member in members { member.cancelAsChild(reason: reason) } }
+    queue?.withoutStarts { for member in members { member.cancelAsChild(reason: reason) } }
   }
 
   private func stopRound(_ number: Int, _ element: OperationFailure.Element) {
-    let members = state.withLock { state -> [AdvancedOperation] in
-      guard state.number == number else { return [] }
+    let (members, queue) = state.withLock { state in
+      guard state.number == number else { return ([AdvancedOperation](), state.queue) }
       if state.roundStop == nil { state.roundStop = .limit(element) }
-      return state.members
+      return (state.members, state.queue)
     }
-    queue.withoutStarts { for member in members { member.cancel(reason: element) } }
+    queue?.withoutStarts { for member in members { member.cancel(reason: element) } }
   }
 }
 
@@ -149,12 +136,13 @@ extension AdvancedOperation {
   /// - Parameters:
   ///   - isCancelledByParent: Whether the group has cancelled its children, so that the reason is its
   ///     own.
-  ///   - isPlainCancelAnError: Whether a cancel without a reason, by somebody else, is one.
+  ///   - isPlainCancelAnError: Whether a cancel without a reason, by other code, is one.
   /// - Returns: The errors with their origins in the child.
   final func elementsForParent(
     isCancelledByParent: Bool,
     isPlainCancelAnError: Bool = true
   ) -> [OperationFailure.Element] {
+    if isRecovered { return [] }
     switch outcome {
     case .succeeded, .skipped, nil: return []
     case .failed(let failure): return failure.elements

@@ -12,25 +12,30 @@ import CoreOperations
 ///
 /// It ends after a number of rounds, when there is no operation for another one, when a round failed,
 /// or when it is cancelled. A round has ended when its operation, and all that this has produced, are
-/// quiet; one that was skipped is a round like others. A round that failed, or that somebody cancelled,
-/// is the last one, as in a loop whose body throws: its errors are those of the repeat operation, with
-/// the origin ``OperationFailure/Origin/child(_:_:)``. Set ``onRoundError(_:)`` to go on nonetheless.
+/// quiet; one that was skipped is a round like others. A round that failed, or that was cancelled by
+/// other code, is the last one, as in a loop whose body throws: its errors are those of the repeat
+/// operation, with the origin ``OperationFailure/Origin/child(_:_:)``. Set ``onRoundError(_:)`` to go
+/// on nonetheless.
+///
+/// Where the rounds are instances of ``ResultOperation``, the repeat operation is one as well: its
+/// ``ResultOperation/value`` is that of the last round that succeeded, and nil when none did. (Where
+/// the closure returns nil before it returns an operation, Swift 6.3 has to be told the type:
+/// `{ round -> ResultOperation<Int>? in … }`.)
 ///
 /// Rounds take no slot of the queue that the repeat operation is in; it keeps its own, and its claims,
 /// until the end. Its progress is the number of rounds that have ended, when there is a number. A cancel
-/// cancels the round that is going on with the same reason, or ends the wait
-/// for the next one.
-public final class RepeatOperation: AdvancedOperation, @unchecked Sendable {
-  // Sendable: `body` and `hook` have locks.
+/// cancels the round that is going on with the same reason, or ends the wait for the next one.
+public final class RepeatOperation<Output: Sendable>: ResultOperation<Output>, @unchecked Sendable {
+  // Sendable: `hook` has a lock, all else is immutable.
   private typealias Hook = @Sendable (AdvancedOperation, any Error) -> (any Error)?
+  private typealias Make = @Sendable (_ round: Int) -> MadeOperation<Output>?
 
   private let number = ObjectNumber()
   private let times: Int?
   private let interval: Duration
-  private let body: RoundsBody<AdvancedOperation?>
   private let hook = Locked<Hook?>(nil)
 
-  /// Creates an operation.
+  /// Creates an operation whose rounds give values, of which it gives the last.
   ///
   /// - Parameters:
   ///   - name: What the operation is called.
@@ -42,11 +47,43 @@ public final class RepeatOperation: AdvancedOperation, @unchecked Sendable {
   ///     queue yet, or nil to end. Called in a task, without a lock held, with the task-locals of the
   ///     task that created the repeat operation. Released when that has finished.
   /// - Precondition: The number isn't negative.
-  public init(
+  public convenience init<Value>(
+    name: String? = nil,
+    times: Int?,
+    every interval: Duration = .zero,
+    make: @escaping @Sendable (_ round: Int) -> ResultOperation<Value>?
+  ) where Output == Value? {
+    self.init(name, times, interval, nil) { round in make(round).map { MadeOperation(round: $0) } }
+  }
+
+  /// Creates an operation whose rounds give no value: operations of any kind.
+  ///
+  /// - Parameters:
+  ///   - name: What the operation is called.
+  ///   - times: How many rounds there are; nil for any number.
+  ///   - interval: From the beginning of one round to the beginning of the next, by the clock of the
+  ///     environment. A round that takes longer is followed by the next one at once, and what was
+  ///     missed isn't made up for; so is each round when the interval isn't positive.
+  ///   - make: Gets the number of the round, 1 for the first; returns a new operation for it, in no
+  ///     queue yet, or nil to end. Called in a task, without a lock held, with the task-locals of the
+  ///     task that created the repeat operation. Released when that has finished.
+  /// - Precondition: The number isn't negative.
+  @_disfavoredOverload
+  public convenience init(
     name: String? = nil,
     times: Int?,
     every interval: Duration = .zero,
     make: @escaping @Sendable (_ round: Int) -> AdvancedOperation?
+  ) where Output == Void {
+    self.init(name, times, interval, ()) { round in make(round).map { MadeOperation(any: $0) } }
+  }
+
+  private init(
+    _ name: String?,
+    _ times: Int?,
+    _ interval: Duration,
+    _ initial: Output,
+    _ make: @escaping Make
   ) {
     if let times, times < 0 {
       trap(
@@ -56,12 +93,14 @@ public final class RepeatOperation: AdvancedOperation, @unchecked Sendable {
     }
     self.times = times
     self.interval = interval
-    body = RoundsBody(make)
-    super.init()
-    if let name { self.name = name }
+    super.init(name: name) {
+      guard let operation = AdvancedOperation.current as? RepeatOperation<Output> else {
+        trap("the body of a repeat operation ran elsewhere")
+      }
+      return try await operation.repeats(initial, make)
+    }
+    runsRounds()
   }
-
-  deinit { releaseResources() }
 
   /// Sets what becomes of the errors of rounds.
   ///
@@ -73,41 +112,41 @@ public final class RepeatOperation: AdvancedOperation, @unchecked Sendable {
     exchangeHook(hook)
   }
 
-  /// Begins the first round.
-  public override func execute() {
-    body.execute(self) { rounds, make in await self.run(rounds, make) }
-  }
-
-  private func run(
-    _ rounds: OperationRounds,
-    _ make: @Sendable (_ round: Int) -> AdvancedOperation?
-  ) async {
+  private func repeats(_ initial: Output, _ make: Make) async throws -> Output {
     let clock = environment.clock
     var round = 1
     var begin = clock.now
-    var elements: [OperationFailure.Element] = []
-    while !isCancelled, outcome == nil, round <= times ?? .max, let operation = make(round) {
-      let failures = await rounds.run(operation, of: self)
-      let hook = self.hook.withLock { $0 }
-      elements = failures.compactMap { failure in
-        var element = failure.inChild(operation.label)
-        if let hook {
-          guard let error = hook(operation, failure.error) else { return nil }
-          element.error = error
-        }
-        return element
-      }
+    var last = initial
+    while !isOver, round <= times ?? .max, let rounds, let made = make(round) {
+      let failures = await rounds.run(made.operation, of: self)
+      let elements = errors(failures, of: made.operation)
       if let times { updateProgress(completed: Int64(round), total: Int64(times)) }
-      if !elements.isEmpty || round == times { break }
+      if !elements.isEmpty { throw BodyFailure(elements: elements) }
+      // A round that was skipped, or has failed and was recovered from, has none.
+      if let value = try? made.value() { last = value }
+      if round == times { break }
       begin = max(begin.saturatingAdding(interval), clock.now)
-      await rounds.pause(until: begin, clock, after: .endedRound(round))
+      guard await pause(until: begin, after: .endedRound(round)) else { break }
       round += 1
     }
-    finish(withElements: elements)
+    return last
   }
 
-  /// That the operation finishes when the round has ended.
-  public override var cancellationPolicy: CancellationPolicy { .whenFinishIsCalled }
+  /// What is left of the errors of a round when the hook has seen them.
+  private func errors(
+    _ failures: [OperationFailure.Element],
+    of operation: AdvancedOperation
+  ) -> [OperationFailure.Element] {
+    let hook = hook.withLock { $0 }
+    return failures.compactMap { failure in
+      var element = failure.inChild(operation.label)
+      if let hook {
+        guard let error = hook(operation, failure.error) else { return nil }
+        element.error = error
+      }
+      return element
+    }
+  }
 
   private func exchangeHook(_ new: Hook?) {
     let old = hook.withLock { hook in
@@ -117,18 +156,18 @@ public final class RepeatOperation: AdvancedOperation, @unchecked Sendable {
     withExtendedLifetime(old) {}
   }
 
-  override func exchangeCaptured(_ new: CapturedTask?) -> CapturedTask? {
-    body.exchangeCaptured(new)
-  }
-
   override var parentNumber: ObjectNumber? { number }
-  override var openChildren: [Operation] { body.openChildren }
-  override var pause: OperationPause? { body.pause }
-  override func stopBody() { body.stop(reason: cancellationReason) }
-  override func adopt(_ operation: AdvancedOperation) -> Bool { body.adopt(operation, of: self) }
 
   override func releaseResources() {
-    body.release()
+    super.releaseResources()
     exchangeHook(nil)
+  }
+}
+
+extension MadeOperation {
+  /// A round, of which there may be none with a value.
+  fileprivate init<Wrapped>(round operation: ResultOperation<Wrapped>) where Value == Wrapped? {
+    let made = MadeOperation<Wrapped>(giving: operation)
+    self.init(operation: operation, value: { try made.value() })
   }
 }

@@ -27,7 +27,7 @@ import CoreOperations
 open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Sendable {
   // Sendable: `work` has a lock, which also guards `body`.
 
-  private let work: Locked<ResultWork>
+  final let work: Locked<ResultWork>
   // Beside the lock and not in it: the type of a lock around it isn't known before it runs, and
   // each access looked up what it is made of, 25,000 instructions per operation (callgrind).
   private var body: (@Sendable () async throws -> Output)?
@@ -86,10 +86,7 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
     self.init(name: name, retry: retry) {
       try await body(first.valueForSuccessor(), repeat (each others).valueForSuccessor())
     }
-    // With the lock, and with the policy that is there: a subclass may override the designated
-    // initialiser, choose another policy, and let others know of the operation.
-    work.withLock { $0.rare = .init(retry: $0.rare?.retry, predecessors: predecessors) }
-    for predecessor in predecessors { addDependency(predecessor) }
+    receive(from: predecessors)
   }
 
   deinit {
@@ -97,7 +94,8 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
     if hasInputs {
       FlatRelease.release(work.withLock { Inputs(body: takeBody(), rare: $0.rare.take()) })
     }
-    releaseResources()
+    // Not what a subclass overrides: what it stores is gone by now.
+    releaseWork()
   }
 
   /// What holds the operations that give values.
@@ -126,7 +124,10 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
 
   // MARK: The value
 
-  /// How the operation ended; there before did-finish is told, and nil until then.
+  /// How the operation ended; nil until that is decided.
+  ///
+  /// Observers of did-finish, and dependents, find it decided. That of a skipped operation is a failure
+  /// with one element, of the origin ``OperationFailure/Origin/skipped(reason:)``.
   public final var result: Result<Output, OperationFailure>? {
     let (isDecided, failure, output) = work.withLock { ($0.isDecided, $0.failure, $0.output) }
     guard isDecided else { return nil }
@@ -136,7 +137,11 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
     return .success(value)
   }
 
-  /// The value, waited for without blocking a thread.
+  /// The value, as soon as the operation has ended; the wait blocks no thread.
+  ///
+  /// It doesn't start the operation: it waits for ever for one that is never added to a queue or
+  /// started. Any number of tasks can wait for it, and it can be read again later. Cancelling the
+  /// waiting task ends the wait, and the operation goes on; see ``value(cancellingOperation:)``.
   ///
   /// It doesn't add the operation to a queue: the value of an operation that isn't added, or whose
   /// predecessors aren't, is waited for until the task is cancelled. `try await queue.run(operation)`
@@ -151,7 +156,7 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
     get async throws { try await value(cancellingOperation: false) }
   }
 
-  /// The value; see ``value``.
+  /// The value, as ``value`` gives it, where cancelling the waiting task can cancel the operation too.
   ///
   /// ```swift
   /// let events = try await parse.value(cancellingOperation: true)
@@ -182,7 +187,7 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
     return try result.get()
   }
 
-  private func valueForSuccessor() throws -> Output {
+  final func valueForSuccessor() throws -> Output {
     // It was removed from the dependencies when its outcome was decided and not yet told.
     guard let result else { throw RemovedDependency() }
     return try result.get()
@@ -203,7 +208,8 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
       work.withLock { $0.task = task }
       if isCancelled { task.cancel() }
     } _: {
-      await self.run(inside: interceptors)
+      // What makes operations has no body of its own: theirs are intercepted.
+      await self.run(inside: self.rounds == nil ? interceptors : [])
     }
   }
 
@@ -216,7 +222,11 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
     return body
   }
 
-  /// That the operation finishes when its body has ended.
+  /// ``AdvancedOperation/CancellationPolicy/whenFinishIsCalled``, unless it is overridden: a cancel
+  /// cancels the task of the body, and the operation finishes when the body has ended.
+  ///
+  /// A subclass that returns ``AdvancedOperation/CancellationPolicy/finishImmediately`` finishes at the
+  /// cancel: dependents may start while the body still goes on. Slot and claims are kept until it ends.
   open override var cancellationPolicy: CancellationPolicy { .whenFinishIsCalled }
 
   private func run(inside interceptors: [InterceptorEntry]) async {
@@ -230,7 +240,7 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
     do {
       let output =
         if let retry {
-          try await attempts(body, retry, inside: interceptors)
+          try await attempts(retry, body, inside: interceptors)
         } else if interceptors.isEmpty {
           try await body()
         } else {
@@ -239,105 +249,10 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
       // One that is over has let go of everything, and drops what comes late.
       work.withLock { if !$0.isDecided { $0.output = output } }
       finish()
-    } catch let failure as AttemptsFailed {
+    } catch let failure as BodyFailure {
       finish(withElements: failure.elements)
     } catch {
       finish(withElements: [.init(origin: .body, error: error)])
-    }
-  }
-
-  /// Runs the body until it returns or the policy gives up.
-  ///
-  /// - Throws: ``AttemptsFailed``.
-  private func attempts(
-    _ body: @escaping @Sendable () async throws -> Output,
-    _ policy: RetryPolicy,
-    inside interceptors: [InterceptorEntry]
-  ) async throws -> Output {
-    let environment = environment
-    let clock = environment.clock
-    var run = RetryRun(policy, now: clock.now)
-    while true {
-      let failures: [OperationFailure.Element]
-      let number = run.number
-      var whole = body
-      if !interceptors.isEmpty {
-        whole = { try await self.run(body, attempt: number, inside: interceptors) }
-      }
-      switch await attempt(whole, until: run.limit(now: clock.now)) {
-      case .success(let output): return output
-      case .failure(let failed): failures = failed.elements
-      }
-      // That there is nothing to do is no failed attempt.
-      if failures.contains(where: { $0.skipReasonOfBody != nil }) {
-        throw AttemptsFailed(elements: failures.filter { $0.skipReasonOfBody != nil })
-      }
-      run.record(failures)
-      let isGivenUp: Bool
-      if isOver {
-        isGivenUp = true
-      } else {
-        switch run.next(after: failures, now: clock.now, random: environment.random) {
-        case .giveUp: isGivenUp = true
-        case .attempt(let time):
-          let wait = OperationPause(
-            reason: .failedAttempt(run.number - 1, failures),
-            begin: clock.now,
-            end: time
-          )
-          withCore { $0.makeExtra().retry = wait }
-          isGivenUp = await !pause(until: time, by: clock)
-        }
-      }
-      if isGivenUp { throw AttemptsFailed(elements: run.elements) }
-    }
-  }
-
-  /// Whether nothing will come of another attempt.
-  private var isOver: Bool { isCancelled || outcome != nil }
-
-  /// Waits between two attempts; returns whether there is to be another one.
-  private func pause(until time: Duration, by clock: OperationClock) async -> Bool {
-    // An end that is decided before this is seen here; one that is decided later ends the wait.
-    work.withLock { $0.isPausing = true }
-    defer { work.withLock { $0.isPausing = false } }
-    if isOver { return false }
-    return await (try? clock.sleep(until: time)) != nil && !isOver
-  }
-
-  private func attempt(
-    _ body: @escaping @Sendable () async throws -> Output,
-    until limit: RetryRun.Limit?
-  ) async -> Result<Output, AttemptsFailed> {
-    guard let limit else {
-      do { return .success(try await body()) } catch {
-        return .failure(AttemptsFailed(elements: [.init(origin: .body, error: error)]))
-      }
-    }
-    // A task of its own, to be cancelled without the others.
-    let environment = environment
-    let task = Task(executorPreference: environment.bodyExecutor) {
-      try await TaskOccupant.with(self) { try await body() }
-    }
-    let isLate = Locked(false)
-    let timer = environment.clock.schedule(at: limit.time) {
-      isLate.withLock { $0 = true }
-      task.cancel()
-    }
-    defer { timer.cancel() }
-    return await withTaskCancellationHandler {
-      do { return .success(try await task.value) } catch {
-        var elements: [OperationFailure.Element] = []
-        let isLate = isLate.withLock { $0 }
-        if isLate { elements.append(limit.element) }
-        // That is how a body answers to its cancel.
-        if !(isLate && error is CancellationError) {
-          elements.append(.init(origin: .body, error: error))
-        }
-        return .failure(AttemptsFailed(elements: elements))
-      }
-    } onCancel: {
-      task.cancel()
     }
   }
 
@@ -349,17 +264,24 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
     }
   }
 
-  override var bodyBegin: Duration? {
-    let begin = work.withLock { $0.begin }
-    return begin == ResultWork.notBegun ? nil : .nanoseconds(begin)
+  override func stopBody() {
+    let (task, rounds) = work.withLock { ($0.task, $0.rare?.rounds) }
+    task?.cancel()
+    rounds?.stop(reason: cancellationReason)
   }
 
-  override func stopBody() { work.withLock { $0.task }?.cancel() }
+  override var pause: OperationPause? { work.withLock { $0.pause } }
+  override var openChildren: [Operation] { rounds?.openMembers ?? [] }
+
+  override func adopt(_ operation: AdvancedOperation) -> Bool {
+    rounds?.add(operation, of: self) ?? false
+  }
 
   override var hasInputs: Bool { work.withLock { $0.rare?.predecessors.isEmpty == false } }
 
   override func verdictOfInputs() -> OperationStateMachine.Verdict? {
-    let predecessors = work.withLock { $0.rare?.predecessors ?? [] }
+    let rare = work.withLock { $0.rare }
+    let predecessors = rare?.predecessors ?? []
     var elements: [OperationFailure.Element] = []
     var reason: String?
     for predecessor in predecessors {
@@ -367,6 +289,7 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
       case .succeeded: continue
       case .skipped(let why): reason = reason ?? why
       case .failed(let failure), .cancelled(let failure):
+        if rare?.recovers == true { continue }
         elements.append(
           .init(origin: .dependency(predecessor.label), error: failure, isInherited: true)
         )
@@ -399,14 +322,16 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
     let (dropped, pausing) = work.withLock { work -> ((any Sendable)?, Task<Void, Never>?) in
       work.isDecided = true
       work.failure = failure ?? (work.output == nil ? .finishedWithoutValue : nil)
-      return (failure == nil ? nil : work.output.take(), work.isPausing ? work.task : nil)
+      return (failure == nil ? nil : work.output.take(), work.pause == nil ? nil : work.task)
     }
     withExtendedLifetime(dropped) {}
     // There is no attempt to wait for any more.
     pausing?.cancel()
   }
 
-  override func releaseResources() {
+  override func releaseResources() { releaseWork() }
+
+  private func releaseWork() {
     var body: (@Sendable () async throws -> Output)?
     let means = work.withLock { work in
       body = takeBody()
@@ -424,8 +349,8 @@ extension OperationFailure {
   }
 }
 
-/// What went wrong in all attempts, or in one.
-private struct AttemptsFailed: Error {
+/// What went wrong in a body that knows more of it than one error.
+struct BodyFailure: Error {
   let elements: [OperationFailure.Element]
 }
 

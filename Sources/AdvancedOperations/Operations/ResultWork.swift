@@ -4,12 +4,23 @@ struct ResultWork {
   final class Rare: Sendable {
     let retry: RetryPolicy?
     let predecessors: [AdvancedOperation]
+    /// Whether the body runs also when a predecessor failed.
+    let recovers: Bool
+    /// Runs what the body makes.
+    let rounds: OperationRounds?
 
     /// Nil without any of it.
-    init?(retry: RetryPolicy?, predecessors: [AdvancedOperation] = []) {
-      if retry == nil && predecessors.isEmpty { return nil }
+    init?(
+      retry: RetryPolicy?,
+      predecessors: [AdvancedOperation] = [],
+      recovers: Bool = false,
+      rounds: OperationRounds? = nil
+    ) {
+      if retry == nil && predecessors.isEmpty && rounds == nil { return nil }
       self.retry = retry
       self.predecessors = predecessors
+      self.recovers = recovers
+      self.rounds = rounds
     }
   }
 
@@ -22,8 +33,8 @@ struct ResultWork {
   /// Of no type: an optional of one that isn't known before it runs is looked up at each access,
   /// 300 instructions (callgrind).
   var output: (any Sendable)?
-  /// Whether the task waits between two attempts.
-  var isPausing = false
+  /// The wait between two attempts or rounds; nil while there is none.
+  var pause: OperationPause?
   /// Whether the outcome is decided: there is a failure from then on, or an output.
   var isDecided = false
   var failure: OperationFailure?

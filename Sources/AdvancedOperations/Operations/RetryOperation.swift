@@ -3,7 +3,8 @@ import CoreOperations
 /// An operation that makes another one, and makes it again when that fails, as a policy says.
 ///
 /// ```swift
-/// let upload = RetryOperation(retry: .exponential(.seconds(1), jitter: true, attempts: 5)) { attempt in
+/// let upload = RetryOperation(retry: .exponential(.seconds(1), jitter: true, attempts: 5)) {
+///   attempt in
 ///   let upload = Upload(to: mirrors[attempt % mirrors.count])
 ///   upload.addCondition(BlockCondition("online") { await network.isReachable })
 ///   return upload
@@ -14,24 +15,36 @@ import CoreOperations
 /// Use it for whole operations, with their conditions, claims and observers, groups included; to run
 /// one async body again, `retry:` of ``ResultOperation`` costs less.
 ///
-/// An attempt has ended when its operation, and all that this has produced, are quiet. One that
-/// succeeded or was skipped ends the retry operation without an error. One that failed, or that
-/// somebody cancelled, is a failed attempt: the policy gets its error (an ``OperationTimeout`` if it
-/// took too long, `CancellationError` after a plain cancel, an ``OperationFailure`` when there are
-/// several) and says whether and when there is another one. When it gives up, the errors of all
-/// attempts are errors of the retry operation, each with the origin
-/// ``OperationFailure/Origin/attempt(_:_:)``.
+/// Where the attempts are instances of ``ResultOperation``, the retry operation is one as well: its
+/// ``ResultOperation/value`` is that of the attempt that succeeded, and `then` and `after:` take it.
+///
+/// ```swift
+/// let page = RetryOperation(name: "page", retry: .immediate(attempts: 3)) { attempt in
+///   ResultOperation(name: "attempt") { try await servers[attempt % 2].download() }
+/// }
+/// let length = page.then { text in text.count }
+/// ```
+///
+/// An attempt has ended when its operation, and all that this has produced, are quiet.
+///
+/// - One that succeeded ends the retry operation without an error.
+/// - One that was skipped and would have given a value ends it as skipped; one of another kind ends it
+///   without an error.
+/// - One that failed, or that was cancelled by other code, is a failed attempt: the policy gets its
+///   error (an ``OperationTimeout`` if it took too long, `CancellationError` after a plain cancel, an
+///   ``OperationFailure`` when there are several) and says whether and when another one follows. When
+///   the policy gives up, the errors of all attempts are errors of the retry operation, each with the
+///   origin ``OperationFailure/Origin/attempt(_:_:)``.
 ///
 /// Attempts take no slot of the queue that the retry operation is in; it keeps its own, and its claims,
 /// until the end. The progress of an attempt is that of the retry operation. A cancel cancels the
 /// attempt that is going on with the same reason, or ends the wait for the next one.
-public final class RetryOperation: AdvancedOperation, @unchecked Sendable {
-  // Sendable: `body` has a lock.
+public final class RetryOperation<Output: Sendable>: ResultOperation<Output>, @unchecked Sendable {
+  // Sendable: all stored properties are immutable.
   private let number = ObjectNumber()
   private let policy: RetryPolicy
-  private let body: RoundsBody<AdvancedOperation>
 
-  /// Creates an operation.
+  /// Creates an operation whose attempts give a value.
   ///
   /// - Parameters:
   ///   - name: What the operation is called.
@@ -39,66 +52,68 @@ public final class RetryOperation: AdvancedOperation, @unchecked Sendable {
   ///   - make: Gets the number of the attempt, 1 for the first; returns a new operation for it, in no
   ///     queue yet. Called in a task, without a lock held, with the task-locals of the task that
   ///     created the retry operation. Released when that has finished.
-  public init(
+  public convenience init(
+    name: String? = nil,
+    retry policy: RetryPolicy,
+    make: @escaping @Sendable (_ attempt: Int) -> ResultOperation<Output>
+  ) {
+    self.init(name, policy) { MadeOperation(giving: make($0)) }
+  }
+
+  /// Creates an operation whose attempts give no value: operations of any kind.
+  ///
+  /// - Parameters:
+  ///   - name: What the operation is called.
+  ///   - policy: Whether and when another attempt follows a failed one.
+  ///   - make: Gets the number of the attempt, 1 for the first; returns a new operation for it, in no
+  ///     queue yet. Called in a task, without a lock held, with the task-locals of the task that
+  ///     created the retry operation. Released when that has finished.
+  @_disfavoredOverload
+  public convenience init(
     name: String? = nil,
     retry policy: RetryPolicy,
     make: @escaping @Sendable (_ attempt: Int) -> AdvancedOperation
+  ) where Output == Void {
+    self.init(name, policy) { MadeOperation(any: make($0)) }
+  }
+
+  private init(
+    _ name: String?,
+    _ policy: RetryPolicy,
+    _ make: @escaping @Sendable (_ attempt: Int) -> MadeOperation<Output>
   ) {
     self.policy = policy
-    body = RoundsBody(make)
-    super.init()
-    if let name { self.name = name }
-  }
-
-  deinit { releaseResources() }
-
-  /// Begins the first attempt.
-  public override func execute() {
-    body.execute(self) { rounds, make in await self.run(rounds, make) }
-  }
-
-  private func run(
-    _ rounds: OperationRounds,
-    _ make: @Sendable (_ attempt: Int) -> AdvancedOperation
-  ) async {
-    let environment = environment
-    let clock = environment.clock
-    var run = RetryRun(policy, now: clock.now)
-    while !isCancelled, outcome == nil {
-      let number = run.number
-      let limit = run.limit(now: clock.now)
-      let failures = await rounds.run(make(number), of: self, until: limit)
-      if failures.isEmpty { break }
-      run.record(failures)
-      if isCancelled { break }
-      switch run.next(after: failures, now: clock.now, random: environment.random) {
-      case .giveUp:
-        finish(withElements: run.elements)
-        return
-      case .attempt(let time):
-        await rounds.pause(until: time, clock, after: .failedAttempt(number, failures))
+    super.init(name: name) {
+      guard let operation = AdvancedOperation.current as? RetryOperation<Output> else {
+        trap("the body of a retry operation ran elsewhere")
       }
+      return try await operation.attempts(make)
     }
-    finish(withElements: isCancelled ? run.elements : [])
+    runsRounds()
   }
 
-  /// That the operation finishes when the attempt has ended.
-  public override var cancellationPolicy: CancellationPolicy { .whenFinishIsCalled }
-
-  override func exchangeCaptured(_ new: CapturedTask?) -> CapturedTask? {
-    body.exchangeCaptured(new)
+  private func attempts(
+    _ make: @Sendable (_ attempt: Int) -> MadeOperation<Output>
+  ) async throws -> Output {
+    var run = RetryRun(policy, now: environment.clock.now)
+    while !isOver, let rounds {
+      let limit = run.limit(now: environment.clock.now)
+      let made = make(run.number)
+      let failures = await rounds.run(made.operation, of: self, until: limit)
+      if failures.isEmpty {
+        if isCancelled { break }
+        return try made.value()
+      }
+      run.record(failures)
+      guard await retries(run, after: failures) else { break }
+    }
+    throw BodyFailure(elements: run.elements)
   }
 
   override var parentNumber: ObjectNumber? { number }
-  override var openChildren: [Operation] { body.openChildren }
-  override var pause: OperationPause? { body.pause }
-  override func stopBody() { body.stop(reason: cancellationReason) }
 
   override func child(
     _ child: AdvancedOperation,
     didUpdateProgress update: OperationProgressUpdate
-  ) -> ProgressNews? { body.isRound(child) ? says(update) : nil }
-
-  override func adopt(_ operation: AdvancedOperation) -> Bool { body.adopt(operation, of: self) }
-  override func releaseResources() { body.release() }
+  ) -> ProgressNews? { rounds?.isRound(child) == true ? says(update) : nil }
 }

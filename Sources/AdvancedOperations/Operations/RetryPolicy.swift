@@ -26,10 +26,13 @@ public struct RetryPolicy: Sendable {
   }
 
   private init(
-    attempts: Int,
-    delay: @escaping @Sendable (Int, @Sendable () -> UInt64) -> Duration
+    attempts: Int?,
+    totalTimeout: Duration? = nil,
+    delay: @escaping @Sendable (Int) -> Duration
   ) {
-    next = { count, _, random in count < attempts ? delay(count, random) : nil }
+    let attempts = attempts ?? .max
+    next = { count, _, _ in count < attempts ? delay(count) : nil }
+    totalLimit = totalTimeout
   }
 
   /// Tries again at once.
@@ -37,7 +40,17 @@ public struct RetryPolicy: Sendable {
   /// - Parameter attempts: How often in all, the first included.
   /// - Returns: The policy.
   public static func immediate(attempts: Int) -> RetryPolicy {
-    RetryPolicy(attempts: attempts) { _, _ in .zero }
+    RetryPolicy(attempts: attempts) { _ in .zero }
+  }
+
+  /// Tries again at once, as long as there is time.
+  ///
+  /// - Parameters:
+  ///   - attempts: How often in all, the first included; nil for any number.
+  ///   - totalTimeout: See ``totalTimeout(_:)``.
+  /// - Returns: The policy.
+  public static func immediate(attempts: Int? = nil, totalTimeout: Duration) -> RetryPolicy {
+    RetryPolicy(attempts: attempts, totalTimeout: totalTimeout) { _ in .zero }
   }
 
   /// Waits as long each time.
@@ -47,7 +60,22 @@ public struct RetryPolicy: Sendable {
   ///   - attempts: How often in all, the first included.
   /// - Returns: The policy.
   public static func constant(_ delay: Duration, attempts: Int) -> RetryPolicy {
-    RetryPolicy(attempts: attempts) { _, _ in delay }
+    RetryPolicy(attempts: attempts) { _ in delay }
+  }
+
+  /// Waits as long each time, as long as there is time.
+  ///
+  /// - Parameters:
+  ///   - delay: How long to wait.
+  ///   - attempts: How often in all, the first included; nil for any number.
+  ///   - totalTimeout: See ``totalTimeout(_:)``.
+  /// - Returns: The policy.
+  public static func constant(
+    _ delay: Duration,
+    attempts: Int? = nil,
+    totalTimeout: Duration
+  ) -> RetryPolicy {
+    RetryPolicy(attempts: attempts, totalTimeout: totalTimeout) { _ in delay }
   }
 
   /// Waits one step longer each time.
@@ -57,7 +85,24 @@ public struct RetryPolicy: Sendable {
   ///   - attempts: How often in all, the first included.
   /// - Returns: The policy.
   public static func linear(_ step: Duration, attempts: Int) -> RetryPolicy {
-    RetryPolicy(attempts: attempts) { count, _ in step.saturatingMultiplied(by: count) }
+    RetryPolicy(attempts: attempts) { count in step.saturatingMultiplied(by: count) }
+  }
+
+  /// Waits one step longer each time, as long as there is time.
+  ///
+  /// - Parameters:
+  ///   - step: How long to wait the first time, and how much longer each time.
+  ///   - attempts: How often in all, the first included; nil for any number.
+  ///   - totalTimeout: See ``totalTimeout(_:)``.
+  /// - Returns: The policy.
+  public static func linear(
+    _ step: Duration,
+    attempts: Int? = nil,
+    totalTimeout: Duration
+  ) -> RetryPolicy {
+    RetryPolicy(attempts: attempts, totalTimeout: totalTimeout) { count in
+      step.saturatingMultiplied(by: count)
+    }
   }
 
   /// Waits twice as long each time.
@@ -65,8 +110,7 @@ public struct RetryPolicy: Sendable {
   /// - Parameters:
   ///   - first: How long to wait the first time.
   ///   - cap: How long to wait at most.
-  ///   - jitter: Whether to wait a random part of that, evenly from nothing to all of it, so that
-  ///     many that failed together don't come back together.
+  ///   - jitter: Whether to wait a random part of that; see ``jittered()``.
   ///   - attempts: How often in all, the first included.
   /// - Returns: The policy.
   public static func exponential(
@@ -75,16 +119,72 @@ public struct RetryPolicy: Sendable {
     jitter: Bool = false,
     attempts: Int
   ) -> RetryPolicy {
-    RetryPolicy(attempts: attempts) { count, random in
-      var delay = min(first, cap)
-      var doublings = count - 1
-      while doublings > 0, delay > .zero, delay < cap {
-        delay = min(delay.saturatingMultiplied(by: 2), cap)
-        doublings -= 1
-      }
-      guard jitter else { return delay }
+    let policy = RetryPolicy(attempts: attempts) { doubled(first, upTo: cap, after: $0) }
+    return jitter ? policy.jittered() : policy
+  }
+
+  /// Waits twice as long each time, as long as there is time.
+  ///
+  /// - Parameters:
+  ///   - first: How long to wait the first time.
+  ///   - cap: How long to wait at most.
+  ///   - jitter: Whether to wait a random part of that; see ``jittered()``.
+  ///   - attempts: How often in all, the first included; nil for any number.
+  ///   - totalTimeout: See ``totalTimeout(_:)``.
+  /// - Returns: The policy.
+  public static func exponential(
+    _ first: Duration,
+    cap: Duration = .seconds(3600),
+    jitter: Bool = false,
+    attempts: Int? = nil,
+    totalTimeout: Duration
+  ) -> RetryPolicy {
+    let policy = RetryPolicy(attempts: attempts, totalTimeout: totalTimeout) {
+      doubled(first, upTo: cap, after: $0)
+    }
+    return jitter ? policy.jittered() : policy
+  }
+
+  private static func doubled(
+    _ first: Duration,
+    upTo cap: Duration,
+    after count: Int
+  ) -> Duration {
+    var delay = min(first, cap)
+    var doublings = count - 1
+    while doublings > 0, delay > .zero, delay < cap {
+      delay = min(delay.saturatingMultiplied(by: 2), cap)
+      doublings -= 1
+    }
+    return delay
+  }
+
+  // MARK: Refining
+
+  /// The same policy, of whose delays a random part is waited: evenly from nothing to all of it.
+  ///
+  /// Operations that failed together then don't come back together. (The scheme is called *full
+  /// jitter* in Marc Brooker, *Exponential Backoff And Jitter*, AWS Architecture Blog, 2015.)
+  ///
+  /// ```swift
+  /// let policy = RetryPolicy { failedAttempts, error in
+  ///   error is Offline && failedAttempts < 5 ? .seconds(10) : nil
+  /// }
+  /// let polite = policy.jittered()
+  /// ```
+  ///
+  /// The random numbers are those of the ``OperationEnvironment``. Doing so again takes a part of the
+  /// part.
+  ///
+  /// - Returns: The policy.
+  public func jittered() -> RetryPolicy {
+    var policy = self
+    policy.next = { [next] count, error, random in
+      guard let delay = next(count, error, random) else { return nil }
+      guard delay > .zero else { return delay }
       return delay.saturatingMultiplied(by: Double(random() >> 11) / Double(1 << 53))
     }
+    return policy
   }
 
   /// The same policy for some errors only; others are given up on at once.

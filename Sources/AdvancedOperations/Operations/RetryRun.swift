@@ -74,7 +74,7 @@ package struct RetryRun {
   }
 
   /// The error of an attempt: a timeout if it had one, the only error, or all together.
-  private static func error(of failures: [OperationFailure.Element]) -> any Error {
+  static func error(of failures: [OperationFailure.Element]) -> any Error {
     if let timeout = failures.first(where: { $0.origin == .timeout }) { return timeout.error }
     return failures.count == 1 ? failures[0].error : OperationFailure(elements: failures)
   }

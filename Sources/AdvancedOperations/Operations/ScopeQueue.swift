@@ -125,8 +125,9 @@ final class ScopeQueue: AdvancedOperationQueue, @unchecked Sendable {
     let (failures, notRunCount, hasCutShort) = members.withLock { members in
       (members.failures, members.notRunCount, members.hasCutShort)
     }
+    let remaining = failures.filter { ($0.operation as? AdvancedOperation)?.isRecovered != true }
     var failure = OperationFailure.rootCauses(
-      failures.sorted { $0.number < $1.number }.map { ($0.operation, $0.elements) }
+      remaining.sorted { $0.number < $1.number }.map { ($0.operation, $0.elements) }
     )
     failure.notRunCount += notRunCount
     guard failure.elements.isEmpty else {

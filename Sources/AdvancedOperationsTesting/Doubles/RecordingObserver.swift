@@ -38,6 +38,13 @@ public final class RecordingObserver: OperationObserver {
     _ operation: AdvancedOperation,
     didUpdateProgress progress: OperationProgressUpdate
   ) { record(.progress(progress)) }
+  /// Records `.retrying`.
+  public func operation(
+    _ operation: AdvancedOperation,
+    willRetryAsAttempt attempt: Int,
+    after delay: Duration,
+    because error: any Error
+  ) { record(.retrying(attempt: attempt, after: delay, because: error)) }
   /// Records `.cancelled`.
   public func operationDidCancel(_ operation: AdvancedOperation, errors: [any Error]) {
     record(.cancelled(errors))

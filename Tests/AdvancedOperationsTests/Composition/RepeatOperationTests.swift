@@ -196,7 +196,7 @@ import Testing
   @Test func `lets go of everything`() async {
     let live = LiveCount()
     let world = World()
-    func make(times: Int?) -> RepeatOperation {
+    func make(times: Int?) -> RepeatOperation<Void> {
       let token = live.token()
       let repeating = RepeatOperation(times: times, every: .seconds(10)) { _ in
         token.touch()

@@ -314,7 +314,7 @@ import Testing
   @Test func `lets go of everything`() async {
     let live = LiveCount()
     let world = World()
-    func make(failures: Int) -> RetryOperation {
+    func make(failures: Int) -> RetryOperation<Void> {
       let token = live.token()
       return RetryOperation(retry: .constant(.seconds(10), attempts: 5)) { attempt in
         token.touch()

@@ -20,6 +20,12 @@ import Testing
       _ operation: AdvancedOperation,
       didUpdateProgress progress: OperationProgressUpdate
     ) { log.add("progress \(progress.completedUnitCount)/\(progress.totalUnitCount)") }
+    func operation(
+      _ operation: AdvancedOperation,
+      willRetryAsAttempt attempt: Int,
+      after delay: Duration,
+      because error: any Error
+    ) { log.add("retry \(attempt) \(error)") }
     func operationDidCancel(_ operation: AdvancedOperation, errors: [any Error]) {
       log.add("cancel \(flaws(errors)) \(operation.state)")
     }

@@ -138,7 +138,8 @@ extension CallbackScene {
       _ = (scene.group.children, scene.group.progress, scene.group.description)
     },
     call("retry and repeat: cancel()") { scene in
-      let open = [scene.retrying, scene.repeating].filter { $0.outcome == nil }
+      let both: [AdvancedOperation] = [scene.retrying, scene.repeating]
+      let open = both.filter { $0.outcome == nil }
       for operation in open { operation.cancel() }
       scene.repeating.onRoundError { _, error in error }
       return { open.allSatisfy { $0.kind == .cancelled } }

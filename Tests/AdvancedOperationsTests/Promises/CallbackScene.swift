@@ -4,7 +4,8 @@ import AdvancedOperationsTesting
 /// A small world with everything that calls back; one of the callbacks makes one call.
 final class CallbackScene: Sendable {
   enum Callback: CaseIterable, Sendable {
-    case didEnqueue, didStart, didProduce, didUpdateProgress, didCancel, willFinish, didFinish
+    case didEnqueue, didStart, didProduce, didUpdateProgress, willRetry, didCancel
+    case willFinish, didFinish
     case onStart, onCancel, onFinish, logLine, progressChange
     case execute, finishedHook, cancelledHook, asyncBody, block, completionBlock
     case helper, verdict, evaluation
@@ -24,8 +25,8 @@ final class CallbackScene: Sendable {
   let world = World()
   let child: Probed
   let group: GroupOperation
-  let retrying: RetryOperation
-  let repeating: RepeatOperation
+  let retrying: RetryOperation<Void>
+  let repeating: RepeatOperation<Void>
   private let called = Counter()
   private let check = Changing<@Sendable () -> Bool>({ true })
   private let ends = Counter()
@@ -111,6 +112,7 @@ final class CallbackScene: Sendable {
       return error
     }
     group.onRollback { reached(.rollback) }
+    retrying.addObserver(BlockObserver(willRetry: { _, _, _, _ in reached(.willRetry) }))
     repeating.onRoundError { _, _ in
       reached(.roundError)
       return nil

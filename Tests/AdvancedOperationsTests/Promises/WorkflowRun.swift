@@ -211,7 +211,9 @@ final class WorkflowRun: Sendable {
   private var compensationProblems: [String] {
     made.entries.compactMap { $0 as? GroupOperation }.compactMap { group in
       let done = done.entries.filter { $0.group == group.name }.map(\.work)
-      let expected = group.kind == .succeeded ? [] : Array(done.reversed())
+      // What an inner group did belongs to the outer one, once the inner has succeeded.
+      let isKept = group.kind == .succeeded && root.kind == .succeeded
+      let expected = isKept ? [] : Array(done.reversed())
       let undone = undone(in: group)
       return undone == expected
         ? nil : "\(group): undone \(undone) instead of \(expected)"

@@ -26,6 +26,10 @@ import Testing
     ("exponential", .exponential(.seconds(1), attempts: 5), [0, 1, 3, 7, 15]),
     ("capped", .exponential(.seconds(1), cap: .seconds(3), attempts: 5), [0, 1, 3, 6, 9]),
     ("cap below", .exponential(.seconds(9), cap: .seconds(3), attempts: 5), [0, 3, 6, 9, 12]),
+    ("timely", .linear(.seconds(10), totalTimeout: .seconds(101)), [0, 10, 30, 60, 100]),
+    (
+      "both", .constant(.seconds(10), attempts: 5, totalTimeout: .seconds(99)), [0, 10, 20, 30, 40]
+    ),
     ("closure", RetryPolicy { count, _ in .seconds(count * count) }, [0, 1, 5, 14, 30]),
   ]
 
@@ -75,6 +79,41 @@ import Testing
     queue.addOperation(Self.flaky(world, failures: 1, policy))
     world.simulation.run()
     #expect(world.simulation.now == .seconds(4))
+  }
+
+  @Test func `jitter takes the environment's chance for every policy, closures too`() {
+    let policies: [RetryPolicy] = [
+      .constant(.seconds(8), attempts: 2), .linear(.seconds(8), totalTimeout: .seconds(100)),
+      .exponential(.seconds(8), attempts: 2), RetryPolicy { _, _ in .seconds(8) },
+      RetryPolicy { _, _ in .seconds(8) }.when { $0 is Flaw }.totalTimeout(.seconds(100)),
+    ]
+    for (index, policy) in policies.enumerated() {
+      let world = World()
+      var environment = world.simulation.environment
+      environment.random = { 1 << 62 }
+      let queue = AdvancedOperationQueue(environment: environment)
+      let work = Self.flaky(world, failures: 1, policy.jittered())
+      queue.addOperation(work)
+      world.simulation.run()
+      #expect(world.simulation.now == .seconds(2), "policy \(index)")
+      #expect((try? work.result?.get()) == 2, "policy \(index)")
+    }
+  }
+
+  @Test func `jitter of no delay, and of giving up, is the same`() {
+    let world = World()
+    let work = Self.flaky(world, failures: 9, .immediate(attempts: 3).jittered())
+    world.run(work)
+    #expect(work.flawNumbers == [1, 2, 3])
+    #expect(world.simulation.now == .zero)
+  }
+
+  @Test func `with a total timeout there may be any number of attempts`() {
+    let world = World()
+    let work = Self.flaky(world, failures: 99, .constant(.seconds(1), totalTimeout: .seconds(60)))
+    world.run(work)
+    #expect(work.flawNumbers.count == 60)
+    #expect(world.simulation.now == .seconds(59))
   }
 
   @Test func `a day of back-off takes no time`() {

@@ -205,6 +205,6 @@ import Testing
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
     ) { _ = GroupOperation(name: "group", maxConcurrentOperationCount: -2) }
-    try expectTrap("GroupOperation “group” was made with the limit -2.", result)
+    try expectTrap("GroupOperation “group” was given the limit -2.", result)
   }
 }

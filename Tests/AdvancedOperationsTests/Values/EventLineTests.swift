@@ -10,7 +10,7 @@ import Testing
       case .launch: names.append("launch")
       case .cancelled: names.append("cancelled")
       case .progress(let progress): names.append("progress \(progress.completedUnitCount)")
-      case .enqueued, .started, .produced, .leave, .willFinish, .didFinish, .lateFinish:
+      case .enqueued, .started, .produced, .retrying, .leave, .willFinish, .didFinish, .lateFinish:
         names.append("other")
       }
     }

@@ -28,6 +28,12 @@ private struct Watcher: OperationObserver {
     _ operation: AdvancedOperation,
     didUpdateProgress progress: OperationProgressUpdate
   ) { calls.add("progress \(progress.completedUnitCount)") }
+  func operation(
+    _ operation: AdvancedOperation,
+    willRetryAsAttempt attempt: Int,
+    after delay: Duration,
+    because error: any Error
+  ) { calls.add("retry \(attempt) \(error is CocoaError)") }
   func operationDidCancel(_ operation: AdvancedOperation, errors: [any Error]) {
     calls.add("cancel \(errors.count)")
   }
@@ -189,6 +195,8 @@ private final class Body: AdvancedOperation, @unchecked Sendable {
         if attempt == 1 { throw CocoaError(.fileReadNoSuchFile) }
       }
     }
+    let watcher = Watcher(calls: Calls())
+    reading.addObserver(watcher)
     let pause = DelayOperation(.seconds(0.001))
     pause.addDependency(reading)
     let polling = RepeatOperation(times: 2) { round in
@@ -207,6 +215,7 @@ private final class Body: AdvancedOperation, @unchecked Sendable {
     }
     #expect(fractions == [0.5, 1])
     #expect(calls.all == ["read 1", "read 2", "round 1", "round 2"])
+    #expect(watcher.calls.all.contains("retry 2 true"))
   }
 
   @Test func `spares what is broken, and says how long`() async throws {

@@ -1,0 +1,81 @@
+import CoreOperations
+
+/// Gives the value of another operation, or what a closure makes of its failure.
+final class RecoveryOperation<Output: Sendable>: ResultOperation<Output>, @unchecked Sendable {
+  // Sendable: all stored properties are immutable.
+  private let number = ObjectNumber()
+
+  init(
+    _ name: String?,
+    of operation: ResultOperation<Output>,
+    _ recover:
+      @escaping @Sendable (OperationFailure, RecoveryOperation<Output>) async throws -> Output
+  ) {
+    super.init(name: name) {
+      guard let result = operation.result else { throw RemovedDependency() }
+      switch result {
+      case .success(let output): return output
+      case .failure(let failure):
+        guard let recovery = AdvancedOperation.current as? RecoveryOperation<Output> else {
+          trap("the body of a recovery ran elsewhere")
+        }
+        do { return try await recover(failure, recovery) } catch {
+          if let error = error as? OperationSkipped { throw error }
+          throw Self.failure(operation.label, failure, error)
+        }
+      }
+    }
+    runsRounds()
+    receive(from: [operation], recovering: true)
+    operation.withCore { $0.makeExtra().recovery = self }
+  }
+
+  /// The failure that was to be recovered from, and what went wrong with that.
+  private static func failure(
+    _ name: String,
+    _ failure: OperationFailure,
+    _ error: any Error
+  ) -> BodyFailure {
+    let isPassedOn = error is OperationFailure
+    let inherited = OperationFailure.Element(
+      origin: .dependency(name),
+      error: isPassedOn ? error : failure,
+      isInherited: true
+    )
+    if isPassedOn { return BodyFailure(elements: [inherited]) }
+    let own = (error as? BodyFailure)?.elements ?? [.init(origin: .body, error: error)]
+    return BodyFailure(elements: [inherited] + own)
+  }
+
+  /// Runs a fallback, and waits until all of it is quiet.
+  final func run(_ made: MadeOperation<Output>) async throws -> Output {
+    guard let rounds else { throw BodyFailure(elements: []) }
+    let failures = await rounds.run(made.operation, of: self)
+    let label = made.operation.label
+    guard failures.isEmpty, !isCancelled else {
+      throw BodyFailure(elements: failures.map { $0.inChild(label) })
+    }
+    return try made.value()
+  }
+
+  override var parentNumber: ObjectNumber? { number }
+
+  override func outcomeDecided(_ outcome: OperationOutcome) {
+    if outcome.isSuccess {
+      let recovered = work.withLock { $0.rare?.predecessors ?? [] }
+      for operation in recovered { operation.withCore { $0.makeExtra().isRecovered = true } }
+    }
+    super.outcomeDecided(outcome)
+  }
+}
+
+extension AdvancedOperation {
+  /// Whether another operation has succeeded in recovering from a failure of this one.
+  final var isRecovered: Bool { withCore { $0.extra?.isRecovered == true } }
+
+  /// Whether an operation of the same group is going to recover from a failure of this one.
+  final func awaitsRecovery(in group: GroupOperation) -> Bool {
+    guard let recovery = withCore({ $0.extra?.recovery }) else { return false }
+    return recovery.withCore { $0.machine.state < .finishing && $0.extra?.group === group }
+  }
+}
