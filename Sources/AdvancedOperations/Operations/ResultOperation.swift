@@ -209,7 +209,7 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
       if isCancelled { task.cancel() }
     } _: {
       // What makes operations has no body of its own: theirs are intercepted.
-      await self.run(inside: self.rounds == nil ? interceptors : [])
+      await self.run(inside: interceptors.isEmpty || self.rounds == nil ? interceptors : [])
     }
   }
 

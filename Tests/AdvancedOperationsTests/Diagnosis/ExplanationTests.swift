@@ -280,7 +280,9 @@ import Testing
     world.queue.addBarrierBlock {}
     world.run(second)
     #expect([first, second].allSatisfy { $0.isFinished })
-    let ended = try #require([first, second].first { $0.cancellationReason is OperationCycleError })
+    let ended = try #require(
+      [first, second].first { $0.cancellationReason is OperationCycleError }
+    )
     #expect(text(ended).hasPrefix("\(ended.name ?? "") has finished: cancelled\n  cancelled: "))
     #expect(text(ended).contains("→"))
   }

@@ -84,7 +84,7 @@ import Testing
     world.run(work)
     #expect(seen.entries == ["2 10.0 seconds flaw 1", "3 20.0 seconds flaw 2"])
     #expect(
-      recorder.names == ["enqueued", "started", "retrying", "retrying", "willFinish", "finished"]
+      recorder.kinds == [.enqueued, .started, .retrying, .retrying, .willFinish, .finished]
     )
   }
 

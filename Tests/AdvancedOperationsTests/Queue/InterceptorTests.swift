@@ -96,7 +96,7 @@ private struct Around: OperationInterceptor {
     }
     scoping.addCondition(Asked(helper: { _ in helper }))
     let group = GroupOperation { ResultOperation(name: "child") {} }
-    let retrying = RetryOperation(name: "retrying", .immediate(attempts: 2)) { _ in
+    let retrying = RetryOperation(name: "retrying", retry: .immediate(attempts: 2)) { _ in
       ResultOperation(name: "attempt") {}
     }
     world.run(scoping, group, retrying)

@@ -114,7 +114,7 @@ import Testing
     group.onRollback { undone.add() }
     world.run(group)
     #expect(group.kind == .succeeded)
-    #expect(group.progress == OperationProgressUpdate(completed: 3, total: 3))
+    #expect(group.progress == OperationProgressUpdate(completedUnitCount: 3, totalUnitCount: 3))
     #expect(undone.count == 0)
   }
 
@@ -152,7 +152,7 @@ import Testing
 
   @Test func `it is no failed attempt or round of one that makes others`() {
     let world = World()
-    let retried = RetryOperation(.constant(.seconds(1), attempts: 3)) { _ in
+    let retried = RetryOperation(retry: .constant(.seconds(1), attempts: 3)) { _ in
       Work { $0.skip(reason: Self.reason) }
     }
     let rounds = Counter()
@@ -161,7 +161,7 @@ import Testing
       return Work { $0.skip(reason: Self.reason) }
     }
     world.run(retried, repeated)
-    #expect([retried, repeated].map(\.errors.isEmpty) == [true, true])
+    #expect(([retried, repeated] as [AdvancedOperation]).map(\.errors.isEmpty) == [true, true])
     #expect(rounds.count == 3)
   }
 

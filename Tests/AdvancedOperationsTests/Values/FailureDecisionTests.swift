@@ -277,7 +277,7 @@ import Testing
       throw Flaw(1)
     }
     let made = Counter()
-    let outer = RetryOperation(name: "outer", policy) { _ in
+    let outer = RetryOperation(name: "outer", retry: policy) { _ in
       made.add() == slow ? world.taking(60, "slow") : Work.failing("failing")
     }
     world.run(work, outer)
@@ -290,7 +290,7 @@ import Testing
   @Test func `a cancel by somebody else is none, although an attempt took too long before`() {
     let world = World()
     let policy = RetryPolicy.constant(.seconds(60), attempts: 2).attemptTimeout(.seconds(5))
-    let work = RetryOperation(name: "work", policy) { _ in world.taking(30, "send") }
+    let work = RetryOperation(name: "work", retry: policy) { _ in world.taking(30, "send") }
     world.queue.addOperation(work)
     world.simulation.advance(by: .seconds(10))
     work.cancel(withError: Flaw(1))

@@ -1,0 +1,81 @@
+import CoreOperations
+
+extension AdvancedOperation {
+  /// Ends the operation without an error; call it when the work is done.
+  ///
+  /// Ignored when the end was decided before, and after a cancel that came before executing. May
+  /// return before observers were notified.
+  ///
+  /// - Precondition: Executing, finished, or cancelled.
+  public final func finish() { finish(withElements: []) }
+
+  /// Ends the operation with an error, or without one; see ``finish()``.
+  ///
+  /// ```swift
+  /// override func execute() {
+  ///   connection.send(message) { error in self.finish(withError: error) }
+  /// }
+  /// ```
+  ///
+  /// - Parameter error: Appended to ``errors``; nil for none. An ``OperationSkipped`` is no error:
+  ///   it ends the operation as ``skip(reason:)`` does.
+  public final func finish(withError error: (any Error)?) {
+    finish(withErrors: error.map { [$0] } ?? [])
+  }
+
+  /// Ends the operation with errors; see ``finish()``.
+  ///
+  /// - Parameter errors: Appended to ``errors``, in order. An ``OperationSkipped`` among them is no
+  ///   error: without others, it ends the operation as ``skip(reason:)`` does.
+  public final func finish(withErrors errors: [any Error]) {
+    finish(withElements: errors.map { OperationFailure.Element(origin: .body, error: $0) })
+  }
+
+  /// Ends the operation as skipped: there was nothing to do.
+  ///
+  /// ```swift
+  /// override func execute() {
+  ///   guard cache.isOutdated else { return skip(reason: "the cache is up to date") }
+  ///   refresh()
+  ///   finish()
+  /// }
+  /// ```
+  ///
+  /// The ``outcome`` is ``OperationOutcome/skipped(reason:)``, as after a condition that skips: no
+  /// error, operations that need the value of this one are skipped as well, and others go on. When
+  /// the operation was cancelled before, it is cancelled. An async body throws ``OperationSkipped``
+  /// instead. Like ``finish()``, this is ignored when the end was decided before, and may return
+  /// before observers were notified.
+  ///
+  /// - Parameter reason: Why there was nothing to do, for people.
+  /// - Precondition: Executing, finished, or cancelled.
+  public final func skip(reason: String) {
+    let skipped = OperationFailure.Element(
+      origin: .body,
+      error: OperationSkipped(reason: reason)
+    )
+    finish(withElements: [skipped], calling: "skip(reason:)")
+  }
+
+  // MARK: While executing
+
+  /// Adds another operation to where this one runs: its queue, or its group.
+  ///
+  /// Observers are notified once it was added.
+  ///
+  /// - Parameter operation: In no queue yet.
+  /// - Throws: ``OperationProduceError`` unless the operation is in a queue, and executing or
+  ///   notifying observers that it will finish.
+  public final func produce(_ operation: AdvancedOperation) throws {
+    try add(produced: operation)
+  }
+
+  /// Notifies observers of how far the operation is; ignored unless it is executing.
+  ///
+  /// - Parameters:
+  ///   - completed: How many units are done.
+  ///   - total: How many there are in all.
+  public final func updateProgress(completed: Int64, total: Int64) {
+    tellParents(says(OperationProgressUpdate(completedUnitCount: completed, totalUnitCount: total)))
+  }
+}

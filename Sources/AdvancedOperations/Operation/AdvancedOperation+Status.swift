@@ -1,0 +1,82 @@
+import CoreOperations
+
+extension AdvancedOperation {
+  /// Where the operation is in its life.
+  public final var state: State {
+    let state = withCore { $0.machine.state }
+    // Without conditions, the last dependency's end changes no state: it is seen here.
+    return state == .pending && wasReady ? .ready : state
+  }
+
+  /// What went wrong so far, in order: reasons of cancels, conditions, the body, children.
+  public final var errors: [any Error] { withCore { $0.errors } }
+
+  /// How the operation ended; nil until that is decided, and fixed from then on.
+  public final var outcome: OperationOutcome? { withCore { $0.machine.outcome } }
+
+  /// What the operation's world provides: that of its queue, or the default one.
+  public final var environment: OperationEnvironment {
+    withCore { $0.environment } ?? OperationEnvironment.default
+  }
+
+  /// Sets the environment of an operation that is started by hand.
+  ///
+  /// Does nothing once the operation was added to a queue or started: it keeps the environment that it
+  /// has, and the call is ignored.
+  ///
+  /// - Parameter environment: Replaced by that of the queue when the operation is added to an
+  ///   ``AdvancedOperationQueue``.
+  public final func use(_ environment: OperationEnvironment) {
+    let old = withCore { core -> OperationEnvironment? in
+      guard core.machine.state == .pending, !core.machine.isEnqueued else { return nil }
+      defer { core.environment = environment }
+      return core.environment
+    }
+    withExtendedLifetime(old) {}
+    checkDomainOfClaims()
+  }
+
+  /// Sets the environment of an operation that has none, and is neither enqueued nor started.
+  package final func useIfUnset(_ environment: OperationEnvironment) {
+    withCore { core in
+      guard core.environment == nil, core.machine.state == .pending, !core.machine.isEnqueued else {
+        return
+      }
+      core.environment = environment
+    }
+  }
+
+  /// The innermost group that the operation is in; nil when it is in none.
+  ///
+  /// A child of a group is in it, and so is what the child produces, and each attempt of a
+  /// ``RetryOperation`` or round of a ``RepeatOperation`` that is a child. The operation doesn't keep
+  /// the group alive.
+  ///
+  /// ```swift
+  /// let reserve = ResultOperation(name: "reserve") {
+  ///   let seats = try await hall.reserve(2)
+  ///   AdvancedOperation.current?.group?.onRollback { try await hall.release(seats) }
+  /// }
+  /// ```
+  public final var group: GroupOperation? {
+    var parent = withCore { $0.extra?.group }
+    while let next = parent {
+      if let group = next as? GroupOperation { return group }
+      parent = next.withCore { $0.extra?.group }
+    }
+    return nil
+  }
+
+  /// The number of the attempt that is going on, or was the last; 1 for the first.
+  ///
+  /// Counts the attempts of the operation's own ``RetryPolicy``, and those of a ``RetryOperation``; 1 for
+  /// an operation without a policy.
+  ///
+  /// ```swift
+  /// let download = ResultOperation(name: "download", retry: .immediate(attempts: 3)) {
+  ///   let attempt = AdvancedOperation.current?.attempt ?? 1
+  ///   return try await servers[attempt % 2].download()
+  /// }
+  /// ```
+  public final var attempt: Int { withCore { $0.extra?.attempt ?? 1 } }
+}
