@@ -264,6 +264,11 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
     }
   }
 
+  override var bodyBegin: Duration? {
+    let begin = work.withLock { $0.begin }
+    return begin == ResultWork.notBegun ? nil : .nanoseconds(begin)
+  }
+
   override func stopBody() {
     let (task, rounds) = work.withLock { ($0.task, $0.rare?.rounds) }
     task?.cancel()

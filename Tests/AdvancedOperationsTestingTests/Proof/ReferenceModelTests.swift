@@ -75,10 +75,14 @@ import Testing
     let both: [Event] = [.claims(0, .taken), .claims(1, .taken)]
     let rest = Self.granted(0) + Self.granted(1)
     #expect(Self.problems([Self.claiming(2), Self.claiming(2)], both + rest).isEmpty)
-    // Each looks at its own number when it enters, whoever is told of its start first.
-    #expect(Self.problems([Self.claiming(1), Self.claiming(2)], both + rest).isEmpty)
+    // The strictest limit decides, whichever of them has it and whichever is told of its start first.
     let turned = Self.granted(1) + Self.granted(0)
-    #expect(Self.problems([Self.claiming(1), Self.claiming(2)], both + turned).isEmpty)
+    for order in [rest, turned] {
+      #expect(
+        Self.problems([Self.claiming(1), Self.claiming(2)], both + order)
+          == ["1 entered “a” beside [0], for 1"]
+      )
+    }
     #expect(
       Self.problems([Self.claiming(2), Self.claiming(1)], both + rest)
         == ["1 entered “a” beside [0], for 1"]

@@ -15,9 +15,10 @@ import Testing
 
   /// A workflow of everything that takes a duration, each of them given the same one.
   private static func operations(_ duration: Duration) -> [AdvancedOperation] {
-    let breaker = CircuitBreaker(failures: 1, cooldown: max(duration, .zero))
     @Sendable func work(_ name: String, fails: Bool = false) -> AdvancedOperation {
       let work = ResultOperation(name: name) { if fails { throw Flaw() } }
+      // One each: a circuit that one of them opened would refuse the others.
+      let breaker = CircuitBreaker(failures: 1, cooldown: max(duration, .zero))
       for phase in TimeoutObserver.Phase.allCases {
         work.addObserver(TimeoutObserver(duration, of: phase))
       }
