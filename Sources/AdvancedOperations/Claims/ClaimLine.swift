@@ -16,7 +16,7 @@ final class ClaimLine: LineMember {
     case returned(Int)
   }
 
-  /// In the order of coming, with gaps where somebody has left.
+  /// In the order of coming, with gaps where an operation has left.
   private var inOrder: [LineMember?] = []
   /// Where the first of them stands; there is never a gap.
   private var head = 0

@@ -78,7 +78,7 @@ final class ClaimResource {
 
   /// Whether nothing is free.
   func isFull(for demand: ClaimDemand) -> Bool { used >= limit(for: demand) }
-  /// Whether it is held by somebody who may run other operations, and so wait for some.
+  /// Whether an operation holds it that may run others, and so wait for some.
   var isHeldByParent: Bool { !heldByParents.isEmpty }
 
   // MARK: Taking

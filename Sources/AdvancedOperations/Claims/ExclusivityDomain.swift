@@ -37,8 +37,8 @@ public final class ExclusivityDomain: Sendable {
 
   /// What became of an attempt to take all claims of an operation.
   enum Decision {
-    /// The operation has them. Somebody may have given back one of them since its conditions were asked,
-    /// and may have changed what they look at: ask again then.
+    /// The operation has them. Another one may have given back one of them since its conditions were
+    /// evaluated, and may have changed what they look at: evaluate them again then.
     case granted(isOutdated: Bool)
     /// In line; those are to be cancelled first.
     case wait(cancelling: [AdvancedOperation], mayCloseRing: Bool)
@@ -130,7 +130,7 @@ public final class ExclusivityDomain: Sendable {
     state.withLock { $0.waits(of: operation) }
   }
 
-  /// Whether an operation waits for somebody who may wait for others.
+  /// Whether an operation waits for one that may wait for others.
   func waitsForParent(_ operation: AdvancedOperation) -> Bool {
     state.withLock { $0.waitsForParent(operation) }
   }

@@ -27,7 +27,7 @@ struct ExclusivityState {
 
   private var resources: [ClaimKey: ClaimResource] = [:]
   private var claimants: [ObjectIdentifier: Claimant] = [:]
-  /// Whether somebody wants to be told of all that happens.
+  /// Whether all that happens is recorded.
   var isTraced = false
   private var lastTicket: Int64 = 0
   private var firstTicket: Int64 = 0

@@ -3,7 +3,7 @@ import CoreOperations
 /// A claim that an operation waits for, and why.
 struct ClaimObstacle {
   let name: String
-  /// Those who hold it.
+  /// The operations that hold it.
   let holders: [AdvancedOperation]
   /// Who stands before the operation in line.
   let front: AdvancedOperation?

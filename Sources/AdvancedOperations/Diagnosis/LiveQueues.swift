@@ -3,7 +3,7 @@ import Synchronization
 
 /// All advanced queues that exist, for a watchdog that says why nothing goes on.
 ///
-/// Nothing is kept unless somebody asked for it before.
+/// Nothing is kept before it is asked for the first time.
 package enum LiveQueues {
   private final class Reference: Sendable {
     weak let queue: AdvancedOperationQueue?

@@ -28,7 +28,7 @@ extension OperationTimeline {
       asked = clamp(evaluating)
       ready = max(clamp(span.ready ?? last), asked)
     } else {
-      // Nobody is told when the last dependency of one without conditions finishes.
+      // There is no event for the end of the last dependency of an operation without conditions.
       let resolved = span.dependencies.map { spans[$0].ended ?? end }.max()
       ready = clamp(span.ready ?? resolved ?? enqueued)
       asked = ready

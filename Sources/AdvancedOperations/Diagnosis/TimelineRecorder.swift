@@ -131,7 +131,7 @@ struct StateTimes: Sendable {
 
   init() {}
 
-  /// Of the others, nobody asks.
+  /// The others are never read.
   static func hasPlace(for state: AdvancedOperation.State) -> Bool {
     switch state {
     case .evaluatingConditions, .ready, .executing: true

@@ -15,7 +15,7 @@ public final class OperationObservation: Sendable {
   /// Its place in the order of attaching.
   let id: UInt32
   private let attachment: AtomicState<Attachment>
-  // Sendable: changed once, by whoever brought the attachment to its end; read by whoever is telling.
+  // Sendable: changed once, by the thread that ended the attachment; read by the one that delivers.
   @exclusivity(unchecked) nonisolated(unsafe) private var slot: Slot
   /// What only few have.
   private let rest: Rest?
@@ -76,7 +76,7 @@ public final class OperationObservation: Sendable {
 
   /// Has a timer cancelled with the observation; returns whether it still was attached.
   func took(_ timer: OperationTimer) -> Bool {
-    // Whoever removes it looks for a timer afterwards.
+    // The thread that removes it looks for a timer afterwards.
     rest?.took(timer, if: { isAttached }) ?? false
   }
 

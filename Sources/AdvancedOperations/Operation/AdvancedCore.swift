@@ -30,7 +30,7 @@ struct AdvancedCore {
 
   var errors: [any Error] { machine.elements.isEmpty ? [] : machine.elements.map(\.error) }
 
-  /// Whether somebody has to hear that a state was entered.
+  /// Whether entering a state has to be recorded or delivered.
   func isOfInterest(_ state: AdvancedOperation.State) -> Bool {
     hasTimers || extra != nil && StateTimes.hasPlace(for: state) || environment?.isTraced == true
   }
@@ -69,7 +69,7 @@ struct AdvancedCore {
     Question(conditions: conditions, policy: conditionPolicy, claims: claims)
   }
 
-  /// Something to be told, and to whom.
+  /// Something to deliver, and the observers that get it.
   struct News: ~Copyable {
     private(set) var item: EventLine.Item
     /// Also some that were removed since.
@@ -123,15 +123,15 @@ struct AdvancedCore {
   enum End: ~Copyable {
     /// By the caller, from the line.
     case told(News)
-    /// By the caller, who has only the hooks to call: nobody listens.
+    /// By the caller, which has only the hooks to call: there are no observers.
     case unheard([any Error])
-    /// By somebody else.
+    /// By another thread.
     case leftToOthers
   }
 
-  /// The end was decided: puts what follows into the line, unless there is nobody to be told of it.
+  /// The end was decided: puts what follows into the line, unless there are no observers.
   ///
-  /// Where nobody listens, taking two items from the line was a fifth of the operation's life
+  /// Without observers, taking two items from the line was a fifth of the operation's life
   /// (callgrind).
   mutating func beginEnd(inside outer: Delivery) -> End {
     if observers.isEmpty, !isInAdvancedQueue, !machine.holdsChildren, line.beginAlone(inside: outer)
@@ -143,12 +143,12 @@ struct AdvancedCore {
     return .told(news)
   }
 
-  /// What comes after a will-finish that was told to nobody.
+  /// What comes after a will-finish without observers.
   ///
   /// - Parameters:
   ///   - hearsOfOutcome: Whether the operation itself has to hear of its outcome.
   ///   - isInBody: Whether the body is on the stack of this.
-  ///   - leftovers: Empty; those of ``didFinish(isInBody:_:)`` if there still is nobody to be told.
+  ///   - leftovers: Empty; those of ``didFinish(isInBody:_:)`` if there still are no observers.
   /// - Returns: What is to be told; nil as well if a sweep has begun meanwhile, which tells of
   ///   everything when it is through.
   mutating func newsAfterUnheardWillFinish(
@@ -166,7 +166,7 @@ struct AdvancedCore {
     return nil
   }
 
-  /// Makes the caller the one who delivers, if there is something and nobody does.
+  /// Makes the caller the thread that delivers, if there is something and no thread does.
   mutating func beginNews(inside outer: Delivery) -> News? {
     line.beginDelivery(inside: outer) ? takeNews() : nil
   }
@@ -232,7 +232,7 @@ struct AdvancedCore {
   ///
   /// - Parameters:
   ///   - isInBody: Whether the body is on the stack of this, so that its return comes last.
-  ///   - end: Empty; gets what is let go of, and whom it takes to tell of the end.
+  ///   - end: Empty; gets what is released, and what is notified of the end.
   mutating func didFinish(isInBody: Bool, _ end: inout Leftovers) {
     machine.didFinishDelivered(isInBody: isInBody)
     end.isFinished = true

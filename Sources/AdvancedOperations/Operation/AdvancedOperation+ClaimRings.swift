@@ -20,7 +20,7 @@ extension AdvancedOperation {
   }
 
   /// The ring that the operation's wait for its claims is in, unless it is closed only by the order
-  /// of coming; then those come first whom that keeps.
+  /// of coming; then the operations that this keeps come first.
   private func ringOfWaits() -> [Operation]? {
     // An operation that nothing waits for is in no ring.
     guard isAwaited, RunTimeRings.areThinkable || environment.exclusivity.waitsForParent(self)
@@ -43,7 +43,7 @@ extension AdvancedOperation {
       }
   }
 
-  /// In a ring that is closed only by the order of coming, lets those come first whom it keeps.
+  /// In a ring that is closed only by the order of coming, lets the operations that it keeps come first.
   private static func passOrder(in ring: [Operation]) -> Bool {
     // Decided before any of them moves, or the one that was passed would pass again.
     let behind = ring.dropLast().compactMap { $0 as? AdvancedOperation }
@@ -55,7 +55,7 @@ extension AdvancedOperation {
     return hasPassed
   }
 
-  /// Lets those come first whom only the order of coming keeps, or fails one that waits for a claim.
+  /// Lets operations that only the order of coming keeps come first, or fails one that waits for a claim.
   package final func openRing(_ ring: [Operation]) -> Bool {
     Self.passOrder(in: ring)
       || ring.contains { ($0 as? AdvancedOperation)?.refuseWaiting(in: ring) ?? false }

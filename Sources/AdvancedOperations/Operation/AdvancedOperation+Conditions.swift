@@ -81,7 +81,7 @@ extension AdvancedOperation {
           open -= 1
           return open == 0
         }
-        // Not here: this may be the thread of somebody who cancels.
+        // Not here: this may be a thread that is cancelling.
         if isLast { environment.enqueue(next) }
       }
     }

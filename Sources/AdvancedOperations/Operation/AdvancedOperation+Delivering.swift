@@ -1,7 +1,7 @@
 import CoreOperations
 
 extension AdvancedOperation {
-  /// Tells what is in the line, unless somebody is at it.
+  /// Delivers the events in the line, unless another thread is delivering them.
   ///
   /// - Parameter launchesHere: Whether the caller will run the body when that is due; otherwise it
   ///   goes to the executor.
@@ -29,7 +29,7 @@ extension AdvancedOperation {
     }
   }
 
-  /// Calls the hook of an end that nobody listens to; what comes meanwhile is told as always.
+  /// Calls the hook of an end that has no observers; events that come meanwhile are delivered as always.
   private func endUnheard(_ errors: [any Error], inside outer: Delivery) {
     // Counted only where it can be one of many, which saves the usual end two accesses.
     if outer.isGoingOn { CallDepth.enter() }
@@ -142,14 +142,14 @@ extension AdvancedOperation {
     switch action {
     case .execute:
       if here { return true }
-      // Somebody else told of the start, on a thread that is not to run bodies.
+      // Another thread delivered the start, and is not to run bodies.
       if !runInQueue({ self.runBody() }) { environment.enqueue { self.runBody() } }
     case .finish, .none: if !here { releaseQuiet() }
     }
     return false
   }
 
-  /// Tells those who were attached when the event's turn came, and still are at their own.
+  /// Notifies the observers that were attached when the event's turn came, and still are at their own.
   private func perform(_ news: borrowing AdvancedCore.News) {
     let errors = news.errors
     switch news.item {
@@ -210,7 +210,7 @@ extension AdvancedOperation {
     }
   }
 
-  /// The state has turned finished: lets go of what was attached, and tells those who wait for the end.
+  /// The state has turned finished: releases what was attached, and notifies what waits for the end.
   private func report(_ leftovers: consuming AdvancedCore.Leftovers) {
     for observation in leftovers.observers { observation.remove() }
     // Before anybody who waited goes on.

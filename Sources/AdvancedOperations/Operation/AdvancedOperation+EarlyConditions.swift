@@ -48,7 +48,7 @@ extension AdvancedOperation {
       defer { extra.isAskedSoon = true }
       return !extra.isAskedSoon
     }
-    // Not here: this may be the thread of somebody who cancels.
+    // Not here: this may be a thread that is cancelling.
     if isDue { environment.enqueue { self.askEarly() } }
   }
 

@@ -1,7 +1,7 @@
 /// What is to be told about one operation, in order; one thread at a time does the telling.
 ///
-/// A plain value behind the operation's lock. Whoever adds an item while nobody delivers, delivers
-/// until the line is empty; otherwise the one who delivers takes it along. So items never overlap,
+/// A plain value behind the operation's lock. A thread that adds an item while no thread delivers, delivers
+/// until the line is empty; otherwise the thread that delivers takes it along. So items never overlap,
 /// and a call from inside a callback never nests.
 package struct EventLine {
   /// What is to be told.
@@ -56,7 +56,7 @@ package struct EventLine {
   /// A sweep is through.
   mutating func sweepEnded() { sweepCount -= 1 }
 
-  /// Makes the caller the one who delivers, if there is something and nobody does.
+  /// Makes the caller the thread that delivers, if there is something and no thread does.
   mutating func beginDelivery(inside outer: Delivery) -> Bool {
     guard !isDelivering, isDue else { return false }
     isDelivering = true
@@ -64,9 +64,9 @@ package struct EventLine {
     return true
   }
 
-  /// Makes the caller the one who delivers, of what isn't in the line because nobody listens.
+  /// Makes the caller the thread that delivers, of what isn't in the line because it has no observers.
   ///
-  /// - Returns: Whether there is nothing in the line, and nobody delivers.
+  /// - Returns: Whether there is nothing in the line, and no thread delivers.
   mutating func beginAlone(inside outer: Delivery) -> Bool {
     guard !isDelivering, !isHeldForSweep, isEmpty else { return false }
     isDelivering = true
@@ -83,7 +83,7 @@ package struct EventLine {
   /// The next item; nil ends the delivery.
   ///
   /// A launch comes after all that is to be told: it looks at what that led to. What was taken is not
-  /// kept, so that nobody's object is released under the lock.
+  /// kept, so that no object of the program is released under the lock.
   package mutating func nextItem() -> Item? {
     guard isDue else {
       endDelivery()

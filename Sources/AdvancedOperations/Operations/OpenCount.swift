@@ -9,7 +9,7 @@ struct OpenCount {
 
   mutating func add(_ number: Int = 1) { count += number }
 
-  /// One has ended; returns whom to resume after unlocking.
+  /// One has ended; returns the continuation to resume after unlocking.
   mutating func ended() -> CheckedContinuation<Void, Never>? {
     count -= 1
     return count == 0 ? waiter.take() : nil

@@ -88,7 +88,7 @@ extension Simulation {
     }
   }
 
-  /// Whether the step that is going on is interrupted here; nobody but it runs.
+  /// Whether the step that is going on is interrupted here; no other step runs.
   private func mayInterrupt() -> Bool {
     withState { state in
       guard !state.isDiverted, state.interruptionsLeft > 0, !state.steps.isEmpty else {

@@ -187,7 +187,7 @@ extension LayeredOperation {
   /// Lets a cancelled operation leave its queue ahead of others.
   package func leaveIfQueued() { withLinks { $0.scheduler }?.expedite(self) }
 
-  /// Whether a queue called `start()`, as opposed to somebody's hand.
+  /// Whether a queue called `start()`, and not code of the program.
   package var wasStartedByQueue: Bool { life.current.phase == .started }
 
   /// Whether the operation has not been given to a queue or started.

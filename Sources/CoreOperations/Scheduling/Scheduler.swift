@@ -111,7 +111,7 @@ package final class Scheduler: Sendable {
   var gate: (any ArrivalGate)? { state.withLock { $0.gate } }
   var isIdle: Bool { state.withLock { $0.isIdle } }
 
-  /// Takes in an operation in one step, unless somebody has to be told in between.
+  /// Takes in an operation in one step, unless an observer has to be notified in between.
   ///
   /// - Returns: Whether it did.
   func addIfUnobserved(_ operation: Operation, owner: OperationQueue) -> Bool {
@@ -148,9 +148,9 @@ package final class Scheduler: Sendable {
     return !isClosed
   }
 
-  /// Somebody's code waits for the queue: whoever comes from now on is needed.
+  /// The code of an operation waits for the queue: every operation that is added from now on is needed.
   ///
-  /// - Returns: Whoever is there.
+  /// - Returns: The members at this moment.
   func markAsNeeded() -> [Operation] {
     state.withLock { state in
       state.isAwaited = true

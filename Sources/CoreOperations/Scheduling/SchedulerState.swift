@@ -19,7 +19,7 @@ struct SchedulerState {
   struct Idle {
     /// Let go of the queue.
     var owner: OperationQueue?
-    /// Wake those who waited for that.
+    /// Wake what waited for that.
     var waiters: WaitList<Void>?
   }
 
@@ -48,8 +48,8 @@ struct SchedulerState {
     case startAfterWait(Member)
     /// The same without asking.
     case startUnasked(Member)
-    /// The same for an operation of which everything is known; not retained, because nobody but the
-    /// worker can end it, and it doesn't leave before.
+    /// The same for an operation of which everything is known; not retained, because only the worker
+    /// can end it, and it doesn't leave before.
     case startKnown(Member)
     /// A slot is held, and the question was answered before.
     case startGranted(Member)
@@ -98,9 +98,9 @@ struct SchedulerState {
     case asked
     /// It went away after it had asked, and is here again.
     case cameBack
-    /// A start without a slot returned, maybe with the end of an operation that nobody waits for.
+    /// A start without a slot returned, maybe with the end of an operation that nothing waits for.
     case startedAhead(isEnd: Bool)
-    /// The call of `start()` returned, maybe with the end of an operation that nobody waits for.
+    /// The call of `start()` returned, maybe with the end of an operation that nothing waits for.
     case startReturned(isEnd: Bool)
     /// The operation may not start now.
     case parked
@@ -158,7 +158,7 @@ struct SchedulerState {
 
   init(source: WorkerSource) { self.source = source }
 
-  /// Whether a new member may close a ring that those who wait for it can't have seen before it came.
+  /// Whether a new member may close a ring that a wait for it can't have found before it came.
   var isWatched: Bool { isAwaited || !barriers.isEmpty }
 
   var isIdle: Bool { members.count == 0 && barriers.isEmpty }
@@ -277,7 +277,8 @@ struct SchedulerState {
   /// Gives a parked operation a slot, if there is one for it at this moment; one that a worker is just
   /// asking about keeps the slot that it asks with.
   ///
-  /// Otherwise who was told to wait a moment ago would be passed by those who come before it is parked.
+  /// Otherwise an operation that was refused a moment ago would be passed by others that come before
+  /// it is parked.
   mutating func reserved(_ operation: Operation) -> Bool {
     guard !operation.scheduling.needsReview, !isBlocked,
       operation.readiness.current.progress == .ready
