@@ -195,6 +195,9 @@ extension Scheduler {
     as occupant: ThreadOccupant,
     _ done: inout Done
   ) {
+    let since = state.withLock {
+      operation.scheduling.isAskedAfterWait ? $0.answerStamp : nil
+    }
     occupant.question = .init(operation: operation)
     unsafe operation.layer?.dependenciesDidFinish()
     var event = SchedulerState.Event.asked
@@ -204,10 +207,11 @@ extension Scheduler {
       BodyExecutor.run(beginning)
       event = .cameBack
     }
-    guard let question = occupant.question.take(), let answer = question.answer else {
+    guard let question = occupant.question.take(), var answer = question.answer else {
       done.report = .init(event)
       return
     }
+    answer.since = since
     done.report = .init(event, of: operation, answer: answer)
     done.operation = operation
   }

@@ -199,7 +199,7 @@ extension SchedulerState {
     }
     let hasWaitedInLine = operation.scheduling.ticket <= waitedTicket
     slotsInUse += 1
-    if slotsInUse >= limit { waitedTicket = ready.lastTicket }
+    noteWaitInLine()
     operation.scheduling.holdsSlot = true
     operation.scheduling.isNudged = false
     operation.scheduling.isOnStack = true

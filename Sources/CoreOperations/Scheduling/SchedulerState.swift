@@ -87,6 +87,9 @@ struct SchedulerState {
     let startsAhead: Bool
     /// Whether some of what the layer knows may have changed while it found out the rest.
     let hasWaited: Bool
+    /// The ``SchedulerState/answerStamp`` from before the layer was asked; nil when that isn't known, or
+    /// makes no difference.
+    var since: UInt64?
   }
 
   enum Event {
@@ -133,6 +136,8 @@ struct SchedulerState {
   var ready = ReadyLine()
   /// Operations in the line with tickets up to this one have waited in it: for a slot, or a resumed queue.
   var waitedTicket: UInt64 = 0
+  /// How often it came about that an operation would have had to wait; one more than that.
+  var waitCount: UInt64 = 1
   var service = OperationList()
   var granted = OperationList()
   var servedWithoutSlot = 0
@@ -208,7 +213,7 @@ struct SchedulerState {
   /// The layer above releases its hold of an operation.
   mutating func holdReleased(_ operation: Operation, _ answer: Answer) {
     if answer.startsAhead { operation.scheduling.isAhead = true }
-    if answer.hasWaited { operation.scheduling.hasWaited = true }
+    if isOutdated(answer) { operation.scheduling.hasWaited = true }
     if operation.readiness.step({ $0.holdReleased() }) == .ready {
       offered(operation, isFresh: true)
     }
@@ -414,9 +419,22 @@ struct SchedulerState {
     noteWaitInLine()
   }
 
+  private var mayHaveToWait: Bool { slotsInUse >= limit || isBlocked }
+
+  /// What an answer that is given from now on depends on; see ``Answer/since``.
+  var answerStamp: UInt64 { mayHaveToWait ? 0 : waitCount }
+
+  /// Whether an operation would have had to wait at some time since an answer was begun.
+  func isOutdated(_ answer: Answer) -> Bool {
+    answer.hasWaited || answer.since.map { $0 != waitCount } ?? false
+  }
+
   /// A slot was taken, or starts may be blocked: what is in the line may have to wait from now on.
   mutating func noteWaitInLine() {
-    if slotsInUse >= limit || isBlocked { waitedTicket = ready.lastTicket }
+    if mayHaveToWait {
+      waitedTicket = ready.lastTicket
+      waitCount += 1
+    }
   }
 
   /// Takes in a barrier.

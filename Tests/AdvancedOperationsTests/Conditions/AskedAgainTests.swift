@@ -53,6 +53,26 @@ import Testing
     }
   }
 
+  #if DEBUG
+  @Test func `for a slot that was taken and given back while they were evaluated`() async throws {
+    let result = await onThread {
+      Result {
+        try exploreSchedules(interruptions: 1, depthFirst: 1_500, random: 300) { simulation in
+          let queue = AdvancedOperationQueue(environment: simulation.environment)
+          queue.maxConcurrentOperationCount = 1
+          let isDone = Changing(false)
+          let imports = (0..<2).map { Self.importing("import \($0)", isDone) }
+          queue.addOperations(imports)
+          simulation.run()
+          try #require(imports.count { $0.kind == .succeeded } == 1)
+          try #require(imports.count { $0.kind == .skipped } == 1)
+        }
+      }
+    }
+    _ = try result.get()
+  }
+  #endif
+
   @Test(arguments: seeds)
   func `for a slot: they are evaluated twice, and the second answer counts`(seed: UInt64) {
     let world = World(seed: seed, limit: 1)
