@@ -15,7 +15,7 @@ extension SimulatedEnvironment {
   ///
   /// What the code has begun and not awaited is left as it is when it returns; ``run()`` goes on with
   /// it. The code runs on the executor of the simulation until it leaves that by itself: with
-  /// `Task.sleep`, in a detached task, on the main actor, or in real input and output. Sleep by the
+  /// `Task.sleep`, in a `Task {}` of its own or a detached task, on the main actor, or in real input and output. Sleep by the
   /// clock of the ``environment`` instead: `environment.clock.sleep(for:)`.
   ///
   /// - Parameters:

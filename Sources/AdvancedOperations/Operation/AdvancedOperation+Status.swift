@@ -49,8 +49,9 @@ extension AdvancedOperation {
   /// The innermost group that the operation is in; nil when it is in none.
   ///
   /// A child of a group is in it, and so is what the child produces, and each attempt of a
-  /// ``RetryOperation`` or round of a ``RepeatOperation`` that is a child. The operation doesn't keep
-  /// the group alive.
+  /// ``RetryOperation`` or round of a ``RepeatOperation`` that is a child. An operation of a scope
+  /// (`withOperations`) is in no group: keep the group of the operation that opens the scope. The
+  /// operation doesn't keep the group alive.
   ///
   /// ```swift
   /// let reserve = ResultOperation(name: "reserve") {

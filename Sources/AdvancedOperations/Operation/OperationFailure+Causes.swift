@@ -40,6 +40,8 @@ extension OperationFailure {
   /// // dependency “parse”, dependency “download”, attempt 3, body: The connection was lost.
   /// ```
   ///
+  /// The error of a condition is the one that the condition gave.
+  ///
   /// A dependency that was cancelled without a reason has no error: its element has the
   /// dependency's failure, which is empty.
   ///
@@ -48,7 +50,11 @@ extension OperationFailure {
   public var rootCauses: [Element] {
     var causes: [Element] = []
     var search = CauseSearch(self)
-    while let cause = search.next() { causes.append(cause) }
+    while var cause = search.next() {
+      // Its origin names the condition.
+      if let error = cause.error as? OperationConditionError { cause.error = error.underlying }
+      causes.append(cause)
+    }
     return causes
   }
 }

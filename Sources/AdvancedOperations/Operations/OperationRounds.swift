@@ -15,8 +15,10 @@ final class OperationRounds: Sendable {
   private struct State {
     /// Where the operations run; made for the first one.
     var queue: AdvancedOperationQueue?
-    /// The operation of this round, and those that were produced in it.
+    /// The operation of this round, and those that were produced in it, or that it depends on.
     var members: [AdvancedOperation] = []
+    /// Those of the members that were added because the operation of the round depends on them.
+    var predecessors: Set<ObjectIdentifier> = []
     var open = OpenCount()
     var roundStop: Stop?
     var isStopped = false
@@ -39,7 +41,7 @@ final class OperationRounds: Sendable {
   /// Runs a round, and waits until all of it is quiet.
   ///
   /// - Parameters:
-  ///   - operation: In no queue yet.
+  ///   - operation: In no queue yet; run with its predecessors that are in none either.
   ///   - owner: What it is a child of.
   ///   - limit: When to cancel it.
   /// - Returns: What went wrong, also when the owner was cancelled; without its reason then.
@@ -54,7 +56,9 @@ final class OperationRounds: Sendable {
       state.roundStop = state.isStopped ? .owner : nil
       return state.number
     }
+    let predecessors = Workflow.claim(endingWith: operation).filter { $0 !== operation }
     _ = add(operation, of: owner)
+    addPredecessors(predecessors, of: owner)
     let timer = limit.map { limit in
       owner.environment.clock.schedule(at: limit.time) { self.stopRound(number, limit.element) }
     }
@@ -62,13 +66,26 @@ final class OperationRounds: Sendable {
     await state.untilAllEnded(\.open)
     timer?.cancel()
     let (members, isStopped) = state.withLock { state in
-      let members = state.members
+      // What went wrong with a predecessor is the operation's to report, if it matters to it.
+      let members = state.members.filter { !state.predecessors.contains(ObjectIdentifier($0)) }
       state.members = []
+      state.predecessors = []
       return (members, state.isStopped)
     }
     return members.enumerated().flatMap { index, member in
       let elements = member.elementsForParent(isCancelledByParent: isStopped)
       return index == 0 ? elements : elements.map { $0.inChild(member.label) }
+    }
+  }
+
+  private func addPredecessors(_ operations: [Operation], of owner: AdvancedOperation) {
+    for operation in operations {
+      guard let advanced = operation as? AdvancedOperation else {
+        queue(for: owner).addOperation(operation)
+        continue
+      }
+      state.withLock { _ = $0.predecessors.insert(ObjectIdentifier(advanced)) }
+      _ = add(advanced, of: owner)
     }
   }
 

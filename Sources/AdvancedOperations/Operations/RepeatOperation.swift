@@ -44,7 +44,7 @@ public final class RepeatOperation<Output: Sendable>: ResultOperation<Output>, @
   ///     environment. A round that takes longer is followed by the next one at once, and what was
   ///     missed isn't made up for; so is each round when the interval isn't positive.
   ///   - make: Gets the number of the round, 1 for the first; returns a new operation for it, in no
-  ///     queue yet, or nil to end. Called in a task, without a lock held, with the task-locals of the
+  ///     queue yet, which is run with its predecessors that are in none either; or nil to end. Called in a task, without a lock held, with the task-locals of the
   ///     task that created the repeat operation. Released when that has finished.
   /// - Precondition: The number isn't negative.
   public convenience init<Value>(
@@ -65,7 +65,7 @@ public final class RepeatOperation<Output: Sendable>: ResultOperation<Output>, @
   ///     environment. A round that takes longer is followed by the next one at once, and what was
   ///     missed isn't made up for; so is each round when the interval isn't positive.
   ///   - make: Gets the number of the round, 1 for the first; returns a new operation for it, in no
-  ///     queue yet, or nil to end. Called in a task, without a lock held, with the task-locals of the
+  ///     queue yet, which is run with its predecessors that are in none either; or nil to end. Called in a task, without a lock held, with the task-locals of the
   ///     task that created the repeat operation. Released when that has finished.
   /// - Precondition: The number isn't negative.
   @_disfavoredOverload

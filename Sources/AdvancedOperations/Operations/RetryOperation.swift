@@ -50,7 +50,7 @@ public final class RetryOperation<Output: Sendable>: ResultOperation<Output>, @u
   ///   - name: What the operation is called.
   ///   - policy: Whether and when another attempt follows a failed one.
   ///   - make: Gets the number of the attempt, 1 for the first; returns a new operation for it, in no
-  ///     queue yet. Called in a task, without a lock held, with the task-locals of the task that
+  ///     queue yet, which is run with its predecessors that are in none either. Called in a task, without a lock held, with the task-locals of the task that
   ///     created the retry operation. Released when that has finished.
   public convenience init(
     name: String? = nil,
@@ -66,7 +66,7 @@ public final class RetryOperation<Output: Sendable>: ResultOperation<Output>, @u
   ///   - name: What the operation is called.
   ///   - policy: Whether and when another attempt follows a failed one.
   ///   - make: Gets the number of the attempt, 1 for the first; returns a new operation for it, in no
-  ///     queue yet. Called in a task, without a lock held, with the task-locals of the task that
+  ///     queue yet, which is run with its predecessors that are in none either. Called in a task, without a lock held, with the task-locals of the task that
   ///     created the retry operation. Released when that has finished.
   @_disfavoredOverload
   public convenience init(

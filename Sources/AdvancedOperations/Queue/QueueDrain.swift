@@ -142,7 +142,8 @@ extension AdvancedOperationQueue {
   /// The queue may be drained by several tasks: each gets a report, and the shortest time counts.
   ///
   /// - Parameter limit: How long operations may take to finish, by the clock of the ``environment``;
-  ///   nil for as long as they need.
+  ///   nil for as long as they need: for ever, if the queue is suspended or its limit is 0, until that
+  ///   is changed.
   /// - Returns: How the operations ended.
   /// - Precondition: Not called by an operation that is in the queue, or for which one in it waits.
   @discardableResult

@@ -56,6 +56,50 @@ import Testing
     #expect(try next.result?.get() == 2)
   }
 
+  @Test(arguments: seeds)
+  func `chains that are made are run as a whole`(seed: UInt64) throws {
+    let world = World(seed: seed)
+    let retrying = RetryOperation(retry: .immediate(attempts: 2)) { attempt in
+      ResultOperation(name: "first") {
+        if attempt == 1 { throw Flaw(1) }
+        return "text"
+      }.then { text in text.count }
+    }
+    let repeating = RepeatOperation(times: 2) { round in
+      ResultOperation { round }.then { number in number * 10 }
+    }
+    let recovering = ResultOperation { () async throws -> Int in throw Flaw(2) }
+      .recover { _ in
+        let plain = BlockOperation {}
+        let made = ResultOperation { 20 }.then { number in number + 2 }
+        made.addDependency(plain)
+        return made
+      }
+    world.queue.addOperations([retrying, repeating, recovering] + recovering.dependencies)
+    world.simulation.run()
+    #expect(try retrying.result?.get() == 4)
+    #expect(try repeating.result?.get() == 20)
+    #expect(try recovering.result?.get() == 22)
+    #expect(world.queue.operationCount == 0)
+  }
+
+  @Test(arguments: seeds)
+  func `a chain that was made leaves with what made it`(seed: UInt64) {
+    let world = World(seed: seed)
+    let first = Work.open("first")
+    let retrying = RetryOperation(retry: .immediate(attempts: 2)) { _ in
+      let last = Work("last")
+      last.addDependency(first)
+      return last
+    }
+    world.run(retrying)
+    #expect(first.isExecuting)
+    retrying.cancel(withError: Flaw(1))
+    world.simulation.run()
+    #expect(first.isFinished && retrying.kind == .cancelled)
+    #expect(world.queue.operationCount == 0)
+  }
+
   @Test func `a repeat operation without rounds gives nil`() throws {
     let world = World()
     let repeating = RepeatOperation(times: 0) { _ in ResultOperation { 1 } }
