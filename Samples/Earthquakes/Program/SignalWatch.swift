@@ -20,7 +20,7 @@ final class SignalWatch: Sendable {
   /// The answer to the first signal, as long as it goes on.
   private let answer = DispatchGroup()
 
-  /// Begins to watch.
+  /// Begins to watch; returns when no signal is lost any more.
   ///
   /// - Parameters:
   ///   - signals: The signals, such as `SIGINT`.
@@ -34,6 +34,7 @@ final class SignalWatch: Sendable {
     self.signals = signals
     // Only touched on the queue.
     nonisolated(unsafe) var count = 0
+    let registration = DispatchGroup()
     sources = signals.map { [queue, answer] number in
       // Ignored for the system, whose answer would be to end the program; sources see it still.
       _ = signal(number, SIG_IGN)
@@ -44,9 +45,13 @@ final class SignalWatch: Sendable {
         // Elsewhere, as it may take its time, for example where nobody reads what it writes.
         DispatchQueue.global().async(group: answer) { onFirst(number) }
       }
+      registration.enter()
+      source.setRegistrationHandler { registration.leave() }
       source.resume()
       return source
     }
+    // Registered by another thread, and until then the signals are ignored.
+    registration.wait()
   }
 
   /// Lets the signals end the program again.
