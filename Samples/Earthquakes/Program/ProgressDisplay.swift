@@ -37,8 +37,12 @@ final class ProgressDisplay: Sendable {
     self.write = write
   }
 
-  /// Shows the progress of these steps from now on.
+  /// Shows the progress of these steps from now on, and why one of them is tried again.
   func observe(_ steps: [AdvancedOperation]) {
+    let retries = BlockObserver(willRetry: { [self] step, _, delay, error in
+      say("“\(step.name ?? "")” failed and is tried again in \(delay): \(error)")
+    })
+    for step in steps { step.addObserver(retries) }
     switch style {
     case .quiet: return
     case .live:

@@ -1,4 +1,5 @@
 import AdvancedOperations
+import AdvancedOperationsTesting
 import EarthquakeKit
 import EarthquakeWorkflow
 import Synchronization
@@ -42,6 +43,23 @@ import Testing
     #expect(texts.last == Self.erase)
     #expect(texts.allSatisfy { !$0.contains("\n") })
     #expect(texts.contains { $0.hasSuffix(" 75 % store") })
+  }
+
+  @Test func `says why a download is tried again, and when`() throws {
+    let world = try ImportWorld()
+    let simulation = world.simulation
+    let written = Written()
+    let display = ProgressDisplay(style: .lines, width: { 40 }, write: { written.append($0.text) })
+    world.run(world.request(feed: "all_day")) { url, _ in
+      if simulation.now < .seconds(1) { throw DownloadError.status(url: url, code: 503) }
+      return TinyFeed.data
+    } prepare: { workflow in
+      display.observe(workflow.steps)
+    }
+    let notices = written.texts.filter { $0.contains("again in") }
+    let beginning = "“download” failed and is tried again in 1.0 seconds: The server did not send "
+    #expect(notices.count == 1)
+    #expect(notices.first?.hasPrefix(beginning) == true)
   }
 
   @Test func `never writes the same line twice in a row`() throws {
