@@ -26,7 +26,7 @@ struct Summary {
       status = 1
       complaint = "Error: not all steps succeeded.\n\(failure.indented)"
     case .cancelled(let failure):
-      status = failure.errors.lazy.compactMap { $0 as? Interruption }.first?.exitCode ?? 1
+      status = failure.first(Interruption.self)?.exitCode ?? 1
       let isStored = workflow.stored != nil
       complaint =
         "Cancelled: the database \(isStored ? "has the feed already" : "is as it was").\n"

@@ -12,7 +12,7 @@ struct DatabaseIsUsable: ImmediateCondition {
 
   func check(_ operation: AdvancedOperation) -> OperationConditionResult {
     do {
-      _ = try database.openIfPresent(for: operation)
+      _ = try database.openIfPresent()
       return .satisfied
     } catch {
       return .failed(error)

@@ -15,8 +15,7 @@ import Synchronization
 ///
 /// ```swift
 /// let workflow = ImportWorkflow(request, download: download)
-/// AdvancedOperationQueue().addOperation(workflow.operation)
-/// let report = try await workflow.report.value
+/// let report = try await AdvancedOperationQueue().run(workflow.report)
 /// ```
 public struct ImportWorkflow: Sendable {
   /// Gets what is at an address, within a time.
@@ -85,7 +84,7 @@ public struct ImportWorkflow: Sendable {
     let parse = ResultOperation(name: "parse", after: fetch, validate) { data, _ in
       try Feed.parse(data)
     }
-    store = Self.store(parse, validated: validate, request, database, committed)
+    store = Self.store(parse, request, database, committed)
     report = Self.report(after: store, database)
     map = request.mapPath.map { [report] in Self.map(of: report, database, path: $0) }
     let steps = [locate, fetch, validate, parse, store, report] + (map.map { [$0] } ?? [])
@@ -133,19 +132,15 @@ public struct ImportWorkflow: Sendable {
     // Each attempt gets its share, so that a server that doesn't answer is asked again.
     let share = request.downloadTime / downloadAttempts
     let retry = RetryPolicy.exponential(.seconds(1), attempts: downloadAttempts)
-    // `then` takes no retry policy. The value is there when this runs, so nothing is waited for.
-    let fetch = ResultOperation(name: "download", retry: retry) {
-      try await download(try await locate.value, share)
+    let fetch = locate.then(name: "download", retry: retry) { url in
+      try await download(url, share)
     }
-    fetch.addDependency(locate)
-    fetch.addCondition(NoFailedDependencies())
     fetch.addObserver(TimeoutObserver(request.downloadTime))
     return fetch
   }
 
   private static func store(
     _ parse: ResultOperation<Feed>,
-    validated validate: ResultOperation<FeedMetadata>,
     _ request: ImportRequest,
     _ database: DatabaseAccess,
     _ committed: Committed
@@ -154,7 +149,8 @@ public struct ImportWorkflow: Sendable {
       // Taken here, in the body's task: the checkpoint is called from inside of SQLite.
       let operation = AdvancedOperation.current
       let total = Int64(feed.earthquakes.count)
-      return try database.use(for: operation) { database in
+      return try database.use { database in
+        if !request.storesAgain { try skipUnlessNew(feed.metadata, in: database) }
         let summary = try database.store(feed) { done in
           // Thrown inside of the transaction, which is rolled back.
           if operation?.isCancelled == true { throw CancellationError() }
@@ -164,12 +160,24 @@ public struct ImportWorkflow: Sendable {
         return summary
       }
     }
-    if !request.storesAgain {
-      store.addCondition(FeedIsNewer(validate: validate, database: database))
-    }
     store.addCondition(FreeSpace(atLeast: request.freeSpace.bytes, at: database.file.path))
     store.addCondition(exclusiveUse(of: database.file))
     return store
+  }
+
+  /// Throws unless a feed was generated after what is stored of it.
+  ///
+  /// Called with the claim of the database held: what another import of the process stores is there.
+  private static func skipUnlessNew(
+    _ feed: FeedMetadata,
+    in database: EarthquakeDatabase
+  ) throws {
+    guard let stored = try database.lastGenerated(forFeed: feed.url), stored >= feed.generated
+    else { return }
+    throw OperationSkipped(
+      reason: "nothing new: the database has “\(feed.title.excerpt(60))” as of "
+        + "\(stored.isoSeconds) already"
+    )
   }
 
   private static func report(
@@ -177,7 +185,7 @@ public struct ImportWorkflow: Sendable {
     _ database: DatabaseAccess
   ) -> ResultOperation<Report> {
     let report = ResultOperation(name: "report") {
-      try database.use(for: .current) { try $0.report() }
+      try database.use { try $0.report() }
     }
     // After storing, whatever came of it: no value is needed from there.
     report.addDependency(store)
@@ -193,7 +201,7 @@ public struct ImportWorkflow: Sendable {
   ) -> ResultOperation<String> {
     let map = report.then(name: "map") { report in
       let title = report.feeds.count == 1 ? report.feeds[0].title : "Earthquakes"
-      let earthquakes = try database.use(for: .current) { try $0.earthquakes() }
+      let earthquakes = try database.use { try $0.earthquakes() }
       try MapFile(path: path).write(EarthquakeMap(title: title, earthquakes: earthquakes).svg())
       return path
     }

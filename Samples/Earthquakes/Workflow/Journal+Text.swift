@@ -33,7 +33,7 @@ extension Journal {
     switch outcome {
     case .succeeded: "succeeded"
     case .skipped(let reason): "skipped: \(reason)"
-    case .failed(let failure) where failure.elements.allSatisfy(\.isInherited): "not run"
+    case .failed(let failure) where failure.isInherited: "not run"
     case .failed: "failed"
     case .cancelled: "cancelled"
     case nil: "not over"

@@ -13,7 +13,7 @@ struct SomethingToReport: ImmediateCondition {
   func check(_ operation: AdvancedOperation) -> OperationConditionResult {
     guard store.outcome?.failure != nil else { return .satisfied }
     do {
-      let count = try database.openIfPresent(for: operation)?.count() ?? 0
+      let count = try database.openIfPresent()?.count() ?? 0
       return count > 0 ? .satisfied : .skipped(reason: "the database holds nothing")
     } catch {
       // A report is an addition to the failure of the others, so this is no failure of its own.

@@ -76,7 +76,7 @@ import Testing
   }
 
   @Test(arguments: 1...20)
-  func `look again for what is new when they had to wait`(seed: UInt64) throws {
+  func `look for what is new when they no longer wait`(seed: UInt64) throws {
     let world = try ImportWorld(seed: seed)
     let request = try world.request(TinyFeed.data)
     let workflows = [request, request].map { ImportWorkflow($0, download: Self.unexpected) }
@@ -89,7 +89,7 @@ import Testing
     world.simulation.advance(by: .seconds(1))
     queue.addOperations(workflows.map(\.operation))
     world.simulation.advance(by: .seconds(1))
-    // There was something new when they were asked for the first time.
+    // Until now there is something new.
     for workflow in workflows { #expect(workflow.store.state == .ready) }
     world.simulation.run()
     for workflow in workflows { #expect(workflow.skipReason != nil, "seed \(seed)") }

@@ -29,6 +29,18 @@ import Testing
     #expect(try EarthquakeDatabase(path: world.database.path).count() == 60)
   }
 
+  @Test func `gives its report to code that runs it`() throws {
+    let world = try ImportWorld()
+    let workflow = ImportWorkflow(try world.request(TinyFeed.data)) { url, _ in
+      throw UnexpectedDownload(url: url)
+    }
+    let environment = world.simulation.environment
+    let report = try world.simulation.run {
+      try await AdvancedOperationQueue(environment: environment).run(workflow.report)
+    }
+    #expect(report.count == 8)
+  }
+
   @Test func `of the same feed again is nothing new, and reported all the same`() throws {
     let world = try ImportWorld()
     let request = try world.request(TinyFeed.data)
