@@ -16,7 +16,7 @@ public import Dispatch
 /// queue never calls an operation on the thread that adds it, cancels it or resumes the queue.
 ///
 /// Subclasses restate `@unchecked Sendable`, protect what they add, and inherit both initialisers or
-/// override them. In a file that imports Foundation too, see <doc:BesideFoundation>.
+/// override them. In a file that imports Foundation too, see <doc:/CoreOperations/BesideFoundation>.
 open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertible,
   CustomDebugStringConvertible
 {
