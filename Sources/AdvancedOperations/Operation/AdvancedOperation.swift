@@ -71,9 +71,9 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   ///
   /// - Parameter name: What the operation is called in explanations, logs and errors; nil for the name
   ///   of its type.
-  public init(name: String?) {
-    super.init()
-    attachLayer()
+  public convenience init(name: String?) {
+    // Not designated: with two of those, subclasses would have to call super.init() themselves.
+    self.init()
     if let name { self.name = name }
   }
 

@@ -31,7 +31,8 @@ public final class DelayOperation: AdvancedOperation, @unchecked Sendable {
   ///   - duration: How long it takes; it ends at once when this isn't positive.
   public init(name: String? = nil, _ duration: Duration) {
     self.duration = duration
-    super.init(name: name)
+    super.init()
+    if let name { self.name = name }
   }
 
   /// Starts the timer.

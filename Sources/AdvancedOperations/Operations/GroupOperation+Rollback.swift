@@ -24,7 +24,8 @@ extension GroupOperation {
   /// - When the group succeeds and is in no other group, what is registered is released and doesn't run.
   ///
   /// - Parameter body: Undoes the work; runs in a task in which ``AdvancedOperation/current`` is the
-  ///   group that is undone, with no lock held.
+  ///   group that is undone, with no lock held: the outer one, for what that has taken over. A rollback
+  ///   registers more with the current group, as the inner one is over then.
   /// - Returns: Whether it was registered; false when the children have ended and the group has been
   ///   undone or doesn't have to be. Children themselves are always in time.
   @discardableResult

@@ -60,8 +60,9 @@ extension ResultOperation {
   ///   failure; throw the failure itself to pass it on.
   /// - When this one is skipped, so is the new one.
   ///
-  /// In a group or in `withOperations`, a failure that was recovered from doesn't count: the group
-  /// succeeds, and with ``GroupOperation/ErrorPolicy/failFast`` it waits for the recovery.
+  /// In a group or in `withOperations`, a failure that was recovered from doesn't count if the new
+  /// operation is a child of the same group, or in the same scope: the group succeeds, and with
+  /// ``GroupOperation/ErrorPolicy/failFast`` it waits for the recovery.
   ///
   /// ```swift
   /// let feed = download.recover(name: "cached") { failure in cache.feed }

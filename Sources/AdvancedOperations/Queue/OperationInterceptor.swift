@@ -39,8 +39,9 @@ public protocol OperationInterceptor: CallerIsolatedInterceptor {
   ///   - operation: The operation, which is executing.
   ///   - attempt: The number of the attempt: 1, and more where the operation has a ``RetryPolicy`` and
   ///     its body has thrown.
-  ///   - body: The rest: further interceptors, and the body. To be called once.
+  ///   - body: The rest: further interceptors, and the body.
   /// - Throws: What the body throws, or an error of its own.
+  /// - Precondition: `body` is called once at most; a ``RetryPolicy`` runs it again.
   func intercept(
     _ operation: AdvancedOperation,
     attempt: Int,
@@ -55,8 +56,9 @@ public protocol CallerIsolatedInterceptor: Sendable {
   /// - Parameters:
   ///   - operation: The operation, which is executing.
   ///   - attempt: The number of the attempt.
-  ///   - body: The rest: further interceptors, and the body. To be called once.
+  ///   - body: The rest: further interceptors, and the body.
   /// - Throws: What the body throws, or an error of its own.
+  /// - Precondition: `body` is called once at most; a ``RetryPolicy`` runs it again.
   func intercept(
     _ operation: AdvancedOperation,
     attempt: Int,

@@ -4,7 +4,8 @@ extension OperationQueue {
   /// Runs an operation, with all that it depends on, and gives its value.
   ///
   /// Adds the operation to the queue together with each of its predecessors that is in no queue yet,
-  /// and awaits the value. A predecessor that was added to any queue before is left as it is.
+  /// and awaits the value. A predecessor that was added to any queue before is left as it is; for one
+  /// that is a child of a group in no queue, the group is added.
   ///
   /// ```swift
   /// let download = ResultOperation(name: "download") { try await feed.download() }

@@ -44,6 +44,18 @@ private nonisolated final class Import: GroupOperation, @unchecked Sendable {
 
 private nonisolated final class Batch: GroupOperation, @unchecked Sendable {}
 
+private nonisolated final class Upload: AdvancedOperation, @unchecked Sendable {
+  // Sendable: stored properties don't change.
+  let file: String
+  // The call of super.init() is implied, as it is for Foundation's operations.
+  init(file: String) { self.file = file }
+  override func execute() { finish() }
+}
+
+private nonisolated final class Ping: AdvancedOperation, @unchecked Sendable {
+  override func execute() { finish() }
+}
+
 private nonisolated final class Twice: BlockOperation, @unchecked Sendable {
   init(_ block: @escaping @Sendable () -> Void) {
     super.init()
@@ -103,6 +115,16 @@ private nonisolated struct AtOnce: OperationExecutor {
 }
 
 @Suite struct `Subclasses in this app` {
+  @Test func `of advanced operations execute`() async throws {
+    let queue = Line("line")
+    let upload = Upload(file: "a")
+    let ping = Ping(name: "ping")
+    queue.addOperations([upload, ping])
+    try await queue.untilAllOperationsAreFinished()
+    #expect(upload.outcome?.isSuccess == true && ping.outcome?.isSuccess == true)
+    #expect(upload.file == "a" && ping.name == "ping")
+  }
+
   @Test func `of operations with results give values`() async throws {
     let queue = Line("line")
     let five = Five()

@@ -42,7 +42,8 @@ import Testing
     init(_ pages: [String]?, on printer: Printer) {
       self.printer = printer
       self.pages = pages
-      super.init(name: "print")
+      super.init()
+      name = "print"
     }
 
     override var cancellationPolicy: CancellationPolicy { .whenFinishIsCalled }
