@@ -141,7 +141,8 @@ extension Soak.Builder {
 
   private mutating func makeRate() -> RateLimit {
     if chance(20, .longDurations) {
-      return RateLimit("once", 1, per: .seconds(Int64.max), whenBusy: pick([.fail, .skip]))
+      // A key of its own: a second start would never come.
+      return RateLimit("once \(random.next())", 1, per: .seconds(Int64.max), whenBusy: .fail)
     }
     return RateLimit(
       "rate \(number(0...2))",
