@@ -99,24 +99,26 @@ struct MemberList {
 
   /// The first few that fit, in the order of adding.
   func first(_ wanted: Int, where fits: (Operation) -> Bool) -> [Operation] {
-    var operations: [Operation] = []
-    operations.reserveCapacity(wanted)
-    var next = unsafe head
-    while operations.count < wanted, let operation = unsafe next?.takeUnretainedValue() {
-      if fits(operation) { operations.append(operation) }
-      unsafe next = operation.scheduling.nextMember
-    }
-    return operations
+    unsafe few(wanted, from: head, onward: { unsafe $0.scheduling.nextMember }, where: fits)
   }
 
   /// The last few that fit, the last one first.
   func last(_ wanted: Int, where fits: (Operation) -> Bool) -> [Operation] {
+    unsafe few(wanted, from: tail, onward: { unsafe $0.scheduling.previousMember }, where: fits)
+  }
+
+  private func few(
+    _ wanted: Int,
+    from link: Link?,
+    onward: (Operation) -> Link?,
+    where fits: (Operation) -> Bool
+  ) -> [Operation] {
     var operations: [Operation] = []
     operations.reserveCapacity(wanted)
-    var next = unsafe tail
+    var next = unsafe link
     while operations.count < wanted, let operation = unsafe next?.takeUnretainedValue() {
       if fits(operation) { operations.append(operation) }
-      unsafe next = operation.scheduling.previousMember
+      unsafe next = onward(operation)
     }
     return operations
   }

@@ -68,6 +68,16 @@ package enum Preemption {
 }
 #endif
 
+/// Whether a simulation interrupts the calling thread: what it does must not depend on the rest of the
+/// process then.
+var isInterruptible: Bool {
+  #if DEBUG
+  Preemption.isInterruptible
+  #else
+  false
+  #endif
+}
+
 /// Runs something in which no simulation interrupts the thread.
 @inlinable
 package func uninterrupted(_ body: () -> Void) {

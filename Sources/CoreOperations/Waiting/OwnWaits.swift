@@ -7,14 +7,7 @@ package enum OwnWaits {
   private static let count = Atomic<Int>(0)
   private static let lastID = Atomic<UInt64>(0)
 
-  /// A simulation that interrupts its steps always looks: what these do must not depend on the rest
-  /// of the process.
-  package static var isAny: Bool {
-    #if DEBUG
-    if Preemption.isInterruptible { return true }
-    #endif
-    return count.load(ordering: .sequentiallyConsistent) > 0
-  }
+  static var isAny: Bool { isInterruptible || count.load(ordering: .sequentiallyConsistent) > 0 }
 
   /// Registered waits, to be ended by ``end(_:)``.
   package struct Token {

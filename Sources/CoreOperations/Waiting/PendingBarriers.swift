@@ -9,20 +9,10 @@ enum PendingBarriers {
   /// Twice the number of barriers, and 1 more when a needed operation was seen behind one.
   private static let word = Atomic<Int>(0)
 
-  static var isEmpty: Bool { !isUnknown && word.load(ordering: .sequentiallyConsistent) < 2 }
+  static var isEmpty: Bool { !isInterruptible && word.load(ordering: .sequentiallyConsistent) < 2 }
 
   static var mayBeInRing: Bool {
-    isUnknown || word.load(ordering: .sequentiallyConsistent) & 1 == 1
-  }
-
-  /// A simulation that interrupts its steps always looks: what these do must not depend on the rest of
-  /// the process.
-  private static var isUnknown: Bool {
-    #if DEBUG
-    Preemption.isInterruptible
-    #else
-    false
-    #endif
+    isInterruptible || word.load(ordering: .sequentiallyConsistent) & 1 == 1
   }
 
   static func began() { word.add(2, ordering: .sequentiallyConsistent) }
