@@ -53,10 +53,17 @@ final class QueueDrain: ArrivalGate {
 
   func arrived(_ operations: [Operation], in queue: OperationQueue, neededBy member: Operation?) {
     let isOwn = member != nil || queue.isCalledByMember
-    let own = operations.filter { isOwn || queue.hasAround(($0 as? AdvancedOperation)?.producer) }
+    var own: [Operation] = []
+    var others: [Operation] = []
+    for operation in operations {
+      if isOwn || queue.hasAround((operation as? AdvancedOperation)?.producer) {
+        own.append(operation)
+      } else {
+        others.append(operation)
+      }
+    }
     if !own.isEmpty { follow(own, in: queue) }
-    if own.count == operations.count { return }
-    let others = operations.filter { operation in !own.contains { $0 === operation } }
+    if others.isEmpty { return }
     state.withLock { $0.report.turnedAwayCount += others.count }
     queue.cancel(others, reason: OperationQueueClosed(queue: queue.label, cause: .addedLate))
   }
