@@ -28,8 +28,8 @@ import Testing
     #expect(simulation.now == .seconds(60))
   }
 
-  @Test func `the call throws at once, and what it has added is cancelled`() throws {
-    let (load, answer) = Self.workflow()
+  /// A client asks for an answer, and hangs up after five seconds.
+  func hangUp(on answer: ResultOperation<Int>) throws {
     let clock = simulation.environment.clock
     try simulation.run { [queue] in
       try await withThrowingTaskGroup(of: Int.self) { clients in
@@ -40,6 +40,11 @@ import Testing
       }
     }
     simulation.run()
+  }
+
+  @Test func `the call throws at once, and what it has added is cancelled`() throws {
+    let (load, answer) = Self.workflow()
+    try hangUp(on: answer)
     try expectOutcome(of: load, is: .cancelled)
     #expect(load.cancellationReason is CancellationError)
     try expectOutcome(of: answer, is: .cancelled)
@@ -49,17 +54,8 @@ import Testing
 
   @Test func `what others have begun goes on`() throws {
     let (load, answer) = Self.workflow()
-    let clock = simulation.environment.clock
     queue.addOperation(load)
-    try simulation.run { [queue] in
-      try await withThrowingTaskGroup(of: Int.self) { clients in
-        clients.addTask { try await queue.run(answer) }
-        try await clock.sleep(for: .seconds(5))
-        clients.cancelAll()
-        await #expect(throws: CancellationError.self) { try await clients.next() }
-      }
-    }
-    simulation.run()
+    try hangUp(on: answer)
     try expectOutcome(of: load, is: .succeeded)
     try expectOutcome(of: answer, is: .cancelled)
     #expect(simulation.now == .seconds(60))

@@ -1,0 +1,29 @@
+import AdvancedOperations
+import Testing
+
+// Each client target compiles this file, with its own settings: the closure's type depends on them.
+#if IMPORTS_FOUNDATION
+import Foundation
+#endif
+
+private nonisolated struct Passing: OperationInterceptor {
+  func intercept(
+    _ operation: AdvancedOperation,
+    attempt: Int,
+    body: @Sendable () async throws -> Void
+  ) async throws { try await body() }
+}
+
+@Suite struct `Interceptors in this app` {
+  @Test func `run around a body`() async throws {
+    let queue = AdvancedOperationQueue(name: "client", maxConcurrentOperationCount: 2)
+    queue.addInterceptor(Passing())
+    let first = ResultOperation { 1 }
+    let last = first.then { $0 + 1 }
+    let value = try await queue.run(last)
+    #expect(value == 2)
+    let report = await queue.drain(within: .seconds(60))
+    #expect(report.cutShort.isEmpty)
+    #expect(queue.isClosed)
+  }
+}
