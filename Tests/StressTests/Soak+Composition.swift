@@ -141,8 +141,9 @@ extension Soak.Builder {
 
   private mutating func makeRate() -> RateLimit {
     if chance(20, .longDurations) {
-      // A key of its own: a second start would never come.
-      return RateLimit("once \(random.next())", 1, per: .seconds(Int64.max), whenBusy: .fail)
+      // A second start would never come: it must not be waited for.
+      let refusal: WhenBusy = chance(50) ? .fail : .skip
+      return RateLimit("once", 1, per: .seconds(Int64.max), whenBusy: refusal)
     }
     return RateLimit(
       "rate \(number(0...2))",

@@ -67,6 +67,8 @@ extension Soak {
       for operation in operations { try await operation.untilFinished() }
       enter("waits for its queues")
       for queue in queues + [plain] { try await queue.untilAllOperationsAreFinished() }
+      // The helper of an operation that was cancelled meanwhile may come, and leave, after that.
+      for queue in queues { while queue.operationCount > 0 { await Task.yield() } }
       enter("waits for its claims")
       var problems = try await problems(operations, watches)
       problems += try await problemsOfClaims()

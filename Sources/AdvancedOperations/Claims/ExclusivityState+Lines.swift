@@ -65,9 +65,13 @@ extension ExclusivityState {
       // Others are first now from there on.
       next = place.line
       _ = leaveLine(claimant)
-      if let awaited = busyDemands(of: claimant).awaited {
+      let busy = busyDemands(of: claimant)
+      if let awaited = busy.awaited, busy.decisive?.whenBusy == .wait {
         joinLine(claimant, of: awaited, &effects)
         noteMoved(claimant, &effects)
+      } else if busy.awaited != nil {
+        // Another claim became busy meanwhile that isn't to be waited for: its policy decides.
+        tellToTryAgain(claimant, &effects)
       } else {
         offer(claimant, &effects)
       }

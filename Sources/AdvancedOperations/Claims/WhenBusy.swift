@@ -7,6 +7,9 @@
 /// With several claims, ``fail`` wins over ``skip``, that over ``cancelHolder``, and all of these over
 /// ``wait``; it is the same for several claims to one thing. Of two that fail, or skip, the one that
 /// was attached first is named.
+///
+/// A claim that was free when the operation came may be busy when another one, which it waited for, is
+/// free: its `WhenBusy` decides then, in the same way.
 public enum WhenBusy: Sendable, CaseIterable {
   /// It waits: first come, first served.
   case wait

@@ -79,3 +79,77 @@ import Testing
     #expect(!holder.isCancelled || both.contains(.cancelHolder))
   }
 }
+
+/// An operation waits for one claim, and meanwhile another of its claims, free when it came, is taken.
+@Suite struct `A claim that becomes busy while another one is waited for` {
+  private static let policies: [WhenBusy] = [.wait, .fail, .skip, .cancelHolder]
+
+  /// The operation claims a and b; the holder of a has given it back, that of b has it still.
+  private static func overtaken(
+    _ whenBusy: WhenBusy,
+    seed: UInt64
+  ) -> (world: World, holder: Work, work: Work) {
+    let world = World(seed: seed)
+    let holders = ["a", "b"].map { Work.claiming("holder of \($0)", MutuallyExclusive($0)) }
+    let work = Work.claiming(
+      "work",
+      MutuallyExclusive("a"),
+      MutuallyExclusive("b", whenBusy: whenBusy)
+    )
+    world.run(holders[0])
+    world.run(work)
+    world.run(holders[1])
+    #expect(holders[1].isExecuting)
+    #expect(work.state == .ready)
+    world.finishAll([holders[0]])
+    return (world, holders[1], work)
+  }
+
+  @Test(arguments: policies, seeds)
+  func `decides as it does for one that comes`(whenBusy: WhenBusy, seed: UInt64) {
+    let (world, holder, work) = Self.overtaken(whenBusy, seed: seed)
+    #expect(holder.isCancelled == (whenBusy == .cancelHolder))
+    switch whenBusy {
+    case .fail: #expect(work.claimError == .busy(holders: ["holder of b"]))
+    case .skip: #expect(work.kind == .skipped)
+    case .wait: #expect(work.state == .ready)
+    case .cancelHolder: #expect(work.isExecuting)
+    }
+    world.finishAll([holder, work])
+    #expect(work.didExecute == (whenBusy == .wait || whenBusy == .cancelHolder))
+  }
+
+  @Test(arguments: [WhenBusy.fail, .skip])
+  func `is a rate that lets nothing start any more: the operation ends`(whenBusy: WhenBusy) {
+    let world = World()
+    func once() -> RateLimit {
+      RateLimit("once", 1, per: .seconds(Int64.max), whenBusy: whenBusy)
+    }
+    let holder = Work.claiming("holder", MutuallyExclusive("a"))
+    let work = Work.claiming("work", MutuallyExclusive("a"), once())
+    let other = Work.claiming("other", once())
+    world.run(holder)
+    world.run(work)
+    world.run(other)
+    #expect(other.isExecuting)
+    world.finishAll([holder, other])
+    #expect(work.kind == (whenBusy == .fail ? .failed : .skipped))
+  }
+
+  @Test func `is free again when its turn comes: the operation starts`() {
+    let (world, holders) = (World(), ["a", "b"].map { Work.claiming($0, MutuallyExclusive($0)) })
+    let work = Work.claiming(
+      "work",
+      MutuallyExclusive("a"),
+      MutuallyExclusive("b", whenBusy: .fail)
+    )
+    world.run(holders[0])
+    world.run(work)
+    world.run(holders[1])
+    world.finishAll([holders[1]])
+    #expect(work.state == .ready)
+    world.finishAll([holders[0]])
+    #expect(work.isExecuting)
+    world.finishAll([work])
+  }
+}
