@@ -14,12 +14,16 @@ let package = Package(
   name: "Samples",
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
-    .executable(name: "earthquakes", targets: ["earthquakes"])
+    .executable(name: "earthquakes", targets: ["earthquakes"]),
+    .executable(name: "workflow", targets: ["workflow"]),
   ],
   dependencies: [
     .package(name: "AdvancedOperations", path: ".."),
     .package(url: "https://github.com/apple/swift-argument-parser", .upToNextMinor(from: "1.8.2")),
+    .package(url: "https://github.com/apple/swift-log", .upToNextMajor(from: "1.16.2")),
     .package(url: "https://github.com/groue/GRDB.swift", .upToNextMinor(from: "7.10.0")),
+    .package(url: "https://github.com/jpsim/Yams", .upToNextMajor(from: "6.2.2")),
+    .package(url: "https://github.com/swiftlang/swift-subprocess", .upToNextMajor(from: "1.0.2")),
   ],
   targets: [
     .target(
@@ -63,6 +67,62 @@ let package = Package(
         .product(name: "GRDB", package: "GRDB.swift"),
       ],
       path: "Earthquakes/Tests",
+      swiftSettings: settings
+    ),
+    .target(
+      name: "WorkflowDocument",
+      dependencies: [.product(name: "Yams", package: "Yams")],
+      path: "Workflow/Document",
+      swiftSettings: settings
+    ),
+    .target(
+      name: "WorkflowRunner",
+      dependencies: [
+        "WorkflowDocument",
+        .product(name: "AdvancedOperations", package: "AdvancedOperations"),
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "Subprocess", package: "swift-subprocess"),
+      ],
+      path: "Workflow/Runner",
+      swiftSettings: settings
+    ),
+    .executableTarget(
+      name: "workflow",
+      dependencies: [
+        "WorkflowDocument",
+        "WorkflowRunner",
+        .product(name: "AdvancedOperations", package: "AdvancedOperations"),
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      path: "Workflow/Program",
+      swiftSettings: settings
+    ),
+    .testTarget(
+      name: "WorkflowDocumentTests",
+      dependencies: ["WorkflowDocument"],
+      path: "Workflow/Tests/Document",
+      swiftSettings: settings
+    ),
+    .testTarget(
+      name: "WorkflowRunnerTests",
+      dependencies: [
+        "WorkflowDocument",
+        "WorkflowRunner",
+        .product(name: "AdvancedOperations", package: "AdvancedOperations"),
+        .product(name: "AdvancedOperationsTesting", package: "AdvancedOperations"),
+      ],
+      path: "Workflow/Tests/Runner",
+      swiftSettings: settings
+    ),
+    .testTarget(
+      name: "WorkflowProgramTests",
+      dependencies: [
+        "WorkflowDocument",
+        "WorkflowRunner",
+        "workflow",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      path: "Workflow/Tests/Program",
       swiftSettings: settings
     ),
   ]

@@ -1,0 +1,24 @@
+/// A workflow as its file describes it: checked, with one step for each combination of a matrix.
+public struct Workflow: Sendable, Equatable, Codable {
+  /// What the file calls it; the file's name without its ending by default.
+  public var name: String
+  /// Variables that every step sees.
+  public var environment: [String: Template]
+  /// What steps share, by name: how much there is of it in all.
+  public var resources: [String: ResourceAmount]
+  /// In the order of the file, the combinations of a matrix in that of their values.
+  public var steps: [Step]
+
+  /// Creates a workflow.
+  public init(
+    name: String,
+    environment: [String: Template] = [:],
+    resources: [String: ResourceAmount] = [:],
+    steps: [Step] = []
+  ) {
+    self.name = name
+    self.environment = environment
+    self.resources = resources
+    self.steps = steps
+  }
+}

@@ -1,0 +1,108 @@
+public import WorkflowDocument
+
+/// Something that happened in a run, as `--format json` prints it and the run's folder keeps it.
+public struct RunEvent: Sendable, Codable, Equatable {
+  /// What happened.
+  public enum Kind: Sendable, Codable, Equatable {
+    /// The run begins, or goes on.
+    case runStarted(run: String, workflow: String, steps: Int, isResumed: Bool)
+    /// The step waits: for other steps, a resource, a rate, its turn. In words.
+    case waiting(step: String, for: String)
+    /// An attempt has begun.
+    case started(step: String, attempt: Int, node: String?)
+    /// It printed a line.
+    case printed(step: String, line: String)
+    /// An attempt failed, and another one follows.
+    case retrying(step: String, attempt: Int, after: Duration, because: String)
+    /// The step has ended.
+    case ended(step: String, StepEnd)
+    /// A step that had succeeded is undone, or has been.
+    case rollingBack(step: String)
+    case rolledBack(step: String, error: String?)
+    /// Somebody asked the run to end.
+    case cancelling(because: String)
+    /// All steps have ended.
+    case runEnded(RunEnd)
+  }
+
+  /// Since the run, or what resumed it, began.
+  public var time: Duration
+  /// What happened.
+  public var kind: Kind
+
+  /// Creates an event.
+  public init(time: Duration, kind: Kind) {
+    self.time = time
+    self.kind = kind
+  }
+}
+
+/// How a step ended.
+public struct StepEnd: Sendable, Codable, Equatable {
+  /// How.
+  public var outcome: OutcomeExpression.Outcome
+  /// Why, if it didn't succeed: one line.
+  public var reason: String?
+  /// How many attempts there were.
+  public var attempts: Int
+  /// From the start of the first attempt to the end of the last one.
+  public var duration: Duration
+  /// The machine of the last attempt; nil: this one.
+  public var node: String?
+  /// What it gave to later steps.
+  public var outputs: [String: String]
+  /// Whether an earlier run had finished it.
+  public var isFromJournal: Bool
+
+  /// Creates an end.
+  public init(
+    outcome: OutcomeExpression.Outcome,
+    reason: String? = nil,
+    attempts: Int = 0,
+    duration: Duration = .zero,
+    node: String? = nil,
+    outputs: [String: String] = [:],
+    isFromJournal: Bool = false
+  ) {
+    self.outcome = outcome
+    self.reason = reason
+    self.attempts = attempts
+    self.duration = duration
+    self.node = node
+    self.outputs = outputs
+    self.isFromJournal = isFromJournal
+  }
+}
+
+/// How a run ended.
+public struct RunEnd: Sendable, Codable, Equatable {
+  /// How many steps succeeded, in this run or an earlier one that it goes on with.
+  public var succeeded: Int
+  /// How many failed.
+  public var failed: Int
+  /// How many had nothing to do.
+  public var skipped: Int
+  /// How many were cancelled, or never came to run.
+  public var cancelled: Int
+  /// How long it took.
+  public var duration: Duration
+  /// The tree of failures, in words; empty when there were none.
+  public var failures: String
+
+  /// Creates an end.
+  public init(
+    succeeded: Int,
+    failed: Int,
+    skipped: Int,
+    cancelled: Int,
+    duration: Duration,
+    failures: String
+  ) {
+    self.succeeded = succeeded
+    self.failed = failed
+    self.skipped = skipped
+    self.cancelled = cancelled
+    self.duration = duration
+    self.failures = failures
+  }
+}

@@ -1,0 +1,133 @@
+public import WorkflowDocument
+
+/// Where the commands of steps run: on this machine, or where a cluster places them.
+public protocol StepEngine: Sendable {
+  /// What it is called on the command line: `local`, `slurm`.
+  var name: String { get }
+
+  /// Runs one attempt of a step, and returns when nothing of it runs any more.
+  ///
+  /// When the task is cancelled, the attempt is ended: asked first (SIGTERM to all of its processes), then,
+  /// when the grace period of the attempt is over, killed. Its end is awaited in any case, and then the
+  /// call throws `CancellationError`.
+  ///
+  /// - Parameters:
+  ///   - attempt: What to run.
+  ///   - report: Called with what happens on the way, in order.
+  /// - Returns: How it ended.
+  /// - Throws: What kept it from running, or from being known how it ended.
+  func run(
+    _ attempt: StepAttempt,
+    report: @escaping @Sendable (StepReport) -> Void
+  ) async throws -> StepExit
+
+  /// Waits for an attempt that an earlier runner started, and that may have gone on since.
+  ///
+  /// - Parameters:
+  ///   - attempt: What it runs.
+  ///   - handle: What ``StepReport/started(node:handle:)`` said when it was started.
+  ///   - report: Called with what happens on the way, in order.
+  /// - Returns: How it ended; nil if nothing is known of it, so that it has to be run again.
+  /// - Throws: What kept it from being known how it ended.
+  func takeUp(
+    _ attempt: StepAttempt,
+    handle: String,
+    report: @escaping @Sendable (StepReport) -> Void
+  ) async throws -> StepExit?
+}
+
+extension StepEngine {
+  /// Nothing goes on without its runner.
+  public func takeUp(
+    _ attempt: StepAttempt,
+    handle: String,
+    report: @escaping @Sendable (StepReport) -> Void
+  ) async throws -> StepExit? { nil }
+}
+
+/// One attempt to run a step, with every place of its templates filled.
+public struct StepAttempt: Sendable {
+  /// What to run.
+  public enum Command: Sendable, Equatable, Codable {
+    /// A line for `/bin/sh -c`.
+    case shell(String)
+    /// A program and its arguments.
+    case arguments([String])
+  }
+
+  /// The name of the run.
+  public var run: String
+  /// The step, as the file has it.
+  public var step: Step
+  /// From 1.
+  public var number: Int
+  /// What to run.
+  public var command: Command
+  /// All of its variables, `WORKFLOW_OUTPUT`, `WORKFLOW_STEP`, `WORKFLOW_ATTEMPT` and `WORKFLOW_RUN`
+  /// among them.
+  public var environment: [String: String]
+  /// An absolute path.
+  public var workingDirectory: String
+  /// The file that gets what it prints, on both streams; it is appended to.
+  public var logFile: String
+  /// A folder of the run's own where an engine may keep files of this attempt.
+  public var scratchFolder: String
+  /// The time between being asked to end and being killed.
+  public var gracePeriod: Duration
+
+  /// Creates an attempt.
+  public init(
+    run: String,
+    step: Step,
+    number: Int,
+    command: Command,
+    environment: [String: String],
+    workingDirectory: String,
+    logFile: String,
+    scratchFolder: String,
+    gracePeriod: Duration = .seconds(10)
+  ) {
+    self.run = run
+    self.step = step
+    self.number = number
+    self.command = command
+    self.environment = environment
+    self.workingDirectory = workingDirectory
+    self.logFile = logFile
+    self.scratchFolder = scratchFolder
+    self.gracePeriod = gracePeriod
+  }
+}
+
+/// What happens while an attempt runs.
+public enum StepReport: Sendable, Equatable {
+  /// It has begun, on that machine; a later runner finds it by its handle.
+  case started(node: String?, handle: String?)
+  /// It printed a line.
+  case line(String)
+}
+
+/// How an attempt ended.
+public struct StepExit: Sendable, Equatable, Codable {
+  /// What the process said at its end.
+  public enum Status: Sendable, Equatable, Codable {
+    /// It exited with that code.
+    case exited(Int)
+    /// A signal ended it.
+    case signalled(Int)
+  }
+
+  /// What the process said.
+  public var status: Status
+  /// The machine that it ran on; nil: this one.
+  public var node: String?
+
+  /// Creates an exit.
+  public init(_ status: Status, node: String? = nil) {
+    self.status = status
+    self.node = node
+  }
+
+  /// Whether it exited with 0.
+  public var isSuccess: Bool { status == .exited(0) }
+}
