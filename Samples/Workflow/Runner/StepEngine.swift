@@ -45,6 +45,15 @@ extension StepEngine {
   ) async throws -> StepExit? { nil }
 }
 
+/// What an engine throws when an attempt ended through no fault of its command: its machine is gone.
+///
+/// A step whose attempt was lost is run again, up to ``StepAttempt/limitOfLosses`` times, whether its
+/// file has a `retry` or not; its reason is the error's description.
+public protocol AttemptLost: Error, CustomStringConvertible {
+  /// The machine that was lost, if it is known.
+  var node: String? { get }
+}
+
 /// One attempt to run a step, with every place of its templates filled.
 public struct StepAttempt: Sendable {
   /// What to run.
@@ -54,6 +63,11 @@ public struct StepAttempt: Sendable {
     /// A program and its arguments.
     case arguments([String])
   }
+
+  /// How many lost attempts of one step are followed by another one.
+  ///
+  /// More would hide a command that takes its machine down each time.
+  public static let limitOfLosses = 3
 
   /// The name of the run.
   public var run: String
@@ -101,6 +115,8 @@ public struct StepAttempt: Sendable {
 
 /// What happens while an attempt runs.
 public enum StepReport: Sendable, Equatable {
+  /// It can't begin yet; what it waits for, in words. Nil: nothing any more.
+  case waiting(for: String?)
   /// It has begun, on that machine; a later runner finds it by its handle.
   case started(node: String?, handle: String?)
   /// It printed a line.
