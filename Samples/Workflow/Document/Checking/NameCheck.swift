@@ -1,0 +1,216 @@
+/// Checks all names by which parts of a file refer to each other.
+struct NameCheck {
+  private let steps: [StepDraft]
+  private let resources: [String: ResourceAmount]
+  private let findings: Findings
+  /// The number of the step with each name, the first one where there are two.
+  private let numbers: [String: Int]
+  private let names: [String]
+
+  init(_ steps: [StepDraft], resources: [String: ResourceAmount], findings: Findings) {
+    self.steps = steps
+    self.resources = resources
+    self.findings = findings
+    names = steps.map(\.id.text)
+    numbers = Dictionary(zip(names, steps.indices)) { first, _ in first }
+  }
+
+  /// Notes all mistakes.
+  func run() {
+    for (index, step) in steps.enumerated() {
+      if let first = numbers[step.id.text], first != index {
+        findings.add(
+          "two steps are called ‘\(step.id.text)’; the first is in line \(steps[first].place.line)",
+          at: step.id.place
+        )
+      }
+      for use in step.uses { check(use) }
+    }
+    let graph = StepGraph(needs: steps.indices.map(needs))
+    let components = graph.components()
+    for component in components.reversed() where component.count > 1 {
+      guard let first = component.min(),
+        let ring = graph.ring(from: first, in: Set(component))
+      else { continue }
+      report(ring)
+    }
+    checkReferences(graph, components)
+  }
+
+  /// The numbers of the steps that a step needs; unknown ones are mistakes.
+  private func needs(of index: Int) -> [Int] {
+    let step = steps[index]
+    return step.needs.compactMap { need in
+      guard let number = numbers[need.text] else {
+        findings.add(
+          "the step ‘\(step.id.text)’ needs ‘\(need.text.excerpt())’, which there is not",
+          at: need.place,
+          help: help(for: need.text)
+        )
+        return nil
+      }
+      guard need.text != step.id.text else {
+        findings.add("the step ‘\(need.text)’ needs itself", at: need.place)
+        return nil
+      }
+      return number
+    }
+  }
+
+  private func help(for name: String) -> String? {
+    if let at = name.firstIndex(of: "@"), numbers[String(name[..<at])] != nil {
+      return "‘\(name[..<at])’ means all of its combinations"
+    }
+    return findings.help(for: name, among: names)
+  }
+
+  private func report(_ ring: [Int]) {
+    // A ring of thousands is shown by its ends.
+    let shown = ring.count <= 12 ? ring[...] : ring.prefix(6)
+    var path = shown.map { "\(names[$0]) (line \(steps[$0].place.line))" }
+    if ring.count > 12 { path += ["… \(ring.count - 12) more …"] }
+    if ring.count > 12 {
+      path += ring.suffix(6).map { "\(names[$0]) (line \(steps[$0].place.line))" }
+    }
+    let next = names[ring[1]]
+    let place = steps[ring[0]].needs.first { $0.text == next }?.place ?? steps[ring[0]].place
+    findings.add(
+      "steps need each other in a ring: \(path.joined(separator: " → "))",
+      at: place,
+      help: "one of these needs has to go"
+    )
+  }
+
+  private func check(_ use: StepDraft.Use) {
+    let name = use.name.text
+    guard let resource = resources[name] else {
+      let isEmpty = resources.isEmpty
+      findings.add(
+        "there is no resource ‘\(name.excerpt())’",
+        at: use.name.place,
+        help: isEmpty
+          ? "declare it at the top: ‘resources: {\(name.excerpt()): \(AmountText.text(use.amount))}’"
+          : findings.help(for: name, among: resources.keys.sorted())
+            ?? "there are \(FieldReader.list(resources.keys.sorted()))"
+      )
+      return
+    }
+    guard resource.unit == use.amount.unit else {
+      findings.add(
+        "‘\(name)’ is counted in \(words(resource.unit)), not in \(words(use.amount.unit))",
+        at: use.place,
+        help: "there are \(AmountText.text(resource)) of it"
+      )
+      return
+    }
+    if use.amount.value > resource.value {
+      findings.add(
+        "there are \(AmountText.text(resource)) of ‘\(name)’,"
+          + " not the \(AmountText.text(use.amount)) that the step uses",
+        at: use.place
+      )
+    }
+  }
+
+  private func words(_ unit: ResourceAmount.Unit) -> String {
+    switch unit {
+    case .count: "pieces"
+    case .bytes: "bytes"
+    }
+  }
+
+  // MARK: - References
+
+  /// A step that another one refers to, and that it has to need.
+  private struct Wanted {
+    var from: Int
+    var to: Int
+    var place: () -> Place
+  }
+
+  private func checkReferences(_ graph: StepGraph, _ components: [[Int]]) {
+    var wanted: [Wanted] = []
+    for (index, step) in steps.enumerated() {
+      for reference in step.references {
+        check(reference, of: index).map { wanted.append($0) }
+      }
+      for mention in step.mentions {
+        let place = { findings.place(of: mention) }
+        guard let number = numbers[mention.name] else {
+          findings.add(
+            "there is no step ‘\(mention.name.excerpt())’",
+            at: place(),
+            help: help(for: mention.name)
+          )
+          continue
+        }
+        wanted.append(Wanted(from: index, to: number, place: place))
+      }
+    }
+    let pairs = wanted.map { (from: $0.from, to: $0.to) }
+    for (wanted, isNeeded) in zip(wanted, graph.reaches(pairs, components: components))
+    where !isNeeded {
+      let name = names[wanted.to]
+      let other = names[wanted.from]
+      findings.add(
+        wanted.from == wanted.to
+          ? "the step ‘\(name)’ refers to itself"
+          : "the step ‘\(other)’ refers to ‘\(name)’, but doesn’t need it",
+        at: wanted.place(),
+        help: wanted.from == wanted.to ? nil : "add ‘\(name)’ to its ‘needs’"
+      )
+    }
+  }
+
+  private func check(_ reference: TemplateReference, of index: Int) -> Wanted? {
+    let step = steps[index]
+    switch reference.part {
+    case .text, .environment, .run: return nil
+    case .matrix(let name):
+      guard let axes = step.matrix?.names else {
+        // A matrix with a mistake in it may have this axis.
+        if !step.hasMatrix {
+          findings.add(
+            "the step ‘\(step.id.text)’ has no matrix",
+            at: findings.place(of: reference)
+          )
+        }
+        return nil
+      }
+      if !axes.contains(name) {
+        findings.add(
+          "the matrix has no axis ‘\(name)’",
+          at: findings.place(of: reference),
+          help: findings.help(for: name, among: axes) ?? "there are \(FieldReader.list(axes))"
+        )
+      }
+      return nil
+    case .output(let id, let name):
+      guard let number = numbers[id] else {
+        findings.add(
+          "there is no step ‘\(id.excerpt())’",
+          at: findings.place(of: reference),
+          help: help(for: id)
+        )
+        return nil
+      }
+      let giver = steps[number]
+      let outputs = giver.outputs.map(\.text)
+      if giver.hasMatrix {
+        findings.add(
+          "‘\(id)’ has a matrix, so which of its combinations gives ‘\(name)’ isn’t known",
+          at: findings.place(of: reference)
+        )
+      } else if !outputs.contains(name) {
+        findings.add(
+          "the step ‘\(id)’ has no output ‘\(name)’",
+          at: findings.place(of: reference),
+          help: findings.help(for: name, among: outputs)
+            ?? (outputs.isEmpty
+              ? "add ‘outputs: [\(name)]’ to it" : "there are \(FieldReader.list(outputs))")
+        )
+      }
+      return Wanted(from: index, to: number) { findings.place(of: reference) }
+    }
+  }
+}

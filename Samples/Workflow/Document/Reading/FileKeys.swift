@@ -1,0 +1,53 @@
+/// The keys that a file may have, by where they stand.
+///
+/// The reader's switches over them are exhaustive, and a test compares them with the schema.
+enum FileKeys {
+  /// At the top.
+  enum Workflow: String, CaseIterable { case name, env, resources, defaults, steps }
+
+  /// Of `defaults`.
+  enum Defaults: String, CaseIterable { case timeout, retry, cwd, uses }
+
+  /// Of a step.
+  enum Step: String, CaseIterable {
+    case id, command, needs, when, require, exclusive, uses, rate, retry, timeout
+    case rollback = "on-rollback"
+    case env, cwd, matrix, outputs
+  }
+
+  /// Of `retry`.
+  enum Retry: String, CaseIterable {
+    case attempts, delay, backoff
+    case maximumDelay = "max-delay"
+    case jitter, total
+  }
+
+  /// Of `when` and `require`.
+  enum Condition: String, CaseIterable {
+    case exists, missing, newer, env, reachable
+    case freeDisk = "free-disk"
+    case outcome
+  }
+
+  /// Of `newer`.
+  enum Newer: String, CaseIterable { case inputs, outputs }
+
+  /// Of `free-disk`.
+  enum FreeDisk: String, CaseIterable {
+    case atLeast = "at-least"
+    case at
+  }
+
+  /// What other programs call these keys.
+  static let otherNames: [String: String] = [
+    "depends_on": "needs", "depends-on": "needs", "dependsOn": "needs", "dependencies": "needs",
+    "after": "needs", "requires": "require", "run": "command", "script": "command",
+    "cmd": "command", "if": "when", "only-if": "when", "environment": "env", "variables": "env",
+    "working-directory": "cwd", "workdir": "cwd", "directory": "cwd", "dir": "cwd",
+    "retries": "retry", "lock": "exclusive", "mutex": "exclusive", "rollback": "on-rollback",
+    "undo": "on-rollback", "strategy": "matrix", "jobs": "steps", "tasks": "steps",
+    "stages": "steps", "count": "attempts", "limit": "attempts", "max-attempts": "attempts",
+    "wait": "delay", "interval": "delay", "host": "reachable", "files": "exists",
+    "name": "id", "title": "name", "path": "at",
+  ]
+}

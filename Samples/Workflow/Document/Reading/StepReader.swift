@@ -1,0 +1,175 @@
+/// Reads one step.
+struct StepReader {
+  /// What steps have that say nothing.
+  struct Defaults {
+    var timeout: Duration?
+    var retry: RetryRule?
+    var workingDirectory: Template?
+    var uses: [StepDraft.Use] = []
+    var references: [TemplateReference] = []
+  }
+
+  /// Reads the values.
+  let fields: FieldReader
+  /// For keys that the step doesn't have.
+  let defaults: Defaults
+
+  private var findings: Findings { fields.findings }
+
+  /// The longest name of a step.
+  static let idLimit = 100
+
+  /// Reads a step.
+  ///
+  /// - Returns: nil if it can't be told from others; mistakes are noted in any case.
+  func step(_ node: YAMLNode) -> StepDraft? {
+    let known = fields.fields(of: node, "a step", as: FileKeys.Step.self)
+    guard case .map = node.content else { return nil }
+    var step = StepDraft(id: Named(text: "", place: node.place), place: node.place)
+    step.timeout = defaults.timeout
+    step.retry = defaults.retry
+    step.workingDirectory = defaults.workingDirectory
+    step.uses = defaults.uses
+    var conditions = ConditionReader(TemplateReader(fields))
+    var hasCommand = false
+    var hasId = false
+    for (key, entry) in known {
+      let value = entry.value
+      switch key {
+      case .id:
+        hasId = true
+        step.id = id(value) ?? step.id
+      case .command:
+        hasCommand = true
+        step.command = conditions.templates.command(value, "‘command’") ?? step.command
+      case .needs: step.needs = needs(value)
+      case .when: step.when = conditions.conditions(value, .when)
+      case .require: step.require = conditions.conditions(value, .require)
+      case .exclusive: step.exclusive = exclusive(value)
+      case .uses: step.uses = uses(value)
+      case .rate: step.rates = rates(value)
+      case .retry: step.retry = RetryReader(fields: fields).rule(value)
+      case .timeout: step.timeout = timeout(value)
+      case .rollback: step.rollback = conditions.templates.command(value, "‘on-rollback’")
+      case .env: step.environment = conditions.templates.environment(value)
+      case .cwd: step.workingDirectory = conditions.templates.template(value, "‘cwd’")
+      case .matrix:
+        step.hasMatrix = true
+        step.matrix = MatrixReader(fields: fields).matrix(value)
+      case .outputs: step.outputs = outputs(value)
+      }
+    }
+    step.references = conditions.templates.references
+    if !known.contains(where: { $0.key == .cwd }) { step.references += defaults.references }
+    step.mentions = conditions.mentions
+    let name = step.id.text
+    if !hasId {
+      findings.add("a step has no ‘id’", at: node.place, help: "like ‘id: build’")
+    }
+    if !hasCommand {
+      let title = name.isEmpty ? "a step" : "the step ‘\(name)’"
+      findings.add("\(title) has no ‘command’", at: node.place, help: "like ‘command: make’")
+    }
+    return name.isEmpty ? nil : step
+  }
+
+  private func id(_ node: YAMLNode) -> Named? {
+    guard let id = fields.text(node, "the id of a step") else { return nil }
+    let quoted = "‘\(id.text.excerpt())’"
+    let isPlain = id.text.utf8.allSatisfy {
+      $0.isLetterOrDigit || $0 == 0x2D || $0 == 0x5F || $0 == 0x2E
+    }
+    guard isPlain else {
+      findings.add(
+        "the id \(quoted) has other characters than letters, digits, ‘-’, ‘_’ and ‘.’",
+        at: id.place,
+        help: suggestion(for: id.text).map { "like ‘\($0)’" }
+      )
+      return nil
+    }
+    guard let first = id.text.utf8.first, first.isLetterOrDigit || first == 0x5F else {
+      findings.add("the id \(quoted) begins with neither a letter nor a digit", at: id.place)
+      return nil
+    }
+    guard id.text.utf8.count <= Self.idLimit else {
+      findings.add("the id \(quoted) has more than \(Self.idLimit) characters", at: id.place)
+      return nil
+    }
+    return id
+  }
+
+  private func suggestion(for text: String) -> String? {
+    let words = text.split { !$0.isASCII || !($0.isLetter || $0.isNumber || "._-".contains($0)) }
+    let name = words.joined(separator: "-")
+    return name.utf8.first?.isLetterOrDigit == true ? name.excerpt() : nil
+  }
+
+  private func needs(_ node: YAMLNode) -> [Named] {
+    var seen: Set<String> = []
+    return fields.texts(node, "‘needs’").filter { name in
+      if seen.insert(name.text).inserted { return true }
+      findings.add("‘needs’ has ‘\(name.text.excerpt())’ twice", at: name.place)
+      return false
+    }
+  }
+
+  private func exclusive(_ node: YAMLNode) -> [String] {
+    var names: [String] = []
+    for name in fields.texts(node, "‘exclusive’") {
+      if name.text.contains("${{") {
+        findings.add("a name of ‘exclusive’ can’t have places", at: name.place)
+      } else if names.contains(name.text) {
+        findings.add("‘exclusive’ has ‘\(name.text.excerpt())’ twice", at: name.place)
+      } else {
+        names.append(name.text)
+      }
+    }
+    return names
+  }
+
+  /// Reads amounts of resources.
+  func uses(_ node: YAMLNode) -> [StepDraft.Use] {
+    fields.entries(of: node, "‘uses’", example: "‘uses: {cpu: 2}’").compactMap { entry in
+      let what = "the amount of ‘\(entry.key.excerpt())’"
+      return fields.value(entry.value, what, AmountText.amount).map {
+        StepDraft.Use(
+          name: Named(text: entry.key, place: entry.place),
+          amount: $0,
+          place: entry.value.place
+        )
+      }
+    }
+  }
+
+  private func rates(_ node: YAMLNode) -> [Rate] {
+    fields.entries(of: node, "‘rate’", example: "‘rate: {registry: 10/min}’").compactMap { entry in
+      let what = "the rate ‘\(entry.key.excerpt())’"
+      return fields.value(entry.value, what, RateText.rate).map {
+        Rate(key: entry.key, count: $0.count, per: $0.duration)
+      }
+    }
+  }
+
+  /// Reads a time, or `none`.
+  func timeout(_ node: YAMLNode) -> Duration? {
+    if case .text("none", _) = node.content { return nil }
+    return fields.time(node, "‘timeout’")
+  }
+
+  private func outputs(_ node: YAMLNode) -> [Named] {
+    var seen: Set<String> = []
+    return fields.texts(node, "‘outputs’").filter { name in
+      guard TemplateParser.isName(name.text) else {
+        findings.add(
+          "‘\(name.text.excerpt())’ is no name of an output",
+          at: name.place,
+          help: "names have letters, digits, ‘-’ and ‘_’"
+        )
+        return false
+      }
+      if seen.insert(name.text).inserted { return true }
+      findings.add("‘outputs’ has ‘\(name.text)’ twice", at: name.place)
+      return false
+    }
+  }
+}

@@ -1,0 +1,134 @@
+import Testing
+import WorkflowDocument
+
+/// What a file says arrives in the steps.
+@Suite struct `A workflow is read` {
+  private func workflow(_ text: String) throws -> Workflow {
+    try WorkflowFile.workflow(from: text, name: "file")
+  }
+
+  @Test func `with every key that there is`() throws {
+    let workflow = try workflow(
+      """
+      name: release
+      env: {CONFIGURATION: release}
+      resources: {cpu: 4, memory: 8GiB}
+      defaults: {timeout: 10m, retry: 2}
+      steps:
+        - id: build
+          command: swift build -c ${{ env.CONFIGURATION }}
+          when: {newer: {inputs: [Sources, Package.swift], outputs: .build/release/app}}
+          require:
+            exists: Package.swift
+            free-disk: {at-least: 1GiB, at: .}
+            reachable: example.org:443
+            env: TOKEN
+          uses: {cpu: 2, memory: 1GiB}
+          outputs: [version]
+        - id: test
+          needs: build
+          matrix: {os: [linux, macos], swift: ["6.2", 6.30]}
+          command: ./test.sh ${{ matrix.os }} ${{ steps.build.version }}
+          retry:
+            attempts: 3
+            delay: 1500ms
+            backoff: linear
+            max-delay: 30s
+            jitter: true
+            total: 5m
+          timeout: 90s
+          exclusive: database
+          rate: {registry: 10/min}
+        - id: publish
+          needs: [test]
+          command: [cp, app.tar, "out/${{ run.id }}"]
+          on-rollback: rm -f out/app.tar
+          env: {A: b}
+          cwd: dist
+          retry: none
+          timeout: none
+        - id: report
+          needs: [publish, test]
+          when: {outcome: "failed(publish) || skipped(test)"}
+          command: ./report.sh
+      """
+    )
+    #expect(workflow.name == "release")
+    #expect(workflow.environment == ["CONFIGURATION": Template(text: "release")])
+    #expect(workflow.resources["cpu"] == ResourceAmount(4))
+    #expect(workflow.resources["memory"] == ResourceAmount(8 << 30, .bytes))
+    var build = Step(
+      id: "build",
+      command: .shell(
+        Template([.text("swift build -c "), .environment("CONFIGURATION")])
+      ),
+      line: 6
+    )
+    build.when = [
+      .newer(
+        inputs: [Template(text: "Sources"), Template(text: "Package.swift")],
+        outputs: [Template(text: ".build/release/app")]
+      )
+    ]
+    build.require = [
+      .exists([Template(text: "Package.swift")]),
+      .freeDisk(bytes: 1 << 30, path: Template(text: ".")),
+      .reachable(host: Template(text: "example.org"), port: 443),
+      .environment(name: "TOKEN", value: nil),
+    ]
+    build.uses = ["cpu": ResourceAmount(2), "memory": ResourceAmount(1 << 30, .bytes)]
+    build.outputs = ["version"]
+    build.timeout = .seconds(600)
+    build.retry = RetryRule(attempts: 2)
+    let tests = workflow.steps.filter { $0.base == "test" }.map(\.id)
+    #expect(tests == ["test@linux,6.2", "test@linux,6.30", "test@macos,6.2", "test@macos,6.30"])
+    let test = try #require(workflow.steps.first { $0.id == "test@macos,6.30" })
+    #expect(test.needs == ["build"])
+    #expect(test.matrix.map(\.name) == ["os", "swift"])
+    #expect(test.matrix.map(\.value) == ["macos", "6.30"])
+    #expect(
+      test.command
+        == .shell(
+          Template([
+            .text("./test.sh "), .matrix("os"), .text(" "),
+            .output(step: "build", name: "version"),
+          ])
+        )
+    )
+    var retry = RetryRule(attempts: 3)
+    retry.delay = .milliseconds(1500)
+    retry.backoff = .linear
+    retry.maximumDelay = .seconds(30)
+    retry.hasJitter = true
+    retry.total = .seconds(300)
+    #expect(test.retry == retry)
+    #expect(test.timeout == .seconds(90))
+    #expect(test.exclusive == ["database"])
+    #expect(test.rates == [Rate(key: "registry", count: 10, per: .seconds(60))])
+    var publish = Step(
+      id: "publish",
+      command: .arguments([
+        Template(text: "cp"), Template(text: "app.tar"), Template([.text("out/"), .run]),
+      ]),
+      line: 30
+    )
+    publish.needs = tests
+    publish.rollback = .shell(Template(text: "rm -f out/app.tar"))
+    publish.environment = ["A": Template(text: "b")]
+    publish.workingDirectory = Template(text: "dist")
+    #expect(workflow.steps.first == build)
+    #expect(workflow.steps.first { $0.id == "publish" } == publish)
+    let report = try #require(workflow.steps.last)
+    let skipped = tests.map { OutcomeExpression.step($0, is: .skipped) }
+    #expect(
+      report.when == [
+        .outcome(
+          .or(
+            .step("publish", is: .failed),
+            .or(.or(skipped[0], skipped[1]), .or(skipped[2], skipped[3]))
+          )
+        )
+      ]
+    )
+  }
+}
