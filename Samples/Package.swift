@@ -27,8 +27,20 @@ let package = Package(
   ],
   targets: [
     .target(
+      name: "TerminalSupport",
+      path: "TerminalSupport",
+      exclude: ["Tests"],
+      swiftSettings: settings
+    ),
+    .testTarget(
+      name: "TerminalSupportTests",
+      dependencies: ["TerminalSupport"],
+      path: "TerminalSupport/Tests",
+      swiftSettings: settings
+    ),
+    .target(
       name: "EarthquakeKit",
-      dependencies: [.product(name: "GRDB", package: "GRDB.swift")],
+      dependencies: ["TerminalSupport", .product(name: "GRDB", package: "GRDB.swift")],
       path: "Earthquakes",
       exclude: ["Data/README.md", "Program", "Tests", "Workflow"],
       sources: ["Kit"],
@@ -39,6 +51,7 @@ let package = Package(
       name: "EarthquakeWorkflow",
       dependencies: [
         "EarthquakeKit",
+        "TerminalSupport",
         .product(name: "AdvancedOperations", package: "AdvancedOperations"),
       ],
       path: "Earthquakes/Workflow",
@@ -49,6 +62,7 @@ let package = Package(
       dependencies: [
         "EarthquakeKit",
         "EarthquakeWorkflow",
+        "TerminalSupport",
         .product(name: "AdvancedOperations", package: "AdvancedOperations"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
@@ -60,6 +74,7 @@ let package = Package(
       dependencies: [
         "EarthquakeKit",
         "EarthquakeWorkflow",
+        "TerminalSupport",
         "earthquakes",
         .product(name: "AdvancedOperations", package: "AdvancedOperations"),
         .product(name: "AdvancedOperationsTesting", package: "AdvancedOperations"),
@@ -89,6 +104,7 @@ let package = Package(
     .executableTarget(
       name: "workflow",
       dependencies: [
+        "TerminalSupport",
         "WorkflowDocument",
         "WorkflowRunner",
         .product(name: "AdvancedOperations", package: "AdvancedOperations"),
@@ -117,9 +133,11 @@ let package = Package(
     .testTarget(
       name: "WorkflowProgramTests",
       dependencies: [
+        "TerminalSupport",
         "WorkflowDocument",
         "WorkflowRunner",
         "workflow",
+        .product(name: "AdvancedOperations", package: "AdvancedOperations"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Workflow/Tests/Program",

@@ -1,4 +1,5 @@
 import Foundation
+import TerminalSupport
 
 /// A map of the world with a circle for each event, drawn as SVG.
 ///

@@ -1,4 +1,5 @@
 public import Foundation
+import TerminalSupport
 
 /// There is no feed of the given name.
 public struct FeedAddressError: Error, Sendable, Hashable {

@@ -1,4 +1,5 @@
 import Foundation
+import TerminalSupport
 
 /// Finds out, after decoding failed, what exactly is wrong with a feed.
 ///

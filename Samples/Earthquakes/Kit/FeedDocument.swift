@@ -1,4 +1,5 @@
 import Foundation
+import TerminalSupport
 
 /// The outermost object of a feed as it stands in the file.
 struct FeedDocument<Feature: Decodable>: Decodable {

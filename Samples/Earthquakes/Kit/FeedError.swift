@@ -1,4 +1,5 @@
 public import Foundation
+import TerminalSupport
 
 /// Why data is not a feed that can be used, and what to do about it.
 ///

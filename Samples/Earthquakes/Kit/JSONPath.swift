@@ -1,3 +1,5 @@
+import TerminalSupport
+
 /// A position in a JSON array, as a coding key.
 struct JSONIndex: CodingKey {
   let index: Int

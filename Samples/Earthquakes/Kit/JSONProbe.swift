@@ -1,4 +1,5 @@
 import Foundation
+import TerminalSupport
 
 /// Says in words what stands at one place of a JSON file.
 struct JSONProbe: Decodable {

@@ -1,3 +1,5 @@
+import TerminalSupport
+
 extension MapDrawing {
   /// How many of the strongest events get a label.
   private static let labelCount = 6

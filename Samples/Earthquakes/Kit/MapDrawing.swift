@@ -1,3 +1,5 @@
+import TerminalSupport
+
 /// The SVG of a map while it is being drawn, from the bottom layer to the top one.
 struct MapDrawing {
   static let width = 1_440.0

@@ -1,4 +1,5 @@
 public import Foundation
+import TerminalSupport
 
 extension Report {
   /// The names of the fields in JSON.

@@ -1,3 +1,5 @@
+import TerminalSupport
+
 extension Report {
   /// The shortest line, in characters, that the text can be set in.
   public static let minimumWidth = 60

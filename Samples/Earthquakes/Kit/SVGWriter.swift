@@ -1,3 +1,5 @@
+import TerminalSupport
+
 /// Writes elements of SVG, one to a line.
 struct SVGWriter {
   typealias Attributes = KeyValuePairs<String, String>

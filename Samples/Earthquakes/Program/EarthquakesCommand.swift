@@ -2,6 +2,7 @@ import ArgumentParser
 import EarthquakeKit
 import EarthquakeWorkflow
 import Foundation
+import TerminalSupport
 
 /// The command line: what may be said, and what it means.
 @main

@@ -1,6 +1,7 @@
 import AdvancedOperations
 import EarthquakeWorkflow
 import Synchronization
+import TerminalSupport
 
 /// Shows people how far the workflow is: a line that changes, or a line for each step.
 ///

@@ -1,6 +1,7 @@
 import ArgumentParser
 import EarthquakeKit
 import EarthquakeWorkflow
+import TerminalSupport
 
 /// How the report is written.
 enum ReportFormat: String, CaseIterable, ExpressibleByArgument {

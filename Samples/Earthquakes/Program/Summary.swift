@@ -1,6 +1,7 @@
 import AdvancedOperations
 import EarthquakeKit
 import EarthquakeWorkflow
+import TerminalSupport
 
 /// What a run came to, in words and as an exit status.
 struct Summary {

@@ -2,6 +2,7 @@ import AdvancedOperations
 import EarthquakeKit
 import EarthquakeWorkflow
 import Foundation
+import TerminalSupport
 
 #if canImport(Glibc)
 import Glibc

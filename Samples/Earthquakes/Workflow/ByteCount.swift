@@ -1,5 +1,6 @@
 import EarthquakeKit
 import Foundation
+import TerminalSupport
 
 /// A number of bytes, written as people write it: `50MB`.
 public struct ByteCount: Sendable, Hashable, Comparable {

@@ -2,6 +2,7 @@ public import AdvancedOperations
 public import EarthquakeKit
 public import Foundation
 import Synchronization
+import TerminalSupport
 
 /// Gets a feed, stores what is new in it, and reports what the database holds then.
 ///

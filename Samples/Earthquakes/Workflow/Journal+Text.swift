@@ -1,5 +1,6 @@
 import AdvancedOperations
 import EarthquakeKit
+import TerminalSupport
 
 extension Journal {
   /// The journal as a plain list with one line for each operation.

@@ -1,5 +1,6 @@
 public import AdvancedOperations
 import EarthquakeKit
+import TerminalSupport
 
 /// How far a workflow is, as one line of text.
 public struct ProgressLine: Sendable, CustomStringConvertible {

@@ -3,6 +3,7 @@ import AdvancedOperationsTesting
 import EarthquakeKit
 import EarthquakeWorkflow
 import Synchronization
+import TerminalSupport
 import Testing
 
 @testable import earthquakes

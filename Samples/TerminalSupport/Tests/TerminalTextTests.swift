@@ -1,7 +1,5 @@
-import EarthquakeWorkflow
+import TerminalSupport
 import Testing
-
-@testable import earthquakes
 
 @Suite struct `Text that the program writes` {
   private let evil = "\u{1B}[31mred\u{9B}0m\u{202E}"
@@ -12,9 +10,9 @@ import Testing
   }
 
   @Test func `filters errors, and keeps their lines`() {
-    let error = FileProblem.cannotRead(path: evil, reason: "no\nluck")
+    let error = StreamProblem(path: evil, reason: "no\nluck")
     let text: TerminalText = "Error: \(error)"
-    #expect(text.text == "Error: The file �[31mred�0m� cannot be read: no\nluck.")
+    #expect(text.text == "Error: The file �[31mred�0m� cannot be written: no\nluck.")
   }
 
   @Test func `can be put together from such texts`() {

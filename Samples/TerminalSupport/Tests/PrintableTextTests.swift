@@ -1,6 +1,6 @@
 import Testing
 
-@testable import EarthquakeKit
+@testable import TerminalSupport
 
 @Suite struct `Text for a terminal` {
   /// Every character that moves the cursor, changes colours, ends a line or turns text around.

@@ -12,7 +12,7 @@ import Darwin
 ///
 /// The second one is for ending it at once, so that a program that doesn't listen can be ended,
 /// even one whose answer to the first is held up. Watches until it is stopped.
-final class SignalWatch: Sendable {
+package final class SignalWatch: Sendable {
   // Sendable: sources may be used from any thread, and are only cancelled.
   nonisolated(unsafe) private let sources: [any DispatchSourceSignal]
   private let signals: [Int32]
@@ -26,7 +26,7 @@ final class SignalWatch: Sendable {
   ///   - signals: The signals, such as `SIGINT`.
   ///   - onFirst: Gets the first one that comes.
   ///   - onSecond: Gets the second one, and ends the program.
-  init(
+  package init(
     _ signals: [Int32],
     onFirst: @escaping @Sendable (Int32) -> Void,
     onSecond: @escaping @Sendable (Int32) -> Never
@@ -57,7 +57,7 @@ final class SignalWatch: Sendable {
   /// Lets the signals end the program again.
   ///
   /// Returns when no closure runs any more, and none will. Don't call it from one of them.
-  func stop() {
+  package func stop() {
     // Until an answer is over, the second signal has to come through.
     answer.wait()
     for source in sources { source.cancel() }

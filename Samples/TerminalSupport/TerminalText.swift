@@ -1,5 +1,3 @@
-import EarthquakeKit
-
 /// Text for a terminal, in which only the program itself moves the cursor and changes colours.
 ///
 /// What stands between the quotation marks of the source goes through as it is. What is put into it
@@ -9,37 +7,41 @@ import EarthquakeKit
 /// ```swift
 /// let text: TerminalText = "\u{1B}[1m\(title)\u{1B}[0m"   // bold, whatever the title says
 /// ```
-struct TerminalText: Equatable, Sendable {
+package struct TerminalText: Hashable, Sendable {
   /// What is written.
-  private(set) var text: String
+  package private(set) var text: String
 
   /// Takes a text that has been filtered where it was made, with colours of the program in it.
-  init(filtered text: String) { self.text = text }
+  package init(filtered text: String) { self.text = text }
 
-  static func + (one: TerminalText, other: TerminalText) -> TerminalText {
+  package static func + (one: TerminalText, other: TerminalText) -> TerminalText {
     TerminalText(filtered: one.text + other.text)
   }
 }
 
 extension TerminalText: ExpressibleByStringInterpolation {
-  init(stringLiteral value: String) { text = value }
+  package init(stringLiteral value: String) { text = value }
 
-  init(stringInterpolation: StringInterpolation) { text = stringInterpolation.text }
+  package init(stringInterpolation: StringInterpolation) {
+    text = stringInterpolation.text
+  }
 
-  struct StringInterpolation: StringInterpolationProtocol {
+  package struct StringInterpolation: StringInterpolationProtocol {
     fileprivate var text = ""
 
-    init(literalCapacity: Int, interpolationCount: Int) { text.reserveCapacity(literalCapacity) }
+    package init(literalCapacity: Int, interpolationCount: Int) {
+      text.reserveCapacity(literalCapacity)
+    }
 
-    mutating func appendLiteral(_ literal: String) { text += literal }
+    package mutating func appendLiteral(_ literal: String) { text += literal }
 
-    mutating func appendInterpolation(_ text: TerminalText) { self.text += text.text }
+    package mutating func appendInterpolation(_ text: TerminalText) { self.text += text.text }
 
-    mutating func appendInterpolation(_ data: some CustomStringConvertible) {
+    package mutating func appendInterpolation(_ data: some CustomStringConvertible) {
       text += data.description.printable(keepsLines: true)
     }
 
-    mutating func appendInterpolation(_ error: any Error) {
+    package mutating func appendInterpolation(_ error: any Error) {
       text += "\(error)".printable(keepsLines: true)
     }
   }

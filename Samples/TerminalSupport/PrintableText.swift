@@ -3,7 +3,7 @@ extension Unicode.Scalar {
   ///
   /// It isn't so of control characters (those of C1 as well, among them a CSI of one character),
   /// of what separates lines and paragraphs, and of what turns the direction of text around.
-  var isPrintable: Bool {
+  package var isPrintable: Bool {
     switch properties.generalCategory {
     case .control, .lineSeparator, .paragraphSeparator: false
     default: !properties.isBidiControl
@@ -48,5 +48,5 @@ extension String {
   ///
   /// Letters with accents have two or three and flags have up to seven, but one letter may have a
   /// million accents.
-  static var scalarsPerCharacter: Int { 8 }
+  package static var scalarsPerCharacter: Int { 8 }
 }

@@ -1,6 +1,5 @@
+import TerminalSupport
 import Testing
-
-@testable import earthquakes
 
 @Suite struct `The width of the output` {
   @Test(
