@@ -1,9 +1,12 @@
 public import WorkflowDocument
 
 /// Something that happened in a run, as `--format json` prints it and the run's folder keeps it.
-public struct RunEvent: Sendable, Codable, Equatable {
+///
+/// As JSON it is one flat object, ``jsonLine``: the keys `time` (seconds) and `event` (the name of the
+/// kind), and those of the kind.
+public struct RunEvent: Sendable, Equatable {
   /// What happened.
-  public enum Kind: Sendable, Codable, Equatable {
+  public enum Kind: Sendable, Equatable {
     /// The run begins, or goes on.
     case runStarted(run: String, workflow: String, steps: Int, isResumed: Bool)
     /// The step waits: for other steps, a resource, a rate, its turn. In words.
