@@ -1,0 +1,37 @@
+import ArgumentParser
+import TerminalSupport
+import WorkflowDocument
+
+/// `workflow check FILE…`.
+struct CheckCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "check",
+    abstract: "Find the mistakes in files, all at once, and run nothing.",
+    discussion: """
+      Mistakes are printed as compilers print them, so that editors find their lines.
+
+      EXAMPLES:
+        workflow check release.yml
+        workflow check *.yml && git commit
+      """
+  )
+
+  @Argument(help: "Files with workflows.", completion: .file(extensions: ["yml", "yaml"]))
+  var files: [String]
+
+  func run() async throws {
+    var isWrong = false
+    for file in files {
+      do throws(Complaint) {
+        let workflow = try WorkflowSource(file).workflow
+        let steps = workflow.steps.count.counted("step")
+        try? StandardStream.output.send("\(file): \(workflow.name), \(steps), no mistakes\n")
+      } catch {
+        isWrong = true
+        let isPlaced = error.description.contains(": error: ")
+        try? StandardStream.error.send("\(isPlaced ? "" : "workflow: ")\(error.description)\n")
+      }
+    }
+    if isWrong { throw ExitCode(Complaint.Status.mistakes.rawValue) }
+  }
+}

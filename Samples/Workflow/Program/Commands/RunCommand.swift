@@ -1,0 +1,104 @@
+import AdvancedOperations
+import ArgumentParser
+import Foundation
+import TerminalSupport
+import WorkflowDocument
+import WorkflowRunner
+
+/// `workflow run FILE`.
+struct RunCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "run",
+    abstract: "Run a workflow from its beginning.",
+    discussion: """
+      Everything is checked before anything runs. Each run has a folder, .workflow/runs/NAME beside \
+      the file, with a log for each step, all events, and a journal, from which “workflow resume” \
+      goes on.
+
+      EXAMPLES:
+        workflow run release.yml
+            On a terminal it shows what executes, what waits and for what, and how long it will take.
+        workflow run release.yml --jobs 4 --keep-going
+            Four steps at a time; after a failure still what doesn't need the failed step.
+        workflow run release.yml --only test@linux package
+            These steps with what they need; “test” means all combinations of its matrix.
+        workflow run release.yml --dry-run --graph steps.svg
+            Say and draw what would run.
+        workflow run release.yml --timeline run.svg
+            Draw what happened when, with the critical path.
+        workflow run release.yml --format json | jq -c 'select(.event == "ended")'
+            Have each event as a line of JSON: time, event, step, and what belongs to it.
+        workflow run release.yml --engine slurm --jobs 200
+            Let Slurm place the commands; order, retries and the journal stay here.
+      """
+  )
+
+  @Argument(help: "The file with the workflow.", completion: .file(extensions: ["yml", "yaml"]))
+  var file: String
+
+  @Option(
+    parsing: .upToNextOption,
+    help: ArgumentHelp("Run only these steps, with what they need.", valueName: "step")
+  )
+  var only: [String] = []
+
+  @Flag(help: "Say what would run, in order, and run nothing.")
+  var dryRun = false
+
+  @Option(
+    help: ArgumentHelp(
+      "Where to keep the run. (default: .workflow/runs beside the file)",
+      valueName: "dir"
+    ),
+    completion: .directory
+  )
+  var runsFolder: String?
+
+  @OptionGroup(title: "How steps run") var running: RunOptions
+  @OptionGroup(title: "How it is shown") var display: DisplayOptions
+
+  func run() async throws {
+    let source = try WorkflowSource(file)
+    let only = try StepNames.resolve(only, in: source.workflow)
+    let catalog = RunCatalog(runsFolder ?? source.runsFolder)
+    if dryRun { return try showPlan(source.workflow.reduced(to: only), catalog) }
+    let engine = try Engines.engine(running.engine)
+    let folder = try Engines.newFolder(for: source, in: catalog)
+    let shown = source.workflow.reduced(to: only)
+    let conducted = ConductedRun(
+      workflow: shown,
+      record: RunRecord(path: folder.path),
+      options: display,
+      place: catalog.place,
+      estimate: RunEstimate(
+        shown,
+        jobs: running.workers,
+        known: catalog.durations(of: source.workflow.name)
+      )
+    )
+    let status = try await conducted.conduct { report in
+      WorkflowRun(
+        source.workflow,
+        in: folder,
+        engine: engine,
+        options: running.options(only: only),
+        report: report
+      )
+    }
+    if status != 0 { throw ExitCode(status) }
+  }
+
+  private func showPlan(_ workflow: Workflow, _ catalog: RunCatalog) throws {
+    if display.timeline != nil {
+      throw Complaint(.usage, "--timeline draws what happened, and --dry-run runs nothing")
+    }
+    let stream = StandardStream.output
+    let environment = ProcessInfo.processInfo.environment
+    let colour = stream.hasColour(environment)
+    let width = stream.isTerminal ? stream.width(environment) - 1 : .max
+    for line in DryRun(workflow).lines {
+      try stream.send(line.cut(toColumns: width).terminalText(colour: colour) + "\n")
+    }
+    if let graph = display.graph { try PictureFile.write(StepPlan.graph(of: workflow), to: graph) }
+  }
+}

@@ -1,0 +1,78 @@
+import ArgumentParser
+import Foundation
+import TerminalSupport
+
+/// `workflow`: runs guarded commands from a file.
+@main struct WorkflowCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "workflow",
+    abstract: "Runs guarded commands from a file, and loses nothing.",
+    discussion: """
+      A workflow is a YAML file of steps: commands, what they need, what has to hold for them, how \
+      often they are tried. What has ended well is never run twice, even if the machine went down \
+      in between.
+
+      EXAMPLES:
+        workflow run release.yml
+            Run it. Ctrl-C ends it gracefully, twice at once.
+        workflow resume last
+            Go on with the newest run where it ended.
+        workflow check release.yml
+            Find every mistake without running anything.
+        workflow run release.yml --only test --keep-going
+            Run one step with what it needs, and don't stop at the first failure.
+        workflow explain last publish
+            Say why a step doesn't run, or why it failed; from another terminal, too.
+        workflow log last test@linux --follow
+            Show what a step prints.
+        workflow simulate release.yml --workers 1,2,4
+            Say what more workers would be good for.
+
+      A FILE:
+        name: hello
+        steps:
+          - id: build
+            command: make
+            retry: 2
+          - id: test
+            needs: build
+            command: make test
+            timeout: 5m
+
+      EXIT STATUS: 0 when all went well, 1 when steps failed, 2 when the file has mistakes, 64 when \
+      the arguments are wrong, 130 when ended with Ctrl-C, 143 by SIGTERM, 129 when the terminal \
+      was closed. Colours can be switched off with NO_COLOR.
+      """,
+    subcommands: [
+      RunCommand.self, ResumeCommand.self, CheckCommand.self, RunsCommand.self, LogCommand.self,
+      ExplainCommand.self, SimulateCommand.self, ImportCommand.self,
+    ]
+  )
+
+  /// Runs what the command line says, and ends with its exit status.
+  ///
+  /// It does what its default does, but writes through `TerminalText`: a message about an argument
+  /// quotes it.
+  static func main() async {
+    do {
+      var command = try parseAsRoot()
+      if var command = command as? any AsyncParsableCommand {
+        try await command.run()
+      } else {
+        try command.run()
+      }
+    } catch let complaint as Complaint {
+      let text = complaint.description
+      // Mistakes of a file have their own places.
+      let isPlaced = complaint.status == .mistakes && text.contains(": error: ")
+      try? StandardStream.error.send(isPlaced ? "\(text)\n" : "workflow: \(text)\n")
+      Foundation.exit(complaint.status.rawValue)
+    } catch {
+      let code = exitCode(for: error)
+      let message = fullMessage(for: error)
+      let stream = code.isSuccess ? StandardStream.output : StandardStream.error
+      if !message.isEmpty { try? stream.send("\(message)\n") }
+      Foundation.exit(code.rawValue)
+    }
+  }
+}

@@ -1,0 +1,135 @@
+import Dispatch
+import Synchronization
+import TerminalSupport
+import WorkflowRunner
+
+/// Gets the events of a run, and shows them.
+protocol RunDisplay: Sendable {
+  /// Called for each event, in order.
+  func show(_ event: RunEvent)
+  /// Says something beside the events.
+  func say(_ line: StyledLine)
+  /// Shows what hasn't been shown, and takes away what isn't to stay.
+  func end()
+  /// The same unless that would wait for a reader.
+  func endIfPossible()
+}
+
+/// One line of JSON for each event.
+struct JSONDisplay: RunDisplay {
+  let write: @Sendable (String) -> Void
+  let notice: @Sendable (StyledLine) -> Void
+
+  func show(_ event: RunEvent) { write(event.jsonLine + "\n") }
+  func say(_ line: StyledLine) { notice(line) }
+  func end() {}
+  func endIfPossible() {}
+}
+
+/// Lines, one after the other.
+final class PlainDisplay: RunDisplay {
+  private let lines: Mutex<RunLines>
+  private let colour: Bool
+  private let write: @Sendable (TerminalText) -> Void
+
+  init(_ detail: RunLines.Detail, colour: Bool, write: @escaping @Sendable (TerminalText) -> Void) {
+    lines = Mutex(RunLines(detail))
+    self.colour = colour
+    self.write = write
+  }
+
+  func show(_ event: RunEvent) {
+    for line in lines.withLock({ $0.lines(of: event) }) { say(line) }
+  }
+
+  func say(_ line: StyledLine) { write(line.terminalText(colour: colour) + "\n") }
+  func end() {}
+  func endIfPossible() {}
+}
+
+/// A terminal's bottom, redrawn ten times a second at most, with what has ended above.
+///
+/// Events only change a state under a lock; a queue of its own reads it and writes. So a terminal
+/// that doesn't take more, because of Ctrl-S for example, holds up nothing.
+final class LiveDisplay: RunDisplay {
+  struct Size: Sendable {
+    var width: Int
+    var height: Int
+  }
+
+  private struct State {
+    var view: RunView
+    var lines = RunLines(.ends)
+    var above: [StyledLine] = []
+  }
+
+  private let state: Mutex<State>
+  private let block: Mutex<LiveBlock>
+  private let size: @Sendable () -> Size
+  private let now: @Sendable () -> Duration
+  private let write: @Sendable (TerminalText) -> Void
+  // Sources may be used from any thread; this one is set up once, by `begin`.
+  nonisolated(unsafe) private let timer: any DispatchSourceTimer
+
+  init(
+    _ view: RunView,
+    colour: Bool,
+    size: @escaping @Sendable () -> Size,
+    now: @escaping @Sendable () -> Duration,
+    write: @escaping @Sendable (TerminalText) -> Void
+  ) {
+    state = Mutex(State(view: view))
+    block = Mutex(LiveBlock(colour: colour))
+    self.size = size
+    self.now = now
+    self.write = write
+    timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "display"))
+  }
+
+  /// Begins to redraw.
+  func begin() {
+    timer.setEventHandler { [weak self] in self?.redraw() }
+    timer.schedule(deadline: .now(), repeating: .milliseconds(100), leeway: .milliseconds(10))
+    timer.resume()
+  }
+
+  func show(_ event: RunEvent) {
+    state.withLock { state in
+      state.view.apply(event)
+      state.above += state.lines.lines(of: event)
+    }
+  }
+
+  func say(_ line: StyledLine) { state.withLock { $0.above.append(line) } }
+
+  /// Writes what has changed.
+  func redraw() { block.withLock { redraw(&$0, isLast: false) } }
+
+  func end() {
+    timer.cancel()
+    block.withLock { redraw(&$0, isLast: true) }
+  }
+
+  func endIfPossible() {
+    timer.cancel()
+    block.withLockIfAvailable { redraw(&$0, isLast: true) }
+  }
+
+  private func redraw(_ block: inout LiveBlock, isLast: Bool) {
+    let (size, now) = (size(), now())
+    let (above, view) = state.withLock { state in
+      defer { state.above = [] }
+      return (state.above, state.view)
+    }
+    let lines =
+      isLast ? [] : RunFrame.lines(view, now: now, width: size.width, height: size.height)
+    if let text = block.update(
+      above: above,
+      lines: lines,
+      width: size.width,
+      height: size.height
+    ) {
+      write(text)
+    }
+  }
+}

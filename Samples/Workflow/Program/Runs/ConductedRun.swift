@@ -1,0 +1,179 @@
+import Dispatch
+import Foundation
+import Synchronization
+import TerminalSupport
+import WorkflowDocument
+import WorkflowRunner
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// One run as the person at the terminal sees it, from its first line to the exit status.
+struct ConductedRun {
+  let workflow: Workflow
+  let record: RunRecord
+  let options: DisplayOptions
+  /// What has to be added to commands so that they find the run.
+  let place: String
+  let estimate: RunEstimate
+  var environment = ProcessInfo.processInfo.environment
+
+  /// Runs it, and says what came of it.
+  ///
+  /// - Parameter make: Creates the run, which reports to what it is given.
+  /// - Returns: The exit status.
+  /// - Throws: What kept it from beginning, or drawings from being written.
+  func conduct(
+    _ make: (@escaping @Sendable (RunEvent) -> Void) throws -> any RunControl
+  )
+    async throws -> Int32
+  {
+    // Writing to a pipe that nobody reads shall be an error code, not the end of the program.
+    _ = signal(SIGPIPE, SIG_IGN)
+    let output = RunOutput()
+    let display = display(output)
+    let failures = FailedSteps()
+    let run = try make { event in
+      failures.note(event)
+      display.show(event)
+    }
+    let explain = ExplainSocket(in: record.path) { step in
+      run.explain(step) ?? ""
+    }
+    let interruption = Mutex<Interruption?>(nil)
+    let hasEnded = DispatchSemaphore(value: 0)
+    let watch = SignalWatch(Self.signals) { signal in
+      let came = Interruption(signal: signal)
+      interruption.withLock { $0 = came }
+      run.cancel(because: came.reason)
+      display.say(StyledLine("⊘ ", .yellow) + StyledLine(came.notice))
+    } onSecond: { signal in
+      run.kill()
+      // What was killed ends soon; a step that a disk holds fast may not.
+      _ = hasEnded.wait(timeout: .now() + .seconds(2))
+      if StandardStream.output.hasRoom { display.endIfPossible() }
+      _exit(interruption.withLock { $0?.exitCode } ?? 128 + signal)
+    }
+    let result: Result<RunEnd, any Error>
+    do { result = .success(try await run.run()) } catch { result = .failure(error) }
+    hasEnded.signal()
+    explain?.end()
+    watch.stop()
+    display.end()
+    let end = try result.get()
+    try options.writePictures(of: run)
+    if options.format(environment) != .json {
+      let summary = RunReport(
+        workflow: workflow.name,
+        run: record.name,
+        end: end,
+        failures: failures.failures { record.logFile(of: $0) },
+        place: place
+      )
+      output.write(summary.lines, colour: StandardStream.output.hasColour(environment))
+    }
+    return Self.status(of: end, interruption.withLock { $0 })
+  }
+
+  /// Those that ask the program to end; a program started by `nohup` ignores one of them.
+  private static var signals: [Int32] {
+    var action = sigaction()
+    _ = sigaction(SIGHUP, nil, &action)
+    #if canImport(Darwin)
+    let isIgnored = unsafeBitCast(action.__sigaction_u.__sa_handler, to: Int.self) == 1
+    #else
+    let isIgnored = unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == 1
+    #endif
+    return isIgnored ? [SIGINT, SIGTERM] : [SIGINT, SIGTERM, SIGHUP]
+  }
+
+  static func status(of end: RunEnd, _ interruption: Interruption?) -> Int32 {
+    // A signal that came after all was done changes nothing.
+    if let interruption, end.cancelled > 0 || end.failed > 0 { return interruption.exitCode }
+    return end.failed + end.cancelled > 0 ? 1 : 0
+  }
+
+  private func display(_ output: RunOutput) -> any RunDisplay {
+    let stream = StandardStream.output
+    let colour = stream.hasColour(environment)
+    let write: @Sendable (TerminalText) -> Void = { output.write($0) }
+    switch options.format(environment) {
+    case .json:
+      return JSONDisplay {
+        output.write(TerminalText(filtered: $0))
+      } notice: { line in
+        try? StandardStream.error.send("\(line.text)\n")
+      }
+    case .auto where !options.quiet:
+      let environment = environment
+      let begin = ContinuousClock.now
+      let display = LiveDisplay(RunView(workflow, estimate: estimate), colour: colour) {
+        LiveDisplay.Size(width: stream.width(environment), height: stream.height(environment))
+      } now: {
+        .now - begin
+      } write: {
+        output.write($0)
+      }
+      display.begin()
+      return display
+    case .auto, .plain:
+      return PlainDisplay(options.quiet ? .failures : .everything, colour: colour, write: write)
+    }
+  }
+}
+
+/// Standard output, of which it is said once that nobody reads it any more.
+///
+/// The run goes on then: what it does is worth more than what it says, which its folder keeps.
+final class RunOutput: Sendable {
+  private let isClosed = Mutex(false)
+
+  func write(_ text: TerminalText) {
+    if isClosed.withLock({ $0 }) { return }
+    do {
+      try StandardStream.output.send(text)
+      if StandardStream.output.hasReader { return }
+    } catch {
+      try? StandardStream.error.send("workflow: \(error)\n")
+    }
+    let isFirst = isClosed.withLock { isClosed in
+      defer { isClosed = true }
+      return !isClosed
+    }
+    if isFirst {
+      try? StandardStream.error.send(
+        "workflow: nobody reads the output any more; the run goes on, and its folder keeps all\n"
+      )
+    }
+  }
+
+  func write(_ lines: [StyledLine], colour: Bool) {
+    for line in lines { write(line.terminalText(colour: colour) + "\n") }
+  }
+}
+
+/// The steps that failed by themselves, in order.
+private final class FailedSteps: Sendable {
+  private let steps = Mutex<[String]>([])
+
+  func note(_ event: RunEvent) {
+    if case .ended(let step, let end) = event.kind, end.outcome == .failed, end.attempts > 0 {
+      steps.withLock { $0.append(step) }
+    }
+  }
+
+  func failures(_ logFile: (String) -> String) -> [RunReport.Failure] {
+    let steps = steps.withLock { $0 }
+    return steps.enumerated().map { index, step in
+      let file = logFile(step)
+      let isShown = index < RunReport.shownFailures
+      let lines = isShown ? LogFile(path: file).lastLines(RunReport.shownLines) : []
+      return RunReport.Failure(step: step, logFile: file, lastLines: lines)
+    }
+  }
+}

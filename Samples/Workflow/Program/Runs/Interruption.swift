@@ -1,0 +1,34 @@
+import Synchronization
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// A signal that asked the program to end.
+struct Interruption: Sendable, Equatable {
+  var signal: Int32
+
+  /// What shells say of programs that a signal ended.
+  var exitCode: Int32 { 128 + signal }
+
+  /// Why the run ends.
+  var reason: String {
+    switch signal {
+    case SIGINT: "Ctrl-C"
+    case SIGTERM: "SIGTERM"
+    case SIGHUP: "the terminal was closed (SIGHUP)"
+    default: "signal \(signal)"
+    }
+  }
+
+  /// What people read when it came.
+  var notice: String {
+    signal == SIGINT
+      ? "steps are asked to end; Ctrl-C again kills them"
+      : "steps are asked to end; a second signal kills them"
+  }
+}

@@ -1,0 +1,100 @@
+import WorkflowDocument
+import WorkflowRunner
+
+/// Why a step ended as it did, or didn't run, from what a run's folder keeps.
+struct RecordedExplanation {
+  private var ends: [String: StepEnd] = [:]
+  private var starts: [String: Int] = [:]
+  private var waits: [String: String] = [:]
+  private var retries: [String: [String]] = [:]
+  private var needs: [String: [String]] = [:]
+  private var cancelled: String?
+  private var hasEnded = false
+
+  init(_ events: [RunEvent], workflow: Workflow?) {
+    for step in workflow?.steps ?? [] { needs[step.id] = step.needs }
+    for event in events {
+      switch event.kind {
+      case .runStarted: (hasEnded, cancelled, starts, waits) = (false, nil, [:], [:])
+      case .waiting(let step, let cause): waits[step] = cause
+      case .started(let step, let attempt, _): starts[step] = attempt
+      case .printed, .rollingBack: break
+      case .retrying(let step, let attempt, let delay, let reason):
+        retries[step, default: []].append(
+          "attempt \(attempt): \(reason); again in \(delay.readable)"
+        )
+      case .ended(let step, let end): ends[step] = end
+      case .rolledBack(let step, let error):
+        retries[step, default: []].append(error.map { "could not be undone: \($0)" } ?? "undone")
+      case .cancelling(let reason): cancelled = reason
+      case .runEnded: hasEnded = true
+      }
+    }
+  }
+
+  /// The steps of which something is known.
+  var steps: [String] { Set(needs.keys).union(ends.keys).union(starts.keys).sorted() }
+
+  /// Some lines.
+  ///
+  /// - Returns: nil if there is no such step.
+  func text(of step: String) -> String? {
+    guard needs[step] != nil || ends[step] != nil || starts[step] != nil else { return nil }
+    var lines = [headline(step)]
+    lines += retries[step, default: []].map { "  \($0)" }
+    if let end = ends[step], end.attempts > 0 {
+      for (name, value) in end.outputs.sorted(by: { $0.key < $1.key }) {
+        lines.append("  gave \(name)=\(value)")
+      }
+    } else {
+      lines += roots(of: step)
+    }
+    return lines.joined(separator: "\n")
+  }
+
+  private func headline(_ step: String) -> String {
+    guard let end = ends[step] else {
+      if let attempt = starts[step] {
+        return "“\(step)” was executing (attempt \(attempt)) when the program ended."
+      }
+      if let cause = waits[step] { return "“\(step)” waited for \(cause) when the program ended." }
+      return "“\(step)” hadn't begun when the program ended."
+    }
+    let reason = end.reason.map { ": \($0)" } ?? ""
+    switch end.outcome {
+    case .succeeded:
+      let before = end.isFromJournal ? " in an earlier run" : ""
+      let attempts = end.attempts > 1 ? ", at attempt \(end.attempts)" : ""
+      let node = end.node.map { " on \($0)" } ?? ""
+      return "“\(step)” succeeded\(before) after \(end.duration.readable)\(attempts)\(node)."
+    case .failed:
+      if end.attempts == 0 { return "“\(step)” failed before it began\(reason)" }
+      let attempts = end.attempts > 1 ? " after \(end.attempts) attempts" : ""
+      return "“\(step)” failed\(attempts)\(reason)"
+    case .skipped: return "“\(step)” was skipped\(reason)"
+    case .cancelled:
+      let verb = end.attempts > 0 ? "was cancelled while it executed" : "never began"
+      return "“\(step)” \(verb)\(reason)"
+    }
+  }
+
+  /// The steps behind it that failed, nearest first, each with its way.
+  private func roots(of step: String) -> [String] {
+    var (seen, queue): (Set<String>, [(String, Int)]) = ([step], [(step, 0)])
+    var lines: [String] = []
+    var next = 0
+    while next < queue.count, lines.count < 20 {
+      let (name, depth) = queue[next]
+      next += 1
+      for need in needs[name, default: []] where seen.insert(need).inserted {
+        let isGood = ends[need].map { [.succeeded, .skipped].contains($0.outcome) } ?? false
+        if isGood { continue }
+        let indent = String(repeating: "  ", count: min(depth, 8) + 1)
+        lines.append("\(indent)it needs \(headline(need))")
+        queue.append((need, depth + 1))
+      }
+    }
+    if lines.isEmpty, let cancelled { lines.append("  the run was ended: \(cancelled)") }
+    return lines
+  }
+}

@@ -1,0 +1,97 @@
+import Foundation
+
+/// The runs that a folder keeps: `.workflow/runs` beside a workflow's file.
+struct RunCatalog {
+  /// The path of the folder, which needn't be there.
+  let path: String
+
+  static let usualPath = ".workflow/runs"
+
+  init(_ path: String) { self.path = path }
+
+  /// The catalog that a command means that names no file: of this folder, or of one above it.
+  static func nearest(to folder: String) -> RunCatalog {
+    var url = URL(filePath: folder).standardizedFileURL
+    while true {
+      let runs = url.appending(path: usualPath).path(percentEncoded: false)
+      if FileManager.default.fileExists(atPath: runs) {
+        // As people would write it.
+        let isHere = url == URL(filePath: folder).standardizedFileURL
+        return RunCatalog(isHere ? usualPath : runs)
+      }
+      let above = url.deletingLastPathComponent().standardizedFileURL
+      if above == url || url.path() == "/" { return RunCatalog(usualPath) }
+      url = above
+    }
+  }
+
+  /// What commands need so that they find the catalog from here.
+  var place: String {
+    let here = RunCatalog.nearest(to: FileManager.default.currentDirectoryPath)
+    let (one, other) = (URL(filePath: here.path), URL(filePath: path))
+    let isSame = one.standardizedFileURL == other.standardizedFileURL
+    return isSame ? "" : " --runs-folder \(path.shellQuoted)"
+  }
+
+  /// The names of the runs, the newest last: their names begin with the time.
+  var names: [String] {
+    let entries = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
+    return entries.filter { name in
+      var isFolder: ObjCBool = false
+      let path = "\(path)/\(name)"
+      return !name.hasPrefix(".")
+        && FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
+        && isFolder.boolValue
+    }
+    .sorted { $0.compare($1, options: .numeric) == .orderedAscending }
+  }
+
+  func record(_ name: String) -> RunRecord { RunRecord(path: "\(path)/\(name)") }
+
+  /// The run that an abbreviation means: `last`, a part of its name, or its folder.
+  func run(_ abbreviation: String) throws(Complaint) -> RunRecord {
+    if abbreviation.contains("/") {
+      let url = URL(filePath: abbreviation).standardizedFileURL
+      let record = RunRecord(path: url.path(percentEncoded: false).droppingSlash)
+      if record.exists { return record }
+    }
+    let names = names
+    guard let newest = names.last else {
+      throw Complaint(
+        .usage,
+        "there are no runs in \(path). “workflow run FILE” begins one; --runs-folder says where "
+          + "others are"
+      )
+    }
+    if abbreviation == "last" { return record(newest) }
+    if names.contains(abbreviation) { return record(abbreviation) }
+    var found = abbreviation.isEmpty ? [] : names.filter { $0.hasPrefix(abbreviation) }
+    if found.isEmpty, !abbreviation.isEmpty { found = names.filter { $0.contains(abbreviation) } }
+    if found.count == 1 { return record(found[0]) }
+    if found.isEmpty {
+      let near = Nearest.name(to: abbreviation, among: names)
+      let hint = near.map { "; did you mean “\($0)”?" } ?? ""
+      throw Complaint(
+        .usage,
+        "there is no run “\(abbreviation)” in \(path)\(hint)\n" + Self.list(names)
+      )
+    }
+    throw Complaint(
+      .usage,
+      "“\(abbreviation)” could be \(found.count) runs; “last” is the newest of all\n"
+        + Self.list(found)
+    )
+  }
+
+  private static func list(_ names: [String]) -> String {
+    let shown = names.suffix(5).reversed().map { "  \($0)" }.joined(separator: "\n")
+    let more = names.count > 5 ? "\n  … and \(names.count - 5) older ones: workflow runs" : ""
+    return "the newest:\n\(shown)\(more)"
+  }
+}
+
+extension String {
+  fileprivate var droppingSlash: String {
+    count > 1 && hasSuffix("/") ? String(dropLast()) : self
+  }
+}

@@ -1,0 +1,14 @@
+import AdvancedOperations
+import WorkflowRunner
+
+/// What the program does with a run; tests have one that follows a script.
+protocol RunControl: Sendable {
+  func run() async throws -> RunEnd
+  func cancel(because reason: String)
+  func kill()
+  func explain(_ step: String) -> String?
+  func graph() -> OperationGraph
+  func timeline() -> OperationTimeline
+}
+
+extension WorkflowRun: RunControl {}

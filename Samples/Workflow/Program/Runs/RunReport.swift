@@ -1,0 +1,100 @@
+import TerminalSupport
+import WorkflowRunner
+
+/// What a run came to, for people: counts, failures with their last words, and what to do next.
+struct RunReport {
+  /// A step that failed, and what it said last.
+  struct Failure: Sendable, Equatable {
+    var step: String
+    var logFile: String
+    var lastLines: [String]
+  }
+
+  var workflow: String
+  var run: String
+  var end: RunEnd
+  /// In the order in which they failed.
+  var failures: [Failure]
+  /// What people have to add to commands so that they find the run.
+  var place = ""
+  /// The signal that ended it.
+  var isInterrupted = false
+
+  /// How many failed steps are shown with their last lines.
+  static let shownFailures = 5
+  /// How many lines of a log are shown.
+  static let shownLines = 5
+
+  var lines: [StyledLine] {
+    var lines = [headline]
+    // A step that failed by itself has its reason above its last lines.
+    if !end.failures.isEmpty {
+      lines.append(StyledLine())
+      lines += end.failures.split(separator: "\n", omittingEmptySubsequences: true)
+        .prefix(40).map { StyledLine("  \($0)") }
+    }
+    for failure in failures.prefix(Self.shownFailures) {
+      lines.append(StyledLine())
+      if failure.lastLines.isEmpty {
+        lines.append(StyledLine("“\(failure.step)” printed nothing"))
+      } else {
+        lines.append(StyledLine("“\(failure.step)” said last") + StyledLine(":"))
+        lines += failure.lastLines.suffix(Self.shownLines).map {
+          StyledLine("  │ ", .faint) + StyledLine($0.withoutEscapeSequences)
+        }
+        lines.append(StyledLine("  in \(failure.logFile)", .faint))
+      }
+    }
+    if failures.count > Self.shownFailures {
+      let count = (failures.count - Self.shownFailures).grouped
+      lines += [StyledLine(), StyledLine("… and \(count) more failed")]
+    }
+    return lines + next
+  }
+
+  private var state: RunRecord.State { RunRecord.state(of: end) }
+
+  private var headline: StyledLine {
+    let sign: StyledLine
+    let verb: String
+    switch state {
+    case .failed: (sign, verb) = (StyledLine("✗ ", .red), "failed")
+    case .cancelled: (sign, verb) = (StyledLine("⊘ ", .yellow), "was cancelled")
+    default: (sign, verb) = (StyledLine("✓ ", .green), "succeeded")
+    }
+    let counts = [
+      (end.succeeded, "succeeded"), (end.failed, "failed"), (end.skipped, "skipped"),
+      (end.cancelled, "cancelled"),
+    ]
+    .filter { $0.0 > 0 }.map { "\($0.0.grouped) \($0.1)" }.joined(separator: ", ")
+    return sign + StyledLine(workflow, .bold)
+      + StyledLine(" \(verb) after \(end.duration.readable)")
+      + StyledLine(counts.isEmpty ? "" : ": \(counts)")
+  }
+
+  private var next: [StyledLine] {
+    if state == .succeeded { return [] }
+    var commands = [("workflow resume last\(place)", "run what isn't done")]
+    if let failed = failures.first?.step {
+      let step = failed.shellQuoted
+      commands.append(("workflow log last \(step)\(place)", "all that it printed"))
+      commands.append(("workflow explain last \(step)\(place)", "why it failed"))
+    }
+    let width = commands.map(\.0.columnCount).max() ?? 0
+    return [StyledLine(), StyledLine("next:")]
+      + commands.map {
+        StyledLine("  \($0.0.padded(toColumns: width))") + StyledLine("  # \($0.1)", .faint)
+      }
+  }
+}
+
+extension String {
+  /// The text as one word of a shell.
+  var shellQuoted: String {
+    let safe = "@%+=:,./-_"
+    if !isEmpty, allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) || safe.contains($0) }) {
+      return self
+    }
+    return "'\(replacing("'", with: "'\\''"))'"
+  }
+}
