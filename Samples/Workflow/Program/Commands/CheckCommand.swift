@@ -28,8 +28,7 @@ struct CheckCommand: AsyncParsableCommand {
         try? StandardStream.output.send("\(file): \(workflow.name), \(steps), no mistakes\n")
       } catch {
         isWrong = true
-        let isPlaced = error.description.contains(": error: ")
-        try? StandardStream.error.send("\(isPlaced ? "" : "workflow: ")\(error.description)\n")
+        try? StandardStream.error.send(error.text)
       }
     }
     if isWrong { throw ExitCode(Complaint.Status.mistakes.rawValue) }

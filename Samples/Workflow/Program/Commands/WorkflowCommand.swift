@@ -62,10 +62,7 @@ import TerminalSupport
         try command.run()
       }
     } catch let complaint as Complaint {
-      let text = complaint.description
-      // Mistakes of a file have their own places.
-      let isPlaced = complaint.status == .mistakes && text.contains(": error: ")
-      try? StandardStream.error.send(isPlaced ? "\(text)\n" : "workflow: \(text)\n")
+      try? StandardStream.error.send(complaint.text)
       Foundation.exit(complaint.status.rawValue)
     } catch {
       let code = exitCode(for: error)

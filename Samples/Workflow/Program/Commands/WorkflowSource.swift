@@ -14,12 +14,13 @@ struct WorkflowSource {
   /// - Throws: ``Complaint``, with all mistakes as compilers print them.
   init(_ path: String) throws(Complaint) {
     self.path = path
-    text = try Self.text(path)
+    let bytes = try Self.bytes(path)
+    text = String(decoding: bytes, as: UTF8.self)
     let name = URL(filePath: path).deletingPathExtension().lastPathComponent
     do {
-      workflow = try WorkflowFile.workflow(from: text, name: name)
+      workflow = try WorkflowFile.workflow(fromUTF8: bytes, name: name)
     } catch {
-      throw Complaint(.mistakes, Self.text(of: error.diagnostics, in: text, path: path))
+      throw Complaint(mistakes: error, in: path)
     }
   }
 
@@ -30,7 +31,7 @@ struct WorkflowSource {
       ? RunCatalog.usualPath : "\(folder)/\(RunCatalog.usualPath)"
   }
 
-  private static func text(_ path: String) throws(Complaint) -> String {
+  private static func bytes(_ path: String) throws(Complaint) -> [UInt8] {
     var isFolder: ObjCBool = false
     guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
       let hint = others(beside: path)
@@ -43,13 +44,7 @@ struct WorkflowSource {
       )
     }
     do {
-      let data = try Data(contentsOf: URL(filePath: path))
-      guard let text = String(validating: data, as: UTF8.self) else {
-        throw Complaint(.mistakes, "“\(path)” is not text in UTF-8")
-      }
-      return text
-    } catch let complaint as Complaint {
-      throw complaint
+      return Array(try Data(contentsOf: URL(filePath: path)))
     } catch {
       throw Complaint(.mistakes, "“\(path)” can't be read: \(FileReason.of(error))")
     }
@@ -68,31 +63,5 @@ struct WorkflowSource {
     }
     let more = files.count > 5 ? ", …" : ""
     return "; there are \(files.prefix(5).joined(separator: ", "))\(more)"
-  }
-
-  /// The mistakes with their lines, as compilers print them.
-  static func text(of diagnostics: [Diagnostic], in text: String, path: String) -> String {
-    let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
-    var result: [String] = []
-    for diagnostic in diagnostics {
-      var place = path
-      if let line = diagnostic.line {
-        place += ":\(line)"
-        if let column = diagnostic.column { place += ":\(column)" }
-      }
-      let hint = diagnostic.suggestion.map { "; \($0)" } ?? ""
-      result.append("\(place): error: \(diagnostic.message)\(hint)")
-      guard let line = diagnostic.line, lines.indices.contains(line - 1) else { continue }
-      let source = String(lines[line - 1]).printable()
-      let number = "\(line)"
-      result.append("  \(number) │ \(source.cut(toColumns: 160))")
-      if let column = diagnostic.column, column >= 1, column <= 160 {
-        let before = String(source.prefix(column - 1)).columnCount
-        let indent = String(repeating: " ", count: number.count)
-        result.append("  \(indent) │ \(String(repeating: " ", count: before))^")
-      }
-    }
-    result.append("\(diagnostics.count.counted("mistake")) in \(path)")
-    return result.joined(separator: "\n")
   }
 }

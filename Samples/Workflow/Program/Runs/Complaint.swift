@@ -1,4 +1,6 @@
+import Foundation
 import TerminalSupport
+import WorkflowDocument
 
 /// What is wrong with what somebody asked for, what is right, and the exit status.
 struct Complaint: Error, Equatable, CustomStringConvertible {
@@ -15,9 +17,25 @@ struct Complaint: Error, Equatable, CustomStringConvertible {
   var status: Status
   /// Lines of text.
   var description: String
+  /// Whether each mistake says where it is, as compilers do.
+  private var isPlaced = false
 
   init(_ status: Status, _ description: String) {
     self.status = status
     self.description = description
+  }
+
+  /// The mistakes of a file, with their lines.
+  init(mistakes: WorkflowFile.Mistakes, in path: String) {
+    status = .mistakes
+    let isColoured = StandardStream.error.hasColour(ProcessInfo.processInfo.environment)
+    description = String(mistakes.text(file: path, isColoured: isColoured).dropLast())
+    isPlaced = true
+  }
+
+  /// What is written to standard error.
+  var text: TerminalText {
+    // The mistakes have no characters of the file in them that a terminal would obey.
+    isPlaced ? TerminalText(filtered: "\(description)\n") : "workflow: \(description)\n"
   }
 }

@@ -39,28 +39,12 @@ struct DryRun {
 }
 
 extension Command {
-  /// The command on a line, with its places as the file has them.
+  /// The first line of the command, with its places as the file has them.
   var readable: String {
-    switch self {
-    case .shell(let template):
-      let lines = template.readable.split(separator: "\n")
-      return "\(lines.first ?? "")\(lines.count > 1 ? " …" : "")"
-    case .arguments(let templates):
-      return templates.map(\.readable.shellQuoted).joined(separator: " ")
+    if case .arguments(let templates) = self {
+      return templates.map(\.text.shellQuoted).joined(separator: " ")
     }
-  }
-}
-
-extension Template {
-  fileprivate var readable: String {
-    parts.reduce(into: "") { text, part in
-      switch part {
-      case .text(let part): text += part
-      case .matrix(let name): text += "${{ matrix.\(name) }}"
-      case .environment(let name): text += "${{ env.\(name) }}"
-      case .output(let step, let name): text += "${{ steps.\(step).\(name) }}"
-      case .run: text += "${{ run.id }}"
-      }
-    }
+    let lines = text.split(separator: "\n")
+    return "\(lines.first ?? "")\(lines.count > 1 ? " …" : "")"
   }
 }
