@@ -21,12 +21,13 @@ extension AdvancedOperation {
     let path = roots.first.map { search.path(to: $0) } ?? []
     let name = label
     if let outcome, isFinished {
+      let source = textOfSource
       return OperationExplanation(
         subject: "\(name) is finished",
         causes: causes,
         path: path,
         rootCauses: roots.map(\.cause),
-        lines: "\(name) has finished: \(outcome)".split(separator: "\n").map(String.init)
+        lines: "\(name) has finished: \(outcome)\(source)".split(separator: "\n").map(String.init)
       )
     }
     let wasCancelled = isCancelled && outcome == nil

@@ -235,8 +235,9 @@ extension OperationExplanation.Cause.Kind {
   fileprivate var isShared: Bool {
     switch self {
     case .suspended, .limit, .barrier, .worker: true
-    case .ring, .finishNotCalled, .notEnqueued, .notReady, .claim, .condition, .helper: false
-    case .dependency, .group, .children, .ownWait, .retry, .executing, .finishing, .finished: false
+    case .ring, .finishNotCalled, .notEnqueued, .notReady, .claim, .condition, .journal, .helper,
+      .dependency, .group, .children, .ownWait, .retry, .executing, .finishing, .finished:
+      false
     }
   }
 }

@@ -102,7 +102,8 @@ extension AdvancedOperation {
     let now = environment.clock.now
     switch look.state {
     case .finished:
-      return [finding(.finished, "has finished: \(outcome?.inOneLine ?? "finished")")]
+      let text = "has finished: \(outcome?.inOneLine ?? "finished")\(textOfSource)"
+      return [finding(.finished, text)]
     case .finishing:
       let children = openChildren
       if !children.isEmpty, outcome == nil { return [childrenFinding(children)] }
@@ -113,6 +114,17 @@ extension AdvancedOperation {
     }
   }
 
+  /// What the value came from, if that isn't the body; as the end of a sentence.
+  final var textOfSource: String { isFromJournal ? ", with the value from its journal" : "" }
+
+  private func journalFinding(_ text: String, for duration: Duration? = nil) -> Finding {
+    finding(.journal, text, remedy: "the journal of \(label) has to answer", for: duration)
+  }
+
+  private func duration(since state: State, _ look: Look, _ now: Duration) -> Duration? {
+    look.times[state].map { max(now - $0, .zero) }
+  }
+
   private func childrenFinding(_ children: [Operation]) -> Finding {
     finding(.children, "waits for its children \(children.names)", next: children)
   }
@@ -120,6 +132,9 @@ extension AdvancedOperation {
   private func executingFindings(_ look: Look, _ now: Duration) -> [Finding] {
     let waits = waitCauses.map { finding($0) }
     if !waits.isEmpty { return waits }
+    if let entry = journalEntry, entry.phase == .recording {
+      return [journalFinding("waits for its journal to record “\(entry.key)”")]
+    }
     let children = openChildren
     if !children.isEmpty { return [childrenFinding(children)] }
     if let pause, pause.end > now {
@@ -151,11 +166,15 @@ extension AdvancedOperation {
   }
 
   private func conditionFindings(_ look: Look, _ now: Duration) -> [Finding] {
+    if let entry = journalEntry, entry.phase == .lookingUp {
+      let text = "waits for its journal to look up “\(entry.key)”"
+      return [journalFinding(text, for: duration(since: .evaluatingConditions, look, now))]
+    }
     let helpers = look.helpers.filter { !$0.isFinished }
     if !helpers.isEmpty {
       return [finding(.helper, "needs \(helpers.names) for a condition", next: helpers)]
     }
-    let duration = look.times[.evaluatingConditions].map { max(now - $0, .zero) }
+    let duration = duration(since: .evaluatingConditions, look, now)
     if look.openConditions.isEmpty {
       return [finding(.condition, "is evaluating its conditions", for: duration)]
     }

@@ -39,6 +39,8 @@ public struct OperationExplanation: Sendable, Hashable, CustomStringConvertible 
       case claim
       /// A condition has not answered.
       case condition
+      /// Its journal has not answered: it looks the value up, or records it.
+      case journal
       /// What it needs for a condition has not finished.
       case helper
       /// Dependencies have not finished.
@@ -116,7 +118,9 @@ extension OperationExplanation.Cause.Kind {
   var rank: Int {
     switch self {
     case .ring, .finishNotCalled, .notEnqueued, .suspended, .notReady: 2
-    case .limit, .barrier, .claim, .condition, .helper, .dependency, .group, .children, .ownWait: 1
+    case .limit, .barrier, .claim, .condition, .journal, .helper, .dependency, .group, .children,
+      .ownWait:
+      1
     case .retry, .worker, .executing, .finishing, .finished: 0
     }
   }

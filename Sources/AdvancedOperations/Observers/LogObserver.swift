@@ -134,7 +134,9 @@ public struct LogObserver: OperationObserver {
     let begin = notes.take(operation)?.started
     let time = begin.map { " after \((now - $0).readable)" } ?? " without having run"
     switch operation.outcome {
-    case .succeeded, nil: write(operation, "succeeded\(time)")
+    case .succeeded, nil:
+      let source = operation.isFromJournal ? ", with the value from its journal" : ""
+      write(operation, "succeeded\(time)\(source)")
     case .skipped(let reason):
       write(operation, "skipped\(begin == nil ? "" : time): \(reason.inOneLine)")
     case .failed(let failure): write(operation, "failed\(time): \(failure.summary())")

@@ -17,6 +17,8 @@ struct AdvancedCore {
   var isAwaitedAsHelper = false
   /// Whether the operation has, or had, a group that hears of its outcome.
   var isChild = false
+  /// Whether a journal is asked before the conditions.
+  var isJournaled = false
   /// Whether there has been a time limit.
   ///
   /// Not in the extra, where each access is checked to be exclusive at run time.
@@ -63,10 +65,16 @@ struct AdvancedCore {
     let conditions: [any OperationCondition]
     let policy: AdvancedOperation.ConditionPolicy
     let claims: [ClaimDemand]
+    let isJournaled: Bool
   }
 
   var question: Question {
-    Question(conditions: conditions, policy: conditionPolicy, claims: claims)
+    Question(
+      conditions: conditions,
+      policy: conditionPolicy,
+      claims: claims,
+      isJournaled: isJournaled
+    )
   }
 
   /// Something to deliver, and the observers that get it.

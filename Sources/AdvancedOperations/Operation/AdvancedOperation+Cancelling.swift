@@ -113,7 +113,7 @@ extension AdvancedOperation: LayeredOperation {
     if let advanced { advanced.delegate?.operationQueue(advanced, willAdd: self) }
     if let environment, environment.isTraced { environment.tracer?.operationWillEnqueue(self) }
     let hasInputs = hasInputs
-    let (hasConditions, hasClaims, isHeard, old) = withCore { core in
+    let (hasConditions, hasClaims, isJournaled, isHeard, old) = withCore { core in
       let old = core.environment
       if let environment { core.environment = environment }
       core.isInAdvancedQueue = advanced != nil
@@ -126,12 +126,12 @@ extension AdvancedOperation: LayeredOperation {
         || hasConditions && !dependenciesAreFinished
       // Without observers, notifying cost a quarter of the operation's life (callgrind).
       if isHeard { core.line.append(.enqueued) }
-      return (hasConditions, !core.claims.isEmpty, isHeard, old)
+      return (hasConditions, !core.claims.isEmpty, core.isJournaled, isHeard, old)
     }
     withExtendedLifetime(old) {}
     if hasClaims { checkDomainOfClaims() }
     return AdmissionTerms(
-      isHeld: hasConditions || hasInputs,
+      isHeld: hasConditions || hasInputs || isJournaled,
       needsDidEnqueue: isHeard,
       isAskedAtStart: hasClaims,
       isAskedAfterWait: hasConditions

@@ -1,16 +1,22 @@
 import CoreOperations
 
 extension AdvancedOperation {
-  /// The dependencies have finished: lets helpers run, and evaluates the conditions.
+  /// The dependencies have finished: looks into the journal, lets helpers run, and evaluates the
+  /// conditions.
   ///
   /// On a worker without a slot, or by hand on the executor.
   final func begin(_ question: AdvancedCore.Question) {
+    if question.isJournaled, let entry = journalEntry { lookUp(entry) } else { evaluate(question) }
+  }
+
+  /// Lets helpers run, and evaluates the conditions.
+  final func evaluate(_ question: AdvancedCore.Question) {
     if let verdict = verdictOfInputs() {
       switch verdict {
       case .failed, .skipped:
         apply(verdict)
         return
-      case .satisfied: break
+      case .satisfied, .valueKnown: break
       }
     }
     switch question.policy {

@@ -10,6 +10,8 @@ extension AdvancedOperation {
     case decided(OperationStateMachine.Verdict, isOutdated: Bool)
     /// A condition needs a helper; its turn has come, in order.
     case needsHelp(AdvancedOperation, at: Int, isOutdated: Bool)
+    /// The journal has no value; no condition is evaluated.
+    case notRecorded
   }
 
   /// A task has evaluated conditions; called when none of their code goes on.
@@ -25,6 +27,7 @@ extension AdvancedOperation {
       }
       if conditions.isEmpty { return }
       goOn(with: conditions[index...], after: helper, isOutdated: isOutdated)
+    case .notRecorded: evaluateUnrecorded()
     }
   }
 

@@ -21,7 +21,9 @@ extension AdvancedOperation {
   /// Returns whether there are such conditions.
   @discardableResult
   private func watch(_ dependencies: [Operation]) -> Bool {
-    guard withCore({ $0.conditions }).contains(where: \.mayBeEarly) else { return false }
+    // Before the journal was asked, no condition is.
+    let conditions = withCore { $0.isJournaled ? [] : $0.conditions }
+    guard conditions.contains(where: \.mayBeEarly) else { return false }
     for dependency in dependencies {
       dependency.whenFinished { [weak self] dependency in self?.dependencyEnded(dependency) }
     }

@@ -193,7 +193,7 @@ extension AdvancedOperation {
     }
     let action = change { core in
       core.machine.startCalledByHand(
-        hasConditions: !core.conditions.isEmpty || hasInputs,
+        hasConditions: !core.conditions.isEmpty || hasInputs || core.isJournaled,
         hasClaims: !core.claims.isEmpty,
         dependenciesAreFinished: hasFinished
       )

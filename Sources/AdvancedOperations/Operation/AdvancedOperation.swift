@@ -151,6 +151,10 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   func verdictOfInputs() -> OperationStateMachine.Verdict? { nil }
   /// Whether ``verdictOfInputs()`` has something to say.
   var hasInputs: Bool { false }
+  /// The place of its value in a journal; nil without one.
+  var journalEntry: JournalEntry? { nil }
+  /// Called when the journal has the value: takes it, unless the end is decided.
+  func restore(_ value: any Sendable) {}
   /// The end was decided before the children were started; called if there may be children.
   func letChildrenLeave() {}
   /// A child's outcome is decided, and nothing that waits for its end has gone on; no lock is held.
@@ -309,7 +313,7 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   /// The name, or the type, and the state, or the outcome once that is decided.
   open override var description: String {
     let text = outcome?.word ?? (isCancelled ? "cancelled, " : "") + "\(state)"
-    return "\(label) (\(text))"
+    return "\(label) (\(text)\(isFromJournal ? ", from its journal" : ""))"
   }
 }
 

@@ -31,7 +31,8 @@ package struct OperationStateMachine: Sendable {
   package private(set) var isCancelled = false
   /// What gave the first cancel; nil without one.
   private var canceller: OperationFailure.Canceller?
-  /// Conditions failed or had nothing to do, or a claim was refused: it will not execute.
+  /// Conditions failed or had nothing to do, a claim was refused, or its value is known: it will not
+  /// execute.
   package private(set) var isMarked = false
   private var starter = Starter.none
   /// How many of its bodies are going on: `execute()` on a stack, a task, the report of its end.
@@ -169,12 +170,17 @@ package struct OperationStateMachine: Sendable {
     }
   }
 
-  /// What all conditions together say.
+  /// What a journal, or all conditions together, say.
   package enum Verdict: Sendable {
     case satisfied
+    /// It has been done before, and succeeds without executing.
+    case valueKnown
     case skipped(reason: String)
     case failed([Element])
   }
+
+  /// Whether it has succeeded without executing, because its value was known.
+  package var endedWithKnownValue: Bool { isMarked && outcome?.isSuccess == true }
 
   /// What to do with a verdict.
   package enum VerdictAction: Equatable, Sendable {
@@ -224,6 +230,7 @@ package struct OperationStateMachine: Sendable {
     case .satisfied: return
     case .skipped(let reason): skipReason = skipReason ?? reason
     case .failed(let failed): elements += failed
+    case .valueKnown: break
     }
     isMarked = true
   }

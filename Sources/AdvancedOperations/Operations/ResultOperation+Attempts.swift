@@ -125,7 +125,8 @@ extension ResultOperation {
         retry: rare?.retry,
         predecessors: rare?.predecessors ?? [],
         recovers: rare?.recovers ?? false,
-        rounds: OperationRounds()
+        rounds: OperationRounds(),
+        journal: rare?.journal
       )
     }
   }

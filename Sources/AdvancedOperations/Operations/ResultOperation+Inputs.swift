@@ -42,7 +42,8 @@ extension ResultOperation {
         retry: rare?.retry,
         predecessors: predecessors,
         recovers: recovering,
-        rounds: rare?.rounds
+        rounds: rare?.rounds,
+        journal: rare?.journal
       )
     }
     for predecessor in predecessors { addDependency(predecessor) }

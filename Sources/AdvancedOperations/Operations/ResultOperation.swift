@@ -231,21 +231,23 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
 
   private func run(inside interceptors: [InterceptorEntry]) async {
     var body: (@Sendable () async throws -> Output)?
-    let retry = work.withLock { work in
+    let rare = work.withLock { work in
       body = takeBody()
-      return work.rare?.retry
+      return work.rare
     }
     // It was released before.
     guard let body else { return finish() }
     do {
       let output =
-        if let retry {
+        if let retry = rare?.retry {
           try await attempts(retry, body, inside: interceptors)
         } else if interceptors.isEmpty {
           try await body()
         } else {
           try await run(body, attempt: 1, inside: interceptors)
         }
+      // What comes after a cancel may be a part of the value.
+      if let journal = rare?.journal, !isOver { try await journal.record(output, of: self) }
       // One that is over has let go of everything, and drops what comes late.
       work.withLock { if !$0.isDecided { $0.output = output } }
       finish()
@@ -310,6 +312,12 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
     }
     if !elements.isEmpty { return .failed(elements) }
     return reason.map { .skipped(reason: $0) } ?? .satisfied
+  }
+
+  override var journalEntry: JournalEntry? { work.withLock { $0.rare?.journal } }
+
+  override func restore(_ value: any Sendable) {
+    work.withLock { if !$0.isDecided { $0.output = value } }
   }
 
   override var hearsOfOutcome: Bool { true }

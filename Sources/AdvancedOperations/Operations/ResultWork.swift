@@ -8,19 +8,23 @@ struct ResultWork {
     let recovers: Bool
     /// Runs what the body makes.
     let rounds: OperationRounds?
+    /// Where the value is recorded.
+    let journal: JournalEntry?
 
     /// Nil without any of it.
     init?(
       retry: RetryPolicy?,
       predecessors: [AdvancedOperation] = [],
       recovers: Bool = false,
-      rounds: OperationRounds? = nil
+      rounds: OperationRounds? = nil,
+      journal: JournalEntry? = nil
     ) {
-      if retry == nil && predecessors.isEmpty && rounds == nil { return nil }
+      if retry == nil && predecessors.isEmpty && rounds == nil && journal == nil { return nil }
       self.retry = retry
       self.predecessors = predecessors
       self.recovers = recovers
       self.rounds = rounds
+      self.journal = journal
     }
   }
 

@@ -1,0 +1,46 @@
+import CoreOperations
+
+extension AdvancedOperation {
+  /// Whether the operation succeeded with a value that it found in its ``OperationJournal``.
+  ///
+  /// True from the decision of its end on, so that observers can tell it from one that has run:
+  /// neither its body nor anything around it has. False for all others, also for one whose value was
+  /// found and that was cancelled before its end was decided.
+  ///
+  /// ```swift
+  /// build.onFinish { operation, _ in
+  ///   if operation.isFromJournal { print("\(operation.name ?? ""): done before") }
+  /// }
+  /// ```
+  public final var isFromJournal: Bool { withCore { $0.machine.endedWithKnownValue } }
+
+  /// The key of the operation in its journal; nil without one, and once it has finished.
+  package final var journalKey: String? { journalEntry?.key }
+
+  /// Looks the value up; conditions are evaluated if it isn't there.
+  final func lookUp(_ entry: JournalEntry) {
+    evaluate(asking: []) { operation in
+      do throws(OperationJournalError) {
+        guard let value = try await entry.value() else { return .notRecorded }
+        operation.restore(value)
+        return .decided(.valueKnown, isOutdated: false)
+      } catch {
+        let element = OperationFailure.Element(origin: .body, error: error)
+        return .decided(.failed([element]), isOutdated: false)
+      }
+    }
+  }
+
+  /// The value isn't recorded: the conditions are evaluated as if there were no journal.
+  final func evaluateUnrecorded() {
+    var task: Task<Void, Never>?
+    let question = withCore { core -> AdvancedCore.Question? in
+      swap(&task, &core.makeExtra().evaluation)
+      return core.machine.state == .evaluatingConditions ? core.question : nil
+    }
+    guard let question else { return }
+    if question.conditions.isEmpty { return evaluate(question) }
+    // As a worker would: this may be the thread of the journal.
+    environment.enqueue { self.evaluate(question) }
+  }
+}

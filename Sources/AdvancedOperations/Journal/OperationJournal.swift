@@ -1,0 +1,116 @@
+/// Keeps values of operations, so that what was done before a restart isn't done again.
+///
+/// An operation that was made with a key and a journal looks its value up before it does anything
+/// else. If the value is there, that is the operation's value; if not, the operation runs, and has
+/// its value recorded before it ends:
+///
+/// ```swift
+/// let build = ResultOperation(key: "build", journal: journal) { try await compile("app") }
+/// let pack = build.then(key: "pack", journal: journal) { binary in try await archive(binary) }
+/// ```
+///
+/// The journal chooses where and how values are kept: lines in a file, rows in a database. It is a
+/// place for values that are small: names of files rather than their contents. A file of lines takes
+/// an actor with these two methods:
+///
+/// ```swift
+/// actor FileJournal: OperationJournal {
+///   private struct Line<Value: Codable>: Codable {
+///     let key: String
+///     let value: Value
+///   }
+///   private struct Key: Codable { let key: String }
+///
+///   private let file: FileHandle
+///   private var lines: [String: Data] = [:]
+///
+///   init(path: String) throws {
+///     if !FileManager.default.fileExists(atPath: path) {
+///       try Data().write(to: URL(filePath: path))
+///     }
+///     file = try FileHandle(forUpdating: URL(filePath: path))
+///     let data = try file.readToEnd() ?? Data()
+///     // What follows the last line break is a line that a crash has cut short.
+///     let end = data.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+///     try file.truncate(atOffset: UInt64(end))
+///     for line in data[..<end].split(separator: UInt8(ascii: "\n")) {
+///       lines[try JSONDecoder().decode(Key.self, from: line).key] = line
+///     }
+///   }
+///
+///   func value<Value: Codable & Sendable>(of type: Value.Type, for key: String) throws -> Value? {
+///     guard let line = lines[key] else { return nil }
+///     return try JSONDecoder().decode(Line<Value>.self, from: line).value
+///   }
+///
+///   func record<Value: Codable & Sendable>(_ value: Value, for key: String) throws {
+///     let line = try JSONEncoder().encode(Line(key: key, value: value))
+///     try file.write(contentsOf: line + [UInt8(ascii: "\n")])
+///     try file.synchronize()
+///     lines[key] = line
+///   }
+/// }
+/// ```
+///
+/// What is recorded is that an operation has succeeded. A failure, a skip and a cancel are not: such
+/// an operation runs again. A process can end between the effect of a body and the end of
+/// ``record(_:for:)``, so a body runs once and, after a crash, perhaps once more: at least once, and
+/// not again when it is recorded. Write bodies so that a repetition does no harm.
+///
+/// ### Keys
+///
+/// A key names a piece of work, in one journal, for as long as the journal is kept: it has to be the
+/// same after a restart, and another one for other work. When two operations have the same key, the
+/// one that looks it up later gets the value of the one that was recorded before. Two that run at the
+/// same time both run; this isn't noticed here, because a key is often made from data. A journal had
+/// better refuse to record a key twice, by throwing an error.
+///
+/// ### What was undone
+///
+/// A journal doesn't know of rollbacks. A rollback that undoes what a recorded operation has done has
+/// to take its record back as well, by a method of the journal, or the operation won't run again. And
+/// the body of an operation whose value is in the journal doesn't run, so it registers no rollback
+/// either: register that when the operation has finished, which it does in both cases.
+///
+/// ```swift
+/// reserve.onFinish { operation, _ in
+///   guard let seats = try? reserve.result?.get() else { return }
+///   operation.group?.onRollback {
+///     try await hall.release(seats)
+///     await journal.remove("reserve")
+///   }
+/// }
+/// ```
+public protocol OperationJournal: Sendable {
+  /// Looks up the value that was recorded under a key.
+  ///
+  /// Called once for each operation, when its dependencies have ended and before anything else of it
+  /// is looked at, in a task in which ``AdvancedOperation/current`` is the operation; never with a
+  /// lock held. A cancel of the operation cancels the task, and the operation doesn't wait for its end.
+  /// Operations that aren't related call this at the same time.
+  ///
+  /// - Parameters:
+  ///   - type: What the value has to be.
+  ///   - key: What the operation was made with.
+  /// - Returns: The value; nil if nothing is recorded under the key.
+  /// - Throws: Any error if that isn't known, or what is recorded isn't such a value. The operation
+  ///   fails then, without having run, with an ``OperationJournalError``.
+  func value<Value: Codable & Sendable>(
+    of type: Value.Type,
+    for key: String
+  ) async throws -> Value?
+
+  /// Records a value under a key, and returns when a crash can't take it away any more.
+  ///
+  /// Called once at most for each operation, when its body has returned, whatever its number of
+  /// attempts, in a task in which ``AdvancedOperation/current`` is the operation; never with a lock
+  /// held. Nothing that waits for the operation goes on before this has returned. A cancel of the
+  /// operation doesn't reach this task. Operations that aren't related call this at the same time.
+  ///
+  /// - Parameters:
+  ///   - value: What the body has returned; `true` for an operation without a value.
+  ///   - key: What the operation was made with.
+  /// - Throws: Any error if the value may not have been recorded. The operation fails then, with an
+  ///   ``OperationJournalError``; its body isn't run again.
+  func record<Value: Codable & Sendable>(_ value: Value, for key: String) async throws
+}

@@ -1,0 +1,283 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import CoreOperations
+import Testing
+
+/// Notes which operations it was called around.
+private struct Around: OperationInterceptor {
+  let log: Log<String>
+
+  func intercept(
+    _ operation: AdvancedOperation,
+    attempt: Int,
+    body: @Sendable () async throws -> Void
+  ) async throws {
+    log.add(operation.label)
+    try await body()
+  }
+}
+
+@Suite struct `A value that is in the journal` {
+  private let bodies = Counter()
+  private let journal = InMemoryJournal([.init(key: "build", value: 7)])
+
+  private func build(name: String? = nil) -> ResultOperation<Int> {
+    ResultOperation(name: name, key: "build", journal: journal) { [bodies] in bodies.add() }
+  }
+
+  private func expectRestored(_ operation: ResultOperation<Int>) {
+    #expect((try? operation.result?.get()) == 7)
+    #expect(operation.kind == .succeeded)
+    #expect(operation.isFromJournal)
+    #expect(bodies.count == 0)
+  }
+
+  @Test(arguments: seeds)
+  func `is the operation's, whose body doesn't run`(seed: UInt64) {
+    let world = World(seed: seed)
+    let build = build()
+    world.run(build)
+    expectRestored(build)
+    #expect(journal.keys == ["build"])
+  }
+
+  @Test func `is given without a start, and with an end`() {
+    let world = World()
+    let recorder = RecordingObserver()
+    let states = Log<AdvancedOperation.State>()
+    let build = build()
+    build.addObserver(recorder)
+    build.addObserver(BlockObserver(willFinish: { operation, _ in states.add(operation.state) }))
+    build.onFinish { operation, _ in #expect(operation.isFromJournal) }
+    world.run(build)
+    expectRestored(build)
+    #expect(recorder.kinds == [.enqueued, .willFinish, .finished])
+    #expect(states.entries == [.finishing])
+  }
+
+  @Test func `is given without interceptors, conditions and helpers`() {
+    let world = World()
+    let log = Log<String>()
+    world.queue.addInterceptor(Around(log: log))
+    let probe = ConditionProbe()
+    let build = build()
+    build.addCondition(probe)
+    build.addCondition(
+      Immediate { _ in
+        log.add("asked")
+        return .failed(Flaw(1))
+      }
+    )
+    build.addCondition(
+      Asked(helper: { _ in
+        log.add("help")
+        return Work.failing()
+      })
+    )
+    world.run(build)
+    expectRestored(build)
+    #expect(probe.askedCount == 0)
+    #expect(log.entries == [])
+  }
+
+  @Test func `is given without claims and without a slot`() {
+    let world = World(limit: 1)
+    let holder = Work.claiming("holder", MutuallyExclusive("database"))
+    let build = build()
+    build.addCondition(MutuallyExclusive("database", whenBusy: .fail))
+    world.run(holder, build)
+    #expect(holder.isExecuting)
+    expectRestored(build)
+    holder.finish()
+    world.simulation.run()
+  }
+
+  @Test func `is looked up when all dependencies have ended`() {
+    let world = World()
+    let holder = HeldOperation()
+    let build = build()
+    build.addDependency(holder)
+    world.run(holder, build)
+    #expect(build.state == .pending)
+    holder.release()
+    world.simulation.run()
+    expectRestored(build)
+  }
+
+  @Test(arguments: [true, false])
+  func `is given also when an input has failed, or was skipped`(fails: Bool) {
+    let world = World()
+    let input = ResultOperation<Int>(name: "input") {
+      guard fails else { throw OperationSkipped(reason: "no") }
+      throw Flaw(1)
+    }
+    let next = input.then(key: "build", journal: journal) { [bodies] in $0 + bodies.add() }
+    let unrecorded = input.then(key: "test", journal: journal) { [bodies] in $0 + bodies.add() }
+    world.run(input, next, unrecorded)
+    expectRestored(next)
+    #expect(unrecorded.kind == (fails ? .failed : .skipped))
+    #expect(!unrecorded.isFromJournal)
+    #expect(journal.keys == ["build"])
+  }
+
+  @Test func `lets dependents go on`() {
+    let world = World()
+    let build = build()
+    let test = build.then(name: "test") { $0 + 1 }
+    world.run(build, test)
+    #expect((try? test.result?.get()) == 8)
+    #expect(!test.isFromJournal)
+  }
+
+  @Test func `isn't looked up in a suspended queue`() {
+    let world = World()
+    world.queue.isSuspended = true
+    let build = build()
+    world.run(build)
+    #expect(build.state == .pending)
+    world.queue.isSuspended = false
+    world.simulation.run()
+    expectRestored(build)
+  }
+
+  @Test func `is given to an operation that is started by hand`() {
+    let world = World()
+    let build = build()
+    build.use(world.simulation.environment)
+    build.addCondition(MutuallyExclusive("database"))
+    build.start()
+    #expect(build.state == .evaluatingConditions)
+    world.simulation.run()
+    expectRestored(build)
+  }
+
+  @Test func `is given in a plain queue on real threads`() async throws {
+    let queue = OperationQueue()
+    let build = build()
+    queue.addOperation(build)
+    #expect(try await build.value == 7)
+    expectRestored(build)
+  }
+
+  @Test func `isn't refused early by a rule about dependencies`() {
+    let world = World()
+    let (failing, holder) = (Work.failing(), HeldOperation())
+    let build = build()
+    let other = ResultOperation(key: "other", journal: journal) { 1 }
+    for operation in [build, other] {
+      operation.addDependency(failing)
+      operation.addDependency(holder)
+      operation.addCondition(DependencyRule.noneFailed)
+    }
+    world.run(failing, holder, build, other)
+    #expect(build.state == .pending)
+    #expect(other.state == .pending)
+    holder.release()
+    world.simulation.run()
+    expectRestored(build)
+    #expect(other.kind == .failed)
+  }
+
+  @Test func `is dropped by a cancel that comes before`() {
+    let world = World()
+    let build = build()
+    build.cancel()
+    world.run(build)
+    #expect(build.kind == .cancelled)
+    #expect(!build.isFromJournal)
+  }
+
+  @Test func `counts for no circuit breaker`() {
+    let world = World()
+    let breaker = CircuitBreaker(failures: 2)
+    for isFailing in [true, false, true] {
+      if isFailing {
+        let work = Work.failing()
+        work.addObserver(breaker)
+        world.run(work)
+      } else {
+        let build = build()
+        build.addObserver(breaker)
+        world.run(build)
+        expectRestored(build)
+      }
+    }
+    #expect(breaker.state == .open)
+  }
+
+  @Test func `may be nil, or the fact that there is none`() {
+    let world = World()
+    let journal = InMemoryJournal([
+      .init(key: "none", value: Int?.none), .init(key: "some", value: Int?.some(3)),
+      .init(key: "done", value: true),
+    ])
+    let none = ResultOperation<Int?>(key: "none", journal: journal) { 1 }
+    let some = ResultOperation<Int?>(key: "some", journal: journal) { nil }
+    let done = ResultOperation<Void>(key: "done", journal: journal) { throw Flaw(1) }
+    world.run(none, some, done)
+    #expect(none.isFromJournal && some.isFromJournal && done.isFromJournal)
+    #expect(try! none.result?.get() == .some(.none))
+    #expect(try! some.result?.get() == 3)
+    #expect(done.kind == .succeeded)
+  }
+
+  @Test func `of another type is an error that names the key`() throws {
+    let world = World()
+    let build = ResultOperation(key: "build", journal: journal) { "text" }
+    world.run(build)
+    #expect(build.kind == .failed)
+    let error = try #require(build.errors.first as? OperationJournalError)
+    #expect(error.key == "build")
+    #expect(error.action == .lookUp)
+    #expect(error.underlying is InMemoryJournal.WrongType)
+    #expect("\(error)".contains("“build”"))
+  }
+
+  @Test func `that can't be looked up fails the operation, which doesn't run`() throws {
+    let world = World()
+    journal.failLookUp(of: "build", with: Flaw(3))
+    let probe = ConditionProbe()
+    let build = build()
+    build.addCondition(probe)
+    let next = build.then { $0 }
+    world.run(build, next)
+    #expect(build.kind == .failed)
+    #expect(next.outcome?.isInherited == true)
+    #expect(bodies.count == 0)
+    #expect(probe.askedCount == 0)
+    let error = try #require(build.outcome?.failure?.first(OperationJournalError.self))
+    #expect("\(error)" == "The journal can't say whether “build” was done: flaw 3")
+  }
+
+  @Test func `is found by the key, which is also the name unless there is one`() {
+    #expect(build().name == "build")
+    #expect(build(name: "compile").name == "compile")
+  }
+
+  @Test func `is looked up with the operation as the current one, in its context`() async throws {
+    struct Looking: OperationJournal {
+      let log: Log<String>
+      func value<Value: Codable & Sendable>(
+        of type: Value.Type,
+        for key: String
+      ) async throws -> Value? {
+        log.add("\(AdvancedOperation.current?.label ?? "none") \(Context.word)")
+        return nil
+      }
+      func record<Value: Codable & Sendable>(_ value: Value, for key: String) async throws {
+        log.add("\(AdvancedOperation.current?.label ?? "none") \(Context.word) \(value)")
+      }
+    }
+    let log = Log<String>()
+    let queue = AdvancedOperationQueue()
+    let build = Context.$word.withValue("red") {
+      ResultOperation(key: "build", journal: Looking(log: log)) { 1 }
+    }
+    #expect(try await queue.run(build) == 1)
+    #expect(log.entries == ["build red", "build red 1"])
+  }
+}
+
+private enum Context {
+  @TaskLocal static var word = "none"
+}

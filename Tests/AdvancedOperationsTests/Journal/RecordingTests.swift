@@ -1,0 +1,241 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import CoreOperations
+import Testing
+
+@Suite struct `Recording a value` {
+  private let journal = InMemoryJournal()
+  private let log = Log<String>()
+
+  @Test(arguments: seeds)
+  func `comes before all that follows from the end`(seed: UInt64) {
+    let world = World(seed: seed)
+    journal.delay = .seconds(5)
+    let build = ResultOperation(key: "build", journal: journal) { [log] in
+      log.add("body")
+      return 1
+    }
+    build.addObserver(
+      BlockObserver(
+        willFinish: { [log, journal] _, _ in log.add("will finish \(journal.keys)") },
+        didFinish: { [log, journal] _, _ in log.add("did finish \(journal.keys)") }
+      )
+    )
+    let next = build.then(name: "next") { [log, journal] value in log.add("next \(journal.keys)") }
+    world.queue.addOperations([build, next])
+    world.simulation.run(until: .seconds(7))
+    #expect(log.entries == ["body"])
+    #expect(build.state == .executing)
+    #expect(build.result == nil)
+    world.simulation.run()
+    let keys = ["build"]
+    #expect(
+      log.entries == ["body", "will finish \(keys)", "did finish \(keys)", "next \(keys)"]
+    )
+    #expect(!build.isFromJournal)
+    #expect(world.simulation.now == .seconds(10))
+  }
+
+  @Test func `comes after conditions, helpers and claims, as always`() {
+    let world = World()
+    let holder = Work.claiming("holder", MutuallyExclusive("database"))
+    let probe = ConditionProbe()
+    let helper = Work("helper") { [log] in
+      log.add("helper")
+      $0.finish()
+    }
+    let build = ResultOperation(key: "build", journal: journal) { [log] in log.add("body") }
+    build.addCondition(probe)
+    build.addCondition(Asked(helper: { _ in helper }))
+    build.addCondition(MutuallyExclusive("database"))
+    world.run(holder, build)
+    #expect(log.entries == ["helper"])
+    #expect(build.state == .evaluatingConditions)
+    probe.answer(.satisfied)
+    world.simulation.run()
+    #expect(build.state == .ready)
+    #expect(journal.keys == [])
+    holder.finish()
+    world.simulation.run()
+    #expect(log.entries == ["helper", "body"])
+    #expect(build.kind == .succeeded)
+    #expect(journal.keys == ["build"])
+  }
+
+  @Test(arguments: [AdvancedOperation.ConditionPolicy.evaluateAll, .stopAtFirstFailure])
+  func `doesn't happen when a condition fails or skips`(policy: AdvancedOperation.ConditionPolicy) {
+    let results: [(OperationConditionResult, Kind)] = [
+      (.failed(Flaw(1)), .failed), (.skipped(reason: "no"), .skipped),
+    ]
+    for (result, kind) in results {
+      let world = World()
+      let build = ResultOperation(key: "build", journal: journal) { 1 }
+      build.conditionPolicy = policy
+      build.addCondition(Immediate(always: result))
+      build.addCondition(Asked { _ in result })
+      world.run(build)
+      #expect(build.kind == kind)
+    }
+    #expect(journal.keys == [])
+  }
+
+  @Test func `holds slot and claims`() {
+    let world = World(limit: 1)
+    journal.delay = .seconds(1)
+    let build = ResultOperation(key: "build", journal: journal) { 1 }
+    build.addCondition(MutuallyExclusive("database"))
+    let (other, claimer) = (Work("other"), Work("claimer"))
+    claimer.addCondition(MutuallyExclusive("database"))
+    world.queue.addOperation(build)
+    world.makeQueue().addOperation(claimer)
+    world.simulation.run(until: { build.isExecuting })
+    world.queue.addOperation(other)
+    world.simulation.run(until: .milliseconds(1_500))
+    #expect(build.isExecuting)
+    #expect(!other.didExecute)
+    world.simulation.run()
+    #expect(other.didExecute && claimer.isFinished)
+  }
+
+  @Test func `happens once after all attempts`() {
+    let world = World()
+    let count = Counter()
+    let build = ResultOperation(
+      key: "build",
+      journal: journal,
+      retry: .constant(.seconds(1), attempts: 3)
+    ) {
+      if count.add() < 3 { throw Flaw(1) }
+      return count.count
+    }
+    world.run(build)
+    #expect(journal.keys == ["build"])
+    #expect(journal.records[0].value as? Int == 3)
+  }
+
+  @Test func `that fails fails the operation, and its body isn't run again`() throws {
+    let world = World()
+    journal.failRecord(1, with: Flaw(9))
+    let count = Counter()
+    let build = ResultOperation(
+      key: "build",
+      journal: journal,
+      retry: .immediate(attempts: 5)
+    ) { count.add() }
+    let next = build.then(key: "next", journal: journal) { $0 }
+    world.run(build, next)
+    #expect(count.count == 1)
+    #expect(build.kind == .failed)
+    #expect(build.errors.count == 1)
+    let error = try #require(build.outcome?.failure?.first(OperationJournalError.self))
+    #expect(error.action == .record)
+    #expect("\(error)" == "“build” was done, and the journal has not recorded it: flaw 9")
+    #expect(next.outcome?.isInherited == true)
+    #expect(journal.keys == [])
+  }
+
+  @Test func `whose answer is lost fails now, and gives the value next time`() {
+    let world = World()
+    journal.failRecord(1, with: Flaw(9), isKept: true)
+    let count = Counter()
+    func build() -> ResultOperation<Int> {
+      ResultOperation(key: "build", journal: journal) { count.add() }
+    }
+    let (first, second) = (build(), build())
+    world.run(first)
+    #expect(first.kind == .failed)
+    world.run(second)
+    #expect((try? second.result?.get()) == 1)
+    #expect(second.isFromJournal)
+    #expect(count.count == 1)
+  }
+
+  @Test func `doesn't count into the time limits of attempts`() {
+    let world = World()
+    journal.delay = .seconds(60)
+    let policy = RetryPolicy.immediate(attempts: 2).attemptTimeout(.seconds(1))
+      .totalTimeout(.seconds(10))
+    let build = ResultOperation(key: "build", journal: journal, retry: policy) { 1 }
+    world.run(build)
+    #expect(build.kind == .succeeded)
+  }
+
+  @Test func `counts into a timeout of executing`() {
+    let world = World()
+    journal.delay = .seconds(60)
+    let build = ResultOperation(key: "build", journal: journal) { 1 }
+    build.addObserver(TimeoutObserver(.seconds(10), of: .executing))
+    world.run(build)
+    #expect(build.kind == .cancelled)
+    #expect(build.outcome?.failure?.isTimeout == true)
+    #expect(journal.keys == ["build"])
+  }
+
+  @Test func `isn't for failures and skips`() {
+    let world = World()
+    let failing = ResultOperation<Int>(key: "failing", journal: journal) { throw Flaw(1) }
+    let skipping = ResultOperation<Int>(key: "skipping", journal: journal) {
+      throw OperationSkipped(reason: "no")
+    }
+    world.run(failing, skipping)
+    #expect(failing.kind == .failed && skipping.kind == .skipped)
+    #expect(journal.keys == [])
+  }
+
+  @Test func `keeps the value of each form`() {
+    let world = World()
+    let one = ResultOperation(key: "one", journal: journal) { 1 }
+    let two = one.then(key: "two", journal: journal) { $0 + 1 }
+    let sum = ResultOperation(key: "sum", journal: journal, after: one, two) { $0 + $1 }
+    let all = ResultOperation(key: "all", journal: journal, afterAll: [one, two, sum]) { $0 }
+    let done = ResultOperation(key: "done", journal: journal) { [log] in log.add("done") }
+    let thenDone = one.then(key: "then", journal: journal) { [log] in log.add("then \($0)") }
+    let after = ResultOperation(key: "after", journal: journal, after: one, two) { [log] in
+      log.add("after \($0) \($1)")
+    }
+    let afterAll = ResultOperation(key: "afterAll", journal: journal, afterAll: [one, two]) {
+      [log] in log.add("afterAll \($0)")
+    }
+    let operations: [AdvancedOperation] = [one, two, sum, all, done, thenDone, after, afterAll]
+    world.queue.addOperations(operations)
+    world.simulation.run()
+    #expect(operations.allSatisfy { $0.kind == .succeeded && !$0.isFromJournal })
+    let records = Dictionary(
+      uniqueKeysWithValues: journal.records.map { ($0.key, "\($0.value)") }
+    )
+    #expect(
+      records == [
+        "one": "1", "two": "2", "sum": "3", "all": "[1, 2, 3]", "done": "true", "then": "true",
+        "after": "true", "afterAll": "true",
+      ]
+    )
+    #expect(Set(log.entries) == ["done", "then 1", "after 1 2", "afterAll [1, 2]"])
+  }
+
+  @Test func `of a key a second time is refused by the journal in memory`() {
+    let world = World()
+    journal.delay = .seconds(1)
+    let both = (1...2).map { number in ResultOperation(key: "same", journal: journal) { number } }
+    world.run(both[0], both[1])
+    #expect(both.map(\.kind).contains(.failed))
+    #expect(journal.keys == ["same"])
+    let error = both.compactMap { $0.outcome?.failure?.first(OperationJournalError.self) }.first
+    #expect(error?.underlying is InMemoryJournal.KeyRecordedTwice)
+  }
+
+  @Test func `lets go of the journal at the end`() {
+    final class Owning: OperationJournal {
+      let token: Token
+      init(_ token: Token) { self.token = token }
+      func value<Value: Codable & Sendable>(of type: Value.Type, for key: String) -> Value? { nil }
+      func record<Value: Codable & Sendable>(_ value: Value, for key: String) {}
+    }
+    let live = LiveCount()
+    let world = World()
+    let build = ResultOperation(key: "build", journal: Owning(live.token())) { 1 }
+    #expect(live.alive == 1)
+    world.run(build)
+    #expect(build.kind == .succeeded)
+    #expect(live.alive == 0)
+  }
+}
