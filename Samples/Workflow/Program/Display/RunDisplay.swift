@@ -68,7 +68,7 @@ final class LiveDisplay: RunDisplay {
   private let size: @Sendable () -> Size
   private let now: @Sendable () -> Duration
   private let write: @Sendable (TerminalText) -> Void
-  // Sources may be used from any thread; this one is set up once, by `begin`.
+  // Sources may be used from any thread; this one is set up once.
   nonisolated(unsafe) private let timer: any DispatchSourceTimer
 
   init(
@@ -84,13 +84,14 @@ final class LiveDisplay: RunDisplay {
     self.now = now
     self.write = write
     timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "display"))
+    timer.setEventHandler { [weak self] in self?.redraw() }
+    // Never fires until it is scheduled; one that was never resumed couldn't be released.
+    timer.resume()
   }
 
   /// Begins to redraw.
   func begin() {
-    timer.setEventHandler { [weak self] in self?.redraw() }
     timer.schedule(deadline: .now(), repeating: .milliseconds(100), leeway: .milliseconds(10))
-    timer.resume()
   }
 
   func show(_ event: RunEvent) {

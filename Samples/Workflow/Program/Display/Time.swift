@@ -6,8 +6,11 @@ extension Duration {
     if seconds < 59.95 { return "\(Self.fixed(seconds, digits: 1)) s" }
     // Beyond the reach of the type is for ever.
     let whole = Int(min(seconds.rounded(), 1e15))
-    if whole < 3_600 { return "\(whole / 60) min \(Self.twoDigits(whole % 60)) s" }
-    return "\(whole / 3_600) h \(Self.twoDigits(whole / 60 % 60)) min"
+    if whole < 3_600 {
+      return "\(whole / 60) min" + (whole % 60 == 0 ? "" : " \(Self.twoDigits(whole % 60)) s")
+    }
+    let minutes = whole / 60 % 60
+    return "\(whole / 3_600) h" + (minutes == 0 ? "" : " \(Self.twoDigits(minutes)) min")
   }
 
   /// The duration in whole seconds, for what changes while people look at it.
