@@ -23,6 +23,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-log", .upToNextMajor(from: "1.16.2")),
     .package(url: "https://github.com/groue/GRDB.swift", .upToNextMinor(from: "7.10.0")),
     .package(url: "https://github.com/jpsim/Yams", .upToNextMajor(from: "6.2.2")),
+    .package(url: "https://github.com/apple/swift-system", .upToNextMajor(from: "1.8.1")),
     .package(url: "https://github.com/swiftlang/swift-subprocess", .upToNextMajor(from: "1.0.2")),
   ],
   targets: [
@@ -97,6 +98,7 @@ let package = Package(
         .product(name: "AdvancedOperations", package: "AdvancedOperations"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "Subprocess", package: "swift-subprocess"),
+        .product(name: "SystemPackage", package: "swift-system"),
       ],
       path: "Workflow/Runner",
       swiftSettings: settings

@@ -9,7 +9,7 @@ extension Step {
   public var fileName: String { Self.fileName(for: id) }
 
   /// The name of files about a step with that id.
-  static func fileName(for id: String) -> String {
+  package static func fileName(for id: String) -> String {
     String(
       String.UnicodeScalarView(
         id.unicodeScalars.map { scalar in

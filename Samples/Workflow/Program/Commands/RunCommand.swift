@@ -81,7 +81,7 @@ struct RunCommand: AsyncParsableCommand {
         source.workflow,
         in: folder,
         engine: engine,
-        options: running.options(only: only),
+        options: running.options(only: only, file: file),
         report: report
       )
     }

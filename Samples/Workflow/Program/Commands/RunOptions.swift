@@ -40,8 +40,9 @@ struct RunOptions: ParsableArguments {
   /// How many steps run at a time.
   var workers: Int { jobs ?? ProcessInfo.processInfo.activeProcessorCount }
 
-  func options(only: [String]) -> WorkflowRun.Options {
+  func options(only: [String], file: String? = nil) -> WorkflowRun.Options {
     var options = WorkflowRun.Options(jobs: workers)
+    options.file = file.map { URL(filePath: $0).standardizedFileURL.path(percentEncoded: false) }
     options.keepsGoing = keepGoing
     options.only = only
     options.gracePeriod = gracePeriod.duration

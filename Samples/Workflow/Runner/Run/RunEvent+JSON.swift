@@ -7,7 +7,8 @@ import WorkflowDocument
 /// {"time":0.003,"event":"waiting","step":"test","for":"build"}
 /// {"time":0.004,"event":"started","step":"build","attempt":1,"node":"n1"}
 /// {"time":0.250,"event":"printed","step":"build","line":"compiling"}
-/// {"time":1.300,"event":"retrying","step":"build","attempt":1,"delay":0.5,"reason":"exited with 1"}
+/// {"time":1.300,"event":"retrying","step":"build","attempt":1,"delay":0.5,"reason":"exited with
+/// 1"}
 /// {"time":2.500,"event":"ended","step":"build","outcome":"succeeded","attempts":2,"duration":2.496,
 ///  "outputs":{"version":"1.2"},"fromJournal":false}
 /// {"time":2.600,"event":"rollingBack","step":"build"}

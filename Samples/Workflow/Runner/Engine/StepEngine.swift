@@ -7,9 +7,9 @@ public protocol StepEngine: Sendable {
 
   /// Runs one attempt of a step, and returns when nothing of it runs any more.
   ///
-  /// When the task is cancelled, the attempt is ended: asked first (SIGTERM to all of its processes), then,
-  /// when the grace period of the attempt is over, killed. Its end is awaited in any case, and then the
-  /// call throws `CancellationError`.
+  /// When the task is cancelled, the attempt is ended: asked first (SIGTERM to all of its
+  /// processes), then, when the grace period of the attempt is over, killed. Its end is awaited in
+  /// any case, and then the call throws `CancellationError`.
   ///
   /// - Parameters:
   ///   - attempt: What to run.
@@ -34,9 +34,24 @@ public protocol StepEngine: Sendable {
     handle: String,
     report: @escaping @Sendable (StepReport) -> Void
   ) async throws -> StepExit?
+
+  /// Kills all attempts that are running, without a grace period; later ones don't begin.
+  func kill()
+
+  /// Whether a handle is of use after this machine has lost its power.
+  ///
+  /// The journal is synced before an attempt goes on whose handle is: true unless an engine says
+  /// otherwise.
+  var handlesOutliveMachine: Bool { get }
 }
 
 extension StepEngine {
+  /// Does nothing: attempts end when their tasks are cancelled.
+  public func kill() {}
+
+  /// True.
+  public var handlesOutliveMachine: Bool { true }
+
   /// Nothing goes on without its runner.
   public func takeUp(
     _ attempt: StepAttempt,
@@ -45,10 +60,11 @@ extension StepEngine {
   ) async throws -> StepExit? { nil }
 }
 
-/// What an engine throws when an attempt ended through no fault of its command: its machine is gone.
+/// What an engine throws when an attempt ended through no fault of its command: its machine is
+/// gone.
 ///
-/// A step whose attempt was lost is run again, up to ``StepAttempt/limitOfLosses`` times, whether its
-/// file has a `retry` or not; its reason is the error's description.
+/// A step whose attempt was lost is run again, up to ``StepAttempt/limitOfLosses`` times, whether
+/// its file has a `retry` or not; its reason is the error's description.
 public protocol AttemptLost: Error, CustomStringConvertible {
   /// The machine that was lost, if it is known.
   var node: String? { get }
@@ -77,8 +93,8 @@ public struct StepAttempt: Sendable {
   public var number: Int
   /// What to run.
   public var command: Command
-  /// All of its variables, `WORKFLOW_OUTPUT`, `WORKFLOW_STEP`, `WORKFLOW_ATTEMPT` and `WORKFLOW_RUN`
-  /// among them.
+  /// All of its variables, `WORKFLOW_OUTPUT`, `WORKFLOW_STEP`, `WORKFLOW_ATTEMPT` and
+  /// `WORKFLOW_RUN` among them.
   public var environment: [String: String]
   /// An absolute path.
   public var workingDirectory: String

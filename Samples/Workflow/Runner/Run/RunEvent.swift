@@ -2,8 +2,8 @@ public import WorkflowDocument
 
 /// Something that happened in a run, as `--format json` prints it and the run's folder keeps it.
 ///
-/// As JSON it is one flat object, ``jsonLine``: the keys `time` (seconds) and `event` (the name of the
-/// kind), and those of the kind.
+/// As JSON it is one flat object, ``jsonLine``: the keys `time` (seconds) and `event` (the name of
+/// the kind), and those of the kind.
 public struct RunEvent: Sendable, Equatable {
   /// What happened.
   public enum Kind: Sendable, Equatable {

@@ -1,0 +1,25 @@
+import AdvancedOperations
+
+/// Holds when a volume has room: `free-disk: {at-least: 1GiB, at: build}`.
+struct FreeDisk: ImmediateCondition {
+  let bytes: Int
+  let path: ConditionText
+
+  var name: String { "free-disk" }
+
+  func check(_ operation: AdvancedOperation) -> OperationConditionResult {
+    do {
+      switch FreeSpace(atLeast: Int64(bytes), at: try path()).check(operation) {
+      case .failed(let problem as FreeSpace.Problem):
+        switch problem {
+        // The framework's sentence, as a part of one.
+        case .tooLittle: return .failed(ConditionProblem("\("\(problem)".dropLast())"))
+        case .unknown: return .failed(problem)
+        }
+      case let other: return other
+      }
+    } catch {
+      return .failed(error)
+    }
+  }
+}

@@ -1,0 +1,42 @@
+import AdvancedOperations
+
+/// Holds when an input was changed after the oldest of the outputs, or an output is missing:
+/// `newer: {inputs: [Sources], outputs: app}`.
+///
+/// A folder among the inputs is as new as the newest file in it, however deep; one among the
+/// outputs is as old as the folder itself.
+struct NewerThan: OperationCondition {
+  let inputs: [ConditionText]
+  let outputs: [ConditionText]
+
+  var name: String { "newer" }
+
+  func evaluate(for operation: AdvancedOperation) async -> OperationConditionResult {
+    do { return try answer() } catch { return .failed(error) }
+  }
+
+  private func answer() throws -> OperationConditionResult {
+    var newest: FileTime?
+    // All of them, also when an output is missing: an input that isn't there is a mistake.
+    for input in inputs {
+      let path = try input()
+      guard let (time, _) = try FileTime.newest(at: path) else { throw MissingInput(path: path) }
+      newest = max(newest ?? time, time)
+    }
+    var oldest: (time: FileTime, path: String)?
+    for output in outputs {
+      let path = try output()
+      guard let time = try FileTime.change(of: path) else { return .satisfied }
+      if oldest.map({ time < $0.time }) ?? true { oldest = (time, path) }
+    }
+    guard let newest, let oldest else { return .satisfied }
+    if newest > oldest.time { return .satisfied }
+    return .failed(ConditionProblem("\(oldest.path) is up to date"))
+  }
+
+  /// There is no such file to compare with.
+  struct MissingInput: Error, CustomStringConvertible {
+    let path: String
+    var description: String { "there is no file \(path), one of the inputs of ‘newer’" }
+  }
+}

@@ -1,0 +1,193 @@
+import Subprocess
+import Synchronization
+
+#if canImport(System)
+import System
+#else
+import SystemPackage
+#endif
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// Runs commands as processes of this machine.
+///
+/// - Each attempt is the leader of a session of its own. It has no terminal, so a command that
+///   wants to ask for a password fails instead of waiting; standard input is `/dev/null`.
+/// - Both output streams are the log, in the order of writing. Lines are read from there.
+/// - An attempt ends when its process does, as with make: what a command leaves in the background
+///   goes on, and may go on to write to the log.
+/// - When an attempt is cancelled, all processes of its session's group get SIGTERM, and SIGKILL
+///   when the grace period is over.
+public final class LocalEngine: StepEngine {
+  /// How often lines are looked for while a command runs.
+  private static let pollInterval = Duration.milliseconds(50)
+
+  private struct State {
+    var groups: Set<ProcessGroup> = []
+    var isKilled = false
+  }
+
+  private let state = Mutex(State())
+
+  /// Creates an engine.
+  public init() {}
+
+  /// `local`.
+  public var name: String { "local" }
+
+  /// False: processes end with their machine.
+  public var handlesOutliveMachine: Bool { false }
+
+  /// Runs one attempt of a step, and returns when its process has ended.
+  public func run(
+    _ attempt: StepAttempt,
+    report: @escaping @Sendable (StepReport) -> Void
+  ) async throws -> StepExit {
+    let program = try LocalProgram(attempt)
+    let (log, offset) = try Self.openLog(attempt.logFile)
+    try checkGoesOn()
+    return try await withThrowingTaskGroup(of: LogTail.self) { tasks in
+      tasks.addTask {
+        var tail = LogTail(log, from: offset)
+        while (try? await Task.sleep(for: Self.pollInterval)) != nil {
+          tail.read { report(.line($0)) }
+        }
+        return tail
+      }
+      let result: Result<TerminationStatus, any Error>
+      do {
+        result = .success(try await spawn(program, attempt, log, report))
+      } catch {
+        result = .failure(error)
+      }
+      tasks.cancelAll()
+      var tail = try await tasks.next() ?? LogTail(log, from: offset)
+      tail.finish { report(.line($0)) }
+      return StepExit(try result.get().stepStatus)
+    }
+  }
+
+  /// Ends what an earlier runner has left: its end would not be known.
+  public func takeUp(
+    _ attempt: StepAttempt,
+    handle: String,
+    report: @escaping @Sendable (StepReport) -> Void
+  ) async throws -> StepExit? {
+    if let group = LocalHandle(handle)?.group, group.isThere {
+      await group.end(gracePeriod: attempt.gracePeriod)
+    }
+    return nil
+  }
+
+  /// Kills all attempts that are running; later ones don't begin.
+  public func kill() {
+    let groups = state.withLock { state in
+      state.isKilled = true
+      return state.groups
+    }
+    for group in groups { group.send(SIGKILL) }
+  }
+
+  private func checkGoesOn() throws {
+    try Task.checkCancellation()
+    if state.withLock({ $0.isKilled }) { throw CancellationError() }
+  }
+
+  private static func openLog(_ path: String) throws(LocalEngineError) -> (OpenFile, Int) {
+    do throws(SystemCallError) {
+      let file = try OpenFile(path, O_RDWR | O_CREAT | O_APPEND)
+      return (file, try file.size())
+    } catch {
+      throw .noLog(path: path, reason: "\(error)")
+    }
+  }
+
+  /// Starts the process, and awaits its end.
+  private func spawn(
+    _ program: LocalProgram,
+    _ attempt: StepAttempt,
+    _ log: OpenFile,
+    _ report: @escaping @Sendable (StepReport) -> Void
+  ) async throws -> TerminationStatus {
+    var options = PlatformOptions()
+    // With a group alone, a command that wants to read from the terminal would be stopped for ever.
+    options.createSession = true
+    options.teardownSequence = [
+      .send(
+        signal: .terminate,
+        toProcessGroup: true,
+        allowedDurationToNextStep: attempt.gracePeriod
+      )
+    ]
+    let output = FileDescriptor(rawValue: log.descriptor)
+    let started = Mutex<ProcessGroup?>(nil)
+    defer {
+      let group = started.withLock { $0 }
+      if let group { _ = state.withLock { $0.groups.remove(group) } }
+    }
+    let status: TerminationStatus
+    do {
+      status = try await Subprocess.run(
+        .path(FilePath(program.path)),
+        arguments: Arguments(
+          executablePathOverride: program.name,
+          remainingValues: program.arguments
+        ),
+        environment: .custom(program.environment),
+        workingDirectory: FilePath(attempt.workingDirectory),
+        platformOptions: options,
+        input: .none,
+        output: .fileDescriptor(output, closeAfterSpawningProcess: false),
+        error: .fileDescriptor(output, closeAfterSpawningProcess: false)
+      ) { execution in
+        let group = ProcessGroup(leader: execution.processIdentifier.value)
+        started.withLock { $0 = group }
+        let isKilled = state.withLock { state in
+          state.groups.insert(group)
+          return state.isKilled
+        }
+        if isKilled { group.send(SIGKILL) }
+        report(.started(node: nil, handle: LocalHandle(group)?.text))
+      }.terminationStatus
+    } catch let error as SubprocessError {
+      try checkGoesOn()
+      throw LocalEngineError(error, program, attempt)
+    }
+    if Task.isCancelled, let group = started.withLock({ $0 }) {
+      // Subprocess waits for the leader only.
+      await group.end(isAsked: true, gracePeriod: attempt.gracePeriod)
+    }
+    try checkGoesOn()
+    return status
+  }
+}
+
+extension TerminationStatus {
+  fileprivate var stepStatus: StepExit.Status {
+    switch self {
+    case .exited(let code): .exited(Int(code))
+    case .signaled(let signal): .signalled(Int(signal))
+    }
+  }
+}
+
+extension LocalEngineError {
+  fileprivate init(_ error: SubprocessError, _ program: LocalProgram, _ attempt: StepAttempt) {
+    let reason = error.underlyingError.map { SystemCallError(code: $0.rawValue) }
+    switch error.code {
+    case .failedToChangeWorkingDirectory:
+      self = .noWorkingDirectory(
+        path: attempt.workingDirectory,
+        reason: reason.map { "\($0)" } ?? "it isn't there"
+      )
+    case .executableNotFound: self = .programNotFound(name: program.name, searched: nil)
+    default: self = .notStarted(reason.map { "\($0)" } ?? "\(error)")
+    }
+  }
+}

@@ -1,0 +1,24 @@
+/// Why a command did not run on this machine.
+public enum LocalEngineError: Error, Equatable, CustomStringConvertible {
+  /// There is no such program, or it may not be executed.
+  case programNotFound(name: String, searched: String?)
+  /// The folder that it was to run in isn't there.
+  case noWorkingDirectory(path: String, reason: String)
+  /// The file for its output can't be written.
+  case noLog(path: String, reason: String)
+  /// Something else, in words without a full stop.
+  case notStarted(String)
+
+  /// One sentence.
+  public var description: String {
+    switch self {
+    case .programNotFound(let name, nil): "There is no program \(name) that can be executed."
+    case .programNotFound(let name, .some(let path)):
+      "There is no program “\(name)” in the folders of PATH (\(path))."
+    case .noWorkingDirectory(let path, let reason):
+      "The command can't run in the folder \(path): \(reason)."
+    case .noLog(let path, let reason): "The log \(path) can't be written: \(reason)."
+    case .notStarted(let reason): "The command was not started: \(reason)."
+    }
+  }
+}

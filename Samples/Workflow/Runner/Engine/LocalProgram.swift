@@ -1,0 +1,72 @@
+import Subprocess
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// What is executed for an attempt: a file, its arguments and variables.
+struct LocalProgram {
+  /// What the command calls it.
+  let name: String
+  /// An absolute path.
+  let path: String
+  /// Without the name.
+  let arguments: [String]
+  let environment: [Environment.Key: String]
+
+  init(_ attempt: StepAttempt) throws(LocalEngineError) {
+    let words: [String]
+    switch attempt.command {
+    case .shell(let line): words = ["/bin/sh", "-c", line]
+    case .arguments(let list): words = list
+    }
+    guard let name = words.first, !name.isEmpty else {
+      throw .notStarted("its list has no program")
+    }
+    // The system would take what is before it, and leave out the rest.
+    if words.contains(where: { $0.utf8.contains(0) }) {
+      throw .notStarted("it has a character with the code 0")
+    }
+    self.name = name
+    arguments = Array(words.dropFirst())
+    path = try Self.path(of: name, attempt)
+    var environment: [Environment.Key: String] = [:]
+    environment.reserveCapacity(attempt.environment.count)
+    for (name, value) in attempt.environment where Self.canBePassed(name, value) {
+      environment[Environment.Key(rawValue: name) ?? "_"] = value
+    }
+    self.environment = environment
+  }
+
+  /// Whether Subprocess takes the variable; one of the runner's that it doesn't take is left out,
+  /// instead of failing every step.
+  private static func canBePassed(_ name: String, _ value: String) -> Bool {
+    guard let first = name.utf8.first else { return false }
+    if first >= UInt8(ascii: "0") && first <= UInt8(ascii: "9") { return false }
+    return !name.utf8.contains { $0 == 0 || $0 == UInt8(ascii: "=") } && !value.utf8.contains(0)
+  }
+
+  private static func path(
+    of name: String,
+    _ attempt: StepAttempt
+  ) throws(LocalEngineError) -> String {
+    if name.hasPrefix("/") { return name }
+    if name.utf8.contains(UInt8(ascii: "/")) { return "\(attempt.workingDirectory)/\(name)" }
+    // Looked for here: each folder that doesn't have it would cost a process that fails.
+    let folders = attempt.environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin"
+    for folder in folders.split(separator: ":") where folder.hasPrefix("/") {
+      let path = "\(folder)/\(name)"
+      if access(path, X_OK) == 0, !isFolder(path) { return path }
+    }
+    throw .programNotFound(name: name, searched: folders)
+  }
+
+  private static func isFolder(_ path: String) -> Bool {
+    var status = stat()
+    return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+  }
+}

@@ -1,0 +1,45 @@
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// The processes of an attempt: its own one and all that these have started and not put elsewhere.
+struct ProcessGroup: Hashable, Sendable {
+  /// The process that leads it.
+  let leader: Int32
+
+  init(leader: Int32) { self.leader = leader }
+
+  /// Sends a signal to all of them; nothing happens if there are none.
+  func send(_ signal: Int32) { _ = kill(-leader, signal) }
+
+  /// Whether there are any.
+  ///
+  /// Those that have ended count until their parent has seen it.
+  var isThere: Bool { kill(-leader, 0) == 0 || errno == EPERM }
+
+  /// Ends all of them: asks first, then kills.
+  ///
+  /// - Parameters:
+  ///   - isAsked: Whether they were asked before.
+  ///   - gracePeriod: The time between.
+  func end(isAsked: Bool = false, gracePeriod: Duration) async {
+    if !isAsked { send(SIGTERM) }
+    // Goes on in a task that was cancelled.
+    await Task {
+      let clock = ContinuousClock()
+      let deadline = clock.now + gracePeriod
+      var pause = Duration.milliseconds(1)
+      while isThere, clock.now < deadline {
+        try? await clock.sleep(for: min(pause, deadline - clock.now))
+        pause = min(pause * 2, .milliseconds(50))
+      }
+      send(SIGKILL)
+      let end = clock.now + .seconds(1)
+      while isThere, clock.now < end { try? await clock.sleep(for: .milliseconds(5)) }
+    }.value
+  }
+}

@@ -1,0 +1,156 @@
+import WorkflowDocument
+
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// Where a run keeps what it must not lose: `.workflow/runs/NAME` beside the file.
+///
+/// | file | what it has |
+/// |---|---|
+/// | `journal` | what is done for good; see ``JournalFile`` |
+/// | `events.jsonl` | what happened, but for the lines that steps printed |
+/// | `logs/STEP.log` | what the attempts of a step printed, on both streams |
+/// | `workflow.yml` | the file, as it was when the run began |
+/// | `lock` | locked by the process that runs the steps |
+/// | `scratch/` | files of attempts that go on |
+public struct RunFolder: Sendable, Equatable {
+  /// Its path.
+  public var path: String
+
+  /// Refers to a folder.
+  public init(_ path: String) { self.path = path }
+
+  /// The name of the run: that of the folder.
+  public var name: String {
+    var path = path[...]
+    while path.count > 1, path.hasSuffix("/") { path.removeLast() }
+    return String(path.split(separator: "/").last ?? path)
+  }
+
+  /// The journal.
+  public var journal: String { path + "/journal" }
+  /// The events, a JSON object on each line.
+  public var events: String { path + "/events.jsonl" }
+  /// The copy of the file.
+  public var workflowFile: String { path + "/workflow.yml" }
+  /// The folder of the logs.
+  public var logs: String { path + "/logs" }
+  /// The folder for files of attempts.
+  public var scratch: String { path + "/scratch" }
+  /// The file that is locked while the run goes on.
+  var lock: String { path + "/lock" }
+
+  /// The log of a step.
+  public func logFile(of step: String) -> String { "\(logs)/\(Step.fileName(for: step)).log" }
+
+  /// The folder where runs are kept of the workflow files in a folder.
+  public static func runs(beside file: String) -> String {
+    let folder = file.lastIndex(of: "/").map { String(file[..<$0]) } ?? "."
+    return (folder.isEmpty ? "/" : folder) + "/.workflow/runs"
+  }
+
+  /// Makes a folder for a new run, with a name that no other run has.
+  ///
+  /// - Parameters:
+  ///   - workflow: The name of the workflow.
+  ///   - runs: The folder of all runs; made if there is none.
+  ///   - text: What the file contains, to be kept.
+  ///   - date: When the run begins.
+  /// - Returns: The folder, `2026-11-22-174501-release` for example.
+  /// - Throws: ``RunFolderError``.
+  public static func create(
+    of workflow: String,
+    in runs: String,
+    file text: String,
+    at date: Date = Date()
+  ) throws -> RunFolder {
+    try makeFolder(runs, withIntermediates: true)
+    let begin = "\(timestamp(date))-\(Step.fileName(for: workflow).prefix(100))"
+    var number = 1
+    while true {
+      let folder = RunFolder("\(runs)/\(begin)\(number == 1 ? "" : "-\(number)")")
+      // Making it is what tells whether the name is free, also for other processes.
+      if try makeFolder(folder.path, withIntermediates: false) {
+        try makeFolder(folder.logs, withIntermediates: false)
+        try makeFolder(folder.scratch, withIntermediates: false)
+        try write(text, to: folder.workflowFile)
+        return folder
+      }
+      number += 1
+    }
+  }
+
+  /// All runs in a folder, in the order of their names, which is that of their begins.
+  ///
+  /// - Parameter runs: The folder of all runs; one that isn't there has none.
+  /// - Returns: The folders of the runs.
+  /// - Throws: ``RunFolderError`` when it can't be read.
+  public static func all(in runs: String) throws -> [RunFolder] {
+    let names: [String]
+    do {
+      names = try FileManager.default.contentsOfDirectory(atPath: runs)
+    } catch {
+      if !FileManager.default.fileExists(atPath: runs) { return [] }
+      throw RunFolderError(path: runs, problem: "it can't be read")
+    }
+    return names.sorted().map { RunFolder("\(runs)/\($0)") }
+      .filter { FileManager.default.fileExists(atPath: $0.workflowFile) }
+  }
+
+  /// The time of day here, so that people find their runs: `2026-11-22-174501`.
+  private static func timestamp(_ date: Date) -> String {
+    var seconds = time_t(date.timeIntervalSince1970)
+    var parts = tm()
+    localtime_r(&seconds, &parts)
+    let numbers = [
+      parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec,
+    ].map { $0 < 10 ? "0\($0)" : "\($0)" }
+    return "\(parts.tm_year + 1_900)-\(numbers[0])-\(numbers[1])-\(numbers[2...].joined())"
+  }
+
+  /// Makes a folder; returns false if there is something of that name.
+  @discardableResult
+  private static func makeFolder(_ path: String, withIntermediates: Bool) throws -> Bool {
+    do {
+      try FileManager.default.createDirectory(
+        atPath: path,
+        withIntermediateDirectories: withIntermediates
+      )
+      return true
+    } catch {
+      if !withIntermediates, FileManager.default.fileExists(atPath: path) { return false }
+      throw RunFolderError(path: path, problem: "the folder can't be made")
+    }
+  }
+
+  private static func write(_ text: String, to path: String) throws {
+    do throws(SystemCallError) {
+      let file = try OpenFile(path, OpenFile.writingAnew)
+      try file.write(text.utf8)
+    } catch {
+      throw RunFolderError(path: path, problem: "\(error)")
+    }
+  }
+}
+
+/// Why the folder of a run can't be used.
+public struct RunFolderError: Error, Equatable, CustomStringConvertible {
+  /// The file or folder.
+  public var path: String
+  /// What is wrong with it, as a part of a sentence.
+  public var problem: String
+
+  /// One sentence with the path.
+  public var description: String { "\(path): \(problem)." }
+}

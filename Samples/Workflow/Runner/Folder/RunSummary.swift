@@ -1,0 +1,58 @@
+import WorkflowDocument
+
+/// What can be said about a run from outside: its state, and the header of its journal.
+public struct RunSummary: Sendable, Equatable {
+  /// How a run stands.
+  public enum State: Sendable, Equatable {
+    /// A process runs its steps.
+    case running
+    /// It has ended; steps of it may have failed.
+    case ended(RunEnd)
+    /// Its process ended before the run did, so that it can be resumed.
+    case interrupted
+    /// Its journal can't be read.
+    case unreadable(JournalError)
+  }
+
+  /// The folder.
+  public var folder: RunFolder
+  /// How it stands.
+  public var state: State
+  /// What its journal begins with; nil if it was interrupted before that.
+  public var header: JournalHeader?
+  /// How many steps have succeeded, or had nothing to do.
+  public var doneCount: Int
+}
+
+extension RunFolder {
+  /// How the run stands, whichever process runs it.
+  public func summary() -> RunSummary {
+    // First: a run that ends now has its end in the journal before it gives the lock back.
+    let isRunning = RunLock.isTaken(in: self)
+    do throws(JournalError) {
+      let contents = try JournalFile.contents(of: journal)
+      var ends: [String: StepEnd] = [:]
+      var end: RunEnd?
+      for record in contents?.records ?? [] {
+        switch record {
+        case .begun, .started: break
+        case .resumed: end = nil
+        case .ended(let step, let stepEnd): ends[step] = stepEnd
+        case .rolledBack(let step): ends[step] = nil
+        case .runEnded(let runEnd): end = runEnd
+        }
+      }
+      let doneCount = ends.values.count { $0.outcome == .succeeded || $0.outcome == .skipped }
+      let state: RunSummary.State =
+        if isRunning { .running } else if let end { .ended(end) } else { .interrupted }
+      return RunSummary(
+        folder: self,
+        state: state,
+        header: contents?.header,
+        doneCount: doneCount
+      )
+    } catch {
+      return RunSummary(folder: self, state: .unreadable(error), header: nil, doneCount: 0)
+    }
+  }
+}

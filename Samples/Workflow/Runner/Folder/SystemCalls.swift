@@ -1,0 +1,128 @@
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// A call of the operating system that failed.
+struct SystemCallError: Error, Equatable, CustomStringConvertible {
+  let code: Int32
+
+  init(code: Int32) { self.code = code }
+  /// The error of the call before.
+  init() { code = errno }
+
+  var isMissing: Bool { code == ENOENT || code == ENOTDIR }
+
+  /// What the system calls it, without a full stop.
+  var description: String {
+    withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
+      guard let base = buffer.baseAddress else { return "error \(code)" }
+      return strerror_r(code, base, buffer.count) == 0 ? String(cString: base) : "error \(code)"
+    }
+  }
+}
+
+/// A file that is open, with its calls; closed with the object.
+final class OpenFile: Sendable {
+  let descriptor: Int32
+
+  /// Opens a file; it isn't passed on to processes that are started.
+  init(_ path: String, _ flags: Int32, mode: mode_t = 0o666) throws(SystemCallError) {
+    var result: Int32
+    repeat { result = open(path, flags | O_CLOEXEC, mode) } while result < 0 && errno == EINTR
+    guard result >= 0 else { throw SystemCallError() }
+    descriptor = result
+  }
+
+  deinit { close(descriptor) }
+
+  /// How many bytes the file has.
+  func size() throws(SystemCallError) -> Int {
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else { throw SystemCallError() }
+    return Int(status.st_size)
+  }
+
+  /// Writes all of the bytes.
+  func write(_ bytes: some Collection<UInt8>) throws(SystemCallError) {
+    let bytes = Array(bytes)
+    var done = 0
+    while done < bytes.count {
+      let count = bytes[done...].withUnsafeBytes { raw in
+        #if canImport(Darwin)
+        Darwin.write(descriptor, raw.baseAddress, raw.count)
+        #elseif canImport(Musl)
+        Musl.write(descriptor, raw.baseAddress, raw.count)
+        #else
+        Glibc.write(descriptor, raw.baseAddress, raw.count)
+        #endif
+      }
+      if count < 0 {
+        if errno == EINTR { continue }
+        throw SystemCallError()
+      }
+      done += count
+    }
+  }
+
+  /// Reads what is at a place; fewer bytes than asked for at the end of the file.
+  func read(atMost count: Int, at offset: Int) throws(SystemCallError) -> [UInt8] {
+    var failure: SystemCallError?
+    let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, size in
+      var result: Int
+      repeat {
+        result = pread(descriptor, buffer.baseAddress, count, off_t(offset))
+      } while result < 0 && errno == EINTR
+      if result < 0 { failure = SystemCallError() }
+      size = max(result, 0)
+    }
+    if let failure { throw failure }
+    return bytes
+  }
+
+  /// Reads all of the file.
+  func readAll() throws(SystemCallError) -> [UInt8] {
+    var bytes: [UInt8] = []
+    while true {
+      let more = try read(atMost: 1 << 16, at: bytes.count)
+      if more.isEmpty { return bytes }
+      bytes += more
+    }
+  }
+
+  /// Cuts the file.
+  func truncate(to length: Int) throws(SystemCallError) {
+    guard ftruncate(descriptor, off_t(length)) == 0 else { throw SystemCallError() }
+  }
+
+  /// Returns when all that was written is where a loss of power doesn't reach it.
+  func synchronize() throws(SystemCallError) {
+    #if canImport(Darwin)
+    let result = fcntl(descriptor, F_FULLFSYNC) == 0 ? 0 : fsync(descriptor)
+    #else
+    let result = fdatasync(descriptor)
+    #endif
+    guard result == 0 else { throw SystemCallError() }
+  }
+
+  /// Takes the lock of the file if no other process, nor another opening of the file, has it.
+  ///
+  /// - Parameter isShared: Whether others may have it as well that want it to be shared.
+  /// - Returns: Whether it was free.
+  /// - Throws: What the system says.
+  func lockIfFree(isShared: Bool = false) throws(SystemCallError) -> Bool {
+    if flock(descriptor, (isShared ? LOCK_SH : LOCK_EX) | LOCK_NB) == 0 { return true }
+    guard errno == EWOULDBLOCK else { throw SystemCallError() }
+    return false
+  }
+}
+
+extension OpenFile {
+  /// Opens for writing; what was there is gone.
+  static var writingAnew: Int32 { O_WRONLY | O_CREAT | O_TRUNC }
+  /// Opens for writing at the end.
+  static var appending: Int32 { O_WRONLY | O_CREAT | O_APPEND }
+}

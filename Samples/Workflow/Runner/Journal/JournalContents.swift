@@ -1,0 +1,97 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// What the whole lines of a journal say.
+///
+/// A line is the checksum of all until its end as eight digits, a space, and a record as JSON. As
+/// each checksum goes on from that of the line before, a line that is missing, doubled or moved is
+/// noticed like one that was changed.
+public struct JournalContents: Sendable, Equatable {
+  /// The first record.
+  public var header: JournalHeader
+  /// The others, in order.
+  public var records: [JournalRecord]
+  /// How many bytes at the beginning are whole lines; what follows was being written at the end.
+  public var length: Int
+  /// The checksum of the last whole line.
+  var checksum: UInt32
+
+  /// Reads the whole lines of a journal.
+  ///
+  /// A last line without a line break was torn, by a crash of the machine for instance; it was
+  /// never relied on, and is left out.
+  ///
+  /// - Parameters:
+  ///   - bytes: What the file contains.
+  ///   - path: Where it is, for errors.
+  /// - Returns: The contents; nil when there is no whole line.
+  /// - Throws: ``JournalError`` for a whole line that isn't what was written.
+  static func parse(_ bytes: [UInt8], path: String) throws(JournalError) -> JournalContents? {
+    var contents: JournalContents?
+    var checksum: UInt32 = 0
+    var begin = 0
+    var number = 0
+    while let end = bytes[begin...].firstIndex(of: UInt8(ascii: "\n")) {
+      number += 1
+      guard let record = JournalLine.record(of: bytes[begin..<end], checksum: &checksum) else {
+        throw .damaged(path: path, line: number)
+      }
+      begin = end + 1
+      switch (record, contents) {
+      case (.begun(let header), nil):
+        guard header.version == JournalHeader.currentVersion else {
+          throw .unknownVersion(path: path, version: header.version)
+        }
+        contents = JournalContents(header: header, records: [], length: 0, checksum: 0)
+      case (.begun, _?), (_, nil): throw .damaged(path: path, line: number)
+      case (_, _?): contents?.records.append(record)
+      }
+      contents?.length = begin
+      contents?.checksum = checksum
+    }
+    return contents
+  }
+}
+
+/// A line of a journal as bytes.
+enum JournalLine {
+  private static let digits = Array("0123456789abcdef".utf8)
+
+  /// The bytes of a record, with the line break.
+  ///
+  /// - Parameters:
+  ///   - record: What is to be known.
+  ///   - checksum: That of the line before; of this line afterwards.
+  /// - Returns: The line.
+  /// - Throws: What the encoder says.
+  static func bytes(of record: JournalRecord, checksum: inout UInt32) throws -> [UInt8] {
+    let json = try JSONEncoder().encode(record)
+    checksum = CRC32.checksum(json, after: checksum)
+    var line: [UInt8] = []
+    line.reserveCapacity(json.count + 10)
+    for shift in stride(from: 28, through: 0, by: -4) {
+      line.append(digits[Int(checksum >> UInt32(shift) & 15)])
+    }
+    line.append(UInt8(ascii: " "))
+    line.append(contentsOf: json)
+    line.append(UInt8(ascii: "\n"))
+    return line
+  }
+
+  /// The record of a line without its line break; nil if it isn't what was written.
+  static func record(of line: ArraySlice<UInt8>, checksum: inout UInt32) -> JournalRecord? {
+    guard line.count > 9, line[line.startIndex + 8] == UInt8(ascii: " ") else { return nil }
+    var written: UInt32 = 0
+    for byte in line.prefix(8) {
+      guard let digit = digits.firstIndex(of: byte) else { return nil }
+      written = written << 4 | UInt32(digit)
+    }
+    let json = line.dropFirst(9)
+    guard CRC32.checksum(json, after: checksum) == written else { return nil }
+    checksum = written
+    return try? JSONDecoder().decode(JournalRecord.self, from: Data(json))
+  }
+}

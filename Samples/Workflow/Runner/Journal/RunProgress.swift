@@ -1,0 +1,122 @@
+public import WorkflowDocument
+
+/// What a journal says about the steps of a workflow: which are done, and which may still be going
+/// on.
+public struct RunProgress: Sendable, Equatable {
+  /// An attempt that was started, and whose end isn't known.
+  public struct OpenAttempt: Sendable, Equatable {
+    /// Its number, from 1.
+    public var number: Int
+    /// How its engine finds it.
+    public var handle: String
+  }
+
+  /// The last end of each step, in this run.
+  public var ends: [String: StepEnd] = [:]
+  /// The steps that don't run again, in the order in which they ended.
+  public var done: [String] = []
+  /// The attempts that may be going on without a runner.
+  public var open: [String: OpenAttempt] = [:]
+  /// How many attempts a step has had.
+  public var attempts: [String: Int] = [:]
+  /// How the run ended; nil if it goes on, or was interrupted.
+  public var end: RunEnd?
+
+  /// Sums up the records of a journal.
+  ///
+  /// A step is done that succeeded and wasn't undone. One that was skipped is done as well, unless
+  /// it was skipped because of how others had ended that run again now. What was undone, and will
+  /// be made anew, is what the steps that need it were made of: they run again too.
+  ///
+  /// - Parameters:
+  ///   - records: The records of one journal.
+  ///   - workflow: What the run is of.
+  public init(_ records: [JournalRecord], of workflow: Workflow) {
+    var order: [String] = []
+    var undone: Set<String> = []
+    for record in records {
+      switch record {
+      case .begun: break
+      case .resumed: end = nil
+      case .started(let step, let attempt, _, let handle):
+        open[step] = OpenAttempt(number: attempt, handle: handle)
+        attempts[step] = max(attempts[step] ?? 0, attempt)
+      case .ended(let step, let stepEnd):
+        open[step] = nil
+        attempts[step] = max(attempts[step] ?? 0, stepEnd.attempts)
+        ends[step] = stepEnd
+        undone.remove(step)
+        order.append(step)
+      case .rolledBack(let step):
+        undone.insert(step)
+      case .runEnded(let runEnd): end = runEnd
+      }
+    }
+    let isDone = doneSteps(of: workflow, undone: undone)
+    var seen: Set<String> = []
+    // The last end of a step is the one that counts.
+    for step in order.reversed() where isDone.contains(step) && seen.insert(step).inserted {
+      done.append(step)
+    }
+    done.reverse()
+  }
+
+  private func doneSteps(of workflow: Workflow, undone: Set<String>) -> Set<String> {
+    var done: Set<String> = []
+    var stale: Set<String> = undone
+    // Needs come first; in a file they may stand in any order.
+    for step in workflow.stepsInOrder {
+      let outcomes = step.outcomeSteps
+      if outcomes.isEmpty, step.needs.contains(where: stale.contains) { stale.insert(step.id) }
+      guard let end = ends[step.id], !stale.contains(step.id) else { continue }
+      switch end.outcome {
+      case .succeeded: done.insert(step.id)
+      case .skipped: if outcomes.allSatisfy(done.contains) { done.insert(step.id) }
+      case .failed, .cancelled: break
+      }
+    }
+    return done
+  }
+}
+
+extension Step {
+  /// The steps whose outcomes decide whether this one runs.
+  package var outcomeSteps: [String] {
+    when.flatMap { condition -> [String] in
+      if case .outcome(let expression) = condition { expression.steps } else { [] }
+    }
+  }
+
+  /// Whether it runs by how others ended, and not only when they succeeded.
+  package var followsOutcomes: Bool { !outcomeSteps.isEmpty }
+}
+
+extension Workflow {
+  /// The steps, each behind those that it needs; what is in a ring comes last.
+  package var stepsInOrder: [Step] {
+    let places = Dictionary(steps.enumerated().map { ($1.id, $0) }) { first, _ in first }
+    var open = steps.map { step in Set(step.predecessors).count { places[$0] != nil } }
+    var successors = [[Int]](repeating: [], count: steps.count)
+    for (index, step) in steps.enumerated() {
+      for need in Set(step.predecessors) {
+        if let place = places[need] { successors[place].append(index) }
+      }
+    }
+    var order = steps.indices.filter { open[$0] == 0 }
+    var next = 0
+    while next < order.count {
+      for successor in successors[order[next]] {
+        open[successor] -= 1
+        if open[successor] == 0 { order.append(successor) }
+      }
+      next += 1
+    }
+    let sorted = Set(order)
+    return (order + steps.indices.filter { !sorted.contains($0) }).map { steps[$0] }
+  }
+}
+
+extension Step {
+  /// What has to end before it: what it needs, and what its outcomes name.
+  package var predecessors: [String] { needs + outcomeSteps.filter { !needs.contains($0) } }
+}

@@ -1,0 +1,46 @@
+/// Why steps were cancelled: somebody asked the run to end.
+public struct RunCancelled: Error, Equatable, CustomStringConvertible {
+  /// Why, as a sentence or a part of one.
+  public var reason: String
+
+  /// Creates an error.
+  public init(reason: String) { self.reason = reason }
+
+  /// The reason.
+  public var description: String { reason }
+}
+
+/// Why a step didn't begin: another one had failed before.
+public struct StepGivenUp: Error, Equatable, CustomStringConvertible {
+  /// The step that had failed.
+  public var failed: String
+
+  /// Creates an error.
+  public init(failed: String) { self.failed = failed }
+
+  /// A part of a sentence.
+  public var description: String { "‘\(failed)’ failed" }
+}
+
+/// Why a run did not begin.
+public enum RunError: Error, Equatable, CustomStringConvertible {
+  /// Another process runs its steps.
+  case isRunning(run: String)
+  /// The journal is that of another version of the workflow; what is different, if it is known.
+  case workflowChanged(run: String)
+  /// There is no such step.
+  case noStep(String)
+  /// A step uses a resource that the workflow doesn't have.
+  case noResource(name: String, step: String)
+
+  /// One sentence.
+  public var description: String {
+    switch self {
+    case .isRunning(let run): "The run \(run) is going on in another process."
+    case .workflowChanged(let run): "The workflow was changed since the run \(run) began."
+    case .noStep(let id): "There is no step ‘\(id)’."
+    case .noResource(let name, let step):
+      "Step ‘\(step)’ uses ‘\(name)’, which is not among the resources of the workflow."
+    }
+  }
+}

@@ -1,0 +1,94 @@
+import AdvancedOperations
+import Synchronization
+import WorkflowDocument
+
+/// Hears of the end of a step's operation, and of its retries.
+struct StepObserver: OperationObserver {
+  weak let core: RunCore?
+  let index: Int
+
+  func operation(
+    _ operation: AdvancedOperation,
+    willRetryAsAttempt attempt: Int,
+    after delay: Duration,
+    because error: any Error
+  ) { core?.retries(index, after: delay, because: error) }
+
+  func operationDidFinish(_ operation: AdvancedOperation, errors: [any Error]) {
+    core?.finished(index, operation)
+  }
+}
+
+extension RunCore {
+  func retries(_ index: Int, after delay: Duration, because error: any Error) {
+    let number = state.withLock { $0.steps[index].attempts }
+    let reason = RunWords.reason(of: error)
+    send(.retrying(step: steps[index].id, attempt: number, after: delay, because: reason))
+  }
+
+  /// The operation of a step is over; what needs it hasn't started.
+  func finished(_ index: Int, _ operation: AdvancedOperation) {
+    let now = environment.clock.now
+    let known = state.withLock { $0.steps[index] }
+    let (end, root) = RunWords.end(of: operation, known, now: now)
+    guard state.withLock({ $0.ended(index, end, because: root) }) else { return }
+    waits.leaves(operation)
+    let step = steps[index]
+    switch end.outcome {
+    case .succeeded:
+      if let rollback = step.rollback { addRollback(rollback, of: index) }
+    case .failed, .skipped: append(.ended(step: step.id, end: end), synced: false)
+    // It is as if it had not begun.
+    case .cancelled: break
+    }
+    send(.ended(step: step.id, end))
+  }
+
+  // MARK: Rollback
+
+  private func addRollback(_ command: Command, of index: Int) {
+    group.onRollback { [weak self] in try await self?.rollBack(index, command) }
+  }
+
+  private func rollBack(_ index: Int, _ command: Command) async throws {
+    let step = steps[index]
+    if state.withLock({ $0.isKilled }) { throw RunCancelled(reason: "killed") }
+    // From here on it isn't known for sure what there is.
+    append(.rolledBack(step: step.id), synced: true)
+    send(.rollingBack(step: step.id))
+    do {
+      let number = state.withLock { $0.steps[index].attempts }
+      let attempt = try makeAttempt(index, command, number)
+      let exit = try await limited(by: step.timeout) { [engine] in
+        try await engine.run(attempt) { [weak self] report in
+          guard case .line(let line) = report else { return }
+          self?.send(.printed(step: step.id, line: line))
+        }
+      }
+      if let error = StepError(exit.status) { throw error }
+      send(.rolledBack(step: step.id, error: nil))
+    } catch {
+      let reason = RunWords.reason(of: error)
+      send(.rolledBack(step: step.id, error: reason))
+      rollbackFailed(step.id, reason)
+      throw error
+    }
+  }
+
+  /// Runs something that is cancelled when it takes too long.
+  private func limited(
+    by limit: Duration?,
+    _ body: @escaping @Sendable () async throws -> StepExit
+  ) async throws -> StepExit {
+    guard let limit else { return try await body() }
+    let clock = environment.clock
+    let task = Task { try await body() }
+    let timer = clock.schedule(at: clock.now + limit) { task.cancel() }
+    defer { timer.cancel() }
+    do {
+      return try await task.value
+    } catch is CancellationError {
+      throw OperationTimeout(duration: limit)
+    }
+  }
+}

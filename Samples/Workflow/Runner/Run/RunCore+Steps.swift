@@ -1,0 +1,187 @@
+import AdvancedOperations
+import Synchronization
+import WorkflowDocument
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+extension RunCore {
+  /// The body of a step's operation: one attempt, and others if machines are lost meanwhile.
+  ///
+  /// - Returns: The end of the step, which is in the journal by then.
+  func body(of index: Int) async throws -> StepEnd {
+    let step = steps[index]
+    let now = environment.clock.now
+    guard state.withLock({ $0.begins(index, now: now) }) else { throw CancellationError() }
+    waits.leaves(operations[index])
+    while true {
+      let (number, open) = state.withLock { $0.attemptBegins(index) }
+      do {
+        return try await attempt(index, number, open)
+      } catch let lost as any AttemptLost {
+        try Task.checkCancellation()
+        let isTriedAgain = state.withLock {
+          $0.attemptLost(index, node: lost.node, limit: StepAttempt.limitOfLosses)
+        }
+        guard isTriedAgain else { throw lost }
+        send(
+          .retrying(step: step.id, attempt: number, after: .zero, because: "\(lost)".oneLine)
+        )
+      }
+    }
+  }
+
+  private func attempt(
+    _ index: Int,
+    _ number: Int,
+    _ open: RunProgress.OpenAttempt?
+  ) async throws -> StepEnd {
+    if let open {
+      let attempt = try makeAttempt(index, steps[index].command, number)
+      if let exit = try await engine.takeUp(attempt, handle: open.handle, report: report(index)) {
+        return try ended(index, attempt, exit)
+      }
+      let (next, _) = state.withLock { $0.attemptBegins(index) }
+      return try await self.attempt(index, next, nil)
+    }
+    let attempt = try makeAttempt(index, steps[index].command, number)
+    // Of an attempt of the same number, whose runner was killed before it wrote that down.
+    unlink(attempt.outputFile)
+    if number > 1 { writeHeading(of: attempt) }
+    return try ended(index, attempt, await engine.run(attempt, report: report(index)))
+  }
+
+  private func ended(_ index: Int, _ attempt: StepAttempt, _ exit: StepExit) throws -> StepEnd {
+    defer { unlink(attempt.outputFile) }
+    let step = steps[index]
+    if let error = StepError(exit.status) { throw error }
+    let outputs: [String: String]
+    do throws(OutputProblem) {
+      outputs = try StepOutputs.read(attempt.outputFile, declared: step.outputs)
+    } catch {
+      throw StepError.outputs(error)
+    }
+    let now = environment.clock.now
+    let end = state.withLock { state in
+      let known = state.steps[index]
+      return StepEnd(
+        outcome: .succeeded,
+        attempts: known.attempts,
+        duration: now - (known.begin ?? now),
+        node: exit.node ?? known.node,
+        outputs: outputs
+      )
+    }
+    // Only now is it done.
+    do throws(JournalError) {
+      try current?.journal.append(.ended(step: step.id, end: end), synced: true)
+    } catch {
+      journalFailed(error)
+      throw error
+    }
+    state.withLock { $0.succeeded(index, end) }
+    return end
+  }
+
+  /// What an engine tells of an attempt.
+  private func report(_ index: Int) -> @Sendable (StepReport) -> Void {
+    let step = steps[index].id
+    return { [weak self] report in
+      guard let self else { return }
+      switch report {
+      case .waiting(let text):
+        state.withLock { $0.attemptWaits(index, for: text) }
+        if let text { send(.waiting(step: step, for: text)) }
+      case .started(let node, let handle):
+        let number = state.withLock { state in
+          state.attemptStarted(index, node: node)
+          return state.steps[index].attempts
+        }
+        if let handle {
+          let record = JournalRecord.started(
+            step: step,
+            attempt: number,
+            node: node,
+            handle: handle
+          )
+          append(record, synced: engine.handlesOutliveMachine)
+        }
+        send(.started(step: step, attempt: number, node: node))
+      case .line(let line): send(.printed(step: step, line: line))
+      }
+    }
+  }
+
+  // MARK: What is run
+
+  /// What the places of a step are filled with.
+  func values(of index: Int) throws(TemplateError) -> TemplateValues {
+    try workflow.values(
+      for: steps[index],
+      inherited: current?.variables ?? [:],
+      outputs: state.withLock { $0.outputs },
+      run: folder.name
+    )
+  }
+
+  /// The folder that a step runs in.
+  func folder(of index: Int, _ values: TemplateValues) throws(TemplateError) -> String {
+    let folder = current?.directory ?? "."
+    guard let template = steps[index].workingDirectory else { return folder }
+    return try template.filled(values).path(in: folder)
+  }
+
+  func makeAttempt(
+    _ index: Int,
+    _ command: Command,
+    _ number: Int
+  ) throws(TemplateError) -> StepAttempt {
+    let step = steps[index]
+    let values = try values(of: index)
+    var variables = values.environment
+    let filled: StepAttempt.Command
+    switch try command.filled(values) {
+    case .shell(let line, let ofPlaces):
+      filled = .shell(line)
+      variables.merge(ofPlaces) { _, new in new }
+    case .arguments(let list): filled = .arguments(list)
+    }
+    variables["WORKFLOW_RUN"] = folder.name
+    variables["WORKFLOW_STEP"] = step.id
+    variables["WORKFLOW_ATTEMPT"] = "\(number)"
+    variables["WORKFLOW_OUTPUT"] = "\(folder.scratch)/\(step.fileName).\(number).outputs"
+    return StepAttempt(
+      run: folder.name,
+      step: step,
+      number: number,
+      command: filled,
+      environment: variables,
+      workingDirectory: try folder(of: index, values),
+      logFile: folder.logFile(of: step.id),
+      scratchFolder: folder.scratch,
+      gracePeriod: options.gracePeriod
+    )
+  }
+
+  private func writeHeading(of attempt: StepAttempt) {
+    try? OpenFile(attempt.logFile, OpenFile.appending)
+      .write("—— attempt \(attempt.number) ——\n".utf8)
+  }
+}
+
+extension StepAttempt {
+  /// The file of the attempt's outputs.
+  var outputFile: String { environment["WORKFLOW_OUTPUT"] ?? "" }
+}
+
+extension String {
+  /// The text on one line.
+  var oneLine: String {
+    split(whereSeparator: \.isNewline).map { $0.drop { $0 == " " } }.joined(separator: "; ")
+  }
+}

@@ -1,0 +1,314 @@
+import AdvancedOperations
+import Synchronization
+import WorkflowDocument
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// What the operations of a run share.
+final class RunCore: Sendable {
+  /// The operations of the steps, and the group that they are in.
+  struct Made: Sendable {
+    let steps: [ResultOperation<StepEnd>]
+    let group: GroupOperation
+  }
+
+  /// What is known once the run begins.
+  struct Begun: Sendable {
+    let journal: JournalFile
+    let lock: RunLock
+    /// Those of the runner.
+    let variables: [String: String]
+    /// What steps run in.
+    let directory: String
+    let time: Duration
+  }
+
+  let workflow: Workflow
+  /// The steps of the workflow that belong to the run.
+  let steps: [Step]
+  let folder: RunFolder
+  let engine: any StepEngine
+  let options: WorkflowRun.Options
+  let environment: OperationEnvironment
+  let sink: EventSink
+  let recorder = TimelineRecorder()
+  let waits: WaitWatch
+  private let problem: RunError?
+
+  let state: Mutex<RunState>
+  private let made = Mutex<Made?>(nil)
+  private let begun = Mutex<Begun?>(nil)
+  /// Why the journal can't be written any more; what rollbacks threw.
+  private let problems = Mutex<(journal: JournalError?, rollbacks: [String])>((nil, []))
+
+  init(
+    _ workflow: Workflow,
+    _ folder: RunFolder,
+    _ engine: any StepEngine,
+    _ options: WorkflowRun.Options,
+    _ environment: OperationEnvironment,
+    _ report: @escaping @Sendable (RunEvent) -> Void
+  ) {
+    self.workflow = workflow
+    // Steps run in other folders than the runner.
+    self.folder = RunFolder(folder.path.path(in: FileManager.default.currentDirectoryPath))
+    self.engine = engine
+    self.options = options
+    self.environment = environment
+    sink = EventSink(report)
+    let selection = workflow.selection(of: options.only)
+    steps = selection.steps
+    problem = selection.problem ?? workflow.missingResource(in: selection.steps)
+    state = Mutex(RunState(selection.steps))
+    waits = WaitWatch(clock: environment.clock)
+  }
+
+  // MARK: What there is
+
+  /// Where the run is; nil before it begins.
+  var current: Begun? { begun.withLock { $0 } }
+
+  /// The operations of the steps, in the order of the file.
+  var operations: [ResultOperation<StepEnd>] { parts.steps }
+
+  /// The operations; made when they are needed first, which may be for a picture only.
+  private var parts: Made {
+    if let parts = made.withLock({ $0 }) { return parts }
+    let new = makeOperations()
+    return made.withLock { made in
+      if let made { return made }
+      made = new
+      return new
+    }
+  }
+
+  var group: GroupOperation { parts.group }
+
+  /// Tells what has happened.
+  func send(_ kind: RunEvent.Kind) {
+    let begin = current?.time ?? .zero
+    sink.send(RunEvent(time: max(environment.clock.now - begin, .zero), kind: kind))
+  }
+
+  // MARK: Running
+
+  func run() async throws -> RunEnd {
+    if let problem { throw problem }
+    let isResumed = try begin()
+    send(
+      .runStarted(
+        run: folder.name,
+        workflow: workflow.name,
+        steps: steps.count,
+        isResumed: isResumed
+      )
+    )
+    waits.begin { [weak self] operation, cause in
+      guard let self, let step = operation.name else { return }
+      send(.waiting(step: step, for: RunWords.wait(cause)))
+    }
+    let group = group
+    group.onChildError { [weak self] operation, error in self?.childFailed(operation, error) }
+    let queue = AdvancedOperationQueue(name: workflow.name, environment: environment)
+    if let reason = state.withLock({ $0.cancelReason }) {
+      group.cancel(withError: RunCancelled(reason: reason))
+    }
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        group.onFinish { _, _ in continuation.resume() }
+        queue.addOperation(group)
+      }
+    } onCancel: {
+      cancel(because: "the task that awaits the run was cancelled")
+    }
+    waits.end()
+    return try end()
+  }
+
+  /// Opens the folder, and learns from its journal what is done; returns whether anything was
+  /// begun.
+  private func begin() throws -> Bool {
+    guard let lock = try RunLock(folder) else { throw RunError.isRunning(run: folder.name) }
+    let journal = try JournalFile(folder.journal)
+    let fingerprint = WorkflowFingerprint.text(of: workflow)
+    let file = options.file ?? journal.contents?.header.file
+    let directory = file?.folder ?? FileManager.default.currentDirectoryPath
+    if let contents = journal.contents {
+      guard options.acceptsChanges || contents.fingerprint == fingerprint else {
+        throw RunError.workflowChanged(run: folder.name)
+      }
+      resume(RunProgress(contents.records, of: workflow))
+    }
+    if journal.contents == nil {
+      let header = JournalHeader(
+        run: folder.name,
+        workflow: workflow.name,
+        fingerprint: fingerprint,
+        file: file
+      )
+      try journal.append(.begun(header), synced: true)
+    } else {
+      try journal.append(.resumed(fingerprint: fingerprint), synced: true)
+    }
+    if let file = try? OpenFile(folder.events, OpenFile.appending) { sink.write(to: file) }
+    begun.withLock {
+      $0 = Begun(
+        journal: journal,
+        lock: lock,
+        variables: options.environment ?? ProcessInfo.processInfo.environment,
+        directory: directory,
+        time: environment.clock.now
+      )
+    }
+    return journal.contents != nil
+  }
+
+  private func resume(_ progress: RunProgress) {
+    state.withLock { state in
+      for (index, step) in steps.enumerated() {
+        state.resumed(
+          index,
+          attempts: progress.attempts[step.id] ?? 0,
+          open: progress.open[step.id]
+        )
+      }
+      for id in progress.done {
+        guard let index = state.place(of: id), var end = progress.ends[id] else { continue }
+        end.isFromJournal = true
+        state.wasDone(index, end)
+      }
+    }
+    // Those that were made for a picture don't know of it.
+    made.withLock { $0 = nil }
+  }
+
+  /// Writes down how the run has ended.
+  private func end() throws -> RunEnd {
+    defer { begun.withLock { $0 = nil } }
+    let end = summary()
+    append(.runEnded(end: end), synced: true)
+    send(.runEnded(end))
+    if let failure = problems.withLock({ $0.journal }) { throw failure }
+    return end
+  }
+
+  private func summary() -> RunEnd {
+    let rollbacks = problems.withLock { $0.rollbacks }
+    let (ends, failed) = state.withLock { state in
+      (state.steps.map { $0.end?.outcome ?? .cancelled }, state.failed)
+    }
+    var lines = failed.flatMap { failureLines(of: $0) }
+    lines += rollbacks
+    let (cancelled, duration) = (
+      ends.count { $0 == .cancelled }, environment.clock.now - (current?.time ?? .zero)
+    )
+    if cancelled > 0, !failed.isEmpty {
+      lines.append(cancelled == 1 ? "1 step was not run" : "\(cancelled) steps were not run")
+    }
+    return RunEnd(
+      succeeded: ends.count { $0 == .succeeded },
+      failed: failed.count,
+      skipped: ends.count { $0 == .skipped },
+      cancelled: cancelled,
+      duration: duration,
+      failures: lines.joined(separator: "\n")
+    )
+  }
+
+  /// What went wrong with a step: one line, or one for each attempt.
+  private func failureLines(of index: Int) -> [String] {
+    let end = state.withLock { $0.steps[index].end }
+    let first = "\(steps[index].id): \(end?.reason ?? "failed")"
+    guard let failure = operations[index].outcome?.failure, failure.elements.count > 1 else {
+      return [first]
+    }
+    return [first, failure.indented(by: 1)]
+  }
+
+  // MARK: Ending
+
+  /// A step failed: without `keepsGoing`, no other one begins.
+  private func childFailed(_ operation: AdvancedOperation, _ error: any Error) -> (any Error)? {
+    // What follows from another failure, or from a cancel, is no failure of its own.
+    if operation.outcome?.isCancelled == true || operation.errors.first(of: NeedNotDone.self) {
+      return nil
+    }
+    guard let id = operation.name, let index = state.withLock({ $0.place(of: id) }) else {
+      return error
+    }
+    // Its end comes before those of the steps that don't begin because of it.
+    finished(index, operation)
+    if options.keepsGoing { return error }
+    let given = state.withLock { state in
+      state.stops(.failure(of: id)) { steps[$0].followsOutcomes }
+    }
+    let operations = operations
+    for index in given ?? [] { operations[index].cancel(withError: StepGivenUp(failed: id)) }
+    return error
+  }
+
+  func cancel(because reason: String) {
+    guard state.withLock({ $0.stops(.cancel(reason: reason)) { _ in false } }) != nil else {
+      return
+    }
+    send(.cancelling(because: reason))
+    guard let group = made.withLock({ $0?.group }) else { return }
+    group.cancel(withError: RunCancelled(reason: reason))
+  }
+
+  func kill() {
+    guard state.withLock({ $0.killed() }) else { return }
+    cancel(because: "killed")
+    engine.kill()
+  }
+
+  // MARK: Records
+
+  /// Writes down what is no step's success; when that fails, the run ends.
+  func append(_ record: JournalRecord, synced: Bool) {
+    do throws(JournalError) {
+      try current?.journal.append(record, synced: synced)
+    } catch {
+      journalFailed(error)
+    }
+  }
+
+  func journalFailed(_ error: JournalError) {
+    let isFirst = problems.withLock { problems in
+      defer { problems.journal = problems.journal ?? error }
+      return problems.journal == nil
+    }
+    if isFirst { cancel(because: "\(error)") }
+  }
+
+  func rollbackFailed(_ step: String, _ reason: String) {
+    problems.withLock { $0.rollbacks.append("\(step): its rollback failed: \(reason)") }
+  }
+}
+
+extension [any Error] {
+  /// Whether one of the errors, or what a condition gave, is of a type.
+  fileprivate func first<E: Error>(of type: E.Type) -> Bool {
+    OperationFailure(elements: map { .init(origin: .body, error: $0) }).first(type) != nil
+  }
+}
+
+extension String {
+  /// The folder of a path.
+  fileprivate var folder: String {
+    guard let slash = lastIndex(of: "/") else { return "." }
+    return slash == startIndex ? "/" : String(self[..<slash])
+  }
+}
+
+extension JournalContents {
+  /// The fingerprint of the workflow with which the run was begun, or went on.
+  var fingerprint: String {
+    for case .resumed(let fingerprint) in records.reversed() { return fingerprint }
+    return header.fingerprint
+  }
+}

@@ -1,0 +1,154 @@
+import WorkflowDocument
+
+/// What a run knows of its steps: a plain value, behind the lock of the run.
+struct RunState {
+  /// How far a step is.
+  enum Phase {
+    /// Exits: `running`, `ended`.
+    case waiting
+    /// Its body runs. Exit: `ended`.
+    case running
+    /// No exit.
+    case ended
+  }
+
+  struct StepState {
+    var phase = Phase.waiting
+    /// When the body of its operation began.
+    var begin: Duration?
+    /// The number of the attempt that is going on, or was the last one.
+    var attempts = 0
+    /// How many attempts were lost with their machines.
+    var losses = 0
+    /// The machine of the last attempt.
+    var node: String?
+    /// What it waits for by its engine.
+    var wait: String?
+    /// Its success, from the moment at which it is in the journal.
+    var success: StepEnd?
+    /// How it ended.
+    var end: StepEnd?
+    /// What it comes down to that it didn't run.
+    var root: NeedNotDone?
+    /// The attempt of an earlier runner that may be going on.
+    var open: RunProgress.OpenAttempt?
+  }
+
+  /// Why no further steps begin.
+  enum Stop {
+    /// A step failed.
+    case failure(of: String)
+    /// Somebody asked for it.
+    case cancel(reason: String)
+  }
+
+  private(set) var steps: [StepState]
+  private let ids: [String]
+  private let places: [String: Int]
+  private(set) var stop: Stop?
+  /// In the order of their failing.
+  private(set) var failed: [Int] = []
+  private(set) var isKilled = false
+  /// What steps gave, by their ids.
+  private(set) var outputs: [String: [String: String]] = [:]
+
+  init(_ steps: [Step]) {
+    self.steps = Array(repeating: StepState(), count: steps.count)
+    ids = steps.map(\.id)
+    places = Dictionary(steps.enumerated().map { ($1.id, $0) }) { first, _ in first }
+  }
+
+  func place(of id: String) -> Int? { places[id] }
+  func end(of id: String) -> StepEnd? { places[id].flatMap { steps[$0].end } }
+
+  /// Why the run was cancelled; nil if it wasn't.
+  var cancelReason: String? {
+    if case .cancel(let reason) = stop { reason } else { nil }
+  }
+
+  // MARK: Events
+
+  /// An earlier run tells how far a step was.
+  mutating func resumed(_ index: Int, attempts: Int, open: RunProgress.OpenAttempt?) {
+    steps[index].attempts = attempts
+    steps[index].open = open
+  }
+
+  /// An earlier run has finished a step.
+  mutating func wasDone(_ index: Int, _ end: StepEnd) {
+    steps[index].success = end
+  }
+
+  /// The body of a step begins, also for a further attempt; returns whether it may.
+  mutating func begins(_ index: Int, now: Duration) -> Bool {
+    if steps[index].begin != nil { return true }
+    guard steps[index].phase == .waiting else { return false }
+    steps[index].phase = .running
+    steps[index].begin = now
+    return true
+  }
+
+  /// An attempt begins; returns its number, and what an earlier runner left of it.
+  mutating func attemptBegins(_ index: Int) -> (number: Int, open: RunProgress.OpenAttempt?) {
+    steps[index].wait = nil
+    if let open = steps[index].open {
+      steps[index].open = nil
+      steps[index].attempts = open.number
+      return (open.number, open)
+    }
+    steps[index].attempts += 1
+    return (steps[index].attempts, nil)
+  }
+
+  mutating func attemptStarted(_ index: Int, node: String?) {
+    steps[index].wait = nil
+    steps[index].node = node
+  }
+
+  mutating func attemptWaits(_ index: Int, for text: String?) { steps[index].wait = text }
+
+  /// A machine was lost; returns whether the step is run again.
+  mutating func attemptLost(_ index: Int, node: String?, limit: Int) -> Bool {
+    steps[index].losses += 1
+    steps[index].node = node ?? steps[index].node
+    return steps[index].losses <= limit
+  }
+
+  /// The success of a step is in the journal.
+  mutating func succeeded(_ index: Int, _ end: StepEnd) { steps[index].success = end }
+
+  /// A step has ended; returns false if that was known.
+  mutating func ended(_ index: Int, _ end: StepEnd, because root: NeedNotDone?) -> Bool {
+    guard steps[index].phase != .ended else { return false }
+    steps[index].phase = .ended
+    steps[index].root = root
+    steps[index].end = end
+    if !end.outputs.isEmpty { outputs[ids[index]] = end.outputs }
+    if end.outcome == .failed { failed.append(index) }
+    return true
+  }
+
+  /// No further steps begin, the first reason is the one that counts, and a cancel counts more.
+  ///
+  /// - Parameters:
+  ///   - reason: The reason.
+  ///   - keeps: Says of a step whether it may begin nonetheless.
+  /// - Returns: The steps that don't begin; nil if there is nothing new.
+  mutating func stops(_ reason: Stop, except keeps: (Int) -> Bool) -> [Int]? {
+    if cancelReason != nil { return nil }
+    if case .failure = reason, stop != nil { return nil }
+    stop = reason
+    return steps.indices.filter { steps[$0].phase == .waiting && !keeps($0) }
+      .map { index in
+        // So that its body doesn't begin between this and the cancel of its operation.
+        steps[index].phase = .running
+        return index
+      }
+  }
+
+  /// Everything is killed; returns false if it was before.
+  mutating func killed() -> Bool {
+    defer { isKilled = true }
+    return !isKilled
+  }
+}

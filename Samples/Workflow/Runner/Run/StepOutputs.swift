@@ -1,0 +1,94 @@
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// What is wrong with the file into which a step writes its outputs.
+public enum OutputProblem: Error, Equatable, CustomStringConvertible {
+  /// A line has no `=`.
+  case noName(line: Int)
+  /// A name isn't among the outputs that the step declares.
+  case undeclared(name: String, line: Int)
+  /// A declared output was not written.
+  case missing(name: String)
+  /// The file is no text in UTF-8.
+  case noText
+  /// The file is too large.
+  case tooLarge(bytes: Int)
+  /// The file can't be read.
+  case unreadable(String)
+
+  /// A part of a sentence, without a full stop.
+  public var description: String {
+    switch self {
+    case .noName(let line):
+      "line \(line) of its outputs ($WORKFLOW_OUTPUT) is not ‘name=value’"
+    case .undeclared(let name, let line):
+      "line \(line) of its outputs ($WORKFLOW_OUTPUT) gives ‘\(name)’, which is not among "
+        + "its ‘outputs’"
+    case .missing(let name):
+      "it did not write ‘\(name)=…’ to $WORKFLOW_OUTPUT, although that is among its ‘outputs’"
+    case .noText: "its outputs ($WORKFLOW_OUTPUT) are no text in UTF-8"
+    case .tooLarge(let bytes):
+      "its outputs ($WORKFLOW_OUTPUT) have \(bytes) bytes, more than \(StepOutputs.limit)"
+    case .unreadable(let reason): "its outputs ($WORKFLOW_OUTPUT) can't be read: \(reason)"
+    }
+  }
+}
+
+/// The file into which a step writes what it gives to later ones: lines `name=value`.
+enum StepOutputs {
+  /// Values are written to the journal and passed to commands: they are small.
+  static let limit = 1 << 20
+
+  /// Reads the file of an attempt that succeeded.
+  ///
+  /// - Parameters:
+  ///   - path: Its place; a file that isn't there has nothing in it.
+  ///   - names: The outputs that the step declares, all of which have to be there.
+  /// - Returns: The values; of a name that was written twice, the last one.
+  /// - Throws: What is wrong with the file.
+  static func read(
+    _ path: String,
+    declared names: [String]
+  ) throws(OutputProblem)
+    -> [String: String]
+  {
+    guard let bytes = try bytes(of: path) else {
+      if let name = names.first { throw .missing(name: name) }
+      return [:]
+    }
+    guard let text = String(validating: bytes, as: UTF8.self) else { throw .noText }
+    var values: [String: String] = [:]
+    for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated()
+    {
+      // Written by tools of other systems.
+      let line = line.hasSuffix("\r") ? line.dropLast() : line
+      if line.allSatisfy({ $0 == " " || $0 == "\t" }) { continue }
+      guard let equals = line.firstIndex(of: "="), equals != line.startIndex else {
+        throw .noName(line: index + 1)
+      }
+      let name = String(line[..<equals])
+      guard names.contains(name) else { throw .undeclared(name: name, line: index + 1) }
+      values[name] = String(line[line.index(after: equals)...])
+    }
+    if let name = names.first(where: { values[$0] == nil }) { throw .missing(name: name) }
+    return values
+  }
+
+  private static func bytes(of path: String) throws(OutputProblem) -> [UInt8]? {
+    do throws(SystemCallError) {
+      let file = try OpenFile(path, O_RDONLY)
+      let size = try file.size()
+      if size <= limit { return try file.read(atMost: limit, at: 0) }
+      throw SystemCallError(code: EFBIG)
+    } catch {
+      if error.isMissing { return nil }
+      if error.code == EFBIG { throw .tooLarge(bytes: (try? OpenFile(path, O_RDONLY).size()) ?? 0) }
+      throw .unreadable("\(error)")
+    }
+  }
+}

@@ -1,0 +1,96 @@
+public import AdvancedOperations
+public import WorkflowDocument
+
+/// One run of a workflow, from its start, or from where an earlier one ended, to its end.
+///
+/// ```swift
+/// let folder = try RunFolder.create(of: workflow.name, in: runs, file: text)
+/// let run = WorkflowRun(workflow, in: folder, engine: LocalEngine(), options: .init(jobs: 4)) {
+/// event in
+///   print(event)
+/// }
+/// let end = try await run.run()
+/// ```
+///
+/// Each step is an operation: what it needs are its dependencies, `when` and `require` its
+/// conditions, `exclusive`, `uses` and `rate` its claims, `retry` and `timeout` its policy. All are
+/// the children of a group, which undoes what succeeded when it fails or is cancelled. A step
+/// counts as finished when its end is in the journal of the folder, and not before.
+public final class WorkflowRun: Sendable {
+  /// What the command line says about a run.
+  public struct Options: Sendable {
+    /// How many steps run at a time.
+    public var jobs: Int
+    /// Whether steps that don't need a failed one still run.
+    ///
+    /// Otherwise none begins after a failure, as with make: what runs is finished, and what is
+    /// about how others ended (`when: {outcome: …}`) still has its turn.
+    public var keepsGoing = false
+    /// The only steps to run, with what they need; empty: all.
+    ///
+    /// A name without a combination means all combinations of a matrix.
+    public var only: [String] = []
+    /// The time between being asked to end and being killed.
+    public var gracePeriod: Duration = .seconds(10)
+    /// The workflow's file, an absolute path, whose folder is that which steps run in; nil: the one
+    /// that the journal names, or else no file and the current folder.
+    public var file: String?
+    /// The variables of the runner; nil: those of the process.
+    public var environment: [String: String]?
+    /// Whether to go on with a run of which the workflow was changed meanwhile.
+    public var acceptsChanges = false
+
+    /// Creates options.
+    public init(jobs: Int) { self.jobs = jobs }
+  }
+
+  let core: RunCore
+
+  /// Begins to run a workflow in a queue of its own.
+  ///
+  /// - Parameters:
+  ///   - workflow: What to run.
+  ///   - folder: Where its journal, logs and events are kept; it says which steps an earlier run
+  ///     has finished.
+  ///   - engine: Where commands run.
+  ///   - options: How.
+  ///   - environment: The clock and the executor; another one for tests.
+  ///   - report: Called for each event, in order, one at a time; by the threads that run steps,
+  ///     which wait meanwhile.
+  public init(
+    _ workflow: Workflow,
+    in folder: RunFolder,
+    engine: any StepEngine,
+    options: Options,
+    environment: OperationEnvironment = OperationEnvironment(),
+    report: @escaping @Sendable (RunEvent) -> Void
+  ) {
+    core = RunCore(workflow, folder, engine, options, environment, report)
+  }
+
+  /// Runs it to its end; to be called once.
+  ///
+  /// - Returns: How its steps ended.
+  /// - Throws: What kept it from beginning (``RunError``, ``RunFolderError``, ``JournalError``), or
+  ///   its journal from being written.
+  public func run() async throws -> RunEnd { try await core.run() }
+
+  /// Ends it: steps that run are asked to end, others don't start, what succeeded is rolled back.
+  ///
+  /// Later calls do nothing.
+  public func cancel(because reason: String) { core.cancel(because: reason) }
+
+  /// Kills what still runs, rollbacks too.
+  public func kill() { core.kill() }
+
+  /// Why a step isn't running, or how it ended: some lines.
+  ///
+  /// - Returns: nil if there is no such step.
+  public func explain(_ step: String) -> String? { core.explain(step) }
+
+  /// The steps and what waits for what, for `--graph`.
+  public func graph() -> OperationGraph { OperationGraph(of: core.operations) }
+
+  /// What happened when, for `--timeline`.
+  public func timeline() -> OperationTimeline { core.recorder.timeline }
+}
