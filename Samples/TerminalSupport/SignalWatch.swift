@@ -24,24 +24,29 @@ package final class SignalWatch: Sendable {
   ///
   /// - Parameters:
   ///   - signals: The signals, such as `SIGINT`.
+  ///   - echo: How long after the first one others count as the same: `timeout` sends each twice.
   ///   - onFirst: Gets the first one that comes.
-  ///   - onSecond: Gets the second one, and ends the program.
+  ///   - onSecond: Gets the second one and later ones, and ends the program; it isn't to wait.
   package init(
     _ signals: [Int32],
+    echo: Duration = .zero,
     onFirst: @escaping @Sendable (Int32) -> Void,
-    onSecond: @escaping @Sendable (Int32) -> Never
+    onSecond: @escaping @Sendable (Int32) -> Void
   ) {
     self.signals = signals
     // Only touched on the queue.
-    nonisolated(unsafe) var count = 0
+    nonisolated(unsafe) var first: ContinuousClock.Instant?
     let registration = DispatchGroup()
     sources = signals.map { [queue, answer] number in
       // Ignored for the system, whose answer would be to end the program; sources see it still.
       _ = signal(number, SIG_IGN)
       let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
       source.setEventHandler {
-        count += 1
-        if count > 1 { onSecond(number) }
+        if let first {
+          if .now - first >= echo { onSecond(number) }
+          return
+        }
+        first = .now
         // Elsewhere, as it may take its time, for example where nobody reads what it writes.
         DispatchQueue.global().async(group: answer) { onFirst(number) }
       }

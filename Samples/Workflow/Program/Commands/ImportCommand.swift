@@ -9,8 +9,8 @@ struct ImportCommand: AsyncParsableCommand {
     commandName: "import",
     abstract: "Turn a recorded workflow of WfCommons into a file to run or simulate.",
     discussion: """
-      Each task becomes a step that sleeps for the time that the task took, scaled, and needs what \
-      the task came after. See https://wfcommons.org for hundreds of instances.
+      Each task becomes a step that sleeps, or computes, for the time that the task took, scaled, \
+      and needs what the task came after. See https://wfcommons.org for hundreds of instances.
 
       EXAMPLES:
         workflow import cycles.json -o cycles.yml --scale 0.01
@@ -25,6 +25,12 @@ struct ImportCommand: AsyncParsableCommand {
   @Option(help: "What to multiply all durations by.")
   var scale = 1.0
 
+  @Option(help: "What steps do for that time: sleep, or compute (which needs perl).")
+  var work = WorkArgument.sleep
+
+  @Option(help: "What the workflow is called. (default: as the instance is)")
+  var name: String?
+
   @Option(
     name: .shortAndLong,
     help: "Where to write the workflow. (default: standard output)",
@@ -33,8 +39,36 @@ struct ImportCommand: AsyncParsableCommand {
   var output: String?
 
   func validate() throws {
-    if !(scale >= 0 && scale <= 1e6) {
-      throw ValidationError("--scale needs a number from 0 to 1000000, not \(scale).")
+    if !(scale > 0 && scale <= 1e6) {
+      throw ValidationError("--scale needs a number above 0, to 1000000, not \(scale).")
     }
   }
+
+  func run() async throws {
+    let json: Data
+    do {
+      json = try Data(contentsOf: URL(filePath: file))
+    } catch {
+      throw Complaint(.mistakes, "“\(file)” can't be read: \(FileReason.of(error))")
+    }
+    let workflow: Workflow
+    do {
+      let options = WfCommonsImport.Options(scale: scale, work: work.work, name: name)
+      workflow = try WfCommonsImport.workflow(fromJSON: json, options: options)
+    } catch {
+      throw Complaint(.mistakes, "\(file): \(error)")
+    }
+    let text = WorkflowFile.text(of: workflow)
+    guard let output else { return try StandardStream.output.send("\(text)") }
+    try PictureFile.write(text, to: output)
+    let steps = workflow.steps.count.counted("step")
+    try StandardStream.error.send("\(output): \(workflow.name), \(steps)\n")
+  }
+}
+
+/// What imported steps do.
+enum WorkArgument: String, CaseIterable, ExpressibleByArgument {
+  case sleep, compute
+
+  var work: WfCommonsImport.Options.Work { self == .sleep ? .sleep : .compute }
 }

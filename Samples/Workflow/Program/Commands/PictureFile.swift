@@ -15,20 +15,23 @@ enum PictureFile {
     do {
       try Data(text.utf8).write(to: URL(filePath: path))
     } catch {
-      throw Complaint(.failure, "\(path) can't be written: \(FileReason.of(error))")
+      throw Complaint(
+        .failure,
+        "\(path) can't be written: \(FileReason.of(error, missing: "folder"))"
+      )
     }
   }
 }
 
 /// Why the system didn't do something with a file, in its words.
 enum FileReason {
-  static func of(_ error: any Error) -> String {
+  static func of(_ error: any Error, missing: String = "file") -> String {
     let error = error as NSError
     let posix = (error.userInfo[NSUnderlyingErrorKey] as? NSError) ?? error
     if posix.domain == NSPOSIXErrorDomain { return String(cString: strerror(Int32(posix.code))) }
     switch error.code {
     case CocoaError.fileReadNoSuchFile.rawValue, CocoaError.fileNoSuchFile.rawValue:
-      return "there is no such file"
+      return "there is no such \(missing)"
     case CocoaError.fileReadNoPermission.rawValue, CocoaError.fileWriteNoPermission.rawValue:
       return "permission denied"
     default: return error.localizedDescription

@@ -59,17 +59,21 @@ struct RunCommand: AsyncParsableCommand {
 
   func run() async throws {
     let source = try WorkflowSource(file)
-    let only = try StepNames.resolve(only, in: source.workflow)
+    let shown = try source.workflow.reduced(to: only)
     let catalog = RunCatalog(runsFolder ?? source.runsFolder)
-    if dryRun { return try showPlan(source.workflow.reduced(to: only), catalog) }
-    let engine = try Engines.engine(running.engine)
-    let folder = try Engines.newFolder(for: source, in: catalog)
-    let shown = source.workflow.reduced(to: only)
+    if dryRun { return try showPlan(shown, catalog) }
+    let engine = try running.engine.engine()
+    let folder = try RunFolder.create(
+      of: source.workflow.name,
+      in: catalog.path,
+      file: source.text
+    )
     let conducted = ConductedRun(
       workflow: shown,
       record: RunRecord(path: folder.path),
       options: display,
       place: catalog.place,
+      only: only,
       estimate: RunEstimate(
         shown,
         jobs: running.workers,

@@ -50,18 +50,8 @@ struct RunOptions: ParsableArguments {
   }
 }
 
-/// The steps that names mean: a step, all combinations of a matrix, or a mistake.
+/// Names of steps that people write.
 enum StepNames {
-  static func resolve(_ names: [String], in workflow: Workflow) throws(Complaint) -> [String] {
-    var steps: [String] = []
-    for name in names {
-      let found = workflow.steps.filter { $0.id == name || $0.base == name }.map(\.id)
-      if found.isEmpty { throw unknown(name, in: workflow.steps.flatMap { [$0.id, $0.base] }) }
-      steps += found
-    }
-    return steps
-  }
-
   /// What to say of a step that isn't there.
   static func unknown(_ name: String, in names: [String]) -> Complaint {
     var seen: Set<String> = []

@@ -9,7 +9,7 @@ struct RunsCommand: AsyncParsableCommand {
     abstract: "List the runs that are kept, the newest first.",
     discussion: """
       A run is running, succeeded, failed, cancelled, or interrupted: its program was killed, or \
-      the machine went down. All but the first two can be resumed.
+      the machine went down. Failed, cancelled and interrupted ones can be resumed.
 
       EXAMPLES:
         workflow runs
@@ -53,7 +53,7 @@ struct RunsCommand: AsyncParsableCommand {
     let look: StyledLine.Look
     switch digest.state {
     case .succeeded: look = .green
-    case .failed: look = .red
+    case .failed, .damaged: look = .red
     case .running: look = .cyan
     case .cancelled, .interrupted: look = .yellow
     }

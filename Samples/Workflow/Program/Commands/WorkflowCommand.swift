@@ -61,10 +61,11 @@ import TerminalSupport
       } else {
         try command.run()
       }
-    } catch let complaint as Complaint {
-      try? StandardStream.error.send(complaint.text)
-      Foundation.exit(complaint.status.rawValue)
     } catch {
+      if let complaint = Complaint(error) {
+        try? StandardStream.error.send(complaint.text)
+        Foundation.exit(complaint.status.rawValue)
+      }
       let code = exitCode(for: error)
       let message = fullMessage(for: error)
       let stream = code.isSuccess ? StandardStream.output : StandardStream.error

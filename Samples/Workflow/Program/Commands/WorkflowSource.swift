@@ -58,7 +58,7 @@ struct WorkflowSource {
     let files = entries.filter { $0.hasSuffix(".yml") || $0.hasSuffix(".yaml") }.sorted()
     if files.isEmpty { return "" }
     if let near = Nearest.name(to: url.lastPathComponent, among: files) {
-      let path = url.deletingLastPathComponent().appending(path: near).relativePath
+      let path = folder == "." ? near : "\(folder)/\(near)"
       return "; did you mean “\(path)”?"
     }
     let more = files.count > 5 ? ", …" : ""

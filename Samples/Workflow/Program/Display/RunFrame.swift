@@ -54,7 +54,10 @@ enum RunFrame {
     var causes = view.waitingByCause.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
       .map { ($0.value, $0.key) }
     if view.waitingForSteps > 0 { causes.insert((view.waitingForSteps, "other steps"), at: 0) }
-    let parts = causes.prefix(3).map { "\($0.grouped) for \($1)" }
+    let parts = causes.prefix(3).map { count, cause in
+      let isPlural = cause == RunView.turn && count > 1
+      return "\(count.grouped) for \(isPlural ? "their turn" : cause)"
+    }
     let more = causes.dropFirst(3).reduce(0) { $0 + $1.0 }
     let rest = more > 0 ? ", \(more.grouped) for others" : ""
     let verb = count == 1 ? "waits" : "wait"
@@ -71,7 +74,7 @@ enum RunFrame {
     for (step, phase) in view.phases.enumerated() {
       guard case .waiting(let cause) = phase else { continue }
       // Steps whose turn comes next are no news.
-      if cause != nil, cause != RunView.turn { others.append(step) }
+      if let cause, !cause.hasPrefix(RunView.turn) { others.append(step) }
       if cause == nil, behind.count < namesOfWaiting { behind.append(step) }
       if others.count == namesOfWaiting { return others }
     }
@@ -79,11 +82,21 @@ enum RunFrame {
   }
 
   private static func cause(of step: Int, in view: RunView) -> StyledLine {
-    if case .waiting(let cause?) = view.phases[step] { return StyledLine("for \(cause)", .faint) }
+    if case .waiting(let cause?) = view.phases[step] {
+      return StyledLine("for \(withoutTime(cause))", .faint)
+    }
     let needs = view.openNeeds(of: step)
     let names = needs.prefix(2).map { view.names[$0] }.joined(separator: ", ")
     let more = needs.count > 2 ? " and \((needs.count - 2).grouped) more" : ""
     return StyledLine("for \(names)\(more)", .faint)
+  }
+
+  /// Without `, for 200 ms` at the end, which was so when it was said.
+  private static func withoutTime(_ cause: String) -> String {
+    guard let comma = cause.lastIndex(of: ","), cause[comma...].hasPrefix(", for ") else {
+      return cause
+    }
+    return String(cause[..<comma])
   }
 
   private static func progress(_ view: RunView, now: Duration, columns: Int) -> StyledLine {

@@ -68,10 +68,8 @@ struct RunLines: Sendable {
         return [StyledLine("✗ ", .red) + StyledLine("\(step) could not be undone: \(error)")]
       }
       return detail == .failures ? [] : [StyledLine("↶ ", .yellow) + StyledLine("\(step) undone")]
-    case .cancelling(let reason):
-      if detail == .failures { return [] }
-      return [StyledLine("⊘ ", .yellow) + StyledLine("ending: \(reason)")]
-    case .runEnded: return []
+    // What cancels the run says so, in better words.
+    case .cancelling, .runEnded: return []
     }
   }
 
@@ -96,7 +94,10 @@ struct RunLines: Sendable {
       line.add("  \(end.reason ?? "cancelled")", .faint)
     }
     if end.attempts > 0 { line.add("  \(end.duration.readable)", .faint) }
-    if end.attempts > 1 { line.add("  \(end.attempts) attempts", .yellow) }
+    // Some reasons say so themselves.
+    if end.attempts > 1, end.reason?.contains("attempts") != true {
+      line.add("  \(end.attempts) attempts", .yellow)
+    }
     if let node = end.node { line.add("  on \(node)", .faint) }
     return line
   }

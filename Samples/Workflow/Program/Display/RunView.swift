@@ -44,7 +44,13 @@ struct RunView: Sendable {
   /// What is done, and what is left, in the time of the last run.
   private(set) var estimate: RunEstimate
 
-  static let turn = "their turn"
+  /// What a step waits for that needs nothing but a worker.
+  static let turn = "its turn"
+
+  /// What a cause is counted as: without who has it, and for how long.
+  private static func key(_ cause: String) -> String {
+    String(cause.prefix { $0 != "," && $0 != ":" })
+  }
 
   init(_ workflow: Workflow, estimate: RunEstimate = RunEstimate()) {
     names = workflow.steps.map(\.id)
@@ -133,8 +139,9 @@ struct RunView: Sendable {
     switch phase {
     case .waiting(nil): waitingForSteps += change
     case .waiting(let cause?):
-      let count = waitingByCause[cause, default: 0] + change
-      waitingByCause[cause] = count == 0 ? nil : count
+      let key = Self.key(cause)
+      let count = waitingByCause[key, default: 0] + change
+      waitingByCause[key] = count == 0 ? nil : count
     case .executing, .ended: break
     }
   }

@@ -1,6 +1,7 @@
 import Foundation
 import TerminalSupport
 import WorkflowDocument
+import WorkflowRunner
 
 /// What is wrong with what somebody asked for, what is right, and the exit status.
 struct Complaint: Error, Equatable, CustomStringConvertible {
@@ -31,6 +32,17 @@ struct Complaint: Error, Equatable, CustomStringConvertible {
     let isColoured = StandardStream.error.hasColour(ProcessInfo.processInfo.environment)
     description = String(mistakes.text(file: path, isColoured: isColoured).dropLast())
     isPlaced = true
+  }
+
+  /// What an error of the runner says to people; nil of an error of the command line.
+  init?(_ error: any Error) {
+    switch error {
+    case let complaint as Complaint: self = complaint
+    case is RunError, is RunFolderError, is JournalError, is StreamProblem:
+      let text = "\(error)"
+      self.init(.failure, text.hasSuffix(".") ? String(text.dropLast()) : text)
+    default: return nil
+    }
   }
 
   /// What is written to standard error.

@@ -20,6 +20,8 @@ struct ConductedRun {
   let options: DisplayOptions
   /// What has to be added to commands so that they find the run.
   let place: String
+  /// The only steps that were asked for, as they were.
+  var only: [String] = []
   let estimate: RunEstimate
   var environment = ProcessInfo.processInfo.environment
 
@@ -46,22 +48,22 @@ struct ConductedRun {
       run.explain(step) ?? ""
     }
     let interruption = Mutex<Interruption?>(nil)
-    let hasEnded = DispatchSemaphore(value: 0)
-    let watch = SignalWatch(Self.signals) { signal in
+    let watch = SignalWatch(Self.signals, echo: .milliseconds(200)) { signal in
       let came = Interruption(signal: signal)
       interruption.withLock { $0 = came }
       run.cancel(because: came.reason)
       display.say(StyledLine("⊘ ", .yellow) + StyledLine(came.notice))
     } onSecond: { signal in
       run.kill()
-      // What was killed ends soon; a step that a disk holds fast may not.
-      _ = hasEnded.wait(timeout: .now() + .seconds(2))
-      if StandardStream.output.hasRoom { display.endIfPossible() }
-      _exit(interruption.withLock { $0?.exitCode } ?? 128 + signal)
+      // What was killed ends soon; a step that a disk holds fast, or a terminal that takes nothing
+      // more, may not.
+      DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(2)) {
+        if StandardStream.output.hasRoom { display.endIfPossible() }
+        _exit(interruption.withLock { $0?.exitCode } ?? 128 + signal)
+      }
     }
     let result: Result<RunEnd, any Error>
     do { result = .success(try await run.run()) } catch { result = .failure(error) }
-    hasEnded.signal()
     explain?.end()
     watch.stop()
     display.end()
@@ -73,7 +75,8 @@ struct ConductedRun {
         run: record.name,
         end: end,
         failures: failures.failures { record.logFile(of: $0) },
-        place: place
+        place: place,
+        only: only
       )
       output.write(summary.lines, colour: StandardStream.output.hasColour(environment))
     }

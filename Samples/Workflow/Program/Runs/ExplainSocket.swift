@@ -12,8 +12,8 @@ import Darwin
 
 /// Answers questions about steps while a run goes on: a Unix domain socket in the run's folder.
 ///
-/// A question is the name of a step and a line feed; the answer is text, up to the end. Without a name
-/// the answer is empty, which says that the run goes on.
+/// A question is the name of a step and a line feed; the answer is text, up to the end, and empty if
+/// there is no such step.
 final class ExplainSocket: Sendable {
   static let name = "explain.socket"
   /// A question is no longer: the names of steps are short.
@@ -94,13 +94,6 @@ final class ExplainSocket: Sendable {
   }
 
   // MARK: Asking
-
-  /// Whether a program answers for the run of that folder.
-  static func isAnswered(in folder: String) -> Bool {
-    guard let descriptor = connection(in: folder) else { return false }
-    _ = close(descriptor)
-    return true
-  }
 
   /// What the program that runs it says of a step.
   ///

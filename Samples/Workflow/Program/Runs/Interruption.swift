@@ -27,8 +27,7 @@ struct Interruption: Sendable, Equatable {
 
   /// What people read when it came.
   var notice: String {
-    signal == SIGINT
-      ? "steps are asked to end; Ctrl-C again kills them"
-      : "steps are asked to end; a second signal kills them"
+    let again = signal == SIGINT ? "Ctrl-C again" : "a second signal"
+    return "ending because of \(reason): steps are asked to end, \(again) kills them"
   }
 }

@@ -20,6 +20,10 @@ struct LogFile {
     var lines = String(decoding: data, as: UTF8.self).split(separator: "\n").map(String.init)
     // The first one may have been cut.
     if begin > 0, lines.count > 1 { lines.removeFirst() }
+    // Those of the last attempt.
+    if let begin = lines.lastIndex(where: { $0.hasPrefix("—— attempt ") }) {
+      lines.removeSubrange(...begin)
+    }
     return Array(lines.filter { $0.contains { !$0.isWhitespace } }.suffix(count))
   }
 }

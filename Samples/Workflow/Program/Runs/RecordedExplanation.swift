@@ -40,7 +40,7 @@ struct RecordedExplanation {
   /// - Returns: nil if there is no such step.
   func text(of step: String) -> String? {
     guard needs[step] != nil || ends[step] != nil || starts[step] != nil else { return nil }
-    var lines = [headline(step)]
+    var lines = ["“\(step)” \(predicate(step))"]
     lines += retries[step, default: []].map { "  \($0)" }
     if let end = ends[step], end.attempts > 0 {
       for (name, value) in end.outputs.sorted(by: { $0.key < $1.key }) {
@@ -52,13 +52,14 @@ struct RecordedExplanation {
     return lines.joined(separator: "\n")
   }
 
-  private func headline(_ step: String) -> String {
+  /// How a step ended, to go on after its name.
+  private func predicate(_ step: String) -> String {
     guard let end = ends[step] else {
       if let attempt = starts[step] {
-        return "“\(step)” was executing (attempt \(attempt)) when the program ended."
+        return "was executing (attempt \(attempt)) when the program ended"
       }
-      if let cause = waits[step] { return "“\(step)” waited for \(cause) when the program ended." }
-      return "“\(step)” hadn't begun when the program ended."
+      if let cause = waits[step] { return "waited for \(cause) when the program ended" }
+      return "hadn't begun when the program ended"
     }
     let reason = end.reason.map { ": \($0)" } ?? ""
     switch end.outcome {
@@ -66,15 +67,12 @@ struct RecordedExplanation {
       let before = end.isFromJournal ? " in an earlier run" : ""
       let attempts = end.attempts > 1 ? ", at attempt \(end.attempts)" : ""
       let node = end.node.map { " on \($0)" } ?? ""
-      return "“\(step)” succeeded\(before) after \(end.duration.readable)\(attempts)\(node)."
+      return "succeeded\(before) after \(end.duration.readable)\(attempts)\(node)"
     case .failed:
-      if end.attempts == 0 { return "“\(step)” failed before it began\(reason)" }
-      let attempts = end.attempts > 1 ? " after \(end.attempts) attempts" : ""
-      return "“\(step)” failed\(attempts)\(reason)"
-    case .skipped: return "“\(step)” was skipped\(reason)"
-    case .cancelled:
-      let verb = end.attempts > 0 ? "was cancelled while it executed" : "never began"
-      return "“\(step)” \(verb)\(reason)"
+      return end.attempts == 0 ? "failed before it began\(reason)" : "failed\(reason)"
+    case .skipped: return "was skipped\(reason)"
+    // The reason says whether it had begun.
+    case .cancelled: return "was \(end.reason ?? "cancelled")"
     }
   }
 
@@ -90,7 +88,7 @@ struct RecordedExplanation {
         let isGood = ends[need].map { [.succeeded, .skipped].contains($0.outcome) } ?? false
         if isGood { continue }
         let indent = String(repeating: "  ", count: min(depth, 8) + 1)
-        lines.append("\(indent)it needs \(headline(need))")
+        lines.append("\(indent)needs “\(need)”, which \(predicate(need))")
         queue.append((need, depth + 1))
       }
     }

@@ -69,7 +69,7 @@ struct RunCatalog {
     if found.isEmpty, !abbreviation.isEmpty { found = names.filter { $0.contains(abbreviation) } }
     if found.count == 1 { return record(found[0]) }
     if found.isEmpty {
-      let near = Nearest.name(to: abbreviation, among: names)
+      let near = Nearest.name(to: abbreviation, among: ["last"] + names)
       let hint = near.map { "; did you mean “\($0)”?" } ?? ""
       throw Complaint(
         .usage,

@@ -5,7 +5,7 @@ import WorkflowRunner
 /// What a run's folder says of it, to those who didn't run it.
 struct RunRecord {
   enum State: String {
-    case running, succeeded, failed, cancelled, interrupted
+    case running, succeeded, failed, cancelled, interrupted, damaged
   }
 
   /// What can be said of a run in a line.
@@ -15,7 +15,6 @@ struct RunRecord {
     /// How many steps have ended well.
     var done = 0
     var duration: Duration?
-    var end: RunEnd?
     var state: State
   }
 
@@ -28,7 +27,9 @@ struct RunRecord {
   /// The file of the workflow as it was.
   var workflowFile: String { "\(path)/workflow.yml" }
 
-  func logFile(of step: String) -> String { RunFolder(path).logFile(of: step) }
+  var folder: RunFolder { RunFolder(path) }
+
+  func logFile(of step: String) -> String { folder.logFile(of: step) }
 
   /// When it began, from its name: `2026-11-22 17:45:01`.
   var when: String? {
@@ -57,29 +58,27 @@ struct RunRecord {
   }
 
   /// Whether a program runs it.
-  var isRunning: Bool { ExplainSocket.isAnswered(in: path) }
+  var isRunning: Bool { folder.summary().state == .running }
 
   func digest() -> Digest {
-    // Before the events are read, so that one that ends meanwhile isn't called interrupted.
-    let isRunning = isRunning
-    var digest = Digest(state: isRunning ? .running : .interrupted)
-    var good: Set<String> = []
-    for event in events() {
-      digest.duration = event.time
-      switch event.kind {
-      case .runStarted(_, let workflow, let steps, _):
-        (digest.workflow, digest.steps, digest.end) = (workflow, steps, nil)
-      case .ended(let step, let end):
-        if [.succeeded, .skipped].contains(end.outcome) { good.insert(step) }
-      case .runEnded(let end): digest.end = end
-      default: break
-      }
-    }
-    digest.done = good.count
-    if let end = digest.end {
-      digest.done = end.succeeded + end.skipped
-      digest.duration = end.duration
+    let summary = folder.summary()
+    var digest = Digest(state: .interrupted)
+    digest.workflow = summary.header?.workflow
+    digest.done = summary.doneCount
+    switch summary.state {
+    case .running: digest.state = .running
+    case .interrupted: break
+    case .unreadable: digest.state = .damaged
+    case .ended(let end):
       digest.state = Self.state(of: end)
+      digest.duration = end.duration
+      digest.steps = end.succeeded + end.failed + end.skipped + end.cancelled
+    }
+    if digest.duration != nil { return digest }
+    for event in events() {
+      // Of one that goes on this would be the time of its last news.
+      if digest.state != .running { digest.duration = event.time }
+      if case .runStarted(_, _, let steps, _) = event.kind { digest.steps = steps }
     }
     return digest
   }
@@ -95,18 +94,29 @@ struct RunRecord {
     }
   }
 
+  /// The steps that have ended well.
+  func finished() -> Set<String> {
+    events().reduce(into: []) { finished, event in
+      switch event.kind {
+      case .ended(let step, let end) where [.succeeded, .skipped].contains(end.outcome):
+        finished.insert(step)
+      case .rolledBack(let step, error: nil): finished.remove(step)
+      default: break
+      }
+    }
+  }
+
   static func state(of end: RunEnd) -> State {
     if end.failed > 0 { return .failed }
     return end.cancelled > 0 ? .cancelled : .succeeded
   }
 
-  /// How long its steps took that succeeded.
+  /// How long its steps took that succeeded; those that had nothing to do took no time.
   func durations() -> [String: Duration] {
     events().reduce(into: [:]) { durations, event in
-      if case .ended(let step, let end) = event.kind, end.outcome == .succeeded, !end.isFromJournal
-      {
-        durations[step] = end.duration
-      }
+      guard case .ended(let step, let end) = event.kind, !end.isFromJournal else { return }
+      if end.outcome == .succeeded { durations[step] = end.duration }
+      if end.outcome == .skipped { durations[step] = .zero }
     }
   }
 }
@@ -119,7 +129,7 @@ extension RunCatalog {
     for name in names.reversed() {
       let record = record(name)
       // The name of a run ends with that of its workflow.
-      guard name.hasSuffix(workflow) || record.digest().workflow == workflow else { continue }
+      guard record.folder.summary().header?.workflow == workflow else { continue }
       durations.merge(record.durations()) { newer, _ in newer }
       looked += 1
       if looked == 3 { break }

@@ -17,8 +17,8 @@ struct RunReport {
   var failures: [Failure]
   /// What people have to add to commands so that they find the run.
   var place = ""
-  /// The signal that ended it.
-  var isInterrupted = false
+  /// The only steps that were asked for: others shall not run next time either.
+  var only: [String] = []
 
   /// How many failed steps are shown with their last lines.
   static let shownFailures = 5
@@ -74,7 +74,8 @@ struct RunReport {
 
   private var next: [StyledLine] {
     if state == .succeeded { return [] }
-    var commands = [("workflow resume last\(place)", "run what isn't done")]
+    let steps = only.isEmpty ? "" : " --only " + only.map(\.shellQuoted).joined(separator: " ")
+    var commands = [("workflow resume last\(place)\(steps)", "run what isn't done")]
     if let failed = failures.first?.step {
       let step = failed.shellQuoted
       commands.append(("workflow log last \(step)\(place)", "all that it printed"))

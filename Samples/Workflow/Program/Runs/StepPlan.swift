@@ -62,15 +62,15 @@ enum StepPlan {
 
 extension Workflow {
   /// The workflow with only these steps and what they need; with all if there are none.
-  func reduced(to only: [String]) -> Workflow {
-    if only.isEmpty { return self }
-    let byName = Dictionary(steps.map { ($0.id, $0) }) { first, _ in first }
-    var (kept, open): (Set<String>, [String]) = ([], only)
-    while let name = open.popLast() {
-      if kept.insert(name).inserted { open += byName[name]?.needs ?? [] }
+  func reduced(to names: [String]) throws(Complaint) -> Workflow {
+    if names.isEmpty { return self }
+    do {
+      return try only(names)
+    } catch {
+      if let name = error.names.first, error.names.count == 1, name.suggestion == nil {
+        throw StepNames.unknown(name.name, in: steps.map(\.base))
+      }
+      throw Complaint(.usage, "\(error)")
     }
-    var workflow = self
-    workflow.steps.removeAll { !kept.contains($0.id) }
-    return workflow
   }
 }

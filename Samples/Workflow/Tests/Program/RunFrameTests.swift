@@ -43,16 +43,17 @@ import WorkflowRunner
 
   @Test func `shows what steps wait for besides others`() {
     let view = begun.after(
-      .at(0, .waiting(step: "build", for: "cpu, of which 0 of 2 are free")),
+      .at(0, .waiting(step: "build", for: "“cpu”, which test holds, for 3 ms")),
+      .at(0, .waiting(step: "lint", for: "its turn: test runs")),
       .at(0, .waiting(step: "test", for: "not said of one that waits for steps"))
     )
     #expect(
       view.frame(0).prefix(3)
         == [
-          "  5 wait: 3 for other steps, 1 for cpu, of which 0 of 2 are free, 1 for their turn",
-          "    build for cpu, of which 0 of 2 are free",
+          "  5 wait: 3 for other steps, 1 for its turn, 1 for “cpu”",
+          "    build for “cpu”, which test holds",
           "    test for build",
-        ].map { $0.cut(toColumns: 79) }[...]
+        ][...]
     )
   }
 
@@ -141,7 +142,7 @@ import WorkflowRunner
     let view = RunView(.chain(10_000))
     #expect(
       view.frame(0) == [
-        "  10,000 wait: 9,999 for other steps, 1 for their turn",
+        "  10,000 wait: 9,999 for other steps, 1 for its turn",
         "    s1 for s0", "    s2 for s1", "    s3 for s2",
         "┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄   0 %  0 of 10,000  0 s",
       ]

@@ -68,7 +68,7 @@ import WorkflowRunner
       ) == [
         "release: 1,000 steps, run r-1", "▸ a  attempt 2  on n1", "a │ bold \u{FFFD}text",
         "↻ a  attempt 2: exited with 1; again in 1.5 s", "↶ undoes b", "↶ b undone",
-        "✗ c could not be undone: exited with 2", "⊘ ending: Ctrl-C",
+        "✗ c could not be undone: exited with 2",
       ]
     )
   }

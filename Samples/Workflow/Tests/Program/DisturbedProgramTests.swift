@@ -1,0 +1,148 @@
+import Foundation
+import Testing
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// Runs of the built program that don't go on as they began.
+@Suite(.serialized, .timeLimit(.minutes(5))) struct `The workflow that is disturbed` {
+  private let place: RunPlace
+
+  init() throws { place = try RunPlace() }
+
+  /// One step that goes on until it is asked to end, and one behind it.
+  private static let endless = """
+    name: endless
+    steps:
+      - {id: slow, command: "trap 'exit 1' TERM; echo begun; while :; do sleep 0.1; done"}
+      - {id: later, command: "true", needs: slow}
+    """
+
+  /// Starts a run, and returns when its endless step has begun.
+  private func begin(_ arguments: [String] = []) throws -> (Process, FileHandle) {
+    try place.write(Self.endless)
+    let process = try place.process(["run", "w.yml"] + arguments)
+    let pipe = Pipe()
+    process.standardOutput = pipe
+    try process.run()
+    let output = pipe.fileHandleForReading
+    try #require(Self.read(output, until: "begun"))
+    return (process, output)
+  }
+
+  /// Reads up to a text; false if there is none.
+  private static func read(_ handle: FileHandle, until text: String) -> Bool {
+    var all = ""
+    while !all.contains(text) {
+      let data = handle.availableData
+      if data.isEmpty { return false }
+      all += String(decoding: data, as: UTF8.self)
+    }
+    return true
+  }
+
+  @Test(arguments: [(SIGINT, 130), (SIGTERM, 143), (SIGHUP, 129)] as [(Int32, Int32)])
+  func `ends gracefully at a signal, with what shells say of it`(
+    signal: Int32,
+    status: Int32
+  ) throws {
+    let (process, output) = try begin()
+    kill(process.processIdentifier, signal)
+    // `timeout` sends each twice, and a run is not killed for that.
+    kill(process.processIdentifier, signal)
+    let rest = String(decoding: try output.readToEnd() ?? Data(), as: UTF8.self)
+    process.waitUntilExit()
+    #expect(process.terminationStatus == status)
+    #expect(rest.contains("⊘ endless was cancelled after "))
+    #expect(rest.contains("workflow resume last"))
+  }
+
+  @Test func `explains its steps to another process while it runs, and from its folder then`()
+    throws
+  {
+    let (process, output) = try begin()
+    #expect(try place.run("explain", "last", "later").output.hasPrefix("later waits for slow\n"))
+    #expect(try place.run("explain", "last", "slow").output.hasPrefix("slow has been running for "))
+    let runs = try place.run("runs").output
+    #expect(runs.contains("  running  0 of 2  "))
+    let other = try place.run("resume", "last")
+    #expect(other.status == 1)
+    #expect(other.errors.contains("is going on in another process"))
+    kill(process.processIdentifier, SIGKILL)
+    process.waitUntilExit()
+    _ = try output.readToEnd()
+    #expect(
+      try place.run("explain", "last", "slow").output
+        == "“slow” was executing (attempt 1) when the program ended\n"
+    )
+    #expect(
+      try place.run("explain", "last", "later").output == """
+        “later” hadn't begun when the program ended
+          needs “slow”, which was executing (attempt 1) when the program ended
+
+        """
+    )
+    #expect(try place.run("runs").output.contains("  interrupted  0 of 2  "))
+  }
+
+  @Test func `goes on when nobody reads what it writes, and says so`() throws {
+    try place.write(
+      """
+      steps:
+        - {id: a, command: "i=0; while [ $i -lt 200 ]; do echo line $i; i=$((i + 1)); done"}
+        - {id: b, command: "echo b > done", needs: a}
+      """
+    )
+    let process = try place.process(["run", "w.yml"])
+    let (output, errors) = (Pipe(), Pipe())
+    process.standardOutput = output
+    process.standardError = errors
+    try output.fileHandleForReading.close()
+    try process.run()
+    let text = String(
+      decoding: try errors.fileHandleForReading.readToEnd() ?? Data(),
+      as: UTF8.self
+    )
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 0)
+    #expect(
+      text == "workflow: nobody reads the output any more; the run goes on, and its folder keeps "
+        + "all\n"
+    )
+    #expect(place.has("done"))
+  }
+
+  @Test func `shows a log while it grows, until its step ends`() throws {
+    let (process, output) = try begin()
+    let follower = try place.process(["log", "last", "slow", "--follow"])
+    let pipe = Pipe()
+    follower.standardOutput = pipe
+    try follower.run()
+    try #require(Self.read(pipe.fileHandleForReading, until: "begun\n"))
+    kill(process.processIdentifier, SIGTERM)
+    _ = try output.readToEnd()
+    process.waitUntilExit()
+    follower.waitUntilExit()
+    #expect(follower.terminationStatus == 0)
+  }
+
+  @Test func `answers from a folder whose path is too long for a socket`() throws {
+    let folder = String(repeating: "a-long-name/", count: 12)
+    try FileManager.default.createDirectory(
+      atPath: place.path(folder),
+      withIntermediateDirectories: true
+    )
+    let (process, output) = try begin(["--runs-folder", "\(folder)runs"])
+    let end = try place.run("explain", "last", "later", "--runs-folder", "\(folder)runs")
+    #expect(end.output.hasPrefix("later waits for slow\n"))
+    kill(process.processIdentifier, SIGTERM)
+    let rest = String(decoding: try output.readToEnd() ?? Data(), as: UTF8.self)
+    process.waitUntilExit()
+    #expect(rest.contains("workflow resume last --runs-folder \(folder)runs  # "))
+  }
+}

@@ -1,0 +1,195 @@
+import Foundation
+import Testing
+import WorkflowRunner
+
+/// Runs of the built program, as people run it.
+@Suite(.serialized, .timeLimit(.minutes(5))) struct `The program` {
+  private let place: RunPlace
+
+  init() throws { place = try RunPlace() }
+
+  private static let failing = """
+    name: failing
+    steps:
+      - {id: a, command: "echo working; echo oops >&2; exit 3"}
+      - {id: b, command: "true", needs: a}
+      - {id: c, command: "true", needs: b}
+    """
+
+  @Test func `runs its example, and does nothing twice`() throws {
+    try place.write(try RunPlace.example("release.yml"), to: "release.yml")
+    let first = try place.run("run", "release.yml")
+    #expect(first.status == 0, "\(first)")
+    #expect(first.errors == "")
+    #expect(first.output.contains("↻ integration  attempt 1: exited with 1; again in "))
+    #expect(first.output.contains("\n✓ integration  "))
+    #expect(first.output.contains("\n↷ apology  skipped"))
+    #expect(first.output.contains("\n✓ release succeeded after "))
+    #expect(try place.read("published/hello-1.4.2").hasPrefix("hello 1.4.2\n#!/bin/sh\n"))
+    #expect(Int(try place.read("published/hello-1.4.2.sum").dropLast()) != nil)
+    #expect(place.has(".workflow/runs"))
+    // What is built isn't built again, and the rest of a new run is.
+    let second = try place.run("run", "release.yml")
+    #expect(second.output.contains("\n↷ build  skipped"))
+    #expect(second.output.contains("10 succeeded, 2 skipped"))
+    // A run that is done has nothing to go on with.
+    let resumed = try place.run("resume", "last")
+    #expect(resumed.status == 0)
+    #expect(!resumed.output.contains("▸"))
+  }
+
+  @Test func `checks all examples`() throws {
+    for name in ["release.yml", "hello.yml", "ci.yml", "nightly-backup.yml"] {
+      try place.write(try RunPlace.example(name), to: name)
+    }
+    let end = try place.run("check", "ci.yml", "hello.yml", "nightly-backup.yml", "release.yml")
+    #expect(end.status == 0, "\(end.errors)")
+    #expect(end.output.split(separator: "\n").count == 4)
+    #expect(end.output.contains("release.yml: release, 12 steps, no mistakes\n"))
+  }
+
+  @Test func `ends with 1 when a step fails, and says what to do`() throws {
+    try place.write(Self.failing)
+    let end = try place.run("run", "w.yml")
+    #expect(end.status == 1)
+    let summary = end.output.components(separatedBy: "\n✗ failing failed after ").last ?? ""
+    let lines = summary.split(separator: "\n", omittingEmptySubsequences: false).dropFirst()
+    let name = try #require(
+      FileManager.default.contentsOfDirectory(atPath: place.path(".workflow/runs")).first
+    )
+    #expect(
+      lines.joined(separator: "\n") == """
+
+          a: exited with 3
+          2 steps were not run
+
+        “a” said last:
+          │ working
+          │ oops
+          in .workflow/runs/\(name)/logs/a.log
+
+        next:
+          workflow resume last     # run what isn't done
+          workflow log last a      # all that it printed
+          workflow explain last a  # why it failed
+
+        """
+    )
+    #expect(try place.run("log", "last", "a").output == "working\noops\n")
+    #expect(
+      try place.run("explain", "last", "c").output == """
+        “c” was not run, because ‘a’ failed
+          needs “b”, which was not run, because ‘a’ failed
+            needs “a”, which failed: exited with 3
+
+        """
+    )
+    let runs = try place.run("runs").output.split(separator: "\n")
+    #expect(runs.count == 2)
+    #expect(runs.last?.hasPrefix("\(name)  failing   failed  0 of 3  20") == true)
+    let log = try place.run("log", "last", "c")
+    #expect(log.status == 1)
+    #expect(log.errors.hasPrefix("workflow: there is no log. “c” was not run, because ‘a’ failed"))
+  }
+
+  @Test func `goes on with a run, and refuses a file that was changed unless that is accepted`()
+    throws
+  {
+    try place.write(
+      """
+      name: x
+      steps:
+        - {id: a, command: "echo a >> done"}
+        - {id: b, command: "test -e ready && echo b >> done", needs: a}
+      """
+    )
+    #expect(try place.run("run", "w.yml").status == 1)
+    let text = try place.read("w.yml")
+    try place.write(text.replacing("echo b", with: "echo B"))
+    let refused = try place.run("resume", "last")
+    #expect(refused.status == 2)
+    #expect(refused.errors.contains("was changed since "))
+    #expect(refused.errors.contains("step ‘b’"))
+    #expect(refused.errors.contains("--accept-changes"))
+    try place.write("", to: "ready")
+    let end = try place.run("resume", "last", "--accept-changes")
+    #expect(end.status == 0, "\(end)")
+    #expect(end.output.contains("↷ 1 step was done before\n"))
+    #expect(try place.read("done") == "a\nB\n")
+    // Now it is the file that the run has.
+    #expect(try place.run("resume", "last").status == 0)
+  }
+
+  @Test func `writes events as lines of JSON, and nothing else`() throws {
+    try place.write(Self.failing)
+    let end = try place.run("run", "w.yml", "--format", "json", "--keep-going")
+    #expect(end.status == 1)
+    #expect(end.errors == "")
+    let events = try end.output.split(separator: "\n").map { line in
+      try JSONDecoder().decode(RunEvent.self, from: Data(line.utf8))
+    }
+    guard case .runStarted(_, "failing", 3, false) = events.first?.kind else {
+      Issue.record("It begins with \(String(describing: events.first)).")
+      return
+    }
+    guard case .runEnded(let last) = events.last?.kind else {
+      Issue.record("It ends with \(String(describing: events.last)).")
+      return
+    }
+    #expect((last.succeeded, last.failed, last.cancelled) == (0, 1, 2))
+    #expect(events.contains { $0.kind == .printed(step: "a", line: "oops") })
+  }
+
+  @Test func `draws timelines and graphs`() throws {
+    try place.write(try RunPlace.example("hello.yml"), to: "hello.yml")
+    let end = try place.run("run", "hello.yml", "--timeline", "t.svg", "--graph", "g.svg", "-q")
+    #expect(end.status == 0, "\(end)")
+    #expect(end.output.hasPrefix("✓ hello succeeded after "))
+    #expect(try place.read("t.svg").contains("kettle"))
+    #expect(try place.read("g.svg").hasPrefix("<svg "))
+    #expect(try place.run("run", "hello.yml", "--dry-run", "--graph", "g.dot").status == 0)
+    #expect(try place.read("g.dot").contains("digraph"))
+    let wrong = try place.run("run", "hello.yml", "-q", "--timeline", "no/such/folder/t.svg")
+    #expect(wrong.status == 1)
+    #expect(
+      wrong.errors == "workflow: no/such/folder/t.svg can't be written: there is no such folder\n"
+    )
+  }
+
+  @Test func `runs only what was asked for, with what it needs`() throws {
+    try place.write(try RunPlace.example("hello.yml"), to: "hello.yml")
+    let end = try place.run("run", "hello.yml", "--only", "kettle")
+    #expect(end.output.contains("1 succeeded"))
+    #expect(!end.output.contains("cup"))
+  }
+
+  @Test func `imports a recorded workflow, and says how long it would take`() throws {
+    try place.write(
+      """
+      {"name": "two", "workflow": {"tasks": [
+        {"name": "a", "runtime": 20, "parents": []},
+        {"name": "b", "runtime": 10, "parents": ["a"]},
+        {"name": "c", "runtime": 10, "parents": ["a"]}
+      ]}}
+      """,
+      to: "two.json"
+    )
+    let end = try place.run("import", "two.json", "-o", "two.yml", "--scale", "0.1")
+    #expect(end.status == 0, "\(end)")
+    #expect(end.errors == "two.yml: two, 3 steps\n")
+    #expect(
+      try place.run("simulate", "two.yml", "--workers", "1,2").output == """
+        two: 3 steps, 4.0 s of work (3 as their commands sleep)
+
+        workers  makespan  faster   busy
+              1     4.0 s   1.0 ×  100 %
+              2     3.0 s   1.3 ×   67 %
+
+        critical path: 3.0 s, no number of workers is faster
+                 2.0 s  a
+                 1.0 s  b
+
+        """
+    )
+  }
+}

@@ -1,0 +1,64 @@
+#if os(Linux)
+import Foundation
+import Testing
+
+#if canImport(Glibc)
+import Glibc
+#else
+import Musl
+#endif
+
+/// A pseudo-terminal, and what has been written to it.
+final class PseudoTerminal {
+  private let controller: FileHandle
+  let terminal: FileHandle
+  private(set) var written = ""
+  private let size: (width: Int, height: Int)
+
+  init(width: Int = 80, height: Int = 24) throws {
+    size = (width, height)
+    let descriptor = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
+    try #require(descriptor >= 0)
+    // TIOCSPTLCK and TIOCGPTN, which Swift doesn't import.
+    var (lock, number): (Int32, Int32) = (0, 0)
+    try #require(ioctl(descriptor, 0x4004_5431, &lock) == 0)
+    try #require(ioctl(descriptor, 0x8004_5430, &number) == 0)
+    let other = open("/dev/pts/\(number)", O_RDWR | O_NOCTTY | O_CLOEXEC)
+    try #require(other >= 0)
+    var window = winsize()
+    window.ws_col = UInt16(width)
+    window.ws_row = UInt16(height)
+    try #require(ioctl(descriptor, UInt(TIOCSWINSZ), &window) == 0)
+    controller = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    terminal = FileHandle(fileDescriptor: other, closeOnDealloc: true)
+  }
+
+  /// Leaves the terminal to the programs that were started in it.
+  func leave() { try? terminal.close() }
+
+  /// Types something; `\u{3}` is Ctrl-C.
+  func type(_ text: String) { controller.write(Data(text.utf8)) }
+
+  /// Reads until the screen shows something, or all programs have closed the terminal.
+  @discardableResult
+  func wait(for text: String?) -> Screen {
+    while true {
+      let screen = screen
+      if let text, screen.text.contains(text) { return screen }
+      var buffer = [UInt8](repeating: 0, count: 65_536)
+      let count = read(controller.fileDescriptor, &buffer, buffer.count)
+      if count < 0, errno == EINTR { continue }
+      if count <= 0 { return screen }
+      written += String(decoding: buffer[..<count], as: UTF8.self)
+    }
+  }
+
+  /// What it shows.
+  var screen: Screen {
+    var screen = Screen(width: size.width, height: size.height)
+    // A terminal makes CR LF of LF; the screen does so by itself.
+    screen.write(written.replacing("\r\n", with: "\n"))
+    return screen
+  }
+}
+#endif
