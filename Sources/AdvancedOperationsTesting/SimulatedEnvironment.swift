@@ -169,10 +169,3 @@ public final class SimulatedEnvironment: Sendable {
     set { simulation.watchdogInterval = newValue }
   }
 }
-
-#if DEBUG
-extension SimulatedEnvironment {
-  /// Makes the library make a mistake in every step; for tests of its tests.
-  package func make(_ flaw: DeliberateFlaw) { simulation.withState { $0.flaw = flaw } }
-}
-#endif

@@ -75,12 +75,6 @@ public final class ExclusivityDomain: Sendable {
       ),
       time: time
     )
-    #if DEBUG
-    if DeliberateFlaw.checkThenAct.isMade, state.withLock({ $0.areFree(attempt) }) {
-      update { $0.grantUnseen(attempt, &$1) }
-      return .granted(isOutdated: false)
-    }
-    #endif
     return update { $0.takeCalled(attempt, &$1) }
   }
 
@@ -116,9 +110,6 @@ public final class ExclusivityDomain: Sendable {
   /// Takes an operation that won't execute out of the line; what it was given it keeps until its end,
   /// besides the starts that rates count.
   package func withdraw(_ operation: AdvancedOperation) {
-    #if DEBUG
-    if DeliberateFlaw.anonymousWaiter.isMade { update { $0.anybodyReleased(by: operation, &$1) } }
-    #endif
     let time = time(of: operation.withCore { $0.claims }, for: operation)
     update { $0.withdrawCalled(operation, now: time?.now, &$1) }
   }

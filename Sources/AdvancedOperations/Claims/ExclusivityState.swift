@@ -338,29 +338,3 @@ struct ExclusivityState {
     }
   }
 }
-
-#if DEBUG
-/// What is wrong with these is what the ``DeliberateFlaw``s are about.
-extension ExclusivityState {
-  mutating func areFree(_ attempt: Attempt) -> Bool {
-    let claimant = claimant(attempt.operation, attempt.demands, attempt.time)
-    claimant.terms = attempt.terms
-    return attempt.demands.allSatisfy { fits($0, claimant) }
-  }
-
-  mutating func grantUnseen(_ attempt: Attempt, _ effects: inout ClaimEffects) {
-    let claimant = claimant(attempt.operation, attempt.demands, attempt.time)
-    let left = leaveLine(claimant)
-    grant(claimant, &effects)
-    if let left { lineLeft(left, &effects) }
-  }
-
-  mutating func anybodyReleased(by operation: AdvancedOperation, _ effects: inout ClaimEffects) {
-    guard let claimant = claimant(operation), claimant.ticket != nil,
-      let demand = claimant.demands.first,
-      let holder = holders(of: demand, claimant).first
-    else { return }
-    releaseCalled(holder, &effects)
-  }
-}
-#endif

@@ -88,7 +88,6 @@ public func exploreSchedules(
 @discardableResult
 package func exploreSchedules(
   interruptions: Int,
-  making flaw: DeliberateFlaw? = nil,
   depthFirst: Int = 10_000,
   random: Int = 1_000,
   seed: UInt64 = 1,
@@ -98,7 +97,6 @@ package func exploreSchedules(
 ) throws -> ScheduleReport {
   try ScheduleExplorer.with(workflow, seed: seed) { explorer in
     explorer.interruptions = interruptions
-    explorer.flaw = flaw
     return try explorer.explore(depthFirst: depthFirst, random: random, fileID: fileID, line: line)
   }
 }
@@ -107,15 +105,11 @@ package func exploreSchedules(
 package func countFailures(
   drawing: ScheduleDrawing?,
   among count: Int,
-  interruptions: Int = 0,
-  making flaw: DeliberateFlaw? = nil,
   seed: UInt64 = 1,
   of workflow: (SimulatedEnvironment) throws -> Void
 ) throws -> Int {
   try ScheduleExplorer.with(workflow, seed: seed) { explorer in
-    explorer.interruptions = interruptions
-    explorer.flaw = flaw
-    return explorer.failures(drawing: drawing, among: count)
+    explorer.failures(drawing: drawing, among: count)
   }
 }
 #endif

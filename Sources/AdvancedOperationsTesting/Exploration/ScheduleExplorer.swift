@@ -6,9 +6,6 @@ struct ScheduleExplorer {
   /// How often a step may be interrupted; only in debug builds.
   var interruptions = 0
   var prunes = true
-  #if DEBUG
-  var flaw: DeliberateFlaw?
-  #endif
   private let workflow: (SimulatedEnvironment) throws -> Void
 
   private init(seed: UInt64, workflow: @escaping (SimulatedEnvironment) throws -> Void) {
@@ -47,9 +44,6 @@ struct ScheduleExplorer {
     let simulation = SimulatedEnvironment(
       simulation: Simulation(seed: seed, chooser: chooser, interruptions: interruptions)
     )
-    #if DEBUG
-    simulation.simulation.withState { $0.flaw = flaw }
-    #endif
     var error: (any Error)?
     do {
       try workflow(simulation)

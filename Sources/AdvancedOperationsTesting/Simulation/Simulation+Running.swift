@@ -82,14 +82,6 @@ extension Simulation {
   }
 
   func perform(_ work: Step.Work) {
-    #if DEBUG
-    DeliberateFlaw.with(withState { $0.flaw }) { performAsIs(work) }
-    #else
-    performAsIs(work)
-    #endif
-  }
-
-  private func performAsIs(_ work: Step.Work) {
     switch work {
     case .work(let body): body()
     case .job(let job, let executor):

@@ -54,7 +54,6 @@ final class Simulation: Sendable {
     var watchdogInterval = Duration.seconds(10)
     var interruptionsLeft = 0
     #if DEBUG
-    var flaw: DeliberateFlaw?
     var resting: SimulatedThread?
     #endif
 

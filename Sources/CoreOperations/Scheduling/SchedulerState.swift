@@ -270,11 +270,7 @@ struct SchedulerState {
   mutating func reoffered(_ operation: Operation) {
     switch operation.scheduling.placement {
     case .parked: place(operation)
-    case .starting:
-      #if DEBUG
-      if DeliberateFlaw.lostWakeUp.isMade { return }
-      #endif
-      operation.scheduling.isNudged = true
+    case .starting: operation.scheduling.isNudged = true
     case .outside, .waiting, .heldBack, .service, .evaluating, .ready, .granted, .gone: break
     }
   }
@@ -297,9 +293,6 @@ struct SchedulerState {
       granted.append(operation)
     case .starting:
       guard operation.scheduling.holdsSlot, slotsInUse <= limit else { return false }
-      #if DEBUG
-      if DeliberateFlaw.lostWakeUp.isMade { return true }
-      #endif
     case .outside, .waiting, .heldBack, .service, .evaluating, .ready, .granted, .gone:
       return false
     }

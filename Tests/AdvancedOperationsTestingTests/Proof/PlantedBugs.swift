@@ -6,8 +6,6 @@ import AdvancedOperationsTesting
 struct PlantedBug: Sendable, CustomStringConvertible {
   let description: String
   let depth: Int
-  var interruptions = 0
-  var flaw: DeliberateFlaw?
   let run: @Sendable (SimulatedEnvironment) throws -> Void
 
   struct Seen: Error {}
@@ -79,48 +77,35 @@ struct PlantedBug: Sendable, CustomStringConvertible {
     }
   }
 
-  static let all: [PlantedBug] =
-    [
-      bug("set up too late", depth: 1) { queue, table in
-        let setUp = table.step {
-          $0.value = 1
-          return false
-        }
-        add("set up", to: queue, idle: 0, [setUp])
-        add("use", to: queue, idle: 8, [table.step { $0.value == 0 }])
-      },
-      bug("a lost update", depth: 2) { queue, table in
-        let read = table.step {
-          $0.old = $0.value
-          return false
-        }
-        add("slow", to: queue, idle: 6, [read, table.step { $0.value != $0.old }])
-        let write = table.step {
-          $0.value += 1
-          return false
-        }
-        add("quick", to: queue, idle: 6, [write])
-      },
-      philosophers(2), philosophers(3),
-    ]
-    + DeliberateFlaw.allCases.map { flaw in
-      let (interruptions, workflow) = `A deliberate flaw`.workflow(showing: flaw)
-      return PlantedBug(
-        description: "\(flaw)",
-        depth: 1 + interruptions,
-        interruptions: interruptions,
-        flaw: flaw,
-        run: workflow
-      )
-    }
+  static let all: [PlantedBug] = [
+    bug("set up too late", depth: 1) { queue, table in
+      let setUp = table.step {
+        $0.value = 1
+        return false
+      }
+      add("set up", to: queue, idle: 0, [setUp])
+      add("use", to: queue, idle: 8, [table.step { $0.value == 0 }])
+    },
+    bug("a lost update", depth: 2) { queue, table in
+      let read = table.step {
+        $0.old = $0.value
+        return false
+      }
+      add("slow", to: queue, idle: 6, [read, table.step { $0.value != $0.old }])
+      let write = table.step {
+        $0.value += 1
+        return false
+      }
+      add("quick", to: queue, idle: 6, [write])
+    },
+    philosophers(2), philosophers(3),
+  ]
 
   /// How many schedules that are drawn in one way show it.
   func count(_ drawing: ScheduleDrawing?, among count: Int, seed: UInt64 = 1) throws -> Int {
     try countFailures(
       drawing: drawing,
       among: count,
-      interruptions: interruptions,
-      making: flaw,
       seed: seed,
       of: run
     )

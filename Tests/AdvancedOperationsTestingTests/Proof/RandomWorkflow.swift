@@ -136,12 +136,8 @@ struct RandomWorkflow {
   ///   - prepare: Does something with the world before.
   ///   - lie: Changes what the model is told, so that a library without mistakes seems to make one.
   /// - Returns: The problems; behind them what was planned and what happened.
-  mutating func problems(
-    _ prepare: (SimulatedEnvironment) -> Void = { _ in },
-    lie: (inout Story) -> Void = { _ in }
-  ) -> [String] {
+  mutating func problems(lie: (inout Story) -> Void = { _ in }) -> [String] {
     let simulation = SimulatedEnvironment(seed: seed)
-    prepare(simulation)
     let real = queues.map { planned in
       let queue = AdvancedOperationQueue(environment: simulation.environment)
       queue.maxConcurrentOperationCount = planned.limit

@@ -90,20 +90,4 @@ import Testing
     #expect(!found.isEmpty)
     print("\(lie.testDescription): seen in \(found.count) of 300 workflows")
   }
-
-  #if DEBUG
-  @Test func `show when a waiter frees somebody else's place`() async throws {
-    let found = try await offPool {
-      (1...1_500 as ClosedRange<UInt64>).filter { seed in
-        var workflow = RandomWorkflow(seed: seed)
-        let problems = workflow.problems { world in
-          world.make(.anonymousWaiter)
-        }
-        return problems.contains { $0.contains("entered") }
-      }
-    }
-    #expect(!found.isEmpty)
-    print("found by \(found.count) of 1,500 workflows")
-  }
-  #endif
 }
