@@ -28,11 +28,12 @@ extension AdvancedOperation {
     return needs
   }
 
-  /// Children that have not ended; helpers as well for one that was started by hand, whose conditions
-  /// are evaluated after its start.
+  package final var isStartingByHand: Bool {
+    withCore { $0.machine.isStartedByHand && $0.machine.state < .executing }
+  }
+
+  /// Children that have not ended.
   package final func layerNeedsOfExecution() -> [WaitNeed] {
-    let children = openChildren.map { WaitNeed(.quiet($0)) }
-    guard withCore({ $0.machine.isStartedByHand }) else { return children }
-    return children + awaitedHelpers.map { WaitNeed(.end($0)) }
+    openChildren.map { WaitNeed(.quiet($0)) }
   }
 }

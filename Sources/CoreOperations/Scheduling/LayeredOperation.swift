@@ -90,6 +90,8 @@ package protocol LayeredOperation: Operation {
   /// Whether others wait for the operation that aren't its dependents: as their ``awaitedParent``, or
   /// as one of their ``awaitedHelpers``.
   var isAwaitedInLayer: Bool { get }
+  /// Whether the operation was started in no queue, and still waits for what it needs before its work.
+  var isStartingByHand: Bool { get }
   /// What has to happen before the operation can start, besides dependencies and a slot.
   func layerNeedsBeforeStart() -> [WaitNeed]
   /// What has to happen before its work can end, besides what its own code waits for.

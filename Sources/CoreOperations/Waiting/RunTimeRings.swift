@@ -47,7 +47,7 @@ package enum RunTimeRings {
   /// What has to end before an operation can start, but for what its queue lets it wait for: operations
   /// in front of a barrier have been marked by that, and those that hold a slot have begun.
   private static func needed(by operation: Operation) -> [Operation] {
-    guard operation.life.current.phase <= .enqueued else { return [] }
+    if operation.hasBegun { return [] }
     let needed = operation.needsBeforeStart(includingQueue: false)
       .flatMap { need in need.sources.map(\.node.operation) }
     noteBehindBarriers(needed)

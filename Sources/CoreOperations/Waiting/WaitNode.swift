@@ -63,14 +63,13 @@ extension WaitNode {
   func needs() -> [WaitNeed] {
     switch self {
     case .start(let operation):
-      if operation.life.current.phase > .enqueued { return [] }
+      if operation.hasBegun { return [] }
       // Before the start, that is the code of its conditions.
       return operation.needsOfOwnWaits() + operation.needsBeforeStart()
     case .end(let operation):
-      let phase = operation.life.current.phase
-      if phase == .finished { return [] }
+      if operation.life.current.phase == .finished { return [] }
       let own = operation.needsOfOwnCode()
-      return phase > .enqueued ? own : own + operation.needsBeforeStart()
+      return operation.hasBegun ? own : own + operation.needsBeforeStart()
     case .quiet(let operation):
       if operation.life.current.phase == .finished { return operation.needsOfOwnCode() }
       return WaitNode.end(operation).needs()
@@ -79,6 +78,14 @@ extension WaitNode {
 }
 
 extension Operation {
+  /// Whether nothing keeps the operation from its work any more: after the `start()` of code outside of
+  /// a queue, its layer may still wait.
+  final var hasBegun: Bool {
+    if life.current.phase <= .enqueued { return false }
+    guard let layer = unsafe layer else { return true }
+    return !layer.isStartingByHand
+  }
+
   /// What the operation's own code waits for, and what its layer runs for it.
   fileprivate func needsOfOwnCode() -> [WaitNeed] {
     let needs = needsOfOwnWaits()

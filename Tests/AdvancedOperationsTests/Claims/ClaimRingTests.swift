@@ -38,6 +38,41 @@ import Testing
   }
 
   @Test(arguments: seeds)
+  func `with one that was started by hand is refused as well`(seed: UInt64) {
+    let world = World(seed: seed)
+    let outside = Work.claiming("outside", MutuallyExclusive("db"))
+    outside.use(world.simulation.environment)
+    let (group, child) = Self.group(claiming: MutuallyExclusive("db"), waitingFor: outside)
+    world.run(group)
+    outside.start()
+    world.simulation.run()
+    #expect(Self.ring(outside) == ["outside", "group", "child", "outside"])
+    #expect(child.kind == .succeeded)
+    #expect(group.kind == .succeeded)
+  }
+
+  @Test(arguments: seeds)
+  func `with one that was started by hand is refused when a child closes it`(seed: UInt64) {
+    let world = World(seed: seed)
+    let first = Work.open("first")
+    let group = GroupOperation(name: "group") { first }
+    group.addCondition(MutuallyExclusive("db"))
+    world.run(group)
+    let outside = Work.claiming("outside", MutuallyExclusive("db"))
+    outside.use(world.simulation.environment)
+    outside.start()
+    world.simulation.run()
+    #expect(outside.state == .ready)
+    let late = Work("late")
+    late.addDependency(outside)
+    #expect(group.addOperation(late))
+    world.simulation.run()
+    #expect(Self.ring(outside) == ["outside", "group", "late", "outside"])
+    world.finishAll([first])
+    #expect(group.kind == .succeeded)
+  }
+
+  @Test(arguments: seeds)
   func `is refused whichever comes first`(seed: UInt64) {
     let world = World(seed: seed)
     let outside = Work.claiming("outside", MutuallyExclusive("db"))

@@ -43,6 +43,29 @@ import Testing
     return stranger
   }
 
+  @Test(arguments: [false, true], seeds)
+  func `pass one that waits for the group, however that was started`(isByHand: Bool, seed: UInt64) {
+    let world = World(seed: seed)
+    let pool = world.pool(3)
+    let (group, gate) = Self.group(ResourceUnits(2, of: pool), in: world)
+    let stranger = Work.claiming("stranger", ResourceUnits(2, of: pool))
+    if isByHand {
+      stranger.use(world.simulation.environment)
+      stranger.start()
+    } else {
+      world.queue.addOperation(stranger)
+    }
+    world.simulation.run()
+    #expect(stranger.state == .ready)
+    let child = Work.claiming("child", ResourceUnits(3, of: pool))
+    #expect(group.addOperation(child))
+    world.simulation.run()
+    #expect(child.isExecuting)
+    world.finishAll([gate, child, stranger])
+    #expect(stranger.didExecute)
+    #expect(group.kind == .succeeded)
+  }
+
   @Test(arguments: seeds) func `let in who came before them, of units`(seed: UInt64) {
     let world = World(seed: seed)
     let pool = world.pool(2)

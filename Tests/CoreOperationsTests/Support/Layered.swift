@@ -88,6 +88,7 @@ final class Layered: Operation, LayeredOperation, @unchecked Sendable {
   var awaitedParent: Operation? { nil }
   var awaitedHelpers: [Operation] { [] }
   var isAwaitedInLayer: Bool { false }
+  var isStartingByHand: Bool { false }
   func layerNeedsBeforeStart() -> [WaitNeed] { [] }
   func layerNeedsOfExecution() -> [WaitNeed] { [] }
 
