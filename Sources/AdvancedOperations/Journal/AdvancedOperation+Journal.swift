@@ -17,6 +17,9 @@ extension AdvancedOperation {
   /// The key of the operation in its journal; nil without one, and once it has finished.
   package final var journalKey: String? { journalEntry?.key }
 
+  /// The value of an operation that has succeeded; nil for one that gives none.
+  package final var erasedValue: (any Sendable)? { output }
+
   /// Looks the value up; conditions are evaluated if it isn't there.
   final func lookUp(_ entry: JournalEntry) {
     evaluate(asking: []) { operation in

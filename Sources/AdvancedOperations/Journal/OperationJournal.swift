@@ -77,7 +77,7 @@
 ///   guard let seats = try? reserve.result?.get() else { return }
 ///   operation.group?.onRollback {
 ///     try await hall.release(seats)
-///     await journal.remove("reserve")
+///     journal.remove("reserve")
 ///   }
 /// }
 /// ```

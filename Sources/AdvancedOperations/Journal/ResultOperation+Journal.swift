@@ -136,7 +136,7 @@ extension ResultOperation where Output == Void {
   /// that it has succeeded.
   ///
   /// What is recorded is `true`. For the rest see
-  /// ``init(name:key:journal:after:_:retry:body:)-(_,_,_,_,_,_,(First,_)->Output)``.
+  /// ``init(name:key:journal:after:_:retry:body:)-(_,_,_,_,_,_,(First,Input)->Output)``.
   ///
   /// - Parameters:
   ///   - name: What the operation is called; the key unless given.

@@ -153,6 +153,8 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   var hasInputs: Bool { false }
   /// The place of its value in a journal; nil without one.
   var journalEntry: JournalEntry? { nil }
+  /// The value that its body or its journal has given; nil without one.
+  var output: (any Sendable)? { nil }
   /// Called when the journal has the value: takes it, unless the end is decided.
   func restore(_ value: any Sendable) {}
   /// The end was decided before the children were started; called if there may be children.

@@ -316,6 +316,8 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
 
   override var journalEntry: JournalEntry? { work.withLock { $0.rare?.journal } }
 
+  override var output: (any Sendable)? { work.withLock { $0.output } }
+
   override func restore(_ value: any Sendable) {
     work.withLock { if !$0.isDecided { $0.output = value } }
   }

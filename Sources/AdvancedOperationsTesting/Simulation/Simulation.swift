@@ -51,6 +51,8 @@ final class Simulation: Sendable {
     var history = Fingerprint()
     var isDiverted = false
     var faults: [Fault] = []
+    /// The keys of operations with a journal that have begun to execute.
+    var begunKeys: Set<String> = []
     var watchdogInterval = Duration.seconds(10)
     var interruptionsLeft = 0
     #if DEBUG

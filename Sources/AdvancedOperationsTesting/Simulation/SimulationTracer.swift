@@ -8,9 +8,11 @@ struct SimulationTracer: OperationTracer {
   func operation(_ operation: AdvancedOperation, entered state: AdvancedOperation.State) {
     let outcome = state == .finished ? (operation.outcome.map { ", \($0.word)" } ?? "") : ""
     let label = operation.label
+    let begunKey = state == .executing ? operation.journalKey : nil
     simulation.withState { simulation in
       let name = simulation.names.record(of: operation, label: label).name
       simulation.note("\(name): \(state)\(outcome)")
+      if let begunKey { simulation.begunKeys.insert(begunKey) }
     }
     simulation.entered(state, operation)
   }

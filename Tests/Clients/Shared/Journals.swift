@@ -1,0 +1,54 @@
+import AdvancedOperations
+import Testing
+
+// Each client target compiles this file, with its own settings.
+#if IMPORTS_FOUNDATION
+import Foundation
+#endif
+
+private actor Notes: OperationJournal {
+  private var values: [String: any Sendable] = [:]
+
+  func value<Value: Codable & Sendable>(of type: Value.Type, for key: String) -> Value? {
+    values[key] as? Value
+  }
+
+  func record<Value: Codable & Sendable>(_ value: Value, for key: String) { values[key] = value }
+}
+
+private nonisolated struct Passing: OperationJournal {
+  let notes: Notes
+
+  func value<Value: Codable & Sendable>(
+    of type: Value.Type,
+    for key: String
+  ) async throws -> Value? { await notes.value(of: type, for: key) }
+
+  func record<Value: Codable & Sendable>(_ value: Value, for key: String) async throws {
+    await notes.record(value, for: key)
+  }
+}
+
+private nonisolated struct Product: Codable, Sendable, Equatable {
+  var name: String
+}
+
+@Suite struct `Journals in this app` {
+  @Test func `keep values of operations, and the fact that one without a value was done`()
+    async throws
+  {
+    let notes = Notes()
+    for isSecond in [false, true] {
+      let queue = AdvancedOperationQueue(name: "client")
+      let build = ResultOperation(key: "build", journal: notes) { Product(name: "app") }
+      let pack = build.then(key: "pack", journal: Passing(notes: notes)) { $0.name + ".tar" }
+      let done = pack.then(key: "done", journal: notes) { _ in }
+      try await queue.run(done)
+      #expect(build.isFromJournal == isSecond)
+      #expect(pack.isFromJournal == isSecond)
+      #expect(done.isFromJournal == isSecond)
+      let product = try await build.value
+      #expect(product == Product(name: "app"))
+    }
+  }
+}

@@ -1,0 +1,212 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import Foundation
+import Testing
+
+@Sendable private func compile(_ name: String) async throws -> String { "\(name).o" }
+@Sendable private func archive(_ file: String) async throws -> String { "\(file).tar" }
+@Sendable private func layers(of base: String, and app: String) async throws -> String {
+  "\(base)+\(app)"
+}
+
+actor FileJournal: OperationJournal {
+  private struct Line<Value: Codable>: Codable {
+    let key: String
+    let value: Value
+  }
+  private struct Key: Codable { let key: String }
+
+  private let file: FileHandle
+  private var lines: [String: Data] = [:]
+
+  init(path: String) throws {
+    if !FileManager.default.fileExists(atPath: path) {
+      try Data().write(to: URL(filePath: path))
+    }
+    file = try FileHandle(forUpdating: URL(filePath: path))
+    let data = try file.readToEnd() ?? Data()
+    // What follows the last line break is a line that a crash has cut short.
+    let end = data.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+    try file.truncate(atOffset: UInt64(end))
+    for line in data[..<end].split(separator: UInt8(ascii: "\n")) {
+      lines[try JSONDecoder().decode(Key.self, from: line).key] = line
+    }
+  }
+
+  func value<Value: Codable & Sendable>(of type: Value.Type, for key: String) throws -> Value? {
+    guard let line = lines[key] else { return nil }
+    return try JSONDecoder().decode(Line<Value>.self, from: line).value
+  }
+
+  func record<Value: Codable & Sendable>(_ value: Value, for key: String) throws {
+    let line = try JSONEncoder().encode(Line(key: key, value: value))
+    try file.write(contentsOf: line + [UInt8(ascii: "\n")])
+    try file.synchronize()
+    lines[key] = line
+  }
+}
+
+/// A file of its own for each test, and nothing of it afterwards.
+private func withFile(_ body: (String) async throws -> Void) async throws {
+  let folder = FileManager.default.temporaryDirectory
+  let path = folder.appending(path: "journal-\(UUID().uuidString)").path
+  do { try await body(path) } catch {
+    try? FileManager.default.removeItem(atPath: path)
+    throw error
+  }
+  try FileManager.default.removeItem(atPath: path)
+}
+
+@Test func `OperationJournal: a file of lines, and a restart`() async throws {
+  try await withFile { path in
+    for isRestarted in [false, true] {
+      let journal = try FileJournal(path: path)
+      let build = ResultOperation(key: "build", journal: journal) { try await compile("app") }
+      let pack = build.then(key: "pack", journal: journal) { binary in try await archive(binary) }
+      #expect(try await AdvancedOperationQueue().run(pack) == "app.o.tar")
+      #expect(build.isFromJournal == isRestarted)
+      #expect(pack.isFromJournal == isRestarted)
+    }
+  }
+}
+
+@Test func `OperationJournal: the file is cut at every byte`() async throws {
+  try await withFile { path in
+    func pack(_ journal: FileJournal, _ bodies: RecordedKeys) -> ResultOperation<[Int]> {
+      let build = ResultOperation(key: "build", journal: journal) {
+        bodies.add("build")
+        return "app\n“.o”"
+      }
+      return build.then(key: "pack", journal: journal) { binary in
+        bodies.add("pack")
+        return [binary.count]
+      }
+    }
+    let first = try FileJournal(path: path)
+    #expect(try await AdvancedOperationQueue().run(pack(first, RecordedKeys())) == [8])
+    let whole = try Data(contentsOf: URL(filePath: path))
+    let ends = whole.indices.filter { whole[$0] == UInt8(ascii: "\n") }
+    #expect(ends.count == 2)
+    for length in 0...whole.count {
+      try whole.prefix(length).write(to: URL(filePath: path))
+      let bodies = RecordedKeys()
+      let value = try await AdvancedOperationQueue().run(pack(FileJournal(path: path), bodies))
+      #expect(value == [8])
+      let recorded = ends.count { $0 < length }
+      #expect(bodies.keys == Array(["build", "pack"].dropFirst(recorded)))
+      let again = try FileJournal(path: path)
+      #expect(try await again.value(of: String.self, for: "build") == "app\n“.o”")
+      #expect(try await again.value(of: [Int].self, for: "pack") == [8])
+    }
+  }
+}
+
+private final class RecordedKeys: Sendable {
+  private let lines = Lines()
+  var keys: [String] { lines.all }
+  func add(_ key: String) { lines(key) }
+}
+
+@Test func `ResultOperation: a value that is recorded, made of two`() async throws {
+  let journal = InMemoryJournal()
+  let app = ResultOperation(key: "app", journal: journal) { try await compile("app") }
+  let base = ResultOperation(key: "base", journal: journal) { "base" }
+
+  let image = ResultOperation(key: "image", journal: journal, after: app, base) { app, base in
+    try await layers(of: base, and: app)
+  }
+
+  #expect(try await AdvancedOperationQueue().run(image) == "base+app.o")
+  #expect(journal.keys.last == "image")
+}
+
+@Test func `ResultOperation: a build that is recorded`() async throws {
+  let journal = InMemoryJournal()
+
+  let build = ResultOperation(key: "build", journal: journal) { try await compile("app") }
+
+  #expect(try await AdvancedOperationQueue().run(build) == "app.o")
+}
+
+@Test func `isFromJournal: an observer tells what was done before`() async throws {
+  let print = Lines()
+  let journal = InMemoryJournal([.init(key: "build", value: "app.o")])
+  let build = ResultOperation(key: "build", journal: journal) { try await compile("app") }
+
+  build.onFinish { operation, _ in
+    if operation.isFromJournal { print("\(operation.name ?? ""): done before") }
+  }
+
+  _ = try await AdvancedOperationQueue().run(build)
+  #expect(print.all == ["build: done before"])
+}
+
+private struct FullDisk: Error {}
+
+@Test func `OperationJournalError: what was done and isn't recorded`() {
+  let print = Lines()
+  let journal = InMemoryJournal()
+  journal.failRecord(1, with: FullDisk())
+  let build = ResultOperation(key: "build", journal: journal) { try await compile("app") }
+  simulate(build)
+  guard let failure = build.outcome?.failure else { return }
+
+  if let error = failure.first(OperationJournalError.self), error.action == .record {
+    print("\(error.key) was done, and isn't recorded")
+  }
+
+  #expect(print.all == ["build was done, and isn't recorded"])
+}
+
+private final class Hall: Sendable {
+  let log = Lines()
+  func reserve(_ count: Int) async throws -> Int { count }
+  func release(_ count: Int) async throws { log("released \(count)") }
+}
+
+@Test func `OperationJournal: what was undone is taken back`() {
+  let hall = Hall()
+  let journal = InMemoryJournal()
+  let reserve = ResultOperation(key: "reserve", journal: journal) { try await hall.reserve(2) }
+
+  reserve.onFinish { operation, _ in
+    guard let seats = try? reserve.result?.get() else { return }
+    operation.group?.onRollback {
+      try await hall.release(seats)
+      journal.remove("reserve")
+    }
+  }
+
+  let pay = reserve.then(name: "pay") { _ in throw Offline() }
+  let order = GroupOperation(name: "order", errorPolicy: .failFast) {
+    reserve
+    pay
+  }
+  simulate(order)
+  #expect(hall.log.all == ["released 2"])
+  #expect(journal.keys == [])
+}
+
+@Test func `InMemoryJournal: what a restart finds`() {
+  let simulation = SimulatedEnvironment(seed: 1)
+  let queue = AdvancedOperationQueue(environment: simulation.environment)
+
+  let journal = InMemoryJournal()
+  let build = ResultOperation(key: "build", journal: journal) { "app" }
+  queue.addOperation(build)
+  simulation.run()
+  #expect(journal.keys == ["build"])
+
+  let beforeThat = journal.cut(after: 0)
+
+  #expect(beforeThat.keys == [])
+}
+
+@Test func `exploreRestarts: a death at every step`() throws {
+  try exploreRestarts { simulation, journal in
+    let build = ResultOperation(key: "build", journal: journal) { try await compile("app") }
+    let pack = build.then(key: "pack", journal: journal) { try await archive($0) }
+    AdvancedOperationQueue(environment: simulation.environment).addOperations([build, pack])
+    return pack
+  }
+}
