@@ -84,6 +84,8 @@ public enum WorkflowFile {
       let middle = (good + bad) / 2
       if isBeginning(bytes[..<middle]) { good = middle } else { bad = middle }
     }
+    // The character that it doesn't fit into begins up to three bytes before it.
+    while String(validating: bytes[..<good], as: UTF8.self) == nil { good -= 1 }
     let before = bytes[..<good]
     let line = before.count { $0 == 0x0A } + 1
     let lineStart = before.lastIndex(of: 0x0A).map { $0 + 1 } ?? 0

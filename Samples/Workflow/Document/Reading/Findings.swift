@@ -9,6 +9,9 @@ final class Findings {
   /// How many names may still be compared for suggestions.
   private var comparisons = 500_000
 
+  /// Where YAML has mistakes.
+  private var broken: Set<Place> = []
+
   private struct Key: Hashable {
     var place: Place?
     var message: String
@@ -27,6 +30,7 @@ final class Findings {
 
   /// Notes a mistake, once: what an alias repeats is one mistake.
   func add(_ message: String, at place: Place?, help: String? = nil) {
+    if let place, broken.contains(place) { return }
     guard keys.insert(Key(place: place, message: message)).inserted else { return }
     mistakes.append(
       Diagnostic(line: place?.line, column: place?.column, message: message, suggestion: help)
@@ -38,9 +42,10 @@ final class Findings {
     add(problem.message, at: place, help: problem.help)
   }
 
-  /// Notes a mistake that was found elsewhere.
+  /// Notes a mistake of YAML; what is missing there because of it is no other mistake.
   func add(_ diagnostic: Diagnostic) {
     let place = diagnostic.line.map { Place(line: $0, column: diagnostic.column ?? 1) }
+    defer { if let place { broken.insert(place) } }
     add(diagnostic.message, at: place, help: diagnostic.suggestion)
   }
 

@@ -81,6 +81,7 @@ struct MatrixReader {
       guard values.count == names.count else { continue }
       if combinations.contains(values) {
         findings.add("the combination is there twice", at: node.place)
+        continue
       }
       combinations.append(values)
     }
@@ -111,10 +112,9 @@ struct MatrixReader {
     var seen: Set<String> = []
     let values = nodes.compactMap { node -> String? in
       guard let value = value(node, axis: axis) else { return nil }
-      if !seen.insert(value).inserted {
-        findings.add("the axis ‘\(axis)’ has the value ‘\(value.excerpt())’ twice", at: node.place)
-      }
-      return value
+      if seen.insert(value).inserted { return value }
+      findings.add("the axis ‘\(axis)’ has the value ‘\(value.excerpt())’ twice", at: node.place)
+      return nil
     }
     return values.count == nodes.count ? values : []
   }

@@ -19,6 +19,8 @@ struct YAMLConversion {
   private var size = 0
   /// How many of them are those of aliases.
   private var expanded = 0
+  /// Whether they would be too many.
+  private var isTooLarge = false
 
   /// Begins a conversion.
   init(disguise: YAMLDisguise) { self.disguise = disguise }
@@ -99,6 +101,9 @@ struct YAMLConversion {
         return []
       }
     case .text:
+      if mistakes.last?.line == value.place.line, mistakes.last?.column == value.place.column {
+        return []
+      }
       add("‘<<’ takes keys with values, not \(value.kind)", at: value.place)
       return []
     }
@@ -130,14 +135,15 @@ struct YAMLConversion {
       return nil
     }
     reach = max(reach, depth + height)
-    expanded += count
-    size += count
-    guard expanded <= Self.expansionLimit else {
-      if expanded - count <= Self.expansionLimit {
+    guard expanded <= Self.expansionLimit - count else {
+      if !isTooLarge {
         add("aliases stand for more than \(Self.expansionLimit) values here", at: place)
       }
+      isTooLarge = true
       return nil
     }
+    expanded += count
+    size += count
     return node
   }
 

@@ -51,6 +51,10 @@ enum YAMLProblem {
     if isPlaceInFlow(near: place, in: source) {
       help = "inside { } and [ ], a text with ‘${{ … }}’ has to be in quotes"
     }
+    let text = String(String.UnicodeScalarView(line))
+    if text.contains(": !") || text.contains("- !") {
+      help = "a text that begins with ‘!’ has to be in quotes"
+    }
     return Diagnostic(line: place.line, column: place.column, message: message, suggestion: help)
   }
 
@@ -93,7 +97,15 @@ enum YAMLProblem {
       "this is no escape of a text in double quotes",
       "write the backslash twice, or use single quotes"
     ),
-    "exceeded max nesting level": ("values are nested too deep", nil),
+    "Maximum nesting level reached, set with yaml_set_max_nest_level())": (
+      "values are nested too deep", nil
+    ),
+    "did not find expected whitespace or line break": (
+      "a name of a tag or anchor goes on with what it can’t have", nil
+    ),
+    "did not find expected comment or line break": (
+      "the line ends after ‘|’ and ‘>’", "put a text that begins with them in quotes"
+    ),
     "mapping keys are not allowed in this context": (
       "a key can’t begin here", "put the text in quotes"
     ),
