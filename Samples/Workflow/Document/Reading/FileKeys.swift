@@ -1,39 +1,39 @@
 /// The keys that a file may have, by where they stand.
 ///
 /// The reader's switches over them are exhaustive, and a test compares them with the schema.
-enum FileKeys {
+package enum FileKeys {
   /// At the top.
-  enum Workflow: String, CaseIterable { case name, env, resources, defaults, steps }
+  package enum Workflow: String, CaseIterable { case name, env, resources, defaults, steps }
 
   /// Of `defaults`.
-  enum Defaults: String, CaseIterable { case timeout, retry, cwd, uses }
+  package enum Defaults: String, CaseIterable { case timeout, retry, cwd, uses }
 
   /// Of a step.
-  enum Step: String, CaseIterable {
+  package enum Step: String, CaseIterable {
     case id, command, needs, when, require, exclusive, uses, rate, retry, timeout
     case rollback = "on-rollback"
     case env, cwd, matrix, outputs
   }
 
   /// Of `retry`.
-  enum Retry: String, CaseIterable {
+  package enum Retry: String, CaseIterable {
     case attempts, delay, backoff
     case maximumDelay = "max-delay"
     case jitter, total
   }
 
   /// Of `when` and `require`.
-  enum Condition: String, CaseIterable {
+  package enum Condition: String, CaseIterable {
     case exists, missing, newer, env, reachable
     case freeDisk = "free-disk"
     case outcome
   }
 
   /// Of `newer`.
-  enum Newer: String, CaseIterable { case inputs, outputs }
+  package enum Newer: String, CaseIterable { case inputs, outputs }
 
   /// Of `free-disk`.
-  enum FreeDisk: String, CaseIterable {
+  package enum FreeDisk: String, CaseIterable {
     case atLeast = "at-least"
     case at
   }
