@@ -75,7 +75,7 @@ struct LineExcerpt {
     if width > Self.width {
       // The caret stands in the middle, or where the beginning or the end let it.
       var start = 0
-      while caret > Self.width * 2 / 3, start < before.count, width > Self.width {
+      while caret > Self.width * 2 / 3, start < before.count, width >= Self.width {
         caret -= cells[start].displayWidth
         width -= cells[start].displayWidth
         start += 1
@@ -85,12 +85,10 @@ struct LineExcerpt {
         width += 1
         cells.replaceSubrange(..<start, with: ["…"])
       }
-      var isCut = false
-      while width >= Self.width, let last = cells.popLast() {
-        width -= last.displayWidth
-        isCut = true
+      if width > Self.width {
+        while width >= Self.width, let last = cells.popLast() { width -= last.displayWidth }
+        cells.append("…")
       }
-      if isCut { cells.append("…") }
     }
     text = String(cells.joined())
   }

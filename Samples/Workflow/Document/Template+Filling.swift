@@ -47,6 +47,12 @@ public struct TemplateError: Error, Sendable, Equatable, CustomStringConvertible
   /// Whether there is no value; otherwise the value has a character U+0000.
   public var isMissing: Bool
 
+  /// Creates an error.
+  public init(part: Template.Part, isMissing: Bool) {
+    self.part = part
+    self.isMissing = isMissing
+  }
+
   /// A sentence without a full stop.
   public var description: String {
     let text: String

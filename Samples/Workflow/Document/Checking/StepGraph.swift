@@ -92,20 +92,19 @@ struct StepGraph {
     let targets = Array(Set(pairs.map(\.to)))
     var batch = targets[...]
     while !batch.isEmpty {
-      let bits = Dictionary(
-        uniqueKeysWithValues: batch.prefix(64).enumerated().map { ($1, UInt64(1) << UInt64($0)) }
-      )
+      var bits = Array(repeating: UInt64(0), count: needs.count)
+      for (index, target) in batch.prefix(64).enumerated() { bits[target] = 1 << UInt64(index) }
       batch = batch.dropFirst(64)
       var masks = Array(repeating: UInt64(0), count: needs.count)
       for component in components {
         var mask: UInt64 = 0
         for step in component {
-          for need in needs[step] { mask |= masks[need] | (bits[need] ?? 0) }
+          for need in needs[step] { mask |= masks[need] | bits[need] }
         }
         for step in component { masks[step] = mask }
       }
-      for (index, pair) in pairs.enumerated() {
-        if let bit = bits[pair.to], masks[pair.from] & bit != 0 { result[index] = true }
+      for (index, pair) in pairs.enumerated() where masks[pair.from] & bits[pair.to] != 0 {
+        result[index] = true
       }
     }
     return result
