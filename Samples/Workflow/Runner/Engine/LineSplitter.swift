@@ -56,10 +56,13 @@ struct LineSplitter {
 
   private var text: String {
     guard isCut else { return String(decoding: line, as: UTF8.self) }
-    // Not in the middle of a character.
+    // Not in the middle of a character, of which the first byte says how many it has.
     var end = line.count
-    while end > max(line.count - 4, 0), line[end - 1] & 0xC0 == 0x80 { end -= 1 }
-    if end > 0, line[end - 1] >= 0xC0 { end -= 1 }
+    let first = line.suffix(4).lastIndex { $0 & 0xC0 != 0x80 }
+    if let first, line[first] >= 0xC0 {
+      let count = line[first] >= 0xF0 ? 4 : line[first] >= 0xE0 ? 3 : 2
+      if first + count > line.count { end = first }
+    }
     return String(decoding: line[..<end], as: UTF8.self) + "…"
   }
 }

@@ -108,6 +108,12 @@ final class OpenFile: Sendable {
     guard result == 0 else { throw SystemCallError() }
   }
 
+  /// The same for the names in a folder.
+  func synchronizeFolder() throws(SystemCallError) {
+    // Not all file systems know of it.
+    guard fsync(descriptor) == 0 || errno == EINVAL else { throw SystemCallError() }
+  }
+
   /// Takes the lock of the file if no other process, nor another opening of the file, has it.
   ///
   /// - Parameter isShared: Whether others may have it as well that want it to be shared.

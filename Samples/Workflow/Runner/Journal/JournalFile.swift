@@ -60,6 +60,8 @@ public final class JournalFile: Sendable {
         try file.truncate(to: length)
         try file.synchronize()
       }
+      // The file itself mustn't be lost either.
+      if length == 0 { try OpenFile(path.folder, O_RDONLY).synchronizeFolder() }
     } catch {
       throw .inaccessible(path: path, reason: "\(error)")
     }

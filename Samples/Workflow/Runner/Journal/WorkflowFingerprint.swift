@@ -26,28 +26,3 @@ public enum WorkflowFingerprint {
     return String(repeating: "0", count: 16 - digits.count) + digits
   }
 }
-
-extension Workflow {
-  /// What is different in a later version of the workflow, a line each: “step ‘test’ was changed”.
-  ///
-  /// - Parameter other: The later version.
-  /// - Returns: The differences, in the order of the steps; empty if there are none.
-  public func differences(to other: Workflow) -> [String] {
-    var lines: [String] = []
-    if name != other.name { lines.append("the name was “\(name)”, and is “\(other.name)”") }
-    if environment != other.environment { lines.append("the variables of the workflow (‘env’)") }
-    if resources != other.resources { lines.append("the resources") }
-    let old = Dictionary(steps.map { ($0.id, $0) }) { first, _ in first }
-    let new = Dictionary(other.steps.map { ($0.id, $0) }) { first, _ in first }
-    for var step in other.steps {
-      guard let before = old[step.id] else {
-        lines.append("step ‘\(step.id)’ is new")
-        continue
-      }
-      step.line = before.line
-      if step != before { lines.append("step ‘\(step.id)’ was changed") }
-    }
-    for step in steps where new[step.id] == nil { lines.append("step ‘\(step.id)’ is gone") }
-    return lines
-  }
-}

@@ -82,7 +82,9 @@ extension RunCore {
   ) async throws -> StepExit {
     guard let limit else { return try await body() }
     let clock = environment.clock
-    let task = Task { try await body() }
+    let task = Task(executorPreference: environment.executor as? any TaskExecutor) {
+      try await body()
+    }
     let timer = clock.schedule(at: clock.now + limit) { task.cancel() }
     defer { timer.cancel() }
     do {

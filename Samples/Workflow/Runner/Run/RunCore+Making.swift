@@ -29,18 +29,14 @@ extension RunCore {
     _ pools: [String: ResourcePool]
   ) -> ResultOperation<StepEnd> {
     let step = steps[index]
-    let done = state.withLock { $0.steps[index].success }
-    let operation: ResultOperation<StepEnd>
-    if let done {
-      operation = ResultOperation(name: step.id) { done }
-    } else {
-      operation = ResultOperation(name: step.id, retry: step.policy) { [weak self] in
-        guard let self else { throw CancellationError() }
-        return try await self.body(of: index)
-      }
-      addConditions(to: operation, index)
-      addClaims(to: operation, step, pools)
+    let journal = StepJournal(core: self)
+    let operation = ResultOperation(key: step.id, journal: journal, retry: step.policy) {
+      [weak self] in
+      guard let self else { throw CancellationError() }
+      return try await self.body(of: index)
     }
+    addConditions(to: operation, index)
+    addClaims(to: operation, step, pools)
     operation.addObserver(recorder)
     operation.addObserver(StepObserver(core: self, index: index))
     return operation
@@ -151,7 +147,7 @@ extension Step {
     var policy = RetryPolicy { failed, _ in
       failed < attempts ? retry.delay(after: failed) : nil
     }
-    .when { !($0 is TemplateError) && !($0 is JournalError) }
+    .when { !($0 is TemplateError) }
     if retry.hasJitter { policy = policy.jittered() }
     if let total = retry.total { policy = policy.totalTimeout(total) }
     if let timeout { policy = policy.attemptTimeout(timeout) }
@@ -180,6 +176,12 @@ extension RetryRule {
 }
 
 extension String {
+  /// The folder of a path.
+  var folder: String {
+    guard let slash = lastIndex(of: "/") else { return "." }
+    return slash == startIndex ? "/" : String(self[..<slash])
+  }
+
   /// A path, in a folder unless it is absolute.
   func path(in folder: String) -> String {
     if hasPrefix("/") { return self }

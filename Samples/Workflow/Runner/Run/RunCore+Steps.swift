@@ -13,7 +13,7 @@ import Darwin
 extension RunCore {
   /// The body of a step's operation: one attempt, and others if machines are lost meanwhile.
   ///
-  /// - Returns: The end of the step, which is in the journal by then.
+  /// - Returns: The end of the step, which counts when it is in the journal.
   func body(of index: Int) async throws -> StepEnd {
     let step = steps[index]
     let now = environment.clock.now
@@ -67,7 +67,7 @@ extension RunCore {
       throw StepError.outputs(error)
     }
     let now = environment.clock.now
-    let end = state.withLock { state in
+    return state.withLock { state in
       let known = state.steps[index]
       return StepEnd(
         outcome: .succeeded,
@@ -77,15 +77,24 @@ extension RunCore {
         outputs: outputs
       )
     }
-    // Only now is it done.
+  }
+
+  /// A step has succeeded: it is done from the moment at which this has returned.
+  func record(_ end: StepEnd, of id: String) throws(JournalError) {
     do throws(JournalError) {
-      try current?.journal.append(.ended(step: step.id, end: end), synced: true)
+      try current?.journal.append(.ended(step: id, end: end), synced: true)
     } catch {
       journalFailed(error)
       throw error
     }
-    state.withLock { $0.succeeded(index, end) }
-    return end
+    state.withLock { state in
+      if let index = state.place(of: id) { state.succeeded(index, end) }
+    }
+  }
+
+  /// How a step ended that runs no more; nil for others.
+  func doneEnd(of id: String) -> StepEnd? {
+    state.withLock { state in state.place(of: id).flatMap { state.steps[$0].success } }
   }
 
   /// What an engine tells of an attempt.

@@ -90,8 +90,8 @@ final class RunCore: Sendable {
 
   /// Tells what has happened.
   func send(_ kind: RunEvent.Kind) {
-    let begin = current?.time ?? .zero
-    sink.send(RunEvent(time: max(environment.clock.now - begin, .zero), kind: kind))
+    let time = current.map { environment.clock.now - $0.time } ?? .zero
+    sink.send(RunEvent(time: time, kind: kind))
   }
 
   // MARK: Running
@@ -182,8 +182,6 @@ final class RunCore: Sendable {
         state.wasDone(index, end)
       }
     }
-    // Those that were made for a picture don't know of it.
-    made.withLock { $0 = nil }
   }
 
   /// Writes down how the run has ended.
@@ -294,14 +292,6 @@ extension [any Error] {
   /// Whether one of the errors, or what a condition gave, is of a type.
   fileprivate func first<E: Error>(of type: E.Type) -> Bool {
     OperationFailure(elements: map { .init(origin: .body, error: $0) }).first(type) != nil
-  }
-}
-
-extension String {
-  /// The folder of a path.
-  fileprivate var folder: String {
-    guard let slash = lastIndex(of: "/") else { return "." }
-    return slash == startIndex ? "/" : String(self[..<slash])
   }
 }
 

@@ -61,6 +61,7 @@ enum RunWords {
     case let failure as OperationFailure:
       failure.elements.last.map { reason(of: $0) } ?? "cancelled"
     case let condition as OperationConditionError: reason(of: condition.underlying)
+    case let journal as OperationJournalError: reason(of: journal.underlying)
     case is CancellationError: "cancelled"
     default: sentence("\(error)".oneLine)
     }

@@ -61,19 +61,20 @@ enum StepOutputs {
       if let name = names.first { throw .missing(name: name) }
       return [:]
     }
-    guard let text = String(validating: bytes, as: UTF8.self) else { throw .noText }
     var values: [String: String] = [:]
-    for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated()
-    {
+    // Bytes, because a carriage return and a line feed are one character.
+    let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+    for (index, line) in lines.enumerated() {
       // Written by tools of other systems.
-      let line = line.hasSuffix("\r") ? line.dropLast() : line
-      if line.allSatisfy({ $0 == " " || $0 == "\t" }) { continue }
-      guard let equals = line.firstIndex(of: "="), equals != line.startIndex else {
+      let line = line.last == UInt8(ascii: "\r") ? line.dropLast() : line
+      guard let text = String(validating: line, as: UTF8.self) else { throw .noText }
+      if text.allSatisfy({ $0 == " " || $0 == "\t" }) { continue }
+      guard let equals = text.firstIndex(of: "="), equals != text.startIndex else {
         throw .noName(line: index + 1)
       }
-      let name = String(line[..<equals])
+      let name = String(text[..<equals])
       guard names.contains(name) else { throw .undeclared(name: name, line: index + 1) }
-      values[name] = String(line[line.index(after: equals)...])
+      values[name] = String(text[text.index(after: equals)...])
     }
     if let name = names.first(where: { values[$0] == nil }) { throw .missing(name: name) }
     return values

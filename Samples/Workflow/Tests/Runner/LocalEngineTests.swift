@@ -1,0 +1,275 @@
+import Foundation
+import Synchronization
+import Testing
+import WorkflowDocument
+
+@testable import WorkflowRunner
+
+#if canImport(Glibc)
+import Glibc
+#endif
+
+@Suite struct LocalEngineTests {
+  let folder: TemporaryFolder
+  let reports = Reports()
+
+  init() throws { folder = try TemporaryFolder() }
+
+  /// What an engine tells, in order.
+  final class Reports: Sendable {
+    private let state = Mutex<[StepReport]>([])
+    var all: [StepReport] { state.withLock { $0 } }
+    var lines: [String] { all.compactMap { if case .line(let line) = $0 { line } else { nil } } }
+    var process: Int32? {
+      for case .started(_, let handle?) in all { return LocalHandle(handle)?.leader }
+      return nil
+    }
+    func add(_ report: StepReport) { state.withLock { $0.append(report) } }
+    func contains(_ line: String) -> Bool { lines.contains(line) }
+  }
+
+  private func attempt(
+    _ command: StepAttempt.Command,
+    environment: [String: String] = ["PATH": "/usr/bin:/bin"],
+    directory: String? = nil,
+    grace: Duration = .seconds(60)
+  ) -> StepAttempt {
+    StepAttempt(
+      run: "run",
+      step: Step("a"),
+      number: 1,
+      command: command,
+      environment: environment,
+      workingDirectory: directory ?? folder.path,
+      logFile: folder.path + "/log",
+      scratchFolder: folder.path,
+      gracePeriod: grace
+    )
+  }
+
+  private func run(
+    _ attempt: StepAttempt,
+    _ engine: LocalEngine = LocalEngine()
+  ) async throws
+    -> StepExit
+  {
+    let reports = reports
+    return try await engine.run(attempt) { reports.add($0) }
+  }
+
+  private func shell(_ line: String) async throws -> StepExit {
+    try await run(attempt(.shell(line)))
+  }
+
+  /// A line in which some words go on for ever.
+  private static func loop(_ line: String) -> String {
+    line.replacing("LOOP", with: "while :; do sleep 0.01; done")
+  }
+
+  /// Returns when something is so; the time limit of the suite's process is the only one.
+  private func until(_ condition: @Sendable () -> Bool) async throws {
+    while !condition() { try await Task.sleep(for: .milliseconds(2)) }
+  }
+
+  @Test func `Both streams are in the log and reported, in the order of writing`() async throws {
+    let exit = try await shell("echo one; echo two >&2; echo three; printf rest")
+    #expect(exit == StepExit(.exited(0)))
+    #expect(reports.lines == ["one", "two", "three", "rest"])
+    #expect(try folder.text("log") == "one\ntwo\nthree\nrest")
+  }
+
+  @Test func `Lines are reported while the command runs`() async throws {
+    let reports = reports
+    async let exit = shell("echo first; while [ ! -e go ]; do sleep 0.01; done; echo second")
+    try await until { reports.contains("first") }
+    try folder.write("", to: "go")
+    #expect(try await exit.isSuccess)
+    #expect(reports.lines == ["first", "second"])
+  }
+
+  @Test func `A log is appended to, and only what is new is reported`() async throws {
+    _ = try await shell("echo one")
+    _ = try await shell("echo two")
+    #expect(reports.lines == ["one", "two"])
+    #expect(try folder.lines("log") == ["one", "two"])
+  }
+
+  @Test func `An exit says its code, and the signal that ended a command`() async throws {
+    #expect(try await shell("exit 7").status == .exited(7))
+    #expect(try await shell("kill -KILL $$").status == .signalled(9))
+  }
+
+  @Test func `Standard input is empty, and there is no terminal`() async throws {
+    _ = try await shell("wc -c; (: < /dev/tty) 2>/dev/null && echo terminal || echo none")
+    #expect(reports.lines.map { $0.trimmingCharacters(in: .whitespaces) } == ["0", "none"])
+  }
+
+  @Test func `A command gets its variables and its folder, and none of the runner's`() async throws
+  {
+    let path = folder.path
+    try FileManager.default.createDirectory(
+      atPath: path + "/sub",
+      withIntermediateDirectories: true
+    )
+    let environment = ["PATH": "/usr/bin:/bin", "A": "ä =b", "1BAD": "x"]
+    let exit = try await run(
+      attempt(
+        .shell("echo \"$A\"; pwd -P; env | wc -l"),
+        environment: environment,
+        directory: path + "/sub"
+      )
+    )
+    #expect(exit.isSuccess)
+    #expect(reports.lines.first == "ä =b")
+    #expect(reports.lines[1].hasSuffix("/sub"))
+  }
+
+  @Test func `Arguments reach the program as they are`() async throws {
+    _ = try await run(attempt(.arguments(["printf", "<%s>\\n", "a b", "$HOME", "'\"", ""])))
+    #expect(reports.lines == ["<a b>", "<$HOME>", "<'\">", "<>"])
+  }
+
+  @Test func `A program of the working directory is found by its path`() async throws {
+    try folder.write("#!/bin/sh\necho found $1\n", to: "tool")
+    chmod(folder.path + "/tool", 0o755)
+    _ = try await run(attempt(.arguments(["./tool", "it"])))
+    #expect(reports.lines == ["found it"])
+  }
+
+  @Test func `What isn't there is named`() async throws {
+    await #expect(
+      throws: LocalEngineError.programNotFound(name: "nosuch", searched: "/usr/bin:/bin")
+    ) {
+      try await run(attempt(.arguments(["nosuch"])))
+    }
+    await #expect(throws: LocalEngineError.programNotFound(name: "/no/such", searched: nil)) {
+      try await run(attempt(.arguments(["/no/such"])))
+    }
+    await #expect(
+      throws: LocalEngineError.noWorkingDirectory(
+        path: "/no/such",
+        reason: "No such file or directory"
+      )
+    ) { try await run(attempt(.shell("true"), directory: "/no/such")) }
+    await #expect(throws: LocalEngineError.self) { try await run(attempt(.arguments([]))) }
+    await #expect(throws: LocalEngineError.self) {
+      try await run(attempt(.arguments(["echo", "a\0b"])))
+    }
+    #expect(try await shell("nosuch").status == .exited(127))
+  }
+
+  @Test func `A command ends with its process, whatever it leaves in the background`() async throws
+  {
+    let exit = try await shell(
+      "(while [ ! -e go ]; do sleep 0.01; done; echo late; : > done) & echo now"
+    )
+    #expect(exit.isSuccess)
+    #expect(reports.lines == ["now"])
+    try folder.write("", to: "go")
+    let path = folder.path
+    try await until { access(path + "/done", F_OK) == 0 }
+    #expect(try folder.lines("log") == ["now", "late"])
+  }
+
+  @Test func `Output that is no text is reported in lines of bounded length`() async throws {
+    let exit = try await shell(
+      "head -c 100000 /dev/zero; echo; head -c 1000 /dev/urandom; echo; echo end"
+    )
+    #expect(exit.isSuccess)
+    #expect(reports.lines.last == "end")
+    #expect(reports.lines.allSatisfy { $0.utf8.count <= 3 * LineSplitter.limit + 3 })
+  }
+
+  @Test func `A cancel asks all processes of the command to end, and waits for that`() async throws
+  {
+    let reports = reports
+    let engine = LocalEngine()
+    let attempt = attempt(
+      .shell(
+        Self.loop(
+          "trap 'echo bye; exit 0' TERM; (trap 'echo child; exit 0' TERM; echo up; LOOP) & LOOP"
+        )
+      )
+    )
+    let task = Task { try await run(attempt, engine) }
+    try await until { reports.contains("up") }
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    // A shell may say which of its children were ended.
+    #expect(Set(try folder.lines("log")).isSuperset(of: ["up", "bye", "child"]))
+  }
+
+  @Test func `What doesn't end in its grace period is killed, children too`() async throws {
+    let reports = reports
+    let attempt = attempt(
+      .shell(
+        Self.loop("(trap '' TERM; echo child; LOOP) & trap '' TERM; echo up; LOOP")
+      ),
+      grace: .milliseconds(50)
+    )
+    let task = Task { try await run(attempt) }
+    try await until { reports.lines.count == 2 }
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    let group = ProcessGroup(leader: try #require(reports.process))
+    try await until { !group.isThere }
+  }
+
+  @Test func `A child that outlives its leader is ended as well`() async throws {
+    let reports = reports
+    let attempt = attempt(
+      .shell("(trap '' TERM; echo up; while :; do sleep 0.01; done) & wait"),
+      grace: .milliseconds(50)
+    )
+    let task = Task { try await run(attempt) }
+    try await until { reports.contains("up") }
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    let group = ProcessGroup(leader: try #require(reports.process))
+    try await until { !group.isThere }
+  }
+
+  @Test func `A kill waits for no grace period, and nothing begins afterwards`() async throws {
+    let reports = reports
+    let engine = LocalEngine()
+    let attempt = attempt(.shell("trap '' TERM; echo up; while :; do sleep 0.01; done"))
+    let task = Task { try await run(attempt, engine) }
+    try await until { reports.contains("up") }
+    engine.kill()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    await #expect(throws: CancellationError.self) { try await run(attempt, engine) }
+  }
+
+  @Test func `A task that was cancelled before starts nothing`() async throws {
+    let attempt = attempt(.shell("echo ran"))
+    let task = Task {
+      while !Task.isCancelled { await Task.yield() }
+      return try await run(attempt)
+    }
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(reports.lines.isEmpty)
+  }
+
+  #if os(Linux)
+  @Test func `What an earlier runner left running is ended before it is run again`() async throws {
+    let reports = reports
+    let attempt = attempt(.shell("echo up; while :; do sleep 0.01; done"), grace: .seconds(5))
+    let first = LocalEngine()
+    let task = Task { try await run(attempt, first) }
+    try await until { reports.contains("up") }
+    let process = try #require(reports.process)
+    let handle = try #require(LocalHandle(ProcessGroup(leader: process))).text
+    #expect(try await LocalEngine().takeUp(attempt, handle: handle) { _ in } == nil)
+    #expect(try await task.value.status == .signalled(15))
+  }
+
+  @Test func `A number that another process has by now is left alone`() async throws {
+    let own = try #require(LocalHandle(ProcessGroup(leader: getpid())))
+    #expect(LocalHandle("\(own.leader) 1 \(own.boot)")?.group == nil)
+    #expect(LocalHandle("\(own.leader) \(own.begin) another-boot")?.group == nil)
+    #expect(LocalHandle("1 2 3") == nil)
+    #expect(LocalHandle("nonsense") == nil)
+  }
+  #endif
+}

@@ -1,0 +1,65 @@
+import Foundation
+import Testing
+import WorkflowDocument
+
+@testable import WorkflowRunner
+
+@Suite struct RunFolderTests {
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
+
+  @Test func `Runs of the same second have different names, in the order of their begins`() throws {
+    let runs = folder.path + "/some/runs"
+    let date = Date(timeIntervalSince1970: 1_800_000_000)
+    let folders = try (0..<12).map { _ in
+      try RunFolder.create(of: "my release/x", in: runs, file: "a: ä\n", at: date)
+    }
+    #expect(Set(folders.map(\.name)).count == 12)
+    #expect(folders[0].name.hasSuffix("-my_release_x"))
+    #expect(try String(contentsOfFile: folders[0].workflowFile, encoding: .utf8) == "a: ä\n")
+    #expect(Set(try RunFolder.all(in: runs).map(\.name)) == Set(folders.map(\.name)))
+  }
+
+  @Test func `A folder that isn't there has no runs, and other folders are none`() throws {
+    #expect(try RunFolder.all(in: folder.path + "/runs").isEmpty)
+    _ = try folder.run()
+    try FileManager.default.createDirectory(
+      atPath: folder.path + "/runs/other",
+      withIntermediateDirectories: true
+    )
+    #expect(try RunFolder.all(in: folder.path + "/runs").count == 1)
+  }
+
+  @Test func `A run is running, ended, interrupted or unreadable`() throws {
+    let run = try folder.run()
+    #expect(run.summary().state == .interrupted)
+    let journal = try JournalFile(run.journal)
+    let header = JournalHeader(run: run.name, workflow: "w", fingerprint: "f", file: nil)
+    try journal.append(.begun(header), synced: false)
+    try journal.append(.ended(step: "a", end: StepEnd(outcome: .succeeded)), synced: false)
+    do {
+      let lock = try #require(try RunLock(run))
+      #expect(run.summary().state == .running)
+      #expect(try RunLock(run) == nil)
+      withExtendedLifetime(lock) {}
+    }
+    #expect(run.summary().state == .interrupted)
+    #expect(run.summary().doneCount == 1)
+    #expect(run.summary().header == header)
+    let end = RunEnd(
+      succeeded: 1,
+      failed: 0,
+      skipped: 0,
+      cancelled: 0,
+      duration: .zero,
+      failures: ""
+    )
+    try journal.append(.runEnded(end: end), synced: false)
+    #expect(run.summary().state == .ended(end))
+    try journal.append(.resumed(fingerprint: "f"), synced: false)
+    #expect(run.summary().state == .interrupted)
+    try Data("nonsense\n".utf8).write(to: URL(filePath: run.journal))
+    #expect(run.summary().state == .unreadable(.damaged(path: run.journal, line: 1)))
+  }
+}
