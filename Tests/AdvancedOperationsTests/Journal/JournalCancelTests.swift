@@ -59,11 +59,13 @@ import Testing
   @Test func `before the body has returned drops what it still returns`() {
     let world = World()
     let build = ResultOperation(key: "build", journal: journal) { [bodies] in
+      bodies.add()
       while !Task.isCancelled { await Task.yield() }
-      return bodies.add()
+      return 1
     }
     world.queue.addOperation(build)
-    world.simulation.addStep("cancel") { build.cancel() }
+    world.simulation.run(until: { bodies.count == 1 })
+    build.cancel()
     world.simulation.run()
     #expect(build.kind == .cancelled)
     #expect(journal.keys == [])
