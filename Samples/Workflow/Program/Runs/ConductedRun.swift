@@ -162,21 +162,26 @@ final class RunOutput: Sendable {
 
 /// The steps that failed by themselves, in order.
 private final class FailedSteps: Sendable {
-  private let steps = Mutex<[String]>([])
+  private let steps = Mutex<[(name: String, hasRun: Bool)]>([])
 
   func note(_ event: RunEvent) {
-    if case .ended(let step, let end) = event.kind, end.outcome == .failed, end.attempts > 0 {
-      steps.withLock { $0.append(step) }
+    if case .ended(let step, let end) = event.kind, end.outcome == .failed {
+      steps.withLock { $0.append((step, end.attempts > 0)) }
     }
   }
 
   func failures(_ logFile: (String) -> String) -> [RunReport.Failure] {
     let steps = steps.withLock { $0 }
     return steps.enumerated().map { index, step in
-      let file = logFile(step)
-      let isShown = index < RunReport.shownFailures
+      let file = logFile(step.name)
+      let isShown = step.hasRun && index < RunReport.shownFailures
       let lines = isShown ? LogFile(path: file).lastLines(RunReport.shownLines) : []
-      return RunReport.Failure(step: step, logFile: file, lastLines: lines)
+      return RunReport.Failure(
+        step: step.name,
+        logFile: file,
+        lastLines: lines,
+        hasRun: step.hasRun
+      )
     }
   }
 }

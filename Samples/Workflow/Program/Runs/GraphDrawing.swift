@@ -9,7 +9,9 @@ struct GraphDrawing {
   private static let columnGap = 60.0
   private static let rowGap = 12.0
   private static let margin = 16.0
-  private static let letter = 7.2
+  private static let letter = 7.8
+  /// Arrows over several columns have places of their own in them, unless they are too many.
+  private static let mostPlaces = 5_000
 
   private struct Box {
     var (x, y, width): (Double, Double, Double)
@@ -21,8 +23,10 @@ struct GraphDrawing {
       guard let from = numbers[edge.from], let to = numbers[edge.to], from != to else { return nil }
       return (from, to)
     }
-    let columns = Self.columns(graph.nodes.count, edges)
-    let labels = graph.nodes.map { $0.name.printable().cut(toColumns: 32) }
+    let ways = Self.ways(Self.depths(graph.nodes.count, edges), edges)
+    let columns = Self.columns(ways)
+    var labels = graph.nodes.map { $0.name.printable().cut(toColumns: 32) }
+    labels += [String](repeating: "", count: ways.depths.count - labels.count)
     let boxes = Self.boxes(columns, labels)
     let width = (boxes.map { $0.x + $0.width }.max() ?? 0) + Self.margin
     let height = (boxes.map { $0.y + Self.boxHeight }.max() ?? 0) + Self.margin
@@ -34,7 +38,7 @@ struct GraphDrawing {
       "<title>\(graph.nodes.count.counted("step")) and what they need</title>", Self.style,
       "<rect class=\"paper\" width=\"100%\" height=\"100%\"/>",
     ]
-    for edge in edges { lines.append(Self.curve(boxes[edge.from], boxes[edge.to])) }
+    for way in ways.ways { lines.append(Self.curve(way.map { boxes[$0] })) }
     for (node, (box, label)) in zip(graph.nodes, zip(boxes, labels)) {
       let (state, colour) = Self.look(node)
       lines.append(
@@ -71,30 +75,64 @@ struct GraphDrawing {
     }
   }
 
-  /// The columns, each with its nodes from top to bottom: as far right as what they wait for asks,
-  /// each beside the mean of that.
-  private static func columns(_ count: Int, _ edges: [(from: Int, to: Int)]) -> [[Int]] {
-    var (open, column) = ([Int](repeating: 0, count: count), [Int](repeating: 0, count: count))
-    var (after, before) = (
-      [[Int]](repeating: [], count: count), [[Int]](repeating: [], count: count)
-    )
+  /// How many columns each node is from the left: as far as what it waits for asks.
+  private static func depths(_ count: Int, _ edges: [(from: Int, to: Int)]) -> [Int] {
+    var (open, depths) = ([Int](repeating: 0, count: count), [Int](repeating: 0, count: count))
+    var after = [[Int]](repeating: [], count: count)
     for edge in edges {
       open[edge.to] += 1
       after[edge.from].append(edge.to)
-      before[edge.to].append(edge.from)
     }
     var order = open.indices.filter { open[$0] == 0 }
     var next = 0
     while next < order.count {
       for node in after[order[next]] {
-        column[node] = max(column[node], column[order[next]] + 1)
+        depths[node] = max(depths[node], depths[order[next]] + 1)
         open[node] -= 1
         if open[node] == 0 { order.append(node) }
       }
       next += 1
     }
-    var columns = [[Int]](repeating: [], count: (column.max() ?? -1) + 1)
-    for node in column.indices { columns[column[node]].append(node) }
+    return depths
+  }
+
+  private struct Ways {
+    /// Of the nodes, and of the places of arrows between columns.
+    var depths: [Int]
+    /// Each arrow: where it begins, its places, where it ends.
+    var ways: [[Int]] = []
+  }
+
+  private static func ways(_ depths: [Int], _ edges: [(from: Int, to: Int)]) -> Ways {
+    var ways = Ways(depths: depths)
+    let places = edges.reduce(0) { $0 + max(depths[$1.to] - depths[$1.from] - 1, 0) }
+    for edge in edges {
+      var way = [edge.from]
+      if places <= mostPlaces {
+        for depth in (depths[edge.from] + 1)..<max(depths[edge.to], depths[edge.from] + 1) {
+          way.append(ways.depths.count)
+          ways.depths.append(depth)
+        }
+      }
+      ways.ways.append(way + [edge.to])
+    }
+    return ways
+  }
+
+  /// The columns, each with its nodes from top to bottom, beside the mean of what they belong to.
+  private static func columns(_ ways: Ways) -> [[Int]] {
+    let count = ways.depths.count
+    var (after, before) = (
+      [[Int]](repeating: [], count: count), [[Int]](repeating: [], count: count)
+    )
+    for way in ways.ways {
+      for (from, to) in zip(way, way.dropFirst()) {
+        after[from].append(to)
+        before[to].append(from)
+      }
+    }
+    var columns = [[Int]](repeating: [], count: (ways.depths.max() ?? -1) + 1)
+    for node in ways.depths.indices { columns[ways.depths[node]].append(node) }
     // The mean place of what comes before, and then of what comes after, a few times.
     var place = [Double](repeating: 0, count: count)
     for nodes in columns { for (row, node) in nodes.enumerated() { place[node] = Double(row) } }
@@ -130,12 +168,17 @@ struct GraphDrawing {
     return boxes
   }
 
-  private static func curve(_ from: Box, _ to: Box) -> String {
-    let (x1, y1) = (from.x + from.width, from.y + boxHeight / 2)
-    let (x2, y2) = (to.x, to.y + boxHeight / 2)
-    let middle = (x1 + x2) / 2
-    return "<path class=\"edge\" d=\"M\(text(x1)) \(text(y1)) C\(text(middle)) \(text(y1)) "
-      + "\(text(middle)) \(text(y2)) \(text(x2)) \(text(y2))\"/>"
+  private static func curve(_ boxes: [Box]) -> String {
+    guard let first = boxes.first else { return "" }
+    var path = "M\(text(first.x + first.width)) \(text(first.y + boxHeight / 2))"
+    for (from, to) in zip(boxes, boxes.dropFirst()) {
+      let (x1, y1) = (from.x + from.width, from.y + boxHeight / 2)
+      let (x2, y2) = (to.x, to.y + boxHeight / 2)
+      let middle = text((x1 + x2) / 2)
+      path += "L\(text(x1)) \(text(y1))C\(middle) \(text(y1)) \(middle) \(text(y2)) "
+      path += "\(text(x2)) \(text(y2))"
+    }
+    return "<path class=\"edge\" d=\"\(path)\"/>"
   }
 
   /// With one digit after the point at most.

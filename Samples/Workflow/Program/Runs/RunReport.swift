@@ -8,6 +8,8 @@ struct RunReport {
     var step: String
     var logFile: String
     var lastLines: [String]
+    /// Whether its command ran at all.
+    var hasRun = true
   }
 
   var workflow: String
@@ -33,6 +35,7 @@ struct RunReport {
       lines += end.failures.split(separator: "\n", omittingEmptySubsequences: true)
         .prefix(40).map { StyledLine("  \($0)") }
     }
+    let failures = failures.filter(\.hasRun)
     for failure in failures.prefix(Self.shownFailures) {
       lines.append(StyledLine())
       if failure.lastLines.isEmpty {
@@ -76,9 +79,11 @@ struct RunReport {
     if state == .succeeded { return [] }
     let steps = only.isEmpty ? "" : " --only " + only.map(\.shellQuoted).joined(separator: " ")
     var commands = [("workflow resume last\(place)\(steps)", "run what isn't done")]
-    if let failed = failures.first?.step {
-      let step = failed.shellQuoted
-      commands.append(("workflow log last \(step)\(place)", "all that it printed"))
+    if let failed = failures.first {
+      let step = failed.step.shellQuoted
+      if failed.hasRun {
+        commands.append(("workflow log last \(step)\(place)", "all that it printed"))
+      }
       commands.append(("workflow explain last \(step)\(place)", "why it failed"))
     }
     let width = commands.map(\.0.columnCount).max() ?? 0
