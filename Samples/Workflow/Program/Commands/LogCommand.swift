@@ -34,6 +34,8 @@ struct LogCommand: AsyncParsableCommand {
 
   func run() async throws {
     let record = try folder.catalog.run(runName)
+    var log = FollowedLog(path: record.logFile(of: step))
+    if !follow, log.exists { return try log.show(toEnd: true) }
     let workflow = record.workflow()
     let recorded = RecordedExplanation(record.events(), workflow: workflow)
     let steps = workflow?.steps.map(\.id) ?? recorded.steps
@@ -46,15 +48,9 @@ struct LogCommand: AsyncParsableCommand {
           + combinations.prefix(10).joined(separator: ", ")
       )
     }
-    var log = FollowedLog(path: record.logFile(of: step))
-    if follow {
-      try await log.follow(step, of: record)
-    } else if log.exists {
-      try log.show(toEnd: true)
-    } else {
-      let reason = recorded.text(of: step) ?? "“\(step)” hasn't begun"
-      throw Complaint(.failure, "there is no log. \(reason)")
-    }
+    if follow { return try await log.follow(step, of: record) }
+    let reason = recorded.text(of: step) ?? "“\(step)” hasn't begun"
+    throw Complaint(.failure, "there is no log. \(reason)")
   }
 }
 

@@ -1,0 +1,163 @@
+import ArgumentParser
+import Foundation
+import Testing
+import WorkflowDocument
+import WorkflowRunner
+
+@testable import workflow
+
+@Suite struct `The runs that a folder keeps` {
+  private let place: RunPlace
+  private let catalog: RunCatalog
+
+  init() throws {
+    place = try RunPlace()
+    catalog = RunCatalog(place.path("runs"))
+  }
+
+  private func make(_ names: String...) throws {
+    for name in names {
+      try FileManager.default.createDirectory(
+        atPath: place.path("runs/\(name)"),
+        withIntermediateDirectories: true
+      )
+    }
+  }
+
+  private func name(_ abbreviation: String) throws -> String {
+    try catalog.run(abbreviation).name
+  }
+
+  @Test func `are found by their names, parts of them, folders, or as the last`() throws {
+    try make(
+      "2026-11-22-174501-release",
+      "2026-11-22-174501-release-2",
+      "2026-11-22-174501-release-10",
+      "2026-11-21-090000-ci"
+    )
+    try place.write("", to: "runs/2027-a-file")
+    #expect(try name("last") == "2026-11-22-174501-release-10")
+    #expect(try name("2026-11-22-174501-release") == "2026-11-22-174501-release")
+    #expect(try name("2026-11-21") == "2026-11-21-090000-ci")
+    #expect(try name("ci") == "2026-11-21-090000-ci")
+    #expect(try name("release-2") == "2026-11-22-174501-release-2")
+    #expect(try name(place.path("runs/2026-11-21-090000-ci/")) == "2026-11-21-090000-ci")
+    for wrong in ["2026", "", "nightly", "2026-11-22-174502-release", "x/y"] {
+      #expect(throws: Complaint.self) { try name(wrong) }
+    }
+  }
+
+  @Test func `are named by their time`() {
+    #expect(RunRecord(path: "/x/2026-11-22-174501-a-b").when == "2026-11-22 17:45:01")
+    for name in ["", "release", "2026-11-22-17-a", "2026-11-22-abcdef-x"] {
+      #expect(RunRecord(path: "/x/\(name)").when == nil)
+    }
+  }
+
+  @Test func `are looked for in folders above, too`() throws {
+    try FileManager.default.createDirectory(
+      atPath: place.path("a/b"),
+      withIntermediateDirectories: true
+    )
+    #expect(RunCatalog.nearest(to: place.path("a/b")).path == ".workflow/runs")
+    try FileManager.default.createDirectory(
+      atPath: place.path(".workflow/runs"),
+      withIntermediateDirectories: true
+    )
+    let found = RunCatalog.nearest(to: place.path("a/b")).path
+    #expect(found.hasSuffix("/.workflow/runs") && found.hasPrefix("/"))
+    #expect(RunCatalog.nearest(to: place.path("")).path == ".workflow/runs")
+  }
+
+  @Test func `have events without the last line that is torn`() throws {
+    try make("r")
+    let events: [RunEvent] = [
+      .at(0, .runStarted(run: "r", workflow: "w", steps: 2, isResumed: false)),
+      .at(1, .ended(step: "a", StepEnd(outcome: .succeeded, attempts: 1, duration: .seconds(3)))),
+      .at(1, .ended(step: "b", StepEnd(outcome: .skipped))),
+      .at(1, .ended(step: "c", StepEnd(outcome: .failed, attempts: 1, duration: .seconds(4)))),
+    ]
+    let text = events.map { $0.jsonLine + "\n" }.joined() + #"{"time":2,"event":"en"#
+    try place.write(text, to: "runs/r/events.jsonl")
+    #expect(catalog.record("r").events() == events)
+    #expect(catalog.record("r").durations() == ["a": .seconds(3), "b": .zero])
+    #expect(catalog.record("r").finished() == ["a", "b"])
+    #expect(catalog.record("r").hasEnded("c"))
+    #expect(!catalog.record("r").hasEnded("d"))
+    #expect(catalog.record("no").events() == [])
+  }
+}
+
+@Suite struct `What the folder of a run says of a step` {
+  private static let workflow = Workflow.steps(["a": [], "b": ["a"], "c": ["b"], "d": []])
+
+  private func text(_ step: String, _ events: RunEvent...) -> String? {
+    RecordedExplanation(events, workflow: Self.workflow).text(of: step)
+  }
+
+  @Test func `is how it ended, with what it gave`() {
+    let end = StepEnd(
+      outcome: .succeeded,
+      attempts: 2,
+      duration: .seconds(2),
+      node: "n1",
+      outputs: ["y": "2", "x": "1"]
+    )
+    #expect(
+      text(
+        "a",
+        .at(0, .retrying(step: "a", attempt: 1, after: .seconds(1), because: "exited with 1")),
+        .at(2, .ended(step: "a", end))
+      ) == """
+        “a” succeeded after 2.0 s, at attempt 2 on n1
+          attempt 1: exited with 1; again in 1.0 s
+          gave x=1
+          gave y=2
+        """
+    )
+  }
+
+  @Test func `is what it waited for when there is no end`() {
+    #expect(
+      text("d", .at(0, .waiting(step: "d", for: "“gpu”")))
+        == "“d” waited for “gpu” when the program ended"
+    )
+    #expect(text("d") == "“d” hadn't begun when the program ended")
+    #expect(text("x") == nil)
+  }
+
+  @Test func `forgets what was before the run was resumed`() {
+    #expect(
+      text(
+        "d",
+        .at(0, .started(step: "d", attempt: 1, node: nil)),
+        .at(0, .runStarted(run: "r", workflow: "w", steps: 4, isResumed: true))
+      ) == "“d” hadn't begun when the program ended"
+    )
+  }
+}
+
+@Suite struct `Names that were misspelt` {
+  @Test(
+    arguments: [
+      ("biuld", "build"), ("TEST", "test"), ("publsh", "publish"), ("bild", "build"),
+      ("publ", "publish"), ("x", nil), ("deploy", nil), ("", nil),
+    ] as [(String, String?)]
+  )
+  func `are guessed if they are near`(name: String, meant: String?) {
+    #expect(Nearest.name(to: name, among: ["build", "test", "publish"]) == meant)
+  }
+}
+
+@Suite struct `Times on the command line` {
+  @Test(
+    arguments: [
+      ("10s", .seconds(10)), ("500ms", .milliseconds(500)), ("1h30m", .seconds(5_400)),
+      ("1.5s", .milliseconds(1_500)), ("0s", .zero), ("10", nil), ("", nil), ("s", nil),
+      ("-1s", nil), ("1e3s", nil), ("1d", nil), ("99999999999s", nil), ("..s", nil),
+    ] as [(String, Duration?)]
+  )
+  func `have units`(text: String, time: Duration?) {
+    #expect(TimeArgument(argument: text)?.duration == time)
+  }
+}
