@@ -21,6 +21,17 @@ package struct StandardStream: Sendable {
 
   private let descriptor: Int32
 
+  /// Opens those of the three standard streams that the program was started without.
+  ///
+  /// To be called before any file is opened: the first one would take the number of standard output,
+  /// and get what is written to that.
+  package static func openMissing() {
+    for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
+      // Takes the lowest number that is free, which is this one.
+      _ = open("/dev/null", O_RDWR)
+    }
+  }
+
   /// Whether somebody is looking at it.
   package var isTerminal: Bool { isatty(descriptor) == 1 }
 

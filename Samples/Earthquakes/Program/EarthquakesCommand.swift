@@ -45,6 +45,7 @@ struct EarthquakesCommand: AsyncParsableCommand {
   /// It does what its default does, but writes through `TerminalText`: a message about an argument
   /// quotes it.
   static func main() async {
+    StandardStream.openMissing()
     do {
       var command = try parseAsRoot()
       if var command = command as? any AsyncParsableCommand {

@@ -59,6 +59,7 @@ enum StepNames {
     if let near = Nearest.name(to: name, among: names) {
       return Complaint(.usage, "there is no step “\(name)”; did you mean “\(near)”?")
     }
+    if names.isEmpty { return Complaint(.usage, "there is no step “\(name)”") }
     let more = names.count > 10 ? ", … (\(names.count) in all)" : ""
     let list = names.prefix(10).joined(separator: ", ")
     return Complaint(.usage, "there is no step “\(name)”; there are \(list)\(more)")

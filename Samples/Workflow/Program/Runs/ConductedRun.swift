@@ -138,11 +138,12 @@ final class RunOutput: Sendable {
 
   func write(_ text: TerminalText) {
     if isClosed.withLock({ $0 }) { return }
+    var reason = "nobody reads the output any more"
     do {
       try StandardStream.output.send(text)
       if StandardStream.output.hasReader { return }
     } catch {
-      try? StandardStream.error.send("workflow: \(error)\n")
+      reason = "the output can't be written (\(error.reason))"
     }
     let isFirst = isClosed.withLock { isClosed in
       defer { isClosed = true }
@@ -150,7 +151,7 @@ final class RunOutput: Sendable {
     }
     if isFirst {
       try? StandardStream.error.send(
-        "workflow: nobody reads the output any more; the run goes on, and its folder keeps all\n"
+        "workflow: \(reason); the run goes on, and its folder keeps all\n"
       )
     }
   }

@@ -1,4 +1,5 @@
 import Foundation
+import WorkflowRunner
 
 /// The runs that a folder keeps: `.workflow/runs` beside a workflow's file.
 struct RunCatalog {
@@ -53,7 +54,7 @@ struct RunCatalog {
     if abbreviation.contains("/") {
       let url = URL(filePath: abbreviation).standardizedFileURL
       let record = RunRecord(path: url.path(percentEncoded: false).droppingSlash)
-      if record.exists { return record }
+      if FileManager.default.fileExists(atPath: record.folder.workflowFile) { return record }
     }
     let names = names
     guard let newest = names.last else {

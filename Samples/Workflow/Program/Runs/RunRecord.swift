@@ -22,7 +22,6 @@ struct RunRecord {
   let path: String
 
   var name: String { URL(filePath: path).lastPathComponent }
-  var exists: Bool { FileManager.default.fileExists(atPath: path) }
 
   /// The file of the workflow as it was.
   var workflowFile: String { "\(path)/workflow.yml" }

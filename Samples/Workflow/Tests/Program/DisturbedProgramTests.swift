@@ -117,6 +117,20 @@ import Darwin
     #expect(place.has("done"))
   }
 
+  @Test func `writes nothing into its files when it was started without output`() throws {
+    try place.write("steps: [{id: a, command: echo hello}]")
+    let shell = Process()
+    shell.executableURL = URL(filePath: "/bin/sh")
+    shell.arguments = ["-c", "exec \"$0\" run w.yml >&- 2>&-", try RunPlace.program.path()]
+    shell.currentDirectoryURL = place.url
+    try shell.run()
+    shell.waitUntilExit()
+    #expect(shell.terminationStatus == 0)
+    let runs = try place.run("runs")
+    #expect(runs.output.contains("  succeeded  1 of 1  "))
+    #expect(try place.run("log", "last", "a").output == "hello\n")
+  }
+
   @Test func `shows a log while it grows, until its step ends`() throws {
     let (process, output) = try begin()
     let follower = try place.process(["log", "last", "slow", "--follow"])

@@ -42,7 +42,14 @@ import WorkflowRunner
     for name in ["release.yml", "hello.yml", "ci.yml", "film.yml", "nightly-backup.yml"] {
       try place.write(try RunPlace.example(name), to: name)
     }
-    let end = try place.run("check", "ci.yml", "film.yml", "hello.yml", "nightly-backup.yml", "release.yml")
+    let end = try place.run(
+      "check",
+      "ci.yml",
+      "film.yml",
+      "hello.yml",
+      "nightly-backup.yml",
+      "release.yml"
+    )
     #expect(end.status == 0, "\(end.errors)")
     #expect(end.output.split(separator: "\n").count == 5)
     #expect(end.output.contains("release.yml: release, 12 steps, no mistakes\n"))

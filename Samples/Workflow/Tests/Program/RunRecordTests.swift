@@ -36,13 +36,14 @@ import WorkflowRunner
       "2026-11-21-090000-ci"
     )
     try place.write("", to: "runs/2027-a-file")
+    try place.write("", to: "runs/2026-11-21-090000-ci/workflow.yml")
     #expect(try name("last") == "2026-11-22-174501-release-10")
     #expect(try name("2026-11-22-174501-release") == "2026-11-22-174501-release")
     #expect(try name("2026-11-21") == "2026-11-21-090000-ci")
     #expect(try name("ci") == "2026-11-21-090000-ci")
     #expect(try name("release-2") == "2026-11-22-174501-release-2")
     #expect(try name(place.path("runs/2026-11-21-090000-ci/")) == "2026-11-21-090000-ci")
-    for wrong in ["2026", "", "nightly", "2026-11-22-174502-release", "x/y"] {
+    for wrong in ["2026", "", "nightly", "2026-11-22-174502-release", "x/y", "../.."] {
       #expect(throws: Complaint.self) { try name(wrong) }
     }
   }
