@@ -28,26 +28,31 @@ public struct OperationClock: Sendable {
 
   /// Creates a clock.
   ///
-  /// - Parameter clock: Its time counts from now on, or, for the continuous clock, from one moment
+  /// A wait for a `ContinuousClock` or a `SuspendingClock` that is cancelled keeps nothing. What one for
+  /// another clock keeps, and until when, is up to the `sleep` of that clock: `Task.sleep` keeps some
+  /// hundred bytes until the time has come.
+  ///
+  /// - Parameter clock: Its time counts from now on; that of the two clocks of the system from one moment
   ///   that all share.
   public init<C: Clock>(_ clock: C) where C.Duration == Duration {
-    if clock is ContinuousClock {
-      source = ContinuousSource(timers: .shared)
-    } else {
-      source = AnySource(clock: clock, origin: clock.now)
-    }
+    source =
+      switch clock {
+      case is ContinuousClock: SystemSource(timers: .continuous)
+      case is SuspendingClock: SystemSource(timers: .suspending)
+      default: AnySource(clock: clock, origin: clock.now)
+      }
   }
 
   package init(source: any Source) { self.source = source }
 
-  /// The continuous clock, with timers of its own.
-  package init(timers: ContinuousTimers) { source = ContinuousSource(timers: timers) }
+  /// A clock of the system, with timers of its own.
+  package init(timers: SystemTimers) { source = SystemSource(timers: timers) }
 
   /// The time since the clock's origin.
   public var now: Duration { source.now }
 
   /// The same for clocks whose times can be compared.
-  var identity: ClockIdentity { source.identity }
+  package var identity: ClockIdentity { source.identity }
 
   /// Suspends the task until a time.
   ///
@@ -87,17 +92,16 @@ public struct OperationClock: Sendable {
 package final class ClockIdentity: Sendable {
   let number = ObjectNumber()
   /// Whether the clock exists for as long as the process.
-  let isLasting: Bool
+  package let isLasting: Bool
 
   package init(isLasting: Bool = false) { self.isLasting = isLasting }
 }
 
-/// The continuous clock, whose timers and sleepers wait in one table.
-private struct ContinuousSource: OperationClock.Source {
-  private static let shared = ClockIdentity(isLasting: true)
-  let timers: ContinuousTimers
+/// A clock of the system, whose timers and sleepers wait in one table.
+private struct SystemSource: OperationClock.Source {
+  let timers: SystemTimers
 
-  var identity: ClockIdentity { Self.shared }
+  var identity: ClockIdentity { timers.identity }
   var now: Duration { timers.now }
 
   func sleep(until deadline: Duration) async throws {

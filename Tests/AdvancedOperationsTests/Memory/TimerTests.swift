@@ -5,7 +5,7 @@ import Testing
 /// What has to wait for a time, and doesn't have to any more, is gone before that time.
 @Suite struct `A timer that is cancelled` {
   @Test func `is in no table any more, and what it would have called is released`() {
-    let timers = ContinuousTimers()
+    let timers = SystemTimers(of: ContinuousClock())
     let clock = OperationClock(timers: timers)
     let live = LiveCount()
     let set = (1...1_000).map { number in
@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test func `leaves the others, which are called in the order of their times`() async {
-    let clock = OperationClock(timers: ContinuousTimers())
+    let clock = OperationClock(timers: SystemTimers(of: ContinuousClock()))
     let late = (0..<100).map { _ in clock.schedule(at: clock.now + .seconds(3_600)) {} }
     let now = clock.now
     let called = Locked<[Int]>([])
@@ -43,8 +43,20 @@ import Testing
     for timer in late { timer.cancel() }
   }
 
+  /// What the runtime keeps of a sleep until its time came, once: 300 bytes for each.
+  @Test func `waits in the table of its clock, for both clocks of the system`() {
+    for (clock, timers) in [
+      (OperationClock(ContinuousClock()), SystemTimers.continuous),
+      (OperationClock(SuspendingClock()), SystemTimers.suspending),
+    ] {
+      #expect(clock.identity === timers.identity)
+      #expect(clock.identity.isLasting)
+    }
+    #expect(SystemTimers.continuous.identity !== SystemTimers.suspending.identity)
+  }
+
   @Test func `is a sleep of a task, too`() async {
-    let timers = ContinuousTimers()
+    let timers = SystemTimers(of: SuspendingClock())
     let clock = OperationClock(timers: timers)
     let task = Task { try await clock.sleep(until: clock.now + .seconds(3_600)) }
     while timers.count == 0 { await Task.yield() }
@@ -84,7 +96,7 @@ import Testing
   }
 
   @Test func `is gone with each operation that set it, in real time`() async throws {
-    let timers = ContinuousTimers()
+    let timers = SystemTimers(of: ContinuousClock())
     let environment = OperationEnvironment(
       clock: OperationClock(timers: timers),
       exclusivity: ExclusivityDomain()

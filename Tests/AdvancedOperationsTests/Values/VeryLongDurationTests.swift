@@ -64,9 +64,24 @@ import Testing
     }
   }
 
+  private static let clocks = [
+    OperationClock(ContinuousClock()), OperationClock(SuspendingClock()),
+    OperationClock(OwnClock()),
+  ]
+
+  /// A clock that is none of the system's.
+  private struct OwnClock: Clock {
+    private let clock = SuspendingClock()
+    var now: SuspendingClock.Instant { clock.now }
+    var minimumResolution: Duration { clock.minimumResolution }
+    func sleep(until deadline: SuspendingClock.Instant, tolerance: Duration?) async throws {
+      try await clock.sleep(until: deadline, tolerance: tolerance)
+    }
+  }
+
   @Test(.timeLimit(.minutes(2)), arguments: durations)
   func `is a wait for ever in real time, and a cancel ends it`(duration: Duration) async throws {
-    for clock in [OperationClock(ContinuousClock()), OperationClock(SuspendingClock())] {
+    for clock in Self.clocks {
       let queue = AdvancedOperationQueue(environment: OperationEnvironment(clock: clock))
       let operations = Self.operations(duration)
       queue.addOperations(operations)
@@ -81,7 +96,7 @@ import Testing
 
   @Test(.timeLimit(.minutes(2)), arguments: others)
   func `that isn't positive is none in real time`(duration: Duration) async throws {
-    for clock in [OperationClock(ContinuousClock()), OperationClock(SuspendingClock())] {
+    for clock in Self.clocks {
       let queue = AdvancedOperationQueue(environment: OperationEnvironment(clock: clock))
       queue.addOperations(Self.operations(duration))
       try await queue.untilAllOperationsAreFinished()

@@ -1,12 +1,12 @@
 import CoreOperations
 import Dispatch
 
-/// The timers of the continuous clock, with one Dispatch timer for the first of them.
+/// The timers of one of the system's clocks, with one Dispatch timer for the first of them.
 ///
 /// What is given to `DispatchQueue.asyncAfter` is kept until its time has come, and so is what a task has
 /// that sleeps and is cancelled: some hundred bytes for an hour after each operation that could have
 /// taken an hour. Here a timer that is cancelled is gone.
-package final class ContinuousTimers: TimerTable {
+package final class SystemTimers: TimerTable {
   private struct State {
     var timers: [Int: OperationTimer] = [:]
     /// The numbers of timers by their times; also of some that are gone.
@@ -17,20 +17,28 @@ package final class ContinuousTimers: TimerTable {
     var source: (any DispatchSourceTimer)?
   }
 
-  package static let shared = ContinuousTimers()
+  /// The timers of `ContinuousClock`, whose time counts from when the process first asked for it.
+  package static let continuous = SystemTimers(of: ContinuousClock(), isLasting: true)
+  /// The same of `SuspendingClock`, which stands still while the machine sleeps.
+  package static let suspending = SystemTimers(of: SuspendingClock(), isLasting: true)
 
-  private static let origin = ContinuousClock.now
   /// What the time may be off by, Dispatch's clock not being ours, is looked at after so long.
   private static let longestSleep = Duration.seconds(86_400)
 
+  package let identity: ClockIdentity
+  private let time: @Sendable () -> Duration
   private let state = Locked(State())
 
-  package init() {}
+  package init<C: Clock>(of clock: C, isLasting: Bool = false) where C.Duration == Duration {
+    identity = ClockIdentity(isLasting: isLasting)
+    let origin = clock.now
+    time = { origin.duration(to: clock.now) }
+  }
 
   deinit { state.withLock { $0.source?.cancel() } }
 
-  /// The time since the process first asked for it.
-  var now: Duration { Self.origin.duration(to: .now) }
+  /// The time since the origin.
+  var now: Duration { time() }
 
   /// How many timers there are whose time has not come.
   package var count: Int { state.withLock { $0.timers.count } }
