@@ -10,7 +10,8 @@ package struct OperationLife: Equatable, Sendable {
     /// In a queue that has not started it. Exits: `started`, `finished` (an override reports
     /// early).
     case enqueued
-    /// Handed to its `start()` by its queue. Exits: `executing`, `finished`.
+    /// Handed to its `start()` by its queue; one of a layer stays here while it executes.
+    /// Exits: `executing`, `finished`.
     case started
     /// In `main()` by way of the default `start()`. Exits: `ended`, `finished`.
     case executing
@@ -63,11 +64,13 @@ package struct OperationLife: Equatable, Sendable {
   package enum TurnAction: Equatable, Sendable {
     /// Call its `start()`.
     case callStart
+    /// It was started before and has paused since: let it go on.
+    case goOn
     /// It reported its end before: let it leave.
     case leave
   }
 
-  /// The queue decided to start the operation.
+  /// The queue decided to start the operation, or to let it go on after a pause.
   package mutating func turnCame() -> TurnAction {
     TransitionTrace.note("Operation", "\(phase)", "turnCame")
     switch phase {
@@ -75,8 +78,9 @@ package struct OperationLife: Equatable, Sendable {
       phase = .started
       wasStarted = true
       return .callStart
+    case .started: return .goOn
     case .finished: return .leave
-    case .created, .started, .executing, .ended:
+    case .created, .executing, .ended:
       trap("a queue started an operation in the phase \(phase)")
     }
   }

@@ -2,6 +2,15 @@ import AdvancedOperations
 import AdvancedOperationsTesting
 import Testing
 
+/// Takes nothing at the first time.
+private actor BusyServer {
+  private var calls = 0
+  func upload() throws {
+    calls += 1
+    if calls == 1 { throw Offline() }
+  }
+}
+
 @Test func `DelayOperation: there is a pause between two operations`() {
   let simulation = SimulatedEnvironment(seed: 1)
   let queue = AdvancedOperationQueue(environment: simulation.environment)
@@ -125,6 +134,27 @@ private let servers = [FeedServer(failures: 9), FeedServer()]
   let simulation = simulate(download)
   #expect(download.attempt == 5)
   #expect(simulation.now < .seconds(40))
+}
+
+@Test func `RetryPolicy: a slot that is free between the attempts`() {
+  let simulation = SimulatedEnvironment(seed: 1)
+  let clock = simulation.environment.clock
+  let server = BusyServer()
+  let upload = ResultOperation(
+    name: "upload",
+    retry: .exponential(.seconds(10), attempts: 5).releasingSlot()
+  ) { try await server.upload() }
+  upload.addCondition(MutuallyExclusive("uplink"))
+
+  let other = ResultOperation(name: "other") { clock.now }
+  other.addCondition(MutuallyExclusive("uplink"))
+  let queue = AdvancedOperationQueue(environment: simulation.environment)
+  queue.maxConcurrentOperationCount = 1
+  queue.addOperations([upload, other])
+  simulation.run()
+  #expect((try? other.result?.get()) == .zero)
+  #expect(upload.outcome?.isSuccess == true)
+  #expect(simulation.now == .seconds(10))
 }
 
 @Test func `ResultOperation: any number of inputs`() throws {

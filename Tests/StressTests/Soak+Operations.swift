@@ -66,7 +66,8 @@ extension Soak {
       case 6 where Soak.features.contains(.rounds): operation = makeRounds()
       case 7: operation = makeDelay()
       case 8 where Soak.features.contains(.scopes): operation = makeScope()
-      case 9 where Soak.features.contains(.claims): operation = makeClaiming()
+      case 9 where Soak.features.contains(.claims):
+        operation = chance(30) ? makeClaimingBody() : makeClaiming()
       default: operation = makeWork()
       }
       operation.queuePriority = pick([.normal, .normal, .veryHigh, .low])
@@ -115,7 +116,7 @@ extension Soak {
         .immediate(attempts: attempts), .constant(.microseconds(5), attempts: attempts),
         .exponential(.microseconds(1), jitter: true, attempts: attempts),
       ]
-      let policy = pick(policies)
+      let policy = chance(40) ? pick(policies).releasingSlot() : pick(policies)
       if chance(20) { return policy.attemptTimeout(makeDuration()) }
       if chance(20) { return policy.totalTimeout(makeDuration()) }
       return policy
@@ -160,6 +161,23 @@ extension Soak {
     mutating func makeClaiming() -> Operation {
       let claim = pick(world.claims)
       let claiming = makeWork(inside: claim.inside)
+      claiming.addCondition(claim.claim(makeBusy()))
+      return claiming
+    }
+
+    /// A body that tries again, and has neither slot nor claim between two attempts.
+    mutating func makeClaimingBody() -> Operation {
+      let claim = pick(world.claims)
+      let inside = claim.inside
+      let failures = number(0...2)
+      let policy = makePolicy().releasingSlot()
+      let claiming = ResultOperation(retry: policy) {
+        inside.add()
+        defer { inside.add(-1) }
+        await Task.yield()
+        let attempt = AdvancedOperation.current?.attempt ?? 0
+        if attempt <= failures { throw Flaw() }
+      }
       claiming.addCondition(claim.claim(makeBusy()))
       return claiming
     }

@@ -27,6 +27,8 @@ final class Claimant: LineMember {
     var needsReview = false
     /// Whether the operation is in no queue and needs no slot.
     var isByHand = false
+    /// Whether it waits for what is busy, whatever its claims say.
+    var alwaysWaits = false
   }
 
   struct Place {
@@ -43,4 +45,7 @@ final class Claimant: LineMember {
   }
 
   override var claimant: Claimant? { self }
+
+  /// What to do about a claim that is busy.
+  func policy(of demand: ClaimDemand) -> WhenBusy { terms.alwaysWaits ? .wait : demand.whenBusy }
 }

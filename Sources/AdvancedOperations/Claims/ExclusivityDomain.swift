@@ -56,12 +56,14 @@ public final class ExclusivityDomain: Sendable {
   ///   - operation: Who claims it.
   ///   - needsReview: Whether the operation is to be asked before it tries again.
   ///   - isByHand: Whether the operation is in no queue and needs no slot.
+  ///   - alwaysWaits: Whether it waits for what is busy, whatever its claims say.
   /// - Returns: What became of the attempt.
   func take(
     _ demands: [ClaimDemand],
     for operation: AdvancedOperation,
     needsReview: Bool,
-    isByHand: Bool
+    isByHand: Bool,
+    alwaysWaits: Bool = false
   ) -> Decision {
     let time = time(of: demands, for: operation)
     let attempt = ExclusivityState.Attempt(
@@ -71,7 +73,8 @@ public final class ExclusivityDomain: Sendable {
         groups: operation.enclosingGroups,
         clock: time?.clock,
         needsReview: needsReview,
-        isByHand: isByHand
+        isByHand: isByHand,
+        alwaysWaits: alwaysWaits
       ),
       time: time
     )

@@ -66,7 +66,7 @@ extension ExclusivityState {
       next = place.line
       _ = leaveLine(claimant)
       let busy = busyDemands(of: claimant)
-      if let awaited = busy.awaited, busy.decisive?.whenBusy == .wait {
+      if let awaited = busy.awaited, busy.decisive.map(claimant.policy(of:)) == .wait {
         joinLine(claimant, of: awaited, &effects)
         noteMoved(claimant, &effects)
       } else if busy.awaited != nil {

@@ -146,7 +146,8 @@ struct ExclusivityState {
       grant(claimant, &effects)
       return .granted(isOutdated: isOutdated)
     }
-    switch first.whenBusy {
+    let policy = claimant.policy(of: first)
+    switch policy {
     case .fail:
       claimant.ticket = nil
       return .refused(first, holders: holders(of: first, claimant), isExcessive: false)
@@ -155,7 +156,7 @@ struct ExclusivityState {
       return .skipped(first, holders: holders(of: first, claimant))
     case .wait, .cancelHolder:
       let inTheWay =
-        first.whenBusy == .wait
+        policy == .wait
         ? []
         : claimant.demands.filter { $0.whenBusy == .cancelHolder && !fits($0, claimant) }
           .flatMap { holders(of: $0, claimant) }

@@ -2,8 +2,9 @@
 ///
 /// All claims of an operation are taken in one step, at the moment at which it would start, together
 /// with its slot, or not at all; they are given back in one step when it is finished and its body
-/// has ended. An operation that has to wait for a claim holds nothing meanwhile, no slot either, and
-/// keeps its turn.
+/// has ended, or between two attempts if its policy is ``RetryPolicy/releasingSlot()``. An
+/// operation that has to wait for a claim holds nothing meanwhile, no slot either, and keeps its
+/// turn.
 ///
 /// ```swift
 /// let payment = ResultOperation { try await transfer(from: a, to: b) }

@@ -24,8 +24,10 @@
 /// Every start counts for all rates of its key, also for those that only other operations have. An
 /// operation waits only for the rates that it has itself.
 ///
-/// - A token is taken when the operation starts, and is not given back at its end. An operation that is
-///   cancelled at that moment, or held back by a dependency or a condition, returns its token.
+/// - A token is taken when the operation starts, and is not given back at its end. With
+///   ``RetryPolicy/releasingSlot()`` each attempt takes one; otherwise an operation takes one,
+///   however often it tries. An operation that is cancelled at that moment, or held back by a
+///   dependency or a condition, returns its token.
 /// - An operation that waits for a token uses no task and no thread. A bucket has one timer for all
 ///   operations that wait for it.
 /// - Time is that of the operation's environment. Operations whose clocks differ have separate buckets,

@@ -9,7 +9,8 @@
 /// was attached first is named.
 ///
 /// A claim that was free when the operation came may be busy when another one, which it waited for, is
-/// free: its `WhenBusy` decides then, in the same way.
+/// free: its `WhenBusy` decides then, in the same way. It decides about the start: the next attempt
+/// under ``RetryPolicy/releasingSlot()`` always waits.
 public enum WhenBusy: Sendable, CaseIterable {
   /// It waits: first come, first served.
   case wait

@@ -130,7 +130,7 @@ extension AdvancedOperation {
   }
 
   private func executingFindings(_ look: Look, _ now: Duration) -> [Finding] {
-    let waits = waitCauses.map { finding($0) }
+    let waits = attemptFindings(look, now)
     if !waits.isEmpty { return waits }
     if let entry = journalEntry, entry.phase == .recording {
       return [journalFinding("waits for its journal to record “\(entry.key)”")]
@@ -154,6 +154,28 @@ extension AdvancedOperation {
     let text = duration == nil ? "is executing" : "has been executing"
     let remedy = "\(label) has to finish\(Self.hint(look, isAsync: bodyBegin != nil))"
     return [finding(.executing, text, remedy: remedy, for: duration)]
+  }
+
+  /// What its code waits for, or what keeps its next attempt from its turn.
+  private func attemptFindings(_ look: Look, _ now: Duration) -> [Finding] {
+    let causes = waitCauses
+    guard let pause, let attempt = pause.nextAttempt, pause.turn != nil, pause.end <= now else {
+      return causes.map { finding($0) }
+    }
+    var findings = causes.flatMap { cause -> [Finding] in
+      if case .notReady = cause {
+        claimFindings(look, now) ?? [finding(cause)]
+      } else {
+        [finding(cause)]
+      }
+    }
+    if findings.isEmpty { findings = look.isStartedByHand ? claimFindings(look, now) ?? [] : [] }
+    if findings.isEmpty { findings = [finding(.worker, "is about to go on")] }
+    return findings.map { finding in
+      var finding = finding
+      finding.cause.text += ", to begin attempt \(attempt)"
+      return finding
+    }
   }
 
   /// What a body may be waiting for of which nothing is known here.
@@ -214,8 +236,10 @@ extension AdvancedOperation {
   private func claimFindings(_ look: Look, _ now: Duration) -> [Finding]? {
     guard look.hasClaims else { return nil }
     let obstacles = environment.exclusivity.obstacles(of: self)
-    let duration = look.times[.ready].map { max(now - $0, .zero) }
-    if obstacles.isEmpty { return [finding(.worker, "is about to start")] }
+    let duration = (pause?.end ?? look.times[.ready]).map { max(now - $0, .zero) }
+    if obstacles.isEmpty {
+      return [finding(.worker, "is about to \(pause == nil ? "start" : "go on")")]
+    }
     return obstacles.map { finding($0, for: duration, now) }
   }
 

@@ -25,7 +25,9 @@ extension AdvancedOperation {
     // An operation that nothing waits for is in no ring.
     guard isAwaited, RunTimeRings.areThinkable || environment.exclusivity.waitsForParent(self)
     else { return nil }
-    while let ring = WaitSearch.ring(through: .start(self))?.operations {
+    // After the start, its next attempt is what has to begin before it can end.
+    let root = attemptTurn == nil ? WaitNode.start(self) : .end(self)
+    while let ring = WaitSearch.ring(through: root)?.operations {
       if !Self.passOrder(in: ring) { return ring }
     }
     return nil
@@ -72,6 +74,10 @@ extension AdvancedOperation {
     let start = members.firstIndex(of: self) ?? 0
     let path = members[start...] + members[..<start] + [self]
     let error = OperationCycleError(path: path.map(\.label))
+    if attemptTurn != nil {
+      abandonAttempt(because: Self.element(wait.name, error))
+      return true
+    }
     switch change({ $0.machine.reviewed(.failed([Self.element(wait.name, error)])) }) {
     case .becomeReady:
       if withCore({ $0.machine.isStartedByHand }) {

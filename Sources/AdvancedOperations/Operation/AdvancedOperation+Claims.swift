@@ -47,13 +47,22 @@ extension AdvancedOperation {
   // MARK: The start gate
 
   package final func decideStart(hasWaited: Bool) -> StartDecision {
-    let asked = withCore { core -> ([ClaimDemand], [any OperationCondition], Bool)? in
+    let asked = withCore { core -> Asked? in
       if core.claims.isEmpty && !hasWaited { return nil }
-      if core.machine.isMarked || core.machine.isCancelled { return nil }
-      return (core.claims, core.conditions, core.machine.isStartedByHand)
+      if core.machine.isMarked || core.machine.isCancelled || core.machine.isEndDecided {
+        return nil
+      }
+      return Asked(
+        claims: core.claims,
+        conditions: core.conditions,
+        isByHand: core.machine.isStartedByHand,
+        hasStarted: core.machine.state == .executing
+      )
     }
-    guard let (claims, conditions, isByHand) = asked else { return .run }
-    let needsReview = conditions.contains(where: \.hasImmediatePart)
+    guard let asked else { return .run }
+    let (claims, isByHand) = (asked.claims, asked.isByHand)
+    // Conditions are about the start.
+    let needsReview = !asked.hasStarted && asked.conditions.contains(where: \.hasImmediatePart)
     if hasWaited, needsReview {
       if review() { return .skip }
       // A condition may have added a dependency.
@@ -64,7 +73,8 @@ extension AdvancedOperation {
       claims,
       for: self,
       needsReview: needsReview,
-      isByHand: isByHand
+      isByHand: isByHand,
+      alwaysWaits: asked.hasStarted
     )
     switch decision {
     case .granted(let isOutdated):
@@ -78,8 +88,11 @@ extension AdvancedOperation {
       return .park
     case .wait(let holders, let mayCloseRing):
       for holder in holders { holder.cancel(withError: OperationClaimError.preempted(by: label)) }
-      // A cancel that came before this operation stood in line found nothing to withdraw.
-      if isCancelled { environment.exclusivity.withdraw(self) }
+      // A cancel that came before this operation stood in line found nothing to withdraw; nor did
+      // the end of one that has executed.
+      if withCore({ $0.machine.isCancelled || $0.machine.isEndDecided }) {
+        environment.exclusivity.withdraw(self)
+      }
       guard mayCloseRing, let waited = environment.exclusivity.waits(of: self).first,
         let ring = ringOfClaims()
       else { return .park }
@@ -99,6 +112,15 @@ extension AdvancedOperation {
     }
   }
 
+  /// What a decision about the start is made of.
+  private struct Asked {
+    let claims: [ClaimDemand]
+    let conditions: [any OperationCondition]
+    let isByHand: Bool
+    /// Whether it is the next attempt that starts.
+    let hasStarted: Bool
+  }
+
   package final func grantedStartBegins() { reviewGranted() }
 
   /// Its claims go to others while it waits.
@@ -114,7 +136,11 @@ extension AdvancedOperation {
   }
 
   private func mark(_ verdict: OperationStateMachine.Verdict) -> StartDecision {
-    switch change({ $0.machine.reviewed(verdict) }) {
+    if case .failed(let elements) = verdict, attemptTurn != nil {
+      abandonAttempt(because: elements.first)
+      return .run
+    }
+    return switch change({ $0.machine.reviewed(verdict) }) {
     case .becomeReady(let isMarked): isMarked ? .skip : .run
     case .ignore: .run
     }

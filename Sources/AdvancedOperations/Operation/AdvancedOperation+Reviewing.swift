@@ -19,7 +19,9 @@ extension AdvancedOperation {
   /// If one of them doesn't hold any more, the operation is marked: it starts without executing, and gives
   /// all back at its end.
   final func reviewGranted() {
-    let question = withCore { core in core.machine.isCancelled ? nil : core.question }
+    let question = withCore { core in
+      core.machine.isCancelled || core.machine.state >= .executing ? nil : core.question
+    }
     guard let question, question.conditions.contains(where: \.hasImmediatePart) else { return }
     _ = askAgain(question)
   }

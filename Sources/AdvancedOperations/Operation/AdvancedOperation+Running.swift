@@ -216,7 +216,8 @@ extension AdvancedOperation {
     switch withCore({ $0.machine.state }) {
     case .evaluatingConditions: begin(withCore { $0.question })
     case .pending, .ready: takeClaimsByHand(hasWaited: hasWaited)
-    case .executing, .finishing, .finished: return
+    case .executing: if attemptTurn != nil { takeClaimsByHand(hasWaited: false) }
+    case .finishing, .finished: return
     }
   }
 
@@ -228,7 +229,9 @@ extension AdvancedOperation {
   }
 
   /// Runs an operation without a queue; the first of several calls does.
-  final func takeTurnByHand() { takeTurn(isOneOfSeveral: true) }
+  final func takeTurnByHand() {
+    if attemptTurn == nil { takeTurn(isOneOfSeveral: true) } else { turnCameAgain() }
+  }
 
   // MARK: Finishing
 

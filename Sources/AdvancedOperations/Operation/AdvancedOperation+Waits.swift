@@ -32,8 +32,10 @@ extension AdvancedOperation {
     withCore { $0.machine.isStartedByHand && $0.machine.state < .executing }
   }
 
-  /// Children that have not ended.
+  /// Children that have not ended, and the claims that the next attempt waits for.
   package final func layerNeedsOfExecution() -> [WaitNeed] {
-    openChildren.map { WaitNeed(.quiet($0)) }
+    let children = openChildren.map { WaitNeed(.quiet($0)) }
+    guard attemptTurn != nil, withCore({ !$0.claims.isEmpty }) else { return children }
+    return children + environment.exclusivity.waits(of: self).flatMap(\.needs)
   }
 }

@@ -10,11 +10,22 @@ final class OperationPause: Sendable {
   let reason: Reason
   let begin: Duration
   let end: Duration
+  /// The turn that the operation waits for afterwards; nil where it keeps its slot and its claims.
+  let turn: AttemptTurn?
 
-  init(reason: Reason, begin: Duration, end: Duration) {
+  init(reason: Reason, begin: Duration, end: Duration, turn: AttemptTurn? = nil) {
     self.reason = reason
     self.begin = begin
     self.end = end
+    self.turn = turn
+  }
+
+  /// The number of the attempt that comes next; nil between two rounds.
+  var nextAttempt: Int? {
+    switch reason {
+    case .failedAttempt(let number, _): number + 1
+    case .endedRound: nil
+    }
   }
 
   /// For people: why, and how long still.

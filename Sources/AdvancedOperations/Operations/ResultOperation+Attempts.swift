@@ -29,7 +29,7 @@ extension ResultOperation {
         let skips = failed.elements.filter { $0.skipReasonOfBody != nil }
         if !skips.isEmpty { throw BodyFailure(elements: skips) }
         run.record(failed.elements)
-        guard await retries(run, after: failed.elements) else {
+        guard await retries(&run, after: failed.elements) else {
           throw BodyFailure(elements: run.elements)
         }
       }
@@ -39,11 +39,11 @@ extension ResultOperation {
   /// Asks the policy about an attempt that failed, notifies observers, and waits for the next one.
   ///
   /// - Parameters:
-  ///   - run: Knows of the attempt.
+  ///   - run: Knows of the attempt; gets what keeps the next one from beginning.
   ///   - failures: What went wrong in it.
   /// - Returns: Whether there is to be another attempt, now.
   final func retries(
-    _ run: RetryRun,
+    _ run: inout RetryRun,
     after failures: [OperationFailure.Element]
   ) async -> Bool {
     if isOver { return false }
@@ -54,9 +54,12 @@ extension ResultOperation {
     case .attempt(let time):
       let number = run.number
       willRetry(number, after: time - now, because: RetryRun.error(of: failures))
-      guard await pause(until: time, after: .failedAttempt(number - 1, failures)) else {
-        return false
-      }
+      let reason = OperationPause.Reason.failedAttempt(number - 1, failures)
+      let isDue =
+        run.releasesSlot
+        ? await release(until: time, after: reason, in: &run)
+        : await pause(until: time, after: reason)
+      guard isDue else { return false }
       withCore { $0.makeExtra().attempt = number }
       return true
     }
@@ -67,8 +70,16 @@ extension ResultOperation {
     let clock = environment.clock
     let begin = clock.now
     guard end > begin else { return !isOver }
+    return await during(OperationPause(reason: reason, begin: begin, end: end)) {
+      (try? await clock.sleep(until: end)) != nil
+    }
+  }
+
+  /// Keeps a pause while a wait goes on, so that an end ends it.
+  ///
+  /// - Returns: Whether the wait returned true, and the operation goes on.
+  private func during(_ pause: OperationPause, _ wait: () async -> Bool) async -> Bool {
     // An end that is decided before this is seen here; one that is decided later ends the wait.
-    let pause = OperationPause(reason: reason, begin: begin, end: end)
     work.withLock { $0.pause = pause }
     defer {
       // What it holds is released without the lock.
@@ -76,7 +87,45 @@ extension ResultOperation {
       withExtendedLifetime(over) {}
     }
     if isOver { return false }
-    return await (try? clock.sleep(until: end)) != nil && !isOver
+    return await wait() && !isOver
+  }
+
+  /// Waits between two attempts without slot and claims, and takes both again.
+  ///
+  /// - Parameters:
+  ///   - end: When the next attempt is due.
+  ///   - reason: Why the operation waits.
+  ///   - run: Gets what keeps the attempt from beginning.
+  /// - Returns: Whether the next attempt begins now.
+  private func release(
+    until end: Duration,
+    after reason: OperationPause.Reason,
+    in run: inout RetryRun
+  ) async -> Bool {
+    let clock = environment.clock
+    let limit = run.totalLimit
+    let turn = AttemptTurn()
+    var refusal: OperationFailure.Element?
+    let begins = await during(
+      OperationPause(reason: reason, begin: clock.now, end: end, turn: turn)
+    ) {
+      giveBackForPause()
+      if end > clock.now, (try? await clock.sleep(until: end)) == nil { return false }
+      let timer = limit.map { limit in
+        clock.schedule(at: limit.time) { self.abandonAttempt(because: limit.element) }
+      }
+      defer { timer?.cancel() }
+      switch await turn.outcome(wanting: { self.wantTurn() }) {
+      case .begun:
+        // In the last moment: no attempt begins when the time is over.
+        guard let limit, clock.now >= limit.time else { return true }
+        refusal = limit.element
+      case .abandoned(let element): refusal = element
+      }
+      return false
+    }
+    if let refusal { run.attemptRefused(because: refusal) }
+    return begins
   }
 
   private func attempt(

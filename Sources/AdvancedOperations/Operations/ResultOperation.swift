@@ -37,7 +37,8 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
   /// - Parameters:
   ///   - name: What the operation is called.
   ///   - retry: Whether and when the body is run again after it threw; nil for never. Between the
-  ///     attempts the operation keeps its slot and its claims.
+  ///     attempts the operation keeps its slot and its claims, unless the policy is
+  ///     ``RetryPolicy/releasingSlot()``.
   ///   - body: Runs in a task of its own; what it throws is an error of the operation. Released
   ///     when the operation finished.
   public init(
@@ -272,6 +273,7 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
   }
 
   override func stopBody() {
+    abandonAttempt()
     let (task, rounds) = work.withLock { ($0.task, $0.rare?.rounds) }
     task?.cancel()
     rounds?.stop(reason: cancellationReason)

@@ -37,8 +37,9 @@ import CoreOperations
 ///   origin ``OperationFailure/Origin/attempt(_:_:)``.
 ///
 /// Attempts take no slot of the queue that the retry operation is in; it keeps its own, and its claims,
-/// until the end. The progress of an attempt is that of the retry operation. A cancel cancels the
-/// attempt that is going on with the same reason, or ends the wait for the next one.
+/// until the end, or until an attempt has failed if the policy is ``RetryPolicy/releasingSlot()``.
+/// The progress of an attempt is that of the retry operation. A cancel cancels the attempt that is
+/// going on with the same reason, or ends the wait for the next one.
 public final class RetryOperation<Output: Sendable>: ResultOperation<Output>, @unchecked Sendable {
   // Sendable: all stored properties are immutable.
   private let number = ObjectNumber()
@@ -105,7 +106,7 @@ public final class RetryOperation<Output: Sendable>: ResultOperation<Output>, @u
         return try made.value()
       }
       run.record(failures)
-      guard await retries(run, after: failures) else { break }
+      guard await retries(&run, after: failures) else { break }
     }
     throw BodyFailure(elements: run.elements)
   }

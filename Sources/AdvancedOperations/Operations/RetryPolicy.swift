@@ -15,6 +15,8 @@ public struct RetryPolicy: Sendable {
   private(set) var totalLimit: Duration?
   /// How long one attempt may take.
   private(set) var attemptLimit: Duration?
+  /// Whether slot and claims are given back between the attempts.
+  private(set) var releasesSlot = false
 
   /// Creates a policy from a closure.
   ///
@@ -240,6 +242,49 @@ public struct RetryPolicy: Sendable {
   public func attemptTimeout(_ duration: Duration) -> RetryPolicy {
     var policy = self
     policy.attemptLimit = min(attemptLimit ?? duration, duration)
+    return policy
+  }
+
+  /// The same policy, under which the operation holds neither its slot nor its claims between
+  /// attempts.
+  ///
+  /// For long waits in a queue with a limit, and for claims that others need: what waits for its
+  /// next attempt keeps nothing from them.
+  ///
+  /// ```swift
+  /// let upload = ResultOperation(
+  ///   name: "upload",
+  ///   retry: .exponential(.seconds(10), attempts: 5).releasingSlot()
+  /// ) { try await server.upload() }
+  /// upload.addCondition(MutuallyExclusive("uplink"))
+  /// ```
+  ///
+  /// When an attempt has failed and another one follows, the operation gives back its slot and all
+  /// its claims, and waits for the delay, also one of zero. Then it stands in line again, behind
+  /// the operations of its priority that are ready by then, and takes slot and claims in one step,
+  /// as an operation that starts:
+  ///
+  /// - The limit and the suspension of the queue, priorities, and the lines of claims count for the
+  ///   next attempt as for a start, and a ``RateLimit`` counts each attempt. A barrier doesn't: the
+  ///   operation has started, and one that was added after it waits for its end.
+  /// - The next attempt always waits for claims that are busy, whatever their ``WhenBusy`` says:
+  ///   that decides about an operation that comes, and this one has had them. If a claim can't be
+  ///   had any more, because a ``ResourcePool`` has become too small or because the wait closes a
+  ///   ring, the operation fails with the errors of all attempts and of that claim.
+  /// - Conditions, immediate ones included, aren't evaluated again, and dependencies that are added
+  ///   meanwhile only recorded.
+  ///
+  /// The operation executes all the time: its state doesn't change, it counts in the queue's
+  /// `operationCount`, time limits go on, and a cancel ends the wait at once. If the time of
+  /// ``totalTimeout(_:)`` is over while it waits in line, the policy gives up then, and the
+  /// ``OperationTimeout`` is one more error. If its wait for a slot closes a ring, because a body
+  /// that holds the last one waits for it, it is cancelled with an `OperationCycleError`. Without a
+  /// queue there is no slot, and all else holds.
+  ///
+  /// - Returns: The policy.
+  public func releasingSlot() -> RetryPolicy {
+    var policy = self
+    policy.releasesSlot = true
     return policy
   }
 

@@ -24,6 +24,8 @@ package struct RetryRun {
 
   private let policy: RetryPolicy
   private let end: Duration?
+  /// Whether slot and claims are given back between the attempts.
+  var releasesSlot: Bool { policy.releasesSlot }
   /// What went wrong so far, each with its attempt.
   package private(set) var elements: [OperationFailure.Element] = []
   private var failedCount = 0
@@ -41,9 +43,20 @@ package struct RetryRun {
     let own = policy.attemptLimit.map {
       Limit(time: now.saturatingAdding($0), timeout: OperationTimeout(duration: $0))
     }
-    guard let end, let total = policy.totalLimit else { return own }
-    if let own, own.time <= end { return own }
+    guard let total = totalLimit else { return own }
+    if let own, own.time <= total.time { return own }
+    return total
+  }
+
+  /// When all has to be over; nil for a policy without that.
+  var totalLimit: Limit? {
+    guard let end, let total = policy.totalLimit else { return nil }
     return Limit(time: end, timeout: OperationTimeout(duration: total))
+  }
+
+  /// No other attempt begins, for a reason of its own.
+  mutating func attemptRefused(because element: OperationFailure.Element) {
+    elements.append(element)
   }
 
   /// Keeps what went wrong in an attempt.

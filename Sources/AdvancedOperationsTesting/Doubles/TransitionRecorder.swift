@@ -107,7 +107,7 @@ struct TransitionTable {
       states: ["created", "enqueued", "started", "executing", "ended", "finished"],
       events: [
         ("enqueued", ["created", "finished"]),
-        ("turnCame", ["enqueued", "finished"]),
+        ("turnCame", ["enqueued", "started", "finished"]),
         ("turnCameToMain", ["enqueued"]),
         ("mainReturnedForGood", ["executing"]),
         ("startCalled", ["created", "started", "ended", "finished"]),

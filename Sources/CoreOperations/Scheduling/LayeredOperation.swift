@@ -44,6 +44,9 @@ package struct AdmissionTerms: Sendable {
 ///   it may say no.
 /// - *Quiet hold*: ``holdQuiet()`` and ``releaseQuiet()``: finished, with slot and membership kept.
 ///   A worker that called `start()` keeps both by itself until the call returned.
+/// - *Pause* of an operation that executes: ``beginPause()`` gives its slot back, ``endPause()``
+///   has it wait for a turn like that of one that starts, with ``decideStart(hasWaited:)`` or
+///   ``reserveSlot()``, and ``turnCameAgain()`` says that it has come.
 /// - *Re-offer* of a parked operation: ``reoffer(afterReview:)``, or ``reserveSlot()`` for one step.
 /// - *Release of the remaining dependencies*: ``flagCancelled(reason:)``.
 /// - *Its place*: ``addToQueue(_:)`` and ``runInQueue(_:)``.
@@ -57,7 +60,7 @@ package protocol LayeredOperation: Operation {
   /// All dependencies finished and the hold is what is left. Called by a worker without a slot,
   /// once.
   func dependenciesDidFinish()
-  /// A worker has a slot for the operation.
+  /// A worker has a slot for the operation, to start it or to let it go on after a pause.
   ///
   /// - Parameter hasWaited: Whether the operation has waited since its hold was released: for a slot, a
   ///   resumed queue, or a dependency that was added. False where the layer hasn't asked to know.
@@ -69,6 +72,10 @@ package protocol LayeredOperation: Operation {
   /// A dependency was added after ``reserveSlot()``: the operation doesn't start now, and will be asked
   /// for ``decideStart(hasWaited:)`` anew.
   func grantedStartHeldBack()
+  /// The operation has a slot after a pause, as ``decideStart(hasWaited:)`` said or
+  /// ``reserveSlot()`` has given it; it may have ended meanwhile, and then keeps the slot until it
+  /// is quiet.
+  func turnCameAgain()
   /// The operation was parked and will be offered again. Called by a worker without a slot; answer
   /// with ``finishReview(startsAhead:)``.
   func reviewBeforeReoffer()
@@ -172,6 +179,21 @@ extension LayeredOperation {
 
   /// Has the queue look at what was reserved.
   package func wakeQueue() { withLinks { $0.scheduler }?.wake() }
+
+  /// Gives the slot of an operation that executes back; it stays a member.
+  ///
+  /// Its worker keeps the slot by itself until its `start()`, or ``turnCameAgain()``, has returned.
+  package func beginPause() { withLinks { $0.scheduler }?.pauseBegan(self) }
+
+  /// Has the operation wait for its next turn; once after ``beginPause()``.
+  ///
+  /// Nothing happens to one that has ended.
+  package func endPause() { withLinks { $0.scheduler }?.pauseEnded(self) }
+
+  /// Takes the operation out of the line for its next turn, because it ends instead.
+  ///
+  /// It may have its turn nonetheless, if it has a slot for that already.
+  package func abandonTurn() { withLinks { $0.scheduler }?.abandonTurn(self) }
 
   /// Keeps slot and membership beyond the end.
   package func holdQuiet() { withLinks { $0.scheduler }?.holdQuiet(self, isHeld: true) }

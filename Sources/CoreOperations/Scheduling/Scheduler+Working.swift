@@ -219,6 +219,7 @@ extension Scheduler {
   /// Whether a dependency was added since the start was decided.
   private func isHeldBack(_ operation: Operation) -> Bool {
     operation.readiness.current.progress == .none && !operation.isCancelledFlag
+      && operation.life.current.phase <= .enqueued
   }
 
   /// Starts an operation of which everything is known: not a subclass, so nothing is overridden.
@@ -270,6 +271,11 @@ extension Scheduler {
   private func start(_ operation: Operation, as occupant: ThreadOccupant) -> Bool {
     switch operation.life.step({ $0.turnCame() }) {
     case .leave: return false
+    case .goOn:
+      // Before its code runs, which is what may hold others up from here on.
+      state.withLock { $0.wentOn(operation) }
+      unsafe operation.layer?.turnCameAgain()
+      return false
     case .callStart:
       occupant.operation = operation
       operation.start()

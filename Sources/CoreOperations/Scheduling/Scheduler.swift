@@ -71,6 +71,12 @@ package final class Scheduler: Sendable {
     state.withLock { state in state.owner.map { state.causes(of: operation, in: $0) } ?? [] }
   }
 
+  func causesAfterPause(of operation: Operation) -> [OperationWaitCause] {
+    state.withLock { state in
+      state.owner.map { state.causesAfterPause(of: operation, in: $0) } ?? []
+    }
+  }
+
   /// Looks at the state; for what only simulations ask.
   func withState<Result>(_ body: (SchedulerState) -> Result) -> Result {
     state.withLock { body($0) }
@@ -229,6 +235,21 @@ package final class Scheduler: Sendable {
 
   func holdQuiet(_ operation: Operation, isHeld: Bool) {
     updateWithEffects { $0.quietHold(operation, isHeld: isHeld, &$1) }
+  }
+
+  // MARK: Pauses
+
+  func pauseBegan(_ operation: Operation) { update { $0.pauseBegan(operation) } }
+  func pauseEnded(_ operation: Operation) {
+    update { $0.pauseEnded(operation) }
+    RunTimeRings.lookAtPaused(operation)
+  }
+
+  func abandonTurn(_ operation: Operation) { update { $0.turnAbandoned(operation) } }
+
+  /// Whether an operation has paused and not gone on since.
+  func isPaused(_ operation: Operation) -> Bool {
+    state.withLock { _ in operation.scheduling.isPaused }
   }
 
   // MARK: The queue

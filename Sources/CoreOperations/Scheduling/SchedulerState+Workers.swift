@@ -127,7 +127,10 @@ extension SchedulerState {
       giveBackSlot(of: operation)
       if operation.scheduling.isFinished { return settled(operation, &effects) }
       operation.scheduling.placement = .parked
-      if operation.isCancelledFlag {
+      if operation.scheduling.isPaused {
+        // Its end, if that is due, takes it out of here.
+        if operation.scheduling.isNudged { place(operation) }
+      } else if operation.isCancelledFlag {
         expedited(operation)
       } else if operation.scheduling.isNudged {
         place(operation)
@@ -160,6 +163,7 @@ extension SchedulerState {
   ) {
     if isEnd { operation.scheduling.isFinished = true }
     settled(operation, &effects)
+    if operation.scheduling.pausesOnReturn { pauseDue(operation) }
   }
 
   mutating func takeStep() -> Step {
@@ -190,7 +194,10 @@ extension SchedulerState {
   /// Gives a slot to the first in the line, and decides how it starts; nil if it can't.
   @inline(__always)
   private mutating func takeSlot(for operation: Operation) -> Step? {
-    guard operation.readiness.current.progress == .ready || operation.isCancelledFlag else {
+    guard
+      operation.readiness.current.progress == .ready || operation.isCancelledFlag
+        || operation.scheduling.isPaused
+    else {
       // A dependency was added while it stood in line; its turn begins anew.
       operation.scheduling.placement = .waiting
       operation.scheduling.ticket = 0
@@ -208,7 +215,9 @@ extension SchedulerState {
     if operation.isLayered {
       let isAsked = operation.scheduling.isAskedAtStart
       let member = unsafe Member.passUnretained(operation)
-      if operation.scheduling.isAskedAfterWait, operation.scheduling.hasWaited || hasWaitedInLine {
+      if operation.scheduling.isAskedAfterWait, !operation.scheduling.isPaused,
+        operation.scheduling.hasWaited || hasWaitedInLine
+      {
         operation.scheduling.hasWaited = false
         return unsafe .startAfterWait(member)
       }

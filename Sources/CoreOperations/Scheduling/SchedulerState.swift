@@ -236,7 +236,7 @@ struct SchedulerState {
       // A dependency was added while a worker asked, and is resolved now.
       operation.scheduling.isNudged = true
       return
-    case .outside, .heldBack, .service, .ready, .granted, .gone: return
+    case .outside, .heldBack, .service, .ready, .granted, .paused, .gone: return
     }
     switch operation.readiness.current.progress {
     case .none: return
@@ -249,8 +249,10 @@ struct SchedulerState {
 
   /// The operation was cancelled: it leaves ahead of others.
   mutating func expedited(_ operation: Operation) {
+    // One that has executed has an end of its own.
+    if operation.scheduling.isPaused { return }
     switch operation.scheduling.placement {
-    case .outside, .granted, .gone: return
+    case .outside, .granted, .paused, .gone: return
     case .starting:
       operation.scheduling.isNudged = true
       return
@@ -269,9 +271,11 @@ struct SchedulerState {
   /// What kept the operation parked may be gone.
   mutating func reoffered(_ operation: Operation) {
     switch operation.scheduling.placement {
-    case .parked: place(operation)
+    // One that waits for its next turn may end in between.
+    case .parked: if !operation.scheduling.isFinished { place(operation) }
     case .starting: operation.scheduling.isNudged = true
-    case .outside, .waiting, .heldBack, .service, .evaluating, .ready, .granted, .gone: break
+    case .outside, .waiting, .heldBack, .service, .evaluating, .ready, .granted, .paused, .gone:
+      break
     }
   }
 
@@ -281,8 +285,8 @@ struct SchedulerState {
   /// Otherwise an operation that was refused a moment ago would be passed by others that come before
   /// it is parked.
   mutating func reserved(_ operation: Operation) -> Bool {
-    guard !operation.scheduling.needsReview, !isBlocked,
-      operation.readiness.current.progress == .ready
+    guard !operation.scheduling.needsReview, !isBlocked, hasNothingOpen(operation),
+      !operation.scheduling.isFinished
     else { return false }
     switch operation.scheduling.placement {
     case .parked:
@@ -293,7 +297,7 @@ struct SchedulerState {
       granted.append(operation)
     case .starting:
       guard operation.scheduling.holdsSlot, slotsInUse <= limit else { return false }
-    case .outside, .waiting, .heldBack, .service, .evaluating, .ready, .granted, .gone:
+    case .outside, .waiting, .heldBack, .service, .evaluating, .ready, .granted, .paused, .gone:
       return false
     }
     operation.scheduling.placement = .granted
@@ -304,7 +308,7 @@ struct SchedulerState {
   func mayStart(_ operation: Operation) -> Bool {
     if operation.scheduling.placement == .starting { return true }
     return operation.scheduling.placement == .parked && !isBlocked && slotsInUse < limit
-      && operation.readiness.current.progress == .ready
+      && hasNothingOpen(operation)
   }
 
   mutating func priorityChanged(_ operation: Operation, level: Int) {
@@ -327,11 +331,16 @@ struct SchedulerState {
     operation.scheduling.isFinished = true
     operation.scheduling.hasCompletion = hasCompletion
     switch operation.scheduling.placement {
-    case .ready: ready.remove(operation)
+    case .ready:
+      ready.remove(operation)
+      if operation.scheduling.isPaused { operation.scheduling.placement = .paused }
     case .heldBack: withBarrier(of: operation) { $0.heldBack.remove(operation) }
     case .service: service.remove(operation)
-    case .granted: if !operation.scheduling.isOnStack { granted.remove(operation) }
-    case .outside, .waiting, .evaluating, .parked, .starting, .gone: break
+    case .granted where !operation.scheduling.isOnStack:
+      granted.remove(operation)
+      if operation.scheduling.isPaused { operation.scheduling.placement = .paused }
+    case .parked where operation.scheduling.isPaused: operation.scheduling.placement = .paused
+    case .outside, .waiting, .evaluating, .parked, .granted, .starting, .paused, .gone: break
     }
     settled(operation, &effects)
   }

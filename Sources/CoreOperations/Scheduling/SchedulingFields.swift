@@ -16,16 +16,20 @@ struct SchedulingFields {
     case service
     /// Its conditions are being asked. Exits: `ready`, `heldBack`, `service`, `gone`.
     case evaluating
-    /// In the line for a slot. Exits: `starting`, `waiting`, `service`, `gone`.
+    /// In the line for a slot. Exits: `starting`, `waiting`, `service`, `paused`, `gone`.
     case ready
-    /// Was not allowed to start; without a slot, its turn kept. Exits: `ready`, `granted`, `service`, `gone`.
+    /// Was not allowed to start; without a slot, its turn kept. Exits: `ready`, `granted`, `service`,
+    /// `paused`, `gone`.
     case parked
     /// Has a slot and what it was parked for; a worker will start it, or is just asking whether it may
-    /// and will find it so. Exit: `starting`.
+    /// and will find it so. Exits: `starting`, `paused`.
     case granted
-    /// Its turn came: a worker asks whether it may start, with a slot in hand, and starts it.
-    /// Exits: `parked`, `granted`, `waiting`, `ready`, `service`, `gone`.
+    /// Its turn came: a worker asks whether it may start, with a slot in hand, and starts it; it
+    /// stays here while it executes. Exits: `parked`, `granted`, `waiting`, `ready`, `service`,
+    /// `paused`, `gone`.
     case starting
+    /// Executing, and without a slot until its pause is over. Exits: `ready`, `gone`.
+    case paused
     /// Finished, and its slot given back. No exit.
     case gone
   }
@@ -61,6 +65,9 @@ struct SchedulingFields {
     static let isAskedAtStart = Flags(rawValue: 1 << 9)
     static let isAskedAfterWait = Flags(rawValue: 1 << 10)
     static let hasWaited = Flags(rawValue: 1 << 11)
+    static let isPaused = Flags(rawValue: 1 << 12)
+    static let pausesOnReturn = Flags(rawValue: 1 << 13)
+    static let isPauseOver = Flags(rawValue: 1 << 14)
   }
 
   var isMember: Bool {
@@ -123,6 +130,24 @@ struct SchedulingFields {
   var hasWaited: Bool {
     get { self[.hasWaited] }
     set { self[.hasWaited] = newValue }
+  }
+
+  /// It executes, has given its slot back for a pause, and has not gone on: it is in the pause, or
+  /// waits for its next turn.
+  var isPaused: Bool {
+    get { self[.isPaused] }
+    set { self[.isPaused] = newValue }
+  }
+  /// Its pause began while its turn was on the stack of a worker, whose report begins it for the
+  /// queue.
+  var pausesOnReturn: Bool {
+    get { self[.pausesOnReturn] }
+    set { self[.pausesOnReturn] = newValue }
+  }
+  /// That pause is over already.
+  var isPauseOver: Bool {
+    get { self[.isPauseOver] }
+    set { self[.isPauseOver] = newValue }
   }
 
   private subscript(flag: Flags) -> Bool {

@@ -73,7 +73,9 @@ extension Operation {
     let life = life.current
     switch life.phase {
     case .finished, .ended: return []
-    case .started, .executing: return ownWaits
+    case .started, .executing:
+      guard isLayered, let scheduler = withLinks({ $0.scheduler }) else { return ownWaits }
+      return ownWaits + scheduler.causesAfterPause(of: self)
     case .created: return openDependencies + [.notEnqueued]
     case .enqueued:
       guard let scheduler = withLinks({ $0.scheduler }) else { return [] }

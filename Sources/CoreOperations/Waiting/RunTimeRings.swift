@@ -102,9 +102,12 @@ package enum RunTimeRings {
   /// A queue can start something from now on; what it couldn't start before counted as something that
   /// people will change.
   static func lookAtWaiting(in scheduler: Scheduler) {
-    lookAtQueues(
-      of: scheduler.members.filter { $0.mayCloseRing && $0.life.current.phase <= .enqueued }
-    )
+    lookAtQueues(of: scheduler.members.filter { $0.mayCloseRing && $0.waitsForTurn })
+  }
+
+  /// An operation that executes waits for its next turn after a pause.
+  static func lookAtPaused(_ operation: Operation) {
+    if operation.mayCloseRing { lookAtQueues(of: [operation]) }
   }
 
   /// Their dependencies were there before, so what is new is what their queues let them wait for.
@@ -158,7 +161,7 @@ package enum RunTimeRings {
   /// Opens the ring that an operation is in, if it is in one: by a change of order if that is all that
   /// closes it, and otherwise by letting the operation leave, since its wait was the last.
   private static func openRing(through operation: Operation) {
-    while operation.life.current.phase <= .enqueued,
+    while operation.waitsForTurn,
       // Rings of dependencies alone are no rings before they are in a queue: see ``CycleSearch``.
       let ring = WaitSearch.ring(through: .end(operation)), !ring.isOfDependencies
     {
@@ -186,6 +189,14 @@ extension Operation {
     case .barrier: PendingBarriers.mayBeInRing
     case .code: true
     }
+  }
+
+  /// Whether the operation has not started, or has paused and not gone on.
+  fileprivate final var waitsForTurn: Bool {
+    let phase = life.current.phase
+    if phase <= .enqueued { return true }
+    guard isLayered, phase == .started else { return false }
+    return withLinks { $0.scheduler }?.isPaused(self) ?? false
   }
 
   fileprivate final var isBehindBarrier: Bool {

@@ -7,7 +7,8 @@ extension SchedulerState {
     if isFull, limit > 0, !isBarrierRunning {
       // One that is being asked whether it may start either does or gives its slot back.
       let holders = slotHolders.filter { holder in
-        holder.scheduling.placement != .starting || holder.life.current.phase > .enqueued
+        holder.scheduling.placement != .starting
+          || holder.life.current.phase > .enqueued && !holder.scheduling.isPaused
       }
       // More than one when the limit was lowered: then one that ends leaves no free slot.
       let missing = holders.count - limit + 1
@@ -35,9 +36,17 @@ extension SchedulerState {
       }
     case .granted, .starting:
       if causes.isEmpty { causes.append(.worker(queue)) }
-    case .outside, .waiting, .heldBack, .evaluating, .gone: break
+    case .outside, .waiting, .heldBack, .evaluating, .paused, .gone: break
     }
     return causes
+  }
+
+  /// What keeps an operation that executes from going on after a pause.
+  func causesAfterPause(of operation: Operation, in queue: OperationQueue) -> [OperationWaitCause] {
+    guard operation.scheduling.isPaused, !operation.scheduling.isFinished,
+      operation.scheduling.placement != .paused
+    else { return [] }
+    return causes(of: operation, in: queue)
   }
 
   private var isFull: Bool { slotsInUse >= limit }
@@ -45,7 +54,7 @@ extension SchedulerState {
   private func isWaiting(_ operation: Operation) -> Bool {
     if operation.scheduling.holdsSlot || operation.scheduling.isAhead { return false }
     switch operation.scheduling.placement {
-    case .starting, .granted, .gone: return false
+    case .starting, .granted, .paused, .gone: return false
     case .outside, .waiting, .heldBack, .service, .evaluating, .ready, .parked: return true
     }
   }

@@ -86,11 +86,15 @@ extension Operation {
     return !layer.isStartingByHand
   }
 
-  /// What the operation's own code waits for, and what its layer runs for it.
+  /// What the operation's own code waits for, what its layer runs for it, and its next turn after a
+  /// pause.
   fileprivate func needsOfOwnCode() -> [WaitNeed] {
     let needs = needsOfOwnWaits()
     guard let layer = unsafe layer else { return needs }
-    return needs + layer.layerNeedsOfExecution()
+    // One that has paused waits for a turn as one that starts does; its queue needs nothing of
+    // others. One that was cancelled ends without it.
+    let mayWaitForTurn = life.current.phase > .enqueued && !isCancelledFlag
+    return needs + (mayWaitForTurn ? needsOfQueue() : []) + layer.layerNeedsOfExecution()
   }
 
   /// What the code that runs on the operation's behalf waits for.

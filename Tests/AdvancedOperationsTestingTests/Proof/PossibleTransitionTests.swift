@@ -101,6 +101,9 @@ private struct Core: Walked {
         if kind == .layered { $0.isEndDue = true } else { $0.isStartDue = kind != .ownStart }
         return true
       }
+      + move("turnCame", if: kind == .layered && life.phase == .started) {
+        $0.life.turnCame() == .goOn
+      }
       + move("mainReturnedForGood", if: isWhole) {
         $0.isWhole = false
         $0.life.mainReturnedForGood()

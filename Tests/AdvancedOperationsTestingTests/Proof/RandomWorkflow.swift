@@ -52,6 +52,7 @@ struct RandomWorkflow {
     plan.queue = Int.random(in: queues.indices, using: &random)
     plan.priority = [0, 0, 0, 4, -4].randomElement(using: &random) ?? 0
     plan.bodyFails = chance(25)
+    if chance(25) { plan.attempts = Int.random(in: 2...4, using: &random) }
     while number > 0 && plan.dependencies.count < 3 && chance(shape.dependency) {
       let dependency = Int.random(in: 0..<number, using: &random)
       if !plan.dependencies.contains(dependency) { plan.dependencies.append(dependency) }
@@ -197,11 +198,19 @@ struct RandomWorkflow {
     let fails = plan.bodyFails
     let sleeps = chance(50) ? Int.random(in: 0...1_500, using: &random) : nil
     let operation: AdvancedOperation
-    if chance(50) {
-      operation = ResultOperation(name: "\(number)") {
+    if chance(50) || plan.attempts > 1 {
+      let delay = Duration.milliseconds(chance(50) ? Int.random(in: 1...1_000, using: &random) : 0)
+      let policy = RetryPolicy.constant(delay, attempts: plan.attempts).releasingSlot()
+      operation = ResultOperation(name: "\(number)", retry: plan.attempts > 1 ? policy : nil) {
+        let attempt = AdvancedOperation.current?.attempt ?? 0
+        if attempt > 1 { events.add(.attemptBegan(number)) }
         if let sleeps, let clock = AdvancedOperation.current?.environment.clock {
           // One that doesn't look whether it was cancelled.
           try? await clock.sleep(until: clock.now + .milliseconds(sleeps))
+        }
+        if attempt < plan.attempts {
+          events.add(.attemptFailed(number))
+          throw Flaw()
         }
         if fails { throw Flaw() }
       }

@@ -30,6 +30,7 @@ extension ReferenceModel {
       }
     }
     past[number].tookAt = time
+    past[number].hasTakenAgain = past[number].isPaused
   }
 
   /// Whether an operation stands in the line of a claim before another, and nobody may go by.
@@ -50,7 +51,9 @@ extension ReferenceModel {
   ///
   /// It cancels all that stand in its way, and may have what it wants when the first of them has ended.
   func mayTakeOver(_ other: Int, from holder: Int) -> Bool {
-    guard let since = past[holder].tookAt, past[holder].holdsClaims else { return false }
+    // It may have paused since it was to be cancelled.
+    guard let since = past[holder].tookBefore ?? past[holder].tookAt else { return false }
+    if past[holder].tookBefore == nil && !past[holder].holdsClaims { return false }
     let held = plans[holder].claims.map(\.name)
     return past[other].waitsSince != nil && past[other].mayStart
       && since < past[other].tookAt ?? .max
@@ -59,6 +62,13 @@ extension ReferenceModel {
 
   mutating func gaveBack(_ number: Int) {
     if !past[number].holdsClaims { complain(number, "gave back claims that it didn't have") }
+    if past[number].isPaused, past[number].ending == nil {
+      if past[number].hasTakenAgain { complain(number, "took its claims for nothing") }
+      past[number].tookBefore = past[number].tookBefore ?? past[number].tookAt
+      past[number].tookAt = nil
+      past[number].waitsSince = nil
+      return
+    }
     guard past[number].ending != nil else {
       // It goes on, so that whoever enters now enters beside it.
       complain(number, "lost its claims before its end")

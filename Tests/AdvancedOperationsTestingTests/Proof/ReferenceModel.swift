@@ -25,6 +25,8 @@ struct ReferenceModel {
     var claims: [Claim] = []
     var bodyFails = false
     var priority = 0
+    /// How often the body is run; between two of them it has neither slot nor claims.
+    var attempts = 1
     var isUnconditional: Bool { verdicts.isEmpty && rules.isEmpty }
     /// Whether nothing but dependencies, slots and its priority decide when it starts.
     var isPlain: Bool { isUnconditional && claims.isEmpty }
@@ -41,6 +43,10 @@ struct ReferenceModel {
     case told(Int, String)
     case claims(Int, ClaimEvent)
     case finished(Int, Ending, errorCount: Int)
+    /// Its body has failed and will be run again.
+    case attemptFailed(Int)
+    /// Its body is run again.
+    case attemptBegan(Int)
     /// It is finished and its body has ended.
     case quiet(Int)
 
@@ -50,6 +56,8 @@ struct ReferenceModel {
       case .told(let number, let what): "\(number) \(what)"
       case .claims(let number, let what): "\(number) claims \(what)"
       case .finished(let number, let ending, let count): "\(number) \(ending), \(count) errors"
+      case .attemptFailed(let number): "\(number) failed, and tries again"
+      case .attemptBegan(let number): "\(number) is tried again"
       case .quiet(let number): "\(number) quiet"
       }
     }
@@ -66,11 +74,20 @@ struct ReferenceModel {
     var waitsSince: Int?
     var tookAt: Int?
     var gaveBackAt: Int?
+    var failedCount = 0
+    /// An attempt has failed, and the next has not begun.
+    var isPaused = false
+    /// It has taken its claims, with a slot, for the attempt that has not begun.
+    var hasTakenAgain = false
+    /// When it took the claims that it had before it paused last.
+    var tookBefore: Int?
     /// How a claim that was busy may have ended it.
     var busyEndings: Set<Ending> = []
 
     /// Claims come with a slot, before anybody is told of the start.
-    var holdsSlot: Bool { (startedAt ?? tookAt) != nil && quietAt == nil }
+    var holdsSlot: Bool {
+      quietAt == nil && (isPaused ? hasTakenAgain : (startedAt ?? tookAt) != nil)
+    }
     /// Slot and claims are given back in either order, from its end on until it is quiet.
     var mayHaveFreedSlot: Bool { ending != nil }
     var holdsClaims: Bool { tookAt != nil && gaveBackAt == nil }
@@ -105,6 +122,8 @@ struct ReferenceModel {
     case .claims(let number, .taken): took(number)
     case .claims(let number, .givenBack): gaveBack(number)
     case .finished(let number, let ending, let count): finished(number, ending, count)
+    case .attemptFailed(let number): attemptFailed(number)
+    case .attemptBegan(let number): attemptBegan(number)
     case .quiet(let number): past[number].quietAt = time
     }
     noteBusy()
@@ -130,15 +149,40 @@ struct ReferenceModel {
     past[number].startedAt = time
   }
 
+  private mutating func attemptFailed(_ number: Int) {
+    past[number].failedCount += 1
+    past[number].isPaused = true
+    past[number].hasTakenAgain = false
+    lastFreed[plans[number].queue] = time
+  }
+
+  private mutating func attemptBegan(_ number: Int) {
+    let past = past[number]
+    if !past.isPaused { complain(number, "is tried again beside itself") }
+    if past.failedCount >= plans[number].attempts { complain(number, "is tried too often") }
+    if past.ending != nil { complain(number, "is tried again after its end") }
+    if !plans[number].claims.isEmpty && !(past.hasTakenAgain && past.holdsClaims) {
+      complain(number, "is tried again without its claims")
+    }
+    // One that was cancelled after it had all it needs may begin, and finds that out.
+    checkLimit(of: number, "is tried again")
+    self.past[number].isPaused = false
+  }
+
   /// What has to be so for an operation to get a slot, and stays so until it starts.
   mutating func checkSlot(of number: Int, _ what: String) {
     let plan = plans[number]
-    let others = holdersOfSlots(besides: number)
     if past[number].isFlagged { complain(number, "\(what) though it was cancelled") }
     for dependency in plan.dependencies where past[dependency].ending == nil {
       complain(number, "\(what) before \(dependency) had finished")
     }
     if verdict(of: number) != .satisfied { complain(number, "\(what) against its conditions") }
+    checkLimit(of: number, what)
+  }
+
+  private mutating func checkLimit(of number: Int, _ what: String) {
+    let plan = plans[number]
+    let others = holdersOfSlots(besides: number)
     let limit = queues[plan.queue].limit
     if limit >= 0 && others.count >= limit {
       complain(number, "\(what) beside \(others), the limit is \(limit)")

@@ -283,6 +283,27 @@ struct Scenario: Sendable, CustomStringConvertible {
         simulation.run()
         try witness.check(queue)
       },
+      Scenario("two that hold nothing between their attempts, and a cancel") {
+        simulation,
+        witness in
+        let queue = queue(simulation, limit: 1)
+        let all = ["a", "b"].map { name in
+          ResultOperation(name: name, retry: .immediate(attempts: 2).releasingSlot()) {
+            witness.enter()
+            defer { witness.leave() }
+            await Task.yield()
+            if AdvancedOperation.current?.attempt == 1 { throw Flaw() }
+          }
+        }
+        for operation in all { operation.addCondition(MutuallyExclusive("one")) }
+        witness.watch(all)
+        queue.addOperations(all)
+        simulation.addStep("cancel") { all[0].cancel() }
+        simulation.run()
+        try witness.check(queue)
+        try expect(all[1].outcome?.isSuccess == true, "the second didn't go on")
+        try expect(all[0].isCancelled || all[0].outcome?.isSuccess == true, "nor did the first")
+      },
       Scenario("a timeout and an end at the same time") { simulation, witness in
         let queue = queue(simulation)
         let sleeper = ResultOperation(name: "sleeper") {

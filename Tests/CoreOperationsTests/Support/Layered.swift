@@ -15,6 +15,7 @@ final class Layered: Operation, LayeredOperation, @unchecked Sendable {
     var grantedStartBegins: @Sendable (Layered) -> Void = { _ in }
     var review: @Sendable (Layered) -> Void = { $0.finishReview(startsAhead: false) }
     var start: @Sendable (Layered) -> Void = { _ in }
+    var turnCameAgain: @Sendable (Layered) -> Void = { _ in }
   }
 
   let log: Log<String>
@@ -70,6 +71,11 @@ final class Layered: Operation, LayeredOperation, @unchecked Sendable {
   }
 
   func grantedStartHeldBack() { note("held back") }
+
+  func turnCameAgain() {
+    note("goes on")
+    answers.withLock { $0 }.turnCameAgain(self)
+  }
 
   func reviewBeforeReoffer() {
     note("reviewed")

@@ -1,0 +1,88 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import Testing
+
+@Suite(.heavy, .serialized) struct `AdvancedStress: slots that are released between attempts` {
+  private struct Flaw: Error {}
+
+  /// A body that is counted while it runs.
+  private final class Retried: ResultOperation<Int>, @unchecked Sendable {
+    // Sendable: all stored properties are immutable.
+    private let live: CoreStress.Live
+
+    init(
+      _ live: CoreStress.Live,
+      failures: Int,
+      _ policy: RetryPolicy,
+      inside: [CoreStress.Tally],
+      suspends: Bool
+    ) {
+      self.live = live
+      super.init(name: nil, retry: policy.releasingSlot()) {
+        for tally in inside { tally.add() }
+        defer { for tally in inside { tally.add(-1) } }
+        if suspends { await Task.yield() }
+        let attempt = AdvancedOperation.current?.attempt ?? 0
+        if attempt <= failures { throw Flaw() }
+        return attempt
+      }
+      live.born()
+    }
+
+    deinit { live.died() }
+  }
+
+  @Test func `limits and claims hold, everything ends, and all is given back`() async throws {
+    var random = CoreStress.Random(seed: 1)
+    let environment = OperationEnvironment(exclusivity: ExclusivityDomain())
+    let live = CoreStress.Live()
+    for _ in 0..<CoreStress.scaled(60) {
+      let limits = [1, 2, 4]
+      let queues = limits.map { limit in
+        let queue = AdvancedOperationQueue(environment: environment)
+        queue.maxConcurrentOperationCount = limit
+        return queue
+      }
+      let slots = limits.map { _ in CoreStress.Tally() }
+      let claimed = CoreStress.Tally()
+      var operations: [Retried] = []
+      for _ in 0..<100 {
+        let number = Int.random(in: 0..<queues.count, using: &random)
+        let hasClaim = random.chance(40)
+        let policy: RetryPolicy =
+          random.chance(50)
+          ? .immediate(attempts: 3) : .constant(.microseconds(50), attempts: 3)
+        let operation = Retried(
+          live,
+          failures: Int.random(in: 0...3, using: &random),
+          policy,
+          inside: hasClaim ? [slots[number], claimed] : [slots[number]],
+          suspends: random.chance(50)
+        )
+        if hasClaim { operation.addCondition(MutuallyExclusive("x")) }
+        if random.chance(10) { operation.addCondition(RateLimit("y", 50, per: .milliseconds(1))) }
+        queues[number].addOperation(operation)
+        operations.append(operation)
+        if random.chance(15) { operations.randomElement(using: &random)?.cancel() }
+        if random.chance(3) { queues[number].addBarrierBlock {} }
+        if random.chance(5) {
+          queues[number].isSuspended = true
+          queues[number].isSuspended = false
+        }
+      }
+      for queue in queues { try await queue.untilAllOperationsAreFinished() }
+      for (slot, limit) in zip(slots, limits) { #expect(slot.peak <= limit) }
+      #expect(claimed.peak <= 1)
+      #expect(slots.allSatisfy { $0.now == 0 } && claimed.now == 0)
+      for operation in operations { #expect(operation.isFinished) }
+      // What they had is free.
+      for queue in queues {
+        let last = ResultOperation { 1 }
+        last.addCondition(MutuallyExclusive("x"))
+        queue.addOperation(last)
+        #expect(try await last.value == 1)
+      }
+    }
+    await live.ended()
+  }
+}
