@@ -36,28 +36,20 @@ struct HostReachable: OperationCondition {
 
   /// Why the host can't be reached; nil if it can.
   private func problem(of host: String) async -> String? {
-    let (port, limit) = (port, timeLimit)
-    let answers = AsyncStream<String?> { continuation in
-      // The system's search for a name has no time limit, and blocks its thread.
-      let search = Connecting(host: host, port: port, timeLimit: limit)
-      search.start { problem in
-        continuation.yield(problem)
-        continuation.finish()
+    let search = Connecting(host: host, port: port, timeLimit: timeLimit)
+    let limit = timeLimit
+    // The first answer counts: the system's search for a name has no time limit, and blocks its
+    // thread.
+    let answers = AsyncStream<String?>(bufferingPolicy: .bufferingOldest(1)) { continuation in
+      Thread.detachNewThread { continuation.yield(search.run()) }
+      let timer = Task {
+        try await Task.sleep(for: limit)
+        continuation.yield("no answer within \(limit.words)")
       }
+      continuation.onTermination = { _ in timer.cancel() }
     }
-    return await withTaskGroup(of: String??.self) { tasks in
-      tasks.addTask {
-        for await answer in answers { return .some(answer) }
-        return nil
-      }
-      tasks.addTask {
-        try? await Task.sleep(for: limit)
-        return .some("no answer within \(limit.words)")
-      }
-      let first = await tasks.next() ?? nil
-      tasks.cancelAll()
-      return first ?? "it was not waited for"
-    }
+    for await answer in answers { return answer }
+    return "it was not waited for"
   }
 }
 
@@ -67,11 +59,10 @@ private struct Connecting: Sendable {
   let port: Int
   let timeLimit: Duration
 
-  func start(_ report: @escaping @Sendable (String?) -> Void) {
-    Thread.detachNewThread { report(run()) }
-  }
-
-  private func run() -> String? {
+  /// Why there is no connection; nil if there was one.
+  ///
+  /// Blocks its thread.
+  func run() -> String? {
     var hints = addrinfo()
     #if canImport(Glibc)
     hints.ai_socktype = Int32(SOCK_STREAM.rawValue)

@@ -81,6 +81,10 @@ extension RunCore {
 
   /// A step has succeeded: it is done from the moment at which this has returned.
   func record(_ end: StepEnd, of id: String) throws(JournalError) {
+    state.withLock { state in
+      if let index = state.place(of: id) { state.recordingBegins(index) }
+    }
+    slots.recordingBegins(in: group)
     do throws(JournalError) {
       try current?.journal.append(.ended(step: id, end: end), synced: true)
     } catch {

@@ -37,6 +37,7 @@ final class RunCore: Sendable {
   let sink: EventSink
   let recorder = TimelineRecorder()
   let waits: WaitWatch
+  let slots: Slots
   private let problem: RunError?
 
   let state: Mutex<RunState>
@@ -65,6 +66,7 @@ final class RunCore: Sendable {
     problem = selection.problem ?? workflow.missingResource(in: selection.steps)
     state = Mutex(RunState(selection.steps))
     waits = WaitWatch(clock: environment.clock)
+    slots = Slots(jobs: max(options.jobs, 1))
   }
 
   // MARK: What there is

@@ -24,6 +24,8 @@ struct RunState {
     var node: String?
     /// What it waits for by its engine.
     var wait: String?
+    /// Whether its success is being written to the journal, or has been, and its slot is another's.
+    var isRecorded = false
     /// Its success, from the moment at which it is in the journal.
     var success: StepEnd?
     /// How it ended.
@@ -113,6 +115,9 @@ struct RunState {
     steps[index].node = node ?? steps[index].node
     return steps[index].losses <= limit
   }
+
+  /// The success of a step is about to be written to the journal.
+  mutating func recordingBegins(_ index: Int) { steps[index].isRecorded = true }
 
   /// The success of a step is in the journal.
   mutating func succeeded(_ index: Int, _ end: StepEnd) { steps[index].success = end }
