@@ -32,10 +32,14 @@ extension AdvancedOperation {
     withCore { $0.machine.isStartedByHand && $0.machine.state < .executing }
   }
 
-  /// Children that have not ended, and the claims that the next attempt waits for.
+  /// The claims that the next attempt waits for.
+  package final func layerNeedsOfTurn() -> [WaitNeed] {
+    guard attemptTurn != nil, withCore({ !$0.claims.isEmpty }) else { return [] }
+    return environment.exclusivity.waits(of: self).flatMap(\.needs)
+  }
+
+  /// Children that have not ended.
   package final func layerNeedsOfExecution() -> [WaitNeed] {
-    let children = openChildren.map { WaitNeed(.quiet($0)) }
-    guard attemptTurn != nil, withCore({ !$0.claims.isEmpty }) else { return children }
-    return children + environment.exclusivity.waits(of: self).flatMap(\.needs)
+    openChildren.map { WaitNeed(.quiet($0)) }
   }
 }

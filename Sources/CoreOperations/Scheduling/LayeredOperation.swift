@@ -101,7 +101,9 @@ package protocol LayeredOperation: Operation {
   var isStartingByHand: Bool { get }
   /// What has to happen before the operation can start, besides dependencies and a slot.
   func layerNeedsBeforeStart() -> [WaitNeed]
-  /// What has to happen before its work can end, besides what its own code waits for.
+  /// What has to happen before its next turn after a pause, besides a slot.
+  func layerNeedsOfTurn() -> [WaitNeed]
+  /// What has to happen before its work can end, besides its turn and what its own code waits for.
   func layerNeedsOfExecution() -> [WaitNeed]
 }
 

@@ -63,7 +63,7 @@ extension WaitNode {
   func needs() -> [WaitNeed] {
     switch self {
     case .start(let operation):
-      if operation.hasBegun { return [] }
+      if operation.hasBegun { return operation.needsOfTurn() }
       // Before the start, that is the code of its conditions.
       return operation.needsOfOwnWaits() + operation.needsBeforeStart()
     case .end(let operation):
@@ -91,10 +91,16 @@ extension Operation {
   fileprivate func needsOfOwnCode() -> [WaitNeed] {
     let needs = needsOfOwnWaits()
     guard let layer = unsafe layer else { return needs }
-    // One that has paused waits for a turn as one that starts does; its queue needs nothing of
-    // others. One that was cancelled ends without it.
-    let mayWaitForTurn = life.current.phase > .enqueued && !isCancelledFlag
-    return needs + (mayWaitForTurn ? needsOfQueue() : []) + layer.layerNeedsOfExecution()
+    return needs + needsOfTurn() + layer.layerNeedsOfExecution()
+  }
+
+  /// What the operation's next turn after a pause needs; nothing if it waits for none, or was cancelled
+  /// and ends without it.
+  fileprivate func needsOfTurn() -> [WaitNeed] {
+    guard let layer = unsafe layer, life.current.phase > .enqueued, !isCancelledFlag else {
+      return []
+    }
+    return needsOfQueue() + layer.layerNeedsOfTurn()
   }
 
   /// What the code that runs on the operation's behalf waits for.

@@ -19,6 +19,30 @@ import Testing
   }
 
   @Test(arguments: seeds)
+  func `keeps no child waiting whose group it waits for itself`(seed: UInt64) {
+    let world = World(seed: seed)
+    let pool = world.pool(3)
+    let work = world.flaky()
+    work.addCondition(ResourceUnits(2, of: pool))
+    world.begin(work)
+    world.simulation.run(until: .seconds(5))
+    let gate = Work.open("gate")
+    let group = GroupOperation(name: "group") { gate }
+    group.addCondition(ResourceUnits(2, of: pool))
+    world.queue.addOperation(group)
+    world.simulation.run(until: .seconds(15))
+    #expect(work.isExecuting)
+    // More than the group has left; in the line of all, behind the next attempt.
+    let child = Work.claiming("child", ResourceUnits(3, of: pool))
+    #expect(group.addOperation(child))
+    world.simulation.run()
+    #expect(child.isExecuting)
+    world.finishAll([gate, child])
+    #expect(work.kind == .succeeded)
+    #expect(group.kind == .succeeded)
+  }
+
+  @Test(arguments: seeds)
   func `waits for its claims without a slot, in the line of all`(seed: UInt64) {
     let world = World(seed: seed, limit: 2)
     let (times, others) = (Log<Duration>(), Log<Duration>())

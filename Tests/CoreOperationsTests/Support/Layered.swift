@@ -96,6 +96,7 @@ final class Layered: Operation, LayeredOperation, @unchecked Sendable {
   var isAwaitedInLayer: Bool { false }
   var isStartingByHand: Bool { false }
   func layerNeedsBeforeStart() -> [WaitNeed] { [] }
+  func layerNeedsOfTurn() -> [WaitNeed] { [] }
   func layerNeedsOfExecution() -> [WaitNeed] { [] }
 
   override func cancel() {
