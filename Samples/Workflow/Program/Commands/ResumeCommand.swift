@@ -74,10 +74,11 @@ struct ResumeCommand: AsyncParsableCommand {
 
   /// The file as it is now; the run's copy if it is gone.
   private func source(of record: RunRecord) throws(Complaint) -> WorkflowSource {
-    guard let file = record.folder.summary().header?.file,
-      FileManager.default.fileExists(atPath: file)
-    else { return try WorkflowSource(record.workflowFile) }
-    return try WorkflowSource(file)
+    let header = record.folder.summary().header
+    if let file = header?.file, FileManager.default.fileExists(atPath: file) {
+      return try WorkflowSource(file)
+    }
+    return try WorkflowSource(record.workflowFile, name: header?.workflow)
   }
 
   /// Refuses a file that was changed, unless that is accepted; says what differs.

@@ -11,12 +11,15 @@ struct WorkflowSource {
 
   /// Reads and checks a file.
   ///
+  /// - Parameters:
+  ///   - path: Where it is.
+  ///   - name: What the workflow is called if the file doesn't say; nil: as the file.
   /// - Throws: ``Complaint``, with all mistakes as compilers print them.
-  init(_ path: String) throws(Complaint) {
+  init(_ path: String, name: String? = nil) throws(Complaint) {
     self.path = path
     let bytes = try Self.bytes(path)
     text = String(decoding: bytes, as: UTF8.self)
-    let name = URL(filePath: path).deletingPathExtension().lastPathComponent
+    let name = name ?? URL(filePath: path).deletingPathExtension().lastPathComponent
     do {
       workflow = try WorkflowFile.workflow(fromUTF8: bytes, name: name)
     } catch {

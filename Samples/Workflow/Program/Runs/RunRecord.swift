@@ -44,6 +44,8 @@ struct RunRecord {
   /// The workflow as it was run; nil if it can't be read.
   func workflow() -> Workflow? {
     guard let text = try? String(contentsOfFile: workflowFile, encoding: .utf8) else { return nil }
+    // What it was called after its file, of which this is a copy.
+    let name = folder.summary().header?.workflow ?? name
     return try? WorkflowFile.workflow(from: text, name: name)
   }
 

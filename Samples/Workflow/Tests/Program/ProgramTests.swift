@@ -127,6 +127,19 @@ import WorkflowRunner
     #expect(try place.run("resume", "last").status == 0)
   }
 
+  @Test func `goes on with a file without a name, and with one that is gone`() throws {
+    try place.write("steps: [{id: a, command: test -e ready}]", to: "nameless.yml")
+    #expect(try place.run("run", "nameless.yml").status == 1)
+    let second = try place.run("resume", "last")
+    #expect(second.status == 1)
+    #expect(second.errors == "")
+    try FileManager.default.removeItem(atPath: place.path("nameless.yml"))
+    try place.write("", to: "ready")
+    let third = try place.run("resume", "last")
+    #expect(third.status == 0, "\(third)")
+    #expect(third.output.contains("✓ nameless succeeded"))
+  }
+
   @Test func `writes events as lines of JSON, and nothing else`() throws {
     try place.write(Self.failing)
     let end = try place.run("run", "w.yml", "--format", "json", "--keep-going")
