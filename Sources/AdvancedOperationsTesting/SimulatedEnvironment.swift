@@ -1,7 +1,7 @@
 public import AdvancedOperations
 
 #if DEBUG
-package import CoreOperations
+import CoreOperations
 #endif
 
 /// A world in which a test moves the time, and one thing happens at a time.

@@ -1,5 +1,5 @@
 #if DEBUG
-package import CoreOperations
+import CoreOperations
 #endif
 
 /// Runs a workflow under every order in which its steps can be taken, or under as many as one can.
