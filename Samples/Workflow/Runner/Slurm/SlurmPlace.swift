@@ -1,0 +1,120 @@
+import Foundation
+
+/// The folder of one submitted attempt, which the runner and the node share.
+///
+/// In it: `script`, which the node runs; `begun`, a folder that is made once, by the script or by a
+/// runner that wants it never to begin; `started`, with the node and the job; `status`, with the exit code;
+/// `messages`, what `srun` had to say; `array`, with the token of the array and the index in it;
+/// `returned`, when a runner got to know its end.
+struct SlurmPlace: Sendable, Equatable {
+  /// Where an attempt began.
+  struct Start: Sendable, Equatable {
+    /// The node.
+    var node: String
+    /// The job: `12` or `12_3`.
+    var job: String
+  }
+
+  /// Its path.
+  let path: String
+
+  /// What its job has as a comment, unless it is one of an array.
+  var token: String { String(path.split(separator: "/").last?.dropFirst("slurm-".count) ?? "") }
+  var script: String { path + "/script" }
+  var messages: String { path + "/messages" }
+
+  /// Refers to a folder.
+  init(_ path: String) { self.path = path }
+
+  /// Makes a new folder in that of an attempt, and notes it there as the latest one.
+  init(newIn scratchFolder: String) throws {
+    let name = "slurm-" + UUID().uuidString.lowercased()
+    path = scratchFolder + "/" + name
+    // Scripts have the values of variables in them.
+    try FileManager.default.createDirectory(
+      atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    try Self.write(name + "\n", to: scratchFolder + "/slurm")
+  }
+
+  /// What an earlier runner submitted for an attempt without getting to know how it ended.
+  static func unfinished(in scratchFolder: String) -> SlurmPlace? {
+    guard let name = read(scratchFolder + "/slurm"), name.hasPrefix("slurm-") else { return nil }
+    let place = SlurmPlace(scratchFolder + "/" + name)
+    return place.exists && !place.isReturned ? place : nil
+  }
+
+  /// Whether it is there.
+  var exists: Bool { FileManager.default.fileExists(atPath: path) }
+
+  /// Where it began; nil: it hasn't, or its start isn't visible yet.
+  var start: Start? {
+    guard let text = Self.read(path + "/started") else { return nil }
+    let lines = text.split(separator: "\n")
+    return lines.count == 2 ? Start(node: String(lines[0]), job: String(lines[1])) : nil
+  }
+
+  /// How it ended; nil: it hasn't, or its end isn't visible yet.
+  var status: StepExit.Status? {
+    guard let code = Self.read(path + "/status").flatMap({ Int($0) }) else { return nil }
+    return Self.status(code)
+  }
+
+  /// A shell says 143 of what signal 15 ended.
+  static func status(_ code: Int) -> StepExit.Status {
+    (129...192).contains(code) ? .signalled(code - 128) : .exited(code)
+  }
+
+  /// Whether a runner knows its end.
+  var isReturned: Bool { FileManager.default.fileExists(atPath: path + "/returned") }
+
+  /// Notes that a runner knows its end.
+  func setReturned() { try? Self.write("", to: path + "/returned") }
+
+  /// Whether it has begun, or never will.
+  var isBegun: Bool { FileManager.default.fileExists(atPath: path + "/begun") }
+
+  /// Keeps it from beginning: true if it hadn't, and now never will.
+  func preventBeginning() -> Bool {
+    (try? FileManager.default.createDirectory(
+      atPath: path + "/begun", withIntermediateDirectories: false)) != nil
+  }
+
+  /// Notes which task of which array it is.
+  func setArray(token: String, index: Int) throws {
+    try Self.write("\(token)\n\(index)\n", to: path + "/array")
+  }
+
+  /// Whether a job in Slurm's list is this one's.
+  func isMine(_ job: SlurmJob) -> Bool {
+    if let start { return job.id == start.job && (job.token == token || job.token == array?.token) }
+    guard let array else { return job.token == token }
+    return job.token == array.token && job.id.hasSuffix("_\(array.index)")
+  }
+
+  /// Whether it is a task of an array.
+  var isArrayTask: Bool { FileManager.default.fileExists(atPath: path + "/array") }
+
+  private var array: (token: String, index: String)? {
+    guard let text = Self.read(path + "/array") else { return nil }
+    let lines = text.split(separator: "\n")
+    return lines.count == 2 ? (String(lines[0]), String(lines[1])) : nil
+  }
+
+  /// Writes a file at once, and only for its owner.
+  static func write(_ text: String, to path: String) throws {
+    let new = path + ".new"
+    try? FileManager.default.removeItem(atPath: new)
+    guard FileManager.default.createFile(
+      atPath: new, contents: Data(text.utf8), attributes: [.posixPermissions: 0o600]),
+      rename(new, path) == 0
+    else { throw CocoaError(.fileWriteUnknown, userInfo: [NSFilePathErrorKey: path]) }
+  }
+
+  /// The text of a small file, without the end of its last line; nil if it can't be read.
+  static func read(_ path: String) -> String? {
+    guard let data = FileManager.default.contents(atPath: path),
+      let text = String(data: data, encoding: .utf8)
+    else { return nil }
+    return text.hasSuffix("\n") ? String(text.dropLast()) : text
+  }
+}

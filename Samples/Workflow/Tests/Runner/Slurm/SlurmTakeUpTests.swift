@@ -1,0 +1,113 @@
+import Foundation
+import Testing
+import WorkflowDocument
+
+@testable import WorkflowRunner
+
+extension SlurmTests {
+  /// The first runner is one that isn't listened to any more: what it does doesn't matter.
+  @Suite(.serialized) struct TakingUp {
+    static let modes = [false, true]
+
+    /// A world whose steps are jobs by `srun`, or tasks of arrays.
+    private func world(arrays: Bool) throws -> SlurmWorld {
+      try SlurmWorld { $0.arraysFrom = arrays ? 1 : nil }
+    }
+
+    private func attempt(_ line: String, in world: SlurmWorld) throws -> StepAttempt {
+      try world.attempt(line) { $0.step.matrix = [MatrixValue(name: "os", value: "linux")] }
+    }
+
+    @Test(arguments: modes) func `a step that goes on is waited for, and isn't started again`(
+      arrays: Bool
+    ) async throws {
+      let world = try world(arrays: arrays)
+      let reports = SlurmReports()
+      let attempt = try attempt(
+        "echo begun >> effects; echo begun; while [ ! -e go ]; do sleep 0.05; done; echo end; exit 5",
+        in: world)
+      let first = Task { try await world.engine.run(attempt, report: reports.add) }
+      try await reports.wait { !$0.lines.isEmpty }
+      let later = SlurmReports()
+      let engine = SlurmEngine()
+      let handle = try #require(reports.handle)
+      let second = Task { try await engine.takeUp(attempt, handle: handle, report: later.add) }
+      try await later.wait { !$0.nodes.isEmpty }
+      try SlurmPlace.write("", to: world.path + "/go")
+      let exit = try await second.value
+      #expect(exit?.status == .exited(5))
+      #expect(exit?.node == later.nodes.first)
+      #expect(later.lines == ["end"])
+      #expect(world.text("effects") == "begun")
+      _ = try await first.value
+    }
+
+    @Test(arguments: modes) func `a step that has ended meanwhile is asked for its end`(
+      arrays: Bool
+    ) async throws {
+      let world = try world(arrays: arrays)
+      let reports = SlurmReports()
+      let attempt = try attempt("echo begun >> effects; exit 4", in: world)
+      let exit = try await world.engine.run(attempt, report: reports.add)
+      let handle = try #require(reports.handle)
+      #expect(try await SlurmEngine().takeUp(attempt, handle: handle) { _ in } == exit)
+      #expect(world.text("effects") == "begun")
+    }
+
+    @Test func `a step that is gone without a trace is none`() async throws {
+      let world = try SlurmWorld()
+      let attempt = try world.attempt("true")
+      let place = try SlurmPlace(newIn: attempt.scratchFolder)
+      #expect(try await world.engine.takeUp(attempt, handle: "4000000 \(place.path)") { _ in } == nil)
+      #expect(try await world.engine.takeUp(attempt, handle: "12 /no/such/folder") { _ in } == nil)
+      #expect(try await world.engine.takeUp(attempt, handle: "odd") { _ in } == nil)
+    }
+
+    @Test func `a step whose node was lost meanwhile says so`() async throws {
+      let world = try SlurmWorld()
+      let reports = SlurmReports()
+      let attempt = try world.attempt("echo begun; exec sleep 600")
+      let first = Task { try await world.engine.run(attempt, report: reports.add) }
+      try await reports.wait { !$0.lines.isEmpty }
+      let node = try #require(reports.nodes.first)
+      try SlurmServers.command("kill-node", node)
+      defer { try? SlurmServers.command("restart-node", node) }
+      let handle = try #require(reports.handle)
+      await #expect(throws: SlurmNodeLost.self) {
+        try await SlurmEngine().takeUp(attempt, handle: handle) { _ in }
+      }
+      await #expect(throws: SlurmNodeLost.self) { try await first.value }
+    }
+
+    @Test func `a step that was submitted and not reported yet isn't submitted again`() async throws {
+      let world = try SlurmWorld()
+      let attempt = try world.attempt("echo begun >> effects; echo begun; while [ ! -e go ]; do sleep 0.05; done")
+      let reports = SlurmReports()
+      let first = Task { try await world.engine.run(attempt, report: reports.add) }
+      try await reports.wait { !$0.lines.isEmpty }
+      let later = SlurmReports()
+      let second = Task { try await SlurmEngine().run(attempt, report: later.add) }
+      try await later.wait { !$0.nodes.isEmpty }
+      try SlurmPlace.write("", to: world.path + "/go")
+      #expect(try await second.value == first.value)
+      #expect(world.text("effects") == "begun")
+      #expect(later.nodes == reports.nodes)
+    }
+
+    @Test func `a step that is taken up can be cancelled`() async throws {
+      let world = try SlurmWorld()
+      let attempt = try world.attempt("echo $$; exec sleep 600")
+      let reports = SlurmReports()
+      let first = Task { try await world.engine.run(attempt, report: reports.add) }
+      try await reports.wait { !$0.lines.isEmpty }
+      let later = SlurmReports()
+      let handle = try #require(reports.handle)
+      let second = Task { try await SlurmEngine().takeUp(attempt, handle: handle, report: later.add) }
+      try await later.wait { !$0.nodes.isEmpty }
+      second.cancel()
+      await #expect(throws: CancellationError.self) { try await second.value }
+      #expect(!isRunning(try #require(Int(reports.lines[0]))))
+      #expect(try await first.value.status == .signalled(15))
+    }
+  }
+}
