@@ -45,7 +45,7 @@ struct ResumeCommand: AsyncParsableCommand {
     let source = try source(of: record)
     try compare(source, record)
     let shown = try source.workflow.reduced(to: only)
-    let engine = try running.engine.engine()
+    let engine = running.engine.engine()
     let conducted = ConductedRun(
       workflow: shown,
       record: record,

@@ -62,7 +62,7 @@ struct RunCommand: AsyncParsableCommand {
     let shown = try source.workflow.reduced(to: only)
     let catalog = RunCatalog(runsFolder ?? source.runsFolder)
     if dryRun { return try showPlan(shown, catalog) }
-    let engine = try running.engine.engine()
+    let engine = running.engine.engine()
     let folder = try RunFolder.create(
       of: source.workflow.name,
       in: catalog.path,

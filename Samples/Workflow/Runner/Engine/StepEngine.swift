@@ -21,6 +21,11 @@ public protocol StepEngine: Sendable {
     report: @escaping @Sendable (StepReport) -> Void
   ) async throws -> StepExit
 
+  /// Whether an earlier runner submitted the attempt and died before it could say so.
+  ///
+  /// ``run(_:report:)`` then waits for that one, whose files have to stay.
+  func hasSubmitted(_ attempt: StepAttempt) -> Bool
+
   /// Waits for an attempt that an earlier runner started, and that may have gone on since.
   ///
   /// - Parameters:
@@ -46,6 +51,9 @@ public protocol StepEngine: Sendable {
 }
 
 extension StepEngine {
+  /// Nothing is known of earlier runners.
+  public func hasSubmitted(_ attempt: StepAttempt) -> Bool { false }
+
   /// Does nothing: attempts end when their tasks are cancelled.
   public func kill() {}
 

@@ -51,7 +51,7 @@ extension RunCore {
     }
     let attempt = try makeAttempt(index, steps[index].command, number)
     // Of an attempt of the same number, whose runner was killed before it wrote that down.
-    unlink(attempt.outputFile)
+    if !engine.hasSubmitted(attempt) { unlink(attempt.outputFile) }
     if number > 1 { writeHeading(of: attempt) }
     return try ended(index, attempt, await engine.run(attempt, report: report(index)))
   }

@@ -23,8 +23,11 @@ struct LogFollower: ~Copyable {
   /// Creates a file if it isn't there, and returns how long it is.
   static func end(of path: String) throws -> Int64 {
     let file = try FileDescriptor.open(
-      path, .readOnly, options: [.create, .closeOnExec],
-      permissions: [.ownerReadWrite, .groupRead, .otherRead])
+      path,
+      .readOnly,
+      options: [.create, .closeOnExec],
+      permissions: [.ownerReadWrite, .groupRead, .otherRead]
+    )
     defer { try? file.close() }
     return try file.seek(offset: 0, from: .end)
   }

@@ -5,7 +5,8 @@ enum ShellQuoting {
   /// What follows a zero byte is cut off: no argument and no variable can have one.
   static func word(_ text: String) -> String {
     let text = text.prefix { $0 != "\0" }
-    return "'" + text.split(separator: "'", omittingEmptySubsequences: false)
+    return "'"
+      + text.split(separator: "'", omittingEmptySubsequences: false)
       .joined(separator: #"'\''"#) + "'"
   }
 

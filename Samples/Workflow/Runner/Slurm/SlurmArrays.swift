@@ -63,8 +63,12 @@ actor SlurmArrays {
       try work.place.setArray(token: token, index: index)
       try SlurmPlace.write(
         SlurmScript.text(
-          work.attempt, folder: work.place.path, output: .file(work.attempt.logFile)),
-        to: work.place.script)
+          work.attempt,
+          folder: work.place.path,
+          output: .file(work.attempt.logFile)
+        ),
+        to: work.place.script
+      )
     }
     let arguments =
       key.request.arguments(name: key.name, token: token)

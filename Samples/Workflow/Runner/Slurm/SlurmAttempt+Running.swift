@@ -47,8 +47,9 @@ extension SlurmAttempt {
             return end.exit
           }
         } catch SlurmError.unavailable(let message, _) {
-          silentSince = silentSince ?? now
-          guard silentSince!.duration(to: now) < patience else {
+          let since = silentSince ?? now
+          silentSince = since
+          guard since.duration(to: now) < patience else {
             throw SlurmError.unavailable(message: message, after: patience)
           }
           setTrouble("Slurm's controller, which doesn't answer: \(message)")
@@ -102,12 +103,23 @@ extension SlurmAttempt {
     case .pending, .active: return nil
     case .lost: throw SlurmNodeLost(node: node, job: job.id, state: job.state)
     case .stopped: throw SlurmError.stopped(job: job.id, state: job.state, node: node)
+    case .ended where place.start == nil:
+      // It never began, since its node was gone or it was kept from it: it can be run again.
+      let message = SlurmMessage(SlurmPlace.read(place.messages) ?? "")
+      if case .nodeLost(let name) = message.meaning {
+        throw SlurmNodeLost(node: name ?? node, job: job.id)
+      }
+      return End(exit: nil)
     case .ended:
       let result = try await commands.run("scontrol", ["show", "job", "--oneliner", job.id])
       guard let (code, signal) = SlurmJob.exitCode(result.output) else { return End(exit: nil) }
       // The script says so when the attempt had begun before it.
       if code == SlurmScript.hasBegunBefore, signal == 0 { return End(exit: nil) }
-      return End(exit: StepExit(signal == 0 ? .exited(code) : .signalled(signal), node: node))
+      // The script outlives its command, and says how that ended: who kills both is the machine.
+      guard signal == 0 else {
+        throw SlurmNodeLost(node: node, job: job.id, state: "signal \(signal)")
+      }
+      return End(exit: StepExit(.exited(code), node: node))
     }
   }
 

@@ -25,7 +25,9 @@ final class SlurmAttempt: Sendable {
   private let state = Mutex(State())
 
   init(
-    _ attempt: StepAttempt, at place: SlurmPlace, engine: SlurmEngine,
+    _ attempt: StepAttempt,
+    at place: SlurmPlace,
+    engine: SlurmEngine,
     report: @escaping @Sendable (StepReport) -> Void
   ) {
     self.attempt = attempt
@@ -43,8 +45,11 @@ final class SlurmAttempt: Sendable {
   /// - Parameters:
   ///   - offset: Where the attempt's output begins in its log file.
   ///   - work: Waits; it isn't cancelled itself.
+  /// - Returns: What it returns.
+  /// - Throws: What it throws, why the attempt could never begin, or a `CancellationError`.
   func untilEnd<Value: Sendable>(
-    from offset: Int64, _ work: @escaping @Sendable () async throws -> Value
+    from offset: Int64,
+    _ work: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
     let reader = Task { await readAndReport(from: offset) }
     let work = Task { try await work() }
@@ -136,7 +141,9 @@ extension SlurmAttempt {
   private func whatItWaitsFor(isStarted: Bool) async -> String? {
     if let trouble = state.withLock({ $0.trouble }) { return trouble }
     guard !isStarted, !isStopping,
-      let job = try? await queue.jobs(notOlderThan: .now - .milliseconds(500)).last(where: place.isMine),
+      let job = try? await queue.jobs(notOlderThan: .now - .milliseconds(500)).last(
+        where: place.isMine
+      ),
       job.phase == .pending
     else { return nil }
     if job.cannotBegin {
@@ -181,7 +188,7 @@ extension SlurmAttempt {
   }
 
   /// Waits until Slurm has ended what the attempt left.
-  private func waitUntilNothingRuns() async {
+  func waitUntilNothingRuns() async {
     for _ in 0..<100 {
       guard let job = await job() else { return }
       if job.phase != .active && job.phase != .pending { return }

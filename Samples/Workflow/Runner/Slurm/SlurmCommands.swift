@@ -33,44 +33,65 @@ struct SlurmCommands: Sendable {
     try await Self.uncancelled { [environment] in
       let result = try await Self.naming(name) {
         try await Subprocess.run(
-          .name(name), arguments: Arguments(arguments), environment: Self.custom(environment),
-          input: .string(input), output: .string(limit: 1 << 26), error: .string(limit: 1 << 20))
+          .name(name),
+          arguments: Arguments(arguments),
+          environment: Self.custom(environment),
+          input: .string(input),
+          output: .string(limit: 1 << 26),
+          error: .string(limit: 1 << 20)
+        )
       }
       return Result(
-        code: Self.code(result.terminationStatus), output: result.standardOutput,
-        messages: result.standardError)
+        code: Self.code(result.terminationStatus),
+        output: result.standardOutput,
+        messages: result.standardError
+      )
     }
   }
 
-  /// Runs `srun` to its end: in a session of its own, so that neither this process's end nor a key
-  /// on its terminal ends the step. A cancelled task ends it.
+  /// Runs `srun` to its end; a cancelled task ends it.
+  ///
+  /// It has a session of its own, so that neither this process's end nor a key on its terminal ends
+  /// the step.
   ///
   /// - Parameters:
   ///   - arguments: Its arguments.
   ///   - output: The file that gets the step's output appended.
   ///   - messages: The file that gets what `srun` itself has to say.
   /// - Returns: Its exit code, 128 and the signal if one ended it.
+  /// - Throws: What kept it from being started.
   func srun(_ arguments: [String], output: String, messages: String) async throws -> Int {
     var options = PlatformOptions()
     options.createSession = true
     options.teardownSequence = [.send(signal: .terminate, allowedDurationToNextStep: .seconds(5))]
     let log = try FileDescriptor.open(
-      output, .writeOnly, options: [.append, .create, .closeOnExec],
-      permissions: [.ownerReadWrite, .groupRead, .otherRead])
+      output,
+      .writeOnly,
+      options: [.append, .create, .closeOnExec],
+      permissions: [.ownerReadWrite, .groupRead, .otherRead]
+    )
     let complaints: FileDescriptor
     do {
       complaints = try FileDescriptor.open(
-        messages, .writeOnly, options: [.truncate, .create, .closeOnExec], permissions: .ownerReadWrite)
+        messages,
+        .writeOnly,
+        options: [.truncate, .create, .closeOnExec],
+        permissions: .ownerReadWrite
+      )
     } catch {
       try? log.close()
       throw error
     }
     let result = try await Self.naming("srun") { [environment, options] in
       try await Subprocess.run(
-        .name("srun"), arguments: Arguments(arguments), environment: Self.custom(environment),
-        platformOptions: options, input: .none,
+        .name("srun"),
+        arguments: Arguments(arguments),
+        environment: Self.custom(environment),
+        platformOptions: options,
+        input: .none,
         output: .fileDescriptor(log, closeAfterSpawningProcess: true),
-        error: .fileDescriptor(complaints, closeAfterSpawningProcess: true))
+        error: .fileDescriptor(complaints, closeAfterSpawningProcess: true)
+      )
     }
     return Self.code(result.terminationStatus)
   }
@@ -79,7 +100,11 @@ struct SlurmCommands: Sendable {
   func jobs() async throws -> [SlurmJob] {
     let result = try await run(
       "squeue",
-      ["--noheader", "--array", "--states=all", "--user=\(geteuid())", "--format=\(SlurmJob.format)"])
+      [
+        "--noheader", "--array", "--states=all", "--user=\(geteuid())",
+        "--format=\(SlurmJob.format)",
+      ]
+    )
     guard result.code == 0 else { throw Self.error(result) }
     return SlurmJob.list(result.output)
   }
@@ -103,7 +128,9 @@ struct SlurmCommands: Sendable {
       Dictionary(
         uniqueKeysWithValues: variables.compactMap { name, value in
           Subprocess.Environment.Key(rawValue: name).map { ($0, value) }
-        }))
+        }
+      )
+    )
   }
 
   private static func code(_ status: TerminationStatus) -> Int {
@@ -114,7 +141,8 @@ struct SlurmCommands: Sendable {
   }
 
   private static func naming<Value>(
-    _ name: String, _ body: () async throws -> Value
+    _ name: String,
+    _ body: () async throws -> Value
   ) async throws -> Value {
     do {
       return try await body()

@@ -56,13 +56,13 @@ public struct SlurmEngine: StepEngine {
     _ attempt: StepAttempt,
     report: @escaping @Sendable (StepReport) -> Void
   ) async throws -> StepExit {
-    if let earlier = SlurmPlace.unfinished(in: attempt.scratchFolder),
+    if let earlier = SlurmPlace.unfinished(for: attempt),
       let exit = try await wait(for: attempt, at: earlier, report: report)
     {
       return exit
     }
     try Task.checkCancellation()
-    let place = try SlurmPlace(newIn: attempt.scratchFolder)
+    let place = try SlurmPlace(newFor: attempt)
     let offset = try LogFollower.end(of: attempt.logFile)
     let work = SlurmAttempt(attempt, at: place, engine: self, report: report)
     return try await ending(place) {
@@ -80,6 +80,11 @@ public struct SlurmEngine: StepEngine {
         return try await work.runBySrun()
       }
     }
+  }
+
+  /// Whether an earlier process submitted the attempt without getting to know how it ended.
+  public func hasSubmitted(_ attempt: StepAttempt) -> Bool {
+    SlurmPlace.unfinished(for: attempt) != nil
   }
 
   /// Waits for an attempt that an earlier process submitted.
@@ -102,19 +107,26 @@ public struct SlurmEngine: StepEngine {
   }
 
   private func wait(
-    for attempt: StepAttempt, at place: SlurmPlace,
+    for attempt: StepAttempt,
+    at place: SlurmPlace,
     report: @escaping @Sendable (StepReport) -> Void
   ) async throws -> StepExit? {
     let offset = try LogFollower.end(of: attempt.logFile)
     let work = SlurmAttempt(attempt, at: place, engine: self, report: report)
     return try await ending(place) {
-      try await work.untilEnd(from: offset) { try await work.endOfJob() }
+      try await work.untilEnd(from: offset) {
+        let exit = try await work.endOfJob()
+        // The earlier process's `srun` carries the last lines, and ends its job after them.
+        if exit != nil, !place.isArrayTask { await work.waitUntilNothingRuns() }
+        return exit
+      }
     }
   }
 
   /// Notes that the end of an attempt is known, unless only the controller is silent.
   private func ending<Value>(
-    _ place: SlurmPlace, _ body: () async throws -> Value
+    _ place: SlurmPlace,
+    _ body: () async throws -> Value
   ) async throws -> Value {
     do {
       let value = try await body()

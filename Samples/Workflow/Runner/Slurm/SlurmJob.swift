@@ -28,7 +28,8 @@ struct SlurmJob: Sendable, Equatable {
   /// What the state means.
   var phase: Phase {
     switch state {
-    case "PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "RESV_DEL_HOLD", "SPECIAL_EXIT": .pending
+    case "PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "RESV_DEL_HOLD", "SPECIAL_EXIT":
+      .pending
     case "COMPLETED", "FAILED", "REVOKED": .ended
     case "NODE_FAIL", "BOOT_FAIL", "PREEMPTED": .lost
     case "CANCELLED", "TIMEOUT", "DEADLINE", "OUT_OF_MEMORY": .stopped
@@ -45,8 +46,12 @@ struct SlurmJob: Sendable, Equatable {
       let fields = line.split(separator: "|", omittingEmptySubsequences: false).map(String.init)
       guard fields.count >= 5, fields[0].first?.isNumber == true else { return nil }
       return SlurmJob(
-        id: fields[0], state: fields[1], reason: fields[2], node: fields[3],
-        token: fields[4...].joined(separator: "|"))
+        id: fields[0],
+        state: fields[1],
+        reason: fields[2],
+        node: fields[3],
+        token: fields[4...].joined(separator: "|")
+      )
     }
   }
 
@@ -54,7 +59,9 @@ struct SlurmJob: Sendable, Equatable {
   static func exitCode(_ text: String) -> (code: Int, signal: Int)? {
     for word in text.split(whereSeparator: \.isWhitespace) where word.hasPrefix("ExitCode=") {
       let numbers = word.dropFirst("ExitCode=".count).split(separator: ":").map { Int($0) }
-      if numbers.count == 2, let code = numbers[0], let signal = numbers[1] { return (code, signal) }
+      if numbers.count == 2, let code = numbers[0], let signal = numbers[1] {
+        return (code, signal)
+      }
     }
     return nil
   }
@@ -65,9 +72,11 @@ struct SlurmJob: Sendable, Equatable {
   }
 
   private static let hopeless: Set<String> = [
-    "BadConstraints", "PartitionConfig", "PartitionNodeLimit", "PartitionTimeLimit", "InvalidAccount", "InvalidQOS",
+    "BadConstraints", "PartitionConfig", "PartitionNodeLimit", "PartitionTimeLimit",
+    "InvalidAccount", "InvalidQOS",
     "AccountNotAllowed", "QOSNotAllowed", "DependencyNeverSatisfied", "JobLaunchFailure",
-    "JobHoldMaxRequeue", "AssocMaxCpuPerJobLimit", "AssocMaxMemPerJob", "AssocMaxWallDurationPerJobLimit",
+    "JobHoldMaxRequeue", "AssocMaxCpuPerJobLimit", "AssocMaxMemPerJob",
+    "AssocMaxWallDurationPerJobLimit",
     "QOSMaxCpuPerJobLimit", "QOSMaxMemoryPerJob", "QOSMaxWallDurationPerJobLimit",
   ]
 

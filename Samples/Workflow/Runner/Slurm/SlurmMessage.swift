@@ -62,7 +62,9 @@ struct SlurmMessage: Sendable, Equatable {
 
   private static func lostNode(_ lines: [String]) -> String? {
     for line in lines {
-      if let range = line.firstRange(of: "Node failure on ") { return name(String(line[range.upperBound...])) }
+      if let range = line.firstRange(of: "Node failure on ") {
+        return name(String(line[range.upperBound...]))
+      }
       if line.contains("Task launch for"), let range = line.firstRange(of: "failed on node ") {
         return name(String(line[range.upperBound...]))
       }
@@ -78,7 +80,9 @@ struct SlurmMessage: Sendable, Equatable {
   /// `srun: error: What was the matter` becomes `What was the matter`.
   private static func withoutPrefix(_ line: Substring) -> String {
     var line = line
-    for prefix in ["srun:", "sbatch:", "squeue:", "scancel:", "scontrol:", "slurm_load_jobs", "error:", "fatal:"] {
+    for prefix in [
+      "srun:", "sbatch:", "squeue:", "scancel:", "scontrol:", "slurm_load_jobs", "error:", "fatal:",
+    ] {
       line = line.drop { $0.isWhitespace }
       if line.hasPrefix(prefix) { line = line.dropFirst(prefix.count) }
     }
@@ -86,7 +90,8 @@ struct SlurmMessage: Sendable, Equatable {
   }
 
   private static func isOnTheWay(_ line: String) -> Bool {
-    line.hasPrefix("job ") && (line.contains("queued and waiting") || line.contains("has been allocated"))
+    line.hasPrefix("job ")
+      && (line.contains("queued and waiting") || line.contains("has been allocated"))
       || line.hasPrefix("Force Terminated") || line.hasPrefix("Job step aborted")
   }
 }

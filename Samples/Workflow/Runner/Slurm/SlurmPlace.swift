@@ -1,4 +1,5 @@
 import Foundation
+import WorkflowDocument
 
 /// The folder of one submitted attempt, which the runner and the node share.
 ///
@@ -26,21 +27,40 @@ struct SlurmPlace: Sendable, Equatable {
   /// Refers to a folder.
   init(_ path: String) { self.path = path }
 
-  /// Makes a new folder in that of an attempt, and notes it there as the latest one.
-  init(newIn scratchFolder: String) throws {
+  /// Makes a new folder for an attempt, and notes it as the latest one.
+  init(newFor attempt: StepAttempt) throws {
     let name = "slurm-" + UUID().uuidString.lowercased()
-    path = scratchFolder + "/" + name
+    let parent = Self.parent(of: attempt)
+    path = parent + "/" + name
     // Scripts have the values of variables in them.
     try FileManager.default.createDirectory(
-      atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-    try Self.write(name + "\n", to: scratchFolder + "/slurm")
+      atPath: path,
+      withIntermediateDirectories: true,
+      attributes: [.posixPermissions: 0o700]
+    )
+    try Self.write(name + "\n", to: parent + "/latest")
   }
 
   /// What an earlier runner submitted for an attempt without getting to know how it ended.
-  static func unfinished(in scratchFolder: String) -> SlurmPlace? {
-    guard let name = read(scratchFolder + "/slurm"), name.hasPrefix("slurm-") else { return nil }
-    let place = SlurmPlace(scratchFolder + "/" + name)
+  static func unfinished(for attempt: StepAttempt) -> SlurmPlace? {
+    let parent = parent(of: attempt)
+    guard let name = read(parent + "/latest"), name.hasPrefix("slurm-") else { return nil }
+    let place = SlurmPlace(parent + "/" + name)
     return place.exists && !place.isReturned ? place : nil
+  }
+
+  /// The folder of an attempt, which no other one has: the run's is shared by all steps.
+  static func parent(of attempt: StepAttempt) -> String {
+    let readable = attempt.step.id.utf8.prefix(60).map { byte in
+      ShellQuoting.isName("_" + String(UnicodeScalar(byte))) && byte < 128
+        ? Character(UnicodeScalar(byte)) : "-"
+    }
+    // FNV-1a: ids that differ in what a file's name can't have, or in their ends, differ here.
+    let hash = attempt.step.id.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) {
+      ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3
+    }
+    return
+      "\(attempt.scratchFolder)/\(String(readable))-\(String(hash, radix: 16)).\(attempt.number)"
   }
 
   /// Whether it is there.
@@ -76,7 +96,9 @@ struct SlurmPlace: Sendable, Equatable {
   /// Keeps it from beginning: true if it hadn't, and now never will.
   func preventBeginning() -> Bool {
     (try? FileManager.default.createDirectory(
-      atPath: path + "/begun", withIntermediateDirectories: false)) != nil
+      atPath: path + "/begun",
+      withIntermediateDirectories: false
+    )) != nil
   }
 
   /// Notes which task of which array it is.
@@ -104,8 +126,12 @@ struct SlurmPlace: Sendable, Equatable {
   static func write(_ text: String, to path: String) throws {
     let new = path + ".new"
     try? FileManager.default.removeItem(atPath: new)
-    guard FileManager.default.createFile(
-      atPath: new, contents: Data(text.utf8), attributes: [.posixPermissions: 0o600]),
+    guard
+      FileManager.default.createFile(
+        atPath: new,
+        contents: Data(text.utf8),
+        attributes: [.posixPermissions: 0o600]
+      ),
       rename(new, path) == 0
     else { throw CocoaError(.fileWriteUnknown, userInfo: [NSFilePathErrorKey: path]) }
   }

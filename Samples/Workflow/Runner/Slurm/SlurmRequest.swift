@@ -18,8 +18,10 @@ struct SlurmRequest: Sendable, Hashable {
   init(_ attempt: StepAttempt, options: [String] = []) {
     let mebibyte = 1 << 20
     cpus = max(1, attempt.step.uses["cpu"]?.value ?? 1)
-    memory = attempt.step.uses["memory"].map { $0.value / mebibyte + ($0.value % mebibyte).signum() }
-      .map { max(1, $0) }
+    memory = attempt.step.uses["memory"].map {
+      $0.value / mebibyte + ($0.value % mebibyte).signum()
+    }
+    .map { max(1, $0) }
     minutes = attempt.step.timeout.map {
       let seconds = ($0 + attempt.gracePeriod).components.seconds
       return seconds >= 60 * 1_000_000_000 ? 1_000_000_000 : Int(seconds) / 60 + 2
@@ -32,6 +34,7 @@ struct SlurmRequest: Sendable, Hashable {
   /// - Parameters:
   ///   - name: What the job is called in Slurm's lists.
   ///   - token: What it is found by.
+  /// - Returns: The arguments.
   func arguments(name: String, token: String) -> [String] {
     var arguments = [
       "--job-name=\(Self.printable(name))", "--comment=\(token)", "--nodes=1", "--ntasks=1",
@@ -61,6 +64,10 @@ struct SlurmRequest: Sendable, Hashable {
 
   /// Slurm's tools print names as they are, and cut them at the end of a line.
   private static func printable(_ name: String) -> String {
-    String(String.UnicodeScalarView(name.unicodeScalars.map { $0.value < 32 || $0.value == 127 ? "?" : $0 }))
+    String(
+      String.UnicodeScalarView(
+        name.unicodeScalars.map { $0.value < 32 || $0.value == 127 ? "?" : $0 }
+      )
+    )
   }
 }

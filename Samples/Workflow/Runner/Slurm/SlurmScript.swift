@@ -22,6 +22,7 @@ enum SlurmScript {
   ///   - attempt: What to run.
   ///   - folder: The attempt's folder, which the runner and the node share.
   ///   - output: Where the output goes.
+  /// - Returns: Its text.
   static func text(_ attempt: StepAttempt, folder: String, output: Output) -> String {
     var lines = [
       "#!/bin/sh",
@@ -99,7 +100,8 @@ enum SlurmScript {
   }
 
   private static let ownVariables: Set<String> = [
-    "_", "EUID", "FUNCNAME", "GROUPS", "IFS", "LINENO", "OPTIND", "PPID", "RANDOM", "SECONDS", "SHELLOPTS",
+    "_", "EUID", "FUNCNAME", "GROUPS", "IFS", "LINENO", "OPTIND", "PPID", "RANDOM", "SECONDS",
+    "SHELLOPTS",
     "UID",
   ]
 

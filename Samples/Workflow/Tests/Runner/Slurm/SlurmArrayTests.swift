@@ -8,7 +8,9 @@ import WorkflowDocument
 extension SlurmTests {
   @Suite struct Arrays {
     private func combination(
-      _ index: Int, _ line: String, in world: SlurmWorld
+      _ index: Int,
+      _ line: String,
+      in world: SlurmWorld
     ) throws -> StepAttempt {
       try world.attempt(line, id: "test@\(index)") { attempt in
         attempt.step.base = "test"
@@ -17,13 +19,17 @@ extension SlurmTests {
       }
     }
 
-    @Test func `combinations that are ready together are one array, each with its own end`() async throws {
+    @Test func `combinations that are ready together are one array, each with its own end`()
+      async throws
+    {
       // As long as it takes until all of them have come: one task more would end it.
       let world = try SlurmWorld { $0.gathering = .milliseconds(300) }
       var options = world.engine.options
       options.arraysFrom = 2
       let engine = SlurmEngine(options: options)
-      let attempts = try (0..<6).map { try combination($0, "echo index $INDEX; exit $INDEX", in: world) }
+      let attempts = try (0..<6).map {
+        try combination($0, "echo index $INDEX; exit $INDEX", in: world)
+      }
       let ends = try await withThrowingTaskGroup(of: (Int, StepExit, SlurmReports).self) { group in
         for (index, attempt) in attempts.enumerated() {
           group.addTask {
@@ -56,7 +62,10 @@ extension SlurmTests {
         let reports = [SlurmReports(), SlurmReports()]
         let tasks = try (0..<2).map { index in
           let attempt = try combination(
-            cancelled * 2 + index, "echo $$; while [ ! -e \(go) ]; do sleep 0.05; done", in: world)
+            cancelled * 2 + index,
+            "echo $$; while [ ! -e \(go) ]; do sleep 0.05; done",
+            in: world
+          )
           return Task { try await engine.run(attempt, report: reports[index].add) }
         }
         for reports in reports { try await reports.wait { !$0.lines.isEmpty } }
@@ -69,7 +78,8 @@ extension SlurmTests {
       }
     }
 
-    @Test func `an array that can never run is refused for each of its combinations`() async throws {
+    @Test func `an array that can never run is refused for each of its combinations`() async throws
+    {
       let world = try SlurmWorld {
         $0.gathering = .milliseconds(300)
         $0.arraysFrom = 2

@@ -10,7 +10,8 @@ extension SlurmTests {
       let world = try SlurmWorld()
       let reports = SlurmReports()
       let attempt = try world.attempt(
-        "trap 'echo asked; kill $child; exit 7' TERM; sleep 600 & child=$!; echo $$ $child; wait")
+        "trap 'echo asked; kill $child; exit 7' TERM; sleep 600 & child=$!; echo $$ $child; wait"
+      )
       let task = Task { try await world.engine.run(attempt, report: reports.add) }
       try await reports.wait { !$0.lines.isEmpty }
       task.cancel()
@@ -58,7 +59,9 @@ extension SlurmTests {
       task.cancel()
       await #expect(throws: CancellationError.self) { try await task.value }
       for other in others { other.cancel() }
-      for other in others { await #expect(throws: CancellationError.self) { try await other.value } }
+      for other in others {
+        await #expect(throws: CancellationError.self) { try await other.value }
+      }
       #expect(try await world.jobs().isEmpty)
       #expect(world.text("begun") == nil)
       #expect(reports.nodes.isEmpty)
@@ -76,7 +79,8 @@ extension SlurmTests {
       #expect(try await task.value.status == .signalled(15))
     }
 
-    @Test func `a step whose node is lost runs on the other one as its next attempt`() async throws {
+    @Test func `a step whose node is lost runs on the other one as its next attempt`() async throws
+    {
       let world = try SlurmWorld()
       let reports = SlurmReports()
       let first = try world.attempt("echo $$; exec sleep 600")
@@ -97,7 +101,10 @@ extension SlurmTests {
       let world = try SlurmWorld()
       let running = SlurmReports()
       let waiting = SlurmReports()
-      let first = try world.attempt("echo begun; while [ ! -e go ]; do sleep 0.05; done", id: "first")
+      let first = try world.attempt(
+        "echo begun; while [ ! -e go ]; do sleep 0.05; done",
+        id: "first"
+      )
       let second = try world.attempt("echo ran >> second", id: "second")
       async let one = world.engine.run(first, report: running.add)
       try await running.wait { !$0.lines.isEmpty }

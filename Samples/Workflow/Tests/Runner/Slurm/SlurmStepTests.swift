@@ -10,7 +10,8 @@ extension SlurmTests {
       let world = try SlurmWorld()
       let reports = SlurmReports()
       let attempt = try world.attempt(
-        "echo on $SLURMD_NODENAME; echo error >&2; printf rest; echo version=1.2 >> \"$WORKFLOW_OUTPUT\"")
+        "echo on $SLURMD_NODENAME; echo error >&2; printf rest; echo version=1.2 >> \"$WORKFLOW_OUTPUT\""
+      )
       let exit = try await world.engine.run(attempt, report: reports.add)
       #expect(exit.status == .exited(0))
       let node = try #require(exit.node)
@@ -18,7 +19,7 @@ extension SlurmTests {
       #expect(reports.nodes == [node])
       #expect(reports.lines == ["on \(node)", "error", "rest"])
       #expect(world.text("step.log") == "on \(node)\nerror\nrest")
-      #expect(world.text("scratch/step.1/output") == "version=1.2")
+      #expect(world.text("step.output") == "version=1.2")
     }
 
     @Test(arguments: [
@@ -26,7 +27,8 @@ extension SlurmTests {
       ("no-such-command", .exited(127)), ("kill -9 $$", .signalled(9)), ("kill $$", .signalled(15)),
     ])
     func `an exit code and a signal arrive as they were`(
-      line: String, status: StepExit.Status
+      line: String,
+      status: StepExit.Status
     ) async throws {
       let world = try SlurmWorld()
       let exit = try await world.engine.run(try world.attempt(line)) { _ in }
@@ -40,20 +42,23 @@ extension SlurmTests {
       let attempt = try world.attempt("true") { $0.workingDirectory = "/no/such folder" }
       let exit = try await world.engine.run(attempt, report: reports.add)
       #expect(exit.status == .exited(126))
-      #expect(reports.lines.last == "workflow: no such folder on \(exit.node ?? ""): /no/such folder")
+      #expect(
+        reports.lines.last == "workflow: no such folder on \(exit.node ?? ""): /no/such folder"
+      )
     }
 
     @Test func `variables and arguments arrive as they are, whatever they contain`() async throws {
       let world = try SlurmWorld()
       let odd = "it's \"$HOME\" `x` \\ * ; \n second line é 🧪 %s #"
       let variables = [
-        "ODD": odd, "with.dot": odd, "UID": "x", "IFS": ":", "SLURM_JOB_ID": "wrong",
+        "ODD": odd, "UID": "x", "IFS": ":", "SLURM_JOB_ID": "wrong",
         "EMPTY": "", "folder": "mine",
       ]
       let attempt = try world.attempt("") { attempt in
         attempt.environment.merge(variables) { $1 }
         attempt.command = .arguments([
-          "/bin/sh", "-c", #"/usr/bin/env -0 > environment; printf '%s\0' "$@" > arguments; echo "$SLURM_JOB_ID""#,
+          "/bin/sh", "-c",
+          #"/usr/bin/env -0 > environment; printf '%s\0' "$@" > arguments; echo "$SLURM_JOB_ID""#,
           "name", odd, "", "-n", "--help", "a  b",
         ])
       }
@@ -62,15 +67,54 @@ extension SlurmTests {
       #expect(exit.isSuccess)
       #expect(
         world.text("arguments")?.split(separator: "\0", omittingEmptySubsequences: false)
-          == [Substring(odd), "", "-n", "--help", "a  b", ""])
-      let environment = Set(try #require(world.text("environment")).split(separator: "\0").map(String.init))
+          == [Substring(odd), "", "-n", "--help", "a  b", ""]
+      )
+      let environment = Set(
+        try #require(world.text("environment")).split(separator: "\0").map(String.init)
+      )
       for (name, value) in variables where name != "SLURM_JOB_ID" && name != "IFS" {
         #expect(environment.contains("\(name)=\(value)"))
       }
-      #expect(reports.lines.first.flatMap { Int($0) } != nil, "the job's own number, not the outer one")
+      #expect(
+        reports.lines.first.flatMap { Int($0) } != nil,
+        "the job's own number, not the outer one"
+      )
     }
 
-    @Test func `what can never run is refused with the sentence instead of waiting for ever`() async throws {
+    @Test func `attempts of steps whose names differ in odd letters don't take each other up`()
+      async throws
+    {
+      let world = try SlurmWorld()
+      let reports = SlurmReports()
+      let first = try world.attempt("echo $$; while [ ! -e go ]; do sleep 0.05; done", id: "a@b")
+      async let one = world.engine.run(first, report: reports.add)
+      try await reports.wait { !$0.lines.isEmpty }
+      for id in ["a,b", "b"] {
+        let other = try world.attempt("echo ran > '\(id)'", id: id)
+        #expect(!world.engine.hasSubmitted(other))
+        #expect(try await world.engine.run(other) { _ in }.isSuccess)
+        #expect(world.text(id) == "ran")
+      }
+      #expect(world.engine.hasSubmitted(first))
+      try SlurmPlace.write("", to: world.path + "/go")
+      #expect(try await one.isSuccess)
+      #expect(!world.engine.hasSubmitted(first))
+    }
+
+    @Test func `a variable whose name no shell knows arrives too`() async throws {
+      let world = try SlurmWorld()
+      let reports = SlurmReports()
+      let attempt = try world.attempt("") {
+        $0.command = .arguments(["/usr/bin/env"])
+        $0.environment["with.dot"] = "it's"
+      }
+      #expect(try await world.engine.run(attempt, report: reports.add).isSuccess)
+      #expect(reports.lines.contains("with.dot=it's"))
+    }
+
+    @Test func `what can never run is refused with the sentence instead of waiting for ever`()
+      async throws
+    {
       let world = try SlurmWorld()
       let attempt = try world.attempt("true") { $0.step.uses["cpu"] = ResourceAmount(1000) }
       let error = await #expect(throws: SlurmError.self) {
@@ -100,7 +144,8 @@ extension SlurmTests {
       #expect(
         error?.description
           == "Slurm can't ever run it (1 processor): "
-          + "Unable to allocate resources: Invalid partition name specified")
+          + "Unable to allocate resources: Invalid partition name specified"
+      )
     }
 
     @Test func `a step says what it waits for, and runs when it has it`() async throws {
@@ -117,7 +162,9 @@ extension SlurmTests {
       try await started.wait { $0.nodes.count == 2 }
       let reports = SlurmReports()
       async let third = world.engine.run(
-        try world.attempt("true", id: "third") { $0.step.uses["cpu"] = all }, report: reports.add)
+        try world.attempt("true", id: "third") { $0.step.uses["cpu"] = all },
+        report: reports.add
+      )
       try await reports.wait { !$0.waits.isEmpty }
       #expect(reports.waits.first?.contains("Slurm") == true)
       try SlurmPlace.write("", to: world.path + "/go")

@@ -25,7 +25,8 @@ extension SlurmTests {
       let reports = SlurmReports()
       let attempt = try attempt(
         "echo begun >> effects; echo begun; while [ ! -e go ]; do sleep 0.05; done; echo end; exit 5",
-        in: world)
+        in: world
+      )
       let first = Task { try await world.engine.run(attempt, report: reports.add) }
       try await reports.wait { !$0.lines.isEmpty }
       let later = SlurmReports()
@@ -57,8 +58,10 @@ extension SlurmTests {
     @Test func `a step that is gone without a trace is none`() async throws {
       let world = try SlurmWorld()
       let attempt = try world.attempt("true")
-      let place = try SlurmPlace(newIn: attempt.scratchFolder)
-      #expect(try await world.engine.takeUp(attempt, handle: "4000000 \(place.path)") { _ in } == nil)
+      let place = try SlurmPlace(newFor: attempt)
+      #expect(
+        try await world.engine.takeUp(attempt, handle: "4000000 \(place.path)") { _ in } == nil
+      )
       #expect(try await world.engine.takeUp(attempt, handle: "12 /no/such/folder") { _ in } == nil)
       #expect(try await world.engine.takeUp(attempt, handle: "odd") { _ in } == nil)
     }
@@ -79,9 +82,12 @@ extension SlurmTests {
       await #expect(throws: SlurmNodeLost.self) { try await first.value }
     }
 
-    @Test func `a step that was submitted and not reported yet isn't submitted again`() async throws {
+    @Test func `a step that was submitted and not reported yet isn't submitted again`() async throws
+    {
       let world = try SlurmWorld()
-      let attempt = try world.attempt("echo begun >> effects; echo begun; while [ ! -e go ]; do sleep 0.05; done")
+      let attempt = try world.attempt(
+        "echo begun >> effects; echo begun; while [ ! -e go ]; do sleep 0.05; done"
+      )
       let reports = SlurmReports()
       let first = Task { try await world.engine.run(attempt, report: reports.add) }
       try await reports.wait { !$0.lines.isEmpty }
@@ -102,7 +108,9 @@ extension SlurmTests {
       try await reports.wait { !$0.lines.isEmpty }
       let later = SlurmReports()
       let handle = try #require(reports.handle)
-      let second = Task { try await SlurmEngine().takeUp(attempt, handle: handle, report: later.add) }
+      let second = Task {
+        try await SlurmEngine().takeUp(attempt, handle: handle, report: later.add)
+      }
       try await later.wait { !$0.nodes.isEmpty }
       second.cancel()
       await #expect(throws: CancellationError.self) { try await second.value }

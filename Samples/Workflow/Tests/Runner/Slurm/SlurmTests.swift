@@ -4,7 +4,8 @@ import Testing
 ///
 /// One test at a time, since some of them end nodes and the controller.
 @Suite(
-  .serialized, .timeLimit(.minutes(2)),
+  .serialized,
+  .timeLimit(.minutes(2)),
   .enabled(if: SlurmServers.isThere, "SKIPPED: SLURM_CONF names no Slurm")
 )
 struct SlurmTests {}

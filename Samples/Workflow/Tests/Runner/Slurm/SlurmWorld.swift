@@ -59,19 +59,28 @@ final class SlurmWorld: Sendable {
 
   /// An attempt whose command is a line for the shell.
   func attempt(
-    _ line: String, id: String = "step", number: Int = 1, _ change: (inout StepAttempt) -> Void = { _ in }
+    _ line: String,
+    id: String = "step",
+    number: Int = 1,
+    _ change: (inout StepAttempt) -> Void = { _ in }
   ) throws -> StepAttempt {
-    let scratch = "\(path)/scratch/\(id).\(number)"
+    // One for all steps, as a run has it.
+    let scratch = "\(path)/scratch"
     try FileManager.default.createDirectory(atPath: scratch, withIntermediateDirectories: true)
     var attempt = StepAttempt(
-      run: run, step: Step(id: id, command: .shell(Template(text: line))), number: number,
+      run: run,
+      step: Step(id: id, command: .shell(Template(text: line))),
+      number: number,
       command: .shell(line),
       environment: [
         "PATH": "/usr/bin:/bin", "SLURM_CONF": SlurmServers.configuration ?? "",
-        "WORKFLOW_OUTPUT": scratch + "/output", "WORKFLOW_ATTEMPT": "\(number)",
+        "WORKFLOW_OUTPUT": "\(path)/\(id).output", "WORKFLOW_ATTEMPT": "\(number)",
       ],
-      workingDirectory: path, logFile: "\(path)/\(id).log", scratchFolder: scratch,
-      gracePeriod: .seconds(5))
+      workingDirectory: path,
+      logFile: "\(path)/\(id).log",
+      scratchFolder: scratch,
+      gracePeriod: .seconds(5)
+    )
     change(&attempt)
     return attempt
   }
@@ -81,7 +90,9 @@ final class SlurmWorld: Sendable {
   /// The jobs of this run that wait or run.
   func jobs() async throws -> [SlurmJob] {
     let result = try await engine.commands.run(
-      "squeue", ["--noheader", "--array", "--format=%i|%T|%r|%N|%j"])
+      "squeue",
+      ["--noheader", "--array", "--format=%i|%T|%r|%N|%j"]
+    )
     return SlurmJob.list(result.output).filter { $0.token.hasPrefix(run) }
   }
 }
@@ -114,7 +125,9 @@ final class SlurmReports: Sendable {
 
 /// Whether a process runs; one that has ended and wasn't asked for its end doesn't.
 func isRunning(_ process: Int) -> Bool {
-  guard let data = FileManager.default.contents(atPath: "/proc/\(process)/stat") else { return false }
+  guard let data = FileManager.default.contents(atPath: "/proc/\(process)/stat") else {
+    return false
+  }
   let rest = String(decoding: data, as: UTF8.self).split(separator: ")").last ?? ""
   return !rest.hasPrefix(" Z") && !rest.hasPrefix(" X")
 }
