@@ -66,7 +66,7 @@ final class RunCore: Sendable {
     problem = selection.problem ?? workflow.missingResource(in: selection.steps)
     state = Mutex(RunState(selection.steps))
     waits = WaitWatch(clock: environment.clock)
-    slots = Slots(jobs: max(options.jobs, 1))
+    slots = Slots(jobs: max(options.jobs, 1), steps: selection.steps.count)
   }
 
   // MARK: What there is
