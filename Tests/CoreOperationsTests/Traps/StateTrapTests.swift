@@ -3,7 +3,7 @@ import Testing
 
 /// States that can't be: they end the process and print themselves.
 @Suite(.watched) struct `Impossible states trap` {
-  @Test(arguments: ["created", "started", "executing", "ended"])
+  @Test(arguments: ["created", "executing", "ended"])
   func `a queue's start of what it can't start`(phase: String) async throws {
     let result = await #expect(
       processExitsWith: .failure,
