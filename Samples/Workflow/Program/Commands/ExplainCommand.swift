@@ -1,6 +1,7 @@
 import ArgumentParser
 import TerminalSupport
 import WorkflowDocument
+import WorkflowRunner
 
 /// `workflow explain RUN STEP`.
 struct ExplainCommand: AsyncParsableCommand {
@@ -30,6 +31,10 @@ struct ExplainCommand: AsyncParsableCommand {
     // Of a run that goes on nothing has to be read, which takes its time with many steps.
     if let text = ExplainSocket.ask(step, in: record.path) {
       return try StandardStream.output.send("\(text.trimmingLineFeeds)\n")
+    }
+    if case .running = record.folder.summary().state {
+      let notice = "the program that runs it doesn't answer; this is what the run's folder says"
+      try StandardStream.error.send("workflow: \(notice)\n")
     }
     let workflow = record.workflow()
     let recorded = RecordedExplanation(record.events(), workflow: workflow)

@@ -42,6 +42,8 @@ struct ResumeCommand: AsyncParsableCommand {
   func run() async throws {
     let catalog = folder.catalog
     let record = try catalog.run(runName)
+    // First: what is made of a damaged one says nothing about the file.
+    _ = try JournalFile.contents(of: record.folder.journal)
     let source = try source(of: record)
     try compare(source, record)
     let shown = try source.workflow.reduced(to: only)
@@ -78,7 +80,7 @@ struct ResumeCommand: AsyncParsableCommand {
     if let file = header?.file, FileManager.default.fileExists(atPath: file) {
       return try WorkflowSource(file)
     }
-    return try WorkflowSource(record.workflowFile, name: header?.workflow)
+    return try WorkflowSource(record.workflowFile, name: record.workflowName)
   }
 
   /// Refuses a file that was changed, unless that is accepted; says what differs.

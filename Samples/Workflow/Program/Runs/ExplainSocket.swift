@@ -28,6 +28,11 @@ final class ExplainSocket: Sendable {
   /// - Returns: nil if the system doesn't let it: a run without it is better than none.
   init?(in folder: String, answer: @escaping @Sendable (String) -> String) {
     path = "\(folder)/\(Self.name)"
+    if let other = Self.connection(in: folder) {
+      // Another process runs it, and this one will be refused.
+      _ = close(other)
+      return nil
+    }
     // Of a run that was killed.
     _ = unlink(path)
     let descriptor = Self.withAddress(in: folder) { address, length in
@@ -67,10 +72,7 @@ final class ExplainSocket: Sendable {
 
   private static func answer(_ client: Int32, _ answer: (String) -> String) {
     // Somebody may connect and say nothing.
-    var patience = timeval(tv_sec: 5, tv_usec: 0)
-    let size = socklen_t(MemoryLayout<timeval>.size)
-    _ = setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &patience, size)
-    _ = setsockopt(client, SOL_SOCKET, SO_SNDTIMEO, &patience, size)
+    setPatience(of: client)
     var question: [UInt8] = []
     while question.last != UInt8(ascii: "\n"), question.count < longestQuestion {
       var byte: UInt8 = 0
@@ -79,6 +81,14 @@ final class ExplainSocket: Sendable {
     }
     let step = String(decoding: question.dropLast(), as: UTF8.self)
     send(Array(answer(step).utf8), to: client)
+  }
+
+  /// How long reading and writing wait for the other side.
+  private static func setPatience(of descriptor: Int32) {
+    var patience = timeval(tv_sec: 5, tv_usec: 0)
+    let size = socklen_t(MemoryLayout<timeval>.size)
+    _ = setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, size)
+    _ = setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, size)
   }
 
   private static func send(_ bytes: [UInt8], to client: Int32) {
@@ -97,10 +107,11 @@ final class ExplainSocket: Sendable {
 
   /// What the program that runs it says of a step.
   ///
-  /// - Returns: nil if no program answers.
+  /// - Returns: nil if no program answers, or not within seconds: it may have been stopped.
   static func ask(_ step: String, in folder: String) -> String? {
     guard let descriptor = connection(in: folder) else { return nil }
     defer { _ = close(descriptor) }
+    setPatience(of: descriptor)
     send(Array("\(step)\n".utf8), to: descriptor)
     var answer: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 65_536)

@@ -41,12 +41,16 @@ struct RunRecord {
       + "\(String(time[0..<2])):\(String(time[2..<4])):\(String(time[4..<6]))"
   }
 
+  /// What the workflow is called; what the run's name has behind its time if the journal was lost.
+  var workflowName: String {
+    folder.summary().header?.workflow ?? String(name.dropFirst("2026-11-22-184254-".count))
+  }
+
   /// The workflow as it was run; nil if it can't be read.
   func workflow() -> Workflow? {
     guard let text = try? String(contentsOfFile: workflowFile, encoding: .utf8) else { return nil }
     // What it was called after its file, of which this is a copy.
-    let name = folder.summary().header?.workflow ?? name
-    return try? WorkflowFile.workflow(from: text, name: name)
+    return try? WorkflowFile.workflow(from: text, name: workflowName)
   }
 
   /// The events that the folder keeps; a torn last line is left out.

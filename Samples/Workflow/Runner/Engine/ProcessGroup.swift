@@ -16,10 +16,42 @@ struct ProcessGroup: Hashable, Sendable {
   /// Sends a signal to all of them; nothing happens if there are none.
   func send(_ signal: Int32) { _ = kill(-leader, signal) }
 
-  /// Whether there are any.
+  /// Whether there are any that haven't ended.
+  var isThere: Bool { (kill(-leader, 0) == 0 || errno == EPERM) && hasLiving }
+
+  /// Whether one of them hasn't ended, or can't be looked at.
   ///
-  /// Those that have ended count until their parent has seen it.
-  var isThere: Bool { kill(-leader, 0) == 0 || errno == EPERM }
+  /// Those that have ended stay until their parent has seen it, and process 1 of a container may
+  /// never look.
+  private var hasLiving: Bool {
+    #if os(Linux)
+    guard let folder = opendir("/proc") else { return true }
+    defer { closedir(folder) }
+    while let entry = readdir(folder) {
+      let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+        pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+      }
+      if let process = Int32(name), isLiving(process) { return true }
+    }
+    return false
+    #else
+    return true
+    #endif
+  }
+
+  #if os(Linux)
+  /// Whether a process is one of the group, and hasn't ended.
+  private func isLiving(_ process: Int32) -> Bool {
+    guard getpgid(process) == leader,
+      let file = try? OpenFile("/proc/\(process)/stat", O_RDONLY),
+      let bytes = try? file.readAll()
+    else { return false }
+    let text = String(decoding: bytes, as: UTF8.self)
+    // Behind the name, which may contain anything: “ Z ” for one that has ended.
+    let fields = text[(text.lastIndex(of: ")") ?? text.startIndex)...].split(separator: " ")
+    return fields.count < 2 || fields[1] != "Z" && fields[1] != "X"
+  }
+  #endif
 
   /// Ends all of them: asks first, then kills.
   ///

@@ -10,6 +10,8 @@ public enum JournalRecord: Codable, Equatable, Sendable {
   case ended(step: String, end: StepEnd)
   /// A step that had succeeded was undone, so that it has to run again.
   case rolledBack(step: String)
+  /// The command that undoes a step has begun, and an engine can find it again.
+  case rollbackStarted(step: String, attempt: Int, handle: String)
   /// All steps have ended.
   case runEnded(end: RunEnd)
 }

@@ -17,6 +17,8 @@ public struct RunProgress: Sendable, Equatable {
   public var done: [String] = []
   /// The attempts that may be going on without a runner.
   public var open: [String: OpenAttempt] = [:]
+  /// The commands that undo steps, and that may be going on without a runner.
+  public var openRollbacks: [String: OpenAttempt] = [:]
   /// How many attempts a step has had.
   public var attempts: [String: Int] = [:]
   /// How the run ended; nil if it goes on, or was interrupted.
@@ -44,11 +46,14 @@ public struct RunProgress: Sendable, Equatable {
       case .ended(let step, let stepEnd):
         open[step] = nil
         attempts[step] = max(attempts[step] ?? 0, stepEnd.attempts)
+        openRollbacks[step] = nil
         ends[step] = stepEnd
         undone.remove(step)
         order.append(step)
       case .rolledBack(let step):
         undone.insert(step)
+      case .rollbackStarted(let step, let attempt, let handle):
+        openRollbacks[step] = OpenAttempt(number: attempt, handle: handle)
       case .runEnded(let runEnd): end = runEnd
       }
     }

@@ -62,8 +62,16 @@ extension RunCore {
       let attempt = try makeAttempt(index, command, number)
       let exit = try await limited(by: step.timeout) { [engine] in
         try await engine.run(attempt) { [weak self] report in
-          guard case .line(let line) = report else { return }
-          self?.send(.printed(step: step.id, line: line))
+          switch report {
+          case .waiting: break
+          case .started(_, let handle):
+            guard let self, let handle else { return }
+            append(
+              .rollbackStarted(step: step.id, attempt: number, handle: handle),
+              synced: engine.handlesOutliveMachine
+            )
+          case .line(let line): self?.send(.printed(step: step.id, line: line))
+          }
         }
       }
       if let error = StepError(exit.status) { throw error }

@@ -19,6 +19,7 @@ extension RunCore {
     let now = environment.clock.now
     guard state.withLock({ $0.begins(index, now: now) }) else { throw CancellationError() }
     waits.leaves(operations[index])
+    try await endRollback(of: index)
     while true {
       let (number, open) = state.withLock { $0.attemptBegins(index) }
       do {
@@ -34,6 +35,14 @@ extension RunCore {
         )
       }
     }
+  }
+
+  /// Waits for what undoes the step and was left by an earlier runner: it would undo this one.
+  private func endRollback(of index: Int) async throws {
+    let open = state.withLock { $0.openRollbackTaken(index) }
+    guard let open, let command = steps[index].rollback else { return }
+    let attempt = try makeAttempt(index, command, open.number)
+    _ = try await engine.takeUp(attempt, handle: open.handle) { _ in }
   }
 
   private func attempt(

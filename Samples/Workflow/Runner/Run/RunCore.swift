@@ -175,7 +175,8 @@ final class RunCore: Sendable {
         state.resumed(
           index,
           attempts: progress.attempts[step.id] ?? 0,
-          open: progress.open[step.id]
+          open: progress.open[step.id],
+          openRollback: progress.openRollbacks[step.id]
         )
       }
       for id in progress.done {

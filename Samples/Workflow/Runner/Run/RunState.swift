@@ -34,6 +34,8 @@ struct RunState {
     var root: NeedNotDone?
     /// The attempt of an earlier runner that may be going on.
     var open: RunProgress.OpenAttempt?
+    /// What undoes it and may still be going on.
+    var openRollback: RunProgress.OpenAttempt?
   }
 
   /// Why no further steps begin.
@@ -71,7 +73,13 @@ struct RunState {
   // MARK: Events
 
   /// An earlier run tells how far a step was.
-  mutating func resumed(_ index: Int, attempts: Int, open: RunProgress.OpenAttempt?) {
+  mutating func resumed(
+    _ index: Int,
+    attempts: Int,
+    open: RunProgress.OpenAttempt?,
+    openRollback: RunProgress.OpenAttempt?
+  ) {
+    steps[index].openRollback = openRollback
     steps[index].attempts = attempts
     steps[index].open = open
   }
@@ -88,6 +96,12 @@ struct RunState {
     steps[index].phase = .running
     steps[index].begin = now
     return true
+  }
+
+  /// What undoes a step, and was left by an earlier runner; once.
+  mutating func openRollbackTaken(_ index: Int) -> RunProgress.OpenAttempt? {
+    defer { steps[index].openRollback = nil }
+    return steps[index].openRollback
   }
 
   /// An attempt begins; returns its number, and what an earlier runner left of it.

@@ -15,11 +15,11 @@ import Darwin
 
   init() throws { place = try RunPlace() }
 
-  /// One step that goes on until it is asked to end, and one behind it.
+  /// One step that goes on until it is asked to end, or its folder is gone, and one behind it.
   private static let endless = """
     name: endless
     steps:
-      - {id: slow, command: "trap 'exit 1' TERM; echo begun; while :; do sleep 0.1; done"}
+      - {id: slow, command: "trap 'exit 1' TERM; echo begun; while [ -e w.yml ]; do sleep 0.1; done"}
       - {id: later, command: "true", needs: slow}
     """
 
@@ -73,6 +73,8 @@ import Darwin
     let other = try place.run("resume", "last")
     #expect(other.status == 1)
     #expect(other.errors.contains("is going on in another process"))
+    // Who was refused took nothing from the one that runs it.
+    #expect(try place.run("explain", "last", "later").output.hasPrefix("later waits for slow\n"))
     kill(process.processIdentifier, SIGKILL)
     process.waitUntilExit()
     _ = try output.readToEnd()
@@ -88,6 +90,52 @@ import Darwin
         """
     )
     #expect(try place.run("runs").output.contains("  interrupted  0 of 2  "))
+  }
+
+  @Test func `ends what a killed program was undoing before the step runs again`() throws {
+    try place.write(
+      """
+      steps:
+        - id: a
+          command: touch made
+          on-rollback: |
+            trap 'touch asked; exit 1' TERM
+            echo undoing
+            while [ -e w.yml ]; do sleep 0.1; done
+            rm made
+        - {id: b, command: test -e go, needs: a}
+      """
+    )
+    let process = try place.process(["run", "w.yml"])
+    let pipe = Pipe()
+    process.standardOutput = pipe
+    try process.run()
+    try #require(Self.read(pipe.fileHandleForReading, until: "│ undoing"))
+    kill(process.processIdentifier, SIGKILL)
+    process.waitUntilExit()
+    #expect(!place.has("asked"))
+    try Data().write(to: place.url.appending(path: "go"))
+    #expect(try place.run("resume", "last").status == 0)
+    #expect(place.has("asked"))
+    #expect(place.has("made"))
+  }
+
+  @Test func `says that its journal is damaged, and not that the file was changed`() throws {
+    try place.write("steps: [{id: a, command: \"false\"}]")
+    #expect(try place.run("run", "w.yml").status == 1)
+    let runs = place.url.appending(path: ".workflow/runs")
+    let run = try #require(try FileManager.default.contentsOfDirectory(atPath: runs.path).first)
+    let journal = runs.appending(path: "\(run)/journal")
+    try Data("nonsense\n".utf8).write(to: journal)
+    let damaged = try place.run("resume", "last")
+    #expect(damaged.status == 1)
+    #expect(damaged.errors.contains("damaged"))
+    #expect(!damaged.errors.contains("was changed"))
+    // With nothing in it, all runs again, of the workflow that it was.
+    try Data().write(to: journal)
+    let empty = try place.run("resume", "last")
+    #expect(empty.status == 1)
+    #expect(!empty.errors.contains("was changed"))
   }
 
   @Test func `goes on when nobody reads what it writes, and says so`() throws {

@@ -215,6 +215,28 @@ import Glibc
     try await until { !group.isThere }
   }
 
+  #if os(Linux)
+  @Test func `Processes that have ended aren't waited for, whether their parent looks or not`()
+    throws
+  {
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP))
+    var process = pid_t()
+    let arguments = [strdup("true"), nil]
+    defer { free(arguments[0]) }
+    try #require(posix_spawn(&process, "/bin/true", nil, &attributes, arguments, nil) == 0)
+    defer { waitpid(process, nil, 0) }
+    var end = siginfo_t()
+    try #require(waitid(P_PID, UInt32(process), &end, WEXITED | WNOWAIT) == 0)
+    // It is in the table still.
+    #expect(kill(-process, 0) == 0)
+    #expect(!ProcessGroup(leader: process).isThere)
+    #expect(ProcessGroup(leader: getpgid(0)).isThere)
+  }
+  #endif
+
   @Test func `A child that outlives its leader is ended as well`() async throws {
     let reports = reports
     let attempt = attempt(
