@@ -93,7 +93,7 @@ struct FieldReader {
   func time(_ node: YAMLNode, _ what: String) -> Duration? {
     value(node, what) { (text) throws(ValueProblem) in
       let duration = try DurationText.duration(text)
-      guard duration > .zero else { throw ValueProblem("\(what) is more than ‘\(text)’") }
+      guard duration > .zero else { throw ValueProblem("\(what) has to be more than ‘\(text)’") }
       return duration
     }
   }

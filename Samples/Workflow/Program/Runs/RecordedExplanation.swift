@@ -7,6 +7,8 @@ struct RecordedExplanation {
   private var starts: [String: Int] = [:]
   private var waits: [String: String] = [:]
   private var retries: [String: [String]] = [:]
+  /// What is known of the rollback of a step since it succeeded the last time.
+  private var rollbacks: [String: String] = [:]
   private var needs: [String: [String]] = [:]
   private var cancelled: String?
   private var hasEnded = false
@@ -17,15 +19,19 @@ struct RecordedExplanation {
       switch event.kind {
       case .runStarted: (hasEnded, cancelled, starts, waits) = (false, nil, [:], [:])
       case .waiting(let step, let cause): waits[step] = cause
-      case .started(let step, let attempt, _): starts[step] = attempt
-      case .printed, .rollingBack: break
+      case .started(let step, let attempt, _):
+        starts[step] = attempt
+        ends[step] = nil
+        rollbacks[step] = nil
+      case .printed: break
+      case .rollingBack(let step): rollbacks[step] = "was being undone when the program ended"
       case .retrying(let step, let attempt, let delay, let reason):
         retries[step, default: []].append(
           "attempt \(attempt): \(reason); again in \(delay.readable)"
         )
       case .ended(let step, let end): ends[step] = end
       case .rolledBack(let step, let error):
-        retries[step, default: []].append(error.map { "could not be undone: \($0)" } ?? "undone")
+        rollbacks[step] = error.map { "could not be undone: \($0)" } ?? "undone"
       case .cancelling(let reason): cancelled = reason
       case .runEnded: hasEnded = true
       }
@@ -42,6 +48,7 @@ struct RecordedExplanation {
     guard needs[step] != nil || ends[step] != nil || starts[step] != nil else { return nil }
     var lines = ["“\(step)” \(predicate(step))"]
     lines += retries[step, default: []].map { "  \($0)" }
+    if let rollback = rollbacks[step] { lines.append("  \(rollback)") }
     if let end = ends[step], end.attempts > 0 {
       for (name, value) in end.outputs.sorted(by: { $0.key < $1.key }) {
         lines.append("  gave \(name)=\(value)")

@@ -96,6 +96,23 @@ import WorkflowRunner
     RecordedExplanation(events, workflow: Self.workflow).text(of: step)
   }
 
+  @Test func `says that a step was undone until it has begun again`() {
+    let succeeded = StepEnd(outcome: .succeeded, attempts: 1, duration: .seconds(1))
+    let undone = [
+      RunEvent.at(0, .started(step: "a", attempt: 1, node: nil)),
+      .at(1, .ended(step: "a", succeeded)), .at(2, .rollingBack(step: "a")),
+    ]
+    let text = { RecordedExplanation($0, workflow: Self.workflow).text(of: "a") }
+    #expect(text(undone)?.hasSuffix("\n  was being undone when the program ended") == true)
+    let known = undone + [.at(3, .rolledBack(step: "a", error: nil))]
+    #expect(text(known)?.hasSuffix("\n  undone") == true)
+    let again =
+      known + [
+        .at(4, .started(step: "a", attempt: 1, node: nil)), .at(5, .ended(step: "a", succeeded)),
+      ]
+    #expect(text(again) == "“a” succeeded after 1.0 s")
+  }
+
   @Test func `is how it ended, with what it gave`() {
     let end = StepEnd(
       outcome: .succeeded,

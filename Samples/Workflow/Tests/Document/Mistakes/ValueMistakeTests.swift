@@ -24,7 +24,7 @@ import Testing
          |                                  ^
          help: seconds are ‘10s’
 
-      f.yml:3:34: error: ‘timeout’ is more than ‘0s’
+      f.yml:3:34: error: ‘timeout’ has to be more than ‘0s’
        3 |   - {id: b, command: x, timeout: 0s}
          |                                  ^
 
