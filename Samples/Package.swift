@@ -87,7 +87,7 @@ let package = Package(
     ),
     .target(
       name: "WorkflowDocument",
-      dependencies: [.product(name: "Yams", package: "Yams")],
+      dependencies: ["TerminalSupport", .product(name: "Yams", package: "Yams")],
       path: "Workflow/Document",
       swiftSettings: settings
     ),

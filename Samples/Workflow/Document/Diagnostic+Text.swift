@@ -1,3 +1,5 @@
+import TerminalSupport
+
 extension Diagnostic {
   /// The diagnostic as a compiler prints it: place, sentence, line, caret, help.
   ///

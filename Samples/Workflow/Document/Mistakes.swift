@@ -1,3 +1,5 @@
+import TerminalSupport
+
 extension WorkflowFile {
   /// All mistakes of a file, in the order of their lines.
   public struct Mistakes: Error, Sendable, CustomStringConvertible {

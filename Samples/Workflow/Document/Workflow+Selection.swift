@@ -1,3 +1,5 @@
+import TerminalSupport
+
 extension Workflow {
   /// Names of steps that a workflow doesn't have.
   public struct UnknownSteps: Error, Sendable, Equatable, CustomStringConvertible {
@@ -49,7 +51,7 @@ extension Workflow {
     guard unknown.isEmpty else { throw UnknownSteps(names: unknown) }
     var chosen = Set(open)
     while let index = open.popLast() {
-      for need in steps[index].needs {
+      for need in steps[index].predecessors {
         if let number = byId[need], chosen.insert(number).inserted { open.append(number) }
       }
     }

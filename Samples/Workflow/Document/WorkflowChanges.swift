@@ -1,3 +1,5 @@
+import TerminalSupport
+
 /// What differs between a workflow and what it was when a run of it began.
 public struct WorkflowChanges: Sendable, Equatable {
   /// What differs, a sentence for each difference, in the order of the steps.

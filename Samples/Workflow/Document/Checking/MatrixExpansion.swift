@@ -1,3 +1,5 @@
+import TerminalSupport
+
 /// Makes steps of what a file says: one for each combination of a matrix.
 struct MatrixExpansion {
   private let drafts: [StepDraft]

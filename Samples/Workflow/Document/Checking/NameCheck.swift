@@ -1,3 +1,5 @@
+import TerminalSupport
+
 /// Checks all names by which parts of a file refer to each other.
 struct NameCheck {
   private let steps: [StepDraft]

@@ -1,4 +1,5 @@
 import Foundation
+import TerminalSupport
 
 /// Makes a workflow of a WfCommons instance: the record of a run of a scientific workflow.
 ///

@@ -1,4 +1,5 @@
 import Foundation
+import TerminalSupport
 
 /// What an instance of WfCommons says that a workflow needs, checked.
 struct WfCommonsInstance {

@@ -1,3 +1,5 @@
+import TerminalSupport
+
 /// Reads what has to hold before a step runs.
 struct ConditionReader {
   /// Which key they stand under.

@@ -1,3 +1,5 @@
+import TerminalSupport
+
 /// Reads values of expected types, and notes where a value has another one.
 struct FieldReader {
   /// Where mistakes go.

@@ -1,3 +1,5 @@
+import TerminalSupport
+
 /// Reads the axes of a matrix, or the combinations that there are.
 struct MatrixReader {
   /// Reads the values.

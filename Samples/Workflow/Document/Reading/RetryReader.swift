@@ -1,3 +1,5 @@
+import TerminalSupport
+
 /// Reads what happens when a step fails.
 struct RetryReader {
   /// Reads the values.

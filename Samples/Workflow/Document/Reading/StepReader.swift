@@ -1,3 +1,5 @@
+import TerminalSupport
+
 /// Reads one step.
 struct StepReader {
   /// What steps have that say nothing.

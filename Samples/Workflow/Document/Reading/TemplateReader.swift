@@ -1,3 +1,5 @@
+import TerminalSupport
+
 /// Reads texts with places, and remembers what they refer to until all names are known.
 struct TemplateReader {
   /// Reads the values.

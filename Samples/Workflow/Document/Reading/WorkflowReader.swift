@@ -1,3 +1,5 @@
+import TerminalSupport
+
 /// Reads the top of a file, and puts together what its parts are checked and made by.
 struct WorkflowReader {
   /// Reads the values.

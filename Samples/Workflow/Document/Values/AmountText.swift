@@ -1,3 +1,5 @@
+import TerminalSupport
+
 /// Amounts as a file has them: `4`, `1GiB`, `500MB`, `2g`.
 enum AmountText {
   /// The units of bytes; single letters are powers of 1024.

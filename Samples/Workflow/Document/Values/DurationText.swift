@@ -1,3 +1,5 @@
+import TerminalSupport
+
 /// Durations as a file has them: `90s`, `10m`, `1h30m`, `500ms`, `1.5s`.
 enum DurationText {
   /// The units, the largest first, in nanoseconds.

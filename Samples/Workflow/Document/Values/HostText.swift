@@ -1,3 +1,5 @@
+import TerminalSupport
+
 /// Hosts with their ports as a file has them: `example.org:443`, `[::1]:8080`.
 enum HostText {
   /// Reads one.

@@ -1,5 +1,7 @@
+import TerminalSupport
+
 /// Finds the name that was meant where another one is written.
-enum NearestName {
+package enum NearestName {
   /// More names than this are not compared, so that a large file with many mistakes stays quick.
   private static let limit = 20_000
 
@@ -28,7 +30,7 @@ enum NearestName {
   }
 
   /// How many letters have to be put in, left out, changed, or swapped with their neighbour.
-  static func distance(_ one: [Unicode.Scalar], _ other: [Unicode.Scalar]) -> Int {
+  package static func distance<Letter: Equatable>(_ one: [Letter], _ other: [Letter]) -> Int {
     guard !one.isEmpty, !other.isEmpty else { return max(one.count, other.count) }
     var beforeLast: [Int] = []
     var last = Array(0...other.count)

@@ -1,3 +1,5 @@
+import TerminalSupport
+
 /// Reads an expression of outcomes: `failed(test) || !succeeded(build) && skipped(lint)`.
 ///
 /// `!` binds closest, then `&&`, then `||`.

@@ -1,3 +1,5 @@
+import TerminalSupport
+
 /// Rates as a file has them: `10/min`, `1/30s`.
 enum RateText {
   private static let names: [String: Duration] = [

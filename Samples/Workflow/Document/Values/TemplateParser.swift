@@ -1,3 +1,5 @@
+import TerminalSupport
+
 /// Reads the places of a template: `swift-${{ matrix.swift }}`.
 ///
 /// `${{ 'text' }}` is that text, so `${{ '${{' }}` is how a file writes `${{` itself.

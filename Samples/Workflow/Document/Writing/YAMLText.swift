@@ -1,3 +1,5 @@
+import TerminalSupport
+
 /// Texts as YAML has them.
 enum YAMLText {
   /// A text on one line: as it is where that is the same, in double quotes otherwise.

@@ -1,3 +1,4 @@
+import TerminalSupport
 import Yams
 
 /// Makes values of the parser's nodes: resolves aliases and merge keys, finds repeated keys.

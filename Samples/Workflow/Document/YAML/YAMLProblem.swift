@@ -1,3 +1,4 @@
+import TerminalSupport
 import Yams
 
 /// What the parser of YAML complains about, in words that help.

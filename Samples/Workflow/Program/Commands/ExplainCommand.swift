@@ -1,7 +1,6 @@
 import ArgumentParser
 import TerminalSupport
 import WorkflowDocument
-import WorkflowRunner
 
 /// `workflow explain RUN STEP`.
 struct ExplainCommand: AsyncParsableCommand {
@@ -29,10 +28,12 @@ struct ExplainCommand: AsyncParsableCommand {
   func run() async throws {
     let record = try folder.catalog.run(runName)
     // Of a run that goes on nothing has to be read, which takes its time with many steps.
-    if let text = ExplainSocket.ask(step, in: record.path) {
-      return try StandardStream.output.send("\(text.trimmingLineFeeds)\n")
+    let answer = ExplainSocket.ask(step, in: record.path)
+    if let answer, !answer.isEmpty {
+      return try StandardStream.output.send("\(answer.trimmingLineFeeds)\n")
     }
-    if case .running = record.folder.summary().state {
+    let isAnswered = answer != nil
+    if !isAnswered, record.isRunning {
       let notice = "the program that runs it doesn't answer; this is what the run's folder says"
       try StandardStream.error.send("workflow: \(notice)\n")
     }
@@ -41,11 +42,9 @@ struct ExplainCommand: AsyncParsableCommand {
     var known = workflow?.steps.flatMap { [$0.id, $0.base] } ?? recorded.steps
     if known.isEmpty { known = recorded.steps }
     let steps = workflow?.steps.filter { $0.id == step || $0.base == step }.map(\.id) ?? [step]
-    var texts: [String] = []
-    for step in steps {
-      if let text = ExplainSocket.ask(step, in: record.path) ?? recorded.text(of: step) {
-        texts.append(text)
-      }
+    let texts = steps.compactMap { step in
+      let answer = isAnswered ? ExplainSocket.ask(step, in: record.path) : nil
+      return answer.flatMap { $0.isEmpty ? nil : $0 } ?? recorded.text(of: step)
     }
     if texts.isEmpty { throw StepNames.unknown(step, in: known) }
     for text in texts { try StandardStream.output.send("\(text.trimmingLineFeeds)\n") }

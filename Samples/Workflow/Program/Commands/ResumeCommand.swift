@@ -43,8 +43,8 @@ struct ResumeCommand: AsyncParsableCommand {
     let catalog = folder.catalog
     let record = try catalog.run(runName)
     // First: what is made of a damaged one says nothing about the file.
-    _ = try JournalFile.contents(of: record.folder.journal)
-    let source = try source(of: record)
+    let header = try JournalFile.contents(of: record.folder.journal)?.header
+    let source = try source(of: record, header)
     try compare(source, record)
     let shown = try source.workflow.reduced(to: only)
     let engine = running.engine.engine()
@@ -75,8 +75,10 @@ struct ResumeCommand: AsyncParsableCommand {
   }
 
   /// The file as it is now; the run's copy if it is gone.
-  private func source(of record: RunRecord) throws(Complaint) -> WorkflowSource {
-    let header = record.folder.summary().header
+  private func source(
+    of record: RunRecord,
+    _ header: JournalHeader?
+  ) throws(Complaint) -> WorkflowSource {
     if let file = header?.file, FileManager.default.fileExists(atPath: file) {
       return try WorkflowSource(file)
     }

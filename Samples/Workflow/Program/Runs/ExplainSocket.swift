@@ -107,7 +107,8 @@ final class ExplainSocket: Sendable {
 
   /// What the program that runs it says of a step.
   ///
-  /// - Returns: nil if no program answers, or not within seconds: it may have been stopped.
+  /// - Returns: Empty if there is no such step; nil if no program answers, or not within seconds: it
+  ///   may have been stopped.
   static func ask(_ step: String, in folder: String) -> String? {
     guard let descriptor = connection(in: folder) else { return nil }
     defer { _ = close(descriptor) }
@@ -118,10 +119,11 @@ final class ExplainSocket: Sendable {
     while true {
       let count = read(descriptor, &buffer, buffer.count)
       if count < 0, errno == EINTR { continue }
+      if count < 0, answer.isEmpty { return nil }
       if count <= 0 { break }
       answer += buffer[..<count]
     }
-    return answer.isEmpty ? nil : String(decoding: answer, as: UTF8.self)
+    return String(decoding: answer, as: UTF8.self)
   }
 
   private static func connection(in folder: String) -> Int32? {

@@ -63,7 +63,7 @@ struct RunRecord {
   }
 
   /// Whether a program runs it.
-  var isRunning: Bool { folder.summary().state == .running }
+  var isRunning: Bool { folder.isRunning }
 
   func digest() -> Digest {
     let summary = folder.summary()

@@ -101,6 +101,6 @@ extension String {
     if !isEmpty, allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) || safe.contains($0) }) {
       return self
     }
-    return "'\(replacing("'", with: "'\\''"))'"
+    return ShellQuoting.word(self)
   }
 }

@@ -15,7 +15,9 @@ struct LocalHandle: Equatable {
 
   /// The handle of a process that is there.
   init?(_ group: ProcessGroup) {
-    guard let boot = Self.boot, let begin = Self.begin(of: group.leader) else { return nil }
+    guard let boot = Self.boot, let begin = ProcessStatus(of: group.leader)?.begin else {
+      return nil
+    }
     leader = group.leader
     self.begin = begin
     self.boot = boot
@@ -35,21 +37,12 @@ struct LocalHandle: Equatable {
   var group: ProcessGroup? {
     guard boot == Self.boot else { return nil }
     // When the leader has ended, its number isn't given to others as long as its group has members.
-    if let now = Self.begin(of: leader), now != begin { return nil }
+    if let now = ProcessStatus(of: leader)?.begin, now != begin { return nil }
     return ProcessGroup(leader: leader)
   }
 
   private static let boot = text(of: "/proc/sys/kernel/random/boot_id")
     .map { String($0.filter { !$0.isWhitespace }) }
-
-  /// When a process began, in ticks since the start of the machine.
-  private static func begin(of process: Int32) -> String? {
-    guard let line = text(of: "/proc/\(process)/stat") else { return nil }
-    // The second field is the name in parentheses, which may have spaces and parentheses itself.
-    guard let end = line.lastIndex(of: ")") else { return nil }
-    let fields = line[end...].split(separator: " ")
-    return fields.count > 20 ? String(fields[20]) : nil
-  }
 
   private static func text(of path: String) -> String? {
     guard let file = try? OpenFile(path, O_RDONLY), let bytes = try? file.readAll() else {

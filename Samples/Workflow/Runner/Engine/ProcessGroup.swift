@@ -42,14 +42,8 @@ struct ProcessGroup: Hashable, Sendable {
   #if os(Linux)
   /// Whether a process is one of the group, and hasn't ended.
   private func isLiving(_ process: Int32) -> Bool {
-    guard getpgid(process) == leader,
-      let file = try? OpenFile("/proc/\(process)/stat", O_RDONLY),
-      let bytes = try? file.readAll()
-    else { return false }
-    let text = String(decoding: bytes, as: UTF8.self)
-    // Behind the name, which may contain anything: “ Z ” for one that has ended.
-    let fields = text[(text.lastIndex(of: ")") ?? text.startIndex)...].split(separator: " ")
-    return fields.count < 2 || fields[1] != "Z" && fields[1] != "X"
+    guard getpgid(process) == leader, let status = ProcessStatus(of: process) else { return false }
+    return !status.hasEnded
   }
   #endif
 

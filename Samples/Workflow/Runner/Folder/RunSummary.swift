@@ -25,10 +25,13 @@ public struct RunSummary: Sendable, Equatable {
 }
 
 extension RunFolder {
+  /// Whether a process runs it.
+  public var isRunning: Bool { RunLock.isTaken(in: self) }
+
   /// How the run stands, whichever process runs it.
   public func summary() -> RunSummary {
     // First: a run that ends now has its end in the journal before it gives the lock back.
-    let isRunning = RunLock.isTaken(in: self)
+    let isRunning = isRunning
     do throws(JournalError) {
       let contents = try JournalFile.contents(of: journal)
       var ends: [String: StepEnd] = [:]

@@ -84,18 +84,6 @@ public struct RunProgress: Sendable, Equatable {
   }
 }
 
-extension Step {
-  /// The steps whose outcomes decide whether this one runs.
-  package var outcomeSteps: [String] {
-    when.flatMap { condition -> [String] in
-      if case .outcome(let expression) = condition { expression.steps } else { [] }
-    }
-  }
-
-  /// Whether it runs by how others ended, and not only when they succeeded.
-  package var followsOutcomes: Bool { !outcomeSteps.isEmpty }
-}
-
 extension Workflow {
   /// The steps, each behind those that it needs; what is in a ring comes last.
   package var stepsInOrder: [Step] {
@@ -119,9 +107,4 @@ extension Workflow {
     let sorted = Set(order)
     return (order + steps.indices.filter { !sorted.contains($0) }).map { steps[$0] }
   }
-}
-
-extension Step {
-  /// What has to end before it: what it needs, and what its outcomes name.
-  package var predecessors: [String] { needs + outcomeSteps.filter { !needs.contains($0) } }
 }

@@ -190,25 +190,6 @@ extension String {
 }
 
 extension Workflow {
-  /// Some steps, with what they need; all, if none are named.
-  func selection(of names: [String]) -> (steps: [Step], problem: RunError?) {
-    if names.isEmpty { return (steps, nil) }
-    let places = Dictionary(steps.enumerated().map { ($1.id, $0) }) { first, _ in first }
-    var due: [Int] = []
-    for name in names {
-      let found = steps.indices.filter { steps[$0].id == name || steps[$0].base == name }
-      if found.isEmpty { return ([], .noStep(name)) }
-      due += found
-    }
-    var chosen = Set(due)
-    while let index = due.popLast() {
-      for need in steps[index].predecessors {
-        if let place = places[need], chosen.insert(place).inserted { due.append(place) }
-      }
-    }
-    return (steps.indices.filter(chosen.contains).map { steps[$0] }, nil)
-  }
-
   func missingResource(in steps: [Step]) -> RunError? {
     for step in steps {
       for name in step.uses.keys.sorted() where resources[name] == nil {

@@ -61,12 +61,16 @@ final class RunCore: Sendable {
     self.options = options
     self.environment = environment
     sink = EventSink(report)
-    let selection = workflow.selection(of: options.only)
-    steps = selection.steps
-    problem = selection.problem ?? workflow.missingResource(in: selection.steps)
-    state = Mutex(RunState(selection.steps))
+    do throws(Workflow.UnknownSteps) {
+      steps = options.only.isEmpty ? workflow.steps : try workflow.only(options.only).steps
+      problem = workflow.missingResource(in: steps)
+    } catch {
+      steps = []
+      problem = .noStep(error.names[0].name)
+    }
+    state = Mutex(RunState(steps))
     waits = WaitWatch(clock: environment.clock)
-    slots = Slots(jobs: max(options.jobs, 1), steps: selection.steps.count)
+    slots = Slots(jobs: max(options.jobs, 1), steps: steps.count)
   }
 
   // MARK: What there is

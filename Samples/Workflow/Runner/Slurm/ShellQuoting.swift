@@ -1,9 +1,9 @@
 /// Text as a word of a POSIX shell's language, whatever it contains.
-enum ShellQuoting {
+package enum ShellQuoting {
   /// Puts a word between single quotes; one of its own becomes `'\''`.
   ///
   /// What follows a zero byte is cut off: no argument and no variable can have one.
-  static func word(_ text: String) -> String {
+  package static func word(_ text: String) -> String {
     let text = text.prefix { $0 != "\0" }
     return "'"
       + text.split(separator: "'", omittingEmptySubsequences: false)
