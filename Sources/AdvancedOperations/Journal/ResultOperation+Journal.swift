@@ -248,17 +248,7 @@ extension ResultOperation {
 
   /// Gives the operation its place in a journal; once, while initialising.
   fileprivate final func use(_ entry: JournalEntry) {
-    // With what is there: a subclass may override the designated initialiser.
-    work.withLock { work in
-      let rare = work.rare
-      work.rare = .init(
-        retry: rare?.retry,
-        predecessors: rare?.predecessors ?? [],
-        recovers: rare?.recovers ?? false,
-        rounds: rare?.rounds,
-        journal: entry
-      )
-    }
+    work.withLock { $0.setRare(journal: entry) }
     withCore { $0.isJournaled = true }
   }
 }

@@ -25,9 +25,7 @@ extension AdvancedOperation {
     // An operation that nothing waits for is in no ring.
     guard isAwaited, RunTimeRings.areThinkable || environment.exclusivity.waitsForParent(self)
     else { return nil }
-    // After the start, its next attempt is what has to begin before it can end.
-    let root = attemptTurn == nil ? WaitNode.start(self) : .end(self)
-    while let ring = WaitSearch.ring(through: root)?.operations {
+    while let ring = WaitSearch.ring(through: .start(self))?.operations {
       if !Self.passOrder(in: ring) { return ring }
     }
     return nil

@@ -168,16 +168,7 @@ extension ResultOperation {
 
   /// Gives the operation what runs the operations that its body makes; once, while initialising.
   final func runsRounds() {
-    work.withLock { work in
-      let rare = work.rare
-      work.rare = .init(
-        retry: rare?.retry,
-        predecessors: rare?.predecessors ?? [],
-        recovers: rare?.recovers ?? false,
-        rounds: OperationRounds(),
-        journal: rare?.journal
-      )
-    }
+    work.withLock { $0.setRare(rounds: OperationRounds()) }
   }
 
   /// Runs the operations that the body makes; nil where that makes none, and once all is over.

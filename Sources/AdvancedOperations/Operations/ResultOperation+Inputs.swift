@@ -34,18 +34,9 @@ extension ResultOperation {
 
   /// Makes the operation depend on those that give it values; once, while initialising.
   final func receive(from predecessors: [AdvancedOperation], recovering: Bool = false) {
-    // With the lock, and with the policy that is there: a subclass may override the designated
-    // initialiser, choose another policy, and let others know of the operation.
-    work.withLock { work in
-      let rare = work.rare
-      work.rare = .init(
-        retry: rare?.retry,
-        predecessors: predecessors,
-        recovers: recovering,
-        rounds: rare?.rounds,
-        journal: rare?.journal
-      )
-    }
+    // With the lock: a subclass that overrides the designated initialiser may have let others know of
+    // the operation.
+    work.withLock { $0.setRare(predecessors: predecessors, recovers: recovering) }
     for predecessor in predecessors { addDependency(predecessor) }
   }
 

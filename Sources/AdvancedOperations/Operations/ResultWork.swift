@@ -51,6 +51,23 @@ struct ResultWork {
     self.captured = captured
   }
 
+  /// Sets some of what few operations have, and keeps the rest, which a subclass may have chosen that
+  /// overrides the designated initialiser.
+  mutating func setRare(
+    predecessors: [AdvancedOperation]? = nil,
+    recovers: Bool? = nil,
+    rounds: OperationRounds? = nil,
+    journal: JournalEntry? = nil
+  ) {
+    rare = Rare(
+      retry: rare?.retry,
+      predecessors: predecessors ?? rare?.predecessors ?? [],
+      recovers: recovers ?? rare?.recovers ?? false,
+      rounds: rounds ?? rare?.rounds,
+      journal: journal ?? rare?.journal
+    )
+  }
+
   /// What isn't needed when the operation is over.
   struct Means: ~Copyable {
     let rare: Rare?

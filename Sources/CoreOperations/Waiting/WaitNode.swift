@@ -1,6 +1,6 @@
 /// Something that has to happen before an operation can go on.
 package enum WaitNode: Hashable, Sendable {
-  /// The operation starts.
+  /// The operation starts, or goes on after a pause.
   case start(Operation)
   /// The operation finishes.
   case end(Operation)
