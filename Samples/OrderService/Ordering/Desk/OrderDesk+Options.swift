@@ -1,0 +1,37 @@
+extension OrderDesk {
+  /// What can be chosen about a desk.
+  public struct Options: Sendable {
+    /// How many orders may be open at once; see ``OrderRefusal/full(open:retryAfter:)``.
+    public var maximumOpenOrders = 5_000
+
+    /// How many requests the provider takes, …
+    public var providerRequests = 200
+
+    /// … in which time.
+    public var providerPeriod = Duration.seconds(1)
+
+    /// How long one request to the provider may take.
+    public var requestTimeout = Duration.seconds(5)
+
+    /// How long the provider is tried for one charge, and the carrier for one parcel.
+    public var stepTimeout = Duration.seconds(120)
+
+    /// The first wait between two tries; each wait is twice as long as the one before.
+    public var firstDelay = Duration.milliseconds(500)
+
+    /// The longest wait between two tries.
+    public var longestDelay = Duration.seconds(15)
+
+    /// How many failures of the provider in a row open its circuit.
+    public var breakerFailures = 5
+
+    /// How long the circuit stays open.
+    public var breakerCooldown = Duration.seconds(10)
+
+    /// How many orders that are over are kept in memory, with their events and timelines.
+    public var rememberedOrders = 256
+
+    /// Creates the options of a small shop.
+    public init() {}
+  }
+}

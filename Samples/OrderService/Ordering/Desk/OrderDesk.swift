@@ -1,0 +1,158 @@
+public import AdvancedOperations
+import Synchronization
+
+/// Takes orders, works on them, and says how they are: what the HTTP service is a face of.
+///
+/// ```swift
+/// let desk = OrderDesk(store: store, payments: provider, shipping: warehouse)
+/// desk.queue.addInterceptor(Tracing())
+/// try await desk.open()
+/// let submission = try await desk.submit(draft, key: request.idempotencyKey)
+/// let order = try await desk.outcome(of: submission.order.id, within: .seconds(5))
+/// ```
+///
+/// All members can be used from any thread.
+public final class OrderDesk: Sendable {
+  /// The orders that are being worked on: one group operation each, called “order” and the ID.
+  ///
+  /// Observers and interceptors that are added before ``open()`` get all operations: the groups, the
+  /// steps, and the requests to the provider.
+  public let queue: AdvancedOperationQueue
+
+  /// The circuit to the payment provider.
+  public let breaker: CircuitBreaker
+
+  /// What was chosen.
+  public let options: Options
+
+  let store: any OrderStore
+  let payments: any PaymentProvider
+  let shipping: any Shipping
+  let state = Mutex(DeskState())
+
+  /// Creates a desk that doesn't work yet.
+  ///
+  /// - Parameters:
+  ///   - store: Where orders are kept.
+  ///   - payments: Charges cards.
+  ///   - shipping: Sends parcels.
+  ///   - options: Limits and times.
+  ///   - environment: The clock, and where code runs; that of a simulation in tests.
+  public init(
+    store: any OrderStore,
+    payments: any PaymentProvider,
+    shipping: any Shipping,
+    options: Options = Options(),
+    environment: OperationEnvironment = OperationEnvironment()
+  ) {
+    self.store = store
+    self.payments = payments
+    self.shipping = shipping
+    self.options = options
+    breaker = CircuitBreaker(failures: options.breakerFailures, cooldown: options.breakerCooldown)
+    queue = AdvancedOperationQueue(name: "orders", environment: environment)
+    queue.maxConcurrentOperationCount = max(options.maximumOpenOrders, 1)
+  }
+
+  /// Takes up the orders that aren't final: work on them goes on, or their rollback does.
+  ///
+  /// - Returns: How many there were.
+  @discardableResult
+  public func open() async throws -> Int {
+    let orders = try await store.takeUp()
+    for order in orders { begin(order) }
+    return orders.count
+  }
+
+  /// Accepts an order: when this has returned, a crash can't lose it.
+  ///
+  /// - Parameters:
+  ///   - draft: What is wanted.
+  ///   - key: What the client calls its request. A repetition with the same draft gets the order that
+  ///     the first one made, also when the desk is full or closing.
+  /// - Returns: The order.
+  /// - Throws: ``OrderRefusal``; an error of the store.
+  public func submit(_ draft: OrderDraft, key: String) async throws -> Submission {
+    let problems = try await problems(of: draft)
+    if !problems.isEmpty { throw OrderRefusal.invalid(problems) }
+    let id = OrderID(random: queue.environment.random())
+    let submission = try await store.accept(draft, id: id, key: key)
+    guard submission.order.draft == draft else { throw OrderRefusal.keyReused(submission.order.id) }
+    if submission.isNew { begin(submission.order) }
+    return submission
+  }
+
+  /// An order as the store knows it; nil if there is none.
+  public func order(_ id: OrderID) async throws -> Order? { try await store.order(id) }
+
+  /// The latest orders, the last accepted first.
+  public func orders(limit: Int) async throws -> [Order] { try await store.orders(limit: limit) }
+
+  /// What the shop sells, and how many of it are left.
+  public func items() async throws -> [Item] { try await store.items() }
+
+  /// Waits until an order is final, and no longer than a time.
+  ///
+  /// The wait ends early when the waiting task is cancelled; the order goes on then, unless
+  /// ``cancel(_:because:)`` is called.
+  ///
+  /// - Returns: The order as it is then; nil if there is none.
+  /// - Throws: `CancellationError`; an error of the store.
+  public func outcome(of id: OrderID, within limit: Duration) async throws -> Order? {
+    guard let operation = operation(of: id) else { return try await store.order(id) }
+    let clock = queue.environment.clock
+    try await withThrowingTaskGroup { group in
+      group.addTask { try await operation.untilFinished() }
+      group.addTask { try await clock.sleep(for: limit) }
+      try await group.next()
+      group.cancelAll()
+    }
+    return try await store.order(id)
+  }
+
+  /// Cancels an order: what was done is undone, and the reason is kept.
+  ///
+  /// - Parameters:
+  ///   - id: The order.
+  ///   - reason: Why, for people.
+  /// - Returns: Whether the order was going on here; false when it is final, or being rolled back.
+  @discardableResult
+  public func cancel(_ id: OrderID, because reason: String) -> Bool {
+    guard let operation = operation(of: id), !operation.isFinished, !operation.isCancelled else {
+      return false
+    }
+    operation.cancel(withError: OrderCancelled(reason: reason))
+    return true
+  }
+
+  /// The operation of an order that goes on here, or was among the last that were.
+  ///
+  /// Its `events`, its `explain()` and its `children` say how the order is.
+  public func operation(of id: OrderID) -> GroupOperation? {
+    state.withLock { $0.runs[id]?.group }
+  }
+
+  /// When the steps of an order began and ended, if ``operation(of:)`` has it.
+  public func timeline(of id: OrderID) -> OperationTimeline? {
+    state.withLock { $0.runs[id] }?.recorder.timeline
+  }
+
+  /// How many orders are open here.
+  public var openCount: Int { queue.operationCount }
+
+  /// Whether the desk is closing: it takes no orders any more.
+  public var isDraining: Bool { state.withLock { $0.isDraining } }
+
+  /// Closes the desk: takes no orders any more, and lets those that are open finish.
+  ///
+  /// Those that are left when the time is over are interrupted where they are. Nothing of them is
+  /// undone: ``open()`` takes them up after the restart.
+  ///
+  /// - Parameter limit: How long orders may take.
+  /// - Returns: How the orders ended; `cutShort` has those that were interrupted.
+  @discardableResult
+  public func drain(within limit: Duration) async -> OperationDrainReport {
+    state.withLock { $0.isDraining = true }
+    return await queue.drain(within: limit)
+  }
+}

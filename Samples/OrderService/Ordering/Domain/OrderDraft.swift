@@ -1,0 +1,48 @@
+/// What a customer wants, before the shop has agreed to anything.
+public struct OrderDraft: Hashable, Codable, Sendable {
+  /// Who orders: a name or an address of mail.
+  public var customer: String
+
+  /// What the payment provider gave to the customer's browser in place of a card's number.
+  public var cardToken: String
+
+  /// What is ordered.
+  public var lines: [OrderLine]
+
+  /// Creates a draft.
+  public init(customer: String, cardToken: String, lines: [OrderLine]) {
+    self.customer = customer
+    self.cardToken = cardToken
+    self.lines = lines
+  }
+
+  /// How many lines an order may have.
+  public static let maximumLines = 100
+
+  /// How many of an item one line may have.
+  public static let maximumQuantity = 1_000
+
+  /// All that is wrong with the draft in itself; empty if nothing is.
+  ///
+  /// Whether the shop has the items is seen by ``OrderDesk/submit(_:key:)``.
+  public var problems: [OrderProblem] {
+    var problems: [OrderProblem] = []
+    if customer.allSatisfy(\.isWhitespace) { problems.append(.missing(field: "customer")) }
+    if cardToken.allSatisfy(\.isWhitespace) { problems.append(.missing(field: "cardToken")) }
+    if lines.isEmpty { problems.append(.missing(field: "lines")) }
+    if lines.count > Self.maximumLines {
+      problems.append(.tooManyLines(count: lines.count, limit: Self.maximumLines))
+    }
+    var seen: Set<String> = []
+    for (index, line) in lines.enumerated() {
+      if line.sku.isEmpty { problems.append(.missing(field: "lines[\(index)].sku")) }
+      if !(1...Self.maximumQuantity).contains(line.quantity) {
+        problems.append(.quantity(line: index, is: line.quantity, limit: Self.maximumQuantity))
+      }
+      if !seen.insert(line.sku).inserted {
+        problems.append(.repeatedItem(line: index, sku: line.sku))
+      }
+    }
+    return problems
+  }
+}

@@ -1,0 +1,20 @@
+/// Why a payment provider gave no answer that can be relied on.
+public enum PaymentProviderError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// There was no connection, or it ended before the answer; the request may have arrived.
+  case noAnswer(String)
+
+  /// The provider says that it can't do this now: a status of 500 or more, or too many requests.
+  case unavailable(String)
+
+  /// The provider says that the request is wrong: a repetition would be so, too.
+  case refused(String)
+
+  /// One sentence.
+  public var description: String {
+    switch self {
+    case .noAnswer(let reason): "The payment provider gave no answer: \(reason)"
+    case .unavailable(let reason): "The payment provider is unavailable: \(reason)"
+    case .refused(let reason): "The payment provider refused the request: \(reason)"
+    }
+  }
+}

@@ -1,0 +1,33 @@
+/// There is not enough of an item.
+public struct OutOfStock: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The item's number in the shop.
+  public var sku: String
+
+  /// How many there are.
+  public var stock: Int
+
+  /// How many were wanted.
+  public var needed: Int
+
+  /// Creates the error.
+  public init(sku: String, stock: Int, needed: Int) {
+    self.sku = sku
+    self.stock = stock
+    self.needed = needed
+  }
+
+  /// One sentence with both numbers.
+  public var description: String { "“\(sku)”: \(needed) are wanted, and \(stock) are there." }
+}
+
+/// A step of an order can't go on, because the order is being rolled back or is final.
+public struct RollbackHasBegun: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The order.
+  public var order: OrderID
+
+  /// Creates the error.
+  public init(order: OrderID) { self.order = order }
+
+  /// One sentence with the order's ID.
+  public var description: String { "Order \(order) is being rolled back, or is over." }
+}

@@ -1,0 +1,183 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("InferIsolatedConformances"),
+  .enableUpcomingFeature("ImmutableWeakCaptures"),
+  .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+]
+
+let operations: Target.Dependency =
+  .product(name: "AdvancedOperations", package: "AdvancedOperations")
+let testingKit: Target.Dependency =
+  .product(name: "AdvancedOperationsTesting", package: "AdvancedOperations")
+let arguments: Target.Dependency =
+  .product(name: "ArgumentParser", package: "swift-argument-parser")
+let client: Target.Dependency =
+  .product(name: "AsyncHTTPClient", package: "async-http-client")
+let hummingbird: Target.Dependency =
+  .product(name: "Hummingbird", package: "hummingbird")
+let hummingbirdTesting: Target.Dependency =
+  .product(name: "HummingbirdTesting", package: "hummingbird")
+let lifecycle: Target.Dependency =
+  .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let logging: Target.Dependency =
+  .product(name: "Logging", package: "swift-log")
+let metrics: Target.Dependency =
+  .product(name: "Metrics", package: "swift-metrics")
+let mustache: Target.Dependency =
+  .product(name: "Mustache", package: "swift-mustache")
+let nio: Target.Dependency =
+  .product(name: "NIOCore", package: "swift-nio")
+let sqlite: Target.Dependency =
+  .product(name: "GRDB", package: "GRDB.swift")
+let tracing: Target.Dependency =
+  .product(name: "Tracing", package: "swift-distributed-tracing")
+
+let package = Package(
+  name: "OrderService",
+  platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+  products: [
+    .executable(name: "orders", targets: ["orders"]),
+    .executable(name: "payment-provider", targets: ["payment-provider"]),
+  ],
+  dependencies: [
+    .package(name: "AdvancedOperations", path: "../.."),
+    .package(url: "https://github.com/apple/swift-argument-parser", .upToNextMinor(from: "1.8.2")),
+    .package(
+      url: "https://github.com/apple/swift-distributed-tracing",
+      .upToNextMinor(from: "1.7.3")
+    ),
+    .package(url: "https://github.com/apple/swift-log", .upToNextMajor(from: "1.16.2")),
+    .package(url: "https://github.com/apple/swift-metrics", .upToNextMinor(from: "2.13.0")),
+    .package(url: "https://github.com/apple/swift-nio", .upToNextMajor(from: "2.101.2")),
+    .package(url: "https://github.com/groue/GRDB.swift", .upToNextMinor(from: "7.10.0")),
+    .package(
+      url: "https://github.com/hummingbird-project/hummingbird",
+      .upToNextMinor(from: "2.28.1")
+    ),
+    .package(
+      url: "https://github.com/hummingbird-project/swift-mustache",
+      .upToNextMinor(from: "2.1.1")
+    ),
+    .package(
+      url: "https://github.com/swift-server/async-http-client",
+      .upToNextMinor(from: "1.37.0")
+    ),
+    .package(
+      url: "https://github.com/swift-server/swift-service-lifecycle",
+      .upToNextMinor(from: "2.13.0")
+    ),
+  ],
+  targets: [
+    .target(
+      name: "OrderWorkflow",
+      dependencies: [operations],
+      path: "Ordering",
+      swiftSettings: settings
+    ),
+    .testTarget(
+      name: "OrderWorkflowTests",
+      dependencies: ["OrderWorkflow", operations, testingKit],
+      path: "Tests/Ordering",
+      swiftSettings: settings
+    ),
+    .target(
+      name: "OrderStorage",
+      dependencies: ["OrderWorkflow", operations, sqlite],
+      path: "Storage",
+      swiftSettings: settings
+    ),
+    .testTarget(
+      name: "OrderStorageTests",
+      dependencies: ["OrderStorage", "OrderWorkflow", operations, testingKit, sqlite],
+      path: "Tests/Storage",
+      swiftSettings: settings
+    ),
+    .target(
+      name: "PaymentProviderServer",
+      dependencies: [hummingbird, lifecycle, logging, nio],
+      path: "Provider",
+      swiftSettings: settings
+    ),
+    .testTarget(
+      name: "PaymentProviderServerTests",
+      dependencies: ["PaymentProviderServer", hummingbird, hummingbirdTesting],
+      path: "Tests/Provider",
+      swiftSettings: settings
+    ),
+    .target(
+      name: "OrderHTTP",
+      dependencies: [
+        "OrderWorkflow",
+        operations,
+        client,
+        hummingbird,
+        lifecycle,
+        logging,
+        metrics,
+        mustache,
+        nio,
+        tracing,
+      ],
+      path: "Service",
+      swiftSettings: settings
+    ),
+    .testTarget(
+      name: "OrderHTTPTests",
+      dependencies: [
+        "OrderHTTP",
+        "OrderStorage",
+        "OrderWorkflow",
+        "PaymentProviderServer",
+        operations,
+        testingKit,
+        hummingbird,
+        hummingbirdTesting,
+        metrics,
+        .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
+        tracing,
+      ],
+      path: "Tests/Service",
+      swiftSettings: settings
+    ),
+    .executableTarget(
+      name: "orders",
+      dependencies: [
+        "OrderHTTP",
+        "OrderStorage",
+        "OrderWorkflow",
+        operations,
+        arguments,
+        client,
+        lifecycle,
+        logging,
+        metrics,
+        tracing,
+      ],
+      path: "Program/Orders",
+      swiftSettings: settings
+    ),
+    .executableTarget(
+      name: "payment-provider",
+      dependencies: ["PaymentProviderServer", arguments, lifecycle, logging],
+      path: "Program/PaymentProvider",
+      swiftSettings: settings
+    ),
+    .testTarget(
+      name: "OrderProgramTests",
+      dependencies: [
+        "OrderStorage",
+        "OrderWorkflow",
+        "orders",
+        "payment-provider",
+        client,
+      ],
+      path: "Tests/Program",
+      swiftSettings: settings
+    ),
+  ]
+)

@@ -1,0 +1,1 @@
+// The fake payment provider: to come.
