@@ -2,12 +2,37 @@ import AdvancedOperations
 
 /// What a desk remembers.
 struct DeskState {
-  /// An order that goes on here, or did.
-  struct Run {
-    let group: GroupOperation
-    let recorder: TimelineRecorder
+  /// The orders that go on, and the last of those that did.
+  private(set) var runs: [OrderID: OrderRun] = [:]
+  private(set) var openCount = 0
+  var isDraining = false
+  /// Those that are over, the first of them first.
+  private var past: ArraySlice<OrderID> = []
+
+  /// Makes room for an order; returns why there is none.
+  mutating func admit(limit: Int) -> OrderRefusal? {
+    if isDraining { return .draining(retryAfter: .seconds(5)) }
+    if openCount >= limit { return .full(open: openCount, retryAfter: .seconds(1)) }
+    openCount += 1
+    return nil
   }
 
-  var runs: [OrderID: Run] = [:]
-  var isDraining = false
+  /// Takes an order that was accepted before, for which there need not be room.
+  mutating func admitKnown() { openCount += 1 }
+
+  /// An order that was admitted came to nothing, or wasn't new.
+  mutating func withdrawn() { openCount -= 1 }
+
+  mutating func began(_ run: OrderRun) { runs[run.order.id] = run }
+
+  /// An order is over; returns what isn't remembered any longer, to be released without a lock.
+  mutating func ended(_ id: OrderID, remembered: Int) -> [OrderRun] {
+    openCount -= 1
+    past.append(id)
+    var forgotten: [OrderRun] = []
+    while past.count > remembered, let first = past.popFirst() {
+      if let run = runs.removeValue(forKey: first) { forgotten.append(run) }
+    }
+    return forgotten
+  }
 }

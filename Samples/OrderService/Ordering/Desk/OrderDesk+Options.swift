@@ -4,10 +4,10 @@ extension OrderDesk {
     /// How many orders may be open at once; see ``OrderRefusal/full(open:retryAfter:)``.
     public var maximumOpenOrders = 5_000
 
-    /// How many requests the provider takes, …
+    /// How many requests the provider takes within ``providerPeriod``.
     public var providerRequests = 200
 
-    /// … in which time.
+    /// The time in which the provider takes ``providerRequests``.
     public var providerPeriod = Duration.seconds(1)
 
     /// How long one request to the provider may take.

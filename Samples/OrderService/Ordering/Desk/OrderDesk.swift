@@ -25,9 +25,7 @@ public final class OrderDesk: Sendable {
   /// What was chosen.
   public let options: Options
 
-  let store: any OrderStore
-  let payments: any PaymentProvider
-  let shipping: any Shipping
+  let tools: OrderTools
   let state = Mutex(DeskState())
 
   /// Creates a desk that doesn't work yet.
@@ -45,14 +43,24 @@ public final class OrderDesk: Sendable {
     options: Options = Options(),
     environment: OperationEnvironment = OperationEnvironment()
   ) {
-    self.store = store
-    self.payments = payments
-    self.shipping = shipping
     self.options = options
     breaker = CircuitBreaker(failures: options.breakerFailures, cooldown: options.breakerCooldown)
-    queue = AdvancedOperationQueue(name: "orders", environment: environment)
-    queue.maxConcurrentOperationCount = max(options.maximumOpenOrders, 1)
+    tools = OrderTools(
+      store: store,
+      payments: payments,
+      shipping: shipping,
+      breaker: breaker,
+      options: options
+    )
+    // An order that waits holds no thread: the number of orders that are open is the limit.
+    queue = AdvancedOperationQueue(
+      name: "orders",
+      maxConcurrentOperationCount: .max,
+      environment: environment
+    )
   }
+
+  var store: any OrderStore { tools.store }
 
   /// Takes up the orders that aren't final: work on them goes on, or their rollback does.
   ///
@@ -60,7 +68,10 @@ public final class OrderDesk: Sendable {
   @discardableResult
   public func open() async throws -> Int {
     let orders = try await store.takeUp()
-    for order in orders { begin(order) }
+    for order in orders {
+      state.withLock { $0.admitKnown() }
+      begin(order)
+    }
     return orders.count
   }
 
@@ -73,13 +84,10 @@ public final class OrderDesk: Sendable {
   /// - Returns: The order.
   /// - Throws: ``OrderRefusal``; an error of the store.
   public func submit(_ draft: OrderDraft, key: String) async throws -> Submission {
+    if let known = try await known(draft, key: key) { return known }
     let problems = try await problems(of: draft)
     if !problems.isEmpty { throw OrderRefusal.invalid(problems) }
-    let id = OrderID(random: queue.environment.random())
-    let submission = try await store.accept(draft, id: id, key: key)
-    guard submission.order.draft == draft else { throw OrderRefusal.keyReused(submission.order.id) }
-    if submission.isNew { begin(submission.order) }
-    return submission
+    return try await accept(draft, key: key)
   }
 
   /// An order as the store knows it; nil if there is none.
@@ -115,7 +123,8 @@ public final class OrderDesk: Sendable {
   /// - Parameters:
   ///   - id: The order.
   ///   - reason: Why, for people.
-  /// - Returns: Whether the order was going on here; false when it is final, or being rolled back.
+  /// - Returns: Whether the order was going on here; false when it is over, or was cancelled before.
+  ///   One that is confirmed at the same moment stays so: ``outcome(of:within:)`` says how it ended.
   @discardableResult
   public func cancel(_ id: OrderID, because reason: String) -> Bool {
     guard let operation = operation(of: id), !operation.isFinished, !operation.isCancelled else {
@@ -129,7 +138,7 @@ public final class OrderDesk: Sendable {
   ///
   /// Its `events`, its `explain()` and its `children` say how the order is.
   public func operation(of id: OrderID) -> GroupOperation? {
-    state.withLock { $0.runs[id]?.group }
+    state.withLock { $0.runs[id] }?.group
   }
 
   /// When the steps of an order began and ended, if ``operation(of:)`` has it.
@@ -138,7 +147,7 @@ public final class OrderDesk: Sendable {
   }
 
   /// How many orders are open here.
-  public var openCount: Int { queue.operationCount }
+  public var openCount: Int { state.withLock { $0.openCount } }
 
   /// Whether the desk is closing: it takes no orders any more.
   public var isDraining: Bool { state.withLock { $0.isDraining } }
@@ -153,6 +162,13 @@ public final class OrderDesk: Sendable {
   @discardableResult
   public func drain(within limit: Duration) async -> OperationDrainReport {
     state.withLock { $0.isDraining = true }
-    return await queue.drain(within: limit)
+    let clock = queue.environment.clock
+    let timer = clock.schedule(at: clock.now + limit) { [weak self] in self?.interruptRollbacks() }
+    defer { timer.cancel() }
+    return await withTaskCancellationHandler {
+      await queue.drain(within: limit)
+    } onCancel: {
+      interruptRollbacks()
+    }
   }
 }

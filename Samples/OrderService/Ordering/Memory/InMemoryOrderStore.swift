@@ -36,11 +36,12 @@ public final class InMemoryOrderStore: OrderStore {
   }
 
   /// Keeps an order, unless there is one with the same key.
-  public func accept(_ draft: OrderDraft, id: OrderID, key: String) -> Submission {
-    contents.withLock { contents in
+  public func accept(_ draft: OrderDraft, id: OrderID, key: String) throws -> Submission {
+    try contents.withLock { contents in
       if let known = contents.keys[key], let order = contents.orders[known] {
         return Submission(order: order, isNew: false)
       }
+      if contents.orders[id] != nil { throw OrderIDTaken(id: id) }
       // Time is the number of the order, so that runs are equal.
       let time = Date(timeIntervalSince1970: Double(contents.sequence.count))
       let order = Order(id: id, key: key, draft: draft, acceptedAt: time)

@@ -17,6 +17,7 @@ public protocol OrderStore: Sendable {
   ///   - id: What the order is to be called.
   ///   - key: What the client called its request; unique.
   /// - Returns: The order with the key, and whether it is the one that was to be kept.
+  /// - Throws: Any error; nothing is kept then.
   func accept(_ draft: OrderDraft, id: OrderID, key: String) async throws -> Submission
 
   /// The order with an ID; nil if there is none.
@@ -76,5 +77,6 @@ public protocol OrderStore: Sendable {
   /// - Parameters:
   ///   - order: The order.
   ///   - problems: What could not be undone and never will be; with any, the order is stuck.
+  /// - Throws: Any error; nothing is changed then.
   func finishRollback(of order: OrderID, problems: [String]) async throws
 }

@@ -6,6 +6,7 @@ public protocol Shipping: Sendable {
   ///   - order: The order's ID, under which a parcel is sent once.
   ///   - lines: What is in the parcel.
   /// - Returns: The number of the parcel.
+  /// - Throws: Any error when it isn't known whether a parcel was sent; the request is repeated then.
   func ship(_ order: OrderID, lines: [OrderLine]) async throws -> String
 
   /// Calls a parcel back, and sees to it that none is sent for the order any more.

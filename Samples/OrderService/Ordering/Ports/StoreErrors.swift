@@ -31,3 +31,15 @@ public struct RollbackHasBegun: Error, Hashable, Sendable, CustomStringConvertib
   /// One sentence with the order's ID.
   public var description: String { "Order \(order) is being rolled back, or is over." }
 }
+
+/// There is an order with the ID that a new one was to have.
+public struct OrderIDTaken: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The ID.
+  public var id: OrderID
+
+  /// Creates the error.
+  public init(id: OrderID) { self.id = id }
+
+  /// One sentence with the ID.
+  public var description: String { "There is an order \(id) already; try again." }
+}

@@ -1,0 +1,45 @@
+import AdvancedOperations
+
+extension OrderFailure {
+  /// Creates the failure of an order that was cancelled.
+  public init(cancelledBecause reason: String) {
+    self.init(kind: .cancelled, step: nil, reason: reason, tree: "cancelled: \(reason)")
+  }
+
+  /// What is kept of a step's failure.
+  ///
+  /// - Parameters:
+  ///   - step: The name of the step's operation.
+  ///   - failure: How that has ended.
+  init(step: String, failure: OperationFailure) {
+    let causes = failure.rootCauses.map(\.error)
+    // Of several attempts, the last says how things are now.
+    let cause = causes.first { Self.isOwn($0) } ?? causes.last
+    self.init(
+      kind: Self.kind(of: cause, in: step),
+      step: step,
+      reason: cause.map { "\($0)" } ?? "“\(step)” failed",
+      tree: "\(step)\n\(failure.indented(by: 1))"
+    )
+  }
+
+  /// Whether an error is the shop's own verdict, and no trouble on the way to it.
+  private static func isOwn(_ error: any Error) -> Bool {
+    error is OutOfStock || error is CardDeclined || error is ItemWithdrawn
+      || error is ChargeTakenBack
+  }
+
+  private static func kind(of cause: (any Error)?, in step: String) -> Kind {
+    switch cause {
+    case is OutOfStock, is ItemWithdrawn: .outOfStock
+    case is CardDeclined: .declined
+    case is OperationJournalError, is RollbackHasBegun: .other
+    default:
+      switch OrderStep(key: step) {
+      case .charge: .providerUnavailable
+      case .ship: .notShipped
+      case .validate, .reserve, .confirm, nil: .other
+      }
+    }
+  }
+}

@@ -1,0 +1,47 @@
+import AdvancedOperations
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// The steps of one order as its operations see them: a journal in the store.
+struct OrderJournal: OperationJournal {
+  /// The key of an operation is no step's.
+  struct UnknownKey: Error, Hashable {
+    let key: String
+  }
+
+  let store: any OrderStore
+  let order: OrderID
+  /// The steps that were done when the order was taken up: the store isn't asked for others.
+  let done: Set<String>
+
+  init(_ store: any OrderStore, _ order: Order) {
+    self.store = store
+    self.order = order.id
+    done = Set(order.steps.filter { $0.state == .done }.map(\.key))
+  }
+
+  func value<Value: Codable & Sendable>(
+    of type: Value.Type,
+    for key: String
+  ) async throws -> Value? {
+    guard done.contains(key) else { return nil }
+    guard let text = try await store.value(of: step(key), of: order) else { return nil }
+    return try JSONDecoder().decode(Value.self, from: Data(text.utf8))
+  }
+
+  func record<Value: Codable & Sendable>(_ value: Value, for key: String) async throws {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    let text = String(decoding: try encoder.encode(value), as: UTF8.self)
+    try await store.record(text, of: step(key), of: order)
+  }
+
+  private func step(_ key: String) throws -> OrderStep {
+    guard let step = OrderStep(key: key) else { throw UnknownKey(key: key) }
+    return step
+  }
+}

@@ -1,0 +1,102 @@
+import AdvancedOperations
+import Synchronization
+
+extension OrderRun {
+  /// Has the card charged, with as many requests as that takes.
+  ///
+  /// - Parameters:
+  ///   - total: How much.
+  ///   - asksFirst: Whether an earlier life of this program may have charged the card.
+  /// - Returns: What the provider's ledger says about the charge.
+  /// - Throws: The errors of all requests, when none has got an answer in time.
+  func requestCharge(of total: Money, asksFirst: Bool) async throws -> ChargeStatus {
+    let (payments, key, token) = (tools.payments, chargeKey, order.draft.cardToken)
+    return try await repeating("charge", within: tools.options.stepTimeout) { attempt in
+      let request = ResultOperation(name: "charge request") {
+        // A request of which no answer came may have arrived all the same.
+        if attempt > 1 || asksFirst, let known = try await payments.charge(forKey: key) {
+          return known
+        }
+        let answer = try await payments.charge(total, cardToken: token, key: key)
+        guard case .declined = answer else { return answer }
+        // It may be a lie. The ledger decides, and a ledger that has nothing is tried again.
+        guard let known = try await payments.charge(forKey: key) else {
+          throw PaymentProviderError.unavailable("it declined a charge that it doesn't know")
+        }
+        return known
+      }
+      self.goesToProvider(request)
+      return request
+    }
+  }
+
+  /// Has the parcel sent, with as many requests as that takes.
+  func requestParcel() async throws -> String {
+    let (shipping, id, lines) = (tools.shipping, order.id, order.draft.lines)
+    return try await repeating("ship", within: tools.options.stepTimeout) { _ in
+      ResultOperation(name: "ship request") { try await shipping.ship(id, lines: lines) }
+    }
+  }
+
+  /// Has a request wait for the provider's rate, and fail while its circuit is open.
+  func goesToProvider(_ request: AdvancedOperation) {
+    let options = tools.options
+    request.addCondition(CircuitClosed(tools.breaker))
+    request.addCondition(
+      RateLimit("payment provider", options.providerRequests, per: options.providerPeriod)
+    )
+  }
+
+  /// Runs requests until one succeeds.
+  ///
+  /// Each request is an operation, so that conditions hold and claims are taken for each, and a
+  /// circuit breaker counts each.
+  ///
+  /// - Parameters:
+  ///   - name: What is attempted.
+  ///   - limit: How long to go on; nil for as long as the order does.
+  ///   - make: Makes a request.
+  /// - Returns: The value of the request that succeeded.
+  /// - Throws: The errors of all requests.
+  func repeating<Value: Sendable>(
+    _ name: String,
+    within limit: Duration?,
+    make: @escaping @Sendable (_ attempt: Int) -> ResultOperation<Value>
+  ) async throws -> Value {
+    let options = tools.options
+    var policy = RetryPolicy.exponential(
+      options.firstDelay,
+      cap: options.longestDelay,
+      jitter: true,
+      attempts: .max
+    )
+    .when { !Self.isFinal($0) }
+    if let limit { policy = policy.totalTimeout(limit) }
+    let requests = RetryOperation(name: "\(name) requests", retry: policy) { [recorder] attempt in
+      let request = make(attempt)
+      request.addObserver(TimeoutObserver(options.requestTimeout))
+      request.addObserver(recorder)
+      return request
+    }
+    if limit == nil { canBeInterrupted(requests) }
+    return try await withOperations { scope in try await scope.add(requests).value }
+  }
+
+  /// Has ``interrupt()`` cancel what undoes something, also when that came before.
+  private func canBeInterrupted(_ operation: AdvancedOperation) {
+    let isInterrupted = state.withLock { state in
+      state.undoing = operation
+      return state.isInterrupted
+    }
+    if isInterrupted { operation.cancel(withError: RollbackInterrupted()) }
+  }
+
+  /// Whether a repetition can't help.
+  private static func isFinal(_ error: any Error) -> Bool {
+    switch error {
+    case PaymentProviderError.refused: true
+    case is RollbackHasBegun: true
+    default: false
+    }
+  }
+}

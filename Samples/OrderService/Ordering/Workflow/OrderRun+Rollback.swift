@@ -1,0 +1,110 @@
+import AdvancedOperations
+import Synchronization
+
+extension OrderRun {
+  /// Registers what undoes a step that may have had an effect; once for each.
+  func registerRollback(of step: OrderStep) {
+    guard state.withLock({ $0.registered.insert(step.key).inserted }) else { return }
+    let (tools, id, key) = (tools, order.id, chargeKey)
+    switch step {
+    case .validate, .confirm: break
+    case .reserve(let sku):
+      guard let line = order.draft.lines.first(where: { $0.sku == sku }) else { return }
+      group.onRollback {
+        try await self.undo("release \(sku)") { _ in
+          ResultOperation(name: "release") { try await tools.store.release(line, of: id) }
+        }
+      }
+    case .charge:
+      group.onRollback {
+        try await self.undo("refund") { _ in
+          let request = ResultOperation(name: "refund request") {
+            try await tools.payments.refund(key: key)
+            try await tools.store.undone(.charge, of: id)
+          }
+          self.goesToProvider(request)
+          return request
+        }
+      }
+    case .ship:
+      group.onRollback {
+        try await self.undo("recall") { _ in
+          ResultOperation(name: "recall request") {
+            try await tools.shipping.recall(id)
+            try await tools.store.undone(.ship, of: id)
+          }
+        }
+      }
+    }
+  }
+
+  /// Undoes one thing, with as many attempts as that takes, unless the order isn't rolled back.
+  private func undo(
+    _ name: String,
+    make: @escaping @Sendable (_ attempt: Int) -> ResultOperation<Void>
+  ) async throws {
+    guard try await isRolledBack() else { return }
+    do {
+      try await repeating(name, within: nil, make: make)
+    } catch {
+      state.withLock { state in
+        // What was interrupted goes on after the restart.
+        if !state.isInterrupted { state.problems.append("\(name): \(error)") }
+      }
+      throw error
+    }
+  }
+
+  /// Whether the order is to be rolled back; has the store know why, before anything is undone.
+  private func isRolledBack() async throws -> Bool {
+    switch state.withLock({ $0.isInterrupted ? .isLeft : $0.rollback }) {
+    case .goesOn: return true
+    case .isLeft: return false
+    case .undecided: break
+    }
+    guard let cause else {
+      state.withLock { $0.rollback = .isLeft }
+      return false
+    }
+    let (store, id) = (tools.store, order.id)
+    let isOpen = try await repeating("note the cause", within: nil) { _ in
+      ResultOperation(name: "note the cause") {
+        try await store.beginRollback(of: id, because: cause)
+      }
+    }
+    state.withLock { $0.rollback = isOpen ? .goesOn : .isLeft }
+    return isOpen
+  }
+
+  /// Why the order comes to nothing; nil when it is only interrupted.
+  private var cause: OrderFailure? {
+    switch group.cancellationReason {
+    case is OperationQueueClosed: nil
+    case let recorded as OrderFailure: recorded
+    case let cancelled as OrderCancelled: OrderFailure(cancelledBecause: cancelled.reason)
+    case let other:
+      state.withLock { $0.failure }
+        ?? OrderFailure(cancelledBecause: other.map { "\($0)" } ?? "without a reason")
+    }
+  }
+
+  /// All is undone that can be.
+  func finishRollback() async throws {
+    guard try await isRolledBack() else { return }
+    let (store, id, problems) = (tools.store, order.id, state.withLock { $0.problems })
+    try await repeating("finish", within: nil) { _ in
+      ResultOperation(name: "finish") {
+        try await store.finishRollback(of: id, problems: problems)
+      }
+    }
+  }
+
+  /// The program stops: what undoes something now ends, and nothing more is undone in this life.
+  func interrupt() {
+    let undoing = state.withLock { state in
+      state.isInterrupted = true
+      return state.undoing
+    }
+    undoing?.cancel(withError: RollbackInterrupted())
+  }
+}

@@ -1,0 +1,76 @@
+import AdvancedOperations
+
+extension OrderRun {
+  /// The steps of the order, each of which depends on those before it.
+  func makeSteps() -> [AdvancedOperation] {
+    let validate = ResultOperation(key: OrderStep.validate.key, journal: journal) {
+      try await self.total()
+    }
+    let reservations = order.draft.lines.map { line in
+      let step = OrderStep.reserve(sku: line.sku)
+      let reserve = validate.then(key: step.key, journal: journal) { _ in
+        try await self.reserve(line)
+      }
+      // Orders of the same item follow one another, instead of failing in the database.
+      reserve.addCondition(MutuallyExclusive("item \(line.sku)"))
+      return reserve
+    }
+    let charge = validate.then(key: OrderStep.charge.key, journal: journal) { total in
+      try await self.charge(total)
+    }
+    charge.addDependencies(reservations)
+    charge.addCondition(.allSucceeded)
+    let ship = charge.then(key: OrderStep.ship.key, journal: journal) { _ in
+      try await self.ship()
+    }
+    let confirm = ship.then(key: OrderStep.confirm.key, journal: journal) { _ in
+      // A cancel that has come by now is in time.
+      try Task.checkCancellation()
+      try await self.tools.store.confirm(self.order.id)
+    }
+    return [validate] + reservations + [charge, ship, confirm]
+  }
+
+  /// What the order costs.
+  private func total() async throws -> Money {
+    let items = Dictionary(
+      try await tools.store.items().map { ($0.sku, $0) }
+    ) { first, _ in first }
+    var total = Money(0)
+    for line in order.draft.lines {
+      guard let item = items[line.sku] else { throw ItemWithdrawn(sku: line.sku) }
+      total.currency = item.price.currency
+      total.minorUnits += item.price.minorUnits * line.quantity
+    }
+    return total
+  }
+
+  private func reserve(_ line: OrderLine) async throws {
+    // Before the effect, because a cancel may come between that and its record.
+    registerRollback(of: .reserve(sku: line.sku))
+    try await tools.store.reserve(line, for: order.id)
+  }
+
+  private func charge(_ total: Money) async throws {
+    try await begin(.charge)
+    let mayBeCharged = order.steps.contains { $0.key == OrderStep.charge.key }
+    let status = try await requestCharge(of: total, asksFirst: mayBeCharged)
+    switch status {
+    case .charged: return
+    case .declined(let reason): throw CardDeclined(reason: reason)
+    case .refunded: throw ChargeTakenBack(key: chargeKey)
+    }
+  }
+
+  private func ship() async throws -> String {
+    try await begin(.ship)
+    return try await requestParcel()
+  }
+
+  /// Notes that a step may have an effect outside of the database from now on, and that this is to
+  /// be undone if the order comes to nothing.
+  private func begin(_ step: OrderStep) async throws {
+    try await tools.store.begin(step, of: order.id)
+    registerRollback(of: step)
+  }
+}

@@ -1,0 +1,73 @@
+import AdvancedOperations
+import Synchronization
+
+/// One order on its way: its operations, and what undoes them.
+final class OrderRun: Sendable {
+  /// Whether the order is to be rolled back, once its steps have ended.
+  enum Rollback {
+    /// Not known yet.
+    case undecided
+    /// It is, and the store knows why.
+    case goesOn
+    /// It isn't: the order is confirmed, or its program stops and a restart goes on with it.
+    case isLeft
+  }
+
+  struct State {
+    /// What went wrong first.
+    var failure: OrderFailure?
+    var rollback = Rollback.undecided
+    /// What could not be undone, and never will be.
+    var problems: [String] = []
+    /// The keys of the steps whose rollback is registered.
+    var registered: Set<String> = []
+    var isInterrupted = false
+    /// What undoes something at this moment.
+    var undoing: AdvancedOperation?
+  }
+
+  /// The order as it was when it was taken up.
+  let order: Order
+  let tools: OrderTools
+  let journal: OrderJournal
+  let recorder = TimelineRecorder()
+  let group: GroupOperation
+  let state = Mutex(State())
+
+  init(_ order: Order, _ tools: OrderTools) {
+    self.order = order
+    self.tools = tools
+    journal = OrderJournal(tools.store, order)
+    group = GroupOperation(name: "order \(order.id)", errorPolicy: .failFast)
+  }
+
+  /// The name of the charge at the provider: always the same one for an order.
+  var chargeKey: String { "order-\(order.id)" }
+
+  /// Makes the operations: what is in the journal isn't done again.
+  ///
+  /// An order that was being rolled back goes on with that: its group is cancelled before it begins.
+  func prepare() {
+    group.addObserver(recorder)
+    // Registered first, it is the last to run.
+    group.onRollback { try await self.finishRollback() }
+    for record in order.steps where record.state != .undone {
+      if let step = OrderStep(key: record.key) { registerRollback(of: step) }
+    }
+    group.onChildError { [weak self] operation, error in
+      self?.stepFailed(operation)
+      return error
+    }
+    for operation in makeSteps() {
+      operation.addObserver(recorder)
+      group.addOperation(operation)
+    }
+    if let failure = order.state.failure { group.cancel(withError: failure) }
+  }
+
+  private func stepFailed(_ operation: AdvancedOperation) {
+    guard let failure = operation.outcome?.failure else { return }
+    let cause = OrderFailure(step: operation.name ?? "", failure: failure)
+    state.withLock { $0.failure = $0.failure ?? cause }
+  }
+}

@@ -1,0 +1,10 @@
+import AdvancedOperations
+
+/// What the operations of all orders share.
+struct OrderTools: Sendable {
+  let store: any OrderStore
+  let payments: any PaymentProvider
+  let shipping: any Shipping
+  let breaker: CircuitBreaker
+  let options: OrderDesk.Options
+}

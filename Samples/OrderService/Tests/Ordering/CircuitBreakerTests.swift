@@ -1,0 +1,81 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import OrderWorkflow
+import Testing
+
+@Suite("The circuit to the payment provider")
+struct CircuitBreakerTests {
+  let shop = Shop()
+
+  @Test func `opens after failures in a row, and lets no request through`() throws {
+    let life = try Life(in: shop) {
+      $0.breakerFailures = 3
+      $0.breakerCooldown = .seconds(3_600)
+      $0.stepTimeout = .seconds(60)
+    }
+    shop.provider.mood = .isDown
+    try life.submit(.tea())
+    life.run(until: .seconds(59))
+    #expect(life.desk.breaker.state == .open)
+    #expect(shop.provider.requests == ["charge", "look up", "charge", "look up", "charge"])
+  }
+
+  @Test func `opens for all orders, which are confirmed when it is closed again`() throws {
+    let life = try Life(in: shop) {
+      $0.breakerFailures = 3
+      $0.breakerCooldown = .seconds(10)
+    }
+    shop.provider.next(.isDown, .isDown, .isDown)
+    let ids = try (1...5).map { try life.submit(.tea(), key: "\($0)") }
+    life.simulation.run(until: { life.desk.breaker.state == .open })
+    #expect(life.desk.breaker.state == .open)
+    life.run()
+    #expect(life.desk.breaker.state == .closed)
+    for id in ids { #expect(try life.state(of: id) == .confirmed) }
+    #expect(shop.mistakes.isEmpty)
+  }
+
+  @Test func `lets one request through when it is half open`() throws {
+    let life = try Life(in: shop) {
+      $0.breakerFailures = 1
+      $0.breakerCooldown = .seconds(10)
+      $0.requestTimeout = .seconds(60)
+    }
+    shop.provider.next(.isDown)
+    shop.provider.mood = .takes(.seconds(30))
+    for number in 1...5 { try life.submit(.tea(), key: "\(number)") }
+    life.simulation.run(until: { life.desk.breaker.state == .halfOpen })
+    let count = shop.provider.requests.count { $0 == "charge" }
+    // The probe takes thirty seconds, and the others try every few.
+    life.simulation.advance(by: .seconds(29))
+    #expect(shop.provider.requests.count { $0 == "charge" } <= count + 1)
+    life.run()
+    #expect(life.desk.breaker.state == .closed)
+    #expect(shop.mistakes.isEmpty)
+  }
+
+  @Test func `is open for a whole cooldown again when the probe fails`() throws {
+    let life = try Life(in: shop) {
+      $0.breakerFailures = 1
+      $0.breakerCooldown = .seconds(20)
+      $0.longestDelay = .seconds(1)
+    }
+    shop.provider.next(.isDown, .isDown)
+    let id = try life.submit(.tea())
+    life.run()
+    #expect(try life.state(of: id) == .confirmed)
+    let times = shop.provider.requestTimes
+    #expect(times.count >= 3)
+    for (earlier, later) in zip(times, times.dropFirst()) where earlier != later {
+      #expect(later - earlier >= .seconds(20))
+    }
+  }
+
+  @Test func `stays closed when cards are declined`() throws {
+    let life = try Life(in: shop) { $0.breakerFailures = 1 }
+    shop.provider.mood = .declines
+    for number in 1...5 { try life.submit(.tea(), key: "\(number)") }
+    life.run()
+    #expect(life.desk.breaker.state == .closed)
+  }
+}

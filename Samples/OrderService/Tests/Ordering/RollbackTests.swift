@@ -1,0 +1,97 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import OrderWorkflow
+import Testing
+
+@Suite("The rollback of an order")
+struct RollbackTests {
+  let shop = Shop(tea: 10, cups: 1)
+
+  /// Has the carrier fail until the order gives up.
+  private func strike() { shop.carrier.failures = .max }
+
+  @Test func `releases what was reserved when another item is out of stock`() throws {
+    let life = try Life(in: shop)
+    let id = try life.submit(.teaAndCups)
+    life.run()
+    let failure = try #require(life.state(of: id).failure)
+    #expect(failure.kind == .outOfStock)
+    #expect(failure.step == "reserve cup")
+    #expect(failure.reason == "“cup”: 2 are wanted, and 1 are there.")
+    #expect(shop.provider.requests.isEmpty)
+    #expect(shop.stock(of: "tea") == 10)
+    #expect(shop.mistakes.isEmpty)
+  }
+
+  @Test func `refunds what was charged when nothing can be shipped`() throws {
+    let life = try Life(in: shop)
+    strike()
+    let id = try life.submit(.tea())
+    life.run()
+    #expect(try life.state(of: id).failure?.kind == .notShipped)
+    #expect(shop.provider.ledger == ["order-\(id)": .refunded])
+    #expect(shop.mistakes.isEmpty)
+  }
+
+  @Test func `undoes the last step first`() throws {
+    let life = try Life(in: shop)
+    strike()
+    let names = Recorder()
+    life.desk.queue.addObserver(
+      BlockObserver(didStart: { operation in names.append(operation.name ?? "") })
+    )
+    try life.submit(.tea())
+    life.run()
+    let undone = ["recall request", "refund request", "release", "finish"]
+    #expect(names.values.filter { undone.contains($0) } == undone)
+  }
+
+  @Test func `goes on until the provider takes the refund`() throws {
+    let life = try Life(in: shop)
+    strike()
+    shop.provider.nextRefunds(.isDown, .losesAnswer, .isDown, .takes(.seconds(3_600)))
+    let id = try life.submit(.tea())
+    life.run()
+    #expect(try life.state(of: id).failure?.kind == .notShipped)
+    #expect(shop.provider.requests.count { $0 == "refund" } == 5)
+    #expect(shop.mistakes.isEmpty)
+  }
+
+  @Test func `that is refused for good leaves the order stuck, and all else undone`() throws {
+    let life = try Life(in: shop)
+    strike()
+    shop.provider.refundMood = .refuses
+    let id = try life.submit(.tea())
+    life.run()
+    let state = try life.state(of: id)
+    guard case .stuck(let failure, let problems) = state else {
+      Issue.record("The order is \(state)")
+      return
+    }
+    #expect(failure.kind == .notShipped)
+    #expect(problems.count == 1)
+    #expect(problems.first?.contains("too late") == true)
+    #expect(shop.carrier.recalled == [id])
+    #expect(shop.stock(of: "tea") == 10)
+  }
+
+  @Test func `keeps the whole tree of what went wrong`() throws {
+    let life = try Life(in: shop) { $0.stepTimeout = .seconds(1) }
+    strike()
+    let id = try life.submit(.tea())
+    life.run()
+    let failure = try #require(life.state(of: id).failure)
+    #expect(failure.tree.hasPrefix("ship\n"))
+    #expect(failure.tree.contains("attempt 1"))
+    #expect(failure.tree.contains("The carrier is on strike."))
+  }
+
+  @Test func `isn't needed when the carrier works after all`() throws {
+    let life = try Life(in: shop)
+    shop.carrier.failures = 3
+    let id = try life.submit(.tea())
+    life.run()
+    #expect(try life.state(of: id) == .confirmed)
+    #expect(shop.mistakes.isEmpty)
+  }
+}
