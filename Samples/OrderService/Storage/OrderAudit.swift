@@ -1,0 +1,119 @@
+import GRDB
+import OrderWorkflow
+
+/// What must hold between the database and the ledger of the payment provider, and whether it does.
+///
+/// ```swift
+/// let audit = try await OrderAudit(of: "orders.sqlite") { try await provider.ledger() }
+/// print(audit)
+/// ```
+///
+/// It can be made while the service works: the ledger is read after the database, so that what the
+/// database knows of a charge is in it.
+public struct OrderAudit: Sendable, CustomStringConvertible {
+  /// A charge in the ledger of the provider.
+  public struct Charge: Hashable, Codable, Sendable {
+    /// What the order calls it.
+    public var key: String
+    /// `charged`, `declined`, `refunded`, `voided` or `pending`.
+    public var status: String
+    /// How much, in the smallest unit of the currency.
+    public var amount: Int
+    /// The order that it is for.
+    public var reference: String
+
+    /// Creates a charge.
+    public init(key: String, status: String, amount: Int, reference: String) {
+      self.key = key
+      self.status = status
+      self.amount = amount
+      self.reference = reference
+    }
+  }
+
+  /// How many orders there are in each state.
+  public private(set) var counts: [String: Int] = [:]
+
+  /// How many orders came to nothing for each cause, by ``OrderFailure/Kind``.
+  public private(set) var causes: [String: Int] = [:]
+
+  /// What doesn't hold; one sentence each.
+  public private(set) var mistakes: [String] = []
+
+  /// Looks at a database, and at a ledger.
+  ///
+  /// - Parameters:
+  ///   - path: The file of the database; it is only read.
+  ///   - charges: Gives the ledger of the provider.
+  /// - Throws: `DatabaseError` when the file can't be read; what `charges` throws.
+  public init(of path: String, charges: () async throws -> [Charge]) async throws {
+    var configuration = Configuration()
+    configuration.readonly = true
+    configuration.busyMode = .timeout(5)
+    let queue = try DatabaseQueue(path: path, configuration: configuration)
+    let books = try await queue.read { try Books($0) }
+    let charges = try await charges()
+    // An order may have come meanwhile, and its charge too.
+    let known = try await queue.read { try Set(String.fetchAll($0, sql: "SELECT id FROM orders")) }
+    mistakes = books.mistakes
+    for order in books.orders {
+      counts[order.state, default: 0] += 1
+      if let kind = order.cause { causes[kind, default: 0] += 1 }
+    }
+    compare(books.orders, charges, known)
+  }
+
+  /// Whether all is as it must be, and no order is on its way any more.
+  public var isSettled: Bool {
+    mistakes.isEmpty && counts["open"] == nil && counts["rolling back"] == nil
+  }
+
+  private mutating func compare(_ orders: [Books.Row], _ charges: [Charge], _ known: Set<String>) {
+    var charged: [String: [Charge]] = [:]
+    for charge in charges where charge.status == "charged" {
+      let id = String(charge.key.dropFirst(Books.keyPrefix.count))
+      charged[id, default: []].append(charge)
+      if !known.contains(id) {
+        mistakes.append("The provider has charged “\(charge.key)”, which belongs to no order.")
+      }
+    }
+    // Under whatever key: a customer pays once for an order.
+    let paid = charges.filter { ["charged", "refunded"].contains($0.status) }
+    for (reference, all) in Dictionary(grouping: paid, by: \.reference) where all.count > 1 {
+      mistakes.append("The provider has charged \(all.count) times for “\(reference)”.")
+    }
+    for order in orders {
+      let charge = charged[order.id]?.first
+      switch order.state {
+      case "confirmed":
+        guard let charge else {
+          mistakes.append("Order \(order.id) is confirmed, and not charged.")
+          continue
+        }
+        if charge.amount != order.total {
+          let total = order.total.map(String.init) ?? "nothing"
+          mistakes.append("Order \(order.id) costs \(total), and \(charge.amount) were charged.")
+        }
+      case "failed", "cancelled":
+        if charge != nil {
+          mistakes.append("Order \(order.id) is \(order.state), and charged.")
+        }
+      default: break
+      }
+    }
+  }
+
+  /// The numbers, and what doesn't hold; several lines.
+  public var description: String {
+    var lines = ["\(counts.values.reduce(0, +)) orders"]
+    for (state, count) in counts.sorted(by: { $0.key < $1.key }) {
+      lines.append("  \(state): \(count)")
+    }
+    if !causes.isEmpty { lines.append("causes of those that came to nothing") }
+    for (cause, count) in causes.sorted(by: { $0.key < $1.key }) {
+      lines.append("  \(cause): \(count)")
+    }
+    lines.append(mistakes.isEmpty ? "no mistakes" : "\(mistakes.count) mistakes")
+    return (lines + mistakes.map { "  \($0)" }).joined(separator: "\n")
+  }
+}

@@ -1,0 +1,158 @@
+import GRDB
+public import OrderWorkflow
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// Orders in an SQLite file, for one program at a time.
+///
+/// ```swift
+/// let store = try SQLiteOrderStore(path: "orders.sqlite")
+/// try await store.deliver(Item(sku: "tea", name: "Tea", price: Money(450), stock: 1_000))
+/// ```
+///
+/// The file is in WAL mode, so that reading waits for nothing, and each commit is on the disk before it
+/// counts, so that neither `kill -9` nor a loss of power takes away what was acknowledged. A program
+/// that opens the file has it for itself until it ends: the kernel takes its lock back, however it ends.
+public final class SQLiteOrderStore: OrderStore {
+  /// The file.
+  public let path: String
+
+  let pool: DatabasePool
+  private let writes: GroupCommit
+  /// Holds the lock of the program.
+  private let lock: DatabaseQueue
+
+  /// Opens a file, and makes it when there is none.
+  ///
+  /// - Parameter path: The file; SQLite puts others next to it, whose names begin like its own.
+  /// - Throws: ``StoreInUse`` when another program has it; `DatabaseError` when it can't be opened.
+  public init(path: String) throws {
+    self.path = path
+    lock = try Self.lock(path)
+    pool = try DatabasePool(path: path, configuration: Self.configuration)
+    try OrderSchema.migrator.migrate(pool)
+    writes = GroupCommit(pool)
+  }
+
+  static var configuration: Configuration {
+    var configuration = Configuration()
+    configuration.busyMode = .timeout(5)
+    configuration.prepareDatabase { database in
+      try database.execute(sql: "PRAGMA synchronous = FULL")
+    }
+    return configuration
+  }
+
+  /// Keeps a transaction open in a file beside the database: no other program can begin one there.
+  private static func lock(_ path: String) throws -> DatabaseQueue {
+    var configuration = Configuration()
+    configuration.allowsUnsafeTransactions = true
+    do {
+      let queue = try DatabaseQueue(path: path + "-program", configuration: configuration)
+      try queue.inDatabase { try $0.execute(sql: "BEGIN EXCLUSIVE") }
+      return queue
+    } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
+      throw StoreInUse(path: path)
+    }
+  }
+
+  // MARK: Reading and writing
+
+  func read<Value: Sendable>(
+    _ body: @escaping @Sendable (Database) throws -> Value
+  ) async throws -> Value { try await pool.read(body) }
+
+  func write<Value: Sendable>(
+    _ body: @escaping @Sendable (Database) throws -> Value
+  ) async throws -> Value { try await writes.write(body) }
+
+  // MARK: The shop
+
+  /// Puts items on the shelf: a new one, or more of one that the shop has already.
+  ///
+  /// - Parameter item: Its `stock` is how many come in; name and price take the place of older ones.
+  /// - Throws: `DatabaseError`, also for a price or a number that is out of bounds.
+  public func deliver(_ item: Item) async throws {
+    try await write { database in
+      try database.execute(
+        sql: """
+          INSERT INTO item (sku, name, price, currency, delivered, stock)
+          VALUES (?1, ?2, ?3, ?4, ?5, ?5)
+          ON CONFLICT (sku) DO UPDATE SET name = ?2, price = ?3, currency = ?4,
+            delivered = delivered + ?5, stock = stock + ?5
+          """,
+        arguments: [item.sku, item.name, item.price.minorUnits, item.price.currency, item.stock]
+      )
+    }
+  }
+
+  /// What the shop sells, in the order of the numbers.
+  public func items() async throws -> [Item] {
+    try await read { database in
+      try Row.fetchAll(
+        database.cachedStatement(
+          sql: "SELECT sku, name, price, currency, stock FROM item ORDER BY sku"
+        )
+      )
+      .map { Item(sku: $0[0], name: $0[1], price: Money($0[2], $0[3]), stock: $0[4]) }
+    }
+  }
+
+  // MARK: Orders
+
+  /// Keeps an order with its lines, unless there is one with the same key.
+  public func accept(_ draft: OrderDraft, id: OrderID, key: String) async throws -> Submission {
+    try await write { database in
+      if let order = try Order.fetch("requestKey = ?", [key], in: database).first {
+        return Submission(order: order, isNew: false)
+      }
+      let now = Int64((Date().timeIntervalSince1970 * 1_000).rounded())
+      try database.execute(
+        sql: """
+          INSERT INTO orders (id, requestKey, customer, cardToken, acceptedAt, state)
+          VALUES (?, ?, ?, ?, ?, 'open')
+          """,
+        arguments: [
+          id.rawValue, key, draft.customer, draft.cardToken, now,
+        ]
+      )
+      for (position, line) in draft.lines.enumerated() {
+        try database.execute(
+          sql: "INSERT INTO orderLine (orderID, position, sku, quantity) VALUES (?, ?, ?, ?)",
+          arguments: [id.rawValue, position, line.sku, line.quantity]
+        )
+      }
+      let time = Date(timeIntervalSince1970: Double(now) / 1_000)
+      let order = Order(id: id, key: key, draft: draft, acceptedAt: time)
+      return Submission(order: order, isNew: true)
+    }
+  }
+
+  /// The order with an ID.
+  public func order(_ id: OrderID) async throws -> Order? {
+    try await read { try Order.fetch("id = ?", [id.rawValue], in: $0).first }
+  }
+
+  /// The order with a key.
+  public func order(forKey key: String) async throws -> Order? {
+    try await read { try Order.fetch("requestKey = ?", [key], in: $0).first }
+  }
+
+  /// The latest orders, the last accepted first.
+  public func orders(limit: Int) async throws -> [Order] {
+    try await read { database in
+      try Order.fetch("TRUE ORDER BY number DESC LIMIT ?", [max(limit, 0)], in: database)
+    }
+  }
+
+  /// Orders that aren't final, the first accepted first: those that the last program has left.
+  public func takeUp() async throws -> [Order] {
+    try await read { database in
+      try Order.fetch("state IN ('open', 'rolling back') ORDER BY number", [], in: database)
+    }
+  }
+}

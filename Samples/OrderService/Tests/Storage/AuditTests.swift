@@ -1,0 +1,115 @@
+import GRDB
+import OrderStorage
+import OrderWorkflow
+import Testing
+
+@Suite("The audit")
+struct AuditTests {
+  /// Something that must not be, and what the audit says about it.
+  struct Fraud: Sendable, CustomTestStringConvertible {
+    let sql: String
+    let mistake: String
+    var testDescription: String { mistake }
+  }
+
+  let database: TemporaryDatabase
+  private let id = OrderID.number(1)
+
+  init() throws { database = try TemporaryDatabase() }
+
+  private func charge(_ status: String, key: String? = nil) -> OrderAudit.Charge {
+    OrderAudit.Charge(
+      key: key ?? "order-\(id)",
+      status: status,
+      amount: 450,
+      reference: id.rawValue
+    )
+  }
+
+  /// A database with one order that was confirmed.
+  private func prepare() async throws {
+    let store = try await database.shop()
+    _ = try await store.order(1)
+    try await store.record("{\"currency\":\"EUR\",\"minorUnits\":450}", of: .validate, of: id)
+    try await store.reserve(OrderLine(sku: "tea", quantity: 1), for: id)
+    _ = try await Warehouse(store).ship(id, lines: [])
+    try await store.confirm(id)
+  }
+
+  private func audit(_ charges: OrderAudit.Charge...) async throws -> OrderAudit {
+    try await OrderAudit(of: database.path) { charges }
+  }
+
+  @Test func `finds nothing where all is well`() async throws {
+    try await prepare()
+    let audit = try await audit(charge("charged"))
+    #expect(audit.mistakes == [])
+    #expect(audit.isSettled)
+    #expect(audit.description == "1 orders\n  confirmed: 1\nno mistakes")
+  }
+
+  @Test func `finds an order that is confirmed and not paid`() async throws {
+    try await prepare()
+    let mistakes = try await audit(charge("refunded")).mistakes
+    #expect(mistakes == ["Order \(id) is confirmed, and not charged."])
+  }
+
+  @Test func `finds an order that is charged twice, under whatever key`() async throws {
+    try await prepare()
+    let mistakes = try await audit(charge("charged"), charge("refunded", key: "other")).mistakes
+    #expect(mistakes == ["The provider has charged 2 times for “\(id)”."])
+  }
+
+  @Test func `finds a charge that belongs to no order`() async throws {
+    try await prepare()
+    let stray = OrderAudit.Charge(key: "order-x", status: "charged", amount: 1, reference: "x")
+    let mistakes = try await audit(charge("charged"), stray).mistakes
+    #expect(mistakes == ["The provider has charged “order-x”, which belongs to no order."])
+  }
+
+  @Test func `finds an order that came to nothing and is charged`() async throws {
+    let store = try await database.shop()
+    let id = try await store.order(1)
+    _ = try await store.beginRollback(of: id, because: OrderFailure(cancelledBecause: "gone"))
+    try await store.finishRollback(of: id, problems: [])
+    let mistakes = try await audit(charge("charged")).mistakes
+    #expect(mistakes == ["Order \(id) is cancelled, and charged."])
+  }
+
+  @Test(arguments: [
+    Fraud(sql: "UPDATE item SET stock = -1, delivered = 0", mistake: "negative"),
+    Fraud(sql: "UPDATE item SET stock = 8", mistake: "add up"),
+    Fraud(sql: "DELETE FROM reservation", mistake: "not all of its items"),
+    Fraud(sql: "DELETE FROM parcel", mistake: "not shipped"),
+    Fraud(
+      sql: "UPDATE orders SET state = 'failed', failure = '\(cause)'",
+      mistake: "items are set aside for it"
+    ),
+    Fraud(
+      sql: "UPDATE orders SET state = 'failed', failure = '\(cause)'",
+      mistake: "come to nothing, and is shipped"
+    ),
+    Fraud(
+      sql: "UPDATE orders SET state = 'failed', failure = '\(noCause)'",
+      mistake: "has no cause"
+    ),
+    Fraud(
+      sql: "UPDATE orders SET state = 'stuck', failure = '\(cause)', problems = '[\"refund\"]'",
+      mistake: "needs a person: [\"refund\"]"
+    ),
+    Fraud(sql: "UPDATE step SET value = replace(value, 450, 900)", mistake: "450 were charged"),
+  ])
+  func `finds what was done to the database alone`(fraud: Fraud) async throws {
+    try await prepare()
+    let queue = try DatabaseQueue(path: database.path)
+    try await queue.write { database in
+      try database.execute(sql: "PRAGMA ignore_check_constraints = TRUE")
+      try database.execute(sql: fraud.sql)
+    }
+    let mistakes = try await audit(charge("charged")).mistakes
+    #expect(mistakes.contains { $0.contains(fraud.mistake) }, "\(mistakes)")
+  }
+
+  private static let cause = #"{"kind":"other","reason":"fire","tree":"fire"}"#
+  private static let noCause = #"{"kind":"other","reason":"","tree":""}"#
+}

@@ -1,0 +1,71 @@
+import AdvancedOperations
+import OrderStorage
+import OrderWorkflow
+import Testing
+
+@Suite("A desk with a database")
+struct DeskOnDatabaseTests {
+  let database: TemporaryDatabase
+  let provider = UnreliableProvider()
+
+  init() throws { database = try TemporaryDatabase() }
+
+  private func desk(_ store: SQLiteOrderStore) -> OrderDesk {
+    var options = OrderDesk.Options()
+    options.firstDelay = .milliseconds(1)
+    options.longestDelay = .milliseconds(5)
+    options.breakerCooldown = .milliseconds(5)
+    options.providerRequests = 10_000
+    return OrderDesk(
+      store: store,
+      payments: provider,
+      shipping: Warehouse(store),
+      options: options
+    )
+  }
+
+  /// Places orders at the same time, and cancels each fifth of them.
+  private func place(_ numbers: ClosedRange<Int>, at desk: OrderDesk) async throws {
+    try await withThrowingTaskGroup { group in
+      for number in numbers {
+        group.addTask {
+          let order = try await desk.submit(.tea(1 + number % 3), key: "\(number)").order
+          if number % 5 == 0 { desk.cancel(order.id, because: "the client hung up") }
+        }
+      }
+      try await group.waitForAll()
+    }
+  }
+
+  @Test func `brings all orders to an end, and its books add up`() async throws {
+    let store = try await database.shop(tea: 60)
+    let desk = desk(store)
+    try await desk.open()
+    try await place(1...60, at: desk)
+    await desk.drain(within: .seconds(600))
+    let audit = try await OrderAudit(of: database.path) { provider.charges }
+    #expect(audit.mistakes == [])
+    #expect(audit.isSettled)
+    #expect(audit.counts.values.reduce(0, +) == 60)
+    #expect(audit.causes["outOfStock"] != nil)
+  }
+
+  @Test func `goes on after it was cut short, and its books add up`() async throws {
+    do {
+      let store = try await database.shop(tea: 60)
+      let desk = desk(store)
+      try await desk.open()
+      try await place(1...40, at: desk)
+      await desk.drain(within: .zero)
+    }
+    let store = try database.open()
+    let desk = desk(store)
+    try await desk.open()
+    try await place(30...60, at: desk)
+    await desk.drain(within: .seconds(600))
+    let audit = try await OrderAudit(of: database.path) { provider.charges }
+    #expect(audit.mistakes == [])
+    #expect(audit.isSettled)
+    #expect(audit.counts.values.reduce(0, +) == 60)
+  }
+}
