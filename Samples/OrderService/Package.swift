@@ -22,6 +22,8 @@ let hummingbird: Target.Dependency =
   .product(name: "Hummingbird", package: "hummingbird")
 let hummingbirdTesting: Target.Dependency =
   .product(name: "HummingbirdTesting", package: "hummingbird")
+let httpTypes: Target.Dependency =
+  .product(name: "HTTPTypes", package: "swift-http-types")
 let lifecycle: Target.Dependency =
   .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let logging: Target.Dependency =
@@ -34,6 +36,8 @@ let nio: Target.Dependency =
   .product(name: "NIOCore", package: "swift-nio")
 let sqlite: Target.Dependency =
   .product(name: "GRDB", package: "GRDB.swift")
+let signals: Target.Dependency =
+  .product(name: "UnixSignals", package: "swift-service-lifecycle")
 let tracing: Target.Dependency =
   .product(name: "Tracing", package: "swift-distributed-tracing")
 
@@ -51,6 +55,7 @@ let package = Package(
       url: "https://github.com/apple/swift-distributed-tracing",
       .upToNextMinor(from: "1.7.3")
     ),
+    .package(url: "https://github.com/apple/swift-http-types", .upToNextMajor(from: "1.5.1")),
     .package(url: "https://github.com/apple/swift-log", .upToNextMajor(from: "1.16.2")),
     .package(url: "https://github.com/apple/swift-metrics", .upToNextMinor(from: "2.13.0")),
     .package(url: "https://github.com/apple/swift-nio", .upToNextMajor(from: "2.101.2")),
@@ -73,6 +78,17 @@ let package = Package(
     ),
   ],
   targets: [
+    .target(
+      name: "ServiceSupport",
+      path: "Support",
+      swiftSettings: settings
+    ),
+    .testTarget(
+      name: "ServiceSupportTests",
+      dependencies: ["ServiceSupport"],
+      path: "Tests/Support",
+      swiftSettings: settings
+    ),
     .target(
       name: "OrderWorkflow",
       dependencies: [operations],
@@ -99,13 +115,13 @@ let package = Package(
     ),
     .target(
       name: "PaymentProviderServer",
-      dependencies: [hummingbird, lifecycle, logging, nio],
+      dependencies: ["ServiceSupport", httpTypes, hummingbird, logging, nio],
       path: "Provider",
       swiftSettings: settings
     ),
     .testTarget(
       name: "PaymentProviderServerTests",
-      dependencies: ["PaymentProviderServer", hummingbird, hummingbirdTesting],
+      dependencies: ["PaymentProviderServer", httpTypes, hummingbird, hummingbirdTesting, nio],
       path: "Tests/Provider",
       swiftSettings: settings
     ),
@@ -163,7 +179,9 @@ let package = Package(
     ),
     .executableTarget(
       name: "payment-provider",
-      dependencies: ["PaymentProviderServer", arguments, lifecycle, logging],
+      dependencies: [
+        "PaymentProviderServer", "ServiceSupport", arguments, hummingbird, lifecycle, signals,
+      ],
       path: "Program/PaymentProvider",
       swiftSettings: settings
     ),

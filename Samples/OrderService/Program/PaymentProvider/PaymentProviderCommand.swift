@@ -1,12 +1,101 @@
 import ArgumentParser
+import Foundation
+import Hummingbird
+import PaymentProviderServer
+import ServiceLifecycle
+import ServiceSupport
+import UnixSignals
 
-/// The program.
+/// The program `payment-provider`.
 @main
 struct PaymentProviderCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "payment-provider",
-    abstract: "A payment provider for tests, which fails, lies and loses answers on command."
+    abstract: "A provider of payments that fails, is slow and lies on command.",
+    discussion: """
+      POST /charges and /refunds, GET /charges/KEY and /ledger. What goes wrong is said here, and \
+      changed while it runs:
+
+        curl localhost:8081/mood -d '{"fail": 0.3, "slow": "500ms", "lie": 0.1}'
+      """
   )
 
-  func run() async throws {}
+  @Option(help: "Where it listens.")
+  var host = "127.0.0.1"
+
+  @Option(help: "The port; 0 for any that is free.")
+  var port = 8_081
+
+  @Option(help: "A file that keeps what was charged; in memory only unless given.")
+  var ledger: String?
+
+  @Option(help: "How often a request fails, from 0 to 1.")
+  var fail = 0.0
+
+  @Option(help: "How often the answer says that a charge failed that was made, from 0 to 1.")
+  var lie = 0.0
+
+  @Option(help: "How often there is no answer, from 0 to 1.")
+  var lose = 0.0
+
+  @Option(help: "How long each request takes.", transform: duration)
+  var slow = Duration.zero
+
+  @Flag(help: "Answer every request with 503.")
+  var down = false
+
+  @Option(help: "How many requests a second are answered; any number unless given.")
+  var rate: Int?
+
+  @Option(help: "Which of the requests go wrong.")
+  var seed: UInt64 = 1
+
+  @Flag(help: "End when the input does, as it does when the program that started this one ends.")
+  var withParent = false
+
+  func validate() throws {
+    for (name, value) in [("--fail", fail), ("--lie", lie), ("--lose", lose)]
+    where !(0...1).contains(value) {
+      throw ValidationError("\(name) is a number from 0 to 1.")
+    }
+    if let rate, rate < 1 { throw ValidationError("--rate is at least 1.") }
+  }
+
+  func run() async throws {
+    var mood = Mood()
+    (mood.fail, mood.lie, mood.lose) = (fail, lie, lose)
+    (mood.slow, mood.isDown, mood.rate) = (slow, down, rate)
+    let provider = ProviderServer(
+      ledger: try ChargeLedger(path: ledger),
+      mood: mood,
+      seed: seed
+    )
+    let host = host
+    let application = provider.application(
+      ApplicationConfiguration(address: .hostname(host, port: port))
+    ) { port in
+      print("payment-provider listens on http://\(host):\(port)")
+      // A reader on the other end of a pipe is to have it at once.
+      fflush(nil)
+    }
+    let group = ServiceGroup(
+      services: [application],
+      gracefulShutdownSignals: [.sigterm, .sigint],
+      logger: application.logger
+    )
+    if withParent {
+      Thread.detachNewThread {
+        while readLine() != nil {}
+        Task { await group.triggerGracefulShutdown() }
+      }
+    }
+    try await group.run()
+  }
+
+  private static func duration(_ text: String) throws -> Duration {
+    guard let duration = DurationText.duration(of: text) else {
+      throw ValidationError("“\(text)” is no duration; write 150ms or 2s.")
+    }
+    return duration
+  }
 }

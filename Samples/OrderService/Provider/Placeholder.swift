@@ -1,1 +1,0 @@
-// The fake payment provider: to come.
