@@ -60,6 +60,19 @@ public struct OperationTimeline: Sendable {
   /// From its begin to its end.
   public var duration: Duration { max(end.saturatingSubtracting(begin), .zero) }
 
+  /// The same timeline with other names in pictures: with the machine that an operation ran on, say.
+  ///
+  /// - Parameter name: Returns the name of a span; called once for each of ``spans``, in order.
+  /// - Returns: A timeline that differs in nothing else.
+  public func renamed(_ name: (Span) throws -> String) rethrows -> OperationTimeline {
+    let spans = try spans.map { span in
+      var span = span
+      span.name = try name(span)
+      return span
+    }
+    return OperationTimeline(spans: spans, end: end)
+  }
+
   /// Durations and dependencies, to ask *what if*.
   ///
   /// The numbers are those of ``spans``. What goes on counts as if it ended now, what never

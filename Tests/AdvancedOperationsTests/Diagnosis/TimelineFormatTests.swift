@@ -37,6 +37,15 @@ import FoundationXML
     return recorder.timeline
   }
 
+  @Test func `can have other names, and is the same otherwise`() throws {
+    let timeline = timeline()
+    let other = timeline.renamed { "\($0.name) on n1" }
+    #expect(other.spans.map(\.name) == timeline.spans.map { "\($0.name) on n1" })
+    #expect(other.duration == timeline.duration)
+    #expect(other.criticalPath == timeline.criticalPath)
+    #expect(other.renamed { String($0.name.dropLast(6)) }.svg == timeline.svg)
+  }
+
   // MARK: Chrome
 
   private struct Trace: Decodable {
