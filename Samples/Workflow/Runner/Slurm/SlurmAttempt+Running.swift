@@ -4,9 +4,12 @@ extension SlurmAttempt {
     let begun = ContinuousClock.now
     var interval = Duration.milliseconds(250)
     while !isStopping {
-      let code = try await srun()
+      let result = await srun()
+      let isForgotten = takeForgotten()
       if let status = place.status { return exit(status) }
       if isStopping { break }
+      if isForgotten, !place.isBegun { continue }
+      let code = try result.get()
       let message = SlurmMessage(SlurmPlace.read(place.messages) ?? "")
       if place.isBegun { return try await endOfBegun(code, message) }
       guard message.meaning == .unavailable else { throw error(message) }
@@ -65,7 +68,7 @@ extension SlurmAttempt {
     StepExit(status, node: place.start?.node)
   }
 
-  private func srun() async throws -> Int {
+  private func srun() async -> Result<Int, any Error> {
     let arguments =
       request.arguments(name: SlurmRequest.name(attempt), token: place.token)
       + ["--input=none", "--mpi=none"] + SlurmScript.launcher(script: place.script)
@@ -73,7 +76,34 @@ extension SlurmAttempt {
       try await commands.srun(arguments, output: attempt.logFile, messages: place.messages)
     }
     setSrun(srun)
-    return try await srun.value
+    let watch = Task { await endIfForgotten(srun) }
+    defer { watch.cancel() }
+    return await srun.result
+  }
+
+  /// Ends an `srun` that waits for a job that the controller doesn't have.
+  ///
+  /// A controller that was killed has forgotten what happened since it last wrote its jobs down,
+  /// and `srun` would wait for ever for a job of that time. As long as the controller doesn't
+  /// answer, nothing follows; a script begins once, so that a job that comes to light later does
+  /// nothing.
+  private func endIfForgotten(_ srun: Task<Int, any Error>) async {
+    var missingSince: ContinuousClock.Instant?
+    while (try? await Task.sleep(for: .seconds(1))) != nil, !place.isBegun, !isStopping {
+      let jobs = try? await queue.jobs(notOlderThan: .now - .milliseconds(900))
+      let phase = jobs?.last(where: place.isMine)?.phase
+      guard jobs != nil, phase != .pending, phase != .active else {
+        missingSince = nil
+        continue
+      }
+      let now = ContinuousClock.now
+      let since = missingSince ?? now
+      missingSince = since
+      if since.duration(to: now) >= patience / 12 {
+        setForgotten()
+        return srun.cancel()
+      }
+    }
   }
 
   /// How an attempt ended whose script had begun, but couldn't say how it ended.

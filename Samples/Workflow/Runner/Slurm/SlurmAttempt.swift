@@ -1,5 +1,13 @@
 import Synchronization
 
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
 /// One attempt in Slurm, from its submission to its end, for the runner that waits for it.
 ///
 /// Three tasks look at it: one waits for its end; one reads its output, and reports where it began or
@@ -13,6 +21,8 @@ final class SlurmAttempt: Sendable {
     /// What keeps it from being submitted.
     var trouble: String?
     var srun: Task<Int, any Error>?
+    /// Whether that `srun` was ended because the controller doesn't have its job.
+    var isForgotten = false
   }
 
   let attempt: StepAttempt
@@ -43,15 +53,15 @@ final class SlurmAttempt: Sendable {
   /// task is cancelled.
   ///
   /// - Parameters:
-  ///   - offset: Where the attempt's output begins in its log file.
+  ///   - log: Reads the attempt's output.
   ///   - work: Waits; it isn't cancelled itself.
   /// - Returns: What it returns.
   /// - Throws: What it throws, why the attempt could never begin, or a `CancellationError`.
   func untilEnd<Value: Sendable>(
-    from offset: Int64,
+    _ log: LogTail,
     _ work: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
-    let reader = Task { await readAndReport(from: offset) }
+    let reader = Task { await readAndReport(log) }
     let work = Task { try await work() }
     let result = await withTaskCancellationHandler {
       await work.result
@@ -78,6 +88,17 @@ final class SlurmAttempt: Sendable {
 
   /// Notes the `srun` that runs it.
   func setSrun(_ task: Task<Int, any Error>) { state.withLock { $0.srun = task } }
+
+  /// Notes that the `srun` is ended because the controller doesn't have its job.
+  func setForgotten() { state.withLock { $0.isForgotten = true } }
+
+  /// Whether that was noted since it was called before.
+  func takeForgotten() -> Bool {
+    state.withLock { state in
+      defer { state.isForgotten = false }
+      return state.isForgotten
+    }
+  }
 
   /// Sleeps, but not long after it is to be ended.
   func pause(_ duration: Duration) async throws {
@@ -109,10 +130,19 @@ final class SlurmAttempt: Sendable {
 // MARK: - Reading
 
 extension SlurmAttempt {
+  /// The log of an attempt from its end, made if it isn't there.
+  static func log(_ attempt: StepAttempt) throws(RunFolderError) -> LogTail {
+    do throws(SystemCallError) {
+      let file = try OpenFile(attempt.logFile, O_RDONLY | O_CREAT)
+      return LogTail(file, from: try file.size())
+    } catch {
+      throw RunFolderError(path: attempt.logFile, problem: "\(error)")
+    }
+  }
+
   /// The only one that reports, so that reports come in order.
-  private func readAndReport(from offset: Int64) async {
-    let follower = try? LogFollower(attempt.logFile, from: offset)
-    guard var follower else { return }
+  private func readAndReport(_ log: LogTail) async {
+    var log = log
     var isStarted = false
     var waiting: String?
     var nextQuestion = ContinuousClock.now + .milliseconds(300)
@@ -124,16 +154,20 @@ extension SlurmAttempt {
         report(.started(node: start.node, handle: "\(start.job) \(place.path)"))
         waiting = nil
       }
-      let lines = isLast ? follower.remainingLines() : follower.lines()
-      for line in lines { report(.line(line)) }
-      if isLast { return }
+      var hasCome = false
+      let line = { (text: String) in
+        hasCome = true
+        self.report(.line(text))
+      }
+      if isLast { return log.finish(line) }
+      log.read(line)
       if !isStarted || state.withLock({ $0.trouble != nil }), ContinuousClock.now >= nextQuestion {
         nextQuestion = .now + .seconds(1)
         let text = await whatItWaitsFor(isStarted: isStarted)
         if text != waiting { report(.waiting(for: text)) }
         waiting = text
       }
-      interval = lines.isEmpty ? min(interval * 5 / 4, .milliseconds(100)) : .milliseconds(10)
+      interval = hasCome ? .milliseconds(10) : min(interval * 5 / 4, .milliseconds(100))
       try? await Task.sleep(for: interval)
     }
   }

@@ -61,19 +61,36 @@ public struct SlurmEngine: StepEngine {
     {
       return exit
     }
+    if options.arraysFrom != nil, !attempt.step.matrix.isEmpty,
+      let exit = try await submit(attempt, inArray: true, report)
+    {
+      return exit
+    }
+    // A controller that was killed may have forgotten the array; this task of it never began.
+    guard let exit = try await submit(attempt, inArray: false, report) else {
+      throw SlurmError.failed(message: "the job ended without a trace")
+    }
+    return exit
+  }
+
+  /// Submits an attempt, by itself or together with others, and waits for its end.
+  ///
+  /// - Returns: Nil: nothing is known of it, and it hasn't begun and never will.
+  private func submit(
+    _ attempt: StepAttempt,
+    inArray: Bool,
+    _ report: @escaping @Sendable (StepReport) -> Void
+  ) async throws -> StepExit? {
     try Task.checkCancellation()
     let place = try SlurmPlace(newFor: attempt)
-    let offset = try LogFollower.end(of: attempt.logFile)
+    let log = try SlurmAttempt.log(attempt)
     let work = SlurmAttempt(attempt, at: place, engine: self, report: report)
     return try await ending(place) {
-      try await work.untilEnd(from: offset) {
-        if options.arraysFrom != nil, !attempt.step.matrix.isEmpty,
-          try await arrays.submit(work)
-        {
-          guard let exit = try await work.endOfJob() else {
-            throw SlurmError.failed(message: "the job ended without a trace")
-          }
-          return exit
+      try await work.untilEnd(log) {
+        if inArray, try await arrays.submit(work) {
+          if let exit = try await work.endOfJob() { return exit }
+          if place.start == nil { return nil }
+          throw SlurmError.failed(message: "the job ended without a trace")
         }
         let script = SlurmScript.text(attempt, folder: place.path, output: .carried)
         try SlurmPlace.write(script, to: place.script)
@@ -111,10 +128,10 @@ public struct SlurmEngine: StepEngine {
     at place: SlurmPlace,
     report: @escaping @Sendable (StepReport) -> Void
   ) async throws -> StepExit? {
-    let offset = try LogFollower.end(of: attempt.logFile)
+    let log = try SlurmAttempt.log(attempt)
     let work = SlurmAttempt(attempt, at: place, engine: self, report: report)
     return try await ending(place) {
-      try await work.untilEnd(from: offset) {
+      try await work.untilEnd(log) {
         let exit = try await work.endOfJob()
         // The earlier process's `srun` carries the last lines, and ends its job after them.
         if exit != nil, !place.isArrayTask { await work.waitUntilNothingRuns() }

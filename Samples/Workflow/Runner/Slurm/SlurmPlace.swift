@@ -126,14 +126,12 @@ struct SlurmPlace: Sendable, Equatable {
   static func write(_ text: String, to path: String) throws {
     let new = path + ".new"
     try? FileManager.default.removeItem(atPath: new)
-    guard
-      FileManager.default.createFile(
-        atPath: new,
-        contents: Data(text.utf8),
-        attributes: [.posixPermissions: 0o600]
-      ),
-      rename(new, path) == 0
-    else { throw CocoaError(.fileWriteUnknown, userInfo: [NSFilePathErrorKey: path]) }
+    do throws(SystemCallError) {
+      try OpenFile(new, OpenFile.writingAnew, mode: 0o600).write(text.utf8)
+      guard rename(new, path) == 0 else { throw SystemCallError() }
+    } catch {
+      throw RunFolderError(path: path, problem: "\(error)")
+    }
   }
 
   /// The text of a small file, without the end of its last line; nil if it can't be read.

@@ -66,22 +66,6 @@ extension SlurmTests {
       #expect(try await world.engine.takeUp(attempt, handle: "odd") { _ in } == nil)
     }
 
-    @Test func `a step whose node was lost meanwhile says so`() async throws {
-      let world = try SlurmWorld()
-      let reports = SlurmReports()
-      let attempt = try world.attempt("echo begun; exec sleep 600")
-      let first = Task { try await world.engine.run(attempt, report: reports.add) }
-      try await reports.wait { !$0.lines.isEmpty }
-      let node = try #require(reports.nodes.first)
-      try SlurmServers.command("kill-node", node)
-      defer { try? SlurmServers.command("restart-node", node) }
-      let handle = try #require(reports.handle)
-      await #expect(throws: SlurmNodeLost.self) {
-        try await SlurmEngine().takeUp(attempt, handle: handle) { _ in }
-      }
-      await #expect(throws: SlurmNodeLost.self) { try await first.value }
-    }
-
     @Test func `a step that was submitted and not reported yet isn't submitted again`() async throws
     {
       let world = try SlurmWorld()

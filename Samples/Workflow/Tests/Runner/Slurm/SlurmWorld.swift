@@ -13,6 +13,12 @@ enum SlurmServers {
     return FileManager.default.fileExists(atPath: configuration)
   }
 
+  /// The folder of their files.
+  static var folder: String {
+    URL(filePath: configuration ?? "").deletingLastPathComponent().path(percentEncoded: false)
+      .trimmingSuffix("/")
+  }
+
   /// Does something to them: `kill-node n1`.
   static func command(_ arguments: String...) throws {
     let script = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -20,9 +26,8 @@ enum SlurmServers {
     let process = Process()
     process.executableURL = script
     process.arguments = arguments
-    let folder = URL(filePath: configuration ?? "").deletingLastPathComponent()
     process.environment = ProcessInfo.processInfo.environment.merging(
-      ["WORKFLOW_SLURM_FOLDER": folder.path(percentEncoded: false).trimmingSuffix("/")]
+      ["WORKFLOW_SLURM_FOLDER": folder]
     ) { $1 }
     try process.run()
     process.waitUntilExit()
