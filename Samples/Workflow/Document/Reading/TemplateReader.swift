@@ -107,6 +107,15 @@ struct TemplateReader {
         )
       }
       let what = "the variable ‘\(entry.key.excerpt())’"
+      // Nothing at all is an empty text, and this is what other readers take for no value.
+      if entry.value.isEmpty, case .text(let text, _) = entry.value.content, !text.isEmpty {
+        fields.findings.add(
+          "\(what) has no value",
+          at: entry.place,
+          help: "an empty one is written ‘\(entry.key.excerpt()): \"\"’, this word ‘\"\(text)\"’"
+        )
+        continue
+      }
       if let template = anyTemplate(entry.value, what) { result[entry.key] = template }
     }
     return result

@@ -38,7 +38,7 @@ struct ExplainCommand: AsyncParsableCommand {
       try StandardStream.error.send("workflow: \(notice)\n")
     }
     let workflow = record.workflow()
-    let recorded = RecordedExplanation(record.events(), workflow: workflow)
+    let recorded = record.explanation(workflow)
     var known = workflow?.steps.flatMap { [$0.id, $0.base] } ?? recorded.steps
     if known.isEmpty { known = recorded.steps }
     let steps = workflow?.steps.filter { $0.id == step || $0.base == step }.map(\.id) ?? [step]

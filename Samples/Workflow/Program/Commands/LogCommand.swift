@@ -37,7 +37,7 @@ struct LogCommand: AsyncParsableCommand {
     var log = FollowedLog(path: record.logFile(of: step))
     if !follow, log.exists { return try log.show(toEnd: true) }
     let workflow = record.workflow()
-    let recorded = RecordedExplanation(record.events(), workflow: workflow)
+    let recorded = record.explanation(workflow)
     let steps = workflow?.steps.map(\.id) ?? recorded.steps
     guard steps.contains(step) || recorded.steps.contains(step) else {
       let combinations = workflow?.steps.filter { $0.base == step }.map(\.id) ?? []
@@ -108,9 +108,16 @@ private struct FollowedLog {
       try await Task.sleep(for: .milliseconds(200))
     }
     if !exists {
-      let recorded = RecordedExplanation(record.events(), workflow: record.workflow())
+      let recorded = record.explanation(record.workflow())
       let reason = recorded.text(of: step) ?? "“\(step)” hasn't begun"
       throw Complaint(.failure, "there is no log. \(reason)")
+    }
+    if record.state == .interrupted, !record.hasEnded(step) {
+      throw Complaint(
+        .failure,
+        "the program that ran “\(step)” has ended, and the step hadn't: "
+          + "“workflow resume \(record.name)” goes on"
+      )
     }
   }
 }

@@ -11,7 +11,8 @@ struct ResumeCommand: AsyncParsableCommand {
     abstract: "Go on with a run where it ended.",
     discussion: """
       What has ended well isn't run again; what was executing when the program or the machine died \
-      is. A file that was changed since is refused, because what is done may not fit any more.
+      is. A file that was changed since is refused, because what is done may not fit any more. What \
+      --only chose before is the choice again, unless --only or --all say otherwise.
 
       EXAMPLES:
         workflow resume last
@@ -26,11 +27,8 @@ struct ResumeCommand: AsyncParsableCommand {
   @Argument(help: "The run: its name, a part of it, or last.")
   var runName: String
 
-  @Option(
-    parsing: .upToNextOption,
-    help: ArgumentHelp("Run only these steps, with what they need.", valueName: "step")
-  )
-  var only: [String] = []
+  @Flag(help: "Run also what --only left out before.")
+  var all = false
 
   @Flag(help: "Go on although the file was changed; what differs is said.")
   var acceptChanges = false
@@ -39,54 +37,51 @@ struct ResumeCommand: AsyncParsableCommand {
   @OptionGroup(title: "How steps run") var running: RunOptions
   @OptionGroup(title: "How it is shown") var display: DisplayOptions
 
+  func validate() throws {
+    if all, !running.only.isEmpty {
+      throw ValidationError("--all and --only exclude each other.")
+    }
+  }
+
   func run() async throws {
     let catalog = folder.catalog
     let record = try catalog.run(runName)
     // First: what is made of a damaged one says nothing about the file.
-    let header = try JournalFile.contents(of: record.folder.journal)?.header
-    let source = try source(of: record, header)
-    try compare(source, record)
-    let shown = try source.workflow.reduced(to: only)
-    let engine = running.engine.engine()
-    let conducted = ConductedRun(
-      workflow: shown,
-      record: record,
-      options: display,
-      place: catalog.place,
-      only: only,
-      estimate: RunEstimate(
-        shown,
-        jobs: running.workers,
-        known: catalog.durations(of: source.workflow.name)
-      )
-    )
-    var options = running.options(only: only)
+    let contents = try JournalFile.contents(of: record.folder.journal)
+    let file = contents?.header.file(from: record.folder)
+    let source = try source(of: record, file)
+    try compare(source, record, contents)
+    var options = running.options(file: file)
+    if options.only.isEmpty, !all { options.only = contents?.only ?? [] }
     options.acceptsChanges = acceptChanges
-    let status = try await conducted.conduct { [options] report in
-      WorkflowRun(
-        source.workflow,
-        in: record.folder,
-        engine: engine,
-        options: options,
-        report: report
-      )
-    }
-    if status != 0 { throw ExitCode(status) }
+    options.fileText = source.text
+    try await running.conduct(
+      source.workflow,
+      showing: try source.workflow.reduced(to: options.only),
+      in: record,
+      of: catalog,
+      display,
+      options
+    )
   }
 
   /// The file as it is now; the run's copy if it is gone.
   private func source(
     of record: RunRecord,
-    _ header: JournalHeader?
+    _ file: String?
   ) throws(Complaint) -> WorkflowSource {
-    if let file = header?.file, FileManager.default.fileExists(atPath: file) {
+    if let file, FileManager.default.fileExists(atPath: file) {
       return try WorkflowSource(file)
     }
     return try WorkflowSource(record.workflowFile, name: record.workflowName)
   }
 
   /// Refuses a file that was changed, unless that is accepted; says what differs.
-  private func compare(_ source: WorkflowSource, _ record: RunRecord) throws {
+  private func compare(
+    _ source: WorkflowSource,
+    _ record: RunRecord,
+    _ contents: JournalContents?
+  ) throws {
     guard let before = record.workflow() else { return }
     let differences = source.workflow.differences(from: before, finished: record.finished())
     if differences.isEmpty { return }
@@ -97,8 +92,12 @@ struct ResumeCommand: AsyncParsableCommand {
       let hint = "with --accept-changes it goes on with what is there now"
       throw Complaint(.mistakes, "\(file)\n\(hint)")
     }
-    try StandardStream.error.send("workflow: \(file)\n")
-    // From now on this is the file that later changes are compared with.
-    try Data(source.text.utf8).write(to: URL(filePath: record.workflowFile), options: .atomic)
+    let again = RunProgress(contents?.records ?? [], of: source.workflow).missingOutputs
+      .sorted { $0.key < $1.key }
+      .map { step, names in
+        let list = names.map { "‘\($0)’" }.joined(separator: ", ")
+        return "\n  step ‘\(step)’ runs again, to give \(list)"
+      }
+    try StandardStream.error.send("workflow: \(file)\(again.joined())\n")
   }
 }

@@ -30,17 +30,13 @@ struct RunCommand: AsyncParsableCommand {
             Have each event as a line of JSON: time, event, step, and what belongs to it.
         workflow run release.yml --engine slurm --jobs 200
             Let Slurm place the commands; order, retries and the journal stay here.
+        workflow run sweep.yml --engine slurm --jobs 500 --slurm-array-from 50
+            Submit 50 and more combinations of a matrix that are ready together as one job array.
       """
   )
 
   @Argument(help: "The file with the workflow.", completion: .file(extensions: ["yml", "yaml"]))
   var file: String
-
-  @Option(
-    parsing: .upToNextOption,
-    help: ArgumentHelp("Run only these steps, with what they need.", valueName: "step")
-  )
-  var only: [String] = []
 
   @Flag(help: "Say what would run, in order, and run nothing.")
   var dryRun = false
@@ -57,39 +53,26 @@ struct RunCommand: AsyncParsableCommand {
   @OptionGroup(title: "How steps run") var running: RunOptions
   @OptionGroup(title: "How it is shown") var display: DisplayOptions
 
+  func validate() throws { try RunsFolderOption.check(runsFolder) }
+
   func run() async throws {
     let source = try WorkflowSource(file)
-    let shown = try source.workflow.reduced(to: only)
+    let shown = try source.workflow.reduced(to: running.only)
     let catalog = RunCatalog(runsFolder ?? source.runsFolder)
     if dryRun { return try showPlan(shown, catalog) }
-    let engine = running.engine.engine()
     let folder = try RunFolder.create(
       of: source.workflow.name,
       in: catalog.path,
       file: source.text
     )
-    let conducted = ConductedRun(
-      workflow: shown,
-      record: RunRecord(path: folder.path),
-      options: display,
-      place: catalog.place,
-      only: only,
-      estimate: RunEstimate(
-        shown,
-        jobs: running.workers,
-        known: catalog.durations(of: source.workflow.name)
-      )
+    try await running.conduct(
+      source.workflow,
+      showing: shown,
+      in: RunRecord(path: folder.path),
+      of: catalog,
+      display,
+      running.options(file: file)
     )
-    let status = try await conducted.conduct { report in
-      WorkflowRun(
-        source.workflow,
-        in: folder,
-        engine: engine,
-        options: running.options(only: only, file: file),
-        report: report
-      )
-    }
-    if status != 0 { throw ExitCode(status) }
   }
 
   private func showPlan(_ workflow: Workflow, _ catalog: RunCatalog) throws {

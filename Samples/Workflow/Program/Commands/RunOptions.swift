@@ -11,6 +11,12 @@ enum EngineName: String, CaseIterable, ExpressibleByArgument {
 /// What the command line says about how steps run.
 struct RunOptions: ParsableArguments {
   @Option(
+    parsing: .upToNextOption,
+    help: ArgumentHelp("Run only these steps, with what they need.", valueName: "step")
+  )
+  var only: [String] = []
+
+  @Option(
     name: .shortAndLong,
     help: ArgumentHelp(
       "How many steps run at a time. (default: one per processor)",
@@ -27,20 +33,81 @@ struct RunOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "How long steps have to end by themselves when the run is cancelled.",
-      valueName: "time"
+      """
+      With --engine slurm: from so many combinations of a matrix that are ready together, submit them \
+      as one job array, which spares the controller; each begins seconds later than by itself.
+      """,
+      valueName: "n"
     )
+  )
+  var slurmArrayFrom: Int?
+
+  @Option(
+    help: ArgumentHelp(
+      "How long steps have to end by themselves when the run is cancelled. (default: 10s)",
+      valueName: "time"
+    ),
+    transform: TimeArgument.init(text:)
   )
   var gracePeriod = TimeArgument(.seconds(10))
 
   func validate() throws {
     if let jobs, jobs < 1 { throw ValidationError("--jobs needs a number from 1, not \(jobs).") }
+    if let slurmArrayFrom {
+      if slurmArrayFrom < 2 {
+        throw ValidationError("--slurm-array-from needs a number from 2, not \(slurmArrayFrom).")
+      }
+      if engine != .slurm { throw ValidationError("--slurm-array-from needs --engine slurm.") }
+    }
+  }
+
+  /// Where commands run.
+  var stepEngine: any StepEngine {
+    switch engine {
+    case .local: return LocalEngine()
+    case .slurm:
+      var options = SlurmEngine.Options()
+      options.arraysFrom = slurmArrayFrom
+      return SlurmEngine(options: options)
+    }
   }
 
   /// How many steps run at a time.
   var workers: Int { jobs ?? ProcessInfo.processInfo.activeProcessorCount }
 
-  func options(only: [String], file: String? = nil) -> WorkflowRun.Options {
+  /// Runs a workflow, and ends the program with its status if that isn't 0.
+  ///
+  /// - Parameters:
+  ///   - workflow: All of it.
+  ///   - shown: The steps of it that run.
+  ///   - record: The run's folder.
+  ///   - catalog: The runs among which it is.
+  ///   - display: How it is shown.
+  ///   - options: How it runs.
+  /// - Throws: What kept it from beginning, or its exit status.
+  func conduct(
+    _ workflow: Workflow,
+    showing shown: Workflow,
+    in record: RunRecord,
+    of catalog: RunCatalog,
+    _ display: DisplayOptions,
+    _ options: WorkflowRun.Options
+  ) async throws {
+    let engine = stepEngine
+    let conducted = ConductedRun(
+      workflow: shown,
+      record: record,
+      options: display,
+      place: catalog.place,
+      estimate: RunEstimate(shown, jobs: workers, known: catalog.durations(of: workflow.name))
+    )
+    let status = try await conducted.conduct { report in
+      WorkflowRun(workflow, in: record.folder, engine: engine, options: options, report: report)
+    }
+    if status != 0 { throw ExitCode(status) }
+  }
+
+  func options(file: String?) -> WorkflowRun.Options {
     var options = WorkflowRun.Options(jobs: workers)
     options.file = file.map { URL(filePath: $0).standardizedFileURL.path(percentEncoded: false) }
     options.keepsGoing = keepGoing

@@ -1,10 +1,29 @@
 import ArgumentParser
 
 /// A duration on the command line: `500ms`, `90s`, `10m`, `1h30m`.
-struct TimeArgument: ExpressibleByArgument, Equatable {
+struct TimeArgument: Equatable {
+  /// What is longer is a mistake, and no clock can wait for the longest numbers.
+  private static let longest = Duration.seconds(365 * 86_400)
+
   var duration: Duration
 
   init(_ duration: Duration) { self.duration = duration }
+
+  /// Reads an argument.
+  ///
+  /// - Throws: What is wrong with it, and how to write it.
+  init(text: String) throws {
+    if let value = Self(argument: text) {
+      guard value.duration <= Self.longest else {
+        throw ValidationError("more than a year")
+      }
+      self = value
+    } else if Double(text) != nil {
+      throw ValidationError("a number needs its unit: \(text)s, \(text)m, \(text)h or \(text)ms")
+    } else {
+      throw ValidationError("write 90s, 10m, 1h30m or 500ms")
+    }
+  }
 
   init?(argument: String) {
     let units: [(String, Duration)] = [
@@ -22,6 +41,4 @@ struct TimeArgument: ExpressibleByArgument, Equatable {
     }
     duration = sum
   }
-
-  var defaultValueDescription: String { "\(Int(duration / .seconds(1)))s" }
 }

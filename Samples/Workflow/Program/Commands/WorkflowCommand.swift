@@ -40,8 +40,8 @@ import TerminalSupport
             timeout: 5m
 
       EXIT STATUS: 0 when all went well, 1 when steps failed, 2 when the file has mistakes, 64 when \
-      the arguments are wrong, 130 when ended with Ctrl-C, 143 by SIGTERM, 129 when the terminal \
-      was closed. Colours can be switched off with NO_COLOR.
+      the arguments are wrong, 130 when ended with Ctrl-C, 143 by SIGTERM, 131 by SIGQUIT, which \
+      kills the steps at once, 129 when the terminal was closed. Colours can be switched off with NO_COLOR.
       """,
     subcommands: [
       RunCommand.self, ResumeCommand.self, CheckCommand.self, RunsCommand.self, LogCommand.self,

@@ -44,6 +44,10 @@ struct RunLines: Sendable {
           + StyledLine(": \(steps.counted("step")), \(isResumed ? "" : "run ")\(run)")
           + StyledLine(isResumed ? " \(verb)" : "")
       ]
+    // Of the waits only one that could take long without a reason that is seen.
+    case .waiting(let step, let cause) where cause.hasPrefix(LocalEngine.earlierProcess):
+      let line = StyledLine("… ", .faint) + StyledLine("\(step) waits for \(cause)")
+      return detail == .failures ? [] : [line]
     case .waiting: return []
     case .started(let step, let attempt, let node):
       if detail != .everything { return [] }

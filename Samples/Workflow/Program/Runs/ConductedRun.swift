@@ -20,8 +20,6 @@ struct ConductedRun {
   let options: DisplayOptions
   /// What has to be added to commands so that they find the run.
   let place: String
-  /// The only steps that were asked for, as they were.
-  var only: [String] = []
   let estimate: RunEstimate
   var environment = ProcessInfo.processInfo.environment
 
@@ -48,12 +46,7 @@ struct ConductedRun {
       run.explain(step) ?? ""
     }
     let interruption = Mutex<Interruption?>(nil)
-    let watch = SignalWatch(Self.signals, echo: .milliseconds(200)) { signal in
-      let came = Interruption(signal: signal)
-      interruption.withLock { $0 = came }
-      run.cancel(because: came.reason)
-      display.say(StyledLine("⊘ ", .yellow) + StyledLine(came.notice))
-    } onSecond: { signal in
+    let kill: @Sendable (Int32) -> Void = { signal in
       run.kill()
       // What was killed ends soon; a step that a disk holds fast, or a terminal that takes nothing
       // more, may not.
@@ -61,6 +54,15 @@ struct ConductedRun {
         if StandardStream.output.hasRoom { display.endIfPossible() }
         _exit(interruption.withLock { $0?.exitCode } ?? 128 + signal)
       }
+    }
+    let watch = SignalWatch(Self.signals, echo: .milliseconds(200)) { signal in
+      let came = Interruption(signal: signal)
+      interruption.withLock { $0 = came }
+      if !came.isGraceful { kill(signal) }
+      run.cancel(because: came.reason)
+      display.say(StyledLine("⊘ ", .yellow) + StyledLine(came.notice))
+    } onSecond: { signal in
+      kill(signal)
     }
     let result: Result<RunEnd, any Error>
     do { result = .success(try await run.run()) } catch { result = .failure(error) }
@@ -75,8 +77,7 @@ struct ConductedRun {
         run: record.name,
         end: end,
         failures: failures.failures { record.logFile(of: $0) },
-        place: place,
-        only: only
+        place: place
       )
       output.write(summary.lines, colour: StandardStream.output.hasColour(environment))
     }
@@ -92,7 +93,7 @@ struct ConductedRun {
     #else
     let isIgnored = unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == 1
     #endif
-    return isIgnored ? [SIGINT, SIGTERM] : [SIGINT, SIGTERM, SIGHUP]
+    return [SIGINT, SIGTERM, SIGQUIT] + (isIgnored ? [] : [SIGHUP])
   }
 
   static func status(of end: RunEnd, _ interruption: Interruption?) -> Int32 {

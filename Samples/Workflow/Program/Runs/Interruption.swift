@@ -20,13 +20,18 @@ struct Interruption: Sendable, Equatable {
     switch signal {
     case SIGINT: "Ctrl-C"
     case SIGTERM: "SIGTERM"
+    case SIGQUIT: "SIGQUIT"
     case SIGHUP: "the terminal was closed (SIGHUP)"
     default: "signal \(signal)"
     }
   }
 
+  /// Whether steps are asked to end before they are killed: SIGQUIT is for programs that hang.
+  var isGraceful: Bool { signal != SIGQUIT }
+
   /// What people read when it came.
   var notice: String {
+    if !isGraceful { return "ending because of \(reason): steps are killed" }
     let again = signal == SIGINT ? "Ctrl-C again" : "a second signal"
     return "ending because of \(reason): steps are asked to end, \(again) kills them"
   }

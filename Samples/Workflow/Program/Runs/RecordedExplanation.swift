@@ -6,26 +6,42 @@ struct RecordedExplanation {
   private var ends: [String: StepEnd] = [:]
   private var starts: [String: Int] = [:]
   private var waits: [String: String] = [:]
+  /// The last attempts that failed and were to be followed by another one.
+  private var pauses: [String: Int] = [:]
   private var retries: [String: [String]] = [:]
   /// What is known of the rollback of a step since it succeeded the last time.
   private var rollbacks: [String: String] = [:]
   private var needs: [String: [String]] = [:]
+  private let chosen: (names: [String], steps: Set<String>)?
   private var cancelled: String?
   private var hasEnded = false
 
-  init(_ events: [RunEvent], workflow: Workflow?) {
+  /// Reads events.
+  ///
+  /// - Parameters:
+  ///   - events: What happened.
+  ///   - workflow: What was run; nil if that isn't known any more.
+  ///   - chosen: The steps that were chosen with `--only`, if that was so.
+  init(
+    _ events: [RunEvent],
+    workflow: Workflow?,
+    chosen: (names: [String], steps: Set<String>)? = nil
+  ) {
+    self.chosen = chosen
     for step in workflow?.steps ?? [] { needs[step.id] = step.needs }
     for event in events {
       switch event.kind {
-      case .runStarted: (hasEnded, cancelled, starts, waits) = (false, nil, [:], [:])
+      case .runStarted: (hasEnded, cancelled, starts, waits, pauses) = (false, nil, [:], [:], [:])
       case .waiting(let step, let cause): waits[step] = cause
       case .started(let step, let attempt, _):
         starts[step] = attempt
+        pauses[step] = nil
         ends[step] = nil
         rollbacks[step] = nil
       case .printed: break
       case .rollingBack(let step): rollbacks[step] = "was being undone when the program ended"
       case .retrying(let step, let attempt, let delay, let reason):
+        (starts[step], pauses[step], waits[step]) = (nil, attempt, nil)
         retries[step, default: []].append(
           "attempt \(attempt): \(reason); again in \(delay.readable)"
         )
@@ -64,6 +80,14 @@ struct RecordedExplanation {
     guard let end = ends[step] else {
       if let attempt = starts[step] {
         return "was executing (attempt \(attempt)) when the program ended"
+      }
+      if let attempt = pauses[step] {
+        let cause = waits[step].map { " (for \($0))" } ?? ""
+        return "waited for attempt \(attempt + 1)\(cause) when the program ended"
+      }
+      if let chosen, !chosen.steps.contains(step) {
+        let names = chosen.names.map(\.shellQuoted).joined(separator: " ")
+        return "was not chosen: the run is one with --only \(names)"
       }
       if let cause = waits[step] { return "waited for \(cause) when the program ended" }
       return "hadn't begun when the program ended"

@@ -34,8 +34,31 @@ struct RunCatalog {
     return isSame ? "" : " --runs-folder \(path.shellQuoted)"
   }
 
-  /// The names of the runs, the newest last: their names begin with the time.
+  /// The names of the runs, the newest last.
+  ///
+  /// They begin with the time, up to its second; of those of one second the journals know it
+  /// better.
   var names: [String] {
+    var result: [String] = []
+    var next = namesInOrder[...]
+    while let first = next.first {
+      let group = next.prefix { $0.second == first.second }
+      next = next.dropFirst(group.count)
+      let begins = group.count > 1 ? group.map { (name: $0, begin: begin(of: $0)) } : []
+      if begins.isEmpty || begins.contains(where: { $0.begin == nil }) {
+        result += group
+      } else {
+        result += begins.sorted { ($0.begin ?? 0) < ($1.begin ?? 0) }.map(\.name)
+      }
+    }
+    return result
+  }
+
+  private func begin(of name: String) -> Double? {
+    (try? JournalFile.contents(of: record(name).folder.journal))?.header.begin
+  }
+
+  private var namesInOrder: [String] {
     let entries = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
     return entries.filter { name in
       var isFolder: ObjCBool = false
@@ -92,6 +115,9 @@ struct RunCatalog {
 }
 
 extension String {
+  /// The second in a run's name: `2026-11-22-174501`.
+  fileprivate var second: Substring { prefix(17) }
+
   fileprivate var droppingSlash: String {
     count > 1 && hasSuffix("/") ? String(dropLast()) : self
   }

@@ -46,6 +46,29 @@ struct RunRecord {
     folder.summary().header?.workflow ?? String(name.dropFirst("2026-11-22-184254-".count))
   }
 
+  /// How it stands.
+  var state: State {
+    switch folder.summary().state {
+    case .running: .running
+    case .interrupted: .interrupted
+    case .unreadable: .damaged
+    case .ended(let end): Self.state(of: end)
+    }
+  }
+
+  /// What the folder says of steps of a workflow.
+  func explanation(_ workflow: Workflow?) -> RecordedExplanation {
+    RecordedExplanation(events(), workflow: workflow, chosen: chosen(of: workflow))
+  }
+
+  /// What was chosen of a workflow with `--only`, and all steps that belong to it; nil: all.
+  func chosen(of workflow: Workflow?) -> (names: [String], steps: Set<String>)? {
+    guard let names = try? JournalFile.contents(of: folder.journal)?.only, !names.isEmpty,
+      let steps = try? workflow?.only(names).steps
+    else { return nil }
+    return (names, Set(steps.map(\.id)))
+  }
+
   /// The workflow as it was run; nil if it can't be read.
   func workflow() -> Workflow? {
     guard let text = try? String(contentsOfFile: workflowFile, encoding: .utf8) else { return nil }

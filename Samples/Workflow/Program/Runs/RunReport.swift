@@ -19,8 +19,6 @@ struct RunReport {
   var failures: [Failure]
   /// What people have to add to commands so that they find the run.
   var place = ""
-  /// The only steps that were asked for: others shall not run next time either.
-  var only: [String] = []
 
   /// How many failed steps are shown with their last lines.
   static let shownFailures = 5
@@ -77,8 +75,7 @@ struct RunReport {
 
   private var next: [StyledLine] {
     if state == .succeeded { return [] }
-    let steps = only.isEmpty ? "" : " --only " + only.map(\.shellQuoted).joined(separator: " ")
-    var commands = [("workflow resume last\(place)\(steps)", "run what isn't done")]
+    var commands = [("workflow resume last\(place)", "run what isn't done")]
     if let failed = failures.first {
       let step = failed.step.shellQuoted
       if failed.hasRun {

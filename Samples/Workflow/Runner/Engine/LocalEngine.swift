@@ -35,6 +35,9 @@ public final class LocalEngine: StepEngine {
 
   private let state = Mutex(State())
 
+  /// Begins what an attempt waits for that a killed runner has left.
+  public static let earlierProcess = "an earlier run's process "
+
   /// Creates an engine.
   public init() {}
 
@@ -80,6 +83,7 @@ public final class LocalEngine: StepEngine {
     report: @escaping @Sendable (StepReport) -> Void
   ) async throws -> StepExit? {
     if let group = LocalHandle(handle)?.group, group.isThere {
+      report(.waiting(for: "\(Self.earlierProcess)\(group.leader), which was asked to end"))
       await group.end(gracePeriod: attempt.gracePeriod)
     }
     return nil

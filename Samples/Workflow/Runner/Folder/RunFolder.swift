@@ -51,6 +51,42 @@ public struct RunFolder: Sendable, Equatable {
   /// The file that is locked while the run goes on.
   var lock: String { path + "/lock" }
 
+  /// Its path from the root, without detours.
+  var absolutePath: String {
+    let path = path.path(in: FileManager.default.currentDirectoryPath)
+    return "/" + path.pathComponents.joined(separator: "/")
+  }
+
+  /// Whether it was copied from another one, which is still there.
+  func isCopy(of other: String) -> Bool {
+    if other == absolutePath { return false }
+    var (mine, others) = (stat(), stat())
+    guard stat(path, &mine) == 0, stat(other, &others) == 0 else { return false }
+    return mine.st_ino != others.st_ino || mine.st_dev != others.st_dev
+  }
+
+  /// Makes the folders for logs and for files of attempts, unless they are there.
+  func makeParts() throws(RunFolderError) {
+    for path in [logs, scratch] where mkdir(path, 0o777) != 0 && errno != EEXIST {
+      throw RunFolderError(path: path, problem: "\(SystemCallError())")
+    }
+  }
+
+  /// Forgets what attempts have left.
+  func emptyScratch() {
+    try? FileManager.default.removeItem(atPath: scratch)
+  }
+
+  /// Keeps another text as that of the workflow's file.
+  func replaceWorkflowFile(with text: String) throws(RunFolderError) {
+    do throws(SystemCallError) {
+      try OpenFile(workflowFile + ".new", OpenFile.writingAnew).write(text.utf8)
+      guard rename(workflowFile + ".new", workflowFile) == 0 else { throw SystemCallError() }
+    } catch {
+      throw RunFolderError(path: workflowFile, problem: "\(error)")
+    }
+  }
+
   /// The log of a step.
   public func logFile(of step: String) -> String { "\(logs)/\(Step.fileName(for: step)).log" }
 
@@ -130,7 +166,9 @@ public struct RunFolder: Sendable, Equatable {
       return true
     } catch {
       if !withIntermediates, FileManager.default.fileExists(atPath: path) { return false }
-      throw RunFolderError(path: path, problem: "the folder can't be made")
+      let isFull = (error as? CocoaError)?.code == .fileWriteOutOfSpace
+      let reason = isFull ? ": \(SystemCallError.fullDisk)" : ""
+      throw RunFolderError(path: path, problem: "the folder can't be made\(reason)")
     }
   }
 

@@ -38,7 +38,7 @@ extension RunFolder {
       var end: RunEnd?
       for record in contents?.records ?? [] {
         switch record {
-        case .begun, .started, .rollbackStarted: break
+        case .begun, .started, .attemptFailed, .rollbackStarted: break
         case .resumed: end = nil
         case .ended(let step, let stepEnd): ends[step] = stepEnd
         case .rolledBack(let step): ends[step] = nil

@@ -16,8 +16,18 @@ struct SystemCallError: Error, Equatable, CustomStringConvertible {
 
   var isMissing: Bool { code == ENOENT || code == ENOTDIR }
 
+  /// Said of a disk, or of somebody's share of it, that has no room left.
+  static let fullDisk = "the disk is full"
+
+  var isFullDisk: Bool { code == ENOSPC || code == EDQUOT }
+
   /// What the system calls it, without a full stop.
   var description: String {
+    if isFullDisk { return Self.fullDisk }
+    return systemText
+  }
+
+  private var systemText: String {
     withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
       guard let base = buffer.baseAddress else { return "error \(code)" }
       return strerror_r(code, base, buffer.count) == 0 ? String(cString: base) : "error \(code)"

@@ -15,6 +15,9 @@ public enum JournalError: Error, Equatable, CustomStringConvertible {
     case .unknownVersion(let path, let version):
       "The journal \(path) has version \(version), and this program knows version "
         + "\(JournalHeader.currentVersion)."
+    case .inaccessible(let path, SystemCallError.fullDisk):
+      "The journal \(path) can't be written: \(SystemCallError.fullDisk). When there is room "
+        + "again, “workflow resume” goes on with what isn't done."
     case .inaccessible(let path, let reason): "The journal \(path): \(reason)."
     }
   }

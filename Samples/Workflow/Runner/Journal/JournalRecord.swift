@@ -2,10 +2,12 @@
 public enum JournalRecord: Codable, Equatable, Sendable {
   /// The first line: which run this is, of which workflow.
   case begun(JournalHeader)
-  /// A later process goes on with the run.
-  case resumed(fingerprint: String)
+  /// A later process goes on with the run; `only` are the steps that it was told to run, if it was.
+  case resumed(fingerprint: String, only: [String]? = nil)
   /// An attempt has begun, and an engine can find it again.
   case started(step: String, attempt: Int, node: String?, handle: String)
+  /// An attempt failed, and another one was to follow.
+  case attemptFailed(step: String, attempt: Int)
   /// A step has ended.
   case ended(step: String, end: StepEnd)
   /// A step that had succeeded was undone, so that it has to run again.
@@ -31,13 +33,55 @@ public struct JournalHeader: Codable, Equatable, Sendable {
   public var fingerprint: String
   /// The workflow's file, an absolute path; nil if there is none.
   public var file: String?
+  /// The folder of the run when it began, an absolute path; nil if that isn't known.
+  public var folder: String?
+  /// When it began, in seconds since 1970; nil if that isn't known.
+  public var begin: Double?
+  /// The only steps that were asked for; nil: all.
+  public var only: [String]?
 
   /// Creates a header of the current version.
-  public init(run: String, workflow: String, fingerprint: String, file: String?) {
+  public init(
+    run: String,
+    workflow: String,
+    fingerprint: String,
+    file: String?,
+    folder: String? = nil,
+    begin: Double? = nil,
+    only: [String]? = nil
+  ) {
     version = Self.currentVersion
     self.run = run
     self.workflow = workflow
     self.fingerprint = fingerprint
     self.file = file
+    self.folder = folder
+    self.begin = begin
+    self.only = only
+  }
+
+  /// The workflow's file, where it is seen from the run's folder: the one in the copy if a project
+  /// was copied or moved with its runs.
+  ///
+  /// - Parameter now: Where the run's folder is now.
+  /// - Returns: An absolute path, at which there may be nothing; nil if there was no file.
+  public func file(from now: RunFolder) -> String? {
+    guard let file, let folder else { return file }
+    let (old, new) = (folder.pathComponents, now.absolutePath.pathComponents)
+    let common = zip(old, file.pathComponents).prefix { $0 == $1 }.count
+    let below = old.dropFirst(common)
+    // Another folder for runs says nothing about where the file is.
+    guard old != new, new.count > below.count, new.suffix(below.count) == below else { return file }
+    let root = new.dropLast(below.count)
+    return "/" + (root + file.pathComponents.dropFirst(common)).joined(separator: "/")
+  }
+}
+
+extension String {
+  /// The names in an absolute path, without those that go nowhere or back.
+  var pathComponents: [Substring] {
+    split(separator: "/").reduce(into: []) { names, name in
+      if name == ".." { _ = names.popLast() } else if name != "." { names.append(name) }
+    }
   }
 }

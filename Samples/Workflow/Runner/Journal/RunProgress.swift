@@ -19,6 +19,10 @@ public struct RunProgress: Sendable, Equatable {
   public var open: [String: OpenAttempt] = [:]
   /// The commands that undo steps, and that may be going on without a runner.
   public var openRollbacks: [String: OpenAttempt] = [:]
+  /// How many attempts of a step that is to be tried again have failed.
+  public var failures: [String: Int] = [:]
+  /// The outputs that steps declare by now, and didn't give when they succeeded.
+  public var missingOutputs: [String: [String]] = [:]
   /// How many attempts a step has had.
   public var attempts: [String: Int] = [:]
   /// How the run ended; nil if it goes on, or was interrupted.
@@ -28,7 +32,8 @@ public struct RunProgress: Sendable, Equatable {
   ///
   /// A step is done that succeeded and wasn't undone. One that was skipped is done as well, unless
   /// it was skipped because of how others had ended that run again now. What was undone, and will
-  /// be made anew, is what the steps that need it were made of: they run again too.
+  /// be made anew, is what the steps that need it were made of: they run again too. So does one
+  /// that declares an output by now that it didn't give.
   ///
   /// - Parameters:
   ///   - records: The records of one journal.
@@ -43,8 +48,13 @@ public struct RunProgress: Sendable, Equatable {
       case .started(let step, let attempt, _, let handle):
         open[step] = OpenAttempt(number: attempt, handle: handle)
         attempts[step] = max(attempts[step] ?? 0, attempt)
+      case .attemptFailed(let step, let attempt):
+        open[step] = nil
+        attempts[step] = max(attempts[step] ?? 0, attempt)
+        failures[step, default: 0] += 1
       case .ended(let step, let stepEnd):
         open[step] = nil
+        failures[step] = nil
         attempts[step] = max(attempts[step] ?? 0, stepEnd.attempts)
         openRollbacks[step] = nil
         ends[step] = stepEnd
@@ -66,7 +76,7 @@ public struct RunProgress: Sendable, Equatable {
     done.reverse()
   }
 
-  private func doneSteps(of workflow: Workflow, undone: Set<String>) -> Set<String> {
+  private mutating func doneSteps(of workflow: Workflow, undone: Set<String>) -> Set<String> {
     var done: Set<String> = []
     var stale: Set<String> = undone
     // Needs come first; in a file they may stand in any order.
@@ -75,7 +85,14 @@ public struct RunProgress: Sendable, Equatable {
       if outcomes.isEmpty, step.needs.contains(where: stale.contains) { stale.insert(step.id) }
       guard let end = ends[step.id], !stale.contains(step.id) else { continue }
       switch end.outcome {
-      case .succeeded: done.insert(step.id)
+      case .succeeded:
+        let missing = step.outputs.filter { end.outputs[$0] == nil }
+        if missing.isEmpty {
+          done.insert(step.id)
+        } else {
+          missingOutputs[step.id] = missing
+          stale.insert(step.id)
+        }
       case .skipped: if outcomes.allSatisfy(done.contains) { done.insert(step.id) }
       case .failed, .cancelled: break
       }

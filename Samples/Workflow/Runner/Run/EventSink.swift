@@ -21,6 +21,8 @@ final class EventSink: Sendable {
     var waiting: [RunEvent] = []
     var isPassingOn = false
     var file: OpenFile?
+    /// Why the file isn't complete.
+    var failure: SystemCallError?
   }
 
   private let state = Mutex(State())
@@ -30,6 +32,9 @@ final class EventSink: Sendable {
 
   /// Has events written to a file as well.
   func write(to file: OpenFile) { state.withLock { $0.file = file } }
+
+  /// Why the file isn't complete; nil if it is.
+  var failure: String? { state.withLock { $0.failure.map { "\($0)" } } }
 
   /// Passes on an event, or leaves it to the thread that is passing on others.
   func send(_ event: RunEvent) {
@@ -44,7 +49,7 @@ final class EventSink: Sendable {
     }
     if isTaken { return }
     while let (events, file) = next() {
-      if let file { Self.write(events, to: file) }
+      if let file { write(events, to: file) }
       for event in events { report(event) }
     }
   }
@@ -65,13 +70,18 @@ final class EventSink: Sendable {
   }
 
   /// The lines of steps are in their logs; the file is for those who look later, and may fail.
-  private static func write(_ events: [RunEvent], to file: OpenFile) {
+  private func write(_ events: [RunEvent], to file: OpenFile) {
     var bytes: [UInt8] = []
     for event in events {
       if case .printed = event.kind { continue }
       bytes += event.jsonLine.utf8
       bytes.append(UInt8(ascii: "\n"))
     }
-    if !bytes.isEmpty { try? file.write(bytes) }
+    if bytes.isEmpty { return }
+    do throws(SystemCallError) {
+      try file.write(bytes)
+    } catch {
+      state.withLock { $0.failure = $0.failure ?? error }
+    }
   }
 }

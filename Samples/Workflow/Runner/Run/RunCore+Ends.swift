@@ -21,9 +21,15 @@ struct StepObserver: OperationObserver {
 
 extension RunCore {
   func retries(_ index: Int, after delay: Duration, because error: any Error) {
-    let number = state.withLock { $0.steps[index].attempts }
+    let number = state.withLock { state in
+      state.attemptFailed(index)
+      return state.steps[index].attempts
+    }
+    append(.attemptFailed(step: steps[index].id, attempt: number), synced: false)
     let reason = RunWords.reason(of: error)
     send(.retrying(step: steps[index].id, attempt: number, after: delay, because: reason))
+    // It has given its slot and its claims to others, and may have to wait for them again.
+    waits.isReady(operations[index])
   }
 
   /// The operation of a step is over; what needs it hasn't started.
@@ -53,7 +59,10 @@ extension RunCore {
 
   private func rollBack(_ index: Int, _ command: Command) async throws {
     let step = steps[index]
-    if state.withLock({ $0.isKilled }) { throw RunCancelled(reason: "killed") }
+    if state.withLock({ $0.isKilled }) {
+      rollbackDropped(step.id)
+      throw RunCancelled(reason: "killed")
+    }
     // From here on it isn't known for sure what there is.
     append(.rolledBack(step: step.id), synced: true)
     send(.rollingBack(step: step.id))

@@ -12,14 +12,11 @@ extension RunCore {
       let time = (environment.clock.now - begin).words
       if let wait = known.wait { return "\(id) waits for \(wait)" }
       let attempt = known.attempts > 1 ? " (attempt \(known.attempts))" : ""
-      let causes = operations[index].explain().causes
-      if let pause = causes.first(where: { $0.kind == .retry }) { return "\(id) \(pause.text)" }
+      if known.isBetweenAttempts { return RunWords.text(of: operations[index].explain()) }
       return "\(id) has been running for \(time)\(attempt)"
     }
     if current == nil { return "\(id) waits for the run to begin" }
-    return RunWords.text(of: operations[index].explain()) { name in
-      self.state.withLock { $0.steps[$0.place(of: name) ?? index] }
-    }
+    return RunWords.text(of: operations[index].explain())
   }
 }
 
@@ -44,10 +41,7 @@ extension RunWords {
   }
 
   /// Why a step doesn't start: the step itself, and the way to what is at the root of it.
-  static func text(
-    of explanation: OperationExplanation,
-    _ known: (String) -> RunState.StepState
-  ) -> String {
+  static func text(of explanation: OperationExplanation) -> String {
     var lines: [String] = []
     if let first = explanation.path.first ?? explanation.causes.first {
       // Of several, all that keep the step itself.

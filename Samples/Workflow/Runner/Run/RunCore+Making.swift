@@ -30,7 +30,10 @@ extension RunCore {
   ) -> ResultOperation<StepEnd> {
     let step = steps[index]
     let journal = StepJournal(core: self)
-    let operation = ResultOperation(key: step.id, journal: journal, retry: step.policy) {
+    let policy = step.policy(after: { [weak self] in
+      self?.state.withLock { $0.steps[index].earlierFailures } ?? 0
+    })
+    let operation = ResultOperation(key: step.id, journal: journal, retry: policy) {
       [weak self] in
       guard let self else { throw CancellationError() }
       return try await self.body(of: index)
@@ -139,19 +142,24 @@ extension Step {
   var hasClaims: Bool { !exclusive.isEmpty || !uses.isEmpty || !rates.isEmpty }
 
   /// What happens when an attempt fails, or takes too long; nil: one attempt, as long as it wants.
-  fileprivate var policy: RetryPolicy? {
+  ///
+  /// - Parameter before: Returns how many attempts failed before this process; they count.
+  /// - Returns: A policy.
+  fileprivate func policy(after before: @escaping @Sendable () -> Int) -> RetryPolicy? {
     guard let retry else {
       return timeout.map { RetryPolicy { _, _ in nil }.attemptTimeout($0) }
     }
     let attempts = retry.attempts ?? (retry.total == nil ? 1 : .max)
     var policy = RetryPolicy { failed, _ in
-      failed < attempts ? retry.delay(after: failed) : nil
+      let failed = before() + failed
+      return failed < attempts ? retry.delay(after: failed) : nil
     }
     .when { !($0 is TemplateError) }
     if retry.hasJitter { policy = policy.jittered() }
     if let total = retry.total { policy = policy.totalTimeout(total) }
     if let timeout { policy = policy.attemptTimeout(timeout) }
-    return policy
+    // A step that waits for its next attempt keeps nothing from others.
+    return policy.releasingSlot()
   }
 }
 

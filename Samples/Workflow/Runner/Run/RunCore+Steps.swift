@@ -42,7 +42,10 @@ extension RunCore {
     let open = state.withLock { $0.openRollbackTaken(index) }
     guard let open, let command = steps[index].rollback else { return }
     let attempt = try makeAttempt(index, command, open.number)
-    _ = try await engine.takeUp(attempt, handle: open.handle) { _ in }
+    let report = report(index)
+    _ = try await engine.takeUp(attempt, handle: open.handle) { news in
+      if case .waiting = news { report(news) }
+    }
   }
 
   private func attempt(
@@ -59,6 +62,8 @@ extension RunCore {
       return try await self.attempt(index, next, nil)
     }
     let attempt = try makeAttempt(index, steps[index].command, number)
+    // Somebody may have cleaned up.
+    try folder.makeParts()
     // Of an attempt of the same number, whose runner was killed before it wrote that down.
     if !engine.hasSubmitted(attempt) { unlink(attempt.outputFile) }
     if number > 1 { writeHeading(of: attempt) }
@@ -68,7 +73,11 @@ extension RunCore {
   private func ended(_ index: Int, _ attempt: StepAttempt, _ exit: StepExit) throws -> StepEnd {
     defer { unlink(attempt.outputFile) }
     let step = steps[index]
-    if let error = StepError(exit.status) { throw error }
+    if let error = StepError(exit.status) {
+      // What was printed about it may have found no room either.
+      let isFull = exit.node == nil && FileSystem.isFull(at: folder.logs)
+      throw isFull ? StepError.onFullDisk("\(error)", path: folder.logs) : error
+    }
     let outputs: [String: String]
     do throws(OutputProblem) {
       outputs = try StepOutputs.read(attempt.outputFile, declared: step.outputs)

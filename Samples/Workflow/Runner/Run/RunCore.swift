@@ -16,6 +16,13 @@ final class RunCore: Sendable {
     let group: GroupOperation
   }
 
+  private struct Problems {
+    var journal: JournalError?
+    var rollbacks: [String] = []
+    /// What would have been undone if the run had not been killed.
+    var notUndone: [String] = []
+  }
+
   /// What is known once the run begins.
   struct Begun: Sendable {
     let journal: JournalFile
@@ -44,7 +51,7 @@ final class RunCore: Sendable {
   private let made = Mutex<Made?>(nil)
   private let begun = Mutex<Begun?>(nil)
   /// Why the journal can't be written any more; what rollbacks threw.
-  private let problems = Mutex<(journal: JournalError?, rollbacks: [String])>((nil, []))
+  private let problems = Mutex(Problems())
 
   init(
     _ workflow: Workflow,
@@ -94,6 +101,19 @@ final class RunCore: Sendable {
 
   var group: GroupOperation { parts.group }
 
+  /// The other machines that steps ran on, by the ids of the steps: `n1`, and `n1, n2` if one was
+  /// lost.
+  var nodes: [String: String] {
+    state.withLock { state in
+      var nodes: [String: String] = [:]
+      for (step, known) in zip(steps, state.steps) {
+        let all = known.nodes.isEmpty ? [known.end?.node].compactMap { $0 } : known.nodes
+        if !all.isEmpty { nodes[step.id] = all.joined(separator: ", ") }
+      }
+      return nodes
+    }
+  }
+
   /// Tells what has happened.
   func send(_ kind: RunEvent.Kind) {
     let time = current.map { environment.clock.now - $0.time } ?? .zero
@@ -141,24 +161,39 @@ final class RunCore: Sendable {
     guard let lock = try RunLock(folder) else { throw RunError.isRunning(run: folder.name) }
     let journal = try JournalFile(folder.journal)
     let fingerprint = WorkflowFingerprint.text(of: workflow)
-    let file = options.file ?? journal.contents?.header.file
+    let file = options.file ?? journal.contents?.header.file(from: folder)
     let directory = file?.folder ?? FileManager.default.currentDirectoryPath
     if let contents = journal.contents {
       guard options.acceptsChanges || contents.fingerprint == fingerprint else {
         throw RunError.workflowChanged(run: folder.name)
       }
-      resume(RunProgress(contents.records, of: workflow))
+      var progress = RunProgress(contents.records, of: workflow)
+      if let other = contents.header.folder, folder.isCopy(of: other) {
+        // What may be going on is the other one's.
+        progress.open = [:]
+        progress.openRollbacks = [:]
+        folder.emptyScratch()
+      }
+      resume(progress)
+      if options.acceptsChanges, let text = options.fileText {
+        try folder.replaceWorkflowFile(with: text)
+      }
     }
+    try folder.makeParts()
+    let only = options.only.isEmpty ? nil : options.only
     if journal.contents == nil {
       let header = JournalHeader(
         run: folder.name,
         workflow: workflow.name,
         fingerprint: fingerprint,
-        file: file
+        file: file,
+        folder: folder.absolutePath,
+        begin: Date().timeIntervalSince1970,
+        only: only
       )
       try journal.append(.begun(header), synced: true)
     } else {
-      try journal.append(.resumed(fingerprint: fingerprint), synced: true)
+      try journal.append(.resumed(fingerprint: fingerprint, only: only), synced: true)
     }
     if let file = try? OpenFile(folder.events, OpenFile.appending) { sink.write(to: file) }
     begun.withLock {
@@ -179,6 +214,7 @@ final class RunCore: Sendable {
         state.resumed(
           index,
           attempts: progress.attempts[step.id] ?? 0,
+          failures: progress.failures[step.id] ?? 0,
           open: progress.open[step.id],
           openRollback: progress.openRollbacks[step.id]
         )
@@ -202,12 +238,14 @@ final class RunCore: Sendable {
   }
 
   private func summary() -> RunEnd {
-    let rollbacks = problems.withLock { $0.rollbacks }
+    let (rollbacks, notUndone) = problems.withLock { ($0.rollbacks, $0.notUndone) }
     let (ends, failed) = state.withLock { state in
       (state.steps.map { $0.end?.outcome ?? .cancelled }, state.failed)
     }
     var lines = failed.flatMap { failureLines(of: $0) }
     lines += rollbacks
+    if let line = RunWords.notUndone(notUndone) { lines.append(line) }
+    if let reason = sink.failure { lines.append("\(folder.events) isn't complete: \(reason)") }
     let (cancelled, duration) = (
       ends.count { $0 == .cancelled }, environment.clock.now - (current?.time ?? .zero)
     )
@@ -290,6 +328,9 @@ final class RunCore: Sendable {
     if isFirst { cancel(because: "\(error)") }
   }
 
+  /// The run was killed before a step could be undone.
+  func rollbackDropped(_ step: String) { problems.withLock { $0.notUndone.append(step) } }
+
   func rollbackFailed(_ step: String, _ reason: String) {
     problems.withLock { $0.rollbacks.append("\(step): its rollback failed: \(reason)") }
   }
@@ -305,7 +346,13 @@ extension [any Error] {
 extension JournalContents {
   /// The fingerprint of the workflow with which the run was begun, or went on.
   var fingerprint: String {
-    for case .resumed(let fingerprint) in records.reversed() { return fingerprint }
+    for case .resumed(let fingerprint, _) in records.reversed() { return fingerprint }
     return header.fingerprint
+  }
+
+  /// The only steps that the run was to run, when it was begun or went on last; empty: all.
+  public var only: [String] {
+    for case .resumed(_, let only) in records.reversed() { return only ?? [] }
+    return header.only ?? []
   }
 }

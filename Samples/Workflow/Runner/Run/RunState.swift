@@ -18,10 +18,16 @@ struct RunState {
     var begin: Duration?
     /// The number of the attempt that is going on, or was the last one.
     var attempts = 0
+    /// How many attempts had failed when an earlier runner was killed, that was to try again.
+    var earlierFailures = 0
     /// How many attempts were lost with their machines.
     var losses = 0
     /// The machine of the last attempt.
     var node: String?
+    /// The machines of all attempts of this process, in order.
+    var nodes: [String] = []
+    /// Whether an attempt has failed, and the next one hasn't begun.
+    var isBetweenAttempts = false
     /// What it waits for by its engine.
     var wait: String?
     /// Whether its success is being written to the journal, or has been, and its slot is another's.
@@ -76,11 +82,13 @@ struct RunState {
   mutating func resumed(
     _ index: Int,
     attempts: Int,
+    failures: Int,
     open: RunProgress.OpenAttempt?,
     openRollback: RunProgress.OpenAttempt?
   ) {
     steps[index].openRollback = openRollback
     steps[index].attempts = attempts
+    steps[index].earlierFailures = failures
     steps[index].open = open
   }
 
@@ -91,6 +99,7 @@ struct RunState {
 
   /// The body of a step begins, also for a further attempt; returns whether it may.
   mutating func begins(_ index: Int, now: Duration) -> Bool {
+    steps[index].isBetweenAttempts = false
     if steps[index].begin != nil { return true }
     guard steps[index].phase == .waiting else { return false }
     steps[index].phase = .running
@@ -119,6 +128,13 @@ struct RunState {
   mutating func attemptStarted(_ index: Int, node: String?) {
     steps[index].wait = nil
     steps[index].node = node
+    if let node, steps[index].nodes.last != node { steps[index].nodes.append(node) }
+  }
+
+  /// An attempt has failed, and another one follows.
+  mutating func attemptFailed(_ index: Int) {
+    steps[index].isBetweenAttempts = true
+    steps[index].wait = nil
   }
 
   mutating func attemptWaits(_ index: Int, for text: String?) { steps[index].wait = text }

@@ -54,6 +54,16 @@ enum RunWords {
     return (reason.map { "\(begin): \($0)" } ?? begin, nil)
   }
 
+  /// What to say of steps that were to be undone when the run was killed; nil if there are none.
+  static func notUndone(_ steps: [String]) -> String? {
+    if steps.isEmpty { return nil }
+    let names = steps.prefix(10).joined(separator: ", ")
+    let more = steps.count > 10 ? " and \(steps.count - 10) more" : ""
+    let verb = steps.count == 1 ? "was" : "were"
+    return "\(names)\(more) \(verb) not undone, because the run was killed: “workflow resume” "
+      + "goes on with what is there, and undoes it if that run fails or is ended by one signal"
+  }
+
   /// Why an attempt failed, on one line.
   static func reason(of error: any Error) -> String {
     switch error {

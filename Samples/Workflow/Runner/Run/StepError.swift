@@ -4,6 +4,8 @@ public enum StepError: Error, Equatable, CustomStringConvertible {
   case exited(Int)
   /// A signal ended the command.
   case signalled(Int)
+  /// It failed in some way while there was no room on the disk that has its log.
+  case onFullDisk(String, path: String)
   /// The file of its outputs isn't what it has to be.
   case outputs(OutputProblem)
 
@@ -22,6 +24,7 @@ public enum StepError: Error, Equatable, CustomStringConvertible {
     case .exited(127): "exited with 127: a command was not found"
     case .exited(let code): "exited with \(code)"
     case .signalled(let signal): "was ended by \(Self.name(of: signal))"
+    case .onFullDisk(let reason, let path): "\(reason); the disk is full that has \(path)"
     case .outputs(let problem): "\(problem)"
     }
   }

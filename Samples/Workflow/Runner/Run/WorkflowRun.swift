@@ -39,6 +39,8 @@ public final class WorkflowRun: Sendable {
     public var environment: [String: String]?
     /// Whether to go on with a run of which the workflow was changed meanwhile.
     public var acceptsChanges = false
+    /// What the workflow's file has by now, to be kept if changes are accepted.
+    public var fileText: String?
 
     /// Creates options.
     public init(jobs: Int) { self.jobs = jobs }
@@ -91,6 +93,12 @@ public final class WorkflowRun: Sendable {
   /// The steps and what waits for what, for `--graph`.
   public func graph() -> OperationGraph { OperationGraph(of: core.operations) }
 
-  /// What happened when, for `--timeline`.
-  public func timeline() -> OperationTimeline { core.recorder.timeline }
+  /// What happened when, for `--timeline`: `build on n1` where that is another machine.
+  public func timeline() -> OperationTimeline {
+    let timeline = core.recorder.timeline
+    let nodes = core.nodes
+    return timeline.renamed { span in
+      nodes[span.name].map { "\(span.name) on \($0)" } ?? span.name
+    }
+  }
 }

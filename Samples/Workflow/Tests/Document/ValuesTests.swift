@@ -10,7 +10,7 @@ import WorkflowDocument
   @Test func `is what is written, whatever YAML 1.1 takes it for`() throws {
     let workflow = try workflow(
       """
-      env: {A: no, B: 1.10, C: 0x10, D: 1_000, E: 2026-11-22, F: ~, G: , H: "on", I: 1e3, J: 010}
+      env: {A: no, B: 1.10, C: 0x10, D: 1_000, E: 2026-11-22, F: "~", G: , H: "on", I: 1e3, J: 010}
       steps:
         - id: 007
           command: [echo, yes, 1.0, 0o7, null, ""]

@@ -48,6 +48,24 @@ import WorkflowRunner
     }
   }
 
+  @Test func `of one second are in the order of their begins`() throws {
+    for (name, begin) in [("b", 1.25), ("c", 1.75), ("a", 1.5)] {
+      try make("2026-11-22-174501-\(name)")
+      let header = JournalHeader(
+        run: name,
+        workflow: "w",
+        fingerprint: "f",
+        file: nil,
+        begin: begin
+      )
+      try JournalFile(place.path("runs/2026-11-22-174501-\(name)/journal"))
+        .append(.begun(header), synced: false)
+    }
+    try make("2026-11-22-174500-z")
+    #expect(catalog.names.map { $0.suffix(1) } == ["z", "b", "a", "c"])
+    #expect(try name("last") == "2026-11-22-174501-c")
+  }
+
   @Test func `are named by their time`() {
     #expect(RunRecord(path: "/x/2026-11-22-174501-a-b").when == "2026-11-22 17:45:01")
     for name in ["", "release", "2026-11-22-17-a", "2026-11-22-abcdef-x"] {

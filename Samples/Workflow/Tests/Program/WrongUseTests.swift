@@ -90,6 +90,8 @@ import Testing
       ["run", "hello.yml", "--timeline", "t.png"], ["run", "hello.yml", "--graph", "g"],
       ["run", "hello.yml", "--format", "xml"], ["run", "hello.yml", "--engine", "cloud"],
       ["run", "hello.yml", "--grace-period", "10"], ["run", "hello.yml", "-q", "--format", "json"],
+      ["run", "hello.yml", "--slurm-array-from", "4"],
+      ["run", "hello.yml", "--engine", "slurm", "--slurm-array-from", "1"],
       ["simulate", "hello.yml"], ["simulate", "hello.yml", "--workers", "0"],
       ["simulate", "hello.yml", "--workers", "1,,2"], ["import", "x.json", "--scale", "0"],
       ["runs", "--last", "0"], ["run"], ["walk", "hello.yml"], ["--nonsense"],
@@ -104,6 +106,23 @@ import Testing
     process.waitUntilExit()
     #expect(process.terminationStatus == 64)
     #expect(String(decoding: data, as: UTF8.self).hasPrefix("Error: "))
+    #expect(!place.has(".workflow"))
+  }
+
+  @Test func `says how times and folders are written`() throws {
+    for (arguments, help) in [
+      (["--grace-period", "5"], "a number needs its unit: 5s, 5m, 5h or 5ms"),
+      (["--grace-period", "soon"], "write 90s, 10m, 1h30m or 500ms"),
+      (["--grace-period", "999999999h"], "more than a year"),
+      (["--runs-folder", ""], "--runs-folder needs the name of a folder"),
+    ] {
+      for command in [["run", "hello.yml"], ["resume", "last"]] {
+        let end = try place.run(command + arguments)
+        #expect(end.status == 64)
+        #expect(end.errors.contains(help), "\(end.errors)")
+      }
+    }
+    #expect(try place.run("run", "--help").output.contains("(default:"))
     #expect(!place.has(".workflow"))
   }
 

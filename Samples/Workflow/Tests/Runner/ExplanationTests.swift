@@ -1,4 +1,5 @@
 import AdvancedOperations
+import AdvancedOperationsTesting
 import Synchronization
 import Testing
 import WorkflowDocument
@@ -93,6 +94,55 @@ import WorkflowDocument
     let run = SimulatedRun(Workflow([step]), in: try folder.run(), plays: ["a": [.exit(1)]])
     let texts = try explain(["a"], at: .seconds(11), of: run)
     #expect(texts[0]?.contains("20 s") == true)
+  }
+
+  @Test(arguments: [
+    (5, "a waits: attempt 1 failed (exited with 1); tries again in "),
+    (30, "a waits for “database”, which b holds, for 19 s, to begin attempt 2"),
+  ])
+  func `A step between two attempts says what it waits for`(seconds: Int, text: String) throws {
+    var retrying = Step("a") { $0.exclusive = ["database"] }
+    retrying.retry = RetryRule(attempts: 2)
+    retrying.retry?.delay = .seconds(10)
+    // It comes when the first attempt has begun.
+    let other = Step("b", needs: ["z"]) { $0.exclusive = ["database"] }
+    let run = SimulatedRun(
+      Workflow([retrying, Step("z"), other]),
+      in: try folder.run(),
+      plays: [
+        "a": [.exit(1), .exit(0)], "z": [.exit(0, after: .milliseconds(500))],
+        "b": [.exit(0, after: .seconds(60))],
+      ]
+    )
+    let explained = try #require(try explain(["a"], at: .seconds(seconds), of: run)[0])
+    #expect(explained.hasPrefix(text), "\(explained)")
+  }
+
+  @Test func `The timeline names the machines that steps ran on`() throws {
+    struct Elsewhere: StepEngine {
+      var name: String { "elsewhere" }
+      func run(
+        _ attempt: StepAttempt,
+        report: @escaping @Sendable (StepReport) -> Void
+      ) async throws -> StepExit {
+        let node = attempt.number == 1 && attempt.step.id == "b" ? "n1" : "n2"
+        report(.started(node: node, handle: nil))
+        if node == "n1" { throw ScriptedEngine.Lost() }
+        return StepExit(.exited(0), node: node)
+      }
+    }
+    let simulation = SimulatedEnvironment(seed: 1)
+    let run = WorkflowRun(
+      Workflow([Step("a"), Step("b")]),
+      in: try folder.run(),
+      engine: Elsewhere(),
+      options: .init(jobs: 2),
+      environment: simulation.environment
+    ) { _ in }
+    #expect(try simulation.run { try await run.run() }.succeeded == 2)
+    #expect(run.timeline().spans.map(\.name).sorted() == ["a on n2", "b on n1, n2"])
+    #expect(run.timeline().svg.contains(">b on n1, n2<"))
+    #expect(run.timeline().chromeTrace.contains("\"name\":\"a on n2\""))
   }
 
   @Test func `The graph has the steps before and after the run, the timeline after it`() throws {

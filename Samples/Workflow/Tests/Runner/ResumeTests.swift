@@ -106,6 +106,100 @@ import WorkflowDocument
     #expect(run.events.words == ["a started 2", "a succeeded"])
   }
 
+  /// A journal of a workflow that was begun, with what is said of it.
+  private func interrupted(
+    _ workflow: Workflow,
+    _ records: [JournalRecord],
+    folder other: String? = nil
+  ) throws -> RunFolder {
+    let place = try folder.run()
+    let journal = try JournalFile(place.journal)
+    let header = JournalHeader(
+      run: place.name,
+      workflow: "test",
+      fingerprint: WorkflowFingerprint.text(of: workflow),
+      file: nil,
+      folder: other
+    )
+    for record in [.begun(header)] + records { try journal.append(record, synced: true) }
+    return place
+  }
+
+  @Test func `Attempts that failed before a kill are counted with those after it`() throws {
+    var step = Step("a")
+    step.retry = RetryRule(attempts: 3)
+    step.retry?.backoff = .exponential
+    let place = try interrupted(
+      Workflow([step]),
+      [
+        .started(step: "a", attempt: 1, node: nil, handle: "job 7"),
+        .attemptFailed(step: "a", attempt: 1),
+      ]
+    )
+    let run = SimulatedRun(Workflow([step]), in: place, plays: ["a": [.exit(1)]])
+    #expect(try run.end().failed == 1)
+    #expect(run.events.words == ["a started 2", "a retries 2 2 s", "a started 3", "a failed"])
+    // With the failure of the step they are over: the next run of it has as many again.
+    let again = SimulatedRun(Workflow([step]), in: place, plays: ["a": [.exit(1)]])
+    try again.end()
+    #expect(again.engine.begins.count == 3)
+  }
+
+  @Test func `A step that declares another output runs again, with what needs it`() throws {
+    var a = Step("a")
+    let before = Workflow([a, Step("b", needs: ["a"]), Step("c")])
+    let place = try folder.run()
+    try SimulatedRun(before, in: place).end()
+    a.outputs = ["version"]
+    let after = Workflow([a, Step("b", needs: ["a"]), Step("c")])
+    let run = SimulatedRun(after, in: place, plays: Self.plays) { $0.acceptsChanges = true }
+    #expect(try run.end().succeeded == 3)
+    #expect(run.engine.begins == ["a", "b"])
+    #expect(run.events.ends["a"]?.outputs == ["version": "1.2"])
+  }
+
+  @Test func `What goes on of a run isn't taken up by a copy of its folder`() throws {
+    let workflow = Workflow([Step("a")])
+    let original = try folder.run()
+    let records = [JournalRecord.started(step: "a", attempt: 1, node: nil, handle: "job 7")]
+    let copy = SimulatedRun(
+      workflow,
+      in: try interrupted(workflow, records, folder: original.path)
+    )
+    try copy.end()
+    #expect(copy.engine.begins == ["a"])
+    // One that was moved is no copy.
+    let moved = SimulatedRun(
+      workflow,
+      in: try interrupted(workflow, records, folder: original.path + "-gone")
+    )
+    try moved.end()
+    #expect(moved.engine.begins == ["take up job 7", "a"])
+  }
+
+  @Test(arguments: [
+    ("/p/.workflow/runs/r", "/p/w.yml"), ("/q/x/.workflow/runs/r", "/q/x/w.yml"),
+    ("/q/.workflow/../.workflow/runs/r/", "/q/w.yml"), ("/elsewhere/r", "/p/w.yml"),
+  ])
+  func `The file of a run is where its folder is, also after a copy`(now: String, file: String) {
+    let header = JournalHeader(
+      run: "r",
+      workflow: "w",
+      fingerprint: "f",
+      file: "/p/w.yml",
+      folder: "/p/.workflow/runs/r"
+    )
+    #expect(header.file(from: RunFolder(now)) == file)
+  }
+
+  @Test func `Folders of a run that were deleted are made again`() throws {
+    let place = try folder.run()
+    try FileManager.default.removeItem(atPath: place.logs)
+    try FileManager.default.removeItem(atPath: place.scratch)
+    #expect(try run(place).end().succeeded == 4)
+    #expect(FileManager.default.fileExists(atPath: place.logs))
+  }
+
   @Test func `What was rolled back runs again, and so does what was made of it`() throws {
     let workflow = Workflow([
       Step("a") { $0.rollback = .shell(Template(text: "undo")) }, Step("b", needs: ["a"]),

@@ -91,6 +91,33 @@ import WorkflowDocument
     #expect(reasons == ["took longer than 1 min 30 s"])
   }
 
+  @Test func `A step that waits for its next attempt keeps neither slot nor claims from others`()
+    throws
+  {
+    var retrying = Step("a") { $0.exclusive = ["database"] }
+    retrying.retry = rule(2, .constant) { $0.delay = .seconds(10) }
+    let other = Step("b") { $0.exclusive = ["database"] }
+    // Which of the two begins is up to the seed.
+    let runs = try (1...20 as ClosedRange<UInt64>).map { seed in
+      let run = SimulatedRun(
+        Workflow([retrying, other]),
+        in: try folder.run(),
+        seed: seed,
+        plays: ["a": [.exit(1), .exit(0)], "b": [.exit(0, after: .seconds(60))]],
+        jobs: 1
+      )
+      #expect(try run.end().succeeded == 2)
+      return run
+    }
+    let run = try #require(runs.first { $0.engine.log.first == "0 ms a" })
+    #expect(
+      run.engine.log
+        == ["0 ms a", "1 s a.", "1 s b", "1 min 1 s b.", "1 min 1 s a", "1 min 2 s a."]
+    )
+    // From the end of its pause on it waits for what the other one has.
+    #expect(run.events.words.contains { $0.hasPrefix("a waits for") && $0.contains("b") })
+  }
+
   @Test func `A time limit needs no retry`() throws {
     var step = Step("a")
     step.timeout = .seconds(5)

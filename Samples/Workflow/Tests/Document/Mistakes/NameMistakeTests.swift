@@ -27,6 +27,21 @@ import Testing
       """
     ),
     FileMistake(
+      "a variable without a value",
+      "env: {A: \"\", B: null}\nsteps: [{id: a, command: x, env: {C: ~, D: }}]\n",
+      """
+      f.yml:1:14: error: the variable ‘B’ has no value
+       1 | env: {A: "", B: null}
+         |              ^
+         help: an empty one is written ‘B: ""’, this word ‘"null"’
+
+      f.yml:2:35: error: the variable ‘C’ has no value
+       2 | steps: [{id: a, command: x, env: {C: ~, D: }}]
+         |                                   ^
+         help: an empty one is written ‘C: ""’, this word ‘"~"’
+      """
+    ),
+    FileMistake(
       "a step that needs itself",
       "steps:\n  - {id: a, command: x, needs: [a]}\n",
       """

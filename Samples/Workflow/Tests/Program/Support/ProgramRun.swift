@@ -41,6 +41,11 @@ final class RunPlace {
 
   /// Runs the program to its end, into files, which never fill up.
   func run(_ arguments: String..., environment: [String: String] = [:]) throws -> ProgramEnd {
+    try run(arguments, environment: environment)
+  }
+
+  /// Runs the program to its end.
+  func run(_ arguments: [String], environment: [String: String] = [:]) throws -> ProgramEnd {
     let process = try process(arguments, environment)
     let names = ["output-\(UUID())", "errors-\(UUID())"]
     for name in names { try write("", to: name) }

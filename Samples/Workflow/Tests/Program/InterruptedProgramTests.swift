@@ -1,0 +1,286 @@
+import Foundation
+import Testing
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// What the built program makes of runs that were cut short, moved, or left without room.
+@Suite(.serialized, .timeLimit(.minutes(5))) struct `The workflow that is cut short` {
+  private let place: RunPlace
+
+  init() throws { place = try RunPlace() }
+
+  /// Starts a run of a file, and returns when it has printed something.
+  private func begin(
+    _ text: String,
+    until words: String,
+    _ arguments: [String] = []
+  ) throws -> RunningProgram {
+    try place.write(text)
+    let program = try RunningProgram(try place.process(["run", "w.yml"] + arguments))
+    try #require(program.read(until: words))
+    return program
+  }
+
+  private var run: String {
+    get throws {
+      let runs = place.path(".workflow/runs")
+      let name = try FileManager.default.contentsOfDirectory(atPath: runs).sorted().last
+      return ".workflow/runs/\(try #require(name))"
+    }
+  }
+
+  @Test func `says which steps a second signal has left as they are`() throws {
+    let program = try begin(
+      """
+      steps:
+        - {id: a, command: "true", on-rollback: rm w.yml}
+        - {id: b, command: "true", on-rollback: rm w.yml, needs: a}
+        - {id: c, needs: b, command: "trap '' TERM; echo begun; while [ -e w.yml ]; do sleep 0.1; done"}
+      """,
+      until: "│ begun"
+    )
+    // What comes soon after the first counts as the same.
+    while program.process.isRunning {
+      kill(program.process.processIdentifier, SIGINT)
+      usleep(20_000)
+    }
+    let rest = program.rest()
+    #expect(program.process.terminationStatus == 130)
+    #expect(rest.contains("b, a were not undone, because the run was killed: “workflow resume”"))
+    #expect(place.has("w.yml"))
+  }
+
+  @Test func `leaves no processes at SIGQUIT`() throws {
+    let program = try begin(
+      "steps: [{id: a, command: \"trap '' TERM; echo pid $$; while [ -e w.yml ]; do sleep 0.1; done\"}]",
+      until: "│ pid "
+    )
+    kill(program.process.processIdentifier, SIGQUIT)
+    let text = program.all()
+    #expect(program.process.terminationStatus == 131)
+    let number = text.components(separatedBy: "│ pid ").last?.prefix { $0.isNumber } ?? ""
+    let pid = try #require(Int32(number))
+    while kill(pid, 0) == 0 { usleep(10_000) }
+  }
+
+  @Test func `keeps the choice of steps, and says which were not chosen`() throws {
+    try place.write("steps: [{id: a, command: \"true\"}, {id: b, command: touch b}]")
+    #expect(try place.run("run", "w.yml", "--only", "a").status == 0)
+    #expect(
+      try place.run("explain", "last", "b").output
+        == "“b” was not chosen: the run is one with --only a\n"
+    )
+    #expect(try place.run("log", "last", "b").errors.contains("was not chosen"))
+    #expect(try place.run("resume", "last").output.contains("✓ w succeeded"))
+    #expect(!place.has("b"))
+    #expect(try place.run("resume", "last", "--all", "--only", "b").status == 64)
+    #expect(try place.run("resume", "last", "--all").status == 0)
+    #expect(place.has("b"))
+    // From then on all are chosen.
+    #expect(try place.run("resume", "last").output.contains(": 2 succeeded\n"))
+  }
+
+  @Test func `says of a step that waited for its next attempt that it did`() throws {
+    let program = try begin(
+      "steps: [{id: a, command: \"false\", retry: {attempts: 3, delay: 1h}}]",
+      until: "again in 1 h"
+    )
+    kill(program.process.processIdentifier, SIGKILL)
+    _ = program.all()
+    #expect(
+      try place.run("explain", "last", "a").output.hasPrefix(
+        "“a” waited for attempt 2 when the program ended\n  attempt 1: exited with 1;"
+      )
+    )
+  }
+
+  @Test func `ends with 1 where it followed a step whose runner was killed`() throws {
+    let program = try begin(
+      "steps: [{id: a, command: \"echo begun; while [ -e w.yml ]; do sleep 0.1; done\"}]",
+      until: "│ begun"
+    )
+    let errors = Pipe()
+    let log = try place.process(["log", "last", "a", "-f"])
+    log.standardError = errors
+    let follower = try RunningProgram(log)
+    try #require(follower.read(until: "begun"))
+    kill(program.process.processIdentifier, SIGKILL)
+    program.process.waitUntilExit()
+    let text = try errors.text()
+    _ = follower.all()
+    #expect(follower.process.terminationStatus == 1)
+    #expect(text.contains("the program that ran “a” has ended, and the step hadn't"))
+  }
+
+  @Test func `says that it waits for a process that doesn't end when it is asked`() throws {
+    let program = try begin(
+      """
+      steps:
+        - id: a
+          command: |
+            [ ! -e go ] || exit 0
+            trap 'echo asked >> asked' TERM
+            echo begun
+            while [ -e w.yml ]; do sleep 0.1; done
+      """,
+      until: "│ begun"
+    )
+    kill(program.process.processIdentifier, SIGKILL)
+    program.process.waitUntilExit()
+    try place.write("", to: "go")
+    let resumed = try place.run("resume", "last", "--grace-period", "300ms")
+    #expect(resumed.status == 0)
+    #expect(resumed.output.contains("… a waits for an earlier run's process "))
+    #expect(place.has("asked"))
+  }
+
+  @Test func `takes the lock before it takes a changed file over`() throws {
+    let command = "echo begun; while [ -e w.yml ]; do sleep 0.1; done"
+    let before = "steps: [{id: a, command: \"\(command)\"}]\n"
+    let program = try begin(before, until: "│ begun")
+    try place.write("steps: [{id: a, command: \"true\"}]\n")
+    let other = try place.run("resume", "last", "--accept-changes")
+    #expect(other.status == 1)
+    #expect(other.errors.contains("is going on in another process"))
+    #expect(try place.read("\(run)/workflow.yml") == before)
+    kill(program.process.processIdentifier, SIGKILL)
+    program.process.waitUntilExit()
+    #expect(try place.run("resume", "last", "--accept-changes").status == 0)
+    #expect(try place.read("\(run)/workflow.yml") == "steps: [{id: a, command: \"true\"}]\n")
+  }
+
+  @Test func `runs a finished step again that has to give more, and says so`() throws {
+    try place.write(
+      "steps: [{id: a, command: echo a >> ran}, {id: b, command: \"false\", needs: a}]"
+    )
+    #expect(try place.run("run", "w.yml").status == 1)
+    try place.write(
+      """
+      steps:
+        - {id: a, command: "echo a >> ran; echo v=7 >> $WORKFLOW_OUTPUT", outputs: [v]}
+        - {id: b, command: "test ${{ steps.a.v }} = 7", needs: a}
+      """
+    )
+    let end = try place.run("resume", "last", "--accept-changes")
+    #expect(end.status == 0, "\(end)")
+    #expect(end.errors.contains("\n  step ‘a’ runs again, to give ‘v’\n"))
+    #expect(try place.read("ran") == "a\na\n")
+  }
+
+  @Test func `goes on with the file beside it in a copied folder`() throws {
+    let names = ["one", "two"]
+    try FileManager.default.createDirectory(
+      atPath: place.path("one"),
+      withIntermediateDirectories: true
+    )
+    try place.write("steps: [{id: a, command: test -e go}]", to: "one/w.yml")
+    #expect(try place.run("run", "one/w.yml").status == 1)
+    try FileManager.default.copyItem(atPath: place.path("one"), toPath: place.path("two"))
+    try place.write("steps: [{id: a, command: touch here}]", to: "two/w.yml")
+    let runs = names.map { "\($0)/.workflow/runs" }
+    let end = try place.run("resume", "last", "--accept-changes", "--runs-folder", runs[1])
+    #expect(end.status == 0, "\(end)")
+    #expect(names.map { place.has("\($0)/here") } == [false, true])
+  }
+
+  #if os(Linux)
+  /// Runs a file on a disk of a few kilobytes.
+  private func runOnFullDisk(_ text: String) throws -> ProgramEnd? {
+    try place.write(text)
+    try FileManager.default.createDirectory(
+      atPath: place.path("small"),
+      withIntermediateDirectories: true
+    )
+    let process = try place.process([])
+    let program = try RunPlace.program.path()
+    process.executableURL = URL(filePath: "/usr/bin/env")
+    process.arguments = [
+      "unshare", "-rm", "sh", "-c",
+      "mount -t tmpfs -o size=256k none small || exit 99; cp w.yml small && cd small && "
+        + "exec \(program) run w.yml",
+    ]
+    let errors = Pipe()
+    process.standardError = errors
+    let running = try RunningProgram(process)
+    let output = running.all()
+    let text = try errors.text()
+    if [99, 127].contains(process.terminationStatus) || text.hasPrefix("unshare:") { return nil }
+    return ProgramEnd(status: process.terminationStatus, output: output, errors: text)
+  }
+
+  @Test func `names a full disk as the cause of a step's failure`() throws {
+    let end = try runOnFullDisk(
+      "steps: [{id: a, command: \"head -c 1000000 /dev/zero > big\"}]"
+    )
+    guard let end else { return print("SKIPPED: no file system can be mounted here") }
+    #expect(end.status == 1)
+    #expect(end.output.contains("; the disk is full that has /"), "\(end)")
+  }
+
+  @Test func `says that the journal can't be written on a full disk, and what to do`() throws {
+    let end = try runOnFullDisk(
+      """
+      steps:
+        - {id: a, command: "head -c 1000000 /dev/zero > big || true"}
+        - id: b
+          command: "printf v=%09000d 7 >> /dev/shm/workflow-$$; cat /dev/shm/workflow-$$ > $WORKFLOW_OUTPUT"
+          needs: a
+      """
+    )
+    guard let end else { return print("SKIPPED: no file system can be mounted here") }
+    #expect(end.status == 1)
+    #expect(end.output.contains("the disk is full"), "\(end)")
+  }
+  #endif
+}
+
+/// A program that was started, and what it has printed.
+final class RunningProgram {
+  let process: Process
+  private let output: FileHandle
+  private var text = ""
+
+  init(_ process: Process) throws {
+    self.process = process
+    let pipe = Pipe()
+    process.standardOutput = pipe
+    try process.run()
+    output = pipe.fileHandleForReading
+  }
+
+  /// Reads up to a text; false if there is none.
+  func read(until words: String) -> Bool {
+    while !text.contains(words) {
+      let data = output.availableData
+      if data.isEmpty { return false }
+      text += String(decoding: data, as: UTF8.self)
+    }
+    return true
+  }
+
+  /// What it prints from now on, up to its end.
+  func rest() -> String {
+    let data = (try? output.readToEnd()) ?? Data()
+    process.waitUntilExit()
+    return String(decoding: data, as: UTF8.self)
+  }
+
+  /// All that it has printed, when it has ended.
+  func all() -> String {
+    text += rest()
+    return text
+  }
+}
+
+extension Pipe {
+  /// All that is written to it.
+  fileprivate func text() throws -> String {
+    String(decoding: try fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+  }
+}
