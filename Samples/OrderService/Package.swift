@@ -34,6 +34,8 @@ let mustache: Target.Dependency =
   .product(name: "Mustache", package: "swift-mustache")
 let nio: Target.Dependency =
   .product(name: "NIOCore", package: "swift-nio")
+let nioHTTP: Target.Dependency =
+  .product(name: "NIOHTTP1", package: "swift-nio")
 let sqlite: Target.Dependency =
   .product(name: "GRDB", package: "GRDB.swift")
 let signals: Target.Dependency =
@@ -129,17 +131,22 @@ let package = Package(
       name: "OrderHTTP",
       dependencies: [
         "OrderWorkflow",
+        "ServiceSupport",
         operations,
         client,
+        httpTypes,
         hummingbird,
         lifecycle,
         logging,
         metrics,
         mustache,
         nio,
+        nioHTTP,
+        signals,
         tracing,
       ],
       path: "Service",
+      resources: [.copy("Page")],
       swiftSettings: settings
     ),
     .testTarget(
@@ -151,9 +158,13 @@ let package = Package(
         "PaymentProviderServer",
         operations,
         testingKit,
+        httpTypes,
         hummingbird,
         hummingbirdTesting,
+        logging,
         metrics,
+        nio,
+        .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
         tracing,
       ],
@@ -166,12 +177,16 @@ let package = Package(
         "OrderHTTP",
         "OrderStorage",
         "OrderWorkflow",
+        "ServiceSupport",
         operations,
         arguments,
         client,
+        hummingbird,
         lifecycle,
         logging,
         metrics,
+        nio,
+        nioHTTP,
         tracing,
       ],
       path: "Program/Orders",

@@ -1,0 +1,66 @@
+import HTTPTypes
+import Hummingbird
+import OrderWorkflow
+import ServiceSupport
+
+/// An answer that says what is wrong: `{"error": {"code": …, "message": …, "mistakes": […]}}`.
+struct RequestError: Error, HTTPResponseError, Encodable {
+  private struct Content: Encodable {
+    var code: String
+    var message: String
+    var mistakes: [Mistake]?
+  }
+
+  private enum CodingKeys: CodingKey { case error }
+
+  let status: HTTPResponse.Status
+  private let error: Content
+  private var retryAfter: Duration?
+
+  init(
+    _ status: HTTPResponse.Status,
+    _ code: String,
+    _ message: String,
+    mistakes: [Mistake]? = nil,
+    retryAfter: Duration? = nil
+  ) {
+    self.status = status
+    error = Content(code: code, message: message, mistakes: mistakes)
+    self.retryAfter = retryAfter
+  }
+
+  /// Says all that is wrong with a request.
+  init(_ mistakes: [Mistake]) {
+    let count = mistakes.count == 1 ? "a mistake" : "\(mistakes.count) mistakes"
+    self.init(.badRequest, "invalid", "The order has \(count).", mistakes: mistakes)
+  }
+
+  /// Says why the desk doesn't take an order.
+  init(_ refusal: OrderRefusal) {
+    switch refusal {
+    case .invalid(let problems): self.init(problems.map(Mistake.init))
+    case .keyReused:
+      self.init(.unprocessableContent, "key_reused", refusal.description)
+    case .full(_, let time):
+      self.init(.tooManyRequests, "full", refusal.description, retryAfter: time)
+    case .draining(let time):
+      self.init(.serviceUnavailable, "draining", refusal.description, retryAfter: time)
+    }
+  }
+
+  /// Says that there is no such order.
+  static func unknown(_ id: String) -> RequestError {
+    RequestError(.notFound, "unknown", "There is no order “\(id)”.")
+  }
+
+  func response(from request: Request, context: some RequestContext) throws -> Response {
+    var response = try context.responseEncoder.encode(self, from: request, context: context)
+    response.status = status
+    if let retryAfter {
+      // Whole seconds, at least one: a client isn't to come back too early.
+      let seconds = max((retryAfter / .seconds(1)).rounded(.up), 1)
+      response.headers[.retryAfter] = "\(Int(seconds))"
+    }
+    return response
+  }
+}

@@ -1,0 +1,123 @@
+import AdvancedOperations
+import OrderWorkflow
+import Synchronization
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// Keeps the pages of all operators up to date.
+///
+/// While a page is open, the feed looks at the desk a few times a second if operations have changed
+/// meanwhile, and once a second otherwise, and sends what is new to all pages. However many orders
+/// go through, a page gets a bounded number of messages; one that is slow gets the last.
+final class LiveFeed: OperationObserver {
+  private struct State {
+    var viewers: [Int: AsyncStream<String>.Continuation] = [:]
+    var nextViewer = 0
+    var task: Task<Void, Never>?
+    var last: String?
+    var counts = PageState.Counts()
+    var hasChanged = true
+  }
+
+  private let desk: OrderDesk
+  private let state = Mutex(State())
+  private static let interval = Duration.milliseconds(300)
+
+  init(desk: OrderDesk) { self.desk = desk }
+
+  /// What a page is to show, as JSON: at once as it is now, then whenever that has changed.
+  var updates: AsyncStream<String> {
+    AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
+      let viewer = state.withLock { state in
+        let viewer = state.nextViewer
+        state.nextViewer += 1
+        state.viewers[viewer] = continuation
+        state.hasChanged = true
+        state.last = nil
+        if state.task == nil { state.task = Task { [weak self] in await self?.watch() } }
+        return viewer
+      }
+      continuation.onTermination = { [weak self] _ in
+        self?.state.withLock { state in
+          state.viewers[viewer] = nil
+          guard state.viewers.isEmpty else { return }
+          state.task?.cancel()
+          state.task = nil
+        }
+      }
+    }
+  }
+
+  /// What the page shows now.
+  func current() async throws -> PageState {
+    try await PageState(of: desk, counts: state.withLock { $0.counts })
+  }
+
+  private func watch() async {
+    let clock = ContinuousClock()
+    var lastLook = clock.now
+    while !Task.isCancelled {
+      let isDue = state.withLock { state in
+        defer { state.hasChanged = false }
+        return state.hasChanged
+      }
+      // Times in explanations go on although nothing happens.
+      if isDue || clock.now - lastLook > .seconds(1) {
+        lastLook = clock.now
+        // A store that doesn't answer is seen at /ready; the page keeps what it has.
+        if let page = try? await current(), let text = try? Self.json(page) { send(text) }
+      }
+      try? await clock.sleep(for: Self.interval)
+    }
+  }
+
+  private static func json(_ page: PageState) throws -> String {
+    let encoder = JSONEncoder()
+    encoder.dateEncodingStrategy = .iso8601
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    return String(decoding: try encoder.encode(page), as: UTF8.self)
+  }
+
+  private func send(_ text: String) {
+    let viewers = state.withLock { state -> [AsyncStream<String>.Continuation] in
+      guard state.last != text else { return [] }
+      state.last = text
+      return Array(state.viewers.values)
+    }
+    for viewer in viewers { viewer.yield(text) }
+  }
+
+  func operationDidEnqueue(_ operation: AdvancedOperation) { changed() }
+
+  func operationDidStart(_ operation: AdvancedOperation) { changed() }
+
+  func operation(
+    _ operation: AdvancedOperation,
+    willRetryAsAttempt attempt: Int,
+    after delay: Duration,
+    because error: any Error
+  ) {
+    changed()
+  }
+
+  func operationDidFinish(_ operation: AdvancedOperation, errors: [any Error]) {
+    let isOrder = StepName(operation).isOrder
+    let outcome = operation.outcome
+    state.withLock { state in
+      state.hasChanged = true
+      guard isOrder else { return }
+      switch outcome {
+      case .succeeded: state.counts.confirmed += 1
+      case .failed: state.counts.failed += 1
+      case .cancelled: state.counts.cancelled += 1
+      case .skipped, nil: break
+      }
+    }
+  }
+
+  private func changed() { state.withLock { $0.hasChanged = true } }
+}

@@ -1,0 +1,59 @@
+import AdvancedOperations
+import OrderWorkflow
+
+/// What happens to an order, from the events of its operations.
+struct OrderEvents: Sendable {
+  /// One thing that happened.
+  struct Event: Encodable, Sendable {
+    /// The step, or `order` for the order as a whole.
+    var step: String
+    /// See `OperationEvent.Kind`.
+    var event: String
+    /// The number of the attempt that follows a failed one.
+    var attempt: Int?
+    /// After how many seconds it does.
+    var delay: Double?
+    /// How the step ended, or why it is tried again.
+    var text: String?
+  }
+
+  private let sequences: [(name: String, events: OperationEvents)]
+
+  /// Begins to listen: what happens from now on isn't missed.
+  init(of order: GroupOperation) {
+    let steps = order.children.compactMap { $0 as? AdvancedOperation }
+    sequences = [("order", order.events)] + steps.map { ($0.name ?? "", $0.events) }
+  }
+
+  /// The events of all operations in the order of their coming; ends when all have ended.
+  var stream: AsyncStream<Event> {
+    AsyncStream { continuation in
+      let task = Task { [sequences] in
+        await withDiscardingTaskGroup { group in
+          for (name, events) in sequences {
+            group.addTask {
+              for await event in events { continuation.yield(Event(name, event)) }
+            }
+          }
+        }
+        continuation.finish()
+      }
+      continuation.onTermination = { _ in task.cancel() }
+    }
+  }
+}
+
+extension OrderEvents.Event {
+  init(_ step: String, _ event: OperationEvent) {
+    self.init(step: step, event: event.kind.rawValue)
+    switch event {
+    case .retrying(let attempt, let delay, let error):
+      (self.attempt, self.delay, text) = (attempt, delay / .seconds(1), "\(error)")
+    case .cancelled(let errors): text = errors.first.map { "\($0)" }
+    case .finished(let outcome): text = "\(outcome)"
+    case .produced(let operation): text = operation.name
+    case .dropped(let count): text = "\(count) events are missing"
+    case .enqueued, .started, .progress, .willFinish: break
+    }
+  }
+}

@@ -1,0 +1,26 @@
+import NIOCore
+
+/// One message of a stream of server-sent events.
+///
+/// The format: *Server-sent events*, a chapter of the HTML standard. A line break in the data begins
+/// another `data` line, so that nothing in it can be read as a field or as the end.
+struct ServerSentEvent: Sendable {
+  /// What kind of message it is.
+  var event: String
+  /// What it says: one line of JSON.
+  var data: String
+  /// What a client says that comes back after it: `Last-Event-ID`.
+  var id: String?
+
+  /// The bytes of the message.
+  var buffer: ByteBuffer {
+    var text = ""
+    if let id { text += "id: \(id)\n" }
+    text += "event: \(event)\n"
+    for line in data.split(whereSeparator: \.isNewline) { text += "data: \(line)\n" }
+    return ByteBuffer(string: text + "\n")
+  }
+
+  /// A comment, which clients pass over: it shows that the connection is there.
+  static let heartbeat = ByteBuffer(string: ": \n\n")
+}

@@ -1,0 +1,115 @@
+import AdvancedOperations
+public import Hummingbird
+public import Logging
+import Mustache
+public import OrderWorkflow
+import ServiceLifecycle
+public import Tracing
+import UnixSignals
+
+/// The HTTP service: a face of an ``/OrderWorkflow/OrderDesk``.
+///
+/// ```swift
+/// let server = try OrderServer(desk: desk, registry: registry, tracer: tracer)
+/// try await server.run(ApplicationConfiguration(address: .hostname("127.0.0.1", port: 8080)))
+/// ```
+public final class OrderServer: Sendable {
+  /// What can be chosen about a server.
+  public struct Options: Sendable {
+    /// How long orders may take that are open when the server is told to stop.
+    public var drainLimit = Duration.seconds(20)
+
+    /// How long `?wait=` may be at most.
+    public var longestWait = Duration.seconds(60)
+
+    /// Creates the usual options.
+    public init() {}
+  }
+
+  let desk: OrderDesk
+  let registry: PrometheusRegistry
+  let provider: ProviderControl?
+  let options: Options
+  let feed: LiveFeed
+  let page: OperatorsPage
+  private let logger: Logger
+
+  /// Creates a server for a desk that isn't open yet, and attaches telemetry to its queue.
+  ///
+  /// - Parameters:
+  ///   - desk: Takes the orders.
+  ///   - registry: Keeps the metrics.
+  ///   - tracer: Gets the spans of operations.
+  ///   - provider: Changes how a fake payment provider behaves; nil where there is a real one.
+  ///   - options: Times.
+  ///   - logger: Gets what the server says.
+  /// - Throws: An error of the page's template.
+  public init(
+    desk: OrderDesk,
+    registry: PrometheusRegistry,
+    tracer: any Tracer,
+    provider: ProviderControl? = nil,
+    options: Options = Options(),
+    logger: Logger = Logger(label: "orders")
+  ) throws {
+    self.desk = desk
+    self.registry = registry
+    self.provider = provider
+    self.options = options
+    self.logger = logger
+    feed = LiveFeed(desk: desk)
+    page = try OperatorsPage()
+    let timeline = { @Sendable [weak desk] (order: String) in
+      desk?.timeline(of: OrderID(rawValue: order))
+    }
+    let tracing = OperationTracing(tracer: tracer, timeline: timeline)
+    desk.queue.addObserver(tracing)
+    desk.queue.addInterceptor(tracing)
+    desk.queue.addObserver(OperationMetrics(factory: registry, timeline: timeline))
+    desk.queue.addObserver(feed)
+  }
+
+  /// Makes the HTTP server, which isn't running yet.
+  ///
+  /// - Parameters:
+  ///   - configuration: Where it listens.
+  ///   - onRunning: Gets the port when it listens.
+  /// - Returns: The server.
+  public func application(
+    _ configuration: ApplicationConfiguration,
+    onRunning: @escaping @Sendable (_ port: Int) async -> Void = { _ in }
+  ) -> some ApplicationProtocol {
+    Application(
+      router: router(),
+      configuration: configuration,
+      onServerRunning: { await onRunning($0.localAddress?.port ?? 0) },
+      logger: logger
+    )
+  }
+
+  /// Opens the desk and serves it, until a signal ends that.
+  ///
+  /// SIGTERM and SIGINT close the desk first. While it drains, the server goes on answering: requests
+  /// for orders with 503, `/ready` with 503, all others as before. Then it stops listening, and
+  /// returns when all requests were answered.
+  ///
+  /// - Parameters:
+  ///   - configuration: Where it listens.
+  ///   - onRunning: Gets the port when it listens.
+  /// - Throws: What keeps the server from listening; an error of the store.
+  public func run(
+    _ configuration: ApplicationConfiguration,
+    onRunning: @escaping @Sendable (_ port: Int) async -> Void = { _ in }
+  ) async throws {
+    let count = try await desk.open()
+    if count > 0 { logger.notice("took up orders", metadata: ["count": "\(count)"]) }
+    let closing = DeskService(desk: desk, limit: options.drainLimit, logger: logger)
+    // Services are ended from the last to the first.
+    let group = ServiceGroup(
+      services: [application(configuration, onRunning: onRunning), closing],
+      gracefulShutdownSignals: [.sigterm, .sigint],
+      logger: logger
+    )
+    try await group.run()
+  }
+}

@@ -1,1 +1,0 @@
-// The HTTP service: to come.

@@ -1,0 +1,141 @@
+public import AsyncHTTPClient
+import HTTPTypes
+import Logging
+import NIOCore
+import NIOHTTP1
+public import OrderWorkflow
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// The payment provider, over HTTP.
+///
+/// ```swift
+/// let payments = HTTPPaymentProvider(url: "http://127.0.0.1:8081")
+/// ```
+///
+/// It neither repeats nor doubts: the workflow does. What it can't know (a connection that ended, a
+/// status of 500) is an error that says so.
+public struct HTTPPaymentProvider: PaymentProvider {
+  private let url: String
+  private let client: HTTPClient
+  private let limit: TimeAmount
+
+  /// Creates a client.
+  ///
+  /// - Parameters:
+  ///   - url: Where the provider is, without a slash at the end.
+  ///   - client: Makes the connections.
+  ///   - limit: How long an answer may take, in case that the caller has no limit of its own.
+  public init(url: String, client: HTTPClient = .shared, limit: Duration = .seconds(30)) {
+    self.url = url
+    self.client = client
+    self.limit = .nanoseconds(Int64(limit / .nanoseconds(1)))
+  }
+
+  private struct ChargeBody: Encodable {
+    var amount: Int
+    var currency: String
+    var card: String
+    var reference: String
+  }
+
+  private struct RefundBody: Encodable {
+    var charge: String
+  }
+
+  private struct Answer: Decodable {
+    struct Problem: Decodable {
+      var code: String
+      var message: String
+    }
+
+    var status: String?
+    var reason: String?
+    var error: Problem?
+  }
+
+  /// Asks for a charge; what a status means is said at ``PaymentProvider/charge(_:cardToken:key:)``.
+  public func charge(
+    _ amount: Money,
+    cardToken: String,
+    key: String
+  ) async throws -> ChargeStatus {
+    let body = ChargeBody(
+      amount: amount.minorUnits,
+      currency: amount.currency,
+      card: cardToken,
+      reference: key
+    )
+    let (status, answer) = try await send("POST", "/charges", JSONEncoder().encode(body), key: key)
+    if status == 402 { return .declined(reason: answer.error?.code ?? "declined") }
+    if status == 409, answer.error?.code == "voided" { return .refunded }
+    return try standing(status, answer)
+  }
+
+  /// Looks a charge up.
+  public func charge(forKey key: String) async throws -> ChargeStatus? {
+    let (status, answer) = try await send("GET", "/charges/\(key)")
+    return status == 404 ? nil : try standing(status, answer)
+  }
+
+  /// Asks for a refund; the provider refuses later charges of the key.
+  public func refund(key: String) async throws {
+    let body = try JSONEncoder().encode(RefundBody(charge: key))
+    let (status, answer) = try await send("POST", "/refunds", body)
+    _ = try standing(status, answer)
+  }
+
+  /// What an answer says about a charge.
+  private func standing(_ status: Int, _ answer: Answer) throws -> ChargeStatus {
+    let text = "\(status)\(answer.error.map { " \($0.message)" } ?? "")"
+    switch status {
+    case 200..<300:
+      switch answer.status {
+      case "charged": return .charged
+      case "refunded", "voided": return .refunded
+      case "declined": return .declined(reason: answer.reason ?? "declined")
+      // It isn't known yet what becomes of it.
+      case "pending": throw PaymentProviderError.unavailable("The charge is being processed.")
+      default: throw PaymentProviderError.noAnswer("The answer says nothing about the charge.")
+      }
+    case 408, 409, 425, 429, 500...: throw PaymentProviderError.unavailable(text)
+    default: throw PaymentProviderError.refused(text)
+    }
+  }
+
+  private func send(
+    _ method: String,
+    _ path: String,
+    _ body: Data? = nil,
+    key: String? = nil
+  ) async throws -> (Int, Answer) {
+    var request = HTTPClientRequest(url: url + path)
+    request.method = .RAW(value: method)
+    if let key { request.headers.add(name: "Idempotency-Key", value: key) }
+    if let body {
+      request.headers.add(name: "Content-Type", value: "application/json")
+      request.body = .bytes(ByteBuffer(bytes: body))
+    }
+    let (status, content): (Int, ByteBuffer)
+    do {
+      let response = try await client.execute(request, timeout: limit)
+      status = Int(response.status.code)
+      content = try await response.body.collect(upTo: 65_536)
+    } catch {
+      // An attempt whose time is over, or whose order was cancelled, isn't the provider's fault.
+      if Task.isCancelled { throw CancellationError() }
+      Logger.current.info("\(method) \(path): no answer", metadata: ["error": "\(error)"])
+      throw PaymentProviderError.noAnswer("\(error)")
+    }
+    Logger.current.debug("\(method) \(path)", metadata: ["status": "\(status)"])
+    // A proxy's page is no JSON; then the status says all there is.
+    return (
+      status,
+      (try? JSONDecoder().decode(Answer.self, from: Data(content.readableBytesView))) ?? Answer()
+    )
+  }
+}

@@ -1,0 +1,35 @@
+public import AsyncHTTPClient
+import NIOCore
+import NIOHTTP1
+
+/// Changes how the fake payment provider behaves: what the buttons of the operators' page do.
+public struct ProviderControl: Sendable {
+  private let url: String
+  private let client: HTTPClient
+
+  /// Creates a control.
+  ///
+  /// - Parameters:
+  ///   - url: Where the provider is, without a slash at the end.
+  ///   - client: Makes the connections.
+  public init(url: String, client: HTTPClient = .shared) {
+    self.url = url
+    self.client = client
+  }
+
+  /// Reads the mood, or sets it and reads it then.
+  ///
+  /// - Parameter mood: Another mood, as JSON; nil to leave it as it is.
+  /// - Returns: The status of the provider's answer, and its JSON.
+  /// - Throws: What the client throws when there is no answer.
+  func mood(_ mood: ByteBuffer? = nil) async throws -> (status: Int, body: ByteBuffer) {
+    var request = HTTPClientRequest(url: "\(url)/mood")
+    if let mood {
+      request.method = .POST
+      request.headers.add(name: "Content-Type", value: "application/json")
+      request.body = .bytes(mood)
+    }
+    let response = try await client.execute(request, timeout: .seconds(5))
+    return (Int(response.status.code), try await response.body.collect(upTo: 65_536))
+  }
+}

@@ -1,0 +1,149 @@
+import HTTPTypes
+import Hummingbird
+import OrderWorkflow
+import ServiceSupport
+
+extension HTTPField.Name {
+  /// The key of a request; no constant of the library, as it is in no standard yet.
+  static let idempotencyKey: HTTPField.Name = {
+    guard let name = HTTPField.Name("Idempotency-Key") else {
+      preconditionFailure("“Idempotency-Key” is a name that a header can have.")
+    }
+    return name
+  }()
+}
+
+/// Orders are placed, looked up and cancelled.
+extension OrderServer {
+  func addOrders(to router: Router<OrderContext>) {
+    router.post("orders") { try await self.place($0, $1) }
+    router.get("orders") { request, context in
+      let orders = try await self.desk.orders(limit: 100)
+      return try context.responseEncoder.encode(
+        orders.map(OrderAnswer.init),
+        from: request,
+        context: context
+      )
+    }
+    router.get("orders/:id") { _, context in OrderAnswer(try await self.order(context)) }
+    router.delete("orders/:id") { try await self.cancel($0, $1) }
+  }
+
+  /// The order that the path of a request names.
+  func order(_ context: OrderContext) async throws -> Order {
+    let id = context.parameters.get("id") ?? ""
+    guard let order = try await desk.order(OrderID(rawValue: id)) else {
+      throw RequestError.unknown(id)
+    }
+    return order
+  }
+
+  private func cancel(_ request: Request, _ context: OrderContext) async throws -> Response {
+    let order = try await order(context)
+    guard desk.cancel(order.id, because: "It was cancelled by an operator.") else {
+      throw RequestError(.conflict, "not_open", "The order isn't open here, or is being undone.")
+    }
+    return try answer(order, .accepted, request, context)
+  }
+
+  /// `POST /orders`: without `wait`, the answer comes when the order is kept.
+  private func place(_ request: Request, _ context: OrderContext) async throws -> Response {
+    guard let limit = try waitLimit(request) else {
+      let (draft, key) = try await reading(request, request.body, context)
+      let order = try await submit(draft, key: key)
+      return try answer(order, nil, request, context)
+    }
+    // Everything is read in here, as it is here that the end of the connection is seen.
+    var response = try await request.body.consumeWithCancellationOnInboundClose { body in
+      let (draft, key) = try await self.reading(request, body, context)
+      let order = try await self.submit(draft, key: key)
+      return try self.answer(
+        try await self.outcome(of: order, within: limit),
+        nil,
+        request,
+        context
+      )
+    }
+    // What looked for the end of the connection has read what comes after the request.
+    response.headers[.connection] = "close"
+    return response
+  }
+
+  /// Waits for an order, and cancels it if the client doesn't.
+  private func outcome(of order: Order, within limit: Duration) async throws -> Order {
+    do {
+      return try await desk.outcome(of: order.id, within: limit) ?? order
+    } catch is CancellationError {
+      // A server that is ended keeps the order; a client that has gone doesn't want it any more.
+      if !desk.isDraining {
+        desk.cancel(order.id, because: "The client hung up while it waited for the outcome.")
+      }
+      throw CancellationError()
+    }
+  }
+
+  /// Submits an order to the end, also when the client has hung up: it is kept, or refused.
+  private func submit(_ draft: OrderDraft, key: String) async throws -> Order {
+    let task = Task { try await desk.submit(draft, key: key) }
+    do {
+      return try await task.value.order
+    } catch let refusal as OrderRefusal {
+      throw RequestError(refusal)
+    }
+  }
+
+  /// What a request says; all that is wrong with it is thrown at once.
+  private func reading(
+    _ request: Request,
+    _ body: RequestBody,
+    _ context: OrderContext
+  ) async throws -> (OrderDraft, String) {
+    let type = request.headers[.contentType] ?? ""
+    // Also keeps forms of other sites from placing orders: a browser asks before it sends JSON.
+    guard type.lowercased().hasPrefix("application/json") else {
+      throw RequestError(
+        .unsupportedMediaType,
+        "not_json",
+        "The header “Content-Type” has to be application/json."
+      )
+    }
+    var copy = request
+    copy.body = RequestBody(buffer: try await body.collect(upTo: 65_536))
+    let reading: DraftReading
+    do {
+      reading = try await copy.decode(as: DraftReading.self, context: context)
+    } catch {
+      throw RequestError([Mistake(field: "", message: "The body isn't the JSON of an object.")])
+    }
+    let key = request.headers[.idempotencyKey] ?? ""
+    var mistakes = reading.allMistakes(items: try await desk.items())
+    if !(1...200).contains(key.utf8.count) {
+      let message = "It is needed, with 1 to 200 bytes: the same for a repetition, else a new one."
+      mistakes.insert(Mistake(field: "Idempotency-Key", message: message), at: 0)
+    }
+    guard mistakes.isEmpty else { throw RequestError(mistakes) }
+    return (reading.draft, key)
+  }
+
+  private func waitLimit(_ request: Request) throws -> Duration? {
+    guard let text = request.uri.queryParameters["wait"] else { return nil }
+    guard let limit = DurationText.duration(of: text) else {
+      let message = "“wait” is a duration such as 5s or 500ms."
+      throw RequestError([Mistake(field: "wait", message: message)])
+    }
+    return min(limit, options.longestWait)
+  }
+
+  /// The order, and its link; 200 when it is final, else 202.
+  private func answer(
+    _ order: Order,
+    _ status: HTTPResponse.Status?,
+    _ request: Request,
+    _ context: OrderContext
+  ) throws -> Response {
+    var response = try OrderAnswer(order).response(from: request, context: context)
+    response.status = status ?? (order.state.isFinal ? .ok : .accepted)
+    response.headers[.location] = "/orders/\(order.id)"
+    return response
+  }
+}

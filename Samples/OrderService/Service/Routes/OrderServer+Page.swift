@@ -1,0 +1,52 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import OrderWorkflow
+
+/// The operators' page.
+extension OrderServer {
+  func addPage(to router: Router<OrderContext>) {
+    router.get("/") { _, _ in
+      let state = try await self.feed.current()
+      let items = try await self.desk.items()
+      let html = try self.page.html(state, items: items, hasProvider: self.provider != nil)
+      return text(html, "text/html; charset=utf-8", headers: OperatorsPage.headers)
+    }
+    router.get("page.css") { _, _ in
+      text(self.page.style, "text/css; charset=utf-8", headers: [.cacheControl: "no-cache"])
+    }
+    router.get("page.js") { _, _ in
+      text(self.page.script, "text/javascript; charset=utf-8", headers: [.cacheControl: "no-cache"])
+    }
+    router.get("live") { request, _ in
+      let updates = self.feed.updates.map { text in
+        ServerSentEvent(event: "state", data: text).buffer
+      }
+      return eventStream(request, updates)
+    }
+    router.get("provider/mood") { _, _ in try await self.mood(nil) }
+    router.post("provider/mood") { request, _ in
+      let type = request.headers[.contentType] ?? ""
+      guard type.lowercased().hasPrefix("application/json") else {
+        throw RequestError(.unsupportedMediaType, "not_json", "The mood is JSON.")
+      }
+      return try await self.mood(try await request.body.collect(upTo: 16_384))
+    }
+  }
+
+  private func mood(_ mood: ByteBuffer?) async throws -> Response {
+    guard let provider else {
+      throw RequestError(.notFound, "no_control", "The payment provider is no fake.")
+    }
+    do {
+      let (status, body) = try await provider.mood(mood)
+      return Response(
+        status: HTTPResponse.Status(code: status),
+        headers: [.contentType: "application/json; charset=utf-8"],
+        body: ResponseBody(byteBuffer: body)
+      )
+    } catch {
+      throw RequestError(.badGateway, "no_answer", "The payment provider gave no answer.")
+    }
+  }
+}

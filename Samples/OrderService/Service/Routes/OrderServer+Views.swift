@@ -1,0 +1,94 @@
+import AdvancedOperations
+import HTTPTypes
+import Hummingbird
+import OrderWorkflow
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// Where is my order, and why does it wait?
+extension OrderServer {
+  func addViews(to router: Router<OrderContext>) {
+    router.get("orders/:id/explain") { _, context in
+      let order = try await self.order(context)
+      return text(self.explanation(of: order) + "\n")
+    }
+    router.get("orders/:id/timeline.svg") { _, context in
+      let order = try await self.order(context)
+      guard let timeline = self.desk.timeline(of: order.id) else {
+        throw RequestError(.notFound, "no_timeline", "The order hasn't been worked on here lately.")
+      }
+      return text(timeline.svg, "image/svg+xml")
+    }
+    router.get("orders/:id/events") { request, context in
+      // A browser comes back when a stream ends; this says that there is nothing more.
+      if let last = HTTPField.Name("Last-Event-ID"), request.headers[last] == "end" {
+        return Response(status: .noContent)
+      }
+      return eventStream(request, self.messages(of: try await self.order(context)))
+    }
+    router.get("operations") { request, context in
+      try context.responseEncoder.encode(
+        ["explanation": self.desk.queue.explain().description, "mermaid": self.graph.mermaid],
+        from: request,
+        context: context
+      )
+    }
+    router.get("operations.mmd") { _, _ in text(self.graph.mermaid + "\n") }
+    router.get("operations.txt") { _, _ in text(self.desk.queue.explain().description + "\n") }
+    router.get("operations.svg") { _, _ in text(GraphDrawing(self.graph).svg, "image/svg+xml") }
+  }
+
+  /// The operations of the first orders of the queue: a picture of thousands shows nothing.
+  private var graph: OperationGraph { OperationGraph(of: desk.queue.operations.prefix(12)) }
+
+  private func explanation(of order: Order) -> String {
+    var lines = ["order \(order.id) of \(order.draft.customer) is \(order.state.name)"]
+    if let holder = order.holder { lines.append("“\(holder)” works on it") }
+    if let operation = desk.operation(of: order.id), !operation.isFinished {
+      lines.append(operation.explain().description)
+    }
+    if let failure = order.state.failure {
+      lines += ["because: \(failure.reason)", failure.tree]
+    }
+    if case .stuck(_, let problems) = order.state {
+      lines += ["A person has to look at it:"] + problems.map { "  \($0)" }
+    }
+    // A customer's name has no say in where lines begin.
+    lines[0].replace("\n", with: " ")
+    return lines.filter { !$0.isEmpty }.joined(separator: "\n")
+  }
+
+  /// The order as it is, what happens to it, and the order as it was at its end.
+  private func messages(of order: Order) -> AsyncThrowingStream<ByteBuffer, any Error> {
+    AsyncThrowingStream { continuation in
+      // Listens before it looks, so that nothing is missed in between.
+      let events = desk.operation(of: order.id).map { OrderEvents(of: $0) }
+      let task = Task { [desk] in
+        func send(_ name: String, _ value: some Encodable, id: String? = nil) throws {
+          let encoder = JSONEncoder()
+          encoder.dateEncodingStrategy = .iso8601
+          encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+          let data = String(decoding: try encoder.encode(value), as: UTF8.self)
+          continuation.yield(ServerSentEvent(event: name, data: data, id: id).buffer)
+        }
+        do {
+          if let now = try await desk.order(order.id) { try send("order", OrderAnswer(now)) }
+          if let events {
+            for await event in events.stream { try send("step", event) }
+          }
+          if let end = try await desk.order(order.id), end.state.isFinal {
+            try send("outcome", OrderAnswer(end), id: "end")
+          }
+          continuation.finish()
+        } catch {
+          continuation.finish(throwing: error)
+        }
+      }
+      continuation.onTermination = { _ in task.cancel() }
+    }
+  }
+}

@@ -1,0 +1,111 @@
+import Hummingbird
+import HummingbirdTesting
+import OrderWorkflow
+import PaymentProviderServer
+import Testing
+
+@testable import OrderHTTP
+
+/// The client of the payment provider, against the fake one over HTTP.
+@Suite struct HTTPPaymentProviderTests {
+  private let server: ProviderServer
+  /// Where slow requests wait.
+  private let gate = Gate()
+
+  init() throws {
+    let clock = ProviderClock(now: { .zero }) { [gate] _ in await gate.pass() }
+    server = ProviderServer(ledger: try ChargeLedger(), clock: clock)
+  }
+
+  private func test(
+    _ change: (inout Mood) -> Void = { _ in },
+    _ body: @escaping @Sendable (HTTPPaymentProvider) async throws -> Void
+  ) async throws {
+    var mood = Mood()
+    change(&mood)
+    server.mood = mood
+    let place = ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0))
+    try await server.application(place).test(.live) { client in
+      let port = try #require(client.port)
+      try await body(HTTPPaymentProvider(url: "http://127.0.0.1:\(port)"))
+    }
+  }
+
+  @Test func `A charge is made, looked up and given back`() async throws {
+    try await test { payments in
+      #expect(try await payments.charge(forKey: "a") == nil)
+      let charged = try await payments.charge(Money(500), cardToken: "tok_visa", key: "a")
+      #expect(charged == .charged)
+      #expect(try await payments.charge(forKey: "a") == .charged)
+      try await payments.refund(key: "a")
+      try await payments.refund(key: "a")
+      #expect(try await payments.charge(forKey: "a") == .refunded)
+    }
+  }
+
+  @Test func `A card that is declined is no error`() async throws {
+    try await test { payments in
+      let declined = ChargeStatus.declined(reason: "card_declined")
+      for _ in 1...2 {
+        let answer = try await payments.charge(Money(5), cardToken: "tok_declined", key: "a")
+        #expect(answer == declined)
+      }
+      #expect(try await payments.charge(forKey: "a") == declined)
+    }
+  }
+
+  @Test func `After a refund, nothing is charged under the key any more`() async throws {
+    try await test { payments in
+      try await payments.refund(key: "a")
+      #expect(try await payments.charge(Money(5), cardToken: "t", key: "a") == .refunded)
+    }
+    #expect(await server.ledger.charges.map(\.status) == [.voided])
+  }
+
+  @Test func `Failures, a rate and a provider that is down may pass`() async throws {
+    for change in [{ $0.fail = 1 }, { $0.isDown = true }] as [@Sendable (inout Mood) -> Void] {
+      try await test(change) { payments in
+        await #expect {
+          try await payments.charge(Money(5), cardToken: "t", key: "a")
+        } throws: { error in
+          if case PaymentProviderError.unavailable = error { true } else { false }
+        }
+      }
+    }
+  }
+
+  @Test func `A lost answer is none`() async throws {
+    try await test({ $0.lose = 1 }) { payments in
+      await #expect {
+        try await payments.charge(Money(5), cardToken: "t", key: "a")
+      } throws: { error in
+        if case PaymentProviderError.noAnswer = error { true } else { false }
+      }
+    }
+  }
+
+  @Test func `A mistake in a request is refused, and no repetition helps`() async throws {
+    try await test { payments in
+      _ = try await payments.charge(Money(5), cardToken: "t", key: "a")
+      for amount in [Money(0), Money(6)] {
+        await #expect {
+          try await payments.charge(amount, cardToken: "t", key: "a")
+        } throws: { error in
+          if case PaymentProviderError.refused = error { true } else { false }
+        }
+      }
+    }
+  }
+
+  @Test func `A request that is cancelled is no failure of the provider`() async throws {
+    gate.close()
+    try await test({ $0.slow = .seconds(1) }) { payments in
+      let task = Task { try await payments.charge(Money(5), cardToken: "t", key: "a") }
+      // Cancelled when the provider has it.
+      while await server.ledger.charge("a") == nil { await Task.yield() }
+      task.cancel()
+      await #expect(throws: CancellationError.self) { try await task.value }
+      gate.open()
+    }
+  }
+}

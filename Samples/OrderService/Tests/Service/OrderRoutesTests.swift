@@ -1,0 +1,195 @@
+import AdvancedOperations
+import Foundation
+import HTTPTypes
+import HummingbirdTesting
+import OrderWorkflow
+import Testing
+
+@testable import OrderHTTP
+
+/// Orders over HTTP.
+@Suite struct OrderRoutesTests {
+  private let bench: Bench
+
+  init() throws { bench = try Bench() }
+
+  @Test func `An order is accepted with a link, and the link says how it is`() async throws {
+    bench.payments.hold()
+    try await bench.test { [bench] client in
+      let accepted = try await client.place()
+      #expect(accepted.status == .accepted)
+      let link = try #require(accepted.headers[.location])
+      #expect(try await client.get(link).json["state"] as? String == "open")
+      bench.payments.release()
+      // A repetition of the request waits for the same order.
+      let outcome = try await client.place(query: "?wait=60s")
+      #expect(outcome.status == .ok && outcome.headers[.location] == link)
+      #expect(try outcome.json["state"] as? String == "confirmed")
+      #expect(try await client.get(link).json["state"] as? String == "confirmed")
+    }
+    #expect(bench.payments.open.count == 1)
+  }
+
+  @Test func `The card's token is shown nowhere`() async throws {
+    try await bench.test { client in
+      let secret = Bench.order.replacing("tok", with: "tok_secret")
+      let order = try await client.place(secret, query: "?wait=60s")
+      let link = try #require(order.headers[.location])
+      for path in [link, "\(link)/explain", "\(link)/timeline.svg", "/orders", "/", "/metrics"] {
+        let answer = try await client.get(path)
+        #expect(answer.status == .ok, "\(path)")
+        #expect(!answer.text.contains("tok_secret"), "\(path)")
+      }
+    }
+  }
+
+  @Test func `A wait that is over gets 202, and the order goes on`() async throws {
+    bench.payments.hold()
+    try await bench.test { [bench] client in
+      let accepted = try await client.place(query: "?wait=0s")
+      #expect(accepted.status == .accepted)
+      bench.payments.release()
+      #expect(try await client.place(query: "?wait=60s").status == .ok)
+    }
+  }
+
+  @Test func `All mistakes are answered at once`() async throws {
+    try await bench.test { client in
+      let wrong = """
+        {"customer": 7, "card": "x", "lines": [{"sku": "CUP", "quantity": 0},
+          {"sku": "MUG", "quantity": "two", "colour": "red"}, 5]}
+        """
+      let answer = try await client.place(wrong, key: nil)
+      #expect(answer.status == .badRequest)
+      let fields = Set(try answer.mistakes)
+      #expect(
+        fields == [
+          "Idempotency-Key", "customer", "card", "cardToken", "lines[0].sku", "lines[0].quantity",
+          "lines[1].quantity", "lines[1].colour", "lines[2]", "lines[2].sku",
+        ]
+      )
+      for json in ["", "{", "[]", "7"] {
+        #expect(try await client.place(json).status == .badRequest, "\(json)")
+      }
+      #expect(try await client.place("{}").mistakes == ["customer", "cardToken", "lines"])
+      #expect(try await client.place(query: "?wait=long").mistakes == ["wait"])
+      #expect(try await client.place(type: "text/plain").status == .unsupportedMediaType)
+    }
+    #expect(try await bench.desk.orders(limit: 10).isEmpty)
+  }
+
+  @Test func `A key stands for one order`() async throws {
+    try await bench.test { client in
+      let first = try await client.place(query: "?wait=60s")
+      let again = try await client.place(query: "?wait=60s")
+      #expect(try first.json["id"] as? String == again.json["id"] as? String)
+      let other = Bench.order.replacing("Ada", with: "Alan")
+      #expect(try await client.place(other).status == .unprocessableContent)
+    }
+    #expect(try await bench.desk.orders(limit: 10).count == 1)
+  }
+
+  @Test func `A queue that is full answers 429 with a time, and repetitions as before`()
+    async throws
+  {
+    let bench = try Bench(maximumOpen: 1)
+    bench.payments.hold()
+    try await bench.test { client in
+      #expect(try await client.place().status == .accepted)
+      let full = try await client.place(key: "b")
+      #expect(full.status == .tooManyRequests)
+      #expect(full.headers[.retryAfter].flatMap(Int.init) ?? 0 >= 1)
+      #expect(try await client.place().status == .accepted)
+      bench.payments.release()
+      #expect(try await client.place(query: "?wait=60s").status == .ok)
+    }
+  }
+
+  @Test func `A desk that is closed answers 503, and all else as before`() async throws {
+    try await bench.test { [bench] client in
+      let order = try await client.place(query: "?wait=60s")
+      await bench.desk.drain(within: .zero)
+      let closed = try await client.place(key: "b")
+      #expect(closed.status == .serviceUnavailable)
+      #expect(closed.headers[.retryAfter].flatMap(Int.init) ?? 0 >= 1)
+      #expect(try await client.get("/ready").status == .serviceUnavailable)
+      #expect(try await client.get("/health").status == .ok)
+      #expect(try await client.get(try #require(order.headers[.location])).status == .ok)
+      #expect(try await client.place().status == .ok)
+    }
+  }
+
+  @Test func `A failed order says why, with the tree of failures`() async throws {
+    try await bench.test { client in
+      let order = try await client.place(
+        #"{"customer":"Ada","cardToken":"t","lines":[{"sku":"TEE","quantity":9}]}"#,
+        query: "?wait=60s"
+      )
+      #expect(order.status == .ok)
+      let failure = try #require(try order.json["failure"] as? [String: String])
+      #expect(failure["kind"] == "outOfStock" && failure["step"] == "reserve TEE")
+      let link = try #require(order.headers[.location])
+      let explanation = try await client.get("\(link)/explain").text
+      #expect(explanation.contains("is failed") && explanation.contains("reserve TEE"))
+    }
+  }
+
+  @Test func `An order that is open can be cancelled once`() async throws {
+    bench.payments.hold()
+    try await bench.test { [bench] client in
+      let link = try #require(try await client.place().headers[.location])
+      func cancel() async throws -> HTTPResponse.Status {
+        try await client.executeRequest(uri: link, method: .delete, headers: [:], body: nil).status
+      }
+      #expect(try await cancel() == .accepted)
+      bench.payments.release()
+      #expect(try await client.place(query: "?wait=60s").json["state"] as? String == "cancelled")
+      #expect(try await cancel() == .conflict)
+    }
+    #expect(bench.payments.open.isEmpty)
+    #expect(try await bench.desk.items().map(\.stock) == [10, 3])
+  }
+
+  @Test func `A client that hangs up while it waits cancels its order, which is undone`()
+    async throws
+  {
+    bench.payments.hold()
+    try await bench.test(.live) { [bench] client in
+      let port = try #require(client.port)
+      let request = """
+        POST /orders?wait=60s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r
+        Idempotency-Key: a\r\nContent-Length: \(Bench.order.utf8.count)\r\n\r\n\(Bench.order)
+        """
+      let socket = try await RawConnection(port: port)
+      try await socket.send(request)
+      // Hangs up when the order waits for its charge.
+      while try await bench.desk.orders(limit: 1).first?.steps.contains(where: {
+        $0.key == "charge"
+      })
+        != true
+      {
+        await Task.yield()
+      }
+      try await socket.close()
+      let id = try #require(try await bench.desk.orders(limit: 1).first?.id)
+      let operation = try #require(bench.desk.operation(of: id))
+      while !operation.isCancelled { await Task.yield() }
+      bench.payments.release()
+      let order = try #require(try await bench.desk.outcome(of: id, within: .seconds(60)))
+      #expect(order.state.name == "cancelled")
+      #expect(order.state.failure?.reason.contains("hung up") == true)
+    }
+    #expect(bench.payments.open.isEmpty)
+    #expect(try await bench.desk.items().map(\.stock) == [10, 3])
+  }
+
+  @Test func `What isn't there is 404`() async throws {
+    try await bench.test { client in
+      for path in ["", "/explain", "/events", "/timeline.svg"] {
+        let answer = try await client.get("/orders/nothing\(path)")
+        #expect(answer.status == .notFound, "\(path)")
+      }
+      #expect(try await client.get("/provider/mood").status == .notFound)
+    }
+  }
+}

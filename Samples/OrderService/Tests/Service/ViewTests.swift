@@ -1,0 +1,124 @@
+import AdvancedOperations
+import Foundation
+import HTTPTypes
+import HummingbirdTesting
+import NIOCore
+import OrderWorkflow
+import Testing
+
+@testable import OrderHTTP
+
+/// What the service says about its orders, and the page.
+@Suite struct ViewTests {
+  private let bench: Bench
+
+  init() throws { bench = try Bench() }
+
+  @Test func `The events of an order begin with what it is and end with its outcome`() async throws
+  {
+    bench.payments.hold()
+    try await bench.test(.live) { [bench] client in
+      let link = try #require(try await client.place().headers[.location])
+      let id = OrderID(rawValue: String(link.dropFirst("/orders/".count)))
+      let order = try #require(bench.desk.operation(of: id))
+      async let stream = client.get("\(link)/events")
+      let charge = order.children.first { $0.name == "charge" }
+      while charge?.isExecuting != true { await Task.yield() }
+      bench.payments.release()
+      let text = try await stream.text
+      let events = text.split(separator: "\n").filter { $0.hasPrefix("event: ") }
+      #expect(events.first == "event: order" && events.last == "event: outcome")
+      #expect(text.contains(#""state":"confirmed""#))
+    }
+    // A browser that comes back is sent away, anyone else gets the outcome.
+    try await bench.test { [bench] client in
+      let id = try #require(try await bench.desk.orders(limit: 1).first?.id)
+      let link = "/orders/\(id)"
+      let name = try #require(HTTPField.Name("Last-Event-ID"))
+      #expect(try await client.get("\(link)/events", [name: "end"]).status == .noContent)
+      let later = try await client.get("\(link)/events").text
+      #expect(later.contains("event: outcome\n"))
+    }
+  }
+
+  @Test func `The steps of an order are in its events`() async throws {
+    let steps = ["a", "b"].map { ResultOperation(name: $0) {} }
+    let group = GroupOperation(name: "order 7") { steps }
+    let events = OrderEvents(of: group).stream
+    let queue = AdvancedOperationQueue()
+    queue.addOperation(group)
+    var seen: [String: [String]] = [:]
+    for await event in events { seen[event.step, default: []].append(event.event) }
+    let life = ["enqueued", "started", "willFinish", "finished"]
+    #expect(
+      seen.mapValues { $0.filter { $0 != "progress" } } == ["order": life, "a": life, "b": life]
+    )
+  }
+
+  @Test func `An open order is explained down to what it waits for`() async throws {
+    bench.payments.hold()
+    try await bench.test { [bench] client in
+      let link = try #require(try await client.place().headers[.location])
+      let id = OrderID(rawValue: String(link.dropFirst("/orders/".count)))
+      let order = try #require(bench.desk.operation(of: id))
+      let charge = order.children.first { $0.name == "charge" }
+      while charge?.isExecuting != true { await Task.yield() }
+      #expect(try await client.get("\(link)/explain").text.contains("charge"))
+      #expect(try await client.get("/operations").json["mermaid"] as? String != "")
+      #expect(try await client.get("/operations.txt").text.contains("queue “orders”"))
+      let picture = try await client.get("/operations.svg")
+      #expect(picture.headers[.contentType] == "image/svg+xml")
+      #expect(picture.text.contains(">reserve MUG</text>"))
+      #expect(picture.text.hasPrefix("<svg") && picture.text.hasSuffix("</svg>\n"))
+      bench.payments.release()
+      _ = try await client.place(query: "?wait=60s")
+      #expect(try await client.get("\(link)/timeline.svg").text.contains("reserve MUG"))
+    }
+  }
+
+  @Test func `A customer's name is text on the page, whatever it is`() async throws {
+    let name = #"<script>alert('1')</script> & "Co""#
+    let json = String(decoding: try JSONEncoder().encode(name), as: UTF8.self)
+    try await bench.test { client in
+      let order = Bench.order.replacing("\"Ada\"", with: json)
+      _ = try await client.place(order, query: "?wait=60s")
+      let page = try await client.get("/")
+      #expect(page.status == .ok)
+      #expect(!page.text.contains("<script>alert"))
+      #expect(page.text.contains("&lt;script&gt;alert"))
+      // The value of an attribute ends where it should.
+      #expect(page.text.contains("Mug &lt;large&gt;"))
+      let policy = try #require(page.headers[.contentSecurityPolicy])
+      #expect(policy.contains("default-src 'none'") && !policy.contains("unsafe"))
+      for path in ["/page.css", "/page.js"] {
+        let file = try await client.get(path)
+        #expect(file.status == .ok && !file.text.contains("http://") && !file.text.isEmpty)
+      }
+    }
+  }
+
+  @Test func `The page is told of changes`() async throws {
+    let feed = bench.server.feed
+    try await bench.desk.open()
+    var updates = feed.updates.makeAsyncIterator()
+    #expect(await updates.next()?.contains(#""rows":[]"#) == true)
+    let draft = OrderDraft(
+      customer: "Ada",
+      cardToken: "t",
+      lines: [OrderLine(sku: "MUG", quantity: 1)]
+    )
+    _ = try await bench.desk.submit(draft, key: "a")
+    var last = ""
+    while !last.contains(#""state":"confirmed""#) { last = await updates.next() ?? "" }
+    #expect(last.contains(#""customer":"Ada""#))
+  }
+
+  @Test func `Data of an event can't end it or begin another`() {
+    let event = ServerSentEvent(event: "a", data: "x\n\nevent: b\r\ndata: y", id: "1")
+    let lines = String(buffer: event.buffer).split(
+      separator: "\n",
+      omittingEmptySubsequences: false
+    )
+    #expect(lines == ["id: 1", "event: a", "data: x", "data: event: b", "data: data: y", "", ""])
+  }
+}
