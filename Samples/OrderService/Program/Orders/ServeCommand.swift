@@ -65,8 +65,7 @@ struct ServeCommand: AsyncParsableCommand {
       ? ChildProvider(port: providerPort, ledger: "\(database).ledger.jsonl") : nil
     defer { child?.stop() }
     guard let url = provider ?? child?.url else { return }
-    if let child { print("payment provider: \(child.url)") }
-    fflush(nil)
+    if let child { Announcement.write("payment provider: \(child.url)") }
 
     var options = OrderDesk.Options()
     options.maximumOpenOrders = maximumOpen
@@ -92,8 +91,7 @@ struct ServeCommand: AsyncParsableCommand {
     try await server.run(
       ApplicationConfiguration(address: .hostname(host, port: port), serverName: "orders")
     ) { port in
-      print("open for orders: http://\(host):\(port)")
-      fflush(nil)
+      Announcement.write("open for orders: http://\(host):\(port)")
     }
   }
 

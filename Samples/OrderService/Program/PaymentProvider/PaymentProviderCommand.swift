@@ -74,9 +74,7 @@ struct PaymentProviderCommand: AsyncParsableCommand {
     let application = provider.application(
       ApplicationConfiguration(address: .hostname(host, port: port))
     ) { port in
-      print("payment-provider listens on http://\(host):\(port)")
-      // A reader on the other end of a pipe is to have it at once.
-      fflush(nil)
+      Announcement.write("payment-provider listens on http://\(host):\(port)")
     }
     let group = ServiceGroup(
       services: [application],
