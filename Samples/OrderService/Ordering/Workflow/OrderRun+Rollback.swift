@@ -78,14 +78,11 @@ extension OrderRun {
 
   /// Why the order comes to nothing; nil when it is only interrupted.
   private var cause: OrderFailure? {
-    switch group.cancellationReason {
-    case is OperationQueueClosed: nil
-    case let recorded as OrderFailure: recorded
-    case let cancelled as OrderCancelled: OrderFailure(cancelledBecause: cancelled.reason)
-    case let other:
-      state.withLock { $0.failure }
-        ?? OrderFailure(cancelledBecause: other.map { "\($0)" } ?? "without a reason")
-    }
+    let reason = group.cancellationReason
+    if reason is OperationQueueClosed { return nil }
+    if let recorded = reason as? OrderFailure { return recorded }
+    if let failure = state.withLock({ $0.failure }) { return failure }
+    return OrderFailure(cancelledBecause: reason.map { "\($0)" } ?? "without a reason")
   }
 
   /// All is undone that can be.

@@ -66,7 +66,8 @@ final class OrderRun: Sendable {
   }
 
   private func stepFailed(_ operation: AdvancedOperation) {
-    guard let failure = operation.outcome?.failure else { return }
+    // What a step makes of the order's cancel is no cause of its own.
+    guard !group.isCancelled, let failure = operation.outcome?.failure else { return }
     let cause = OrderFailure(step: operation.name ?? "", failure: failure)
     state.withLock { $0.failure = $0.failure ?? cause }
   }

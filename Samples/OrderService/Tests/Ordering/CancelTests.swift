@@ -34,6 +34,28 @@ struct CancelTests {
     #expect(shop.mistakes.isEmpty)
   }
 
+  @Test func `is the cause, whatever error a request makes of the cancel`() throws {
+    let life = try Life(in: shop)
+    shop.provider.mood = .breaksOff
+    let id = try life.submit(.tea())
+    life.run(until: .seconds(1))
+    life.desk.cancel(id, because: "the client hung up")
+    life.run()
+    let cause = OrderFailure(cancelledBecause: "the client hung up")
+    #expect(try life.state(of: id) == .cancelled(cause))
+  }
+
+  @Test func `is not the cause when its order has failed before`() throws {
+    let life = try Life(in: shop)
+    shop.provider.mood = .declines
+    let id = try life.submit(.tea())
+    let charge = try life.step(.charge, of: id)
+    life.simulation.run(until: { charge.outcome != nil })
+    life.desk.cancel(id, because: "the client hung up")
+    life.run()
+    #expect(try life.state(of: id).failure?.kind == .declined)
+  }
+
   @Test func `has its order cancelled while that waits for another one's item`() throws {
     let life = try Life(in: shop)
     life.simulation.inject(.delay(.seconds(60)), into: "reserve tea", at: .executing)

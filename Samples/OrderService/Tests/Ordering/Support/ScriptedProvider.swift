@@ -21,6 +21,8 @@ final class ScriptedProvider: PaymentProvider {
     case refuses
     /// The answer takes so long; what is cancelled meanwhile has not arrived.
     case takes(Duration)
+    /// There is no answer, and a cancel ends the request as a network does: with an error of its own.
+    case breaksOff
     /// There is no answer, and the request arrives when so much time has passed.
     case delivers(after: Duration)
   }
@@ -92,6 +94,9 @@ final class ScriptedProvider: PaymentProvider {
     case .takes(let duration):
       try await clock.sleep(for: duration)
       return enter(key, .charged)
+    case .breaksOff:
+      try? await clock.sleep(for: .seconds(3_600))
+      throw PaymentProviderError.noAnswer("the connection was closed")
     case .delivers(let duration):
       _ = clock.schedule(at: clock.now + duration) { _ = self.enter(key, .charged) }
       throw PaymentProviderError.noAnswer("the connection was lost")
@@ -110,7 +115,7 @@ final class ScriptedProvider: PaymentProvider {
     }
     switch mood {
     case .works, .lies, .declines, .declinesWithoutRecord: break
-    case .isDown, .delivers: throw PaymentProviderError.noAnswer("no connection")
+    case .isDown, .delivers, .breaksOff: throw PaymentProviderError.noAnswer("no connection")
     case .refuses: throw PaymentProviderError.refused("too late")
     case .takes(let duration): try await clock.sleep(for: duration)
     case .losesAnswer:
