@@ -7,7 +7,7 @@ struct OrdersCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "orders",
     abstract: "Takes orders over HTTP, and brings each of them to an end.",
-    subcommands: [ServeCommand.self, LoadCommand.self],
+    subcommands: [ServeCommand.self, LoadCommand.self, AuditCommand.self],
     defaultSubcommand: ServeCommand.self
   )
 }
