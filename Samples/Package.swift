@@ -94,6 +94,7 @@ let package = Package(
     .target(
       name: "WorkflowRunner",
       dependencies: [
+        "TerminalSupport",
         "WorkflowDocument",
         .product(name: "AdvancedOperations", package: "AdvancedOperations"),
         .product(name: "Logging", package: "swift-log"),

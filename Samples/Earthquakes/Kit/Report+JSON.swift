@@ -122,7 +122,7 @@ extension String {
       if scalar.isPrintable || scalar == "\n" {
         text.unicodeScalars.append(scalar)
       } else {
-        for unit in String(scalar).utf16 { text += String(format: "\\u%04x", Int(unit)) }
+        text += scalar.jsonEscape
       }
     }
   }

@@ -4,24 +4,13 @@ import TerminalSupport
 enum YAMLText {
   /// A text on one line: as it is where that is the same, in double quotes otherwise.
   static func scalar(_ text: String) -> String {
-    guard !isPlain(text) else { return text }
-    var result = "\""
-    for scalar in text.unicodeScalars {
-      switch scalar {
-      case "\"": result += "\\\""
-      case "\\": result += "\\\\"
-      case "\n": result += "\\n"
-      case "\t": result += "\\t"
-      case "\r": result += "\\r"
-      case _ where scalar.isPrintable && scalar != "\u{FEFF}" && scalar.value < 0xFFFE:
-        result.unicodeScalars.append(scalar)
-      default:
-        let code = String(scalar.value, radix: 16)
-        let zeros = String(repeating: "0", count: 8 - code.count)
-        result += "\\U\(zeros)\(code)"
-      }
-    }
-    return result + "\""
+    if isPlain(text) { return text }
+    return text.doubleQuoted { isWritten($0) ? nil : $0.yamlEscape }
+  }
+
+  /// Whether a character may stand in a file itself.
+  private static func isWritten(_ scalar: Unicode.Scalar) -> Bool {
+    scalar.isPrintable && scalar != "\u{FEFF}" && scalar.value < 0xFFFE
   }
 
   /// Whether a text needs no quotes, neither inside of brackets nor for other readers of YAML, to
@@ -65,9 +54,8 @@ enum YAMLText {
     guard lines.count > 1, lines.last != "", let first = lines.first, !first.isEmpty,
       first.first != " ", first.first != "\t",
       lines.allSatisfy({ line in
-        line.unicodeScalars.allSatisfy {
-          ($0.isPrintable || $0 == "\t") && $0 != "\u{FEFF}" && $0.value < 0xFFFE
-        } && line.last != " " && line.last != "\t"
+        line.unicodeScalars.allSatisfy { isWritten($0) || $0 == "\t" }
+          && line.last != " " && line.last != "\t"
       })
     else { return nil }
     return [endsLine ? "|" : "|-"] + lines

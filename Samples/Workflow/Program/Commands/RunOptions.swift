@@ -52,7 +52,9 @@ struct RunOptions: ParsableArguments {
   var gracePeriod = TimeArgument(.seconds(10))
 
   func validate() throws {
-    if let jobs, jobs < 1 { throw ValidationError("--jobs needs a number from 1, not \(jobs).") }
+    if let jobs, !(1...Self.mostJobs).contains(jobs) {
+      throw ValidationError("--jobs needs a number from 1 to \(Self.mostJobs), not \(jobs).")
+    }
     if let slurmArrayFrom {
       if slurmArrayFrom < 2 {
         throw ValidationError("--slurm-array-from needs a number from 2, not \(slurmArrayFrom).")
@@ -60,6 +62,9 @@ struct RunOptions: ParsableArguments {
       if engine != .slurm { throw ValidationError("--slurm-array-from needs --engine slurm.") }
     }
   }
+
+  /// More processes than a system has numbers for.
+  private static let mostJobs = 1_000_000
 
   /// Where commands run.
   var stepEngine: any StepEngine {

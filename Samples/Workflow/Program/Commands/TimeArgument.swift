@@ -2,8 +2,8 @@ import ArgumentParser
 
 /// A duration on the command line: `500ms`, `90s`, `10m`, `1h30m`.
 struct TimeArgument: Equatable {
-  /// What is longer is a mistake, and no clock can wait for the longest numbers.
-  private static let longest = Duration.seconds(365 * 86_400)
+  /// As in files: what is longer is a mistake, and no clock can wait for the longest numbers.
+  private static let longest = Duration.seconds(1_000 * 86_400)
 
   var duration: Duration
 
@@ -15,7 +15,7 @@ struct TimeArgument: Equatable {
   init(text: String) throws {
     if let value = Self(argument: text) {
       guard value.duration <= Self.longest else {
-        throw ValidationError("more than a year")
+        throw ValidationError("at most 24000h")
       }
       self = value
     } else if Double(text) != nil {

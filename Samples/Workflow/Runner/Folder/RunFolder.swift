@@ -118,9 +118,14 @@ public struct RunFolder: Sendable, Equatable {
       let folder = RunFolder("\(runs)/\(begin)\(number == 1 ? "" : "-\(number)")")
       // Making it is what tells whether the name is free, also for other processes.
       if try makeFolder(folder.path, withIntermediates: false) {
-        try makeFolder(folder.logs, withIntermediates: false)
-        try makeFolder(folder.scratch, withIntermediates: false)
-        try write(text, to: folder.workflowFile)
+        do {
+          try folder.makeParts()
+          try write(text, to: folder.workflowFile)
+        } catch {
+          // A run that is none mustn't be the last one.
+          try? FileManager.default.removeItem(atPath: folder.path)
+          throw error
+        }
         return folder
       }
       number += 1

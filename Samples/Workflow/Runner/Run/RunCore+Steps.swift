@@ -73,16 +73,12 @@ extension RunCore {
   private func ended(_ index: Int, _ attempt: StepAttempt, _ exit: StepExit) throws -> StepEnd {
     defer { unlink(attempt.outputFile) }
     let step = steps[index]
-    if let error = StepError(exit.status) {
-      // What was printed about it may have found no room either.
-      let isFull = exit.node == nil && FileSystem.isFull(at: folder.logs)
-      throw isFull ? StepError.onFullDisk("\(error)", path: folder.logs) : error
-    }
+    if let error = StepError(exit.status) { throw caused(error) }
     let outputs: [String: String]
     do throws(OutputProblem) {
       outputs = try StepOutputs.read(attempt.outputFile, declared: step.outputs)
     } catch {
-      throw StepError.outputs(error)
+      throw caused(.outputs(error))
     }
     let now = environment.clock.now
     return state.withLock { state in
@@ -95,6 +91,12 @@ extension RunCore {
         outputs: outputs
       )
     }
+  }
+
+  /// An error with its cause, if that is a full disk: what was printed about it may have found no room
+  /// either.
+  private func caused(_ error: StepError) -> StepError {
+    FileSystem.isFull(at: folder.logs) ? .onFullDisk("\(error)", path: folder.logs) : error
   }
 
   /// A step has succeeded: it is done from the moment at which this has returned.

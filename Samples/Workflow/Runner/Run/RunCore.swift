@@ -175,9 +175,6 @@ final class RunCore: Sendable {
         folder.emptyScratch()
       }
       resume(progress)
-      if options.acceptsChanges, let text = options.fileText {
-        try folder.replaceWorkflowFile(with: text)
-      }
     }
     try folder.makeParts()
     let only = options.only.isEmpty ? nil : options.only
@@ -194,6 +191,10 @@ final class RunCore: Sendable {
       try journal.append(.begun(header), synced: true)
     } else {
       try journal.append(.resumed(fingerprint: fingerprint, only: only), synced: true)
+      // Behind it: after a crash in between, what differs is said once more.
+      if options.acceptsChanges, let text = options.fileText {
+        try folder.replaceWorkflowFile(with: text)
+      }
     }
     if let file = try? OpenFile(folder.events, OpenFile.appending) { sink.write(to: file) }
     begun.withLock {

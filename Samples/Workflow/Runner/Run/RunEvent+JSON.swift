@@ -1,3 +1,4 @@
+import TerminalSupport
 import WorkflowDocument
 
 /// The shape of an event as JSON: flat, its keys in a fixed order, times in seconds.
@@ -185,22 +186,13 @@ extension RunEvent: Codable {
   }
 
   private static func quoted(_ text: String) -> String {
-    var result = "\""
-    for scalar in text.unicodeScalars {
+    text.doubleQuoted { scalar in
       switch scalar {
-      case "\"": result += "\\\""
-      case "\\": result += "\\\\"
-      case "\n": result += "\\n"
-      case "\t": result += "\\t"
       // Control characters of C1 and line separators as well: readers split lines at them.
-      case _ where scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value),
-        "\u{2028}", "\u{2029}":
-        let digits = String(scalar.value, radix: 16)
-        result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-      default: result.unicodeScalars.append(scalar)
+      case "\0"..<" ", "\u{7F}"..."\u{9F}", "\u{2028}", "\u{2029}": scalar.jsonEscape
+      default: nil
       }
     }
-    return result + "\""
   }
 }
 

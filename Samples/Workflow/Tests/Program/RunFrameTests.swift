@@ -64,6 +64,11 @@ import WorkflowRunner
     )
     #expect(view.executing.isEmpty)
     #expect(view.frame(2)[1] == "    build for attempt 2")
+    // When its time has come, others may have what it needs.
+    let later = view.after(
+      .at(10, .waiting(step: "build", for: "“database”, which test holds"))
+    )
+    #expect(later.frame(11)[1] == "    build for “database”, which test holds")
   }
 
   @Test func `moves its bar with the steps, and turns them to their outcomes`() {

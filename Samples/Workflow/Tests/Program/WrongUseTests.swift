@@ -113,7 +113,8 @@ import Testing
     for (arguments, help) in [
       (["--grace-period", "5"], "a number needs its unit: 5s, 5m, 5h or 5ms"),
       (["--grace-period", "soon"], "write 90s, 10m, 1h30m or 500ms"),
-      (["--grace-period", "999999999h"], "more than a year"),
+      (["--grace-period", "999999999h"], "at most 24000h"),
+      (["--jobs", "\(Int.max)"], "--jobs needs a number from 1 to 1000000"),
       (["--runs-folder", ""], "--runs-folder needs the name of a folder"),
     ] {
       for command in [["run", "hello.yml"], ["resume", "last"]] {

@@ -17,7 +17,10 @@ import WorkflowDocument
     run: "r",
     workflow: "w",
     fingerprint: "f",
-    file: "/a/w.yml"
+    file: "/a/w.yml",
+    folder: "/a/.workflow/runs/r",
+    begin: 1_795_000_000.25,
+    only: ["a"]
   )
   private static let records: [JournalRecord] = [
     .started(step: "a", attempt: 1, node: "n1", handle: "7"),
@@ -26,7 +29,8 @@ import WorkflowDocument
       end: StepEnd(outcome: .succeeded, attempts: 1, outputs: ["ä": "\n\u{1F600}"])
     ),
     .ended(step: "b", end: StepEnd(outcome: .skipped, reason: "no “reason”")),
-    .rolledBack(step: "a"), .resumed(fingerprint: "g"),
+    .rolledBack(step: "a"), .resumed(fingerprint: "g"), .resumed(fingerprint: "g", only: ["b"]),
+    .attemptFailed(step: "b", attempt: 1),
     .runEnded(
       end: RunEnd(
         succeeded: 1,
@@ -54,6 +58,18 @@ import WorkflowDocument
     #expect(CRC32.checksum("123456789".utf8) == 0xCBF4_3926)
     let first = CRC32.checksum("1234".utf8)
     #expect(CRC32.checksum("56789".utf8, after: first) == 0xCBF4_3926)
+  }
+
+  @Test func `Records that say less are read, as earlier versions have written them`() throws {
+    let decoder = JSONDecoder()
+    func record(_ text: String) throws -> JournalRecord {
+      try decoder.decode(JournalRecord.self, from: Data(text.utf8))
+    }
+    #expect(try record(#"{"resumed":{"fingerprint":"f"}}"#) == .resumed(fingerprint: "f"))
+    #expect(
+      try record(#"{"begun":{"_0":{"version":1,"run":"r","workflow":"w","fingerprint":"f"}}}"#)
+        == .begun(JournalHeader(run: "r", workflow: "w", fingerprint: "f", file: nil))
+    )
   }
 
   @Test func `What was written is read again`() throws {
