@@ -117,8 +117,10 @@ function show(state) {
   for (const name of ["open", "confirmed", "failed", "cancelled"]) {
     setText(byId(`count-${name}`), state.counts[name].toLocaleString());
   }
-  const lines = state.explanation.map((text) => element("li", { text }));
-  byId("explanation").replaceChildren(...lines);
+  // The first line has the numbers that stand above, the others a cause each.
+  const causes = state.explanation.slice(1);
+  const lines = causes.length ? causes : ["Nothing waits."];
+  byId("explanation").replaceChildren(...lines.map((text) => element("li", { text })));
   const [look, text] = circuits[state.breaker] ?? ["", ""];
   setText(byId("breaker"), state.breaker);
   byId("breaker").className = `chip ${look}`;
@@ -236,7 +238,8 @@ function tellMood(problem, text = "") {
 async function changeMood(button) {
   const { field, value } = button.dataset;
   const next = { ...mood };
-  if (isOn(button)) delete next[field]; else next[field] = field === "slow" ? value : JSON.parse(value);
+  if (isOn(button)) delete next[field];
+  else next[field] = field === "slow" ? value : JSON.parse(value);
   try {
     const response = await fetch("/provider/mood", {
       method: "POST",
