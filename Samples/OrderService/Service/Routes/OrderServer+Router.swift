@@ -2,9 +2,6 @@ import HTTPTypes
 import Hummingbird
 import ServiceLifecycle
 
-/// What a request to the service has.
-typealias OrderContext = BasicRequestContext
-
 extension OrderServer {
   func router() -> Router<OrderContext> {
     let router = Router(context: OrderContext.self)
