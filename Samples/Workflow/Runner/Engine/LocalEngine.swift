@@ -35,6 +35,16 @@ public final class LocalEngine: StepEngine {
 
   private let state = Mutex(State())
 
+  /// Whether it was reported that an attempt has begun: its lines come after that, so that who sees
+  /// one can rely on it that the journal knows of the process.
+  private final class Beginning: Sendable {
+    private let state = Mutex(false)
+
+    var isReported: Bool { state.withLock { $0 } }
+
+    func setReported() { state.withLock { $0 = true } }
+  }
+
   /// Begins what an attempt waits for that a killed runner has left.
   public static let earlierProcess = "an earlier run's process "
 
@@ -55,17 +65,18 @@ public final class LocalEngine: StepEngine {
     let program = try LocalProgram(attempt)
     let (log, offset) = try Self.openLog(attempt.logFile)
     try checkGoesOn()
+    let beginning = Beginning()
     return try await withThrowingTaskGroup(of: LogTail.self) { tasks in
       tasks.addTask {
         var tail = LogTail(log, from: offset)
         while (try? await Task.sleep(for: Self.pollInterval)) != nil {
-          tail.read { report(.line($0)) }
+          if beginning.isReported { tail.read { report(.line($0)) } }
         }
         return tail
       }
       let result: Result<TerminationStatus, any Error>
       do {
-        result = .success(try await spawn(program, attempt, log, report))
+        result = .success(try await spawn(program, attempt, log, beginning, report))
       } catch {
         result = .failure(error)
       }
@@ -117,6 +128,7 @@ public final class LocalEngine: StepEngine {
     _ program: LocalProgram,
     _ attempt: StepAttempt,
     _ log: OpenFile,
+    _ beginning: Beginning,
     _ report: @escaping @Sendable (StepReport) -> Void
   ) async throws -> TerminationStatus {
     var options = PlatformOptions()
@@ -158,6 +170,7 @@ public final class LocalEngine: StepEngine {
         }
         if isKilled { group.send(SIGKILL) }
         report(.started(node: nil, handle: LocalHandle(group)?.text))
+        beginning.setReported()
       }.terminationStatus
     } catch let error as SubprocessError {
       try checkGoesOn()

@@ -71,6 +71,27 @@ import Glibc
     while !condition() { try await Task.sleep(for: .milliseconds(2)) }
   }
 
+  @Test func `Lines are reported after the begin, however long that takes to be written down`()
+    async throws
+  {
+    let log = folder.path + "/log"
+    let reports = reports
+    _ = try await LocalEngine().run(attempt(.shell("echo one; sleep 0.3"))) { report in
+      if case .started = report {
+        // As long as a slow disk: the line is there, and is looked for several times meanwhile.
+        while FileManager.default.contents(atPath: log)?.isEmpty != false { usleep(1_000) }
+        usleep(200_000)
+      }
+      reports.add(report)
+    }
+    let first = try #require(reports.all.first)
+    guard case .started = first else {
+      Issue.record("\(first) came first")
+      return
+    }
+    #expect(reports.lines == ["one"])
+  }
+
   @Test func `Both streams are in the log and reported, in the order of writing`() async throws {
     let exit = try await shell("echo one; echo two >&2; echo three; printf rest")
     #expect(exit == StepExit(.exited(0)))
