@@ -205,6 +205,7 @@ let package = Package(
       dependencies: [
         "OrderStorage",
         "OrderWorkflow",
+        "ServiceSupport",
         "orders",
         "payment-provider",
         client,
