@@ -23,10 +23,13 @@ extension OrderDesk {
     public var longestDelay = Duration.seconds(15)
 
     /// How many failures of the provider in a row open its circuit.
-    public var breakerFailures = 5
+    ///
+    /// Of a provider that fails with each fourth request, more than five in a row are common when
+    /// many orders are open; ten mean that it is down.
+    public var breakerFailures = 10
 
     /// How long the circuit stays open.
-    public var breakerCooldown = Duration.seconds(10)
+    public var breakerCooldown = Duration.seconds(5)
 
     /// How many orders that are over are kept in memory, with their events and timelines.
     public var rememberedOrders = 256
