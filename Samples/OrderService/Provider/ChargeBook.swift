@@ -77,7 +77,7 @@ struct ChargeBook: Sendable {
     if let place = order.lastIndex(of: key) { order.remove(at: place) }
   }
 
-  /// A refund was asked for.
+  /// A request for a refund has come.
   ///
   /// - Returns: What became of the charge: refunded if it was made, as it was if it was declined,
   ///   voided otherwise. And whether that is new.

@@ -16,7 +16,7 @@ import UnixSignals
 public final class OrderServer: Sendable {
   /// What can be chosen about a server.
   public struct Options: Sendable {
-    /// How long orders may take that are open when the server is told to stop.
+    /// How long orders may take that are open when the server is to stop.
     public var drainLimit = Duration.seconds(20)
 
     /// How long `?wait=` may be at most.
