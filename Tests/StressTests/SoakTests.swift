@@ -25,11 +25,11 @@ import Glibc
     let first = UInt64(CoreStress.number("OPERATIONS_SOAK_SEED") ?? 1)
     let (world, clock) = (Soak.World(), ContinuousClock())
     let begin = clock.now
-    var (seed, early, problems) = (first, Self.residentPages, [String]())
+    var (seed, pages, problems) = (first, [Int](), [String]())
     let watchdog = Soak.Watchdog()
     defer { watchdog.end() }
     // The first quarter warms up what the process keeps.
-    for part in [1, 4] {
+    for part in 1...4 {
       repeat {
         let program = Soak.Program(seed: seed, world)
         watchdog.watch(program)
@@ -40,14 +40,14 @@ import Glibc
         if let count, seed >= first + UInt64(max(1, count * part / 4)) { break }
       } while problems.isEmpty
         && (count != nil || begin.duration(to: clock.now) < .seconds(seconds) * part / 4)
-      if part == 1 { early = Self.residentPages }
+      Self.returnFreePages()
+      if let resident = Self.residentPages { pages.append(resident) }
     }
     for problem in problems.prefix(5) { Issue.record("\(problem)") }
-    let late = Self.residentPages
-    print("soak: seeds \(first)..<\(seed), resident pages \(early ?? 0), then \(late ?? 0)")
+    print("soak: seeds \(first)..<\(seed), resident pages after each quarter: \(pages)")
     // Sanitizers keep what was freed; and other tests run in the same process, so that only a long
     // run says something about memory.
-    if seconds >= 60, !Self.isSanitized, let early, let late {
+    if seconds >= 60, !Self.isSanitized, let early = pages.first, let late = pages.last {
       #expect(late <= early + max(early / 10, 2_048))
     }
   }
@@ -61,6 +61,16 @@ import Glibc
     let bytes = line.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
     let fields = String(decoding: bytes, as: UTF8.self).split(separator: " ")
     return fields.count > 1 ? Int(fields[1]) : nil
+  }
+
+  /// Has the allocator return the pages in which nothing is in use.
+  ///
+  /// Without it, resident memory says how the threads happened to spread their work over the
+  /// allocator's arenas, and not what is kept.
+  private static func returnFreePages() {
+    typealias Trim = @convention(c) (Int) -> Int32
+    guard let address = unsafe dlsym(nil, "malloc_trim") else { return }
+    _ = unsafe unsafeBitCast(address, to: Trim.self)(0)
   }
 
   private static var isSanitized: Bool {
