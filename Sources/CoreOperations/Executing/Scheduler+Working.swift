@@ -5,16 +5,15 @@ extension Scheduler {
   /// What a worker does on an executor that decides every step: decides on one thing, and has that
   /// done as another step.
   func decide(_ source: WorkerSource, _ executor: any SteppedExecutor) {
-    let (step, effects) = ask(after: Done(), from: source)
-    let owner = owner
-    perform(effects)
+    var asked = ask(after: Done(), from: source)
+    let (step, owner) = (asked.step, owner)
+    perform(&asked.effects)
     guard let described = step.described(by: self) else { return }
-    let pending = PendingStep(step)
     executor.enqueue(described) {
       ThreadOccupant.with(queue: owner) { occupant in
         occupant.become(workerOf: self)
         var done = Done()
-        self.perform(pending.take(), as: occupant, &done)
+        self.perform(step, as: occupant, &done)
         self.leave(&done)
       }
     }
@@ -38,8 +37,8 @@ extension Scheduler {
     while true {
       if share == 0 || owner != nil && turn.isOver { return leave(&done) }
       let mayLinger = if case .lingered = done.report.event { false } else { turn.mayLinger }
-      let (step, effects) = ask(after: done, from: source, mayLinger: mayLinger)
-      perform(effects)
+      var (step, effects) = ask(after: done, from: source, mayLinger: mayLinger)
+      perform(&effects)
       done.proceed(in: self)
       switch step {
       case .leave: return
@@ -47,9 +46,7 @@ extension Scheduler {
         turn.linger { hasNews.load(ordering: .relaxed) }
         done.report = .init(.lingered)
         continue
-      case .evaluate, .review, .startAhead, .start, .startLayered, .startAfterWait,
-        .startUnasked, .startKnown, .startGranted, .barrier:
-        break
+      case .evaluate, .review, .start, .barrier: break
       }
       if owner == nil {
         owner = self.owner
@@ -66,7 +63,7 @@ extension Scheduler {
     after done: borrowing Done,
     from source: WorkerSource,
     mayLinger: Bool = false
-  ) -> (SchedulerState.Step, SchedulerState.Effects) {
+  ) -> (step: SchedulerState.Step, effects: SchedulerState.Effects) {
     var effects = SchedulerState.Effects()
     let step = state.withLock { state in
       let step = state.nextStep(
@@ -88,7 +85,7 @@ extension Scheduler {
     state.withLock {
       $0.shareUsedUp(after: done.report, releasing: done.ending.released, &effects)
     }
-    perform(effects)
+    perform(&effects)
     done.proceed(in: self)
   }
 
@@ -99,16 +96,11 @@ extension Scheduler {
   /// (callgrind).
   private struct Done: ~Copyable {
     var report = SchedulerState.Report(.began)
-    /// What the report is about, kept alive until that was read and what its end leaves is done,
-    /// where its queue doesn't do that.
+    /// What the report is about, where it is needed beyond that: its queue may let go of it before what
+    /// its end leaves is done.
     var operation: Operation?
     /// What its end leaves to do once the queue knows of it.
     var ending = Operation.Ending()
-
-    mutating func report(_ event: SchedulerState.Event, of operation: Operation) {
-      report = .init(event, of: operation)
-      self.operation = operation
-    }
 
     /// The report was read: does the rest, and lets go of the operation.
     mutating func proceed(in scheduler: Scheduler) {
@@ -123,8 +115,8 @@ extension Scheduler {
     as occupant: ThreadOccupant,
     _ done: inout Done
   ) {
-    if case .startKnown(let member) = step {
-      unsafe member._withUnsafeGuaranteedRef { startKnown($0, as: occupant, &done) }
+    if case .start(let member, .known) = step {
+      member.use { startKnown($0, as: occupant, &done) }
     } else {
       performOther(step, as: occupant, &done)
     }
@@ -137,53 +129,45 @@ extension Scheduler {
     _ done: inout Done
   ) {
     switch step {
-    case .leave, .linger, .startKnown: trap("a worker was to perform nothing")
-    case .barrier(let retained):
-      unsafe retained.takeRetainedValue().block()
+    case .leave, .linger: trap("a worker was to perform nothing")
+    case .barrier(let barrier):
+      barrier.block()
       done.report = .init(.barrierReturned)
-    case .evaluate(let retained):
-      unsafe evaluate(retained.takeRetainedValue(), as: occupant, &done)
-    case .review(let retained):
-      unsafe retained.takeRetainedValue().layer?.reviewBeforeReoffer()
+    case .evaluate(let operation): evaluate(operation, as: occupant, &done)
+    case .review(let operation):
+      unsafe operation.layer?.reviewBeforeReoffer()
       done.report = .init(.asked)
-    case .startAhead(let retained):
-      let operation = unsafe retained.takeRetainedValue()
-      let isEnd = start(operation, as: occupant)
-      done.report(.startedAhead(isEnd: isEnd), of: operation)
-    case .startGranted(let retained):
-      let operation = unsafe retained.takeRetainedValue()
+    case .start(let member, let terms):
+      member.use { operation in
+        done.report = .init(start(operation, terms, as: occupant), of: operation)
+      }
+    }
+  }
+
+  /// Starts an operation, unless something has come in between.
+  private func start(
+    _ operation: Operation,
+    _ terms: SchedulerState.Terms,
+    as occupant: ThreadOccupant
+  ) -> SchedulerState.Event {
+    if case .ahead = terms { return .startedAhead(isEnd: start(operation, as: occupant)) }
+    if case .granted = terms {
       if !isHeldBack(operation) { unsafe operation.layer?.grantedStartBegins() }
       // That may have added a dependency.
       if isHeldBack(operation) {
         unsafe operation.layer?.grantedStartHeldBack()
-        return done.report(.heldBack, of: operation)
+        return .gotDependency
       }
-      let isEnd = start(operation, as: occupant)
-      done.report(.startReturned(isEnd: isEnd), of: operation)
-    case .startLayered(let member):
-      unsafe member._withUnsafeGuaranteedRef { operation in
-        let event = isHeldBack(operation) ? .heldBack : startIfAllowed(operation, as: occupant)
-        done.report = .init(event, of: operation)
-      }
-    case .startAfterWait(let member):
-      unsafe member._withUnsafeGuaranteedRef { operation in
-        let event =
-          isHeldBack(operation)
-          ? .heldBack : startIfAllowed(operation, hasWaited: true, as: occupant)
-        done.report = .init(event, of: operation)
-      }
-    case .startUnasked(let member):
-      unsafe member._withUnsafeGuaranteedRef { operation in
-        let event: SchedulerState.Event =
-          isHeldBack(operation)
-          ? .heldBack : .startReturned(isEnd: start(operation, as: occupant))
-        done.report = .init(event, of: operation)
-      }
-    case .start(let retained):
-      let operation = unsafe retained.takeRetainedValue()
-      if isHeldBack(operation) { return done.report(.heldBack, of: operation) }
-      done.report(startIfAllowed(operation, as: occupant), of: operation)
     }
+    if isHeldBack(operation) { return .gotDependency }
+    if case .asked(let hasWaited) = terms {
+      switch gate(operation, hasWaited: hasWaited) {
+      case .run: break
+      case .park: return .parked
+      case .skip: return .skipped
+      }
+    }
+    return .startReturned(isEnd: start(operation, as: occupant))
   }
 
   /// Has an operation's conditions evaluated, and runs the beginning of the task that does so, if
@@ -196,7 +180,7 @@ extension Scheduler {
     _ done: inout Done
   ) {
     let since = state.withLock {
-      operation.scheduling.isAskedAfterWait ? $0.answerStamp : nil
+      Member(operation).fields.isAskedAfterWait ? $0.answerStamp : nil
     }
     occupant.question = .init(operation: operation)
     unsafe operation.layer?.dependenciesDidFinish()
@@ -231,11 +215,13 @@ extension Scheduler {
     as occupant: ThreadOccupant,
     _ done: inout Done
   ) {
-    if isHeldBack(operation) { return done.report(.heldBack, of: operation) }
+    if isHeldBack(operation) {
+      done.report = .init(.gotDependency, of: operation)
+      return
+    }
     guard operation.life.step({ $0.turnCameToMain() }) else {
-      // It was cancelled, and may leave in its `start()`: retained before.
-      done.operation = operation
-      done.report = .init(startIfAllowed(operation, as: occupant), of: operation)
+      // It was cancelled.
+      done.report = .init(.startReturned(isEnd: start(operation, as: occupant)), of: operation)
       return
     }
     operation.valuesMayHaveChanged()
@@ -247,18 +233,6 @@ extension Scheduler {
     done.report = .init(.ended(hasCompletion: done.ending.hasCompletion), of: operation)
     // The queue may have been the only one to keep it, and lets go of it before the rest is done.
     if done.ending.needsOperation { done.operation = operation }
-  }
-
-  private func startIfAllowed(
-    _ operation: Operation,
-    hasWaited: Bool = false,
-    as occupant: ThreadOccupant
-  ) -> SchedulerState.Event {
-    switch gate(operation, hasWaited: hasWaited) {
-    case .run: return .startReturned(isEnd: start(operation, as: occupant))
-    case .park: return .parked
-    case .skip: return .skipped
-    }
   }
 
   private func gate(_ operation: Operation, hasWaited: Bool) -> StartDecision {
@@ -273,7 +247,7 @@ extension Scheduler {
     case .leave: return false
     case .goOn:
       // Before its code runs, which is what may hold others up from here on.
-      state.withLock { $0.wentOn(operation) }
+      state.withLock { $0.wentOn(Member(operation)) }
       unsafe operation.layer?.turnCameAgain()
       return false
     case .callStart:

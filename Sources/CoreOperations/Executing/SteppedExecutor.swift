@@ -25,37 +25,9 @@ extension SchedulerState.Step {
   func described(by scheduler: Scheduler) -> WorkerStep? {
     switch self {
     case .leave, .linger: nil
-    case .evaluate(let operation), .review(let operation):
-      unsafe .evaluate(operation.takeUnretainedValue())
-    case .startAhead(let operation), .start(let operation), .startLayered(let operation),
-      .startAfterWait(let operation), .startUnasked(let operation),
-      .startKnown(let operation), .startGranted(let operation):
-      unsafe .start(operation.takeUnretainedValue())
+    case .evaluate(let operation), .review(let operation): .evaluate(operation)
+    case .start(let member, _): .start(member.operation)
     case .barrier: .barrier(scheduler)
-    }
-  }
-}
-
-/// A step that was decided and not taken; lets go of what it is about if it never is.
-final class PendingStep: @unchecked Sendable {
-  // Sendable: only touched by the one who makes it, then by the one who takes it.
-  private var step: SchedulerState.Step
-
-  init(_ step: SchedulerState.Step) { self.step = step }
-
-  /// Hands the step out, once.
-  func take() -> SchedulerState.Step {
-    defer { step = .leave }
-    return step
-  }
-
-  deinit {
-    switch step {
-    case .leave, .linger, .startLayered, .startAfterWait, .startUnasked, .startKnown: break
-    case .evaluate(let operation), .review(let operation), .startAhead(let operation),
-      .start(let operation), .startGranted(let operation):
-      unsafe operation.release()
-    case .barrier(let barrier): unsafe barrier.release()
     }
   }
 }

@@ -1,18 +1,18 @@
-import Dispatch
+package import Dispatch
 
 /// Where the workers of a queue come from, until that is changed.
 ///
 /// All that belongs together is in one object, which the queue exchanges under its lock: of several
 /// threads that change it at once, one is the last in every respect. A worker keeps the source that
 /// it came from, and finds by identity whether that is still the queue's.
-final class WorkerSource: Sendable {
+package final class WorkerSource: Sendable {
   let executor: any OperationExecutor
   /// The executor, if it decides every step.
   let stepped: (any SteppedExecutor)?
   /// The dispatch queue that the executor stands for, if the queue was given one.
   let underlyingQueue: DispatchQueue?
 
-  init(_ executor: any OperationExecutor, underlyingQueue: DispatchQueue? = nil) {
+  package init(_ executor: any OperationExecutor, underlyingQueue: DispatchQueue? = nil) {
     self.executor = executor
     stepped = executor as? any SteppedExecutor
     self.underlyingQueue = underlyingQueue

@@ -3,13 +3,13 @@
 ///
 /// It retains what is in it, and hands it out without counting: that was a third of the time of a chain.
 @safe
-struct FewOperations: ~Copyable {
+package struct FewOperations: ~Copyable {
   private var first: Unmanaged<Operation>?
   private var second: Unmanaged<Operation>?
   /// None is made for fewer than three.
   private var others: [Operation]?
 
-  init() {}
+  package init() {}
 
   deinit {
     unsafe first?.release()
@@ -30,7 +30,7 @@ struct FewOperations: ~Copyable {
     }
   }
 
-  mutating func append(_ operation: Operation) { unsafe append(retained: .passRetained(operation)) }
+  package mutating func append(_ operation: Operation) { unsafe append(retained: .passRetained(operation)) }
 
   mutating func removeAll() {
     guard let first = unsafe first else { return }

@@ -7,9 +7,17 @@
 ///
 /// - Complexity: Adding and taking O(1); with an old ticket O(log n), n the number of those.
 struct ReadyLine {
-  @safe private struct Level {
-    var list = OperationList()
-    var late: [Unmanaged<Operation>] = unsafe []
+  private struct Level {
+    var line = MemberLine()
+    var late = LateMembers()
+
+    var isEmpty: Bool { line.isEmpty && late.isEmpty }
+
+    var first: Member? {
+      guard let late = late.first else { return line.first }
+      guard let listed = line.first else { return late }
+      return late.fields.ticket < listed.fields.ticket ? late : listed
+    }
   }
 
   private var levels = (Level(), Level(), Level(), Level(), Level())
@@ -20,42 +28,36 @@ struct ReadyLine {
 
   var isEmpty: Bool { occupied == 0 }
 
+  /// The one whose turn is next.
+  var first: Member? {
+    mutating get {
+      if isEmpty { return nil }
+      return withLevel(UInt8(occupied.trailingZeroBitCount)) { $0.first }
+    }
+  }
+
   /// Adds an operation behind its equals, or at its old turn when it has a ticket.
-  mutating func insert(_ operation: Operation) {
-    let level = operation.scheduling.level
-    if operation.scheduling.ticket == 0 {
+  mutating func insert(_ member: Member) {
+    let level = member.fields.level
+    if member.fields.ticket == 0 {
       lastTicket += 1
-      operation.scheduling.ticket = lastTicket
-      withLevel(level) { $0.list.append(operation) }
+      member.fields.ticket = lastTicket
+      withLevel(level) { $0.line.append(member) }
     } else {
-      withLevel(level) { unsafe Self.push(operation, onto: &$0.late) }
+      withLevel(level) { $0.late.insert(member) }
     }
     occupied |= 1 << level
   }
 
-  /// Takes the first one out; not retained.
-  mutating func popFirst() -> Unmanaged<Operation>? {
-    guard occupied != 0 else { return nil }
-    let level = UInt8(occupied.trailingZeroBitCount)
-    let first = unsafe withLevel(level) { level -> Unmanaged<Operation>? in
-      guard let late = unsafe level.late.first else { return unsafe level.list.firstLink }
-      guard let listed = unsafe level.list.firstLink else { return unsafe late }
-      return unsafe Self.ticket(late) < Self.ticket(listed) ? late : listed
-    }
-    guard let first = unsafe first else { trap("an occupied level of the ready line was empty") }
-    unsafe first._withUnsafeGuaranteedRef { remove($0) }
-    return unsafe first
-  }
-
-  mutating func remove(_ operation: Operation) {
-    let level = operation.scheduling.level
+  mutating func remove(_ member: Member) {
+    let level = member.fields.level
     let isEmpty = withLevel(level) { level -> Bool in
-      if operation.scheduling.heapIndex >= 0 {
-        unsafe Self.remove(at: Int(operation.scheduling.heapIndex), from: &level.late)
+      if member.fields.heapIndex >= 0 {
+        level.late.remove(member)
       } else {
-        level.list.remove(operation)
+        level.line.remove(member)
       }
-      return unsafe level.list.isEmpty && level.late.isEmpty
+      return level.isEmpty
     }
     if isEmpty { occupied &= ~(1 << level) }
   }
@@ -70,63 +72,60 @@ struct ReadyLine {
     default: body(&levels.4)
     }
   }
+}
 
-  // MARK: The heap of old tickets; each operation knows its index
+/// A heap of those that came back with an old ticket; each knows its index.
+private struct LateMembers {
+  private var heap: [Member] = []
 
-  private static func ticket(_ entry: Unmanaged<Operation>) -> UInt64 {
-    unsafe entry._withUnsafeGuaranteedRef { $0.scheduling.ticket }
+  var isEmpty: Bool { heap.isEmpty }
+  var first: Member? { heap.first }
+
+  mutating func insert(_ member: Member) {
+    heap.append(member)
+    siftUp(heap.count - 1)
   }
 
-  private static func place(
-    _ entry: Unmanaged<Operation>,
-    at index: Int,
-    in heap: inout [Unmanaged<Operation>]
-  ) {
-    unsafe heap[index] = entry
-    unsafe entry._withUnsafeGuaranteedRef { $0.scheduling.heapIndex = Int32(index) }
+  mutating func remove(_ member: Member) {
+    let index = Int(member.fields.heapIndex)
+    member.fields.heapIndex = -1
+    let last = heap.removeLast()
+    guard index < heap.count else { return }
+    place(last, at: index)
+    siftUp(index)
+    siftDown(index)
   }
 
-  private static func push(_ operation: Operation, onto heap: inout [Unmanaged<Operation>]) {
-    unsafe heap.append(.passUnretained(operation))
-    unsafe siftUp(heap.count - 1, in: &heap)
+  private mutating func place(_ member: Member, at index: Int) {
+    heap[index] = member
+    member.fields.heapIndex = Int32(index)
   }
 
-  private static func remove(at index: Int, from heap: inout [Unmanaged<Operation>]) {
-    unsafe heap[index]._withUnsafeGuaranteedRef { $0.scheduling.heapIndex = -1 }
-    let last = unsafe heap.removeLast()
-    guard unsafe index < heap.count else { return }
-    unsafe place(last, at: index, in: &heap)
-    unsafe siftUp(index, in: &heap)
-    unsafe siftDown(index, in: &heap)
-  }
+  private func isBefore(_ a: Member, _ b: Member) -> Bool { a.fields.ticket < b.fields.ticket }
 
-  private static func siftUp(_ start: Int, in heap: inout [Unmanaged<Operation>]) {
+  private mutating func siftUp(_ start: Int) {
+    let member = heap[start]
     var index = start
-    let entry = unsafe heap[index]
-    let key = unsafe ticket(heap[index])
     while index > 0 {
       let parent = (index - 1) / 2
-      guard unsafe key < ticket(heap[parent]) else { break }
-      unsafe place(heap[parent], at: index, in: &heap)
+      guard isBefore(member, heap[parent]) else { break }
+      place(heap[parent], at: index)
       index = parent
     }
-    unsafe place(entry, at: index, in: &heap)
+    place(member, at: index)
   }
 
-  private static func siftDown(_ start: Int, in heap: inout [Unmanaged<Operation>]) {
+  private mutating func siftDown(_ start: Int) {
+    let member = heap[start]
     var index = start
-    let entry = unsafe heap[index]
-    let key = unsafe ticket(heap[index])
     while true {
       var child = 2 * index + 1
-      guard unsafe child < heap.count else { break }
-      if unsafe child + 1 < heap.count && ticket(heap[child + 1]) < ticket(heap[child]) {
-        child += 1
-      }
-      guard unsafe ticket(heap[child]) < key else { break }
-      unsafe place(heap[child], at: index, in: &heap)
+      guard child < heap.count else { break }
+      if child + 1 < heap.count, isBefore(heap[child + 1], heap[child]) { child += 1 }
+      guard isBefore(heap[child], member) else { break }
+      place(heap[child], at: index)
       index = child
     }
-    unsafe place(entry, at: index, in: &heap)
+    place(member, at: index)
   }
 }

@@ -62,8 +62,9 @@ package final class Scheduler: Sendable {
 
   func hasBarrier(inFrontOf operation: Operation) -> Bool {
     state.withLock { state in
-      operation.scheduling.isMember && operation.scheduling.placement != .gone
-        && state.barriersInFront(of: operation) > 0
+      let member = Member(operation)
+      return member.fields.isMember && member.placement != .gone
+        && state.barriersInFront(of: member) > 0
     }
   }
 
@@ -98,7 +99,9 @@ package final class Scheduler: Sendable {
     owner: OperationQueue
   ) -> (isAwaited: Bool, isBeforeBarrier: Bool, gate: (any ArrivalGate)?) {
     state.withLock { state in
-      for operation in operations { state.admitted(operation, besides: member, owner: owner) }
+      for operation in operations {
+        state.memberAdded(Member(operation), besides: member.map(Member.init), owner: owner)
+      }
       return (state.isAwaited, member != nil && !state.barriers.isEmpty, state.gate)
     }
   }
@@ -124,8 +127,8 @@ package final class Scheduler: Sendable {
     guard valueObservers.isEmpty else { return false }
     let (isClosed, mayBeNeeded, isAwaited) = update { state in
       if state.gate != nil { return (true, false, false) }
-      state.admitted(operation, owner: owner)
-      state.letIn(operation)
+      state.memberAdded(Member(operation), owner: owner)
+      state.letIn(Member(operation))
       return (false, state.isWatched, state.isAwaited)
     }
     if isClosed { return false }
@@ -145,8 +148,8 @@ package final class Scheduler: Sendable {
     let (isClosed, mayBeNeeded, isAwaited) = update { state in
       if state.gate != nil { return (true, false, false) }
       for operation in operations {
-        state.admitted(operation, owner: owner)
-        state.letIn(operation)
+        state.memberAdded(Member(operation), owner: owner)
+        state.letIn(Member(operation))
       }
       return (false, state.isWatched, state.isAwaited)
     }
@@ -167,42 +170,46 @@ package final class Scheduler: Sendable {
   /// Counts the queue as content with the operations, so that they can become ready.
   func letIn(_ operations: some Sequence<Operation>) {
     update { state in
-      for operation in operations { state.letIn(operation) }
+      for operation in operations { state.letIn(Member(operation)) }
     }
   }
 
   /// Looks again at operations whose last dependency finished.
   func offer(_ operations: some Sequence<Operation>) {
     update { state in
-      for operation in operations { state.offered(operation) }
+      for operation in operations { state.offered(Member(operation)) }
     }
   }
 
-  func expedite(_ operation: Operation) { update { $0.expedited(operation) } }
+  func expedite(_ operation: Operation) { update { $0.expedited(Member(operation)) } }
   func reoffer(_ operation: Operation, afterReview: Bool) {
     update { state in
-      operation.scheduling.needsReview = afterReview
-      state.reoffered(operation)
+      let member = Member(operation)
+      member.fields.needsReview = afterReview
+      state.reoffered(member)
     }
   }
 
   /// Reserves a slot; ``wake()`` has to follow.
-  func reserve(_ operation: Operation) -> Bool { state.withLock { $0.reserved(operation) } }
+  func reserve(_ operation: Operation) -> Bool { state.withLock { $0.reserved(Member(operation)) } }
   func wake() { update { _ in } }
 
   /// Whether a parked operation could be started now, or is about to be.
-  func mayStart(_ operation: Operation) -> Bool { state.withLock { $0.mayStart(operation) } }
+  func mayStart(_ operation: Operation) -> Bool {
+    state.withLock { $0.mayStart(Member(operation)) }
+  }
 
   /// The layer above releases its hold of an operation.
   func holdReleased(_ operation: Operation, _ answer: SchedulerState.Answer) {
-    update { $0.holdReleased(operation, answer) }
+    update { $0.holdReleased(Member(operation), answer) }
   }
 
   /// Lets a reviewed operation back into the line, at its old turn.
   func reviewed(_ operation: Operation, isAhead: Bool) {
     update { state in
-      if isAhead { operation.scheduling.isAhead = true }
-      state.offered(operation, isFresh: true)
+      let member = Member(operation)
+      if isAhead { member.fields.isAhead = true }
+      state.offered(member, isFresh: true)
     }
   }
 
@@ -211,7 +218,7 @@ package final class Scheduler: Sendable {
   /// That is read here: of several that are set at once, the one that stays is in force.
   func changePriority(of operation: Operation) {
     update { state in
-      state.priorityChanged(operation, level: operation.withLinks { $0.priority.level })
+      state.priorityChanged(Member(operation), level: operation.withLinks { $0.priority.level })
     }
   }
 
@@ -223,33 +230,34 @@ package final class Scheduler: Sendable {
     releasing released: borrowing FewOperations
   ) {
     updateWithEffects { state, effects in
-      if holdsQuiet { operation.scheduling.isQuietHeld = true }
-      state.finished(operation, hasCompletion: hasCompletion, &effects)
-      released.forEach { state.offered($0) }
+      let member = Member(operation)
+      if holdsQuiet { member.fields.isQuietHeld = true }
+      state.finished(member, hasCompletion: hasCompletion, &effects)
+      released.forEach { state.offered(Member($0)) }
     }
   }
 
   func completionReturned(_ operation: Operation) {
-    updateWithEffects { $0.completionReturned(operation, &$1) }
+    updateWithEffects { $0.completionReturned(Member(operation), &$1) }
   }
 
   func holdQuiet(_ operation: Operation, isHeld: Bool) {
-    updateWithEffects { $0.quietHold(operation, isHeld: isHeld, &$1) }
+    updateWithEffects { $0.quietHold(Member(operation), isHeld: isHeld, &$1) }
   }
 
   // MARK: Pauses
 
-  func pauseBegan(_ operation: Operation) { update { $0.pauseBegan(operation) } }
+  func pauseBegan(_ operation: Operation) { update { $0.pauseBegan(Member(operation)) } }
   func pauseEnded(_ operation: Operation) {
-    update { $0.pauseEnded(operation) }
+    update { $0.pauseEnded(Member(operation)) }
     RunTimeRings.lookAtPaused(operation)
   }
 
-  func abandonTurn(_ operation: Operation) { update { $0.turnAbandoned(operation) } }
+  func abandonTurn(_ operation: Operation) { update { $0.turnAbandoned(Member(operation)) } }
 
   /// Whether an operation has paused and not gone on since.
   func isPaused(_ operation: Operation) -> Bool {
-    state.withLock { _ in operation.scheduling.isPaused }
+    state.withLock { _ in Member(operation).fields.isPaused }
   }
 
   // MARK: The queue
@@ -317,7 +325,7 @@ package final class Scheduler: Sendable {
       tellLingering(&state)
       effects.requestWorker = state.workerNeeded()
     }
-    perform(effects)
+    perform(&effects)
   }
 
   private func tellLingering(_ state: inout SchedulerState) {
@@ -327,17 +335,15 @@ package final class Scheduler: Sendable {
   }
 
   @inline(__always)
-  func perform(_ effects: SchedulerState.Effects) {
+  func perform(_ effects: inout SchedulerState.Effects) {
     if let source = effects.requestWorker { requestWorker(from: source) }
-    if let heldBack = unsafe effects.heldBack {
-      unsafe heldBack.takeRetainedValue().layer?.grantedStartHeldBack()
+    if let operation = effects.grantToReturn { unsafe operation.layer?.grantedStartHeldBack() }
+    if effects.haveMembersLeft, !valueObservers.isEmpty,
+      let queue = effects.idle?.owner ?? owner
+    {
+      valueObservers.look(at: queue)
     }
-    if let garbage = unsafe effects.garbage {
-      if !valueObservers.isEmpty, let queue = effects.idle?.owner ?? owner {
-        valueObservers.look(at: queue)
-      }
-      unsafe garbage.release()
-    }
+    if effects.garbage != nil { effects.garbage = nil }
     // Last: what observers did is done when a wait ends.
     if let idle = effects.idle { idle.waiters?.wakeAll(()) }
   }

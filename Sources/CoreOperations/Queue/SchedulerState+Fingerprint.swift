@@ -17,39 +17,29 @@ extension SchedulerState {
       isBarrierRunning ? 1 : 0, UInt64(loopingWorkers), isWorkerRequested ? 1 : 0,
       UInt64(blockedStarts),
     ]
-    var waiting: [Operation] = []
+    var waiting: [(ticket: UInt64, operation: Operation)] = []
     for operation in members.operations {
-      let fields = operation.scheduling
+      let fields = Member(operation).fields
       numbers.append(number(operation))
       numbers.append(UInt64(operation.life.current.rawValue))
       numbers.append(UInt64(operation.readiness.current.rawValue))
       let flags = [
-        fields.holdsSlot, fields.isFinished, fields.isQuietHeld, fields.isOnStack,
+        fields.holdsSlot, fields.isQuietHeld, fields.isOnStack,
         fields.hasCompletion, fields.isNudged, fields.isAhead, fields.needsReview,
         fields.isPaused, fields.pausesOnReturn, fields.isPauseOver,
         fields.hasWaited || fields.ticket != 0 && fields.ticket <= waitedTicket,
       ]
       let bits = flags.reduce(UInt64(0)) { $0 << 1 | ($1 ? 1 : 0) }
       numbers.append(bits << 16 | UInt64(fields.level) << 8 | UInt64(fields.placement.rawValue))
-      if fields.ticket != 0 { waiting.append(operation) }
+      if fields.ticket != 0 { waiting.append((fields.ticket, operation)) }
     }
     // Turns count by their order, not by their numbers.
-    waiting.sort { $0.scheduling.ticket < $1.scheduling.ticket }
-    numbers += waiting.map(number)
-    numbers.append(.max)
-    numbers += Self.operations(from: service.first).map(number)
-    numbers.append(.max)
-    numbers += Self.operations(from: granted.first).map(number)
-    return numbers
-  }
-
-  private static func operations(from first: Operation?) -> [Operation] {
-    var operations: [Operation] = []
-    var next = first
-    while let operation = next {
-      operations.append(operation)
-      next = unsafe operation.scheduling.next?.takeUnretainedValue()
+    waiting.sort { $0.ticket < $1.ticket }
+    numbers += waiting.map { number($0.operation) }
+    for line in [service, granted] {
+      numbers.append(.max)
+      numbers += line.few().map { number($0.operation) }
     }
-    return operations
+    return numbers
   }
 }

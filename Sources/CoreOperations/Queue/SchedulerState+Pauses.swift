@@ -11,62 +11,61 @@ extension SchedulerState {
   ///
   /// The worker that has started it may not have reported yet, and relies on the operation until
   /// then; its report begins the pause.
-  mutating func pauseBegan(_ operation: Operation) {
-    if operation.scheduling.isFinished { return }
-    if operation.scheduling.isOnStack {
-      operation.scheduling.pausesOnReturn = true
-    } else if operation.scheduling.placement == .starting {
-      pause(operation)
+  package mutating func pauseBegan(_ member: Member) {
+    if member.fields.isFinished { return }
+    if member.fields.isOnStack {
+      member.fields.pausesOnReturn = true
+    } else if member.placement == .starting {
+      pause(member)
     }
   }
 
   /// The pause is over: the operation waits for its turn, behind those that are ready by now.
-  mutating func pauseEnded(_ operation: Operation) {
-    if operation.scheduling.pausesOnReturn {
-      operation.scheduling.isPauseOver = true
-    } else if operation.scheduling.placement == .paused, !operation.scheduling.isFinished {
-      place(operation)
+  package mutating func pauseEnded(_ member: Member) {
+    if member.fields.pausesOnReturn {
+      member.fields.isPauseOver = true
+    } else if member.placement == .paused {
+      place(member)
     }
   }
 
   /// A worker reports the return of a turn in which the operation began a pause.
-  mutating func pauseDue(_ operation: Operation) {
-    operation.scheduling.pausesOnReturn = false
-    let isOver = operation.scheduling.isPauseOver
-    operation.scheduling.isPauseOver = false
-    if operation.scheduling.isFinished { return }
-    pause(operation)
-    if isOver { pauseEnded(operation) }
+  mutating func pauseDue(_ member: Member) {
+    member.fields.pausesOnReturn = false
+    let isOver = member.fields.isPauseOver
+    member.fields.isPauseOver = false
+    if member.fields.isFinished { return }
+    pause(member)
+    if isOver { pauseEnded(member) }
   }
 
-  private mutating func pause(_ operation: Operation) {
-    giveBackSlot(of: operation)
-    operation.scheduling.isPaused = true
-    operation.scheduling.placement = .paused
-    operation.scheduling.ticket = 0
-    operation.scheduling.needsReview = false
+  private mutating func pause(_ member: Member) {
+    giveBackSlot(of: member)
+    member.fields.isPaused = true
+    move(member, to: .paused)
+    member.fields.ticket = 0
+    member.fields.needsReview = false
   }
 
   /// The operation ends instead of going on, and waits for no turn until then.
-  mutating func turnAbandoned(_ operation: Operation) {
-    operation.scheduling.isPauseOver = false
-    guard operation.scheduling.isPaused else { return }
-    switch operation.scheduling.placement {
-    case .ready: ready.remove(operation)
-    case .parked: break
+  package mutating func turnAbandoned(_ member: Member) {
+    member.fields.isPauseOver = false
+    guard member.fields.isPaused else { return }
+    switch member.placement {
+    case .ready, .parked: move(member, to: .paused)
     // With a slot in hand, it finds out by itself.
-    case .outside, .waiting, .heldBack, .service, .evaluating, .granted, .starting, .paused, .gone:
-      return
+    case .outside, .waiting, .behindBarrier, .service, .evaluating, .granted, .starting, .paused,
+      .ending, .gone:
+      break
     }
-    operation.scheduling.placement = .paused
   }
 
   /// The operation goes on in its next turn.
-  mutating func wentOn(_ operation: Operation) { operation.scheduling.isPaused = false }
+  package mutating func wentOn(_ member: Member) { member.fields.isPaused = false }
 
   /// Whether nothing that is waited for before the start keeps the operation; nothing does after
   /// it.
-  func hasNothingOpen(_ operation: Operation) -> Bool {
-    operation.readiness.current.progress == .ready || operation.scheduling.isPaused
+  func hasNothingOpen(_ member: Member) -> Bool {
+    member.progress == .ready || member.fields.isPaused
   }
 }

@@ -1,37 +1,58 @@
-/// Which line an operation goes to.
+/// Where a member stands, and what moves it.
 extension SchedulerState {
-  mutating func place(_ operation: Operation) {
-    if operation.scheduling.isAhead {
-      operation.scheduling.placement = .service
-      service.append(operation)
-    } else if operation.scheduling.needsReview {
-      placeInService(operation)
-    } else if barriersInFront(of: operation) > 0 {
-      holdBack(operation)
-    } else {
-      operation.scheduling.placement = .ready
-      ready.insert(operation)
-      if operation.scheduling.isAskedAfterWait { noteWaitInLine() }
+  /// Moves a member: out of the line that belongs to its place, and into that of the new one.
+  @inline(__always)
+  mutating func move(_ member: Member, to placement: Placement) {
+    leaveLine(member)
+    member.fields.move(to: placement)
+    switch placement {
+    case .behindBarrier: withBarrier(of: member) { $0.line.append(member) }
+    case .service: service.append(member)
+    case .ready: ready.insert(member)
+    // One that a worker is asking about is found by that.
+    case .granted: if !member.fields.isOnStack { granted.append(member) }
+    case .outside, .waiting, .evaluating, .parked, .starting, .paused, .ending, .gone: break
     }
   }
 
-  mutating func placeInService(_ operation: Operation) {
-    if barriersInFront(of: operation) > 0 {
-      holdBack(operation)
-    } else {
-      operation.scheduling.placement = .service
-      service.append(operation)
+  private mutating func leaveLine(_ member: Member) {
+    switch member.placement {
+    case .behindBarrier: withBarrier(of: member) { $0.line.remove(member) }
+    case .service: service.remove(member)
+    case .ready: ready.remove(member)
+    case .granted: if !member.fields.isOnStack { granted.remove(member) }
+    case .outside, .waiting, .evaluating, .parked, .starting, .paused, .ending, .gone: break
     }
   }
 
-  mutating func holdBack(_ operation: Operation) {
-    operation.scheduling.placement = .heldBack
-    withBarrier(of: operation) { $0.heldBack.append(operation) }
+  /// Moves an operation that can start to the line that it starts from.
+  mutating func place(_ member: Member) {
+    if member.fields.isAhead {
+      move(member, to: .service)
+    } else if member.fields.needsReview {
+      placeInService(member)
+    } else if barriersInFront(of: member) > 0 {
+      move(member, to: .behindBarrier)
+    } else {
+      move(member, to: .ready)
+      if member.fields.isAskedAfterWait { noteWaitInLine() }
+    }
+  }
+
+  mutating func placeInService(_ member: Member) {
+    move(member, to: barriersInFront(of: member) > 0 ? .behindBarrier : .service)
+  }
+
+  /// A dependency was added after the operation had become ready: its turn begins anew.
+  mutating func waitsAgain(_ member: Member) {
+    move(member, to: .waiting)
+    member.fields.ticket = 0
+    member.fields.hasWaited = true
   }
 
   /// How many barriers have to run before an operation that isn't gone may start.
-  func barriersInFront(of operation: Operation) -> Int {
-    max(0, Int(Int32(bitPattern: operation.scheduling.segment &- activeSegment)))
+  func barriersInFront(of member: Member) -> Int {
+    max(0, Int(Int32(bitPattern: member.fields.segment &- activeSegment)))
   }
 
   /// The members that are behind all barriers; in no order.
@@ -39,7 +60,7 @@ extension SchedulerState {
     let segment = activeSegment &+ UInt32(barriers.count)
     let count = barriers.last?.membersBehind ?? activeMembers
     return members.last(count) {
-      $0.scheduling.placement != .gone && $0.scheduling.segment == segment
+      $0.placement != .gone && $0.fields.segment == segment
     }
   }
 
@@ -53,20 +74,22 @@ extension SchedulerState {
 
   /// The barrier right in front of an operation that has one.
   mutating func withBarrier(
-    of operation: Operation,
+    of member: Member,
     _ body: (inout PendingBarrier) -> Void
   ) {
-    barriers.withElement(at: barriersInFront(of: operation) - 1, body)
+    barriers.withElement(at: barriersInFront(of: member) - 1, body)
   }
 
+  /// The first barrier has run: what stood behind it may start.
   mutating func passBarrier() {
     guard var barrier = barriers.popFirst() else { trap("a barrier that isn't there returned") }
     PendingBarriers.ended()
     activeSegment &+= 1
     activeMembers = barrier.membersBehind
-    while let operation = unsafe barrier.heldBack.popFirst()?.takeUnretainedValue() {
-      operation.scheduling.placement = .waiting
-      offered(operation)
+    while let member = barrier.line.first {
+      barrier.line.remove(member)
+      member.fields.move(to: .waiting)
+      offered(member)
     }
   }
 }

@@ -51,7 +51,7 @@ extension SchedulerState {
   ///   - mayLinger: Whether it may look out for work when there is none; one of a queue does.
   ///   - effects: Gets what has to happen outside.
   /// - Returns: What it does next.
-  mutating func nextStep(
+  package mutating func nextStep(
     after report: Report,
     releasing released: borrowing FewOperations,
     from source: WorkerSource,
@@ -92,160 +92,140 @@ extension SchedulerState {
       slotsInUse -= 1
       passBarrier()
       noteIdle(&effects)
-    case .startedAhead, .startReturned, .parked, .heldBack, .skipped, .ended:
-      guard let operation = unsafe report.operation else { trap("a report about nothing") }
-      unsafe operation._withUnsafeGuaranteedRef { account(for: report.event, of: $0, &effects) }
-      released.forEach { offered($0) }
+    case .startedAhead, .startReturned, .parked, .gotDependency, .skipped, .ended:
+      guard let member = report.member else { trap("a report about nothing") }
+      account(for: report.event, of: member, &effects)
+      released.forEach { offered(Member($0)) }
     }
   }
 
   /// A worker comes with the answer to what it asked, if there is one already.
   private mutating func answered(_ report: Report) {
-    guard let answer = report.answer, let operation = unsafe report.operation else { return }
-    unsafe operation._withUnsafeGuaranteedRef { holdReleased($0, answer) }
+    if let answer = report.answer, let member = report.member { holdReleased(member, answer) }
   }
 
-  private mutating func account(
-    for event: Event,
-    of operation: Operation,
-    _ effects: inout Effects
-  ) {
-    operation.scheduling.isOnStack = false
-    let wasGranted = operation.scheduling.placement == .granted
-    if wasGranted { operation.scheduling.placement = .starting }
+  private mutating func account(for event: Event, of member: Member, _ effects: inout Effects) {
+    // While it was asked whether it may start, it was given what it would have waited for.
+    let wasGranted = member.placement == .granted
+    if wasGranted { move(member, to: .starting) }
+    member.fields.isOnStack = false
     switch event {
-    case .ended(let hasCompletion):
-      finished(operation, hasCompletion: hasCompletion, &effects)
+    case .ended(let hasCompletion): finished(member, hasCompletion: hasCompletion, &effects)
     case .startedAhead(let isEnd):
       servedWithoutSlot -= 1
-      returned(operation, isEnd: isEnd, &effects)
-    case .startReturned(let isEnd): returned(operation, isEnd: isEnd, &effects)
-    case .parked where wasGranted && !operation.scheduling.isFinished:
-      operation.scheduling.placement = .granted
-      granted.append(operation)
+      returned(member, isEnd: isEnd, &effects)
+    case .startReturned(let isEnd): returned(member, isEnd: isEnd, &effects)
+    case .parked where wasGranted: move(member, to: .granted)
     case .parked:
-      giveBackSlot(of: operation)
-      if operation.scheduling.isFinished { return settled(operation, &effects) }
-      operation.scheduling.placement = .parked
-      if operation.scheduling.isPaused {
+      guard keepsPlace(member, &effects) else { break }
+      move(member, to: .parked)
+      if member.fields.isPaused {
         // Its end, if that is due, takes it out of here.
-        if operation.scheduling.isNudged { place(operation) }
-      } else if operation.isCancelledFlag {
-        expedited(operation)
-      } else if operation.scheduling.isNudged {
-        place(operation)
+        if member.fields.isNudged { place(member) }
+      } else if member.isCancelled {
+        expedited(member)
+      } else if member.fields.isNudged {
+        place(member)
       }
-    case .heldBack:
-      giveBackSlot(of: operation)
-      if operation.scheduling.isFinished { return settled(operation, &effects) }
-      // Its turn begins anew, as that of one to which a dependency is added while it stands in line.
-      operation.scheduling.placement = .waiting
-      operation.scheduling.ticket = 0
-      operation.scheduling.hasWaited = true
-      // Granted while its worker found that it may not start: what it was given goes to others.
-      if wasGranted { unsafe effects.heldBack = .passRetained(operation) }
-      if operation.isCancelledFlag { expedited(operation) } else { offered(operation) }
+    case .gotDependency:
+      guard keepsPlace(member, &effects) else { break }
+      waitsAgain(member)
+      // What it was given goes to others.
+      if wasGranted { effects.grantToReturn = member.operation }
+      if member.isCancelled { expedited(member) } else { offered(member) }
     case .skipped:
-      giveBackSlot(of: operation)
-      if operation.scheduling.isFinished { return settled(operation, &effects) }
-      operation.scheduling.isAhead = true
-      operation.scheduling.placement = .service
-      service.append(operation)
+      guard keepsPlace(member, &effects) else { break }
+      member.fields.isAhead = true
+      move(member, to: .service)
     case .began, .lingered, .asked, .cameBack, .barrierReturned: trap("a report about no operation")
     }
+    if member.fields.isReleasedByReport { effects.garbage = member.released() }
+  }
+
+  /// An operation whose turn came doesn't start: it gives its slot back, and leaves if it has ended.
+  ///
+  /// - Returns: Whether it hasn't.
+  private mutating func keepsPlace(_ member: Member, _ effects: inout Effects) -> Bool {
+    giveBackSlot(of: member)
+    if member.fields.isFinished { settled(member, &effects) }
+    return !member.fields.isFinished
   }
 
   /// The start of an operation returned; one that is over leaves.
-  private mutating func returned(
-    _ operation: Operation,
-    isEnd: Bool,
-    _ effects: inout Effects
-  ) {
-    if isEnd { operation.scheduling.isFinished = true }
-    settled(operation, &effects)
-    if operation.scheduling.pausesOnReturn { pauseDue(operation) }
+  private mutating func returned(_ member: Member, isEnd: Bool, _ effects: inout Effects) {
+    if isEnd { move(member, to: .ending) }
+    settled(member, &effects)
+    if member.fields.pausesOnReturn { pauseDue(member) }
   }
 
   mutating func takeStep() -> Step {
-    if let first = unsafe granted.popFirst() {
-      return unsafe first._withUnsafeGuaranteedRef { operation in
-        operation.scheduling.placement = .starting
-        operation.scheduling.isOnStack = true
-        return unsafe .startGranted(.passRetained(operation))
-      }
+    if let first = granted.first {
+      return start(first, .granted)
     }
     if isBlocked { return .leave }
-    while isServiceDue, let first = unsafe service.popFirst() {
-      if let step = unsafe first._withUnsafeGuaranteedRef({ serve($0) }) { return step }
+    while isServiceDue, let first = service.first {
+      if let step = serve(first) { return step }
     }
     guard slotsInUse < limit else { return .leave }
-    while let first = unsafe ready.popFirst() {
-      let step = unsafe first._withUnsafeGuaranteedRef { takeSlot(for: $0) }
-      if let step { return step }
+    while let first = ready.first {
+      if let step = takeSlot(for: first) { return step }
     }
     if isBarrierDue, let barrier = barriers.withElement(at: 0, { $0.block.take() }) {
       isBarrierRunning = true
       slotsInUse += 1
-      return unsafe .barrier(.passRetained(barrier))
+      return .barrier(barrier)
     }
     return .leave
   }
 
+  @inline(__always)
+  private mutating func start(_ member: Member, _ terms: Terms) -> Step {
+    move(member, to: .starting)
+    member.fields.isOnStack = true
+    return .start(member, terms)
+  }
+
   /// Gives a slot to the first in the line, and decides how it starts; nil if it can't.
   @inline(__always)
-  private mutating func takeSlot(for operation: Operation) -> Step? {
-    guard
-      operation.readiness.current.progress == .ready || operation.isCancelledFlag
-        || operation.scheduling.isPaused
-    else {
-      // A dependency was added while it stood in line; its turn begins anew.
-      operation.scheduling.placement = .waiting
-      operation.scheduling.ticket = 0
-      operation.scheduling.hasWaited = true
+  private mutating func takeSlot(for member: Member) -> Step? {
+    guard hasNothingOpen(member) || member.isCancelled else {
+      // A dependency was added while it stood in line.
+      waitsAgain(member)
       return nil
     }
-    let hasWaitedInLine = operation.scheduling.ticket <= waitedTicket
+    let hasWaitedInLine = member.fields.ticket <= waitedTicket
     slotsInUse += 1
     noteWaitInLine()
-    operation.scheduling.holdsSlot = true
-    operation.scheduling.isNudged = false
-    operation.scheduling.isOnStack = true
-    operation.scheduling.placement = .starting
-    if operation.isKnown { return unsafe .startKnown(.passUnretained(operation)) }
-    if operation.isLayered {
-      let isAsked = operation.scheduling.isAskedAtStart
-      let member = unsafe Member.passUnretained(operation)
-      if operation.scheduling.isAskedAfterWait, !operation.scheduling.isPaused,
-        operation.scheduling.hasWaited || hasWaitedInLine
-      {
-        operation.scheduling.hasWaited = false
-        return unsafe .startAfterWait(member)
-      }
-      return unsafe isAsked ? .startLayered(member) : .startUnasked(member)
+    member.fields.holdsSlot = true
+    member.fields.isNudged = false
+    if member.isKnown { return start(member, .known) }
+    if !member.isLayered { return start(member, .asked(hasWaited: false)) }
+    if member.fields.isAskedAfterWait, !member.fields.isPaused,
+      member.fields.hasWaited || hasWaitedInLine
+    {
+      member.fields.hasWaited = false
+      return start(member, .asked(hasWaited: true))
     }
-    return unsafe .start(.passRetained(operation))
+    return start(member, member.fields.isAskedAtStart ? .asked(hasWaited: false) : .unasked)
   }
 
   /// Decides what is done to the first in the line of those that need no slot; nil if nothing.
-  private mutating func serve(_ operation: Operation) -> Step? {
-    let readiness = operation.readiness.current
-    if readiness.progress == .none && !readiness.isDropped && !operation.isCancelledFlag {
+  private mutating func serve(_ member: Member) -> Step? {
+    if member.progress == .none, !member.use({ $0.readiness.current.isDropped }),
+      !member.isCancelled
+    {
       // A dependency was added while it stood in line; it will be offered again.
-      operation.scheduling.placement = .waiting
+      move(member, to: .waiting)
       return nil
     }
     servedWithoutSlot += 1
-    if operation.scheduling.isAhead || operation.isCancelledFlag {
-      operation.scheduling.placement = .starting
-      operation.scheduling.isOnStack = true
-      return unsafe .startAhead(.passRetained(operation))
+    if member.fields.isAhead || member.isCancelled { return start(member, .ahead) }
+    move(member, to: .evaluating)
+    if member.fields.needsReview {
+      member.fields.needsReview = false
+      member.fields.hasWaited = false
+      return .review(member.operation)
     }
-    operation.scheduling.placement = .evaluating
-    if operation.scheduling.needsReview {
-      operation.scheduling.needsReview = false
-      operation.scheduling.hasWaited = false
-      return unsafe .review(.passRetained(operation))
-    }
-    return unsafe .evaluate(.passRetained(operation))
+    return .evaluate(member.operation)
   }
 }

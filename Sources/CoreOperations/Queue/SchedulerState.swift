@@ -2,87 +2,89 @@
 ///
 /// A plain value behind the lock of ``Scheduler``. Each event is one mutating method; what has to
 /// happen outside of the lock comes back as ``Effects``.
-struct SchedulerState {
+package struct SchedulerState {
   /// What the caller does after unlocking.
-  @safe
-  struct Effects {
+  package struct Effects {
     /// Ask for one more worker there.
     var requestWorker: WorkerSource?
-    /// Let go of a member that left; retained.
-    var garbage: Member?
-    /// Tell the layer above that a start that was granted is held back; retained.
-    var heldBack: Member?
+    /// Members have left: the queue's properties may have changed.
+    var haveMembersLeft = false
+    /// Let go of a member that left.
+    package var garbage: Operation?
+    /// Have the layer return what a start was granted with: a dependency came before it.
+    package var grantToReturn: Operation?
     /// The queue is empty.
-    var idle: Idle?
+    package var idle: Idle?
+
+    package init() {}
   }
 
-  struct Idle {
+  package struct Idle {
     /// Let go of the queue.
     var owner: OperationQueue?
     /// Wake what waited for that.
     var waiters: WaitList<Void>?
   }
 
-  /// An operation without the counting that handing it on costs: two atomic instructions each time.
-  typealias Member = Unmanaged<Operation>
-
-  /// What a worker does next; what it is to be done to is retained for it.
-  @safe
-  enum Step {
+  /// What a worker does next.
+  ///
+  /// A start borrows its operation: what is started can't be released before the worker has reported.
+  /// What is evaluated or reviewed may leave meanwhile, and is retained.
+  package enum Step: Sendable {
     /// Nothing to start: leave.
     case leave
     /// Nothing to start: look out for work for a moment, and come back.
     case linger
-    /// Ask the layer above for the operation's conditions; no slot is held.
-    case evaluate(Member)
-    /// Ask the layer above whether a parked operation should be offered again; no slot is held.
-    case review(Member)
-    /// Start without a slot and without asking.
-    case startAhead(Member)
-    /// A slot is held: ask whether the operation may start, and start it.
-    case start(Member)
-    /// The same for an operation of a layer above; not retained, because it doesn't leave before the
-    /// worker has reported.
-    case startLayered(Member)
-    /// The same for one that has waited since its hold was released.
-    case startAfterWait(Member)
-    /// The same without asking.
-    case startUnasked(Member)
-    /// The same for an operation of which everything is known; not retained, because only the worker
-    /// can end it, and it doesn't leave before.
-    case startKnown(Member)
-    /// A slot is held, and the question was answered before.
-    case startGranted(Member)
+    /// Have the layer evaluate the operation's conditions; no slot is held.
+    case evaluate(Operation)
+    /// Ask the layer whether a parked operation is to be offered again; no slot is held.
+    case review(Operation)
+    /// Start the operation on these terms.
+    case start(Member, Terms)
     /// Run a barrier.
-    case barrier(Unmanaged<Barrier>)
+    case barrier(Barrier)
+  }
+
+  /// How a worker starts an operation.
+  package enum Terms: Sendable {
+    /// Without a slot and without a question, because the operation will not execute.
+    case ahead
+    /// With a slot: everything is known of the operation, so that the worker does all of it.
+    case known
+    /// With a slot, once the operation has said that it may start, and knows whether it has waited
+    /// since its hold was released.
+    case asked(hasWaited: Bool)
+    /// With a slot; the layer has nothing to say.
+    case unasked
+    /// With a slot; the layer was asked before.
+    case granted
   }
 
   /// What ``OperationQueue/addBarrierBlock(_:)`` was given.
-  final class Barrier {
+  package final class Barrier: Sendable {
     let block: @Sendable () -> Void
     init(_ block: @escaping @Sendable () -> Void) { self.block = block }
   }
 
   /// What a worker has done since its last step.
-  @safe
-  struct Report {
+  package struct Report {
     var event: Event
-    /// What it has done that to; alive until this was read.
-    private(set) var operation: Member?
+    /// What it has done that to.
+    private(set) var member: Member?
     /// What came of a question about the operation, if that is known.
     private(set) var answer: Answer?
 
-    init(_ event: Event) { self.event = event }
+    package init(_ event: Event) { self.event = event }
 
-    init(_ event: Event, of operation: Operation, answer: Answer? = nil) {
+    package init(_ event: Event, of operation: Operation, answer: Answer? = nil) {
       self.event = event
-      unsafe self.operation = .passUnretained(operation)
+      self.member = Member(operation)
       self.answer = answer
     }
   }
 
   /// The layer above is content with an operation.
-  struct Answer {
+  package struct Answer {
     /// Whether it is to be started ahead of others and without a slot.
     let startsAhead: Bool
     /// Whether some of what the layer knows may have changed while it found out the rest.
@@ -90,9 +92,15 @@ struct SchedulerState {
     /// The ``SchedulerState/answerStamp`` from before the layer was asked; nil when that isn't known, or
     /// makes no difference.
     var since: UInt64?
+
+    package init(startsAhead: Bool, hasWaited: Bool, since: UInt64? = nil) {
+      self.startsAhead = startsAhead
+      self.hasWaited = hasWaited
+      self.since = since
+    }
   }
 
-  enum Event {
+  package enum Event {
     /// It was just started by the executor.
     case began
     /// It looked out for work.
@@ -108,7 +116,7 @@ struct SchedulerState {
     /// The operation may not start now.
     case parked
     /// A dependency was added after the start was decided.
-    case heldBack
+    case gotDependency
     /// The operation is to be started without a slot.
     case skipped
     /// The work of an operation that does nothing else returned: its end, in the same step.
@@ -122,29 +130,29 @@ struct SchedulerState {
     /// Members that were added after it and before the next one.
     var membersBehind = 0
     /// Those of them that could start if it weren't there.
-    var heldBack = OperationList()
+    var line = MemberLine()
   }
 
-  var members = MemberList()
+  var members = QueueMembers()
   /// Since the queue was last idle.
   var addedCount: Int64 = 0
   var leftCount: Int64 = 0
   var isSuspended = false
   /// The limit as it was set; negative for none.
   var requestedLimit = -1
-  var slotsInUse = 0
+  package var slotsInUse = 0
   var ready = ReadyLine()
   /// Operations in the line with tickets up to this one have waited in it: for a slot, or a resumed queue.
   var waitedTicket: UInt64 = 0
   /// How often it came about that an operation would have had to wait; one more than that.
   var waitCount: UInt64 = 1
-  var service = OperationList()
-  var granted = OperationList()
+  var service = MemberLine()
+  var granted = MemberLine()
   var servedWithoutSlot = 0
   var barriers = FirstInFirstOut<PendingBarrier>()
   var activeSegment: UInt32 = 0
   var activeMembers = 0
-  var isBarrierRunning = false
+  package var isBarrierRunning = false
   /// Workers that will look here again without running anybody's code before.
   var loopingWorkers = 0
   /// Whether one of those is only looking out for work, and has not been told of any.
@@ -161,120 +169,111 @@ struct SchedulerState {
   /// Looks at new members before anything happens to them; stays set.
   var gate: (any ArrivalGate)?
 
-  init(source: WorkerSource) { self.source = source }
+  package init(source: WorkerSource) { self.source = source }
 
   /// Whether a new member may close a ring that a wait for it can't have found before it came.
   var isWatched: Bool { isAwaited || !barriers.isEmpty }
 
-  var isIdle: Bool { members.count == 0 && barriers.isEmpty }
-  var limit: Int { requestedLimit < 0 ? .max : requestedLimit }
+  package var isIdle: Bool { members.count == 0 && barriers.isEmpty }
+  package var limit: Int { requestedLimit < 0 ? .max : requestedLimit }
 
   // MARK: Events of members
 
   /// Takes in an operation; nothing happens to it before ``letIn(_:)``.
   ///
   /// - Parameters:
-  ///   - operation: The new member.
-  ///   - member: Behind the same barriers as this one, instead of behind all.
+  ///   - member: The new member.
+  ///   - other: Behind the same barriers as this one, instead of behind all.
   ///   - owner: The queue.
-  mutating func admitted(
-    _ operation: Operation,
-    besides member: Operation? = nil,
+  package mutating func memberAdded(
+    _ member: Member,
+    besides other: Member? = nil,
     owner: OperationQueue
   ) {
     // An override reported the end while the operation was on its way here.
-    if operation.scheduling.isFinished {
-      operation.withLinks { $0.leave() }
+    if member.fields.isFinished {
+      member.use { operation in operation.withLinks { $0.leave() } }
       return
     }
     if isIdle { begin(owner) }
     addedCount += 1
-    members.append(operation)
+    members.append(member)
     // A member that has left meanwhile may have let the barrier run that was behind it.
     let inFront =
-      member.map { max(barriersInFront(of: $0), isBarrierRunning ? 1 : 0) } ?? barriers.count
-    operation.scheduling.segment = activeSegment &+ UInt32(inFront)
+      other.map { max(barriersInFront(of: $0), isBarrierRunning ? 1 : 0) } ?? barriers.count
+    member.fields.segment = activeSegment &+ UInt32(inFront)
     if inFront == 0 {
       activeMembers += 1
     } else {
-      withBarrier(of: operation) { $0.membersBehind += 1 }
+      withBarrier(of: member) { $0.membersBehind += 1 }
     }
   }
 
   /// Lets a member in, so that it can become ready.
-  mutating func letIn(_ operation: Operation) {
-    guard operation.scheduling.isMember, operation.scheduling.placement == .outside else { return }
-    operation.scheduling.placement = .waiting
-    if operation.isCancelledFlag { operation.readiness.step { $0.dropped() } }
-    if operation.readiness.current.isDropped { expedited(operation) }
-    if operation.readiness.step({ $0.admitted() }) != .none { offered(operation) }
+  package mutating func letIn(_ member: Member) {
+    guard member.fields.isMember, member.placement == .outside else { return }
+    move(member, to: .waiting)
+    if member.isCancelled { member.use { $0.readiness.step { $0.dropped() } } }
+    if member.use({ $0.readiness.current.isDropped }) { expedited(member) }
+    if member.use({ $0.readiness.step { $0.admitted() } }) != .none { offered(member) }
   }
 
-  /// The layer above releases its hold of an operation.
-  mutating func holdReleased(_ operation: Operation, _ answer: Answer) {
-    if answer.startsAhead { operation.scheduling.isAhead = true }
-    if isOutdated(answer) { operation.scheduling.hasWaited = true }
-    if operation.readiness.step({ $0.holdReleased() }) == .ready {
-      offered(operation, isFresh: true)
+  /// The layer releases its hold of an operation.
+  package mutating func holdReleased(_ member: Member, _ answer: Answer) {
+    if answer.startsAhead { member.fields.isAhead = true }
+    if isOutdated(answer) { member.fields.hasWaited = true }
+    if member.use({ $0.readiness.step { $0.holdReleased() } }) == .ready {
+      offered(member, isFresh: true)
     }
   }
 
   /// The operation's readiness may have changed.
   ///
   /// - Parameters:
-  ///   - operation: The operation.
-  ///   - isFresh: Whether the layer above has released its hold at this moment.
-  mutating func offered(_ operation: Operation, isFresh: Bool = false) {
-    switch operation.scheduling.placement {
+  ///   - member: The operation.
+  ///   - isFresh: Whether the layer has released its hold at this moment.
+  package mutating func offered(_ member: Member, isFresh: Bool = false) {
+    switch member.placement {
     case .waiting: break
     case .evaluating, .parked:
       // A dependency was added after the layer was asked, and has ended.
-      if !isFresh, operation.readiness.current.progress == .ready {
-        operation.scheduling.hasWaited = true
-      }
+      if !isFresh, member.progress == .ready { member.fields.hasWaited = true }
     case .starting:
       // A dependency was added while a worker asked, and is resolved now.
-      operation.scheduling.isNudged = true
+      member.fields.isNudged = true
       return
-    case .outside, .heldBack, .service, .ready, .granted, .paused, .gone: return
+    case .outside, .behindBarrier, .service, .ready, .granted, .paused, .ending, .gone: return
     }
-    switch operation.readiness.current.progress {
+    switch member.progress {
     case .none: return
     case .onlyHeld:
-      if operation.scheduling.placement == .evaluating { return }
-      placeInService(operation)
-    case .ready: place(operation)
+      if member.placement == .evaluating { return }
+      placeInService(member)
+    case .ready: place(member)
     }
   }
 
   /// The operation was cancelled: it leaves ahead of others.
-  mutating func expedited(_ operation: Operation) {
+  package mutating func expedited(_ member: Member) {
     // One that has executed has an end of its own.
-    if operation.scheduling.isPaused { return }
-    switch operation.scheduling.placement {
-    case .outside, .granted, .paused, .gone: return
-    case .starting:
-      operation.scheduling.isNudged = true
-      return
-    case .service:
-      operation.scheduling.isAhead = true
-      return
-    case .ready: ready.remove(operation)
-    case .heldBack: withBarrier(of: operation) { $0.heldBack.remove(operation) }
-    case .waiting, .evaluating, .parked: break
+    if member.fields.isPaused { return }
+    switch member.placement {
+    case .outside, .granted, .paused, .ending, .gone: return
+    case .starting: member.fields.isNudged = true
+    case .service: member.fields.isAhead = true
+    case .waiting, .behindBarrier, .evaluating, .ready, .parked:
+      member.fields.isAhead = true
+      move(member, to: .service)
     }
-    operation.scheduling.isAhead = true
-    operation.scheduling.placement = .service
-    service.append(operation)
   }
 
   /// What kept the operation parked may be gone.
-  mutating func reoffered(_ operation: Operation) {
-    switch operation.scheduling.placement {
-    // One that waits for its next turn may end in between.
-    case .parked: if !operation.scheduling.isFinished { place(operation) }
-    case .starting: operation.scheduling.isNudged = true
-    case .outside, .waiting, .heldBack, .service, .evaluating, .ready, .granted, .paused, .gone:
+  package mutating func reoffered(_ member: Member) {
+    switch member.placement {
+    case .parked: place(member)
+    case .starting: member.fields.isNudged = true
+    case .outside, .waiting, .behindBarrier, .service, .evaluating, .ready, .granted, .paused,
+      .ending, .gone:
       break
     }
   }
@@ -284,105 +283,96 @@ struct SchedulerState {
   ///
   /// Otherwise an operation that was refused a moment ago would be passed by others that come before
   /// it is parked.
-  mutating func reserved(_ operation: Operation) -> Bool {
-    guard !operation.scheduling.needsReview, !isBlocked, hasNothingOpen(operation),
-      !operation.scheduling.isFinished
-    else { return false }
-    switch operation.scheduling.placement {
+  package mutating func reserved(_ member: Member) -> Bool {
+    guard !member.fields.needsReview, !isBlocked, hasNothingOpen(member) else { return false }
+    switch member.placement {
     case .parked:
       guard slotsInUse < limit else { return false }
       slotsInUse += 1
       noteWaitInLine()
-      operation.scheduling.holdsSlot = true
-      granted.append(operation)
+      member.fields.holdsSlot = true
     case .starting:
-      guard operation.scheduling.holdsSlot, slotsInUse <= limit else { return false }
-    case .outside, .waiting, .heldBack, .service, .evaluating, .ready, .granted, .paused, .gone:
+      guard member.fields.holdsSlot, slotsInUse <= limit else { return false }
+    case .outside, .waiting, .behindBarrier, .service, .evaluating, .ready, .granted, .paused,
+      .ending, .gone:
       return false
     }
-    operation.scheduling.placement = .granted
+    move(member, to: .granted)
     return true
   }
 
   /// Whether a parked operation could be started now, or a worker just asks whether it may.
-  func mayStart(_ operation: Operation) -> Bool {
-    if operation.scheduling.placement == .starting { return true }
-    return operation.scheduling.placement == .parked && !isBlocked && slotsInUse < limit
-      && hasNothingOpen(operation)
+  func mayStart(_ member: Member) -> Bool {
+    if member.placement == .starting { return true }
+    return member.placement == .parked && !isBlocked && slotsInUse < limit
+      && hasNothingOpen(member)
   }
 
-  mutating func priorityChanged(_ operation: Operation, level: Int) {
-    guard operation.scheduling.placement == .ready else {
-      operation.scheduling.level = UInt8(level)
+  package mutating func priorityChanged(_ member: Member, level: Int) {
+    guard member.placement == .ready else {
+      member.fields.level = UInt8(level)
       return
     }
-    ready.remove(operation)
-    operation.scheduling.level = UInt8(level)
-    ready.insert(operation)
+    ready.remove(member)
+    member.fields.level = UInt8(level)
+    ready.insert(member)
   }
 
-  /// The operation's end was reported.
+  /// The operation's end was reported; once.
   ///
   /// - Parameters:
-  ///   - operation: The operation.
+  ///   - member: The operation.
   ///   - hasCompletion: Whether it stays a member until its completion block returned.
   ///   - effects: Gets what to do.
-  mutating func finished(_ operation: Operation, hasCompletion: Bool, _ effects: inout Effects) {
-    operation.scheduling.isFinished = true
-    operation.scheduling.hasCompletion = hasCompletion
-    switch operation.scheduling.placement {
-    case .ready:
-      ready.remove(operation)
-      if operation.scheduling.isPaused { operation.scheduling.placement = .paused }
-    case .heldBack: withBarrier(of: operation) { $0.heldBack.remove(operation) }
-    case .service: service.remove(operation)
-    case .granted where !operation.scheduling.isOnStack:
-      granted.remove(operation)
-      if operation.scheduling.isPaused { operation.scheduling.placement = .paused }
-    case .parked where operation.scheduling.isPaused: operation.scheduling.placement = .paused
-    case .outside, .waiting, .evaluating, .parked, .granted, .starting, .paused, .gone: break
-    }
-    settled(operation, &effects)
+  package mutating func finished(_ member: Member, hasCompletion: Bool, _ effects: inout Effects) {
+    member.fields.hasCompletion = hasCompletion
+    move(member, to: .ending)
+    settled(member, &effects)
   }
 
   /// The completion block of the operation returned.
-  mutating func completionReturned(_ operation: Operation, _ effects: inout Effects) {
-    operation.scheduling.hasCompletion = false
-    settled(operation, &effects)
+  package mutating func completionReturned(_ member: Member, _ effects: inout Effects) {
+    member.fields.hasCompletion = false
+    settled(member, &effects)
   }
 
-  /// The layer above keeps slot and membership beyond the end, or lets go of them.
-  mutating func quietHold(_ operation: Operation, isHeld: Bool, _ effects: inout Effects) {
-    operation.scheduling.isQuietHeld = isHeld
-    settled(operation, &effects)
+  /// The layer keeps slot and membership beyond the end, or lets go of them.
+  package mutating func quietHold(_ member: Member, isHeld: Bool, _ effects: inout Effects) {
+    member.fields.isQuietHeld = isHeld
+    settled(member, &effects)
   }
 
   /// Gives back what a finished operation has, as far as nothing holds it.
-  mutating func settled(_ operation: Operation, _ effects: inout Effects) {
-    let isOnStack = operation.scheduling.isOnStack && operation.isLayered
-    guard operation.scheduling.isFinished, operation.scheduling.isMember,
-      !operation.scheduling.isQuietHeld, !isOnStack
+  mutating func settled(_ member: Member, _ effects: inout Effects) {
+    let isOnStack = member.fields.isOnStack
+    guard member.fields.isFinished, member.fields.isMember, !member.fields.isQuietHeld,
+      !isOnStack || !member.isLayered
     else { return }
-    if operation.scheduling.placement != .gone {
-      operation.scheduling.placement = .gone
-      giveBackSlot(of: operation)
-      if operation.scheduling.segment == activeSegment {
+    if member.placement == .ending {
+      move(member, to: .gone)
+      giveBackSlot(of: member)
+      if member.fields.segment == activeSegment {
         activeMembers -= 1
       } else {
-        withBarrier(of: operation) { $0.membersBehind -= 1 }
+        withBarrier(of: member) { $0.membersBehind -= 1 }
       }
     }
-    if !operation.scheduling.hasCompletion {
-      if operation.isLayered { operation.withLinks { $0.leave() } }
-      unsafe effects.garbage = members.remove(operation)
-      leftCount += 1
-      noteIdle(&effects)
+    if member.fields.hasCompletion { return }
+    if member.isLayered { member.use { operation in operation.withLinks { $0.leave() } } }
+    members.remove(member)
+    if isOnStack {
+      member.fields.isReleasedByReport = true
+    } else {
+      effects.garbage = member.released()
     }
+    effects.haveMembersLeft = true
+    leftCount += 1
+    noteIdle(&effects)
   }
 
-  mutating func giveBackSlot(of operation: Operation) {
-    guard operation.scheduling.holdsSlot else { return }
-    operation.scheduling.holdsSlot = false
+  mutating func giveBackSlot(of member: Member) {
+    guard member.fields.holdsSlot else { return }
+    member.fields.holdsSlot = false
     slotsInUse -= 1
   }
 
@@ -405,12 +395,12 @@ struct SchedulerState {
   /// Whether a suspension or a sweep keeps anything from being started.
   var isBlocked: Bool { isSuspended || blockedStarts > 0 }
 
-  mutating func suspended(_ isSuspended: Bool) {
+  package mutating func suspended(_ isSuspended: Bool) {
     self.isSuspended = isSuspended
     noteWaitInLine()
   }
 
-  mutating func limited(_ limit: Int) {
+  package mutating func limited(_ limit: Int) {
     requestedLimit = limit
     noteWaitInLine()
   }
@@ -442,7 +432,7 @@ struct SchedulerState {
   /// Takes in a barrier.
   ///
   /// - Returns: The segment of the members that will come behind it.
-  mutating func barrierAdded(
+  package mutating func barrierAdded(
     _ block: @escaping @Sendable () -> Void,
     owner: OperationQueue
   ) -> UInt32 {

@@ -1,43 +1,11 @@
 /// What a scheduler knows of one operation.
 ///
 /// Guarded by the lock of that scheduler.
-@safe
-struct SchedulingFields {
-  /// Where in its queue an operation is.
-  enum Placement: UInt8 {
-    /// Not let in. Exits: `waiting`, `service`.
-    case outside
-    /// Something is open. Exits: `heldBack`, `service`, `ready`, `gone`.
-    case waiting
-    /// Nothing is open, but a barrier is in front. Exits: `service`, `ready`, `gone`.
-    case heldBack
-    /// In the list of what needs no slot: conditions to ask, or a start of a cancelled or marked
-    /// operation. Exits: `evaluating`, `starting`, `gone`.
-    case service
-    /// Its conditions are being asked. Exits: `ready`, `heldBack`, `service`, `gone`.
-    case evaluating
-    /// In the line for a slot. Exits: `starting`, `waiting`, `service`, `paused`, `gone`.
-    case ready
-    /// Was not allowed to start; without a slot, its turn kept. Exits: `ready`, `granted`, `service`,
-    /// `paused`, `gone`.
-    case parked
-    /// Has a slot and what it was parked for; a worker will start it, or is just asking whether it may
-    /// and will find it so. Exits: `starting`, `paused`.
-    case granted
-    /// Its turn came: a worker asks whether it may start, with a slot in hand, and starts it; it
-    /// stays here while it executes. Exits: `parked`, `granted`, `waiting`, `ready`, `service`,
-    /// `paused`, `gone`.
-    case starting
-    /// Executing, and without a slot until its pause is over. Exits: `ready`, `gone`.
-    case paused
-    /// Finished, and its slot given back. No exit.
-    case gone
-  }
-
-  var nextMember: Unmanaged<Operation>?
-  var previousMember: Unmanaged<Operation>?
-  var next: Unmanaged<Operation>?
-  var previous: Unmanaged<Operation>?
+package struct SchedulingFields {
+  /// In the list of all members.
+  var queueLinks = MemberLinks()
+  /// In the line that it stands in.
+  var lineLinks = MemberLinks()
   /// When it became ready, as a number: the order among equals.
   var ticket: UInt64 = 0
   /// How many barriers were added before it, counted since the queue was made, modulo 2^32: only the
@@ -47,7 +15,7 @@ struct SchedulingFields {
   var heapIndex: Int32 = -1
   /// 0 for the most urgent priority to 4.
   var level: UInt8 = 2
-  var placement = Placement.outside
+  private(set) var placement = Placement.outside
   private var flags: Flags = []
 
   private struct Flags: OptionSet {
@@ -55,45 +23,48 @@ struct SchedulingFields {
 
     static let isMember = Flags(rawValue: 1)
     static let holdsSlot = Flags(rawValue: 1 << 1)
-    static let isFinished = Flags(rawValue: 1 << 2)
-    static let isQuietHeld = Flags(rawValue: 1 << 3)
-    static let isOnStack = Flags(rawValue: 1 << 4)
-    static let hasCompletion = Flags(rawValue: 1 << 5)
-    static let isNudged = Flags(rawValue: 1 << 6)
-    static let isAhead = Flags(rawValue: 1 << 7)
-    static let needsReview = Flags(rawValue: 1 << 8)
-    static let isAskedAtStart = Flags(rawValue: 1 << 9)
-    static let isAskedAfterWait = Flags(rawValue: 1 << 10)
-    static let hasWaited = Flags(rawValue: 1 << 11)
-    static let isPaused = Flags(rawValue: 1 << 12)
-    static let pausesOnReturn = Flags(rawValue: 1 << 13)
-    static let isPauseOver = Flags(rawValue: 1 << 14)
+    static let isQuietHeld = Flags(rawValue: 1 << 2)
+    static let isOnStack = Flags(rawValue: 1 << 3)
+    static let hasCompletion = Flags(rawValue: 1 << 4)
+    static let isNudged = Flags(rawValue: 1 << 5)
+    static let isAhead = Flags(rawValue: 1 << 6)
+    static let needsReview = Flags(rawValue: 1 << 7)
+    static let isAskedAtStart = Flags(rawValue: 1 << 8)
+    static let isAskedAfterWait = Flags(rawValue: 1 << 9)
+    static let hasWaited = Flags(rawValue: 1 << 10)
+    static let isPaused = Flags(rawValue: 1 << 11)
+    static let pausesOnReturn = Flags(rawValue: 1 << 12)
+    static let isPauseOver = Flags(rawValue: 1 << 13)
+    static let isReleasedByReport = Flags(rawValue: 1 << 14)
   }
 
-  var isMember: Bool {
+  package var isMember: Bool {
     get { self[.isMember] }
     set { self[.isMember] = newValue }
   }
-  var holdsSlot: Bool {
+  package var holdsSlot: Bool {
     get { self[.holdsSlot] }
     set { self[.holdsSlot] = newValue }
   }
-  var isFinished: Bool {
-    get { self[.isFinished] }
-    set { self[.isFinished] = newValue }
-  }
+  /// Its end was reported.
+  package var isFinished: Bool { placement == .ending || placement == .gone }
   /// Finished, but slot and membership are kept until the layer above lets go.
-  var isQuietHeld: Bool {
+  package var isQuietHeld: Bool {
     get { self[.isQuietHeld] }
     set { self[.isQuietHeld] = newValue }
   }
-  /// Its `start()` is on the stack of a worker that will report its return.
-  var isOnStack: Bool {
+  /// It is on the stack of a worker that starts it and will report.
+  package var isOnStack: Bool {
     get { self[.isOnStack] }
     set { self[.isOnStack] = newValue }
   }
+  /// It has left while it was on the stack of a worker, whose report releases it.
+  var isReleasedByReport: Bool {
+    get { self[.isReleasedByReport] }
+    set { self[.isReleasedByReport] = newValue }
+  }
   /// Its completion block has not returned.
-  var hasCompletion: Bool {
+  package var hasCompletion: Bool {
     get { self[.hasCompletion] }
     set { self[.hasCompletion] = newValue }
   }
@@ -103,25 +74,25 @@ struct SchedulingFields {
     set { self[.isNudged] = newValue }
   }
   /// To be started ahead of others and without a slot.
-  var isAhead: Bool {
+  package var isAhead: Bool {
     get { self[.isAhead] }
     set { self[.isAhead] = newValue }
   }
   /// To be looked at by the layer above, without a slot, before it is ready again.
-  var needsReview: Bool {
+  package var needsReview: Bool {
     get { self[.needsReview] }
     set { self[.needsReview] = newValue }
   }
 
   /// Whether the layer above decides when its turn has come; doesn't change once it is a member.
-  var isAskedAtStart: Bool {
+  package var isAskedAtStart: Bool {
     get { self[.isAskedAtStart] }
     set { self[.isAskedAtStart] = newValue }
   }
 
   /// Whether the layer above decides when its turn has come and it has waited since its hold was released;
   /// doesn't change once it is a member.
-  var isAskedAfterWait: Bool {
+  package var isAskedAfterWait: Bool {
     get { self[.isAskedAfterWait] }
     set { self[.isAskedAfterWait] = newValue }
   }
@@ -134,7 +105,7 @@ struct SchedulingFields {
 
   /// It executes, has given its slot back for a pause, and has not gone on: it is in the pause, or
   /// waits for its next turn.
-  var isPaused: Bool {
+  package var isPaused: Bool {
     get { self[.isPaused] }
     set { self[.isPaused] = newValue }
   }
@@ -148,6 +119,16 @@ struct SchedulingFields {
   var isPauseOver: Bool {
     get { self[.isPauseOver] }
     set { self[.isPauseOver] = newValue }
+  }
+
+  /// Notes where it is from now on; ``SchedulerState/move(_:to:)`` does so, and changes the lines.
+  mutating func move(to placement: Placement) {
+    assert(
+      self.placement.mayBecome(placement),
+      "an operation moved from \(self.placement) to \(placement)"
+    )
+    TransitionTrace.note("Placement", "\(self.placement)", "\(placement)")
+    self.placement = placement
   }
 
   private subscript(flag: Flags) -> Bool {

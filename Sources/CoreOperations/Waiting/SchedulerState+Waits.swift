@@ -2,13 +2,15 @@
 extension SchedulerState {
   /// What has to happen before the queue can start an operation, once it is ready.
   func needs(of operation: Operation) -> [WaitNeed] {
-    guard isWaiting(operation) else { return [] }
-    var needs = membersBefore(operation).map { WaitNeed(.quiet($0)) }
+    let member = Member(operation)
+    guard isWaiting(member) else { return [] }
+    var needs = membersBefore(member).map { WaitNeed(.quiet($0)) }
     if isFull, limit > 0, !isBarrierRunning {
       // One that is being asked whether it may start either does or gives its slot back.
       let holders = slotHolders.filter { holder in
-        holder.scheduling.placement != .starting
-          || holder.life.current.phase > .enqueued && !holder.scheduling.isPaused
+        let member = Member(holder)
+        return member.placement != .starting
+          || holder.life.current.phase > .enqueued && !member.fields.isPaused
       }
       // More than one when the limit was lowered: then one that ends leaves no free slot.
       let missing = holders.count - limit + 1
@@ -20,13 +22,14 @@ extension SchedulerState {
   }
 
   func causes(of operation: Operation, in queue: OperationQueue) -> [OperationWaitCause] {
+    let member = Member(operation)
     var causes: [OperationWaitCause] = []
-    let isLeaving = operation.scheduling.isAhead || operation.isCancelledFlag
+    let isLeaving = member.fields.isAhead || member.isCancelled
     if isSuspended { causes.append(.suspended(queue)) }
-    if barriersInFront(of: operation) > 0 && !isLeaving {
-      causes.append(.barrier(queue, behind: isBarrierRunning ? [] : membersBefore(operation)))
+    if barriersInFront(of: member) > 0 && !isLeaving {
+      causes.append(.barrier(queue, behind: isBarrierRunning ? [] : membersBefore(member)))
     }
-    switch operation.scheduling.placement {
+    switch member.placement {
     case .parked: causes.append(.notReady)
     case .ready, .service:
       if isFull && !isLeaving {
@@ -36,40 +39,39 @@ extension SchedulerState {
       }
     case .granted, .starting:
       if causes.isEmpty { causes.append(.worker(queue)) }
-    case .outside, .waiting, .heldBack, .evaluating, .paused, .gone: break
+    case .outside, .waiting, .behindBarrier, .evaluating, .paused, .ending, .gone: break
     }
     return causes
   }
 
   /// What keeps an operation that executes from going on after a pause.
   func causesAfterPause(of operation: Operation, in queue: OperationQueue) -> [OperationWaitCause] {
-    guard operation.scheduling.isPaused, !operation.scheduling.isFinished,
-      operation.scheduling.placement != .paused
-    else { return [] }
+    let member = Member(operation)
+    guard member.fields.isPaused, !member.fields.isFinished, member.placement != .paused else {
+      return []
+    }
     return causes(of: operation, in: queue)
   }
 
   private var isFull: Bool { slotsInUse >= limit }
 
-  private func isWaiting(_ operation: Operation) -> Bool {
-    if operation.scheduling.holdsSlot || operation.scheduling.isAhead { return false }
-    switch operation.scheduling.placement {
-    case .starting, .granted, .paused, .gone: return false
-    case .outside, .waiting, .heldBack, .service, .evaluating, .ready, .parked: return true
+  private func isWaiting(_ member: Member) -> Bool {
+    if member.fields.holdsSlot || member.fields.isAhead { return false }
+    switch member.placement {
+    case .starting, .granted, .paused, .ending, .gone: return false
+    case .outside, .waiting, .behindBarrier, .service, .evaluating, .ready, .parked: return true
     }
   }
 
   /// Members that a barrier in front of an operation waits for.
-  private func membersBefore(_ operation: Operation) -> [Operation] {
-    let inFront = barriersInFront(of: operation)
+  private func membersBefore(_ member: Member) -> [Operation] {
+    let inFront = barriersInFront(of: member)
     if inFront == 0 { return [] }
-    return members.operations.filter {
-      $0.scheduling.placement != .gone && barriersInFront(of: $0) < inFront
-    }
+    return members.first(.max) { $0.placement != .gone && barriersInFront(of: $0) < inFront }
   }
 
   private var slotHolders: [Operation] {
     let count = slotsInUse - (isBarrierRunning ? 1 : 0)
-    return members.first(count) { $0.scheduling.holdsSlot }
+    return members.first(count) { $0.fields.holdsSlot }
   }
 }

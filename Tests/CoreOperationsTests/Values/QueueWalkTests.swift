@@ -1,0 +1,297 @@
+import CoreOperations
+import Testing
+
+/// Random events in random order, as threads would bring them, without threads.
+///
+/// The walk is every caller of the machine: workers, layers, bodies, other queues. It keeps the
+/// promises that these keep, and no others.
+private struct Walk {
+  private final class Item {
+    let operation: Operation
+    let isLayered: Bool
+    var (isLetIn, isOnStack, hasStarted, isFinished) = (false, false, false, false)
+    var (isPausing, isQuiet, hasCompletion, isReviewed) = (false, false, false, false)
+    init(_ operation: Operation) {
+      self.operation = operation
+      isLayered = operation is Layered
+    }
+    var member: Member { Member(operation) }
+  }
+
+  private var machine: QueueMachine
+  private var random: SplitMix64
+  private var items: [Item] = []
+  private var steps: [SchedulerState.Step] = []
+  private var isSuspended = false
+  private(set) var idleCount = 0
+
+  init(seed: UInt64) {
+    random = SplitMix64(seed: seed)
+    machine = QueueMachine(limit: Int.random(in: 1...3, using: &random))
+  }
+
+  private mutating func chance(_ percent: Int) -> Bool {
+    Int.random(in: 0..<100, using: &random) < percent
+  }
+
+  private var openItems: [Item] { items.filter { $0.member.fields.isMember || !$0.isLetIn } }
+
+  // MARK: Events
+
+  private mutating func add() {
+    let kind = Int.random(in: 0..<4, using: &random)
+    let operation: Operation =
+      switch kind {
+      case 0: BlockOperation {}
+      case 1: Operation()
+      default: QueueMachine.layered(isHeld: chance(50))
+      }
+    let item = Item(operation)
+    if chance(30) { operation.readiness.step { $0.dependencyAdded() } }
+    if item.isLayered {
+      item.member.fields.isAskedAtStart = chance(70)
+      item.member.fields.isAskedAfterWait = chance(50)
+    }
+    machine.state.memberAdded(item.member, owner: machine.owner)
+    items.append(item)
+  }
+
+  private mutating func letIn(_ item: Item) {
+    if item.isLetIn { return }
+    item.isLetIn = true
+    machine.state.letIn(item.member)
+  }
+
+  private mutating func cancel(_ item: Item) {
+    if item.isFinished || item.operation.isCancelled { return }
+    _ = item.operation.life.step { $0.cancelCalled() }
+    if item.hasStarted { return }
+    item.operation.readiness.step { $0.dropped() }
+    machine.state.expedited(item.member)
+  }
+
+  private mutating func resolve(_ item: Item) {
+    guard item.operation.readiness.current.unfinished > 0 else { return }
+    if item.operation.readiness.step({ $0.dependencyResolved() }) != .none {
+      machine.state.offered(item.member)
+    }
+  }
+
+  private mutating func finish(_ item: Item) {
+    if item.isFinished { return }
+    item.isFinished = true
+    item.hasCompletion = chance(20)
+    if item.isLayered, chance(20) {
+      item.isQuiet = true
+      item.member.fields.isQuietHeld = true
+    }
+    note { $0.finished(item.member, hasCompletion: item.hasCompletion, &$1) }
+  }
+
+  private mutating func afterFinish(_ item: Item) {
+    guard item.isFinished else { return }
+    if item.isQuiet {
+      item.isQuiet = false
+      note { $0.quietHold(item.member, isHeld: false, &$1) }
+    } else if item.hasCompletion {
+      item.hasCompletion = false
+      note { $0.completionReturned(item.member, &$1) }
+    }
+  }
+
+  private mutating func pause(_ item: Item) {
+    guard item.isLayered, item.hasStarted, !item.isFinished, !item.operation.isCancelled else {
+      return
+    }
+    if !item.isPausing {
+      item.isPausing = true
+      machine.state.pauseBegan(item.member)
+    } else if chance(50) {
+      machine.state.pauseEnded(item.member)
+    } else {
+      machine.state.turnAbandoned(item.member)
+    }
+  }
+
+  // MARK: Workers
+
+  private mutating func note(
+    _ body: (inout SchedulerState, inout SchedulerState.Effects) -> Void
+  ) {
+    var effects = SchedulerState.Effects()
+    body(&machine.state, &effects)
+    if effects.idle != nil {
+      idleCount += 1
+      #expect(machine.state.isIdle)
+    }
+  }
+
+  private mutating func work(_ report: SchedulerState.Report = .init(.began)) {
+    var effects = SchedulerState.Effects()
+    let step = machine.next(report, &effects)
+    if effects.idle != nil { idleCount += 1 }
+    switch step {
+    case .leave, .linger: return
+    case .start(let member, let terms):
+      #expect(member.placement == .starting)
+      if case .ahead = terms {} else { #expect(member.fields.holdsSlot) }
+      item(member).isOnStack = true
+    case .evaluate, .review, .barrier: break
+    }
+    steps.append(step)
+  }
+
+  private func item(_ member: Member) -> Item {
+    guard let item = items.first(where: { $0.member == member }) else {
+      fatalError("a step is about an operation that was never added")
+    }
+    return item
+  }
+
+  /// A worker has done what it was to do.
+  private mutating func report() {
+    guard let index = steps.indices.randomElement(using: &random) else { return work() }
+    switch steps.remove(at: index) {
+    case .leave, .linger: break
+    case .barrier: work(.init(.barrierReturned))
+    case .review(let operation):
+      work(.init(.asked))
+      machine.state.offered(Member(operation), isFresh: true)
+    case .evaluate(let operation):
+      let isHeld = operation.readiness.current.isHeld
+      let answer = SchedulerState.Answer(startsAhead: chance(20), hasWaited: chance(20))
+      work(isHeld ? .init(.asked, of: operation, answer: answer) : .init(.asked))
+    case .start(let member, let terms): started(item(member), terms)
+    }
+  }
+
+  private mutating func started(_ item: Item, _ terms: SchedulerState.Terms) {
+    item.isOnStack = false
+    let isLeaving = item.operation.isCancelled || item.isFinished
+    let isHeldBack = item.operation.readiness.current.progress == .none && !item.hasStarted
+    if case .ahead = terms {
+      if !item.isFinished { finish(item) }
+      return work(.init(.startedAhead(isEnd: false), of: item.operation))
+    }
+    if isHeldBack, !isLeaving { return work(.init(.gotDependency, of: item.operation)) }
+    if case .asked = terms, !isLeaving {
+      if chance(30) { return work(.init(.parked, of: item.operation)) }
+      if chance(10), item.isLayered, !item.hasStarted {
+        return work(.init(.skipped, of: item.operation))
+      }
+    }
+    if case .known = terms, !isLeaving {
+      item.isFinished = true
+      item.hasCompletion = chance(20)
+      return work(.init(.ended(hasCompletion: item.hasCompletion), of: item.operation))
+    }
+    if item.hasStarted { machine.state.wentOn(item.member) }
+    (item.hasStarted, item.isPausing) = (true, false)
+    if isLeaving, !item.isFinished { finish(item) }
+    work(.init(.startReturned(isEnd: false), of: item.operation))
+  }
+
+  // MARK: The walk
+
+  private mutating func step() {
+    let event = Int.random(in: 0..<16, using: &random)
+    guard event > 1, let item = openItems.randomElement(using: &random) else {
+      if openItems.count < 8 { add() }
+      return
+    }
+    switch event {
+    case 2, 3: letIn(item)
+    case 4: if chance(30) { cancel(item) }
+    case 5: resolve(item)
+    case 6: if chance(30), !(item.operation is BlockOperation) { finish(item) }
+    case 7: afterFinish(item)
+    case 8, 9: pause(item)
+    case 10:
+      if item.isLayered, !item.hasStarted {
+        if item.member.placement == .parked { item.member.fields.needsReview = chance(30) }
+        machine.state.reoffered(item.member)
+      } else {
+        machine.state.reoffered(item.member)
+      }
+    case 11: if item.isLayered { _ = machine.state.reserved(item.member) }
+    case 12:
+      if !item.hasStarted, !item.isFinished, chance(30) {
+        item.operation.readiness.step { $0.dependencyAdded() }
+      }
+    case 13:
+      isSuspended.toggle()
+      machine.state.suspended(isSuspended)
+    case 14:
+      if chance(20) {
+        _ = machine.state.barrierAdded({}, owner: machine.owner)
+      } else {
+        machine.state.priorityChanged(item.member, level: Int.random(in: 0...4, using: &random))
+      }
+    default: machine.state.limited(Int.random(in: 0...3, using: &random))
+    }
+    for _ in 0..<Int.random(in: 0...2, using: &random) { report() }
+  }
+
+  private func check() {
+    let holders = items.count { $0.member.fields.holdsSlot }
+    #expect(machine.state.slotsInUse == holders + (machine.state.isBarrierRunning ? 1 : 0))
+    for item in items where item.member.fields.isMember {
+      #expect(item.member.fields.isFinished == item.isFinished)
+    }
+  }
+
+  /// Random events, and then all that brings everything to its end.
+  mutating func run(_ count: Int) {
+    for _ in 0..<count {
+      step()
+      check()
+    }
+    machine.state.suspended(false)
+    machine.state.limited(-1)
+    var rounds = 0
+    while !machine.state.isIdle, rounds < 1_000 {
+      rounds += 1
+      for item in openItems {
+        letIn(item)
+        while item.operation.readiness.current.unfinished > 0 { resolve(item) }
+        machine.state.reoffered(item.member)
+        if item.isPausing { machine.state.pauseEnded(item.member) }
+        if item.hasStarted, !item.isPausing { finish(item) }
+        afterFinish(item)
+      }
+      work()
+      while !steps.isEmpty { report() }
+      check()
+    }
+    #expect(machine.state.isIdle, "\(openItems.map { "\($0.operation): \($0.member.placement)" })")
+    #expect(machine.state.slotsInUse == 0)
+    #expect(openItems.isEmpty)
+  }
+}
+
+@Suite struct `A queue's state under random events` {
+  @Test(arguments: 1...60 as ClosedRange<UInt64>)
+  func `counts its slots, and brings every member to its end`(seed: UInt64) {
+    var walk = Walk(seed: seed)
+    walk.run(400)
+    #expect(walk.idleCount > 0)
+  }
+
+  #if DEBUG
+  @Test func `takes every exit of every place that the table allows`() {
+    let seen = Log<String>()
+    let number = TransitionTrace.add { machine, old, new in
+      if machine == "Placement" { seen.add("\(old) → \(new)") }
+    }
+    defer { TransitionTrace.remove(number) }
+    for seed in 1000..<1100 as Range<UInt64> {
+      var walk = Walk(seed: seed)
+      walk.run(400)
+    }
+    let allowed = Placement.allCases.flatMap { old in
+      Placement.allCases.filter { old.mayBecome($0) }.map { "\(old) → \($0)" }
+    }
+    #expect(Set(allowed).subtracting(seen.entries).sorted() == [])
+  }
+  #endif
+}

@@ -1,0 +1,123 @@
+import CoreOperations
+import Testing
+
+/// What each event does to an operation in each place, as a table.
+@Suite struct `What a queue knows as a value` {
+  /// An event, and where it moves an operation from; everywhere else the operation stays.
+  struct Row: CustomTestStringConvertible, Sendable {
+    let testDescription: String
+    let moves: [Placement: Placement]
+    let event: @Sendable (inout QueueMachine, Layered) -> Void
+
+    init(
+      _ name: String,
+      _ moves: [Placement: Placement],
+      _ event: @escaping @Sendable (inout QueueMachine, Layered) -> Void
+    ) {
+      (testDescription, self.moves, self.event) = (name, moves, event)
+    }
+  }
+
+  static let rows = [
+    Row("let in", [.outside: .ready]) { $0.state.letIn(Member($1)) },
+    Row("the last dependency has finished", [.waiting: .ready, .parked: .ready]) {
+      if $1.readiness.current.unfinished > 0 {
+        _ = $1.readiness.step { $0.dependencyResolved() }
+      }
+      $0.state.offered(Member($1))
+    },
+    Row("the hold is released", [.evaluating: .ready]) {
+      if $1.placement == .evaluating {
+        $0.state.holdReleased(Member($1), .init(startsAhead: false, hasWaited: false))
+      }
+    },
+    Row("the hold of one that will not execute is released", [.evaluating: .service]) {
+      if $1.placement == .evaluating {
+        $0.state.holdReleased(Member($1), .init(startsAhead: true, hasWaited: false))
+      }
+    },
+    Row(
+      "cancelled",
+      [
+        .waiting: .service, .behindBarrier: .service, .evaluating: .service, .ready: .service,
+        .parked: .service,
+      ]
+    ) { $0.state.expedited(Member($1)) },
+    Row("offered again", [.parked: .ready]) { $0.state.reoffered(Member($1)) },
+    Row("offered again after a review", [.parked: .service]) {
+      Member($1).fields.needsReview = $1.placement == .parked
+      $0.state.reoffered(Member($1))
+    },
+    Row("given a slot", [.parked: .granted, .starting: .granted]) { machine, operation in
+      let mayStart = [.parked, .starting].contains(operation.placement)
+      let isReserved = machine.state.reserved(Member(operation))
+      #expect(isReserved == mayStart)
+    },
+    Row("pauses inside of its start", [:]) { $0.state.pauseBegan(Member($1)) },
+    Row("goes on", [.paused: .ready]) { $0.state.pauseEnded(Member($1)) },
+    Row("abandons its turn", [:]) { $0.state.turnAbandoned(Member($1)) },
+    Row("lets go of what it kept", [.ending: .gone]) {
+      var effects = SchedulerState.Effects()
+      $0.state.quietHold(Member($1), isHeld: false, &effects)
+    },
+    Row("another priority", [:]) { $0.state.priorityChanged(Member($1), level: 0) },
+  ]
+
+  @Test(arguments: rows, Placement.allCases)
+  func `an event in a place`(_ row: Row, placement: Placement) {
+    var machine = QueueMachine()
+    let operation = machine.bring(to: placement)
+    #expect(operation.placement == placement)
+    row.event(&machine, operation)
+    #expect(operation.placement == row.moves[placement] ?? placement)
+  }
+
+  @Test(arguments: Placement.allCases.filter { ![.ending, .gone].contains($0) })
+  func `an end takes an operation out of every place, with its slot`(placement: Placement) {
+    var machine = QueueMachine()
+    let operation = machine.bring(to: placement)
+    let isOnStack = [.starting].contains(placement)
+    machine.finish(operation)
+    #expect(operation.placement == (isOnStack ? .ending : .gone))
+    if isOnStack { _ = machine.next(.init(.startReturned(isEnd: false), of: operation)) }
+    #expect(operation.placement == .gone)
+    #expect(!Member(operation).fields.isMember)
+    #expect(machine.state.slotsInUse == 0)
+  }
+
+  @Test func `an operation that leaves during its start is released by the report`() {
+    var machine = QueueMachine()
+    // Not of a layer: it leaves when its end is reported, whatever its worker is at.
+    let operation = Endless()
+    machine.add(operation)
+    guard case .start(let member, .asked(hasWaited: false)) = machine.next() else {
+      Issue.record("it isn't started")
+      return
+    }
+    #expect(member == Member(operation))
+    var effects = SchedulerState.Effects()
+    machine.state.finished(member, hasCompletion: false, &effects)
+    #expect(effects.garbage == nil)
+    #expect(effects.idle != nil)
+    #expect(machine.state.isIdle)
+    _ = machine.next(.init(.startReturned(isEnd: false), of: operation), &effects)
+    #expect(effects.garbage === operation)
+  }
+
+  @Test func `one that got a dependency while it was granted returns the grant`() {
+    var machine = QueueMachine()
+    let operation = machine.bring(to: .starting)
+    let isReserved = machine.state.reserved(Member(operation))
+    #expect(isReserved)
+    operation.readiness.step { $0.dependencyAdded() }
+    var effects = SchedulerState.Effects()
+    _ = machine.next(.init(.gotDependency, of: operation), &effects)
+    #expect(effects.grantToReturn === operation)
+    #expect(operation.placement == .waiting)
+    #expect(machine.state.slotsInUse == 0)
+  }
+
+  private final class Endless: Operation, @unchecked Sendable {
+    override func start() {}
+  }
+}
