@@ -32,7 +32,8 @@ package struct EfficiencyCurve: Codable, Hashable, Sendable {
     case unknown
   }
 
-  /// The minimum effective task granularity: from there on, all coarser points are efficient enough.
+  /// The minimum effective task granularity: from there on, all coarser points are efficient
+  /// enough.
   ///
   /// It is interpolated on the logarithm of the granularity.
   package func minimumGranularity(efficiency wanted: Double = 0.5) -> Threshold {

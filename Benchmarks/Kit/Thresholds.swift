@@ -31,8 +31,8 @@ package struct Thresholds: Codable, Hashable, Sendable {
 
   /// Compares what was measured, in the order of names.
   ///
-  /// A threshold is exceeded when the median is above it by more than the margin *and* three of four
-  /// pairs are above it: a few slow runs are no regression.
+  /// A threshold is exceeded when the median is above it by more than the margin *and* three of
+  /// four pairs are above it: a few slow runs are no regression.
   package func check(_ measured: [String: RatioSummary]) -> [Finding] {
     ratios.sorted { $0.key < $1.key }.map { name, threshold in
       guard let summary = measured[name] else {

@@ -13,10 +13,11 @@ extension SimulatedEnvironment {
   /// #expect(response.status == 200)
   /// ```
   ///
-  /// What the code has begun and not awaited is left as it is when it returns; ``run()`` goes on with
-  /// it. The code runs on the executor of the simulation until it leaves that by itself: with
-  /// `Task.sleep`, in a `Task {}` of its own or a detached task, on the main actor, or in real input and output. Sleep by the
-  /// clock of the ``environment`` instead: `environment.clock.sleep(for:)`.
+  /// What the code has begun and not awaited is left as it is when it returns; ``run()`` goes on
+  /// with it. The code runs on the executor of the simulation until it leaves that by itself: with
+  /// `Task.sleep`, in a `Task {}` of its own or a detached task, on the main actor, or in real
+  /// input and output. Sleep by the clock of the ``environment`` instead:
+  /// `environment.clock.sleep(for:)`.
   ///
   /// - Parameters:
   ///   - fileID: Where this is called.
@@ -24,7 +25,8 @@ extension SimulatedEnvironment {
   ///   - body: The code. It finds the task-locals of the caller.
   /// - Returns: What the code returned.
   /// - Throws: What the code throws. ``ExpectationFailure`` when the code has not returned although
-  ///   nothing can happen any more; it names what has left the simulation, and the code is cancelled.
+  ///   nothing can happen any more; it names what has left the simulation, and the code is
+  ///   cancelled.
   /// - Precondition: Not called from a step, nor while another thread runs the simulation.
   @discardableResult
   public func run<Value: Sendable>(
@@ -44,9 +46,9 @@ extension SimulatedEnvironment {
 
   /// Evaluates a condition on its own, without running the operation.
   ///
-  /// A condition that has to wait does so in the simulation: it finds the simulation's clock as that of
-  /// the operation, unless the operation has an environment of its own, and the operation as
-  /// `AdvancedOperation.current`. The condition's helper isn't run.
+  /// A condition that has to wait does so in the simulation: it finds the simulation's clock as
+  /// that of the operation, unless the operation has an environment of its own, and the operation
+  /// as `AdvancedOperation.current`. The condition's helper isn't run.
   ///
   /// ```swift
   /// let result = try simulation.evaluate(FileExists("/no/such/file"))
@@ -59,8 +61,8 @@ extension SimulatedEnvironment {
   ///   - fileID: Where this is called.
   ///   - line: The line of that.
   /// - Returns: The result of `verdict(for:)`, or else that of `evaluate(for:)`.
-  /// - Throws: ``ExpectationFailure`` when the condition has no result although nothing can happen any
-  ///   more; it names what has left the simulation, and the condition's task is cancelled.
+  /// - Throws: ``ExpectationFailure`` when the condition has no result although nothing can happen
+  ///   any more; it names what has left the simulation, and the condition's task is cancelled.
   /// - Precondition: Not called from a step, nor while another thread runs the simulation.
   public func evaluate(
     _ condition: any OperationCondition,

@@ -6,11 +6,12 @@ import CoreOperations
 
 /// A world in which a test moves the time, and one thing happens at a time.
 ///
-/// Everything that operations do in it (decisions of queues, starts, async bodies, conditions, timeouts,
-/// retries) becomes a step. ``run()`` takes the steps one after the other on the calling thread, each
-/// time picking one of those that could be next, as a generator says that begins with the seed:
-/// another seed gives another interleaving, the same seed the same one and the same ``log``. When
-/// there is nothing to do, time moves on to the next timer, so that a day of waiting takes no time.
+/// Everything that operations do in it (decisions of queues, starts, async bodies, conditions,
+/// timeouts, retries) becomes a step. ``run()`` takes the steps one after the other on the calling
+/// thread, each time picking one of those that could be next, as a generator says that begins with
+/// the seed: another seed gives another interleaving, the same seed the same one and the same
+/// ``log``. When there is nothing to do, time moves on to the next timer, so that a day of waiting
+/// takes no time.
 ///
 /// ```swift
 /// let simulation = SimulatedEnvironment(seed: 1)
@@ -43,8 +44,8 @@ public final class SimulatedEnvironment: Sendable {
   /// let simulation = SimulatedEnvironment(replaying: "1;2=1")
   /// ```
   ///
-  /// - Parameter schedule: Where the schedule says nothing, the first of the pending steps is taken;
-  ///   nil is returned for what is no schedule.
+  /// - Parameter schedule: Where the schedule says nothing, the first of the pending steps is
+  ///   taken; nil is returned for what is no schedule.
   public convenience init?(replaying schedule: String) {
     guard let schedule = Schedule(schedule) else { return nil }
     self.init(
@@ -151,12 +152,13 @@ public final class SimulatedEnvironment: Sendable {
   /// Equal byte for byte for equal seeds.
   public var log: String { simulation.log }
 
-  /// The operations whose conditions or bodies have not ended, although nothing can happen any more.
+  /// The operations whose conditions or bodies have not ended, although nothing can happen any
+  /// more.
   ///
-  /// Such an operation waits for something that the simulation doesn't know: a detached task, a real
-  /// sleep, the main actor, an executor of its own; or for something that doesn't come. What waits for
-  /// a ``ConditionProbe`` or is a ``HeldOperation`` waits for the test, and isn't listed. Empty as
-  /// long as a step or a timer is pending.
+  /// Such an operation waits for something that the simulation doesn't know: a detached task, a
+  /// real sleep, the main actor, an executor of its own; or for something that doesn't come. What
+  /// waits for a ``ConditionProbe`` or is a ``HeldOperation`` waits for the test, and isn't listed.
+  /// Empty as long as a step or a timer is pending.
   public var strays: [StrayOperation] { simulation.strays }
 
   /// How many timers wait for their time.

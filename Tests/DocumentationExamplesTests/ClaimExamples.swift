@@ -142,8 +142,8 @@ private func transfer(from a: Account, to b: Account) async throws {}
   for page in pages { page.addCondition(PrinterAccess()) }
   queue.addOperations(pages)
   simulation.run()
-  // One after the other; a token comes back every 6 s, so the eleventh need not wait for its own, and
-  // the twelfth starts when two have come back.
+  // One after the other; a token comes back every 6 s, so the eleventh need not wait for its own,
+  // and the twelfth starts when two have come back.
   #expect(simulation.now == .seconds(13))
 }
 

@@ -61,7 +61,8 @@ extension CoreStress {
       let all = nodes.withLock { $0 }
       await withTaskGroup(of: Void.self) { group in
         var random = Random(seed: ~seed)
-        // Barriers wait for what was added before: then the order of adding has to follow the edges.
+        // Barriers wait for what was added before: then the order of adding has to follow the
+        // edges.
         let adders = hasBarriers ? 1 : Int.random(in: 1...3, using: &random)
         for adder in 0..<adders {
           let mine = all.indices.filter { $0 % adders == adder }

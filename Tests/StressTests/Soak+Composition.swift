@@ -2,7 +2,8 @@ import AdvancedOperations
 import AdvancedOperationsTesting
 
 extension Soak.Builder {
-  /// A group that may be finished or cancelled by others while it starts, or be given children then.
+  /// A group that may be finished or cancelled by others while it starts, or be given children
+  /// then.
   mutating func makeGroup(depth: Int) -> GroupOperation {
     var children: [Operation] = []
     for _ in 0..<number(0...4) {

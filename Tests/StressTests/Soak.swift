@@ -3,8 +3,8 @@ import AdvancedOperationsTesting
 
 /// Random programs over all features at once, one after the other, for as long as it is told to.
 ///
-/// The account of claims, a pool and the watchdog live for all of them; queues, clocks and operations for
-/// one. What a seed makes is the same each time; how threads take turns isn't.
+/// The account of claims, a pool and the watchdog live for all of them; queues, clocks and
+/// operations for one. What a seed makes is the same each time; how threads take turns isn't.
 enum Soak {
   /// What a program may contain that can be left out, to find out what a failure needs:
   /// `OPERATIONS_SOAK_WITHOUT=helperRings,rollbacks`.

@@ -15,8 +15,8 @@ import Glibc
 @Suite(.serialized, .heavy) struct `A long run` {
   /// Takes a second, ten minutes when `OPERATIONS_NIGHTLY` is set, or `OPERATIONS_SOAK_SECONDS`.
   ///
-  /// `OPERATIONS_SOAK_SEED` is the first seed, `OPERATIONS_SOAK_COUNT` the number of programs instead of
-  /// a time.
+  /// `OPERATIONS_SOAK_SEED` is the first seed, `OPERATIONS_SOAK_COUNT` the number of programs
+  /// instead of a time.
   @Test func `ends each program, leaves no instance alive, and its memory doesn't grow`()
     async throws
   {
@@ -81,8 +81,8 @@ import Glibc
   }
 }
 
-/// What the testing library does at each `throw`: it keeps where that was, some hundred bytes for each
-/// error until the end of the run, which was all that grew.
+/// What the testing library does at each `throw`: it keeps where that was, some hundred bytes for
+/// each error until the end of the run, which was all that grew.
 @safe
 private struct ThrowHandlers {
   private typealias Setter = @convention(c) (UnsafeRawPointer?) -> UnsafeRawPointer?

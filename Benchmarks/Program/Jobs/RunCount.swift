@@ -2,9 +2,9 @@ import Synchronization
 
 /// Counts bodies that ran, at the price of one atomic addition that is rarely contended.
 ///
-/// One counter would be fought over by the processors and cost more than what is measured; a counter
-/// in a closure's context would make every closure allocate. So there are counters for groups of
-/// threads, told apart by where their stacks lie.
+/// One counter would be fought over by the processors and cost more than what is measured; a
+/// counter in a closure's context would make every closure allocate. So there are counters for
+/// groups of threads, told apart by where their stacks lie.
 enum RunCount {
   private static let shardCount = 64
   /// Atomics are two lines apart, because processors fetch lines in pairs.

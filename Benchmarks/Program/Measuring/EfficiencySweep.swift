@@ -2,11 +2,12 @@ import BenchmarkKit
 import Foundation
 import Synchronization
 
-/// Finds the smallest tasks that still keep the processors busy with themselves (METG; Slaughter and
-/// others, *Task Bench*, 2020).
+/// Finds the smallest tasks that still keep the processors busy with themselves (METG; Slaughter
+/// and others, *Task Bench*, 2020).
 ///
-/// Tasks of one duration run in a pattern; the efficiency is the time that they would take one after
-/// the other, divided by the time that all processors spent. Building the tasks counts as spent.
+/// Tasks of one duration run in a pattern; the efficiency is the time that they would take one
+/// after the other, divided by the time that all processors spent. Building the tasks counts as
+/// spent.
 struct EfficiencySweep: Sendable {
   enum Pattern: String, CaseIterable, Codable, Sendable {
     /// Nothing waits; tasks are added one by one.

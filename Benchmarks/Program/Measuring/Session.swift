@@ -9,8 +9,8 @@ struct Session {
     /// No further pair begins after so many seconds, or, as long as there are fewer than three,
     /// after six times as many.
     var secondsPerComparison = 0.6
-    /// For sizes below this one a quarter of that has to do: there is much to measure, and little to
-    /// learn from small sizes.
+    /// For sizes below this one a quarter of that has to do: there is much to measure, and little
+    /// to learn from small sizes.
     var briefBelow = 0
     /// A peer whose run is expected to take longer, in seconds, is skipped.
     var cutoff = 1.5

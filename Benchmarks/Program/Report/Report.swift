@@ -20,7 +20,8 @@ struct Report: Codable, Sendable {
 
   /// The ratios by names that stay the same from run to run.
   ///
-  /// Small sizes are left out where there are larger ones: they are mostly about threads that wake up.
+  /// Small sizes are left out where there are larger ones: they are mostly about threads that wake
+  /// up.
   var ratios: [String: RatioSummary] {
     var all: [String: RatioSummary] = [:]
     for workload in workloads {

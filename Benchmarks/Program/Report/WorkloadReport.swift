@@ -51,7 +51,8 @@ struct WorkloadReport: Codable, Sendable {
     }
   }
 
-  /// The growth of the first lane, from pairs of neighbouring sizes that were measured back to back.
+  /// The growth of the first lane, from pairs of neighbouring sizes that were measured back to
+  /// back.
   func pairedExponent(from minimumSize: Int) -> Double? {
     let steps = sizes.compactMap { size in size.growth.map { (size.size, $0) } }
       .filter { $0.1.from >= minimumSize }

@@ -41,7 +41,8 @@ extension FeatureWorkload {
     queue.waitUntilAllOperationsAreFinished()
   }
 
-  /// Cancels the root when every group has started; what is in them waits for one that is in no queue.
+  /// Cancels the root when every group has started; what is in them waits for one that is in no
+  /// queue.
   private static func cancelRunning(_ tree: GroupTree) {
     let queue = AdvancedOperationQueue()
     let gate = CoreOperations.BlockOperation()

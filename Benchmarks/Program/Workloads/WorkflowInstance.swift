@@ -1,6 +1,7 @@
 import Foundation
 
-/// A real workflow, from a file of WfCommons (schema 1.5): what waits for what, and how long it took.
+/// A real workflow, from a file of WfCommons (schema 1.5): what waits for what, and how long it
+/// took.
 struct WorkflowInstance: Sendable {
   /// The name of the file up to its first dash.
   let name: String

@@ -1,5 +1,5 @@
-/// What one operation asks of one resource, with all its claims on it taken together, and what it has
-/// of it.
+/// What one operation asks of one resource, with all its claims on it taken together, and what it
+/// has of it.
 ///
 /// An object, so that the account finds both without looking anything up.
 final class ClaimDemand: @unchecked Sendable {
@@ -83,8 +83,8 @@ final class ClaimDemand: @unchecked Sendable {
     whenBusy = other.whenBusy.rank > first.whenBusy.rank ? other.whenBusy : first.whenBusy
   }
 
-  /// How many units may be in use when this operation has its own: the claim's limit, or the capacity that
-  /// the pool has at this moment.
+  /// How many units may be in use when this operation has its own: the claim's limit, or the
+  /// capacity that the pool has at this moment.
   var limit: Int { pool?.capacity ?? places }
   var isRate: Bool { !rates.isEmpty }
   /// How many units children may have.

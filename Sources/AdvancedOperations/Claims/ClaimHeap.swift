@@ -1,5 +1,5 @@
-/// Those of a line who came back to it: a binary heap whose elements know where they are, so that each
-/// can leave.
+/// Those of a line who came back to it: a binary heap whose elements know where they are, so that
+/// each can leave.
 struct ClaimHeap {
   private var heap: [LineMember] = []
 

@@ -53,8 +53,8 @@ final class ClaimResource {
 
   /// How many units may be in use when a demand has its own.
   ///
-  /// The strictest of its own limit and of those that holders have. The capacity of a pool is the same for
-  /// all.
+  /// The strictest of its own limit and of those that holders have. The capacity of a pool is the
+  /// same for all.
   ///
   /// - Complexity: O(l), l the number of different limits.
   func limit(for demand: ClaimDemand) -> Int {

@@ -1,10 +1,10 @@
 import CoreOperations
 
-/// An operation that an account knows, from when its conditions were asked or it wanted its claims, to
-/// when it gave them back or gave up.
+/// An operation that an account knows, from when its conditions were asked or it wanted its claims,
+/// to when it gave them back or gave up.
 ///
-/// Only touched with the lock of its domain held. An object, so that lines and resources point at it,
-/// and nothing about it is looked up or copied.
+/// Only touched with the lock of its domain held. An object, so that lines and resources point at
+/// it, and nothing about it is looked up or copied.
 final class Claimant: LineMember {
   let operation: AdvancedOperation
   let demands: [ClaimDemand]

@@ -12,19 +12,20 @@ import CoreOperations
 /// **Fairness.** First come, first served:
 ///
 /// - What becomes free goes to the first operation in line for it.
-/// - That operation gets it as soon as all else that it claims is free too, and its queue can start it
-///   at that moment.
-/// - An operation that its queue can't start at that moment (suspended, or no slot is free) lets others
-///   pass. It tries again when its turn in the queue has come, and then stands in line where it stood.
+/// - That operation gets it as soon as all else that it claims is free too, and its queue can start
+///   it at that moment.
+/// - An operation that its queue can't start at that moment (suspended, or no slot is free) lets
+///   others pass. It tries again when its turn in the queue has come, and then stands in line where
+///   it stood.
 /// - An operation with several claims waits in one line at a time, and holds none of the claims
 ///   meanwhile. Operations that need only its other claims may overtake it.
 /// - A cancelled operation leaves its line. The places of all others stay as they are.
 ///
-/// - Complexity: Taking and giving back O(c), c the number of claims; in addition, O(c) for each waiter
-///   that a release concerns. A waiter that comes back to a line, because its queue could not start
-///   it or it waited for another claim first, adds O(log w), w the number of waiters there;
-///   amortised. For children, c counts each claim once more for each group around them, and log w
-///   comes once more for each of these that holds some of the same.
+/// - Complexity: Taking and giving back O(c), c the number of claims; in addition, O(c) for each
+///   waiter that a release concerns. A waiter that comes back to a line, because its queue could
+///   not start it or it waited for another claim first, adds O(log w), w the number of waiters
+///   there; amortised. For children, c counts each claim once more for each group around them, and
+///   log w comes once more for each of these that holds some of the same.
 public final class ExclusivityDomain: Sendable {
   /// The domain of environments that were given none.
   public static let shared = ExclusivityDomain()
@@ -37,8 +38,8 @@ public final class ExclusivityDomain: Sendable {
 
   /// What became of an attempt to take all claims of an operation.
   enum Decision {
-    /// The operation has them. Another one may have given back one of them since its conditions were
-    /// evaluated, and may have changed what they look at: evaluate them again then.
+    /// The operation has them. Another one may have given back one of them since its conditions
+    /// were evaluated, and may have changed what they look at: evaluate them again then.
     case granted(isOutdated: Bool)
     /// In line; those are to be cancelled first.
     case wait(cancelling: [AdvancedOperation], mayCloseRing: Bool)
@@ -101,7 +102,8 @@ public final class ExclusivityDomain: Sendable {
     update { $0.releaseCalled(operation, &$1) }
   }
 
-  /// Gives back what an operation was given that doesn't start now, also the starts that rates count.
+  /// Gives back what an operation was given that doesn't start now, also the starts that rates
+  /// count.
   func startHeldBack(_ operation: AdvancedOperation) {
     let time = time(of: operation.withCore { $0.claims }, for: operation)
     update { $0.startHeldBack(operation, now: time?.now, &$1) }
@@ -110,8 +112,8 @@ public final class ExclusivityDomain: Sendable {
   /// A pool of this domain has another capacity: looks again at what waits.
   func capacityChanged(of pool: ResourcePool) { update { $0.capacityChanged(of: pool, &$1) } }
 
-  /// Takes an operation that won't execute out of the line; what it was given it keeps until its end,
-  /// besides the starts that rates count.
+  /// Takes an operation that won't execute out of the line; what it was given it keeps until its
+  /// end, besides the starts that rates count.
   package func withdraw(_ operation: AdvancedOperation) {
     let time = time(of: operation.withCore { $0.claims }, for: operation)
     update { $0.withdrawCalled(operation, now: time?.now, &$1) }
@@ -162,12 +164,14 @@ public final class ExclusivityDomain: Sendable {
   /// How many resources there is an account of.
   package var resourceCount: Int { state.withLock { $0.resourceCount } }
   #if DEBUG
-  /// How often was looked whether an operation may have a claim, to check what is promised about that.
+  /// How often was looked whether an operation may have a claim, to check what is promised about
+  /// that.
   package var lookCount: Int { state.withLock { $0.lookCount } }
   #endif
 
-  /// Tells of what happens to claims from now on, in the order in which it does as long as one thread
-  /// at a time is here: what an operation tells its observers comes later, and in another order.
+  /// Tells of what happens to claims from now on, in the order in which it does as long as one
+  /// thread at a time is here: what an operation tells its observers comes later, and in another
+  /// order.
   package func trace(_ sink: @escaping ClaimEvent.Sink) {
     let old = self.sink.withLock { kept in
       defer { kept = sink }

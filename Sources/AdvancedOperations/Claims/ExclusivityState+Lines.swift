@@ -28,8 +28,8 @@ extension ExclusivityState {
     updateTimer(place.demand.resource, &effects)
   }
 
-  /// Lets those in front of an operation go by whose queue can't start them now: they try again when
-  /// it can.
+  /// Lets those in front of an operation go by whose queue can't start them now: they try again
+  /// when it can.
   mutating func passStuck(_ claimant: Claimant, _ effects: inout ClaimEffects) {
     for demand in claimant.demands where fits(demand, claimant) {
       while case .behind(let line) = way(of: claimant, to: demand), let front = line.first,
@@ -43,8 +43,8 @@ extension ExclusivityState {
 
   /// Goes through a line, and those further out, as long as there is room for the first of one.
   ///
-  /// What is free in none of them is free in no other line: those of children that wait for more than
-  /// their group holds stand in them, too.
+  /// What is free in none of them is free in no other line: those of children that wait for more
+  /// than their group holds stand in them, too.
   mutating func drain(_ start: ClaimLine, _ effects: inout ClaimEffects) {
     var next: ClaimLine? = start
     var noted: Claimant?

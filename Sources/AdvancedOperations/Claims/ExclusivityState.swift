@@ -2,13 +2,14 @@ import CoreOperations
 
 /// The account itself, behind the lock of its domain.
 ///
-/// An operation that has to wait stands in the line of one resource, one that it can't have at the moment.
-/// When that becomes free for the first in line, all of its claims are looked at: it gets them, moves on
-/// to the line of another one that is busy, or, if its queue can't start it now, leaves the line and tries
-/// again when its queue can. So no operation is looked at in vain twice for the same release, and one
-/// that can't start lets others pass.
+/// An operation that has to wait stands in the line of one resource, one that it can't have at the
+/// moment. When that becomes free for the first in line, all of its claims are looked at: it gets
+/// them, moves on to the line of another one that is busy, or, if its queue can't start it now,
+/// leaves the line and tries again when its queue can. So no operation is looked at in vain twice
+/// for the same release, and one that can't start lets others pass.
 ///
-/// Resources and claimants are objects that only the account knows: each is looked up once per operation, and changed where it is. Looking them up at each step, and copying them, was half of
+/// Resources and claimants are objects that only the account knows: each is looked up once per
+/// operation, and changed where it is. Looking them up at each step, and copying them, was half of
 /// the cost of a claim (callgrind).
 struct ExclusivityState {
   /// What an operation says when it wants its claims.
@@ -19,7 +20,8 @@ struct ExclusivityState {
     let time: Time?
   }
 
-  /// The time by which an operation's rates go, looked up without the lock; none if it has no rates.
+  /// The time by which an operation's rates go, looked up without the lock; none if it has no
+  /// rates.
   struct Time {
     let clock: OperationClock
     let now: Duration
@@ -95,9 +97,9 @@ struct ExclusivityState {
 
   /// Forgets resources that a new one would be no different from.
   ///
-  /// They aren't forgotten as soon as they are like that: the next operation mostly claims the same.
-  /// Those of a clock that is gone go whatever is claimed next, those of another one when that is
-  /// looked at.
+  /// They aren't forgotten as soon as they are like that: the next operation mostly claims the
+  /// same. Those of a clock that is gone go whatever is claimed next, those of another one when
+  /// that is looked at.
   private mutating func forgetResources(_ time: Time?) {
     resources = resources.filter { !$0.value.isForgettable(time) }
     resourceLimit = max(64, 2 * resources.count)

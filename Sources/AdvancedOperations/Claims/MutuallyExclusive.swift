@@ -13,18 +13,18 @@
 /// children one at a time; see ``OperationClaim``.
 ///
 /// **Different limits.** A limit says how many operations of the category may run beside each other
-/// while this one runs, itself included. Where operations of one category have different limits, the
-/// strictest decides: an operation starts when the number that then run exceeds neither its own limit
-/// nor that of any operation that runs. So one with the limit 1 never runs beside another one of its
-/// category, and a category works as a lock for readers and writers:
+/// while this one runs, itself included. Where operations of one category have different limits,
+/// the strictest decides: an operation starts when the number that then run exceeds neither its own
+/// limit nor that of any operation that runs. So one with the limit 1 never runs beside another one
+/// of its category, and a category works as a lock for readers and writers:
 ///
 /// ```swift
 /// read.addCondition(MutuallyExclusive("catalogue", limit: 8))
 /// write.addCondition(MutuallyExclusive("catalogue"))
 /// ```
 ///
-/// Operations that wait start in the order in which they came, so that readers that come later don't
-/// overtake a writer that waits.
+/// Operations that wait start in the order in which they came, so that readers that come later
+/// don't overtake a writer that waits.
 public struct MutuallyExclusive<Category>: OperationClaim {
   /// The category's name.
   public let name: String

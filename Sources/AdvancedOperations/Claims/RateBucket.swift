@@ -1,7 +1,8 @@
 /// When something may start, for all rates that are asked for under one key.
 ///
-/// The generic cell rate algorithm of ITU-T I.371: instead of tokens it keeps, per rate, the time at
-/// which the bucket will be full again. That is exact, and needs nothing to be done as time goes by.
+/// The generic cell rate algorithm of ITU-T I.371: instead of tokens it keeps, per rate, the time
+/// at which the bucket will be full again. That is exact, and needs nothing to be done as time goes
+/// by.
 package struct RateBucket: Sendable {
   /// So many within a time.
   package struct Rate: Equatable, Sendable {
@@ -26,8 +27,8 @@ package struct RateBucket: Sendable {
 
   private struct Level {
     let rate: Rate
-    /// When the bucket is full; beyond the longest duration it counts on, so that what is taken back
-    /// leaves what others took.
+    /// When the bucket is full; beyond the longest duration it counts on, so that what is taken
+    /// back leaves what others took.
     var fullAt: Duration
     /// The number of the first start that it counts.
     let first: UInt64
@@ -86,8 +87,8 @@ package struct RateBucket: Sendable {
 
   /// What was to start doesn't: gives back what of its tokens has not come back by itself.
   ///
-  /// That may be less than what it took from others, because without it the bucket may have been full
-  /// meanwhile; it is never more, so that no rate is exceeded.
+  /// That may be less than what it took from others, because without it the bucket may have been
+  /// full meanwhile; it is never more, so that no rate is exceeded.
   package mutating func takenBack(_ start: Start) {
     let age = now - start.time
     for index in levels.indices where levels[index].first <= start.number {

@@ -13,8 +13,8 @@
 /// Claims with equal keys share a bucket, wherever they were made, if their operations share an
 /// ``ExclusivityDomain``, as they do by default.
 ///
-/// Several rates of one key hold together: an operation that has more than one starts when all of them
-/// allow it.
+/// Several rates of one key hold together: an operation that has more than one starts when all of
+/// them allow it.
 ///
 /// ```swift
 /// call.addCondition(RateLimit("api", 10, per: .seconds(1)))
@@ -30,8 +30,8 @@
 ///   dependency or a condition, returns its token.
 /// - An operation that waits for a token uses no task and no thread. A bucket has one timer for all
 ///   operations that wait for it.
-/// - Time is that of the operation's environment. Operations whose clocks differ have separate buckets,
-///   which go away with their clocks.
+/// - Time is that of the operation's environment. Operations whose clocks differ have separate
+///   buckets, which go away with their clocks.
 public struct RateLimit: OperationClaim {
   /// The key.
   public let name: String

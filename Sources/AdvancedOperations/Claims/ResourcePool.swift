@@ -17,8 +17,8 @@ public final class ResourcePool: Sendable {
   public let domain: ExclusivityDomain
 
   let number = ObjectNumber()
-  // An atomic, because it is read at each look whether an operation may have units. Relaxed: after a
-  // change, the lock of the domain orders it before the look that follows.
+  // An atomic, because it is read at each look whether an operation may have units. Relaxed: after
+  // a change, the lock of the domain orders it before the look that follows.
   private let units: Atomic<Int>
 
   /// How many units there are in all; can be changed at any time.
@@ -26,10 +26,10 @@ public final class ResourcePool: Sendable {
   /// Operations that wait for units are looked at again, from the first in line on:
   ///
   /// - With more units, those start for which there is enough now.
-  /// - With fewer, those that run keep what they hold, and no other operation starts until enough was
-  ///   given back. An operation that needs more than the pool has in all now fails with
-  ///   ``OperationClaimError/exceedsCapacity(needed:capacity:)`` when its turn comes, as it does when it
-  ///   comes later.
+  /// - With fewer, those that run keep what they hold, and no other operation starts until enough
+  ///   was given back. An operation that needs more than the pool has in all now fails with
+  ///   ``OperationClaimError/exceedsCapacity(needed:capacity:)`` when its turn comes, as it does
+  ///   when it comes later.
   ///
   /// Children of a group that holds units may use those whatever the capacity is by then.
   ///

@@ -5,13 +5,13 @@
 /// for scan in scans { scan.addCondition(ResourceUnits(1, of: licences)) }
 /// ```
 ///
-/// First come, first served: while an operation waits for many units, operations that came later don't
-/// take the few that are free, so a large claim is not starved by small ones. An operation that its
-/// queue could not start anyway lets later ones pass.
+/// First come, first served: while an operation waits for many units, operations that came later
+/// don't take the few that are free, so a large claim is not starved by small ones. An operation
+/// that its queue could not start anyway lets later ones pass.
 ///
 /// An operation that needs more than the pool has in all fails with
-/// ``OperationClaimError/exceedsCapacity(needed:capacity:)``, whatever is to be done when the pool is
-/// busy: how much is needed often comes from data. Several claims to one pool add up.
+/// ``OperationClaimError/exceedsCapacity(needed:capacity:)``, whatever is to be done when the pool
+/// is busy: how much is needed often comes from data. Several claims to one pool add up.
 public struct ResourceUnits: OperationClaim {
   /// The name of the pool.
   public let name: String

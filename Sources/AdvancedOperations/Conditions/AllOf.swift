@@ -1,8 +1,9 @@
-/// Holds when all of several conditions do: evaluates them in order, up to the first that doesn't hold.
+/// Holds when all of several conditions do: evaluates them in order, up to the first that doesn't
+/// hold.
 ///
-/// The result is that of the first condition that fails or skips the operation; conditions behind it
-/// aren't evaluated. Helpers of all conditions run before the first is evaluated. Without any condition
-/// it holds.
+/// The result is that of the first condition that fails or skips the operation; conditions behind
+/// it aren't evaluated. Helpers of all conditions run before the first is evaluated. Without any
+/// condition it holds.
 ///
 /// ```swift
 /// operation.addCondition(online && !maintenance)

@@ -2,8 +2,8 @@ import CoreOperations
 
 /// Holds when one of several conditions does: evaluates them in order, up to the first that holds.
 ///
-/// When none holds it fails with every failure, or skips the operation when none of them failed. Helpers
-/// of all conditions run before the first is evaluated. Without any condition it fails.
+/// When none holds it fails with every failure, or skips the operation when none of them failed.
+/// Helpers of all conditions run before the first is evaluated. Without any condition it fails.
 ///
 /// ```swift
 /// operation.addCondition(onWiFi || BlockCondition("user insists") { await dialog.answer })

@@ -1,8 +1,8 @@
 /// A condition that is a closure.
 ///
-/// A closure that gives a Boolean says whether the operation may execute. One that gets the operation
-/// gives an ``OperationConditionResult``, so that it can fail with an error of its own, or skip the
-/// operation:
+/// A closure that gives a Boolean says whether the operation may execute. One that gets the
+/// operation gives an ``OperationConditionResult``, so that it can fail with an error of its own,
+/// or skip the operation:
 ///
 /// ```swift
 /// operation.addCondition(BlockCondition("user agreed") { await consent.isGiven })
@@ -47,8 +47,8 @@ public struct BlockCondition: OperationCondition {
   ///
   /// - Parameters:
   ///   - name: What the condition is called in errors.
-  ///   - body: Gets the operation that the condition is attached to, and gives the result; a thrown error
-  ///     is a failure.
+  ///   - body: Gets the operation that the condition is attached to, and gives the result; a thrown
+  ///     error is a failure.
   public init(
     _ name: String,
     _ body: @escaping @Sendable (AdvancedOperation) async throws -> OperationConditionResult
@@ -59,8 +59,8 @@ public struct BlockCondition: OperationCondition {
 
   /// Creates a condition that is called after its type, whose closure gives a result.
   ///
-  /// - Parameter body: Gets the operation that the condition is attached to, and gives the result; a
-  ///   thrown error is a failure.
+  /// - Parameter body: Gets the operation that the condition is attached to, and gives the result;
+  ///   a thrown error is a failure.
   public init(
     _ body: @escaping @Sendable (AdvancedOperation) async throws -> OperationConditionResult
   ) {

@@ -3,8 +3,8 @@ import CoreOperations
 /// Counts the failures of operations that use the same thing, and gives that thing a rest after too
 /// many.
 ///
-/// Attach ``CircuitClosed`` to every operation that uses the thing; the breaker observes the operation
-/// from then on:
+/// Attach ``CircuitClosed`` to every operation that uses the thing; the breaker observes the
+/// operation from then on:
 ///
 /// ```swift
 /// let breaker = CircuitBreaker(failures: 5, cooldown: .seconds(30))
@@ -13,8 +13,8 @@ import CoreOperations
 /// }
 /// ```
 ///
-/// An operation to which the breaker is only attached as an observer is counted, and runs whatever the
-/// state of the circuit is. However often it is attached to an operation, that counts once.
+/// An operation to which the breaker is only attached as an observer is counted, and runs whatever
+/// the state of the circuit is. However often it is attached to an operation, that counts once.
 ///
 /// - *Closed*: all may run. So many failures with no success in between open the circuit.
 /// - *Open*: none may run until the cooldown is over, by the clock of the environment of the

@@ -6,8 +6,8 @@
 /// call.addCondition(CircuitClosed(breaker))
 /// ```
 ///
-/// When the circuit is half open, the first operation whose condition is evaluated becomes the probe
-/// until it has ended, in whatever way; the condition fails for other operations meanwhile.
+/// When the circuit is half open, the first operation whose condition is evaluated becomes the
+/// probe until it has ended, in whatever way; the condition fails for other operations meanwhile.
 public struct CircuitClosed: ImmediateCondition {
   /// The circuit is open, or half open with another operation that tries.
   public struct Open: Error, Hashable, CustomStringConvertible {
@@ -26,8 +26,8 @@ public struct CircuitClosed: ImmediateCondition {
 
   /// Creates the condition.
   ///
-  /// - Parameter breaker: Becomes an observer of the operation to which the condition is attached, by itself
-  ///   or as a part of another condition.
+  /// - Parameter breaker: Becomes an observer of the operation to which the condition is attached,
+  ///   by itself or as a part of another condition.
   public init(_ breaker: CircuitBreaker) { self.breaker = breaker }
 
   /// “circuit closed”.

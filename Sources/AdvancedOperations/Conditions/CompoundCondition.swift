@@ -2,8 +2,8 @@ import CoreOperations
 
 /// A condition that is made of others.
 ///
-/// Conditions may be in each other as deep as a program likes: they are evaluated, named and released
-/// without recursion.
+/// Conditions may be in each other as deep as a program likes: they are evaluated, named and
+/// released without recursion.
 protocol CompoundCondition: EarlyCondition {
   var parts: ConditionParts { get }
 }
@@ -98,7 +98,8 @@ extension ConditionParts {
 }
 
 extension OperationCondition {
-  /// Whether it, or a part of it, is an ``ImmediateCondition``, which is evaluated again after a wait.
+  /// Whether it, or a part of it, is an ``ImmediateCondition``, which is evaluated again after a
+  /// wait.
   var hasImmediatePart: Bool {
     self is any ImmediateCondition
       || (self as? any CompoundCondition)?.parts.hasImmediatePart ?? false
@@ -108,7 +109,8 @@ extension OperationCondition {
 extension OperationCondition {
   /// The circuit breakers that watch an operation to which this is attached.
   var breakers: [CircuitBreaker] {
-    // Types are compared first, because a cast costs more than all else about attaching a condition.
+    // Types are compared first, because a cast costs more than all else about attaching a
+    // condition.
     if Self.self == CircuitClosed.self, let closed = self as? CircuitClosed {
       return [closed.breaker]
     }

@@ -1,10 +1,11 @@
 import CoreOperations
 
-/// One evaluation of a condition that is made of others: which part is to be asked next, and what the answers
-/// come to.
+/// One evaluation of a condition that is made of others: which part is to be asked next, and what
+/// the answers come to.
 ///
-/// A plain value with a stack of its own, so that conditions can be as deep in each other as a program likes.
-/// Names and errors are made for what is reported at the end, and not at every level.
+/// A plain value with a stack of its own, so that conditions can be as deep in each other as a
+/// program likes. Names and errors are made for what is reported at the end, and not at every
+/// level.
 struct CompoundRun {
   private enum Answer {
     case satisfied
@@ -106,7 +107,8 @@ struct CompoundRun {
     last = answer
   }
 
-  /// What the answer of a part makes of the innermost open condition; nil if others have to be asked.
+  /// What the answer of a part makes of the innermost open condition; nil if others have to be
+  /// asked.
   private mutating func decide(
     _ kind: ConditionParts.Kind,
     _ condition: any OperationCondition,

@@ -56,7 +56,8 @@ public struct FreeSpace: ImmediateCondition {
   ///
   /// - Parameters:
   ///   - bytes: How many bytes an unprivileged program must be able to write.
-  ///   - path: A file or folder on the volume; if there is none, the nearest folder above it counts.
+  ///   - path: A file or folder on the volume; if there is none, the nearest folder above it
+  ///     counts.
   public init(atLeast bytes: Int64, at path: String) {
     self.bytes = bytes
     self.path = path

@@ -1,7 +1,7 @@
 /// Another condition, evaluated without running its helper first.
 ///
-/// ``OperationCondition/dependency(for:)`` of the condition, and of all its parts, isn't called. Everything
-/// else is as with the condition itself.
+/// ``OperationCondition/dependency(for:)`` of the condition, and of all its parts, isn't called.
+/// Everything else is as with the condition itself.
 ///
 /// ```swift
 /// // Not worth asking the user for, but welcome if it was given before:

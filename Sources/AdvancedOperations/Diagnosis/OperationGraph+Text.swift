@@ -1,8 +1,8 @@
 extension OperationGraph {
   /// The graph in the language of Graphviz.
   ///
-  /// Arrows point from what is waited for to what waits; dashed ones from a producer to its product.
-  /// Children are in a box with their group. `dot -Tsvg` makes a picture of it.
+  /// Arrows point from what is waited for to what waits; dashed ones from a producer to its
+  /// product. Children are in a box with their group. `dot -Tsvg` makes a picture of it.
   public var dot: String {
     var lines = [
       "digraph operations {",
@@ -36,7 +36,8 @@ extension OperationGraph {
 
   /// The graph as a Mermaid flowchart, which many Markdown viewers draw.
   ///
-  /// Arrows point from what is waited for to what waits; dotted ones from a producer to its product.
+  /// Arrows point from what is waited for to what waits; dotted ones from a producer to its
+  /// product.
   public var mermaid: String {
     var lines = ["flowchart LR"]
     let children = childrenByGroup

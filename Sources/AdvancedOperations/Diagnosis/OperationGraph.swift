@@ -1,6 +1,7 @@
 public import CoreOperations
 
-/// Which operations there are, how they stand, and what waits for what: a value, taken at one moment.
+/// Which operations there are, how they stand, and what waits for what: a value, taken at one
+/// moment.
 ///
 /// ```swift
 /// print(queue.graph.dot)                                // for Graphviz: dot -Tsvg
@@ -12,8 +13,8 @@ public import CoreOperations
 public struct OperationGraph: Sendable {
   /// One operation.
   public struct Node: Sendable, Identifiable {
-    /// Made of the name, and a number when several have the same; equal for equal graphs, and the same
-    /// in later graphs as long as no operation of the same name comes or goes.
+    /// Made of the name, and a number when several have the same; equal for equal graphs, and the
+    /// same in later graphs as long as no operation of the same name comes or goes.
     public var id: String
     /// The operation's name, or its type.
     public var name: String
@@ -25,8 +26,8 @@ public struct OperationGraph: Sendable {
     public var isCancelled: Bool
     /// The id of the group that it is a child of.
     public var group: String?
-    /// Whether it is one that the graph was taken of, or a child of one; otherwise it is here because
-    /// one of those depends on it.
+    /// Whether it is one that the graph was taken of, or a child of one; otherwise it is here
+    /// because one of those depends on it.
     public var isMember: Bool
   }
 
@@ -55,8 +56,8 @@ public struct OperationGraph: Sendable {
     }
   }
 
-  /// The operations in the order of adding; children follow their group, and what is no member comes
-  /// last.
+  /// The operations in the order of adding; children follow their group, and what is no member
+  /// comes last.
   public var nodes: [Node]
   /// What leads from where to where, in the order of the nodes that they lead to.
   public var edges: [Edge]

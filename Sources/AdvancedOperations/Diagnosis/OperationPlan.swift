@@ -72,7 +72,8 @@ public struct OperationPlan: Sendable, Hashable {
   /// How long all pieces take one after the other.
   public var work: Duration { durations.reduce(.zero) { $0.saturatingAdding(max($1, .zero)) } }
 
-  /// The longest way through the plan, from first to last: what it takes with any number of workers.
+  /// The longest way through the plan, from first to last: what it takes with any number of
+  /// workers.
   ///
   /// - Complexity: O(n + e).
   public var criticalPath: [Int] {

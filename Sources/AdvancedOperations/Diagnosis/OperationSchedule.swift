@@ -26,9 +26,10 @@ public struct OperationSchedule: Sendable, Hashable {
 extension OperationPlan {
   /// What would happen with a number of workers: none is idle while there is something to do.
   ///
-  /// This is list scheduling (R. Graham, “Bounds for certain multiprocessing anomalies”, Bell System
-  /// Technical Journal 45, 1966): with m workers it takes at most 2 − 1/m times as long as the best
-  /// schedule. More workers, or shorter work, can make it longer: that is the anomaly of the title.
+  /// This is list scheduling (R. Graham, “Bounds for certain multiprocessing anomalies”, Bell
+  /// System Technical Journal 45, 1966): with m workers it takes at most 2 − 1/m times as long as
+  /// the best schedule. More workers, or shorter work, can make it longer: that is the anomaly of
+  /// the title.
   ///
   /// - Parameters:
   ///   - workers: How many pieces are done at a time.

@@ -2,15 +2,17 @@ extension OperationTimeline {
   /// The timeline in the format of Chrome's trace viewer, which `ui.perfetto.dev` opens too.
   ///
   /// Executing operations are in lanes, of which there are as many as executed at once; groups have
-  /// lanes of their own. Arrows are dependencies. What an operation waited for before (dependencies,
-  /// conditions, its turn) is in the part called *waiting*. Times count from the first event, in
-  /// microseconds. The format: *Trace Event Format*, a document of the Chromium project.
+  /// lanes of their own. Arrows are dependencies. What an operation waited for before
+  /// (dependencies, conditions, its turn) is in the part called *waiting*. Times count from the
+  /// first event, in microseconds. The format: *Trace Event Format*, a document of the Chromium
+  /// project.
   public var chromeTrace: String {
     var writer = ChromeTraceWriter(self)
     return writer.text()
   }
 
-  /// For each span that executed, the first lane that is free; groups have their own, counted apart.
+  /// For each span that executed, the first lane that is free; groups have their own, counted
+  /// apart.
   func lanes(ofGroups: Bool) -> [Int?] {
     let groups = Set(spans.compactMap(\.group))
     var lanes = [Int?](repeating: nil, count: spans.count)

@@ -2,10 +2,9 @@ extension OperationTimeline {
   /// The timeline as a picture: an SVG file that needs nothing else.
   ///
   /// One row for each operation, in the order of their starts, children below their group. Bars are
-  /// the time of executing, in the colour of the outcome; a line across one is the end of an attempt
-  /// that was followed by another one; the thin part before is waiting. The
-  /// critical path is bold and its bars are framed; the line behind a bar is how much longer it could
-  /// have taken.
+  /// the time of executing, in the colour of the outcome; a line across one is the end of an
+  /// attempt that was followed by another one; the thin part before is waiting. The critical path
+  /// is bold and its bars are framed; the line behind a bar is how much longer it could have taken.
   public var svg: String {
     var drawing = TimelineDrawing(self)
     return drawing.text()

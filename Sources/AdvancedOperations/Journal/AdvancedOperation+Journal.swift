@@ -4,8 +4,8 @@ extension AdvancedOperation {
   /// Whether the operation succeeded with a value that it found in its ``OperationJournal``.
   ///
   /// True from the decision of its end on, so that observers can tell it from one that has run:
-  /// neither its body nor anything around it has. False for all others, also for one whose value was
-  /// found and that was cancelled before its end was decided.
+  /// neither its body nor anything around it has. False for all others, also for one whose value
+  /// was found and that was cancelled before its end was decided.
   ///
   /// ```swift
   /// build.onFinish { operation, _ in

@@ -10,8 +10,8 @@
 /// ```
 ///
 /// The journal chooses where and how values are kept: lines in a file, rows in a database. It is a
-/// place for values that are small: names of files rather than their contents. A file of lines takes
-/// an actor with these two methods:
+/// place for values that are small: names of files rather than their contents. A file of lines
+/// takes an actor with these two methods:
 ///
 /// ```swift
 /// actor FileJournal: OperationJournal {
@@ -52,25 +52,25 @@
 /// }
 /// ```
 ///
-/// What is recorded is that an operation has succeeded. A failure, a skip and a cancel are not: such
-/// an operation runs again. A process can end between the effect of a body and the end of
-/// ``record(_:for:)``, so a body runs once and, after a crash, perhaps once more: at least once, and
-/// not again when it is recorded. Write bodies so that a repetition does no harm.
+/// What is recorded is that an operation has succeeded. A failure, a skip and a cancel are not:
+/// such an operation runs again. A process can end between the effect of a body and the end of
+/// ``record(_:for:)``, so a body runs once and, after a crash, perhaps once more: at least once,
+/// and not again when it is recorded. Write bodies so that a repetition does no harm.
 ///
 /// ### Keys
 ///
-/// A key names a piece of work, in one journal, for as long as the journal is kept: it has to be the
-/// same after a restart, and another one for other work. When two operations have the same key, the
-/// one that looks it up later gets the value of the one that was recorded before. Two that run at the
-/// same time both run; this isn't noticed here, because a key is often made from data. A journal had
-/// better refuse to record a key twice, by throwing an error.
+/// A key names a piece of work, in one journal, for as long as the journal is kept: it has to be
+/// the same after a restart, and another one for other work. When two operations have the same key,
+/// the one that looks it up later gets the value of the one that was recorded before. Two that run
+/// at the same time both run; this isn't noticed here, because a key is often made from data. A
+/// journal had better refuse to record a key twice, by throwing an error.
 ///
 /// ### What was undone
 ///
-/// A journal doesn't know of rollbacks. A rollback that undoes what a recorded operation has done has
-/// to take its record back as well, by a method of the journal, or the operation won't run again. And
-/// the body of an operation whose value is in the journal doesn't run, so it registers no rollback
-/// either: register that when the operation has finished, which it does in both cases.
+/// A journal doesn't know of rollbacks. A rollback that undoes what a recorded operation has done
+/// has to take its record back as well, by a method of the journal, or the operation won't run
+/// again. And the body of an operation whose value is in the journal doesn't run, so it registers
+/// no rollback either: register that when the operation has finished, which it does in both cases.
 ///
 /// ```swift
 /// reserve.onFinish { operation, _ in
@@ -84,10 +84,10 @@
 public protocol OperationJournal: Sendable {
   /// Looks up the value that was recorded under a key.
   ///
-  /// Called once for each operation, when its dependencies have ended and before anything else of it
-  /// is looked at, in a task in which ``AdvancedOperation/current`` is the operation; never with a
-  /// lock held. A cancel of the operation cancels the task, and the operation doesn't wait for its end.
-  /// Operations that aren't related call this at the same time.
+  /// Called once for each operation, when its dependencies have ended and before anything else of
+  /// it is looked at, in a task in which ``AdvancedOperation/current`` is the operation; never with
+  /// a lock held. A cancel of the operation cancels the task, and the operation doesn't wait for
+  /// its end. Operations that aren't related call this at the same time.
   ///
   /// - Parameters:
   ///   - type: What the value has to be.

@@ -2,7 +2,8 @@ import CoreOperations
 
 // In a journal, an operation that has a value.
 extension ResultOperation where Output: Codable {
-  /// Creates an operation whose value is recorded in a journal, and taken from there after a restart.
+  /// Creates an operation whose value is recorded in a journal, and taken from there after a
+  /// restart.
   ///
   /// ```swift
   /// let build = ResultOperation(key: "build", journal: journal) { try await compile("app") }
@@ -11,24 +12,25 @@ extension ResultOperation where Output: Codable {
   /// When its dependencies have ended, however they did, the operation looks its value up:
   ///
   /// - When the journal has the value, the operation succeeds with it. Nothing of it is executed or
-  ///   evaluated: not the body, nor interceptors, conditions or their helpers; it takes no claim and no
-  ///   slot, and its observers hear of the end and of no start. ``AdvancedOperation/isFromJournal`` is
-  ///   true then.
-  /// - When the journal has no value, everything is as without a journal, up to the moment at which the
-  ///   body has returned. Then the value is recorded, while the operation is still executing and holds
-  ///   its slot and claims; observers, dependents and ``value`` see its end after that.
-  /// - When the journal throws, the operation fails with an ``OperationJournalError``: without having
-  ///   run if the value could not be looked up; with the work done if it could not be recorded. The
-  ///   body isn't run again for that, whatever the `retry` says.
+  ///   evaluated: not the body, nor interceptors, conditions or their helpers; it takes no claim
+  ///   and no slot, and its observers hear of the end and of no start.
+  ///   ``AdvancedOperation/isFromJournal`` is true then.
+  /// - When the journal has no value, everything is as without a journal, up to the moment at which
+  ///   the body has returned. Then the value is recorded, while the operation is still executing
+  ///   and holds its slot and claims; observers, dependents and ``value`` see its end after that.
+  /// - When the journal throws, the operation fails with an ``OperationJournalError``: without
+  ///   having run if the value could not be looked up; with the work done if it could not be
+  ///   recorded. The body isn't run again for that, whatever the `retry` says.
   ///
-  /// A failure, a skip, and a cancel aren't recorded. A cancel that comes before the body has returned
-  /// drops what it still returns, which may be a part of the value. One that comes later lets the
-  /// journal go on: the operation waits for it and ends as cancelled, and its value is in the journal.
+  /// A failure, a skip, and a cancel aren't recorded. A cancel that comes before the body has
+  /// returned drops what it still returns, which may be a part of the value. One that comes later
+  /// lets the journal go on: the operation waits for it and ends as cancelled, and its value is in
+  /// the journal.
   ///
   /// Conditions aren't asked before the journal was: one that may refuse early, such as
   /// ``DependencyRule``, is asked when all dependencies have ended. Looking up belongs to the state
-  /// ``AdvancedOperation/State-swift.enum/evaluatingConditions``. Time limits of attempts, and that of
-  /// all attempts together, don't count what the journal takes; a ``TimeoutObserver`` does.
+  /// ``AdvancedOperation/State-swift.enum/evaluatingConditions``. Time limits of attempts, and that
+  /// of all attempts together, don't count what the journal takes; a ``TimeoutObserver`` does.
   ///
   /// - Parameters:
   ///   - name: What the operation is called; the key unless given.
@@ -50,8 +52,8 @@ extension ResultOperation where Output: Codable {
 
   /// Creates an operation that gets the values of others, and whose own is recorded in a journal.
   ///
-  /// It depends on them. When its own value is in the journal it takes that, whatever has become of the
-  /// others; if not, it fails or is skipped with them. For the rest see
+  /// It depends on them. When its own value is in the journal it takes that, whatever has become of
+  /// the others; if not, it fails or is skipped with them. For the rest see
   /// ``init(name:key:journal:retry:body:)-(_,_,_,_,()->Output)``.
   ///
   /// ```swift
@@ -81,11 +83,11 @@ extension ResultOperation where Output: Codable {
     use(JournalEntry(key, in: journal, of: Output.self))
   }
 
-  /// Creates an operation that gets the values of any number of others, and whose own is recorded in a
-  /// journal.
+  /// Creates an operation that gets the values of any number of others, and whose own is recorded
+  /// in a journal.
   ///
-  /// It depends on them. When its own value is in the journal it takes that, whatever has become of the
-  /// others; if not, it fails or is skipped with them. For the rest see
+  /// It depends on them. When its own value is in the journal it takes that, whatever has become of
+  /// the others; if not, it fails or is skipped with them. For the rest see
   /// ``init(name:key:journal:retry:body:)-(_,_,_,_,()->Output)``.
   ///
   /// - Parameters:
@@ -188,9 +190,9 @@ extension ResultOperation where Output == Void {
 extension ResultOperation {
   /// Makes an operation that gets this one's value, and whose own is recorded in a journal.
   ///
-  /// The new operation depends on this one, and is in no queue yet. When its own value is in the journal
-  /// it takes that, whatever has become of this one; if not, it fails or is skipped with this one. For
-  /// the rest see ``init(name:key:journal:retry:body:)-(_,_,_,_,()->Output)``.
+  /// The new operation depends on this one, and is in no queue yet. When its own value is in the
+  /// journal it takes that, whatever has become of this one; if not, it fails or is skipped with
+  /// this one. For the rest see ``init(name:key:journal:retry:body:)-(_,_,_,_,()->Output)``.
   ///
   /// - Parameters:
   ///   - name: What the new operation is called; the key unless given.
@@ -216,8 +218,8 @@ extension ResultOperation {
     )
   }
 
-  /// Makes an operation without a value that gets this one's, and of which a journal records that it
-  /// has succeeded.
+  /// Makes an operation without a value that gets this one's, and of which a journal records that
+  /// it has succeeded.
   ///
   /// What is recorded is `true`. For the rest see
   /// ``then(name:key:journal:retry:body:)-(_,_,_,_,(Output)->Next)``.

@@ -9,8 +9,8 @@ import CoreOperations
 /// observation.remove()
 /// ```
 public final class OperationObservation: Sendable {
-  // The operation has this and not the other way around: a weak reference back moves its counts to a
-  // side table, and each change of them then costs three times as much (callgrind).
+  // The operation has this and not the other way around: a weak reference back moves its counts to
+  // a side table, and each change of them then costs three times as much (callgrind).
 
   /// Its place in the order of attaching.
   let id: UInt32
@@ -82,8 +82,8 @@ public final class OperationObservation: Sendable {
 
   /// The observer, called where it is.
   ///
-  /// To copy it for each call, of a type that only its metadata knows, was a tenth of what an operation with
-  /// an observer cost (callgrind); what is in something that can't be copied isn't.
+  /// To copy it for each call, of a type that only its metadata knows, was a tenth of what an
+  /// operation with an observer cost (callgrind); what is in something that can't be copied isn't.
   private struct Slot: ~Copyable {
     let observer: any OperationObserver
 

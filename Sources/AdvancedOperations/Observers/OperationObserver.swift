@@ -1,9 +1,10 @@
 /// An object or a value that is notified of what happens to an operation.
 ///
-/// Implement what you need; every method does nothing by default. The methods of all observers of an
-/// operation are called one after the other, in order of attaching, never at the same time, and
+/// Implement what you need; every method does nothing by default. The methods of all observers of
+/// an operation are called one after the other, in order of attaching, never at the same time, and
 /// without a lock held: each may call every method. They run on the thread that makes the event, or
-/// on one that is delivering an earlier event; a blocked callback keeps the operation from going on.
+/// on one that is delivering an earlier event; a blocked callback keeps the operation from going
+/// on.
 ///
 /// ```swift
 /// struct Audit: OperationObserver {
@@ -26,8 +27,8 @@ public protocol OperationObserver: Sendable {
   )
   /// An attempt failed, and the operation will begin another one.
   ///
-  /// Called before the delay, for operations with a ``RetryPolicy``. When the operation is cancelled
-  /// meanwhile, there is no other attempt.
+  /// Called before the delay, for operations with a ``RetryPolicy``. When the operation is
+  /// cancelled meanwhile, there is no other attempt.
   ///
   /// - Parameters:
   ///   - operation: The operation; for attempts of a ``RetryOperation``, that one.

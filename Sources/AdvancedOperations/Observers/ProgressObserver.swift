@@ -2,8 +2,8 @@ import CoreOperations
 
 /// Sums up the progress of all operations that it is attached to.
 ///
-/// Each counts one unit, of which an unfinished one has done the fraction that it last reported with
-/// ``AdvancedOperation/updateProgress(completed:total:)``.
+/// Each counts one unit, of which an unfinished one has done the fraction that it last reported
+/// with ``AdvancedOperation/updateProgress(completed:total:)``.
 ///
 /// ```swift
 /// let progress = ProgressObserver { progress in
@@ -53,8 +53,8 @@ public final class ProgressObserver: OperationObserver {
 
   /// Creates an observer.
   ///
-  /// - Parameter onChange: Called after a change on the thread that made it, or on one that is calling
-  ///   it for an earlier change; one call at a time, the last one with what is true then.
+  /// - Parameter onChange: Called after a change on the thread that made it, or on one that is
+  ///   calling it for an earlier change; one call at a time, the last one with what is true then.
   public init(onChange: @escaping @Sendable (Progress) -> Void = { _ in }) {
     self.onChange = onChange
   }

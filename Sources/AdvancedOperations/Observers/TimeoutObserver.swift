@@ -36,8 +36,8 @@ public struct TimeoutObserver: OperationObserver {
   /// Creates an observer; the same one may be attached to many operations.
   ///
   /// - Parameters:
-  ///   - duration: How long the phase may take. When it isn't positive, the operation is cancelled as
-  ///     soon as the phase has begun, on another thread.
+  ///   - duration: How long the phase may take. When it isn't positive, the operation is cancelled
+  ///     as soon as the phase has begun, on another thread.
   ///   - phase: What is measured.
   public init(_ duration: Duration, of phase: Phase = .executing) {
     self.duration = duration

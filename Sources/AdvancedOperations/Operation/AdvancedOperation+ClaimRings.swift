@@ -31,9 +31,10 @@ extension AdvancedOperation {
     return nil
   }
 
-  /// Whether anything may wait for the operation: dependents, a group, code that awaits it, what waits
-  /// for a child of its own, which waits for its start, a barrier, and operations behind it in a line,
-  /// because one that comes back or moves on stands in front of later ones that have looked before.
+  /// Whether anything may wait for the operation: dependents, a group, code that awaits it, what
+  /// waits for a child of its own, which waits for its start, a barrier, and operations behind it
+  /// in a line, because one that comes back or moves on stands in front of later ones that have
+  /// looked before.
   private var isAwaited: Bool {
     mayRunOthers || hasDependents || isNeeded || environment.exclusivity.mayBeFollowed(self)
       || withCore { core in
@@ -43,7 +44,8 @@ extension AdvancedOperation {
       }
   }
 
-  /// In a ring that is closed only by the order of coming, lets the operations that it keeps come first.
+  /// In a ring that is closed only by the order of coming, lets the operations that it keeps come
+  /// first.
   private static func passOrder(in ring: [Operation]) -> Bool {
     // Decided before any of them moves, or the one that was passed would pass again.
     let behind = ring.dropLast().compactMap { $0 as? AdvancedOperation }
@@ -55,7 +57,8 @@ extension AdvancedOperation {
     return hasPassed
   }
 
-  /// Lets operations that only the order of coming keeps come first, or fails one that waits for a claim.
+  /// Lets operations that only the order of coming keeps come first, or fails one that waits for a
+  /// claim.
   package final func openRing(_ ring: [Operation]) -> Bool {
     Self.passOrder(in: ring)
       || ring.contains { ($0 as? AdvancedOperation)?.refuseWaiting(in: ring) ?? false }

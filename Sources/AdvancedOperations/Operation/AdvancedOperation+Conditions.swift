@@ -65,8 +65,8 @@ extension AdvancedOperation {
     }
     if isCancelled { for helper in added { helper.cancel(forwarding: cancellationReason) } }
     whenEnded(helpers, next)
-    // Of two operations that wait for each other, at least one sees both: each keeps what it waits for
-    // and marks that as awaited, then looks.
+    // Of two operations that wait for each other, at least one sees both: each keeps what it waits
+    // for and marks that as awaited, then looks.
     for helper in helpers { helper.withCore { $0.isAwaitedAsHelper = true } }
     for helper in helpers { noteWait(for: helper) }
     RunTimeRings.lookAtOther(of: self)
@@ -93,7 +93,8 @@ extension AdvancedOperation {
     }
   }
 
-  /// Whether the operation is in no queue and in no group; it is the caller's to add to a queue then.
+  /// Whether the operation is in no queue and in no group; it is the caller's to add to a queue
+  /// then.
   final func claimAsHelper() -> Bool {
     withCore { $0.extra?.group == nil && claim() }
   }
@@ -226,8 +227,8 @@ extension AdvancedOperation {
   ///
   /// - Parameters:
   ///   - verdict: What they come to.
-  ///   - isOutdated: Whether immediate ones were evaluated before a wait, so that they are evaluated again
-  ///     when the operation starts.
+  ///   - isOutdated: Whether immediate ones were evaluated before a wait, so that they are
+  ///     evaluated again when the operation starts.
   final func apply(_ verdict: OperationStateMachine.Verdict, isOutdated: Bool = false) {
     var isByHand = false
     let action = change { core in

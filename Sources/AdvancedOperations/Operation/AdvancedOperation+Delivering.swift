@@ -29,7 +29,8 @@ extension AdvancedOperation {
     }
   }
 
-  /// Calls the hook of an end that has no observers; events that come meanwhile are delivered as always.
+  /// Calls the hook of an end that has no observers; events that come meanwhile are delivered as
+  /// always.
   private func endUnheard(_ errors: [any Error], inside outer: Delivery) {
     // Counted only where it can be one of many, which saves the usual end two accesses.
     if outer.isGoingOn { CallDepth.enter() }
@@ -149,7 +150,8 @@ extension AdvancedOperation {
     return false
   }
 
-  /// Notifies the observers that were attached when the event's turn came, and still are at their own.
+  /// Notifies the observers that were attached when the event's turn came, and still are at their
+  /// own.
   private func perform(_ news: borrowing AdvancedCore.News) {
     let errors = news.errors
     switch news.item {
@@ -182,7 +184,8 @@ extension AdvancedOperation {
 
   /// Did-finish was delivered: the state turns finished and everything that waited goes on.
   ///
-  /// - Returns: Whether nothing is left to be told. What follows is none of the operation's callbacks.
+  /// - Returns: Whether nothing is left to be told. What follows is none of the operation's
+  ///   callbacks.
   private func complete(
     _ news: borrowing AdvancedCore.News,
     isInBody: Bool,
@@ -191,7 +194,8 @@ extension AdvancedOperation {
     var told = news.lastObserver
     while true {
       var latecomer: OperationObservation?
-      // Let go of after unlocking: what was attached may be released here, and do whatever it likes.
+      // Let go of after unlocking: what was attached may be released here, and do whatever it
+      // likes.
       var leftovers = AdvancedCore.Leftovers()
       Delivery.current = outer
       change { core in
@@ -210,7 +214,8 @@ extension AdvancedOperation {
     }
   }
 
-  /// The state has turned finished: releases what was attached, and notifies what waits for the end.
+  /// The state has turned finished: releases what was attached, and notifies what waits for the
+  /// end.
   private func report(_ leftovers: consuming AdvancedCore.Leftovers) {
     for observation in leftovers.observers { observation.remove() }
     // Before anybody who waited goes on.
@@ -241,9 +246,9 @@ extension AdvancedOperation {
   /// Attaches an observer.
   ///
   /// It is told of what happens from now on: of everything when it is attached before the operation
-  /// is enqueued, of the end at once when the operation has finished. Observers of one operation are
-  /// called one after the other, in the order of attaching, on whichever thread makes the event or
-  /// is telling of an earlier one.
+  /// is enqueued, of the end at once when the operation has finished. Observers of one operation
+  /// are called one after the other, in the order of attaching, on whichever thread makes the event
+  /// or is telling of an earlier one.
   ///
   /// - Parameter observer: Retained until the operation finished.
   /// - Returns: Removes the observer when told to; may be ignored.

@@ -24,8 +24,8 @@ extension AdvancedOperation {
     case evaluateAll
     /// One after the other, in the order of attaching, up to the first that doesn't hold.
     ///
-    /// A condition's helper is made and runs when the turn of that condition comes. Behind the first that
-    /// doesn't hold, no condition is evaluated and no helper is made.
+    /// A condition's helper is made and runs when the turn of that condition comes. Behind the
+    /// first that doesn't hold, no condition is evaluated and no helper is made.
     case stopAtFirstFailure
   }
 }

@@ -4,7 +4,8 @@ import CoreOperations
 extension AdvancedOperation {
   package final func reviewBeforeReoffer() { finishReview(startsAhead: review()) }
 
-  /// Evaluates immediate conditions again; returns whether the operation won't execute because of it.
+  /// Evaluates immediate conditions again; returns whether the operation won't execute because of
+  /// it.
   final func review() -> Bool {
     let question = withCore { core in core.machine.isCancelled ? nil : core.question }
     guard let question else { return false }
@@ -12,12 +13,12 @@ extension AdvancedOperation {
     return askAgain(question)
   }
 
-  /// The operation has its claims, for which it waited: evaluates immediate conditions again while it holds
-  /// all that it needs, so that no operation that came later passes it meanwhile, and no other holder can
-  /// outdate an answer.
+  /// The operation has its claims, for which it waited: evaluates immediate conditions again while
+  /// it holds all that it needs, so that no operation that came later passes it meanwhile, and no
+  /// other holder can outdate an answer.
   ///
-  /// If one of them doesn't hold any more, the operation is marked: it starts without executing, and gives
-  /// all back at its end.
+  /// If one of them doesn't hold any more, the operation is marked: it starts without executing,
+  /// and gives all back at its end.
   final func reviewGranted() {
     let question = withCore { core in
       core.machine.isCancelled || core.machine.state >= .executing ? nil : core.question

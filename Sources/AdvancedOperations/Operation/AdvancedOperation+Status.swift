@@ -21,8 +21,8 @@ extension AdvancedOperation {
 
   /// Sets the environment of an operation that is started by hand.
   ///
-  /// Does nothing once the operation was added to a queue or started: it keeps the environment that it
-  /// has, and the call is ignored.
+  /// Does nothing once the operation was added to a queue or started: it keeps the environment that
+  /// it has, and the call is ignored.
   ///
   /// - Parameter environment: Replaced by that of the queue when the operation is added to an
   ///   ``AdvancedOperationQueue``.
@@ -70,8 +70,8 @@ extension AdvancedOperation {
 
   /// The number of the attempt that is going on, or was the last; 1 for the first.
   ///
-  /// Counts the attempts of the operation's own ``RetryPolicy``, and those of a ``RetryOperation``; 1 for
-  /// an operation without a policy.
+  /// Counts the attempts of the operation's own ``RetryPolicy``, and those of a ``RetryOperation``;
+  /// 1 for an operation without a policy.
   ///
   /// ```swift
   /// let download = ResultOperation(name: "download", retry: .immediate(attempts: 3)) {

@@ -69,8 +69,8 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
 
   /// Creates an operation with a name, without conditions and observers.
   ///
-  /// - Parameter name: What the operation is called in explanations, logs and errors; nil for the name
-  ///   of its type.
+  /// - Parameter name: What the operation is called in explanations, logs and errors; nil for the
+  ///   name of its type.
   public convenience init(name: String?) {
     // Not designated: with two of those, subclasses would have to call super.init() themselves.
     self.init()
@@ -270,7 +270,8 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
 
   // MARK: Attaching
 
-  /// How many of the conditions are evaluated; changes after the operation was enqueued are ignored.
+  /// How many of the conditions are evaluated; changes after the operation was enqueued are
+  /// ignored.
   public final var conditionPolicy: ConditionPolicy {
     get { withCore { $0.conditionPolicy } }
     set {

@@ -1,10 +1,10 @@
 import CoreOperations
 
-/// How deep a thread is in calls that follow from each other: a child's end that ends its group, a cancel
-/// that cancels children, an observer that finishes the next operation.
+/// How deep a thread is in calls that follow from each other: a child's end that ends its group, a
+/// cancel that cancels children, an observer that finishes the next operation.
 ///
-/// How far that goes is for programs to decide, and a stack has an end. What would follow beyond a bound is
-/// done by the executor, on another stack.
+/// How far that goes is for programs to decide, and a stack has an end. What would follow beyond a
+/// bound is done by the executor, on another stack.
 enum CallDepth {
   /// A level takes some kilobytes of the stack in debug builds, and there are stacks of 512 KiB.
   static let limit = 24

@@ -16,7 +16,8 @@ struct CapturedTask: Sendable {
 
   /// Captures the current task; nil outside of any, which costs nothing.
   static func capture() -> CapturedTask? {
-    // Only a task has one. `withUnsafeCurrentTask` is generic, and costs ten times as much (callgrind).
+    // Only a task has one. `withUnsafeCurrentTask` is generic, and costs ten times as much
+    // (callgrind).
     Task.basePriority == nil ? nil : CapturedTask(Launch())
   }
 
@@ -107,8 +108,9 @@ private final class Launch: TaskExecutor {
 extension AdvancedOperation {
   /// Asks conditions with the task-locals and the priority that the body will have.
   ///
-  /// That uses up the task that was captured, so it captures itself again for the body first. What runs
-  /// finds this operation as the current one, also when it was made in the body of another one.
+  /// That uses up the task that was captured, so it captures itself again for the body first. What
+  /// runs finds this operation as the current one, also when it was made in the body of another
+  /// one.
   ///
   /// - Parameter ask: Gets the operation; the operation goes on with what it returns.
   /// - Returns: The task, which may not have begun, to be cancelled with the operation.

@@ -2,7 +2,8 @@ import CoreOperations
 
 /// The operation whose callbacks a thread is delivering.
 ///
-/// Kept alive by that delivery, and not counted by this: each count would be two atomic instructions.
+/// Kept alive by that delivery, and not counted by this: each count would be two atomic
+/// instructions.
 @safe
 struct Delivery {
   private static let slot = ThreadLocal<AdvancedOperation>()

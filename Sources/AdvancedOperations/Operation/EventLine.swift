@@ -1,8 +1,8 @@
 /// What is to be told about one operation, in order; one thread at a time does the telling.
 ///
-/// A plain value behind the operation's lock. A thread that adds an item while no thread delivers, delivers
-/// until the line is empty; otherwise the thread that delivers takes it along. So items never overlap,
-/// and a call from inside a callback never nests.
+/// A plain value behind the operation's lock. A thread that adds an item while no thread delivers,
+/// delivers until the line is empty; otherwise the thread that delivers takes it along. So items
+/// never overlap, and a call from inside a callback never nests.
 package struct EventLine {
   /// What is to be told.
   ///
@@ -27,7 +27,8 @@ package struct EventLine {
     indirect case lateFinish(any OperationObserver, [any Error])
   }
 
-  /// Mostly there is no second one, and so no array: three of them per operation before, by callgrind.
+  /// Mostly there is no second one, and so no array: three of them per operation before, by
+  /// callgrind.
   private var first: Item?
   private var others: [Item] = []
   /// The delivery on the same thread that this one is made in.
@@ -64,7 +65,8 @@ package struct EventLine {
     return true
   }
 
-  /// Makes the caller the thread that delivers, of what isn't in the line because it has no observers.
+  /// Makes the caller the thread that delivers, of what isn't in the line because it has no
+  /// observers.
   ///
   /// - Returns: Whether there is nothing in the line, and no thread delivers.
   mutating func beginAlone(inside outer: Delivery) -> Bool {
@@ -82,8 +84,8 @@ package struct EventLine {
 
   /// The next item; nil ends the delivery.
   ///
-  /// A launch comes after all that is to be told: it looks at what that led to. What was taken is not
-  /// kept, so that no object of the program is released under the lock.
+  /// A launch comes after all that is to be told: it looks at what that led to. What was taken is
+  /// not kept, so that no object of the program is released under the lock.
   package mutating func nextItem() -> Item? {
     guard isDue else {
       endDelivery()

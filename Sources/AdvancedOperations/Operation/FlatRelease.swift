@@ -2,9 +2,9 @@ import CoreOperations
 
 /// Releases what holds others of its kind, as deep as a program likes, without recursion.
 ///
-/// The release of a failure in a failure, of a condition in a condition or of a group in a group would
-/// otherwise nest as many deinitialisers. The first one of a thread works through a list; those that run
-/// because of it add what they held.
+/// The release of a failure in a failure, of a condition in a condition or of a group in a group
+/// would otherwise nest as many deinitialisers. The first one of a thread works through a list;
+/// those that run because of it add what they held.
 enum FlatRelease {
   private final class List {
     var values: [any Sendable] = []

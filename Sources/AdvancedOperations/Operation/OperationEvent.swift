@@ -19,8 +19,8 @@ public enum OperationEvent: Sendable {
   case progress(OperationProgressUpdate)
   /// An attempt failed, and another one follows after a delay.
   ///
-  /// The number is that of the attempt to come, 2 for the first such event; the error is that of the
-  /// one that failed. See ``RetryPolicy``.
+  /// The number is that of the attempt to come, 2 for the first such event; the error is that of
+  /// the one that failed. See ``RetryPolicy``.
   case retrying(attempt: Int, after: Duration, because: any Error)
   /// It was cancelled; with its ``AdvancedOperation/errors`` at that time.
   case cancelled([any Error])

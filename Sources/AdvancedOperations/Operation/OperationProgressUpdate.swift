@@ -1,4 +1,5 @@
-/// How far an operation is, as reported with ``AdvancedOperation/updateProgress(completed:total:)``.
+/// How far an operation is, as reported with
+/// ``AdvancedOperation/updateProgress(completed:total:)``.
 ///
 /// The members have the names that the progress of a queue has, and that of a ``ProgressObserver``.
 ///

@@ -31,8 +31,8 @@ package struct OperationStateMachine: Sendable {
   package private(set) var isCancelled = false
   /// What gave the first cancel; nil without one.
   private var canceller: OperationFailure.Canceller?
-  /// Conditions failed or had nothing to do, a claim was refused, or its value is known: it will not
-  /// execute.
+  /// Conditions failed or had nothing to do, a claim was refused, or its value is known: it will
+  /// not execute.
   package private(set) var isMarked = false
   private var starter = Starter.none
   /// How many of its bodies are going on: `execute()` on a stack, a task, the report of its end.

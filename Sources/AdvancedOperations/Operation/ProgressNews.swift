@@ -19,8 +19,8 @@ extension AdvancedOperation {
     return group.map { ProgressNews(child: self, parent: $0, update: update) }
   }
 
-  /// Tells a parent, then that one's parent, and so on: they may be in each other as deep as a program
-  /// likes.
+  /// Tells a parent, then that one's parent, and so on: they may be in each other as deep as a
+  /// program likes.
   final func tellParents(_ news: ProgressNews?) {
     var next = news
     while let news = next {

@@ -13,21 +13,23 @@ extension GroupOperation {
   ///
   /// What becomes of it is decided when all children have ended:
   ///
-  /// - When the group fails, is cancelled, or was skipped, all that is registered runs once, the last
-  ///   first, before observers are notified that the group will finish. What a rollback registers runs
-  ///   next. What it throws is an error of the group, unless a `finish()` from outside has decided the
-  ///   group's end before; the other rollbacks run nonetheless.
-  /// - When the group succeeds and is inside of another group, that one takes over what is registered,
-  ///   at the place in its own order at which the inner group ended: if the outer group fails, it undoes
-  ///   the work of the inner one too. This holds at any depth, and also for groups that are attempts of
-  ///   a ``RetryOperation`` or rounds of a ``RepeatOperation`` inside of a group.
-  /// - When the group succeeds and is in no other group, what is registered is released and doesn't run.
+  /// - When the group fails, is cancelled, or was skipped, all that is registered runs once, the
+  ///   last first, before observers are notified that the group will finish. What a rollback
+  ///   registers runs next. What it throws is an error of the group, unless a `finish()` from
+  ///   outside has decided the group's end before; the other rollbacks run nonetheless.
+  /// - When the group succeeds and is inside of another group, that one takes over what is
+  ///   registered, at the place in its own order at which the inner group ended: if the outer group
+  ///   fails, it undoes the work of the inner one too. This holds at any depth, and also for groups
+  ///   that are attempts of a ``RetryOperation`` or rounds of a ``RepeatOperation`` inside of a
+  ///   group.
+  /// - When the group succeeds and is in no other group, what is registered is released and doesn't
+  ///   run.
   ///
-  /// - Parameter body: Undoes the work; runs in a task in which ``AdvancedOperation/current`` is the
-  ///   group that is undone, with no lock held: the outer one, for what that has taken over. A rollback
-  ///   registers more with the current group, as the inner one is over then.
-  /// - Returns: Whether it was registered; false when the children have ended and the group has been
-  ///   undone or doesn't have to be. Children themselves are always in time.
+  /// - Parameter body: Undoes the work; runs in a task in which ``AdvancedOperation/current`` is
+  ///   the group that is undone, with no lock held: the outer one, for what that has taken over. A
+  ///   rollback registers more with the current group, as the inner one is over then.
+  /// - Returns: Whether it was registered; false when the children have ended and the group has
+  ///   been undone or doesn't have to be. Children themselves are always in time.
   @discardableResult
   public final func onRollback(_ body: @escaping @Sendable () async throws -> Void) -> Bool {
     members.withLock { $0.rollbacks.add(body) }
@@ -74,13 +76,13 @@ extension GroupOperation {
 
   /// Decides the outcome as a success, if it isn't decided and nothing speaks against that.
   ///
-  /// Otherwise keeps what the children came to, so that a `finish()` that comes while things are undone
-  /// doesn't make a success of it.
+  /// Otherwise keeps what the children came to, so that a `finish()` that comes while things are
+  /// undone doesn't make a success of it.
   ///
   /// - Parameters:
   ///   - failure: What the children came to.
-  ///   - close: Called in the same step, so that nothing is registered later that would be neither run
-  ///     nor refused.
+  ///   - close: Called in the same step, so that nothing is registered later that would be neither
+  ///     run nor refused.
   /// - Returns: Whether nothing is to be undone.
   private func endsWell(_ failure: OperationFailure, _ close: () -> Void) -> Bool {
     if members.withLock({ !$0.isLeaving }), failure.elements.isEmpty, finishAsSuccess(close) {

@@ -89,8 +89,8 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
   ///
   /// - Parameter operation: In no queue yet, and a child of no other group.
   /// - Returns: Whether the group has taken the child in; false when it was too late.
-  /// - Precondition: The operation isn't this group, nor a group that this one is a child of, however
-  ///   deep: each would wait for the end of the other.
+  /// - Precondition: The operation isn't this group, nor a group that this one is a child of,
+  ///   however deep: each would wait for the end of the other.
   @discardableResult
   public final func addOperation(_ operation: Operation) -> Bool {
     guard let number = members.withLock({ $0.childComes(operation) }) else { return false }
@@ -143,8 +143,8 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
 
   /// How many children may execute at once; -1 for as many as there are threads.
   ///
-  /// A change takes effect at once, also while the group executes. With 0 no child starts, except to
-  /// leave as cancelled.
+  /// A change takes effect at once, also while the group executes. With 0 no child starts, except
+  /// to leave as cancelled.
   ///
   /// - Precondition: -1 or more.
   public final var maxConcurrentOperationCount: Int {

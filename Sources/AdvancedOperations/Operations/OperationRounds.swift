@@ -2,8 +2,8 @@ import CoreOperations
 
 /// Runs one operation after the other for one that is executing: attempts, or rounds.
 ///
-/// Each runs in a queue of their own, without threads: none takes a slot where the owner has its own.
-/// What it produces belongs to it, and has ended before the next one begins.
+/// Each runs in a queue of their own, without threads: none takes a slot where the owner has its
+/// own. What it produces belongs to it, and has ended before the next one begins.
 final class OperationRounds: Sendable {
   /// Why what is or comes in a round is cancelled.
   private enum Stop {
@@ -151,8 +151,8 @@ extension AdvancedOperation {
   /// What an operation that has ended adds to the errors of its group.
   ///
   /// - Parameters:
-  ///   - isCancelledByParent: Whether the group has cancelled its children, so that the reason is its
-  ///     own.
+  ///   - isCancelledByParent: Whether the group has cancelled its children, so that the reason is
+  ///     its own.
   ///   - isPlainCancelAnError: Whether a cancel without a reason, by other code, is one.
   /// - Returns: The errors with their origins in the child.
   final func elementsForParent(

@@ -19,17 +19,17 @@ public import CoreOperations
 /// The operations are in a queue of the scope's own, without threads of its own.
 ///
 /// - Parameters:
-///   - maxConcurrentOperationCount: How many operations of the scope may execute at once; as many as
-///     there are threads unless given.
+///   - maxConcurrentOperationCount: How many operations of the scope may execute at once; as many
+///     as there are threads unless given.
 ///   - environment: The environment of the operations in the scope. Unless given, it is that of
-///     `AdvancedOperation.current`, with its clock, its claims and the observers of its queue; a new
-///     one outside of any operation.
+///     `AdvancedOperation.current`, with its clock, its claims and the observers of its queue; a
+///     new one outside of any operation.
 ///   - body: Adds operations, and may await them. Called once, where the caller runs.
 /// - Returns: What the closure returned.
 /// - Throws: What the closure throws. When it returned and operations have failed, an
 ///   ``OperationFailure`` with root causes once, each below
-///   ``OperationFailure/Origin/child(_:_:)``, and the number of operations that didn't run because of
-///   them; a plain `cancel()` of an operation is no error. `CancellationError` when the task was
+///   ``OperationFailure/Origin/child(_:_:)``, and the number of operations that didn't run because
+///   of them; a plain `cancel()` of an operation is no error. `CancellationError` when the task was
 ///   cancelled, that cut an operation short, and nothing else went wrong.
 @discardableResult
 public func withOperations<R: Sendable>(
@@ -76,8 +76,8 @@ public struct OperationScope: Sendable {
 
   /// Adds an operation, which may start at once.
   ///
-  /// In a scope that is ending because its task was cancelled or its closure threw, it is cancelled on
-  /// arrival.
+  /// In a scope that is ending because its task was cancelled or its closure threw, it is cancelled
+  /// on arrival.
   ///
   /// - Parameter operation: In no queue yet.
   /// - Returns: The operation.
@@ -107,16 +107,16 @@ public struct OperationScope: Sendable {
 
   /// Attaches an observer to each operation that is added to the scope from now on.
   ///
-  /// It is also attached to what runs because of them: children of groups, helpers of conditions, and
-  /// the operations of scopes in their bodies.
+  /// It is also attached to what runs because of them: children of groups, helpers of conditions,
+  /// and the operations of scopes in their bodies.
   ///
   /// ```swift
   /// scope.addObserver(LogObserver { line in logger.info(line) })
   /// ```
   ///
   /// - Parameter observer: Retained until the scope has ended, or the observer is removed.
-  /// - Returns: The attachment. Its `remove()` takes the observer from operations that are added later;
-  ///   those that were added before keep it.
+  /// - Returns: The attachment. Its `remove()` takes the observer from operations that are added
+  ///   later; those that were added before keep it.
   @discardableResult
   public func addObserver(_ observer: any OperationObserver) -> OperationObservation {
     queue.addObserver(observer)

@@ -10,21 +10,22 @@ import CoreOperations
 /// queue.addOperation(poll)
 /// ```
 ///
-/// It ends after a number of rounds, when there is no operation for another one, when a round failed,
-/// or when it is cancelled. A round has ended when its operation, and all that this has produced, are
-/// quiet; one that was skipped is a round like others. A round that failed, or that was cancelled by
-/// other code, is the last one, as in a loop whose body throws: its errors are those of the repeat
-/// operation, with the origin ``OperationFailure/Origin/child(_:_:)``. Set ``onRoundError(_:)`` to go
-/// on nonetheless.
+/// It ends after a number of rounds, when there is no operation for another one, when a round
+/// failed, or when it is cancelled. A round has ended when its operation, and all that this has
+/// produced, are quiet; one that was skipped is a round like others. A round that failed, or that
+/// was cancelled by other code, is the last one, as in a loop whose body throws: its errors are
+/// those of the repeat operation, with the origin ``OperationFailure/Origin/child(_:_:)``. Set
+/// ``onRoundError(_:)`` to go on nonetheless.
 ///
 /// Where the rounds are instances of ``ResultOperation``, the repeat operation is one as well: its
-/// ``ResultOperation/value`` is that of the last round that succeeded, and nil when none did. (Where
-/// the closure returns nil before it returns an operation, Swift 6.3 has to be told the type:
-/// `{ round -> ResultOperation<Int>? in … }`.)
+/// ``ResultOperation/value`` is that of the last round that succeeded, and nil when none did.
+/// (Where the closure returns nil before it returns an operation, Swift 6.3 has to be told the
+/// type: `{ round -> ResultOperation<Int>? in … }`.)
 ///
-/// Rounds take no slot of the queue that the repeat operation is in; it keeps its own, and its claims,
-/// until the end. Its progress is the number of rounds that have ended, when there is a number. A cancel
-/// cancels the round that is going on with the same reason, or ends the wait for the next one.
+/// Rounds take no slot of the queue that the repeat operation is in; it keeps its own, and its
+/// claims, until the end. Its progress is the number of rounds that have ended, when there is a
+/// number. A cancel cancels the round that is going on with the same reason, or ends the wait for
+/// the next one.
 public final class RepeatOperation<Output: Sendable>: ResultOperation<Output>, @unchecked Sendable {
   // Sendable: `hook` has a lock, all else is immutable.
   private typealias Hook = @Sendable (AdvancedOperation, any Error) -> (any Error)?
@@ -40,12 +41,13 @@ public final class RepeatOperation<Output: Sendable>: ResultOperation<Output>, @
   /// - Parameters:
   ///   - name: What the operation is called.
   ///   - times: How many rounds there are; nil for any number.
-  ///   - interval: From the beginning of one round to the beginning of the next, by the clock of the
-  ///     environment. A round that takes longer is followed by the next one at once, and what was
-  ///     missed isn't made up for; so is each round when the interval isn't positive.
+  ///   - interval: From the beginning of one round to the beginning of the next, by the clock of
+  ///     the environment. A round that takes longer is followed by the next one at once, and what
+  ///     was missed isn't made up for; so is each round when the interval isn't positive.
   ///   - make: Gets the number of the round, 1 for the first; returns a new operation for it, in no
-  ///     queue yet, which is run with its predecessors that are in none either; or nil to end. Called in a task, without a lock held, with the task-locals of the
-  ///     task that created the repeat operation. Released when that has finished.
+  ///     queue yet, which is run with its predecessors that are in none either; or nil to end.
+  ///     Called in a task, without a lock held, with the task-locals of the task that created the
+  ///     repeat operation. Released when that has finished.
   /// - Precondition: The number isn't negative.
   public convenience init<Value>(
     name: String? = nil,
@@ -61,12 +63,13 @@ public final class RepeatOperation<Output: Sendable>: ResultOperation<Output>, @
   /// - Parameters:
   ///   - name: What the operation is called.
   ///   - times: How many rounds there are; nil for any number.
-  ///   - interval: From the beginning of one round to the beginning of the next, by the clock of the
-  ///     environment. A round that takes longer is followed by the next one at once, and what was
-  ///     missed isn't made up for; so is each round when the interval isn't positive.
+  ///   - interval: From the beginning of one round to the beginning of the next, by the clock of
+  ///     the environment. A round that takes longer is followed by the next one at once, and what
+  ///     was missed isn't made up for; so is each round when the interval isn't positive.
   ///   - make: Gets the number of the round, 1 for the first; returns a new operation for it, in no
-  ///     queue yet, which is run with its predecessors that are in none either; or nil to end. Called in a task, without a lock held, with the task-locals of the
-  ///     task that created the repeat operation. Released when that has finished.
+  ///     queue yet, which is run with its predecessors that are in none either; or nil to end.
+  ///     Called in a task, without a lock held, with the task-locals of the task that created the
+  ///     repeat operation. Released when that has finished.
   /// - Precondition: The number isn't negative.
   @_disfavoredOverload
   public convenience init(
@@ -104,8 +107,8 @@ public final class RepeatOperation<Output: Sendable>: ResultOperation<Output>, @
 
   /// Sets what becomes of the errors of rounds.
   ///
-  /// - Parameter hook: Called once for each error when the round has ended, in a task, without a lock
-  ///   held. Returns the error to record, or nil when that is no reason to end.
+  /// - Parameter hook: Called once for each error when the round has ended, in a task, without a
+  ///   lock held. Returns the error to record, or nil when that is no reason to end.
   public func onRoundError(
     _ hook: @escaping @Sendable (AdvancedOperation, any Error) -> (any Error)?
   ) {

@@ -4,8 +4,8 @@ extension ResultOperation {
   /// Creates an operation that gets the values of any number of others.
   ///
   /// It depends on them. When one of them failed or was cancelled, this one fails with that as an
-  /// inherited error, without executing; when one was skipped, this one is skipped. Without others the
-  /// body gets an empty array.
+  /// inherited error, without executing; when one was skipped, this one is skipped. Without others
+  /// the body gets an empty array.
   ///
   /// ```swift
   /// let pages = servers.map { server in ResultOperation { try await server.download() } }
@@ -34,8 +34,8 @@ extension ResultOperation {
 
   /// Makes the operation depend on those that give it values; once, while initialising.
   final func receive(from predecessors: [AdvancedOperation], recovering: Bool = false) {
-    // With the lock: a subclass that overrides the designated initialiser may have let others know of
-    // the operation.
+    // With the lock: a subclass that overrides the designated initialiser may have let others know
+    // of the operation.
     work.withLock { $0.setRare(predecessors: predecessors, recovers: recovering) }
     for predecessor in predecessors { addDependency(predecessor) }
   }
@@ -47,9 +47,9 @@ extension ResultOperation {
   /// The new operation depends on this one, and is in no queue yet.
   ///
   /// - When this one succeeds, the new one gives its value, and the closure isn't called.
-  /// - When this one fails or is cancelled, a timeout included, the closure gets the failure and returns
-  ///   a value. When it throws, the new operation fails with that error and, as an inherited one, the
-  ///   failure; throw the failure itself to pass it on.
+  /// - When this one fails or is cancelled, a timeout included, the closure gets the failure and
+  ///   returns a value. When it throws, the new operation fails with that error and, as an
+  ///   inherited one, the failure; throw the failure itself to pass it on.
   /// - When this one is skipped, so is the new one.
   ///
   /// In a group or in `withOperations`, a failure that was recovered from doesn't count if the new
@@ -72,13 +72,14 @@ extension ResultOperation {
     RecoveryOperation(name, of: self) { failure, _ in try await body(failure) }
   }
 
-  /// Makes an operation that gives this one's value, or that of another operation when this one fails.
+  /// Makes an operation that gives this one's value, or that of another operation when this one
+  /// fails.
   ///
-  /// As ``recover(name:body:)``, but with a fallback that is an operation: with conditions, claims and
-  /// observers of its own. It runs as a part of the new operation, which keeps its own slot and claims
-  /// meanwhile; the fallback takes no slot. When it fails, the new operation fails with its errors,
-  /// each with the origin ``OperationFailure/Origin/child(_:_:)``. When it is skipped, so is the new
-  /// operation. A cancel of the new operation cancels it.
+  /// As ``recover(name:body:)``, but with a fallback that is an operation: with conditions, claims
+  /// and observers of its own. It runs as a part of the new operation, which keeps its own slot and
+  /// claims meanwhile; the fallback takes no slot. When it fails, the new operation fails with its
+  /// errors, each with the origin ``OperationFailure/Origin/child(_:_:)``. When it is skipped, so
+  /// is the new operation. A cancel of the new operation cancels it.
   ///
   /// ```swift
   /// let feed = download.recover(name: "feed") { failure in
@@ -90,8 +91,8 @@ extension ResultOperation {
   ///
   /// - Parameters:
   ///   - name: What the new operation is called.
-  ///   - make: Gets the failure; returns a new operation, in no queue yet. Called in a task, without a
-  ///     lock held.
+  ///   - make: Gets the failure; returns a new operation, in no queue yet. Called in a task,
+  ///     without a lock held.
   /// - Returns: The new operation.
   @_disfavoredOverload
   public final func recover(

@@ -127,8 +127,8 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
 
   /// How the operation ended; nil until that is decided.
   ///
-  /// Observers of did-finish, and dependents, find it decided. That of a skipped operation is a failure
-  /// with one element, of the origin ``OperationFailure/Origin/skipped(reason:)``.
+  /// Observers of did-finish, and dependents, find it decided. That of a skipped operation is a
+  /// failure with one element, of the origin ``OperationFailure/Origin/skipped(reason:)``.
   public final var result: Result<Output, OperationFailure>? {
     let (isDecided, failure, output) = work.withLock { ($0.isDecided, $0.failure, $0.output) }
     guard isDecided else { return nil }
@@ -145,8 +145,8 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
   /// waiting task ends the wait, and the operation goes on; see ``value(cancellingOperation:)``.
   ///
   /// It doesn't add the operation to a queue: the value of an operation that isn't added, or whose
-  /// predecessors aren't, is waited for until the task is cancelled. `try await queue.run(operation)`
-  /// adds all of them and gives the value.
+  /// predecessors aren't, is waited for until the task is cancelled.
+  /// `try await queue.run(operation)` adds all of them and gives the value.
   ///
   /// - Throws: The ``OperationFailure`` when the operation failed, was cancelled, or was skipped
   ///   (one element, with the origin ``OperationFailure/Origin/skipped(reason:)``);
@@ -157,16 +157,18 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
     get async throws { try await value(cancellingOperation: false) }
   }
 
-  /// The value, as ``value`` gives it, where cancelling the waiting task can cancel the operation too.
+  /// The value, as ``value`` gives it, where cancelling the waiting task can cancel the operation
+  /// too.
   ///
   /// ```swift
   /// let events = try await parse.value(cancellingOperation: true)
   /// ```
   ///
-  /// Cancelling the waiting task cancels this operation and no other one: predecessors that are in a
-  /// queue go on. `try await queue.run(operation)` cancels those that it has added, too.
+  /// Cancelling the waiting task cancels this operation and no other one: predecessors that are in
+  /// a queue go on. `try await queue.run(operation)` cancels those that it has added, too.
   ///
-  /// - Parameter cancellingOperation: Whether cancelling the waiting task cancels the operation too.
+  /// - Parameter cancellingOperation: Whether cancelling the waiting task cancels the operation
+  ///   too.
   /// - Returns: The value.
   /// - Throws: As ``value`` does.
   public final func value(cancellingOperation: Bool) async throws -> Output {
@@ -226,8 +228,9 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
   /// ``AdvancedOperation/CancellationPolicy/whenFinishIsCalled``, unless it is overridden: a cancel
   /// cancels the task of the body, and the operation finishes when the body has ended.
   ///
-  /// A subclass that returns ``AdvancedOperation/CancellationPolicy/finishImmediately`` finishes at the
-  /// cancel: dependents may start while the body still goes on. Slot and claims are kept until it ends.
+  /// A subclass that returns ``AdvancedOperation/CancellationPolicy/finishImmediately`` finishes at
+  /// the cancel: dependents may start while the body still goes on. Slot and claims are kept until
+  /// it ends.
   open override var cancellationPolicy: CancellationPolicy { .whenFinishIsCalled }
 
   private func run(inside interceptors: [InterceptorEntry]) async {

@@ -51,8 +51,8 @@ struct ResultWork {
     self.captured = captured
   }
 
-  /// Sets some of what few operations have, and keeps the rest, which a subclass may have chosen that
-  /// overrides the designated initialiser.
+  /// Sets some of what few operations have, and keeps the rest, which a subclass may have chosen
+  /// that overrides the designated initialiser.
   mutating func setRare(
     predecessors: [AdvancedOperation]? = nil,
     recovers: Bool? = nil,

@@ -12,11 +12,12 @@ import CoreOperations
 /// queue.addOperation(upload)
 /// ```
 ///
-/// Use it for whole operations, with their conditions, claims and observers, groups included; to run
-/// one async body again, `retry:` of ``ResultOperation`` costs less.
+/// Use it for whole operations, with their conditions, claims and observers, groups included; to
+/// run one async body again, `retry:` of ``ResultOperation`` costs less.
 ///
 /// Where the attempts are instances of ``ResultOperation``, the retry operation is one as well: its
-/// ``ResultOperation/value`` is that of the attempt that succeeded, and `then` and `after:` take it.
+/// ``ResultOperation/value`` is that of the attempt that succeeded, and `then` and `after:` take
+/// it.
 ///
 /// ```swift
 /// let page = RetryOperation(name: "page", retry: .immediate(attempts: 3)) { attempt in
@@ -28,18 +29,19 @@ import CoreOperations
 /// An attempt has ended when its operation, and all that this has produced, are quiet.
 ///
 /// - One that succeeded ends the retry operation without an error.
-/// - One that was skipped and would have given a value ends it as skipped; one of another kind ends it
-///   without an error.
+/// - One that was skipped and would have given a value ends it as skipped; one of another kind ends
+///   it without an error.
 /// - One that failed, or that was cancelled by other code, is a failed attempt: the policy gets its
-///   error (an ``OperationTimeout`` if it took too long, `CancellationError` after a plain cancel, an
-///   ``OperationFailure`` when there are several) and says whether and when another one follows. When
-///   the policy gives up, the errors of all attempts are errors of the retry operation, each with the
-///   origin ``OperationFailure/Origin/attempt(_:_:)``.
+///   error (an ``OperationTimeout`` if it took too long, `CancellationError` after a plain cancel,
+///   an ``OperationFailure`` when there are several) and says whether and when another one follows.
+///   When the policy gives up, the errors of all attempts are errors of the retry operation, each
+///   with the origin ``OperationFailure/Origin/attempt(_:_:)``.
 ///
-/// Attempts take no slot of the queue that the retry operation is in; it keeps its own, and its claims,
-/// until the end, or until an attempt has failed if the policy is ``RetryPolicy/releasingSlot()``.
-/// The progress of an attempt is that of the retry operation. A cancel cancels the attempt that is
-/// going on with the same reason, or ends the wait for the next one.
+/// Attempts take no slot of the queue that the retry operation is in; it keeps its own, and its
+/// claims, until the end, or until an attempt has failed if the policy is
+/// ``RetryPolicy/releasingSlot()``. The progress of an attempt is that of the retry operation. A
+/// cancel cancels the attempt that is going on with the same reason, or ends the wait for the next
+/// one.
 public final class RetryOperation<Output: Sendable>: ResultOperation<Output>, @unchecked Sendable {
   // Sendable: all stored properties are immutable.
   private let number = ObjectNumber()
@@ -50,9 +52,10 @@ public final class RetryOperation<Output: Sendable>: ResultOperation<Output>, @u
   /// - Parameters:
   ///   - name: What the operation is called.
   ///   - policy: Whether and when another attempt follows a failed one.
-  ///   - make: Gets the number of the attempt, 1 for the first; returns a new operation for it, in no
-  ///     queue yet, which is run with its predecessors that are in none either. Called in a task, without a lock held, with the task-locals of the task that
-  ///     created the retry operation. Released when that has finished.
+  ///   - make: Gets the number of the attempt, 1 for the first; returns a new operation for it, in
+  ///     no queue yet, which is run with its predecessors that are in none either. Called in a
+  ///     task, without a lock held, with the task-locals of the task that created the retry
+  ///     operation. Released when that has finished.
   public convenience init(
     name: String? = nil,
     retry policy: RetryPolicy,
@@ -66,9 +69,10 @@ public final class RetryOperation<Output: Sendable>: ResultOperation<Output>, @u
   /// - Parameters:
   ///   - name: What the operation is called.
   ///   - policy: Whether and when another attempt follows a failed one.
-  ///   - make: Gets the number of the attempt, 1 for the first; returns a new operation for it, in no
-  ///     queue yet, which is run with its predecessors that are in none either. Called in a task, without a lock held, with the task-locals of the task that
-  ///     created the retry operation. Released when that has finished.
+  ///   - make: Gets the number of the attempt, 1 for the first; returns a new operation for it, in
+  ///     no queue yet, which is run with its predecessors that are in none either. Called in a
+  ///     task, without a lock held, with the task-locals of the task that created the retry
+  ///     operation. Released when that has finished.
   @_disfavoredOverload
   public convenience init(
     name: String? = nil,

@@ -175,8 +175,8 @@ public struct RetryPolicy: Sendable {
   /// let polite = policy.jittered()
   /// ```
   ///
-  /// The random numbers are those of the ``OperationEnvironment``. Doing so again takes a part of the
-  /// part.
+  /// The random numbers are those of the ``OperationEnvironment``. Doing so again takes a part of
+  /// the part.
   ///
   /// - Returns: The policy.
   public func jittered() -> RetryPolicy {
@@ -209,9 +209,9 @@ public struct RetryPolicy: Sendable {
 
   /// The same policy within a time limit for everything: all attempts, and the waits between them.
   ///
-  /// No attempt begins when the time is over: when the next one would, the policy gives up at once. An
-  /// attempt that is still going on then is cancelled, as by ``attemptTimeout(_:)``, and is
-  /// the last.
+  /// No attempt begins when the time is over: when the next one would, the policy gives up at once.
+  /// An attempt that is still going on then is cancelled, as by ``attemptTimeout(_:)``, and is the
+  /// last.
   ///
   /// ```swift
   /// let policy = RetryPolicy.exponential(.seconds(1), attempts: 10)
@@ -233,8 +233,8 @@ public struct RetryPolicy: Sendable {
   ///
   /// An attempt that takes longer is cancelled, and has failed with an ``OperationTimeout``, which
   /// the policy is asked about like any other error. The next attempt doesn't begin before this one
-  /// has ended. The body of a ``ResultOperation`` finds its task cancelled, not its operation; a value
-  /// that it returns nonetheless is taken, because its work has been done.
+  /// has ended. The body of a ``ResultOperation`` finds its task cancelled, not its operation; a
+  /// value that it returns nonetheless is taken, because its work has been done.
   ///
   /// - Parameter duration: Measured by the clock of the environment. The shortest counts when there
   ///   are several. When it isn't positive, each attempt is cancelled as soon as it has begun.

@@ -2,7 +2,8 @@
 struct RollbackList {
   typealias Rollback = @Sendable () async throws -> Void
 
-  /// Where a group that is a child of another one puts what it has registered, once it has succeeded.
+  /// Where a group that is a child of another one puts what it has registered, once it has
+  /// succeeded.
   ///
   /// The outer group gets the place before the end of the inner one is decided: what the outer
   /// group's other children register because of that end comes behind it. It is filled before the

@@ -9,8 +9,8 @@ import Synchronization
 /// queue.addOperations([download, parse, store])
 /// ```
 ///
-/// Advanced operations work in every ``/CoreOperations/OperationQueue``; this one notifies a delegate
-/// and observers of them, and gives them an environment other than the default one.
+/// Advanced operations work in every ``/CoreOperations/OperationQueue``; this one notifies a
+/// delegate and observers of them, and gives them an environment other than the default one.
 open class AdvancedOperationQueue: OperationQueue, @unchecked Sendable {
   // Sendable: `settings` has a lock.
   private struct Settings {
@@ -32,8 +32,8 @@ open class AdvancedOperationQueue: OperationQueue, @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - name: What the queue is called; nil for the name that a new queue has.
-  ///   - maxConcurrentOperationCount: How many operations may be executing at once; as many as there
-  ///     are threads unless given.
+  ///   - maxConcurrentOperationCount: How many operations may be executing at once; as many as
+  ///     there are threads unless given.
   ///   - environment: The environment of the operations in this queue. Its executor runs them.
   /// - Precondition: The limit is not negative, or `defaultMaxConcurrentOperationCount`.
   public init(
@@ -63,7 +63,8 @@ open class AdvancedOperationQueue: OperationQueue, @unchecked Sendable {
   /// Cancels every operation that is in the queue at this moment, with a reason; barriers stay.
   ///
   /// All are marked as cancelled before any starts or any observer is notified. The reason is in
-  /// `errors` and `cancellationReason` of each, also in the `cancellationReason` of plain operations.
+  /// `errors` and `cancellationReason` of each, also in the `cancellationReason` of plain
+  /// operations.
   ///
   /// ```swift
   /// queue.cancelAllOperations(withError: LoggedOut())
@@ -93,8 +94,8 @@ open class AdvancedOperationQueue: OperationQueue, @unchecked Sendable {
   ///
   /// - Parameter observer: Notified of all events, because it is attached before the operation is
   ///   enqueued. Retained by the queue and by its operations.
-  /// - Returns: The attachment to the queue. Its `remove()` takes the observer from operations that are
-  ///   added later; those that were added before keep it until they have finished.
+  /// - Returns: The attachment to the queue. Its `remove()` takes the observer from operations that
+  ///   are added later; those that were added before keep it until they have finished.
   @discardableResult
   public final func addObserver(_ observer: any OperationObserver) -> OperationObservation {
     let id = attach { $0.observers.append(ObserverEntry(id: $1, observer: observer)) }
@@ -103,18 +104,18 @@ open class AdvancedOperationQueue: OperationQueue, @unchecked Sendable {
 
   /// Has code run around each async body of the operations that are added from now on.
   ///
-  /// It also runs around those that run in the same environment because of them: children of groups,
-  /// helpers of conditions, attempts of a ``RetryOperation``, the operations of scopes in their bodies.
-  /// It doesn't run around an `execute()` override, nor around a closure that is added to the queue
-  /// without an operation. Of several interceptors the first is the outermost.
+  /// It also runs around those that run in the same environment because of them: children of
+  /// groups, helpers of conditions, attempts of a ``RetryOperation``, the operations of scopes in
+  /// their bodies. It doesn't run around an `execute()` override, nor around a closure that is
+  /// added to the queue without an operation. Of several interceptors the first is the outermost.
   ///
   /// ```swift
   /// queue.addInterceptor(Tracing())
   /// ```
   ///
   /// - Parameter interceptor: Retained by the queue and by its operations.
-  /// - Returns: The attachment to the queue. Its `remove()` takes the interceptor from operations that
-  ///   are added later; those that were added before keep it.
+  /// - Returns: The attachment to the queue. Its `remove()` takes the interceptor from operations
+  ///   that are added later; those that were added before keep it.
   @discardableResult
   public final func addInterceptor(
     _ interceptor: any OperationInterceptor

@@ -1,7 +1,7 @@
 /// Arithmetic on durations that users give: nothing overflows, the longest duration is the limit.
 ///
-/// The operators of `Duration` trap beyond 1.7e20 s, and its `components` beyond 9.2e18 s. What these
-/// methods return is within the second limit, so that each result can be read and printed.
+/// The operators of `Duration` trap beyond 1.7e20 s, and its `components` beyond 9.2e18 s. What
+/// these methods return is within the second limit, so that each result can be read and printed.
 extension Duration {
   /// The longest duration of the framework, 2.9e11 years, and the last time of its clocks.
   package static let longest = Duration.seconds(Int64.max)
@@ -33,7 +33,8 @@ extension Duration {
     return Duration(attoseconds: product).clamped
   }
 
-  /// The product, or the limit that it exceeds; zero when the factor, or the product, is not a number.
+  /// The product, or the limit that it exceeds; zero when the factor, or the product, is not a
+  /// number.
   package func saturatingMultiplied(by factor: Double) -> Duration {
     let product = Double(attoseconds) * factor
     if product.isNaN { return .zero }

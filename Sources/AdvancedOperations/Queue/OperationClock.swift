@@ -9,9 +9,9 @@ import CoreOperations
 /// try await clock.sleep(until: deadline)
 /// ```
 ///
-/// Durations that are given to operations may be as long as can be: where they are added to a time, the
-/// result ends at the last one that can be told, 2.9e11 years from the origin. A wait until then is as
-/// good as one for ever.
+/// Durations that are given to operations may be as long as can be: where they are added to a time,
+/// the result ends at the last one that can be told, 2.9e11 years from the origin. A wait until
+/// then is as good as one for ever.
 public struct OperationClock: Sendable {
   /// What a clock does.
   ///
@@ -28,12 +28,12 @@ public struct OperationClock: Sendable {
 
   /// Creates a clock.
   ///
-  /// A wait for a `ContinuousClock` or a `SuspendingClock` that is cancelled keeps nothing. What one for
-  /// another clock keeps, and until when, is up to the `sleep` of that clock: `Task.sleep` keeps some
-  /// hundred bytes until the time has come.
+  /// A wait for a `ContinuousClock` or a `SuspendingClock` that is cancelled keeps nothing. What
+  /// one for another clock keeps, and until when, is up to the `sleep` of that clock: `Task.sleep`
+  /// keeps some hundred bytes until the time has come.
   ///
-  /// - Parameter clock: Its time counts from now on; that of the two clocks of the system from one moment
-  ///   that all share.
+  /// - Parameter clock: Its time counts from now on; that of the two clocks of the system from one
+  ///   moment that all share.
   public init<C: Clock>(_ clock: C) where C.Duration == Duration {
     source =
       switch clock {
@@ -56,8 +56,8 @@ public struct OperationClock: Sendable {
 
   /// Suspends the task until a time.
   ///
-  /// - Parameter deadline: A time of this clock, as ``now`` gives it; for one in the past, returns at
-  ///   once.
+  /// - Parameter deadline: A time of this clock, as ``now`` gives it; for one in the past, returns
+  ///   at once.
   /// - Throws: `CancellationError` when the task is cancelled first.
   public func sleep(until deadline: Duration) async throws {
     try await source.sleep(until: deadline)

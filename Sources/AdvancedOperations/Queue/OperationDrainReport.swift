@@ -1,6 +1,7 @@
 public import CoreOperations
 
-/// How the last operations of a queue ended, as ``AdvancedOperationQueue/drain(within:)`` returns it.
+/// How the last operations of a queue ended, as ``AdvancedOperationQueue/drain(within:)`` returns
+/// it.
 ///
 /// ```swift
 /// let report = await queue.drain(within: .seconds(20))
@@ -23,7 +24,8 @@ public struct OperationDrainReport: Sendable, CustomStringConvertible {
   ///
   /// They are in no other number.
   public internal(set) var turnedAwayCount = 0
-  /// The operations that the drain has cancelled because its time was over, in the order of their ends.
+  /// The operations that the drain has cancelled because its time was over, in the order of their
+  /// ends.
   public internal(set) var cutShort: [Operation] = []
 
   init() {}

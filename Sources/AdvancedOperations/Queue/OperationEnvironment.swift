@@ -147,7 +147,8 @@ public struct OperationEnvironment: Sendable {
 
 /// Hears of every change of state, and makes things go wrong; for simulations.
 package protocol OperationTracer: Sendable {
-  /// The operation will be added to a queue, and takes conditions and dependencies for the last time.
+  /// The operation will be added to a queue, and takes conditions and dependencies for the last
+  /// time.
   func operationWillEnqueue(_ operation: AdvancedOperation)
   func operation(_ operation: AdvancedOperation, entered state: AdvancedOperation.State)
   /// How long the body is kept from being entered; nil for not at all.

@@ -1,9 +1,10 @@
 import CoreOperations
 
-/// Code that runs around the bodies of operations: tracing spans, contexts of loggers, transactions.
+/// Code that runs around the bodies of operations: tracing spans, contexts of loggers,
+/// transactions.
 ///
-/// It is called in the task of the body, for each attempt, and calls the body itself. Task-locals that
-/// it binds around that call are those of the body:
+/// It is called in the task of the body, for each attempt, and calls the body itself. Task-locals
+/// that it binds around that call are those of the body:
 ///
 /// ```swift
 /// struct Tracing: OperationInterceptor {
@@ -30,15 +31,15 @@ import CoreOperations
 public protocol OperationInterceptor: CallerIsolatedInterceptor {
   /// Runs the body of an operation once, and may do something before and after it.
   ///
-  /// Called in the task of the body, on the executor of the body, without a lock held; the operation is
-  /// `AdvancedOperation.current`. What this throws is the error of the attempt. If the body has thrown
-  /// and this returns, the error of the body is that of the attempt all the same. If this returns
-  /// without having called the body, the attempt fails.
+  /// Called in the task of the body, on the executor of the body, without a lock held; the
+  /// operation is `AdvancedOperation.current`. What this throws is the error of the attempt. If the
+  /// body has thrown and this returns, the error of the body is that of the attempt all the same.
+  /// If this returns without having called the body, the attempt fails.
   ///
   /// - Parameters:
   ///   - operation: The operation, which is executing.
-  ///   - attempt: The number of the attempt: 1, and more where the operation has a ``RetryPolicy`` and
-  ///     its body has thrown.
+  ///   - attempt: The number of the attempt: 1, and more where the operation has a ``RetryPolicy``
+  ///     and its body has thrown.
   ///   - body: The rest: further interceptors, and the body.
   /// - Throws: What the body throws, or an error of its own.
   /// - Precondition: `body` is called once at most; a ``RetryPolicy`` runs it again.
@@ -49,7 +50,8 @@ public protocol OperationInterceptor: CallerIsolatedInterceptor {
   ) async throws
 }
 
-/// The same interceptor with a closure that runs where its caller does; see ``OperationInterceptor``.
+/// The same interceptor with a closure that runs where its caller does; see
+/// ``OperationInterceptor``.
 public protocol CallerIsolatedInterceptor: Sendable {
   /// Does what the method of ``OperationInterceptor`` does.
   ///

@@ -3,9 +3,9 @@ public import CoreOperations
 extension OperationQueue {
   /// Runs an operation, with all that it depends on, and gives its value.
   ///
-  /// Adds the operation to the queue together with each of its predecessors that is in no queue yet,
-  /// and awaits the value. A predecessor that was added to any queue before is left as it is; for one
-  /// that is a child of a group in no queue, the group is added.
+  /// Adds the operation to the queue together with each of its predecessors that is in no queue
+  /// yet, and awaits the value. A predecessor that was added to any queue before is left as it is;
+  /// for one that is a child of a group in no queue, the group is added.
   ///
   /// ```swift
   /// let download = ResultOperation(name: "download") { try await feed.download() }
@@ -14,21 +14,22 @@ extension OperationQueue {
   /// let saved = try await queue.run(store)
   /// ```
   ///
-  /// When the waiting task is cancelled, because a client has hung up for example, the operations that
-  /// were added by this call are cancelled, with a `CancellationError` as the reason, and the call
-  /// throws at once. Bodies that are going on end when they notice the cancel; where they must not
-  /// outlive the call, use `withOperations`.
+  /// When the waiting task is cancelled, because a client has hung up for example, the operations
+  /// that were added by this call are cancelled, with a `CancellationError` as the reason, and the
+  /// call throws at once. Bodies that are going on end when they notice the cancel; where they must
+  /// not outlive the call, use `withOperations`.
   ///
   /// Several tasks may run workflows that share operations: the call that comes first adds a shared
   /// one, and cancels it if its task is cancelled.
   ///
   /// - Parameter operation: In this queue, in another one, or in none.
   /// - Returns: The value of the operation.
-  /// - Throws: The ``OperationFailure`` of the operation when it failed, was cancelled, or was skipped;
-  ///   `CancellationError` when the waiting task is cancelled first; `OperationCycleError` when the
-  ///   waiting task is the body of an operation that this one waits for, and then the operations that
-  ///   were added by this call are cancelled.
-  /// - Complexity: O(v + e), v the number of unfinished predecessors and e that of their dependencies.
+  /// - Throws: The ``OperationFailure`` of the operation when it failed, was cancelled, or was
+  ///   skipped; `CancellationError` when the waiting task is cancelled first; `OperationCycleError`
+  ///   when the waiting task is the body of an operation that this one waits for, and then the
+  ///   operations that were added by this call are cancelled.
+  /// - Complexity: O(v + e), v the number of unfinished predecessors and e that of their
+  ///   dependencies.
   @discardableResult
   public final func run<Output: Sendable>(
     _ operation: ResultOperation<Output>
@@ -49,10 +50,12 @@ extension OperationQueue {
   /// ```
   ///
   /// - Parameter operation: In this queue, in another one, or in none; a group for example.
-  /// - Throws: The ``OperationFailure`` of the operation when it failed or was cancelled, and nothing
-  ///   when it was skipped; `CancellationError` when the waiting task is cancelled first;
-  ///   `OperationCycleError` when the waiting task is the body of an operation that this one waits for.
-  /// - Complexity: O(v + e), v the number of unfinished predecessors and e that of their dependencies.
+  /// - Throws: The ``OperationFailure`` of the operation when it failed or was cancelled, and
+  ///   nothing when it was skipped; `CancellationError` when the waiting task is cancelled first;
+  ///   `OperationCycleError` when the waiting task is the body of an operation that this one waits
+  ///   for.
+  /// - Complexity: O(v + e), v the number of unfinished predecessors and e that of their
+  ///   dependencies.
   @_disfavoredOverload
   public final func run(_ operation: AdvancedOperation) async throws {
     try await runUntilFinished(operation)

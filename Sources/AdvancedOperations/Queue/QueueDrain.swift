@@ -104,8 +104,8 @@ final class QueueDrain: ArrivalGate {
 }
 
 extension OperationQueue {
-  /// Whether this is called by code of a member: by its body, a condition, a callback, a completion block,
-  /// by a child of it, or by an operation of a scope in its body.
+  /// Whether this is called by code of a member: by its body, a condition, a callback, a completion
+  /// block, by a child of it, or by an operation of a scope in its body.
   fileprivate final var isCalledByMember: Bool {
     if isCalledByWorker || Operation.callers.contains(where: hasAround) { return true }
     var delivering = Delivery.current.operation
@@ -129,7 +129,8 @@ extension OperationQueue {
 }
 
 extension AdvancedOperationQueue {
-  /// Ends the queue: lets what is in it finish, takes in nothing from others, and waits until it is empty.
+  /// Ends the queue: lets what is in it finish, takes in nothing from others, and waits until it is
+  /// empty.
   ///
   /// ```swift
   /// let report = await queue.drain(within: .seconds(20))
@@ -137,20 +138,20 @@ extension AdvancedOperationQueue {
   /// ```
   ///
   /// From the call on, an operation that is added from outside is cancelled on arrival, with
-  /// ``OperationQueueClosed`` as the reason; so is one that is added after the drain has returned. An
-  /// operation that a member adds is taken in: with `produce(_:)`, from its body or a child's, from an
-  /// observer, a condition, or a completion block. When the time is over, all that is left is
-  /// cancelled, with ``OperationQueueClosed`` as the reason, and a suspended queue is resumed, so that
-  /// it can leave. The same happens at once when the waiting task is cancelled. A body that doesn't
-  /// notice its cancel is waited for all the same.
+  /// ``OperationQueueClosed`` as the reason; so is one that is added after the drain has returned.
+  /// An operation that a member adds is taken in: with `produce(_:)`, from its body or a child's,
+  /// from an observer, a condition, or a completion block. When the time is over, all that is left
+  /// is cancelled, with ``OperationQueueClosed`` as the reason, and a suspended queue is resumed,
+  /// so that it can leave. The same happens at once when the waiting task is cancelled. A body that
+  /// doesn't notice its cancel is waited for all the same.
   ///
   /// Barriers are no operations: they run, also when the time is over, wherever they come from.
   ///
   /// The queue may be drained by several tasks: each gets a report, and the shortest time counts.
   ///
-  /// - Parameter limit: How long operations may take to finish, by the clock of the ``environment``;
-  ///   nil for as long as they need: for ever, if the queue is suspended or its limit is 0, until that
-  ///   is changed.
+  /// - Parameter limit: How long operations may take to finish, by the clock of the
+  ///   ``environment``; nil for as long as they need: for ever, if the queue is suspended or its
+  ///   limit is 0, until that is changed.
   /// - Returns: How the operations ended.
   /// - Precondition: Not called by an operation that is in the queue, or for which one in it waits.
   @discardableResult

@@ -4,8 +4,8 @@ package enum SurroundingEnvironment {
 }
 
 extension OperationEnvironment {
-  /// The environment of the code that calls this: that of its operation, of the simulation that runs
-  /// it, or a new one.
+  /// The environment of the code that calls this: that of its operation, of the simulation that
+  /// runs it, or a new one.
   static var ofCaller: OperationEnvironment {
     AdvancedOperation.current?.environment ?? SurroundingEnvironment.current
       ?? OperationEnvironment()

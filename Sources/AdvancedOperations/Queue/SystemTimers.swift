@@ -3,9 +3,9 @@ import Dispatch
 
 /// The timers of one of the system's clocks, with one Dispatch timer for the first of them.
 ///
-/// What is given to `DispatchQueue.asyncAfter` is kept until its time has come, and so is what a task has
-/// that sleeps and is cancelled: some hundred bytes for an hour after each operation that could have
-/// taken an hour. Here a timer that is cancelled is gone.
+/// What is given to `DispatchQueue.asyncAfter` is kept until its time has come, and so is what a
+/// task has that sleeps and is cancelled: some hundred bytes for an hour after each operation that
+/// could have taken an hour. Here a timer that is cancelled is gone.
 package final class SystemTimers: TimerTable {
   private struct State {
     var timers: [Int: OperationTimer] = [:]
@@ -86,8 +86,8 @@ package final class SystemTimers: TimerTable {
   }
 
   private func makeSource() -> any DispatchSourceTimer {
-    // A serial queue has a thread when it needs one. The few of the global queues are also those that
-    // tasks run on: code that blocks them would stop the time.
+    // A serial queue has a thread when it needs one. The few of the global queues are also those
+    // that tasks run on: code that blocks them would stop the time.
     let queue = DispatchQueue(label: "timers of operations")
     let source = DispatchSource.makeTimerSource(queue: queue)
     source.setEventHandler { [weak self] in self?.wake() }

@@ -5,7 +5,8 @@ struct Workflow {
   private var found: [Operation] = []
   private var visited: Set<ObjectIdentifier> = []
 
-  /// Claims an operation and its predecessors, as far as they are in no queue; predecessors come first.
+  /// Claims an operation and its predecessors, as far as they are in no queue; predecessors come
+  /// first.
   static func claim(endingWith operation: Operation) -> [Operation] {
     var workflow = Workflow()
     workflow.visit(operation)

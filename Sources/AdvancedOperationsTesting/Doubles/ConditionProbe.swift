@@ -15,8 +15,8 @@ import CoreOperations
 /// #expect(operation.state == .finished)
 /// ```
 ///
-/// Without an answer it waits, until the operation is cancelled. A probe that ignores cancellation goes
-/// on waiting, and its answer then comes after the end of the operation.
+/// Without an answer it waits, until the operation is cancelled. A probe that ignores cancellation
+/// goes on waiting, and its answer then comes after the end of the operation.
 public final class ConditionProbe: OperationCondition {
   private struct State {
     var result: OperationConditionResult?
@@ -40,8 +40,8 @@ public final class ConditionProbe: OperationCondition {
   ///
   /// - Parameters:
   ///   - name: What it is called in errors.
-  ///   - ignoresCancellation: Whether it goes on waiting when the operation is cancelled, as code does
-  ///     that never looks.
+  ///   - ignoresCancellation: Whether it goes on waiting when the operation is cancelled, as code
+  ///     does that never looks.
   public init(name: String = "probe", ignoresCancellation: Bool = false) {
     self.name = name
     self.ignoresCancellation = ignoresCancellation

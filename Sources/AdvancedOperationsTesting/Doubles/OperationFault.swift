@@ -9,11 +9,11 @@ import CoreOperations
 /// simulation.inject(.cancel, into: "store", at: .finishing)
 /// ```
 public enum OperationFault: Sendable {
-  /// An error: of a condition when injected at `evaluatingConditions`, of the body, which isn't entered,
-  /// when injected at `executing`.
+  /// An error: of a condition when injected at `evaluatingConditions`, of the body, which isn't
+  /// entered, when injected at `executing`.
   case error(any Error)
-  /// A time that passes: before the dependencies are seen as finished when injected at `pending`, while
-  /// a condition is evaluated, or before the body is entered.
+  /// A time that passes: before the dependencies are seen as finished when injected at `pending`,
+  /// while a condition is evaluated, or before the body is entered.
   case delay(Duration)
   /// A cancel at the moment at which the operation enters the state.
   case cancel
@@ -35,8 +35,8 @@ extension SimulatedEnvironment {
   ///   - state: The state in which it does.
   /// - Precondition: Called before the operations are added. An error has a place in
   ///   `evaluatingConditions` and `executing`, a delay in these and in `pending`, and a cancel
-  ///   everywhere; an operation that nothing keeps waiting may enter `executing` without having been
-  ///   seen in `ready`.
+  ///   everywhere; an operation that nothing keeps waiting may enter `executing` without having
+  ///   been seen in `ready`.
   public func inject(
     _ fault: OperationFault,
     into name: String,

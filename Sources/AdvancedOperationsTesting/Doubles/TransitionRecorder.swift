@@ -1,8 +1,10 @@
 import CoreOperations
 
-/// Records in which states of their lives which events came to operations, and shows which never did.
+/// Records in which states of their lives which events came to operations, and shows which never
+/// did.
 ///
-/// A suite that has never cancelled an operation while its conditions were asked has not tested that:
+/// A suite that has never cancelled an operation while its conditions were asked has not tested
+/// that:
 ///
 /// ```swift
 /// let recorder = TransitionRecorder()
@@ -68,8 +70,8 @@ package final class TransitionRecorder: Sendable {
     }
   }
 
-  /// A line for each event, a column for each state, and how often it came there; `–` where it can't,
-  /// and `0` where it never did.
+  /// A line for each event, a column for each state, and how often it came there; `–` where it
+  /// can't, and `0` where it never did.
   package var table: String {
     let counts = counts
     return TransitionTable.all.map { table in

@@ -2,8 +2,8 @@ public import AdvancedOperations
 
 /// Something is not as a test expects it.
 ///
-/// The expectations of this module throw it, so they work in every test framework: a test that throws
-/// fails. It says where the expectation was called.
+/// The expectations of this module throw it, so they work in every test framework: a test that
+/// throws fails. It says where the expectation was called.
 ///
 /// ```swift
 /// do {

@@ -28,8 +28,8 @@ public enum OperationEnding: String, Sendable, Hashable, CaseIterable {
 ///   - ending: How it should have ended.
 ///   - fileID: Where this is called.
 ///   - line: The line of that.
-/// - Throws: ``ExpectationFailure`` when the operation has ended in another way, with its errors, or has
-///   not ended, with what has left the simulation, or else what it waits for.
+/// - Throws: ``ExpectationFailure`` when the operation has ended in another way, with its errors,
+///   or has not ended, with what has left the simulation, or else what it waits for.
 public func expectOutcome(
   of operation: AdvancedOperation,
   is ending: OperationEnding,
@@ -91,7 +91,8 @@ public func expectConditionFailure<Failure: Error>(
   throw otherFailure(operation, condition, "\(type)", failures, fileID, line)
 }
 
-/// Expects that an operation has failed, without executing, because of a certain error of a condition.
+/// Expects that an operation has failed, without executing, because of a certain error of a
+/// condition.
 ///
 /// ```swift
 /// try expectConditionFailure(importing, as: FileExists.Problem.missing(path: "/no/such/file"))

@@ -5,10 +5,10 @@ import CoreOperations
 /// Runs a workflow under every order in which its steps can be taken, or under as many as one can.
 ///
 /// Each run gets a world of its own, at time zero. First all choices are gone through depth first;
-/// orders that lead to a state from which everything was explored before are left, as long as what the
-/// workflow does follows from the order in which its own code ran. Small workflows are done then.
-/// Larger ones go on at random for a while: half of the schedules pick any step, half follow random
-/// priorities, which finds bugs that need a few steps to be far out of order.
+/// orders that lead to a state from which everything was explored before are left, as long as what
+/// the workflow does follows from the order in which its own code ran. Small workflows are done
+/// then. Larger ones go on at random for a while: half of the schedules pick any step, half follow
+/// random priorities, which finds bugs that need a few steps to be far out of order.
 ///
 /// ```swift
 /// let report = try exploreSchedules { simulation in
@@ -23,11 +23,12 @@ import CoreOperations
 /// ```
 ///
 /// A workflow has to be the same each time, and to do the same when the same choices are made: what
-/// happens before the first new choice of a schedule is compared with the last one, and at the end some
-/// schedules are run again and compared as a whole. One that draws numbers elsewhere than from the
-/// simulation fails, with what was different.
+/// happens before the first new choice of a schedule is compared with the last one, and at the end
+/// some schedules are run again and compared as a whole. One that draws numbers elsewhere than from
+/// the simulation fails, with what was different.
 ///
-/// An operation that leaves the simulation (see ``SimulatedEnvironment/strays``) fails the schedule.
+/// An operation that leaves the simulation (see ``SimulatedEnvironment/strays``) fails the
+/// schedule.
 ///
 /// - Parameters:
 ///   - depthFirst: How many schedules to run before going on at random.
@@ -35,8 +36,8 @@ import CoreOperations
 ///   - seed: Where chance begins, that of the workflow too.
 ///   - fileID: Where this is called.
 ///   - line: The line of that.
-///   - workflow: Builds the workflow, runs the simulation, and throws if something is wrong. Run many
-///     times; everything that it uses has to be made in it.
+///   - workflow: Builds the workflow, runs the simulation, and throws if something is wrong. Run
+///     many times; everything that it uses has to be made in it.
 /// - Returns: How many schedules were explored, and whether that was all.
 /// - Throws: ``ScheduleFailure`` at the first schedule under which the workflow throws.
 /// - Complexity: The number of schedules can grow as the factorial of that of operations.
@@ -83,8 +84,8 @@ public func exploreSchedules(
 
 #if DEBUG
 // The same, where a step may also be interrupted, this often in one schedule, wherever the library
-// touches what others touch too. For tests of the library itself: a step of a user may hold locks of
-// its own there.
+// touches what others touch too. For tests of the library itself: a step of a user may hold locks
+// of its own there.
 @discardableResult
 package func exploreSchedules(
   interruptions: Int,

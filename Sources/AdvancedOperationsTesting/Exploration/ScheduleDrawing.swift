@@ -7,9 +7,9 @@ package enum ScheduleDrawing: Sendable, Hashable {
 
   /// What the schedule with this number is drawn by unless something else is asked for.
   ///
-  /// Half and half, because neither is better: of 1,000 schedules 0 that take any step show a set-up
-  /// that comes too late, and 246 by priorities with one change; of two philosophers 341 and 94. The
-  /// test of drawn schedules measures it; the article on exploring has the table.
+  /// Half and half, because neither is better: of 1,000 schedules 0 that take any step show a
+  /// set-up that comes too late, and 246 by priorities with one change; of two philosophers 341 and
+  /// 94. The test of drawn schedules measures it; the article on exploring has the table.
   static func usual(_ number: Int) -> ScheduleDrawing {
     number % 2 == 0 ? .steps : .priorities(changes: 1 + number / 2 % 3)
   }

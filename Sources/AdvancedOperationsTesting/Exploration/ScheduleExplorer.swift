@@ -116,8 +116,8 @@ struct ScheduleExplorer {
       if first.count < 4 { first.append((choices, lines)) } else { last = (choices, lines) }
     }
 
-    /// Each twice, and where there are few more often: what is decided by a coin in a workflow of one
-    /// schedule has to come up differently at some time.
+    /// Each twice, and where there are few more often: what is decided by a coin in a workflow of
+    /// one schedule has to come up differently at some time.
     var repeated: [Sample] {
       let all = first + (last.map { [$0] } ?? [])
       return all.isEmpty ? [] : (0..<(last == nil ? 16 : 2 * all.count)).map { all[$0 % all.count] }
@@ -180,8 +180,8 @@ struct ScheduleExplorer {
     )
   }
 
-  /// Takes the first step, or an earlier one, at as many choices as possible; it still has to fail in
-  /// the same way.
+  /// Takes the first step, or an earlier one, at as many choices as possible; it still has to fail
+  /// in the same way.
   private func shortened(_ schedule: Schedule, _ run: Run, _ error: any Error) -> (Schedule, Run) {
     var best = (schedule: schedule, run: run)
     var budget = 400

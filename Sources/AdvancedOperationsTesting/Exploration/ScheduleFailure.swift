@@ -33,8 +33,9 @@ public struct ScheduleFailure: Error, CustomStringConvertible {
 /// Why a schedule failed, when that was not the workflow's own error.
 enum ScheduleProblem: Error, CustomStringConvertible {
   case strays([StrayOperation])
-  /// With the same choices: what happened last before that in both runs, and what then in each of them;
-  /// nil where the run was over, or the same for both when a choice was among another number of steps.
+  /// With the same choices: what happened last before that in both runs, and what then in each of
+  /// them; nil where the run was over, or the same for both when a choice was among another number
+  /// of steps.
   case differs(after: String?, was: String?, is: String?)
 
   var description: String {

@@ -1,13 +1,13 @@
 public import AdvancedOperations
 import CoreOperations
 
-/// Lets the process die at every step of a workflow with a journal, and checks what a restart makes of
-/// what was recorded.
+/// Lets the process die at every step of a workflow with a journal, and checks what a restart makes
+/// of what was recorded.
 ///
-/// The workflow is run once without a death. Then it is begun again and again, stopped after one step
-/// more each time, and begun anew with what is in the journal by then, and with nothing else; at random
-/// it dies a second time. What only a part of the journal survives is tried as well, for each part that
-/// begins with the first record.
+/// The workflow is run once without a death. Then it is begun again and again, stopped after one
+/// step more each time, and begun anew with what is in the journal by then, and with nothing else;
+/// at random it dies a second time. What only a part of the journal survives is tried as well, for
+/// each part that begins with the first record.
 ///
 /// ```swift
 /// try exploreRestarts { simulation, journal in
@@ -24,26 +24,27 @@ import CoreOperations
 /// - no operation has begun to execute whose value was recorded before the restart;
 /// - the journal has the same keys as without a death, with the same values.
 ///
-/// So a test fails that keeps something in memory which a restart doesn't bring back, that gives two
-/// operations one key, or makes its keys of something that is another the next time. Values that aren't
-/// `Equatable` are not compared.
+/// So a test fails that keeps something in memory which a restart doesn't bring back, that gives
+/// two operations one key, or makes its keys of something that is another the next time. Values
+/// that aren't `Equatable` are not compared.
 ///
-/// Nothing of a process that has died goes on, and what was suspended in it is never resumed: a task of
-/// it stays in memory until the tests end. What the workflow changes outside of its operations, in a
-/// database for instance, is as a death leaves it.
+/// Nothing of a process that has died goes on, and what was suspended in it is never resumed: a
+/// task of it stays in memory until the tests end. What the workflow changes outside of its
+/// operations, in a database for instance, is as a death leaves it.
 ///
 /// - Parameters:
 ///   - schedules: In how many orders of its steps the workflow dies; one at least.
 ///   - seed: Where chance begins.
 ///   - fileID: Where this is called.
 ///   - line: The line of that.
-///   - workflow: Makes the operations, adds them to queues of the simulation, and returns the one whose
-///     end and value are compared. Called for each life; everything that the workflow uses has to be made
-///     in it. It doesn't run the simulation.
+///   - workflow: Makes the operations, adds them to queues of the simulation, and returns the one
+///     whose end and value are compared. Called for each life; everything that the workflow uses
+///     has to be made in it. It doesn't run the simulation.
 /// - Returns: How many deaths there were.
-/// - Throws: ``ExpectationFailure`` at the first restart after which something isn't so, with the seed,
-///   the step and what was recorded; what `workflow` throws.
-/// - Complexity: O(s · n²) steps, s the number of schedules and n that of the steps of the workflow.
+/// - Throws: ``ExpectationFailure`` at the first restart after which something isn't so, with the
+///   seed, the step and what was recorded; what `workflow` throws.
+/// - Complexity: O(s · n²) steps, s the number of schedules and n that of the steps of the
+///   workflow.
 @discardableResult
 public func exploreRestarts(
   schedules: Int = 10,

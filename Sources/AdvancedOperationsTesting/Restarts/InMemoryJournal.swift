@@ -13,8 +13,8 @@ import CoreOperations
 /// let beforeThat = journal.cut(after: 0)
 /// ```
 ///
-/// Values are kept as they are, and not encoded: what doesn't survive its encoding isn't found by this
-/// journal. A key is recorded once: another value for it is refused with an error.
+/// Values are kept as they are, and not encoded: what doesn't survive its encoding isn't found by
+/// this journal. A key is recorded once: another value for it is refused with an error.
 ///
 /// Can be used from any thread.
 public final class InMemoryJournal: OperationJournal {
@@ -94,7 +94,8 @@ public final class InMemoryJournal: OperationJournal {
 
   /// Creates a journal.
   ///
-  /// - Parameter records: What it begins with, in order; of two with the same key, the first counts.
+  /// - Parameter records: What it begins with, in order; of two with the same key, the first
+  ///   counts.
   public init(_ records: [Record] = []) { state = Locked(State(records: records)) }
 
   // MARK: Looking
@@ -133,7 +134,8 @@ public final class InMemoryJournal: OperationJournal {
   /// Makes the journal throw when a value is to be recorded.
   ///
   /// - Parameters:
-  ///   - number: The number of the record at which it does, 1 for the first, counting those that fail.
+  ///   - number: The number of the record at which it does, 1 for the first, counting those that
+  ///     fail.
   ///   - error: What it throws.
   ///   - isKept: Whether the value is recorded all the same, as when a disk loses only the answer.
   public func failRecord(_ number: Int, with error: any Error, isKept: Bool = false) {
@@ -151,8 +153,8 @@ public final class InMemoryJournal: OperationJournal {
 
   /// How long it takes to look a value up, or to record one; zero unless set.
   ///
-  /// By the clock of the operation's environment. A value is in ``records`` when its time has passed. A
-  /// cancel ends looking up at once.
+  /// By the clock of the operation's environment. A value is in ``records`` when its time has
+  /// passed. A cancel ends looking up at once.
   public var delay: Duration {
     get { state.withLock { $0.delay } }
     set { state.withLock { $0.delay = newValue } }

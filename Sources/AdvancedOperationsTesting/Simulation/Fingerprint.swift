@@ -3,7 +3,8 @@ import CoreOperations
 
 /// Two independent sums of 64 bits: equal for equal states, and hardly ever for others.
 struct Fingerprint: Hashable, Sendable {
-  // The offset basis and prime of FNV-1a; the second sum begins elsewhere and multiplies by another.
+  // The offset basis and prime of FNV-1a; the second sum begins elsewhere and multiplies by
+  // another.
   private(set) var low: UInt64 = 0xcbf2_9ce4_8422_2325
   private var high: UInt64 = 0x6c62_272e_07bb_0142
 
@@ -32,8 +33,8 @@ struct Fingerprint: Hashable, Sendable {
 extension Simulation {
   /// What tells the state of this world from others, as far as its future depends on it.
   ///
-  /// What code of users has seen and done is taken to follow from the order in which it ran. All else
-  /// that may differ is in queues, steps and timers.
+  /// What code of users has seen and done is taken to follow from the order in which it ran. All
+  /// else that may differ is in queues, steps and timers.
   func fingerprint() -> Fingerprint {
     let (schedulers, numbers) = withState { ($0.names.schedulers, $0.names.numbers) }
     var queues: [UInt64] = []

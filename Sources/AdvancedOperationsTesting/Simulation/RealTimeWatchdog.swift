@@ -3,8 +3,8 @@ import Dispatch
 
 /// Looks, in real time, whether a step of a simulation blocks its thread.
 ///
-/// One thread for all simulations. It is started when one runs and ends when none did for a while, so
-/// that a run pays for being entered into a list.
+/// One thread for all simulations. It is started when one runs and ends when none did for a while,
+/// so that a run pays for being entered into a list.
 package enum RealTimeWatchdog {
   private struct Entry {
     weak var simulation: Simulation?

@@ -1,7 +1,7 @@
 /// A schedule as text: the seed, and which step was taken where that was not the first.
 ///
-/// `7;2=1,5=3` begins with the seed 7, takes the second of the pending steps at the third choice, the
-/// fourth at the sixth, and the first everywhere else.
+/// `7;2=1,5=3` begins with the seed 7, takes the second of the pending steps at the third choice,
+/// the fourth at the sixth, and the first everywhere else.
 package struct Schedule: Equatable, CustomStringConvertible {
   package var seed: UInt64
   /// How often a step may be interrupted.

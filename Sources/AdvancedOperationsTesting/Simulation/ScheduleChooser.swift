@@ -61,8 +61,8 @@ struct ScriptedChooser: ScheduleChooser {
 /// Always the step of the most urgent subject; now and then the most urgent one becomes the least.
 ///
 /// Finds a bug that needs d orderings with a probability of at least 1/(n·k^(d-1)), n the number of
-/// subjects and k that of steps. Burckhardt, Kothari, Musuvathi, Nagarakatte, “A randomized scheduler
-/// with probabilistic guarantees of finding bugs”, ASPLOS 2010.
+/// subjects and k that of steps. Burckhardt, Kothari, Musuvathi, Nagarakatte, “A randomized
+/// scheduler with probabilistic guarantees of finding bugs”, ASPLOS 2010.
 struct PriorityChooser: ScheduleChooser {
   private var generator: SplitMix64
   private var priorities: [String: Int] = [:]

@@ -96,8 +96,8 @@ extension Scheduler {
   /// (callgrind).
   private struct Done: ~Copyable {
     var report = SchedulerState.Report(.began)
-    /// What the report is about, where it is needed beyond that: its queue may let go of it before what
-    /// its end leaves is done.
+    /// What the report is about, where it is needed beyond that: its queue may let go of it before
+    /// what its end leaves is done.
     var operation: Operation?
     /// What its end leaves to do once the queue knows of it.
     var ending = Operation.Ending()

@@ -1,7 +1,8 @@
 /// An executor that decides every step by itself; for simulations.
 ///
-/// A queue on such an executor hands it single steps instead of workers: what is decided and what is
-/// done because of it are two steps, and others may come in between, as they may on real threads.
+/// A queue on such an executor hands it single steps instead of workers: what is decided and what
+/// is done because of it are two steps, and others may come in between, as they may on real
+/// threads.
 package protocol SteppedExecutor: OperationExecutor {
   /// Runs a step, once, and on another stack.
   func enqueue(_ step: WorkerStep, _ body: @escaping @Sendable () -> Void)

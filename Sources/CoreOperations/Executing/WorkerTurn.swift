@@ -18,8 +18,8 @@ struct WorkerTurn {
 
   /// Whether to look out for work for a moment before the thread is given back.
   ///
-  /// Waking a thread costs as much as 40 empty operations, so a queue that is fed one by one lost most of
-  /// its time to threads that fell asleep between two.
+  /// Waking a thread costs as much as 40 empty operations, so a queue that is fed one by one lost
+  /// most of its time to threads that fell asleep between two.
   var mayLinger: Bool { isInSharedPool }
 
   /// Returns when there is news, when a request waits for a thread, or after 5 µs: half a wake-up.

@@ -34,20 +34,21 @@ package struct AdmissionTerms: Sendable {
 
 /// The only way in which a layer above touches the core.
 ///
-/// The requirements are what the core asks of such an operation; the extension is what the layer may
-/// ask of the core. All hooks are called without a lock held.
+/// The requirements are what the core asks of such an operation; the extension is what the layer
+/// may ask of the core. All hooks are called without a lock held.
 ///
 /// - *Readiness hold*: one more thing to wait for, next to the dependencies. Taken in
 ///   ``willEnqueue()``; when nothing but the hold is left, a worker without a slot calls
 ///   ``dependenciesDidFinish()``; given back with ``releaseReadinessHold(startsAhead:hasWaited:)``.
-/// - *Start gate*: ``decideStart(hasWaited:)``, called by a worker that has a slot for the operation, if
-///   it may say no.
+/// - *Start gate*: ``decideStart(hasWaited:)``, called by a worker that has a slot for the
+///   operation, if it may say no.
 /// - *Quiet hold*: ``holdQuiet()`` and ``releaseQuiet()``: finished, with slot and membership kept.
 ///   A worker that called `start()` keeps both by itself until the call returned.
 /// - *Pause* of an operation that executes: ``beginPause()`` gives its slot back, ``endPause()``
 ///   has it wait for a turn like that of one that starts, with ``decideStart(hasWaited:)`` or
 ///   ``reserveSlot()``, and ``turnCameAgain()`` says that it has come.
-/// - *Re-offer* of a parked operation: ``reoffer(afterReview:)``, or ``reserveSlot()`` for one step.
+/// - *Re-offer* of a parked operation: ``reoffer(afterReview:)``, or ``reserveSlot()`` for one
+///   step.
 /// - *Release of the remaining dependencies*: ``flagCancelled(reason:)``.
 /// - *Its place*: ``addToQueue(_:)`` and ``runInQueue(_:)``.
 package protocol LayeredOperation: Operation {
@@ -62,15 +63,16 @@ package protocol LayeredOperation: Operation {
   func dependenciesDidFinish()
   /// A worker has a slot for the operation, to start it or to let it go on after a pause.
   ///
-  /// - Parameter hasWaited: Whether the operation has waited since its hold was released: for a slot, a
-  ///   resumed queue, or a dependency that was added. False where the layer hasn't asked to know.
+  /// - Parameter hasWaited: Whether the operation has waited since its hold was released: for a
+  ///   slot, a resumed queue, or a dependency that was added. False where the layer hasn't asked to
+  ///   know.
   /// - Returns: What to do.
   func decideStart(hasWaited: Bool) -> StartDecision
-  /// The operation starts because of ``reserveSlot()``; called by the worker that starts it, with its
-  /// slot.
+  /// The operation starts because of ``reserveSlot()``; called by the worker that starts it, with
+  /// its slot.
   func grantedStartBegins()
-  /// A dependency was added after ``reserveSlot()``: the operation doesn't start now, and will be asked
-  /// for ``decideStart(hasWaited:)`` anew.
+  /// A dependency was added after ``reserveSlot()``: the operation doesn't start now, and will be
+  /// asked for ``decideStart(hasWaited:)`` anew.
   func grantedStartHeldBack()
   /// The operation has a slot after a pause, as ``decideStart(hasWaited:)`` said or
   /// ``reserveSlot()`` has given it; it may have ended meanwhile, and then keeps the slot until it
@@ -81,8 +83,8 @@ package protocol LayeredOperation: Operation {
   func reviewBeforeReoffer()
   /// Marks the operation as cancelled without telling anybody; ``deliverEvents()`` follows.
   func cancelSilently(reason: (any Error)?)
-  /// Waits that include one of this operation's close a ring, beginning and ending with the same: opens it
-  /// if the layer has a better way than to let the last one leave.
+  /// Waits that include one of this operation's close a ring, beginning and ending with the same:
+  /// opens it if the layer has a better way than to let the last one leave.
   ///
   /// - Returns: Whether it did, or others have.
   func openRing(_ ring: [Operation]) -> Bool
@@ -94,10 +96,11 @@ package protocol LayeredOperation: Operation {
   var awaitedParent: Operation? { get }
   /// The operations whose end this one waits for before it can start, besides its dependencies.
   var awaitedHelpers: [Operation] { get }
-  /// Whether others wait for the operation that aren't its dependents: as their ``awaitedParent``, or
-  /// as one of their ``awaitedHelpers``.
+  /// Whether others wait for the operation that aren't its dependents: as their ``awaitedParent``,
+  /// or as one of their ``awaitedHelpers``.
   var isAwaitedInLayer: Bool { get }
-  /// Whether the operation was started in no queue, and still waits for what it needs before its work.
+  /// Whether the operation was started in no queue, and still waits for what it needs before its
+  /// work.
   var isStartingByHand: Bool { get }
   /// What has to happen before the operation can start, besides dependencies and a slot.
   func layerNeedsBeforeStart() -> [WaitNeed]
@@ -110,8 +113,8 @@ package protocol LayeredOperation: Operation {
 extension Operation {
   /// Undertakes to add the operation to a queue.
   ///
-  /// - Returns: Whether the caller has to do that; false if the operation is in a queue, was started, or
-  ///   was claimed before.
+  /// - Returns: Whether the caller has to do that; false if the operation is in a queue, was
+  ///   started, or was claimed before.
   package final func claim() -> Bool {
     withLinks { links in
       if links.isClaimed || life.current.phase != .created { return false }
@@ -134,10 +137,10 @@ extension LayeredOperation {
   /// Gives the hold back.
   ///
   /// - Parameters:
-  ///   - startsAhead: Whether the operation is started ahead of others and without a slot, because it
-  ///     won't do anything. Its dependencies still hold.
-  ///   - hasWaited: Whether ``decideStart(hasWaited:)`` is called as for an operation that has waited,
-  ///     because some of what the layer knows is older than the rest.
+  ///   - startsAhead: Whether the operation is started ahead of others and without a slot, because
+  ///     it won't do anything. Its dependencies still hold.
+  ///   - hasWaited: Whether ``decideStart(hasWaited:)`` is called as for an operation that has
+  ///     waited, because some of what the layer knows is older than the rest.
   package func releaseReadinessHold(startsAhead: Bool, hasWaited: Bool = false) {
     let answer = SchedulerState.Answer(startsAhead: startsAhead, hasWaited: hasWaited)
     if ThreadOccupant.answer(for: self, answer) { return }
@@ -148,8 +151,8 @@ extension LayeredOperation {
     }
   }
 
-  /// Stops waiting for what is left of the dependencies, and has the operation started ahead of others
-  /// and without a slot, because it won't do anything.
+  /// Stops waiting for what is left of the dependencies, and has the operation started ahead of
+  /// others and without a slot, because it won't do anything.
   package func leaveAhead() {
     readiness.step { $0.dropped() }
     withLinks { $0.scheduler }?.expedite(self)
@@ -168,8 +171,8 @@ extension LayeredOperation {
   }
 
   /// Takes a slot for a parked operation if its queue has one at this moment, or keeps that of one
-  /// which is about to be parked; it will be started without being asked again, once ``wakeQueue()``
-  /// was called.
+  /// which is about to be parked; it will be started without being asked again, once
+  /// ``wakeQueue()`` was called.
   ///
   /// Takes only the lock of the queue, so it may be called with a lock of the layer held.
   package func reserveSlot() -> Bool { withLinks { $0.scheduler }?.reserve(self) ?? false }

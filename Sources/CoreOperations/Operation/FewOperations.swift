@@ -1,7 +1,8 @@
-/// A list of operations that has room for two without an array: in a chain, one waits for the end of
-/// another, and in a binary tree two do.
+/// A list of operations that has room for two without an array: in a chain, one waits for the end
+/// of another, and in a binary tree two do.
 ///
-/// It retains what is in it, and hands it out without counting: that was a third of the time of a chain.
+/// It retains what is in it, and hands it out without counting: that was a third of the time of a
+/// chain.
 @safe
 package struct FewOperations: ~Copyable {
   private var first: Unmanaged<Operation>?
@@ -30,7 +31,9 @@ package struct FewOperations: ~Copyable {
     }
   }
 
-  package mutating func append(_ operation: Operation) { unsafe append(retained: .passRetained(operation)) }
+  package mutating func append(_ operation: Operation) {
+    unsafe append(retained: .passRetained(operation))
+  }
 
   mutating func removeAll() {
     guard let first = unsafe first else { return }

@@ -1,7 +1,7 @@
 /// What becomes of operations that are added to a queue which is being drained.
 package protocol ArrivalGate: AnyObject, Sendable {
-  /// Operations have become members, and nothing has happened to them yet: cancels them, or takes them
-  /// in. Called without a lock held.
+  /// Operations have become members, and nothing has happened to them yet: cancels them, or takes
+  /// them in. Called without a lock held.
   ///
   /// - Parameters:
   ///   - operations: The new members.
@@ -11,7 +11,8 @@ package protocol ArrivalGate: AnyObject, Sendable {
 }
 
 extension OperationQueue {
-  /// Has a gate look at each operation that is added from now on; of several gates the first counts.
+  /// Has a gate look at each operation that is added from now on; of several gates the first
+  /// counts.
   ///
   /// - Returns: The gate that counts, and the members that it has not seen: all if it is a new one.
   package final func close(with gate: any ArrivalGate) -> (any ArrivalGate, [Operation]) {
@@ -29,8 +30,8 @@ extension OperationQueue {
     operation.isIn(ObjectIdentifier(scheduler))
   }
 
-  /// Whether this is called on a worker of the queue, in an operation or a barrier, or by a completion
-  /// block of a member.
+  /// Whether this is called on a worker of the queue, in an operation or a barrier, or by a
+  /// completion block of a member.
   package final var isCalledByWorker: Bool {
     if scheduler.isInOwnCompletion { return true }
     var next = ThreadOccupant.current
@@ -60,7 +61,8 @@ extension OperationQueue {
 }
 
 extension Operation {
-  /// The operations whose code this is: bodies, callbacks on their workers, and immediate conditions.
+  /// The operations whose code this is: bodies, callbacks on their workers, and immediate
+  /// conditions.
   package static var callers: [Operation] {
     var callers: [Operation] = []
     var next = ThreadOccupant.current

@@ -2,8 +2,8 @@
 /// instructions each time, and with what only the queue may see and change.
 ///
 /// The only place of a queue with references that aren't counted. They are valid because
-/// ``QueueMembers`` retains each operation from the moment it is a member, and because one that leaves
-/// while a worker has it on its stack is released by the report of that worker.
+/// ``QueueMembers`` retains each operation from the moment it is a member, and because one that
+/// leaves while a worker has it on its stack is released by the report of that worker.
 @safe
 package struct Member: Equatable, @unchecked Sendable {
   // Sendable: an operation is, and what it adds is only reached with the lock of the queue held.

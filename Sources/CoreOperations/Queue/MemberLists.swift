@@ -25,8 +25,8 @@ enum QueueLinkage: MemberLinkage {
   }
 }
 
-/// A list that needs no memory of its own, and from the middle of which a member is taken in O(1): the
-/// links are in the members.
+/// A list that needs no memory of its own, and from the middle of which a member is taken in O(1):
+/// the links are in the members.
 ///
 /// It retains nothing.
 struct LinkedMembers<Linkage: MemberLinkage> {
@@ -86,7 +86,8 @@ struct QueueMembers {
     count += 1
   }
 
-  /// Takes a member out; the list's reference is the caller's, to be ``Member/released()`` unlocked.
+  /// Takes a member out; the list's reference is the caller's, to be ``Member/released()``
+  /// unlocked.
   mutating func remove(_ member: Member) {
     list.remove(member)
     member.fields.isMember = false

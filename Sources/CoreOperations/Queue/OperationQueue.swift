@@ -15,8 +15,9 @@ public import Dispatch
 /// All members can be used from any thread, also from inside operations and their callbacks. A
 /// queue never calls an operation on the thread that adds it, cancels it or resumes the queue.
 ///
-/// Subclasses restate `@unchecked Sendable`, protect what they add, and inherit both initialisers or
-/// override them. In a file that imports Foundation too, see <doc:/CoreOperations/BesideFoundation>.
+/// Subclasses restate `@unchecked Sendable`, protect what they add, and inherit both initialisers
+/// or override them. In a file that imports Foundation too, see
+/// <doc:/CoreOperations/BesideFoundation>.
 open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertible,
   CustomDebugStringConvertible
 {

@@ -6,8 +6,8 @@ package enum Placement: UInt8, CaseIterable {
   case waiting
   /// Nothing is open, but a barrier is in front.
   case behindBarrier
-  /// In the line of what needs no slot: conditions to evaluate, or a start of an operation that will
-  /// not execute.
+  /// In the line of what needs no slot: conditions to evaluate, or a start of an operation that
+  /// will not execute.
   case service
   /// Its conditions are being evaluated.
   case evaluating
@@ -15,11 +15,11 @@ package enum Placement: UInt8, CaseIterable {
   case ready
   /// Was not allowed to start; without a slot, its turn kept.
   case parked
-  /// Has a slot and what it was parked for. A worker will start it, or is just asking whether it may
-  /// and will find it so.
+  /// Has a slot and what it was parked for. A worker will start it, or is just asking whether it
+  /// may and will find it so.
   case granted
-  /// Its turn came: a worker asks whether it may start, with a slot in hand, and starts it. It stays
-  /// here while it executes.
+  /// Its turn came: a worker asks whether it may start, with a slot in hand, and starts it. It
+  /// stays here while it executes.
   case starting
   /// Executing, and without a slot until its pause is over.
   case paused

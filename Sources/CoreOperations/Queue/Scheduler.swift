@@ -2,13 +2,13 @@ import Synchronization
 
 /// Decides what a queue starts and when, and lets workers do it.
 ///
-/// Decisions are made by ``SchedulerState`` under one lock, as values; user code runs after the lock
-/// was given back. Operations come here ready: readiness is counted by themselves.
+/// Decisions are made by ``SchedulerState`` under one lock, as values; user code runs after the
+/// lock was given back. Operations come here ready: readiness is counted by themselves.
 package final class Scheduler: Sendable {
   let state: ContendedLocked<SchedulerState>
   let valueObservers = ValueObservers()
-  /// Tells the worker that lingers that there is work; written with the lock held that `isLingering` is
-  /// behind, so it needs no order of its own.
+  /// Tells the worker that lingers that there is work; written with the lock held that
+  /// `isLingering` is behind, so it needs no order of its own.
   let hasNews = Atomic(false)
   /// Where completion blocks run: off the worker that finished the operation, and never on a queue
   /// that the program uses for something else.
@@ -91,8 +91,8 @@ package final class Scheduler: Sendable {
   ///   - operations: The new members.
   ///   - member: Behind the same barriers as this one, instead of behind all.
   ///   - owner: The queue.
-  /// - Returns: Whether the code of an operation waits for all that the queue has, whether a barrier may
-  ///   wait for the new members, and what has to look at them first.
+  /// - Returns: Whether the code of an operation waits for all that the queue has, whether a
+  ///   barrier may wait for the new members, and what has to look at them first.
   func admit(
     _ operations: some Sequence<Operation>,
     besides member: Operation?,
@@ -157,7 +157,8 @@ package final class Scheduler: Sendable {
     return !isClosed
   }
 
-  /// The code of an operation waits for the queue: every operation that is added from now on is needed.
+  /// The code of an operation waits for the queue: every operation that is added from now on is
+  /// needed.
   ///
   /// - Returns: The members at this moment.
   func markAsNeeded() -> [Operation] {
@@ -285,7 +286,8 @@ package final class Scheduler: Sendable {
     }
   }
 
-  /// Begins or ends a time in which nothing is started, whatever else is set; such times may overlap.
+  /// Begins or ends a time in which nothing is started, whatever else is set; such times may
+  /// overlap.
   func holdStarts(_ isBeginning: Bool) { update { $0.sweep(isBeginning: isBeginning) } }
 
   /// Runs `body`, which cancels all members, while nothing is started in between.

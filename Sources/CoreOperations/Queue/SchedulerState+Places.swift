@@ -64,8 +64,8 @@ extension SchedulerState {
     }
   }
 
-  /// Whether a barrier has not run, and a member waits for it; its segment is that of the members right
-  /// behind it.
+  /// Whether a barrier has not run, and a member waits for it; its segment is that of the members
+  /// right behind it.
   func hasMembers(behindBarrierOf segment: UInt32) -> Bool {
     let first = Int(Int32(bitPattern: segment &- activeSegment)) - 1
     return first >= 0

@@ -46,7 +46,8 @@ extension SchedulerState {
   ///
   /// - Parameters:
   ///   - report: What it has done.
-  ///   - released: Operations of this queue that waited for the end that is reported, and nothing else.
+  ///   - released: Operations of this queue that waited for the end that is reported, and nothing
+  ///     else.
   ///   - source: Where it came from.
   ///   - mayLinger: Whether it may look out for work when there is none; one of a queue does.
   ///   - effects: Gets what has to happen outside.
@@ -142,7 +143,8 @@ extension SchedulerState {
     if member.fields.isReleasedByReport { effects.garbage = member.released() }
   }
 
-  /// An operation whose turn came doesn't start: it gives its slot back, and leaves if it has ended.
+  /// An operation whose turn came doesn't start: it gives its slot back, and leaves if it has
+  /// ended.
   ///
   /// - Returns: Whether it hasn't.
   private mutating func keepsPlace(_ member: Member, _ effects: inout Effects) -> Bool {

@@ -28,8 +28,8 @@ package struct SchedulerState {
 
   /// What a worker does next.
   ///
-  /// A start borrows its operation: what is started can't be released before the worker has reported.
-  /// What is evaluated or reviewed may leave meanwhile, and is retained.
+  /// A start borrows its operation: what is started can't be released before the worker has
+  /// reported. What is evaluated or reviewed may leave meanwhile, and is retained.
   package enum Step: Sendable {
     /// Nothing to start: leave.
     case leave
@@ -89,8 +89,8 @@ package struct SchedulerState {
     let startsAhead: Bool
     /// Whether some of what the layer knows may have changed while it found out the rest.
     let hasWaited: Bool
-    /// The ``SchedulerState/answerStamp`` from before the layer was asked; nil when that isn't known, or
-    /// makes no difference.
+    /// The ``SchedulerState/answerStamp`` from before the layer was asked; nil when that isn't
+    /// known, or makes no difference.
     var since: UInt64?
 
     package init(startsAhead: Bool, hasWaited: Bool, since: UInt64? = nil) {
@@ -142,7 +142,8 @@ package struct SchedulerState {
   var requestedLimit = -1
   package var slotsInUse = 0
   var ready = ReadyLine()
-  /// Operations in the line with tickets up to this one have waited in it: for a slot, or a resumed queue.
+  /// Operations in the line with tickets up to this one have waited in it: for a slot, or a resumed
+  /// queue.
   var waitedTicket: UInt64 = 0
   /// How often it came about that an operation would have had to wait; one more than that.
   var waitCount: UInt64 = 1
@@ -278,11 +279,11 @@ package struct SchedulerState {
     }
   }
 
-  /// Gives a parked operation a slot, if there is one for it at this moment; one that a worker is just
-  /// asking about keeps the slot that it asks with.
+  /// Gives a parked operation a slot, if there is one for it at this moment; one that a worker is
+  /// just asking about keeps the slot that it asks with.
   ///
-  /// Otherwise an operation that was refused a moment ago would be passed by others that come before
-  /// it is parked.
+  /// Otherwise an operation that was refused a moment ago would be passed by others that come
+  /// before it is parked.
   package mutating func reserved(_ member: Member) -> Bool {
     guard !member.fields.needsReview, !isBlocked, hasNothingOpen(member) else { return false }
     switch member.placement {

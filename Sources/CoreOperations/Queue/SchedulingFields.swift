@@ -8,8 +8,8 @@ package struct SchedulingFields {
   var lineLinks = MemberLinks()
   /// When it became ready, as a number: the order among equals.
   var ticket: UInt64 = 0
-  /// How many barriers were added before it, counted since the queue was made, modulo 2^32: only the
-  /// distance to that of others means anything.
+  /// How many barriers were added before it, counted since the queue was made, modulo 2^32: only
+  /// the distance to that of others means anything.
   var segment: UInt32 = 0
   /// Its place in the heap of its level; -1 when it is in none.
   var heapIndex: Int32 = -1
@@ -90,14 +90,14 @@ package struct SchedulingFields {
     set { self[.isAskedAtStart] = newValue }
   }
 
-  /// Whether the layer above decides when its turn has come and it has waited since its hold was released;
-  /// doesn't change once it is a member.
+  /// Whether the layer above decides when its turn has come and it has waited since its hold was
+  /// released; doesn't change once it is a member.
   package var isAskedAfterWait: Bool {
     get { self[.isAskedAfterWait] }
     set { self[.isAskedAfterWait] = newValue }
   }
-  /// Whether it has waited since its hold was released, other than in the line for a slot: that is known by
-  /// its ticket.
+  /// Whether it has waited since its hold was released, other than in the line for a slot: that is
+  /// known by its ticket.
   var hasWaited: Bool {
     get { self[.hasWaited] }
     set { self[.hasWaited] = newValue }

@@ -68,8 +68,8 @@ package enum Preemption {
 }
 #endif
 
-/// Whether a simulation interrupts the calling thread: what it does must not depend on the rest of the
-/// process then.
+/// Whether a simulation interrupts the calling thread: what it does must not depend on the rest of
+/// the process then.
 var isInterruptible: Bool {
   #if DEBUG
   Preemption.isInterruptible

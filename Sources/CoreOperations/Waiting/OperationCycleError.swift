@@ -31,8 +31,8 @@
 /// isn't found, and stays.
 ///
 /// A wait that the program can end at any time closes no ring: a limit of 0, a suspended queue, an
-/// override of `isReady` that returns false. Lowering a limit may close a ring, of which one operation
-/// that hasn't started is cancelled.
+/// override of `isReady` that returns false. Lowering a limit may close a ring, of which one
+/// operation that hasn't started is cancelled.
 public struct OperationCycleError: Error, Hashable, CustomStringConvertible {
   /// The names of the operations along the ring; the last one is the first one again.
   public var path: [String]

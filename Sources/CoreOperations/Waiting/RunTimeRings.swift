@@ -1,11 +1,11 @@
-/// Rings that aren't made of dependencies alone: something in them executes, and its own code waits, or
-/// what it runs does; or a barrier waits for what is in front of it.
+/// Rings that aren't made of dependencies alone: something in them executes, and its own code
+/// waits, or what it runs does; or a barrier waits for what is in front of it.
 ///
 /// When such a wait begins, the operations that have to end for it are marked, directly and through
-/// others. From then on, each marked operation looks for a ring whenever it gets something more to wait
-/// for: a queue, a dependency, a group. Of two that close a ring at the same time, at least one sees the
-/// other: one marks, then looks at everything; the other has what it waits for, then looks for the mark.
-/// An operation that no such wait needs costs nothing.
+/// others. From then on, each marked operation looks for a ring whenever it gets something more to
+/// wait for: a queue, a dependency, a group. Of two that close a ring at the same time, at least
+/// one sees the other: one marks, then looks at everything; the other has what it waits for, then
+/// looks for the mark. An operation that no such wait needs costs nothing.
 package enum RunTimeRings {
   /// What waits for an operation; the later ones weigh more.
   enum Mark: UInt8, Comparable {
@@ -44,8 +44,9 @@ package enum RunTimeRings {
     }
   }
 
-  /// What has to end before an operation can start, but for what its queue lets it wait for: operations
-  /// in front of a barrier have been marked by that, and those that hold a slot have begun.
+  /// What has to end before an operation can start, but for what its queue lets it wait for:
+  /// operations in front of a barrier have been marked by that, and those that hold a slot have
+  /// begun.
   private static func needed(by operation: Operation) -> [Operation] {
     if operation.hasBegun { return [] }
     let needed = operation.needsBeforeStart(includingQueue: false)
@@ -63,8 +64,8 @@ package enum RunTimeRings {
   /// Operations have come into a queue, and wait for a slot or behind barriers there.
   ///
   /// - Parameters:
-  ///   - operations: The new members; not let in yet, or they would be to blame for what they begin to
-  ///     wait for.
+  ///   - operations: The new members; not let in yet, or they would be to blame for what they begin
+  ///     to wait for.
   ///   - queue: The queue.
   ///   - isAwaited: Whether the code of an operation waits for all that the queue has.
   ///   - isBeforeBarrier: Whether a barrier waits for them.
@@ -99,8 +100,8 @@ package enum RunTimeRings {
     if hasMembersBehind() { lookAtWaiting(in: scheduler) }
   }
 
-  /// A queue can start something from now on; what it couldn't start before counted as something that
-  /// people will change.
+  /// A queue can start something from now on; what it couldn't start before counted as something
+  /// that people will change.
   static func lookAtWaiting(in scheduler: Scheduler) {
     lookAtQueues(of: scheduler.members.filter { $0.mayCloseRing && $0.waitsForTurn })
   }
@@ -135,17 +136,17 @@ package enum RunTimeRings {
     openRing(through: operation)
   }
 
-  /// Operations have come into a queue of which something that executes needs all that is in it: its own,
-  /// or one that its code waits for.
+  /// Operations have come into a queue of which something that executes needs all that is in it:
+  /// its own, or one that its code waits for.
   ///
-  /// - Complexity: O(n + e), n their number and e that of their dependencies, and O(v + e) of what those
-  ///   outside of the queue wait for.
+  /// - Complexity: O(n + e), n their number and e that of their dependencies, and O(v + e) of what
+  ///   those outside of the queue wait for.
   package static func lookAtChildren(_ children: some Sequence<Operation>, in queue: OperationQueue)
   {
     var outward: [Operation] = []
     for child in children {
-      // Siblings are marked by themselves. Marked before the look: a wait that begins after the look
-      // finds the mark.
+      // Siblings are marked by themselves. Marked before the look: a wait that begins after the
+      // look finds the mark.
       child.withLinks { $0.mark = .code }
       let others = child.openDependencies(outside: queue) + child.openHelpers
       if others.isEmpty { continue }
@@ -158,8 +159,8 @@ package enum RunTimeRings {
 
   // MARK: Opening
 
-  /// Opens the ring that an operation is in, if it is in one: by a change of order if that is all that
-  /// closes it, and otherwise by letting the operation leave, since its wait was the last.
+  /// Opens the ring that an operation is in, if it is in one: by a change of order if that is all
+  /// that closes it, and otherwise by letting the operation leave, since its wait was the last.
   private static func openRing(through operation: Operation) {
     while operation.waitsForTurn,
       // Rings of dependencies alone are no rings before they are in a queue: see ``CycleSearch``.
@@ -167,7 +168,8 @@ package enum RunTimeRings {
     {
       let layer = ring.operations.lazy.compactMap { unsafe $0.layer }.first
       if layer?.openRing(ring.operations) == true { continue }
-      // A child of a parent that hasn't begun can't leave by itself, but the outermost of those can.
+      // A child of a parent that hasn't begun can't leave by itself, but the outermost of those
+      // can.
       var leaving = operation
       while let parent = unsafe leaving.layer?.awaitedParent { leaving = parent }
       leaving.leaveRing(because: OperationCycleError(path: ring.labels))

@@ -78,8 +78,8 @@ extension WaitNode {
 }
 
 extension Operation {
-  /// Whether nothing keeps the operation from its work any more: after the `start()` of code outside of
-  /// a queue, its layer may still wait.
+  /// Whether nothing keeps the operation from its work any more: after the `start()` of code
+  /// outside of a queue, its layer may still wait.
   final var hasBegun: Bool {
     if life.current.phase <= .enqueued { return false }
     guard let layer = unsafe layer else { return true }
@@ -94,8 +94,8 @@ extension Operation {
     return needs + needsOfTurn() + layer.layerNeedsOfExecution()
   }
 
-  /// What the operation's next turn after a pause needs; nothing if it waits for none, or was cancelled
-  /// and ends without it.
+  /// What the operation's next turn after a pause needs; nothing if it waits for none, or was
+  /// cancelled and ends without it.
   fileprivate func needsOfTurn() -> [WaitNeed] {
     guard let layer = unsafe layer, life.current.phase > .enqueued, !isCancelledFlag else {
       return []

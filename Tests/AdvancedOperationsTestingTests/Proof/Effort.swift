@@ -6,7 +6,8 @@ import Musl
 import Glibc
 #endif
 
-/// How much is tried: ordinarily so much as takes seconds, and more when `OPERATIONS_NIGHTLY` is set.
+/// How much is tried: ordinarily so much as takes seconds, and more when `OPERATIONS_NIGHTLY` is
+/// set.
 enum Effort {
   static let isNightly = unsafe getenv("OPERATIONS_NIGHTLY") != nil
 

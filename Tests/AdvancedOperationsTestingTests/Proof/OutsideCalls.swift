@@ -69,7 +69,8 @@ struct OutsideScene: Sendable, CustomStringConvertible {
     }
   }
 
-  /// Lets everything happen, with a call somewhere in between, and throws if something stays behind.
+  /// Lets everything happen, with a call somewhere in between, and throws if something stays
+  /// behind.
   // Interrupted, the last owner of what was made may be a thread on its way out.
   func run(
     _ call: OutsideCall,

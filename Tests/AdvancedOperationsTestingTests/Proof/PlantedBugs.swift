@@ -10,8 +10,8 @@ struct PlantedBug: Sendable, CustomStringConvertible {
 
   struct Seen: Error {}
 
-  /// Adds an operation whose body takes these steps, each as a step of its own, between some that do
-  /// nothing.
+  /// Adds an operation whose body takes these steps, each as a step of its own, between some that
+  /// do nothing.
   private static func add(
     _ name: String,
     to queue: OperationQueue,

@@ -4,7 +4,8 @@ import AdvancedOperationsTesting
 import CoreOperations
 import Testing
 
-/// A state machine together with what is on its way to it, as far as its callers keep their promises.
+/// A state machine together with what is on its way to it, as far as its callers keep their
+/// promises.
 private protocol Walked {
   static var machine: String { get }
   var state: String { get }
@@ -51,8 +52,8 @@ private struct Core: Walked {
   static let machine = "Operation"
   let kind: Kind
   var life = OperationLife()
-  /// The queue has not started it; its `start()` was called by it; `main()` is on a stack, and there
-  /// is nothing to ask afterwards; the end was found.
+  /// The queue has not started it; its `start()` was called by it; `main()` is on a stack, and
+  /// there is nothing to ask afterwards; the end was found.
   var (isTurnDue, isStartDue, isInMain, isWhole, isEndDue) = (false, false, false, false, false)
 
   init(_ kind: Kind) { self.kind = kind }
@@ -121,7 +122,8 @@ private struct Core: Walked {
   }
 }
 
-/// An advanced operation: its machine, and what its queue, its conditions and its body have yet to say.
+/// An advanced operation: its machine, and what its queue, its conditions and its body have yet to
+/// say.
 private struct Advanced: Walked {
   static let machine = "AdvancedOperation"
   let hasConditions: Bool
@@ -302,8 +304,8 @@ private struct Advanced: Walked {
 }
 
 @Suite(.heavy) struct `The list of what can happen` {
-  /// What comes only when one thread is about to call while others take the operation on: a test that
-  /// takes one step after the other doesn't see it.
+  /// What comes only when one thread is about to call while others take the operation on: a test
+  /// that takes one step after the other doesn't see it.
   private static let onlyInParallel = [
     "bodyBegan in finishing", "bodyBegan in finished",
     "childrenDue in finishing", "childrenDue in finished",

@@ -133,8 +133,8 @@ struct RandomWorkflow {
 
   /// Runs it: what the model says may not have happened.
   ///
-  /// - Parameter lie: Changes what the model is told, so that a library without mistakes seems to make
-  ///   one.
+  /// - Parameter lie: Changes what the model is told, so that a library without mistakes seems to
+  ///   make one.
   /// - Returns: The problems; behind them what was planned and what happened.
   mutating func problems(lie: (inout Story) -> Void = { _ in }) -> [String] {
     let simulation = SimulatedEnvironment(seed: seed)

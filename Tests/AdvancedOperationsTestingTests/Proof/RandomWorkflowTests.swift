@@ -4,8 +4,8 @@ import CoreOperations
 import Testing
 
 @Suite(.heavy) struct `Random workflows` {
-  /// 500 ordinarily, 10,000 when `OPERATIONS_NIGHTLY` is set, from `OPERATIONS_WORKFLOW_OFFSET` on; one
-  /// when `OPERATIONS_WORKFLOW_SEED` is.
+  /// 500 ordinarily, 10,000 when `OPERATIONS_NIGHTLY` is set, from `OPERATIONS_WORKFLOW_OFFSET` on;
+  /// one when `OPERATIONS_WORKFLOW_SEED` is.
   @Test(arguments: 0..<10)
   func `do what the model allows, and nothing else`(part: Int) async throws {
     let count = UInt64(Effort.scaled(50, nightly: 1_000))

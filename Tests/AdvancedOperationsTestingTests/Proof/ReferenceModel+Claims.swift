@@ -1,7 +1,8 @@
 /// What may happen to claims.
 ///
-/// An operation has taken its claims when the domain gave them to it, which may be long before it is
-/// told to start: one release gives to several that wait, and their queues start them in any order.
+/// An operation has taken its claims when the domain gave them to it, which may be long before it
+/// is told to start: one release gives to several that wait, and their queues start them in any
+/// order.
 extension ReferenceModel {
   private func holders(of name: String, besides number: Int) -> [Int] {
     plans.indices.filter { other in
@@ -35,8 +36,8 @@ extension ReferenceModel {
 
   /// Whether an operation stands in the line of a claim before another, and nobody may go by.
   ///
-  /// It has nothing else to wait for, and its queue can start it at any time. Conditions that are asked
-  /// again take nobody's turn; it wouldn't wait if they had said no.
+  /// It has nothing else to wait for, and its queue can start it at any time. Conditions that are
+  /// asked again take nobody's turn; it wouldn't wait if they had said no.
   private func mustComeFirst(_ other: Int, to name: String, before number: Int) -> Bool {
     let plan = plans[other]
     let queue = queues[plan.queue]
@@ -49,7 +50,8 @@ extension ReferenceModel {
 
   /// Whether an operation cancels another because it claims what that holds.
   ///
-  /// It cancels all that stand in its way, and may have what it wants when the first of them has ended.
+  /// It cancels all that stand in its way, and may have what it wants when the first of them has
+  /// ended.
   func mayTakeOver(_ other: Int, from holder: Int) -> Bool {
     // It may have paused since it was to be cancelled.
     guard let since = past[holder].tookBefore ?? past[holder].tookAt else { return false }

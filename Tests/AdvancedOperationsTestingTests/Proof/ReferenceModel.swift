@@ -1,10 +1,10 @@
 import AdvancedOperations
 
-/// What a workflow may do, written down as plainly as possible: no locks, no queues, no states, only
-/// what has happened and what follows.
+/// What a workflow may do, written down as plainly as possible: no locks, no queues, no states,
+/// only what has happened and what follows.
 ///
-/// It is told of each event in order, and says which of them may not happen. All that it knows of an
-/// operation is in its ``Plan``.
+/// It is told of each event in order, and says which of them may not happen. All that it knows of
+/// an operation is in its ``Plan``.
 struct ReferenceModel {
   enum Verdict { case satisfied, failed, skipped }
   enum Rule { case noFailedDependencies, noCancelledDependencies }
@@ -197,8 +197,8 @@ struct ReferenceModel {
     }
   }
 
-  /// Of two that could be started at the last decision, the more urgent one is, or the one that could
-  /// be for longer.
+  /// Of two that could be started at the last decision, the more urgent one is, or the one that
+  /// could be for longer.
   private mutating func checkTurn(of number: Int) {
     guard plans[number].isPlain, let own = past[number].readyAt else { return }
     let decision = max(lastFreed[plans[number].queue], own)

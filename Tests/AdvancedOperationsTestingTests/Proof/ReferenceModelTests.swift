@@ -75,7 +75,8 @@ import Testing
     let both: [Event] = [.claims(0, .taken), .claims(1, .taken)]
     let rest = Self.granted(0) + Self.granted(1)
     #expect(Self.problems([Self.claiming(2), Self.claiming(2)], both + rest).isEmpty)
-    // The strictest limit decides, whichever of them has it and whichever is told of its start first.
+    // The strictest limit decides, whichever of them has it and whichever is told of its start
+    // first.
     let turned = Self.granted(1) + Self.granted(0)
     for order in [rest, turned] {
       #expect(

@@ -80,7 +80,8 @@ import Testing
   }
 }
 
-/// An operation waits for one claim, and meanwhile another of its claims, free when it came, is taken.
+/// An operation waits for one claim, and meanwhile another of its claims, free when it came, is
+/// taken.
 @Suite struct `A claim that becomes busy while another one is waited for` {
   private static let policies: [WhenBusy] = [.wait, .fail, .skip, .cancelHolder]
 

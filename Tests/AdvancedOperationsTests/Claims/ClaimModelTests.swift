@@ -77,8 +77,8 @@ import Testing
     #expect(both.model.waiting.isEmpty)
   }
 
-  /// Lines grow to more than a hundred, have gaps everywhere, and are joined by some that waited for
-  /// something else before.
+  /// Lines grow to more than a hundred, have gaps everywhere, and are joined by some that waited
+  /// for something else before.
   @Test(arguments: 1...6 as ClosedRange<UInt64>)
   func `in long lines too`(seed: UInt64) {
     var random = Random(seed)

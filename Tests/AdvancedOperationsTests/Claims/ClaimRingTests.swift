@@ -324,7 +324,8 @@ import Testing
     #expect("\(outer.errors)\(inner.errors)".contains("inner"))
   }
 
-  /// Groups and others with claims and dependencies at random: whatever rings there are, all finish.
+  /// Groups and others with claims and dependencies at random: whatever rings there are, all
+  /// finish.
   @Test(arguments: 1...300 as ClosedRange<UInt64>)
   func `never hangs`(seed: UInt64) {
     var random = Random(seed)

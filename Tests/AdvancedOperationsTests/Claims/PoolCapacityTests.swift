@@ -113,7 +113,8 @@ import Testing
     world.run(group)
     world.run(waiter)
     #expect(waiter.state == .ready)
-    // When the holder has ended, only the group's units are missing, and the group waits for the waiter.
+    // When the holder has ended, only the group's units are missing, and the group waits for the
+    // waiter.
     pool.capacity = 3
     world.simulation.run()
     let error = (waiter.errors.first as? OperationConditionError)?.underlying

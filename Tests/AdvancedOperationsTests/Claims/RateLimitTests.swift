@@ -55,8 +55,8 @@ import Testing
     #expect(starts.entries == [.zero, .zero, .seconds(1)])
   }
 
-  /// The definition of a token bucket, start by start: in no time from an earlier start on are there
-  /// more than the count and what came back meanwhile.
+  /// The definition of a token bucket, start by start: in no time from an earlier start on are
+  /// there more than the count and what came back meanwhile.
   @Test(arguments: seeds)
   func `starts each at the first moment that a token bucket allows`(seed: UInt64) {
     var random = Random(seed)

@@ -3,8 +3,8 @@ import AdvancedOperationsTesting
 import Testing
 
 @Suite struct `A timeout` {
-  /// An operation that spends 10 s in each phase: waiting for a dependency, being asked, waiting for
-  /// a slot, executing.
+  /// An operation that spends 10 s in each phase: waiting for a dependency, being asked, waiting
+  /// for a slot, executing.
   private static func slow(_ world: World) -> AdvancedOperation {
     let sleep: @Sendable (AdvancedOperation) async -> Void = { operation in
       let clock = operation.environment.clock
@@ -35,8 +35,8 @@ import Testing
     return work
   }
 
-  /// How long each phase of that operation takes: 10 s waiting and 10 s being asked and 10 s waiting
-  /// for the slot, then 10 s of work.
+  /// How long each phase of that operation takes: 10 s waiting and 10 s being asked and 10 s
+  /// waiting for the slot, then 10 s of work.
   private static let durations: [(TimeoutObserver.Phase, Int)] = [
     (.waiting, 30), (.evaluating, 10), (.executing, 10), (.all, 40),
   ]

@@ -176,8 +176,8 @@ import Testing
     #expect(group.kind == .cancelled && child.kind == .cancelled)
   }
 
-  /// Groups and others with dependencies and waits of their own code at random, in queues with few slots,
-  /// some of it added late: whatever rings there are, all finish.
+  /// Groups and others with dependencies and waits of their own code at random, in queues with few
+  /// slots, some of it added late: whatever rings there are, all finish.
   @Test(arguments: 1...400 as ClosedRange<UInt64>)
   func `never hangs`(seed: UInt64) {
     var random = Random(seed)

@@ -1,7 +1,8 @@
 import AdvancedOperations
 import AdvancedOperationsTesting
 
-/// An order that is filled, in a simulated world: conditions, claims, retries, groups, compensation.
+/// An order that is filled, in a simulated world: conditions, claims, retries, groups,
+/// compensation.
 final class WorkflowRun: Sendable {
   private static let cause = 99
 

@@ -2,7 +2,8 @@ import AdvancedOperations
 import AdvancedOperationsTesting
 import Testing
 
-/// What stands in front of a barrier needs what stands behind it, and more than dependencies says so.
+/// What stands in front of a barrier needs what stands behind it, and more than dependencies says
+/// so.
 @Suite(.watched) struct `A ring that a barrier closes` {
   private func ring(of operation: AdvancedOperation) -> [String]? {
     (operation.cancellationReason as? OperationCycleError)?.path

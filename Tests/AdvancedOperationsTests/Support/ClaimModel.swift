@@ -1,5 +1,5 @@
-/// Who is in and who waits for claims, computed the plain way: lists, and everything looked at every
-/// time.
+/// Who is in and who waits for claims, computed the plain way: lists, and everything looked at
+/// every time.
 struct ClaimModel {
   struct Demand {
     let resource: String
@@ -60,8 +60,8 @@ struct ClaimModel {
     return max(0, demand.units - lent) <= limit(demand) - used(demand.resource)
   }
 
-  /// What the groups around an operation hold is for it and its siblings, in the order of coming; the
-  /// rest is for all, in the order of coming.
+  /// What the groups around an operation hold is for it and its siblings, in the order of coming;
+  /// the rest is for all, in the order of coming.
   private func mayEnter(
     _ demand: Demand,
     _ number: Int,

@@ -180,7 +180,8 @@ import Testing
     #expect(queue.operationCount == 0)
   }
 
-  /// Against plain arrays: what an operation depends on, in order, and who waits for each, in order.
+  /// Against plain arrays: what an operation depends on, in order, and who waits for each, in
+  /// order.
   @Test(arguments: 0..<40 as Range<UInt64>)
   func `adding and removing at random keeps both orders`(seed: UInt64) {
     var random = SplitMix64(seed: seed)
@@ -207,7 +208,8 @@ import Testing
       #expect(children[child].dependencies == expected[child])
     }
     queue.addOperations(children)
-    // Each starts with the end of the last one that it waits for, in the order of waiting for that one.
+    // Each starts with the end of the last one that it waits for, in the order of waiting for that
+    // one.
     var ready: [Int] = children.indices.filter { expected[$0].isEmpty }
     for (number, parent) in parents.enumerated() {
       parent.start()

@@ -1,8 +1,8 @@
 import CoreOperations
 import Testing
 
-/// Every call of the public API in every state of an operation, from everywhere: what the documents say
-/// about the pair, or the one sentence of the trap; never a hang, never another crash.
+/// Every call of the public API in every state of an operation, from everywhere: what the documents
+/// say about the pair, or the one sentence of the trap; never a hang, never another crash.
 @Suite(.watched, .heavy, .serialized) struct `Every call in every state` {
   /// The state of an operation when something is called on it.
   enum State: String, CaseIterable, Sendable {

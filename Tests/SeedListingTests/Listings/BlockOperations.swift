@@ -1,8 +1,8 @@
 // swift-format-ignore-file
 // Listings stay as they were written.
 
-// Document 003, “Operations State” and “BlockOperation”: every function is one listing, as it stands
-// there. Only the function around it and the `return` are ours.
+// Document 003, “Operations State” and “BlockOperation”: every function is one listing, as it
+// stands there. Only the function around it and the `return` are ours.
 
 import Foundation
 
