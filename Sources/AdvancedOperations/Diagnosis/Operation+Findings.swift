@@ -103,7 +103,8 @@ extension AdvancedOperation {
     switch look.state {
     case .finished:
       let text = "has finished: \(outcome?.inOneLine ?? "finished")\(textOfSource)"
-      return [finding(.finished, text)]
+      if !look.hasBody { return [finding(.finished, text)] }
+      return [finding(.finished, text + "; its body goes on", next: openChildren)]
     case .finishing:
       let children = openChildren
       if !children.isEmpty, outcome == nil { return [childrenFinding(children)] }

@@ -105,7 +105,9 @@ public protocol OperationJournal: Sendable {
   /// Called once at most for each operation, when its body has returned, whatever its number of
   /// attempts, in a task in which ``AdvancedOperation/current`` is the operation; never with a lock
   /// held. Nothing that waits for the operation goes on before this has returned. A cancel of the
-  /// operation doesn't reach this task. Operations that aren't related call this at the same time.
+  /// operation doesn't reach this task; `finish()` and `skip(reason:)` that are called from outside
+  /// meanwhile end it without its value, which is recorded nonetheless. Operations that aren't
+  /// related call this at the same time.
   ///
   /// - Parameters:
   ///   - value: What the body has returned; `true` for an operation without a value.

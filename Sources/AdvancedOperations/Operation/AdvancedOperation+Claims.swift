@@ -76,6 +76,12 @@ extension AdvancedOperation {
       isByHand: isByHand,
       alwaysWaits: asked.hasStarted
     )
+    // An end of a next attempt that was quiet before found nothing to give back, and no line to
+    // leave.
+    if asked.hasStarted, withCore({ $0.machine.isQuiet }) {
+      environment.exclusivity.release(self)
+      return .run
+    }
     switch decision {
     case .granted(let isOutdated):
       // A cancel that came before found nothing to take back.

@@ -173,4 +173,10 @@ extension ResultOperation {
 
   /// Runs the operations that the body makes; nil where that makes none, and once all is over.
   final var rounds: OperationRounds? { work.withLock { $0.rare?.rounds } }
+
+  /// No round goes on, or follows.
+  final func roundsDidEnd() {
+    let old = work.withLock { $0.rare?.lastRounds == nil ? nil : $0.rare.take() }
+    withExtendedLifetime(old) {}
+  }
 }

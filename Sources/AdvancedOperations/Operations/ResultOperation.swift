@@ -283,7 +283,9 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
   }
 
   override var pause: OperationPause? { work.withLock { $0.pause } }
-  override var openChildren: [Operation] { rounds?.openMembers ?? [] }
+  override var openChildren: [Operation] {
+    work.withLock { $0.rare?.rounds ?? $0.rare?.lastRounds }?.openMembers ?? []
+  }
 
   override func adopt(_ operation: AdvancedOperation) -> Bool {
     rounds?.add(operation, of: self) ?? false
@@ -353,9 +355,10 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
 
   private func releaseWork() {
     var body: (@Sendable () async throws -> Output)?
+    let isInRound = rounds?.openMembers.isEmpty == false
     let means = work.withLock { work in
       body = takeBody()
-      return work.takeMeans()
+      return work.takeMeans(isInRound: isInRound)
     }
     means.captured?.discard()
     // Let go of here, without the lock.
@@ -382,5 +385,5 @@ struct RemovedDependency: Error, InheritedFailure, CustomStringConvertible {
 
 /// `finish()` was called from outside, before the body returned a value.
 struct FinishedWithoutValue: Error, CustomStringConvertible {
-  var description: String { "finish() was called before the body had returned a value." }
+  var description: String { "finish() was called before the operation had its value." }
 }

@@ -8,6 +8,8 @@ struct ResultWork {
     let recovers: Bool
     /// Runs what the body makes.
     let rounds: OperationRounds?
+    /// Runs what the body has made of an operation that has ended, and doesn't go on with it.
+    let lastRounds: OperationRounds?
     /// Where the value is recorded.
     let journal: JournalEntry?
 
@@ -24,7 +26,15 @@ struct ResultWork {
       self.predecessors = predecessors
       self.recovers = recovers
       self.rounds = rounds
+      lastRounds = nil
       self.journal = journal
+    }
+
+    /// What is left of it while the last round of an operation goes on that has ended.
+    init(lastRounds: OperationRounds) {
+      (retry, predecessors, recovers) = (nil, [], false)
+      (rounds, journal) = (nil, nil)
+      self.lastRounds = lastRounds
     }
   }
 
@@ -75,7 +85,9 @@ struct ResultWork {
     let task: Task<Void, Never>?
   }
 
-  mutating func takeMeans() -> Means {
-    Means(rare: rare.take(), captured: captured.take(), task: task.take())
+  mutating func takeMeans(isInRound: Bool) -> Means {
+    let old = rare.take()
+    if isInRound, let rounds = old?.rounds { rare = Rare(lastRounds: rounds) }
+    return Means(rare: old, captured: captured.take(), task: task.take())
   }
 }

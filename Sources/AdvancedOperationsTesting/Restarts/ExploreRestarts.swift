@@ -25,8 +25,10 @@ import CoreOperations
 /// - the journal has the same keys as without a death, with the same values.
 ///
 /// So a test fails that keeps something in memory which a restart doesn't bring back, that gives
-/// two operations one key, or makes its keys of something that is another the next time. Values
-/// that aren't `Equatable` are not compared.
+/// one key to two operations which may run at the same time, or makes its keys of something that is
+/// another the next time. Values that aren't `Equatable` are not compared. Two operations with one
+/// key that run one after the other are no mistake that could be seen, because an attempt after
+/// another one may find what that has recorded: the second has the value of the first each time.
 ///
 /// Nothing of a process that has died goes on, and what was suspended in it is never resumed: a
 /// task of it stays in memory until the tests end. What the workflow changes outside of its
