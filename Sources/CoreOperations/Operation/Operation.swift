@@ -38,8 +38,8 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
   package final let readiness = AtomicState(OperationReadiness())
   private let linksLock = Lock()
   private let dependencyLock = Lock()
-  // Not checked for overlapping accesses: these locks aren't recursive, so there are none, and the
-  // check was a quarter of the cost of an empty block (callgrind).
+  // Not checked for overlapping accesses, as `scheduling` below: these locks aren't recursive, so
+  // there are none, and the check was a quarter of the cost of an empty block (callgrind).
   @exclusivity(unchecked) private final var links = OperationLinks()
   /// Whether any property was ever observed; set before the first observer is there.
   final let isObserved = Atomic(false)
@@ -48,7 +48,7 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
   @exclusivity(unchecked) private final var dependencyList = DependencyList()
   /// This operation as its layer sees it; nil for a plain one.
   final unowned(unsafe) var layer: (any LayeredOperation)?
-  final var scheduling = SchedulingFields()
+  @exclusivity(unchecked) final var scheduling = SchedulingFields()
 
   /// Creates an operation that is in no queue, has no dependencies and normal priority.
   public init() {}

@@ -23,13 +23,9 @@ package struct Member: Equatable, @unchecked Sendable {
 
   /// What the queue knows of the operation.
   package var fields: SchedulingFields {
-    @inline(__always) _read {
-      let operation = unsafe reference.takeUnretainedValue()
-      yield operation.scheduling
-    }
+    @inline(__always) _read { yield unsafe reference._withUnsafeGuaranteedRef { $0 }.scheduling }
     @inline(__always) nonmutating _modify {
-      let operation = unsafe reference.takeUnretainedValue()
-      yield &operation.scheduling
+      yield unsafe &reference._withUnsafeGuaranteedRef { $0 }.scheduling
     }
   }
 

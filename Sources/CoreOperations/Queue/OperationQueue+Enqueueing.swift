@@ -61,9 +61,10 @@ extension OperationQueue {
     return operation.withLinks { links in
       if links.isClosed { return .over }
       // Before other threads can find the scheduler, so that no later change is overwritten.
-      operation.scheduling.level = UInt8(links.priority.level)
-      operation.scheduling.isAskedAtStart = terms?.isAskedAtStart == true
-      operation.scheduling.isAskedAfterWait = terms?.isAskedAfterWait == true
+      let member = Member(operation)
+      member.fields.level = UInt8(links.priority.level)
+      member.fields.isAskedAtStart = terms?.isAskedAtStart == true
+      member.fields.isAskedAfterWait = terms?.isAskedAfterWait == true
       unsafe links.enter(scheduler)
       if links.mayBeInRing || links.mark > .none { return .suspect }
       return terms?.needsDidEnqueue == true ? .layered : .plain

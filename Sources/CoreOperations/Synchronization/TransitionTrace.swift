@@ -35,9 +35,13 @@ package enum TransitionTrace {
 
   /// An event came.
   @inlinable
-  package static func note(_ machine: String, _ state: @autoclosure () -> String, _ event: String) {
+  package static func note(
+    _ machine: String,
+    _ state: @autoclosure () -> String,
+    _ event: @autoclosure () -> String
+  ) {
     #if DEBUG
-    if isArmed { tell(machine, state(), event) }
+    if isArmed { tell(machine, state(), event()) }
     #endif
   }
 
