@@ -23,7 +23,7 @@ extension AdvancedOperationQueue {
     let path = roots.first.map { search.path(to: $0) } ?? []
     let executing = members.filter(\.isExecuting).count
     let limit = maxConcurrentOperationCount
-    let settings = [isSuspended ? "suspended" : nil, limit >= 0 ? "limit \(limit)" : nil]
+    let settings = [isSuspended ? "suspended" : nil, 0..<Int.max ~= limit ? "limit \(limit)" : nil]
       .compactMap { $0 }
     let subject =
       "queue “\(label)”" + (settings.isEmpty ? "" : " (\(settings.joined(separator: ", ")))")
