@@ -104,6 +104,21 @@ import Testing
     #expect(effects.garbage === operation)
   }
 
+  @Test func `a barrier keeps an empty queue busy until it has returned`() {
+    var machine = QueueMachine()
+    _ = machine.state.barrierAdded({}, owner: machine.owner)
+    #expect(!machine.state.isIdle)
+    guard case .barrier = machine.next() else {
+      Issue.record("it doesn't run")
+      return
+    }
+    #expect(!machine.state.isIdle)
+    var effects = SchedulerState.Effects()
+    _ = machine.next(.init(.barrierReturned), &effects)
+    #expect(effects.idle != nil)
+    #expect(machine.state.isIdle)
+  }
+
   @Test func `one that got a dependency while it was granted returns the grant`() {
     var machine = QueueMachine()
     let operation = machine.bring(to: .starting)
