@@ -50,7 +50,6 @@ final class RecoveryOperation<Output: Sendable>: ResultOperation<Output>, @unche
   /// Runs a fallback, and waits until all of it is quiet.
   final func run(_ made: MadeOperation<Output>) async throws -> Output {
     guard let rounds else { throw BodyFailure(elements: []) }
-    defer { roundsDidEnd() }
     let failures = await rounds.run(made.operation, of: self)
     let label = made.operation.label
     guard failures.isEmpty, !isCancelled else {

@@ -116,7 +116,6 @@ public final class RepeatOperation<Output: Sendable>: ResultOperation<Output>, @
   }
 
   private func repeats(_ initial: Output, _ make: Make) async throws -> Output {
-    defer { roundsDidEnd() }
     let clock = environment.clock
     var round = 1
     var begin = clock.now

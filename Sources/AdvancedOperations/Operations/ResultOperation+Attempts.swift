@@ -176,7 +176,10 @@ extension ResultOperation {
 
   /// No round goes on, or follows.
   final func roundsDidEnd() {
-    let old = work.withLock { $0.rare?.lastRounds == nil ? nil : $0.rare.take() }
+    let old = work.withLock { work in
+      work.isBodyOver = true
+      return work.rare?.lastRounds == nil ? nil : work.rare.take()
+    }
     withExtendedLifetime(old) {}
   }
 }

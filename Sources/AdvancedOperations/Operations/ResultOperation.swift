@@ -241,6 +241,7 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
     }
     // It was released before.
     guard let body else { return finish() }
+    defer { if rare?.rounds != nil { roundsDidEnd() } }
     do {
       let output =
         if let retry = rare?.retry {
@@ -355,10 +356,9 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
 
   private func releaseWork() {
     var body: (@Sendable () async throws -> Output)?
-    let isInRound = rounds?.openMembers.isEmpty == false
     let means = work.withLock { work in
       body = takeBody()
-      return work.takeMeans(isInRound: isInRound)
+      return work.takeMeans(isBodyOn: body == nil)
     }
     means.captured?.discard()
     // Let go of here, without the lock.

@@ -51,6 +51,8 @@ struct ResultWork {
   var pause: OperationPause?
   /// Whether the outcome is decided: there is a failure from then on, or an output.
   var isDecided = false
+  /// Whether the body of an operation that runs others has returned.
+  var isBodyOver = false
   var failure: OperationFailure?
   /// When the body began, in nanoseconds of the environment's clock; a `Duration` takes 16 bytes.
   var begin = Self.notBegun
@@ -85,9 +87,13 @@ struct ResultWork {
     let task: Task<Void, Never>?
   }
 
-  mutating func takeMeans(isInRound: Bool) -> Means {
+  /// Takes out what isn't needed any more.
+  ///
+  /// - Parameter isBodyOn: Whether the body has begun; what it runs may go on.
+  /// - Returns: What to let go of, without the lock.
+  mutating func takeMeans(isBodyOn: Bool) -> Means {
     let old = rare.take()
-    if isInRound, let rounds = old?.rounds { rare = Rare(lastRounds: rounds) }
+    if isBodyOn, !isBodyOver, let rounds = old?.rounds { rare = Rare(lastRounds: rounds) }
     return Means(rare: old, captured: captured.take(), task: task.take())
   }
 }

@@ -100,7 +100,6 @@ public final class RetryOperation<Output: Sendable>: ResultOperation<Output>, @u
   private func attempts(
     _ make: @Sendable (_ attempt: Int) -> MadeOperation<Output>
   ) async throws -> Output {
-    defer { roundsDidEnd() }
     var run = RetryRun(policy, now: environment.clock.now)
     while !isOver, let rounds {
       let limit = run.limit(now: environment.clock.now)

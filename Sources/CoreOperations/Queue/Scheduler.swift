@@ -185,9 +185,7 @@ package final class Scheduler: Sendable {
   func expedite(_ operation: Operation) { update { $0.expedited(Member(operation)) } }
   func reoffer(_ operation: Operation, afterReview: Bool) {
     update { state in
-      let member = Member(operation)
-      member.fields.needsReview = afterReview
-      state.reoffered(member)
+      state.reoffered(Member(operation), afterReview: afterReview)
     }
   }
 
@@ -339,7 +337,9 @@ package final class Scheduler: Sendable {
   @inline(__always)
   func perform(_ effects: inout SchedulerState.Effects) {
     if let source = effects.requestWorker { requestWorker(from: source) }
-    if let operation = effects.grantToReturn { unsafe operation.layer?.grantedStartHeldBack() }
+    if let operation = effects.grantToReturn.take() {
+      unsafe operation.layer?.grantedStartHeldBack()
+    }
     if effects.haveMembersLeft, !valueObservers.isEmpty,
       let queue = effects.idle?.owner ?? owner
     {

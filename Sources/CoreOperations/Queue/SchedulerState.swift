@@ -269,10 +269,18 @@ package struct SchedulerState {
   }
 
   /// What kept the operation parked may be gone.
-  package mutating func reoffered(_ member: Member) {
+  ///
+  /// - Parameters:
+  ///   - member: The operation.
+  ///   - afterReview: Whether the layer reviews it first; only before its start.
+  package mutating func reoffered(_ member: Member, afterReview: Bool = false) {
     switch member.placement {
-    case .parked: place(member)
-    case .starting: member.fields.isNudged = true
+    case .parked:
+      member.fields.needsReview = afterReview && !member.fields.isPaused
+      place(member)
+    case .starting:
+      member.fields.needsReview = afterReview && !member.fields.isPaused
+      member.fields.isNudged = true
     case .outside, .waiting, .behindBarrier, .service, .evaluating, .ready, .granted, .paused,
       .ending, .gone:
       break
@@ -293,7 +301,9 @@ package struct SchedulerState {
       noteWaitInLine()
       member.fields.holdsSlot = true
     case .starting:
-      guard member.fields.holdsSlot, slotsInUse <= limit else { return false }
+      guard member.fields.isOnStack, member.fields.holdsSlot, slotsInUse <= limit else {
+        return false
+      }
     case .outside, .waiting, .behindBarrier, .service, .evaluating, .ready, .granted, .paused,
       .ending, .gone:
       return false

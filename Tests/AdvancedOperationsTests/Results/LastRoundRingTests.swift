@@ -57,4 +57,28 @@ import Testing
     #expect(waiting.outcome?.isSuccess == true)
     #expect(queue.operationCount == 0)
   }
+
+  @Test func `is seen as well when the end comes while the round is made`() {
+    let simulation = SimulatedEnvironment(seed: 1)
+    let queue = AdvancedOperationQueue(
+      maxConcurrentOperationCount: 1,
+      environment: simulation.environment
+    )
+    let waiting = ResultOperation(name: "waiting") { 1 }
+    let rings = Log<[String]>()
+    let outer = RetryOperation(name: "outer", retry: .immediate(attempts: 1)) { _ in
+      AdvancedOperation.current?.finish()
+      return ResultOperation<Int>(name: "round") {
+        do { return try await waiting.value } catch let error as OperationCycleError {
+          rings.add(error.path)
+          throw error
+        }
+      }
+    }
+    queue.addOperations([outer, waiting])
+    simulation.run()
+    #expect(rings.entries == [["round", "waiting", "outer", "round"]])
+    #expect(waiting.outcome?.isSuccess == true)
+    #expect(queue.operationCount == 0)
+  }
 }

@@ -207,12 +207,7 @@ private struct Walk {
     case 7: afterFinish(item)
     case 8, 9: pause(item)
     case 10:
-      if item.isLayered, !item.hasStarted {
-        if item.member.placement == .parked { item.member.fields.needsReview = chance(30) }
-        machine.state.reoffered(item.member)
-      } else {
-        machine.state.reoffered(item.member)
-      }
+      machine.state.reoffered(item.member, afterReview: item.isLayered && chance(30))
     case 11: if item.isLayered { _ = machine.state.reserved(item.member) }
     case 12:
       if !item.hasStarted, !item.isFinished, chance(30) {

@@ -45,8 +45,7 @@ import Testing
     ) { $0.state.expedited(Member($1)) },
     Row("offered again", [.parked: .ready]) { $0.state.reoffered(Member($1)) },
     Row("offered again after a review", [.parked: .service]) {
-      Member($1).fields.needsReview = $1.placement == .parked
-      $0.state.reoffered(Member($1))
+      $0.state.reoffered(Member($1), afterReview: true)
     },
     Row("given a slot", [.parked: .granted, .starting: .granted]) { machine, operation in
       let mayStart = [.parked, .starting].contains(operation.placement)
