@@ -208,7 +208,7 @@ private struct Walk {
     case 8, 9: pause(item)
     case 10:
       machine.state.reoffered(item.member, afterReview: item.isLayered && chance(30))
-    case 11: if item.isLayered { _ = machine.state.reserved(item.member) }
+    case 11: if item.isLayered, machine.state.reserved(item.member), chance(10) { finish(item) }
     case 12:
       if !item.hasStarted, !item.isFinished, chance(30) {
         item.operation.readiness.step { $0.dependencyAdded() }
