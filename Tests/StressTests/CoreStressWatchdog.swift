@@ -1,6 +1,7 @@
 import CoreOperations
 import Dispatch
 import Synchronization
+import TestSupport
 
 extension CoreStress {
   /// Ends the process when a run hangs, with a text that says which and how it stands.
@@ -8,17 +9,17 @@ extension CoreStress {
     private let isOver = Atomic(false)
 
     /// - Parameters:
-    ///   - seconds: Until it strikes; ten times as long in the sanitized run.
+    ///   - seconds: Until it strikes when the process stands still; ten times as long in the
+    ///     sanitized run, and where the process computes something else.
     ///   - report: Says what hangs.
     init(seconds: Int = 300, _ report: @escaping @Sendable () -> String) {
       #if SANITIZE_THREAD
-      let ticks = seconds * 100
-      #else
-      let ticks = seconds * 10
+      let seconds = seconds * 10
       #endif
       CoreStress.launch { [weak self] in
         let never = DispatchSemaphore(value: 0)
-        for _ in 0..<ticks {
+        var patience = Patience(seconds: seconds)
+        while !patience.looked() {
           _ = never.wait(timeout: .now() + .milliseconds(100))
           guard let self, !self.isOver.load(ordering: .acquiring) else { return }
         }

@@ -1,5 +1,6 @@
 import AdvancedOperations
 import Dispatch
+import TestSupport
 
 extension Soak {
   /// Ends the process when a program takes far too long, with all that is known about it.
@@ -8,15 +9,15 @@ extension Soak {
   final class Watchdog: Sendable {
     private struct State {
       var program: Program?
-      var ticks = 0
+      var patience = Patience(seconds: Watchdog.seconds)
       var isOver = false
     }
 
     /// For how long one program may run; `OPERATIONS_SOAK_PATIENCE` says otherwise.
     #if SANITIZE_THREAD
-    private static let seconds = CoreStress.number("OPERATIONS_SOAK_PATIENCE") ?? 1_200
+    fileprivate static let seconds = CoreStress.number("OPERATIONS_SOAK_PATIENCE") ?? 1_200
     #else
-    private static let seconds = CoreStress.number("OPERATIONS_SOAK_PATIENCE") ?? 120
+    fileprivate static let seconds = CoreStress.number("OPERATIONS_SOAK_PATIENCE") ?? 120
     #endif
 
     private let state = Locked(State())
@@ -28,8 +29,7 @@ extension Soak {
         while true {
           _ = never.wait(timeout: .now() + .milliseconds(100))
           let (isOver, program) = state.withLock { state in
-            state.ticks += 1
-            return (state.isOver, state.ticks > Self.seconds * 10 ? state.program : nil)
+            (state.isOver, state.patience.looked() ? state.program : nil)
           }
           if isOver { return }
           if let program { fatalError("It hangs: \(Self.report(program))") }
@@ -48,7 +48,7 @@ extension Soak {
     private func set(_ program: Program?) {
       let old = state.withLock { state in
         defer { state.program = program }
-        state.ticks = 0
+        state.patience.reset()
         return state.program
       }
       withExtendedLifetime(old) {}

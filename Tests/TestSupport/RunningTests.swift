@@ -58,10 +58,37 @@ package enum RunningTests {
     }
   }
 
-  private static func processorTime() -> Int {
+  /// What the process has computed so far, in nanoseconds.
+  package static func processorTime() -> Int {
     var time = timespec()
     unsafe clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
     return Int(time.tv_sec) * 1_000_000_000 + Int(time.tv_nsec)
+  }
+}
+
+/// How long something has taken, while a process that computes something else passes time slowly.
+///
+/// A test that waits for its turn behind a thousand others isn't hanging; nor is one that other
+/// programs keep from the processors.
+package struct Patience {
+  private let limit: Int
+  private var used = 0
+  private var timeAtLook = RunningTests.processorTime()
+
+  /// - Parameter seconds: How long a process may stand still; ten times as long if it computes.
+  package init(seconds: Int) { limit = 100 * seconds }
+
+  /// Begins anew.
+  package mutating func reset() { used = 0 }
+
+  /// Looks, every tenth of a second.
+  ///
+  /// - Returns: Whether the time is over.
+  package mutating func looked() -> Bool {
+    let time = RunningTests.processorTime()
+    used += time - timeAtLook > 10_000_000 ? 1 : 10
+    timeAtLook = time
+    return used > limit
   }
 }
 
