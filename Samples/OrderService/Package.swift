@@ -82,6 +82,7 @@ let package = Package(
   targets: [
     .target(
       name: "ServiceSupport",
+      dependencies: [httpTypes],
       path: "Support",
       swiftSettings: settings
     ),
@@ -99,7 +100,7 @@ let package = Package(
     ),
     .testTarget(
       name: "OrderWorkflowTests",
-      dependencies: ["OrderWorkflow", operations, testingKit],
+      dependencies: ["OrderWorkflow", "ServiceSupport", operations, testingKit],
       path: "Tests/Ordering",
       swiftSettings: settings
     ),
@@ -123,7 +124,9 @@ let package = Package(
     ),
     .testTarget(
       name: "PaymentProviderServerTests",
-      dependencies: ["PaymentProviderServer", httpTypes, hummingbird, hummingbirdTesting, nio],
+      dependencies: [
+        "PaymentProviderServer", "ServiceSupport", httpTypes, hummingbird, hummingbirdTesting, nio,
+      ],
       path: "Tests/Provider",
       swiftSettings: settings
     ),
@@ -156,6 +159,7 @@ let package = Package(
         "OrderStorage",
         "OrderWorkflow",
         "PaymentProviderServer",
+        "ServiceSupport",
         operations,
         testingKit,
         httpTypes,

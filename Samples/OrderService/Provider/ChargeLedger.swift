@@ -1,4 +1,5 @@
 import Foundation
+import ServiceSupport
 
 /// What was charged and refunded: in memory, or in a file as well that is there after a restart.
 ///
@@ -22,11 +23,8 @@ public actor ChargeLedger {
     if !FileManager.default.fileExists(atPath: path) { try Data().write(to: place) }
     let file = try FileHandle(forUpdating: place)
     let data = try file.readToEnd() ?? Data()
-    let end = data.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
-    try file.truncate(atOffset: UInt64(end))
-    for line in data[..<end].split(separator: UInt8(ascii: "\n")) {
-      book.restore(try JSONDecoder().decode(Charge.self, from: line))
-    }
+    try file.truncate(atOffset: UInt64(JSONLines.whole(data).count))
+    for charge in try JSONLines.values(of: Charge.self, in: data) { book.restore(charge) }
     try file.seekToEnd()
     self.file = file
   }

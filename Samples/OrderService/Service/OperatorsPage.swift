@@ -36,9 +36,8 @@ struct OperatorsPage: Sendable {
   func html(_ state: PageState, items: [Item], hasProvider: Bool) throws -> String {
     let encoder = JSONEncoder()
     encoder.dateEncodingStrategy = .iso8601
-    let json = String(decoding: try encoder.encode(state), as: UTF8.self)
     let values: [String: Any] = [
-      "state": json,
+      "state": try encoder.text(state),
       "items": items.map { item in
         ["sku": item.sku, "name": item.name, "price": item.price.description]
       },

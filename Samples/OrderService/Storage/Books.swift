@@ -19,9 +19,6 @@ struct Books: Sendable {
     let total: Int?
   }
 
-  /// What stands before an order's ID in the key of its charge.
-  static let keyPrefix = "order-"
-
   private(set) var orders: [Row] = []
   private(set) var mistakes: [String] = []
 

@@ -71,7 +71,7 @@ public struct OrderAudit: Sendable, CustomStringConvertible {
   private mutating func compare(_ orders: [Books.Row], _ charges: [Charge], _ known: Set<String>) {
     var charged: [String: [Charge]] = [:]
     for charge in charges where charge.status == "charged" {
-      let id = String(charge.key.dropFirst(Books.keyPrefix.count))
+      let id = String(charge.key.dropFirst(OrderID.chargeKeyPrefix.count))
       charged[id, default: []].append(charge)
       if !known.contains(id) {
         mistakes.append("The provider has charged “\(charge.key)”, which belongs to no order.")

@@ -2,15 +2,6 @@ import AdvancedOperations
 import Synchronization
 
 extension OrderDesk {
-  func problems(of draft: OrderDraft) async throws -> [OrderProblem] {
-    let known = Set(try await store.items().map(\.sku))
-    let unknown = draft.lines.enumerated().compactMap { index, line in
-      line.sku.isEmpty || known.contains(line.sku)
-        ? nil : OrderProblem.unknownItem(line: index, sku: line.sku)
-    }
-    return draft.problems + unknown
-  }
-
   /// The order of a key that came before; nil if there is none.
   func known(_ draft: OrderDraft, key: String) async throws -> Submission? {
     guard let order = try await store.order(forKey: key) else { return nil }

@@ -85,7 +85,7 @@ public final class OrderDesk: Sendable {
   /// - Throws: ``OrderRefusal``; an error of the store.
   public func submit(_ draft: OrderDraft, key: String) async throws -> Submission {
     if let known = try await known(draft, key: key) { return known }
-    let problems = try await problems(of: draft)
+    let problems = draft.problems(in: try await store.items())
     if !problems.isEmpty { throw OrderRefusal.invalid(problems) }
     return try await accept(draft, key: key)
   }

@@ -22,9 +22,17 @@ public struct OrderDraft: Hashable, Codable, Sendable {
   /// How many of an item one line may have.
   public static let maximumQuantity = 1_000
 
+  /// All that is wrong with the draft in a shop that sells some items; empty if nothing is.
+  public func problems(in shop: [Item]) -> [OrderProblem] {
+    let known = Set(shop.map(\.sku))
+    let unknown = lines.enumerated().compactMap { index, line in
+      line.sku.isEmpty || known.contains(line.sku)
+        ? nil : OrderProblem.unknownItem(line: index, sku: line.sku)
+    }
+    return problems + unknown
+  }
+
   /// All that is wrong with the draft in itself; empty if nothing is.
-  ///
-  /// Whether the shop has the items is seen by ``OrderDesk/submit(_:key:)``.
   public var problems: [OrderProblem] {
     var problems: [OrderProblem] = []
     if customer.allSatisfy(\.isWhitespace) { problems.append(.missing(field: "customer")) }

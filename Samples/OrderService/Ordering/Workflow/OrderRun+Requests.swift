@@ -10,7 +10,7 @@ extension OrderRun {
   /// - Returns: What the provider's ledger says about the charge.
   /// - Throws: The errors of all requests, when none has got an answer in time.
   func requestCharge(of total: Money, asksFirst: Bool) async throws -> ChargeStatus {
-    let (payments, key, token) = (tools.payments, chargeKey, order.draft.cardToken)
+    let (payments, key, token) = (tools.payments, order.id.chargeKey, order.draft.cardToken)
     return try await repeating("charge", within: tools.options.stepTimeout) { attempt in
       let request = ResultOperation(name: "charge request") {
         // A request of which no answer came may have arrived all the same.

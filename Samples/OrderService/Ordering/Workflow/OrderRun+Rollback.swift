@@ -5,7 +5,7 @@ extension OrderRun {
   /// Registers what undoes a step that may have had an effect; once for each.
   func registerRollback(of step: OrderStep) {
     guard state.withLock({ $0.registered.insert(step.key).inserted }) else { return }
-    let (tools, id, key) = (tools, order.id, chargeKey)
+    let (tools, id, key) = (tools, order.id, order.id.chargeKey)
     switch step {
     case .validate, .confirm: break
     case .reserve(let sku):

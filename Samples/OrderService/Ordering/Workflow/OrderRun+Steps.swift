@@ -58,7 +58,7 @@ extension OrderRun {
     switch status {
     case .charged: return
     case .declined(let reason): throw CardDeclined(reason: reason)
-    case .refunded: throw ChargeTakenBack(key: chargeKey)
+    case .refunded: throw ChargeTakenBack(key: order.id.chargeKey)
     }
   }
 

@@ -41,9 +41,6 @@ final class OrderRun: Sendable {
     group = GroupOperation(name: "order \(order.id)", errorPolicy: .failFast)
   }
 
-  /// The name of the charge at the provider: always the same one for an order.
-  var chargeKey: String { "order-\(order.id)" }
-
   /// Makes the operations: what is in the journal isn't done again.
   ///
   /// An order that was being rolled back goes on with that: its group is cancelled before it begins.

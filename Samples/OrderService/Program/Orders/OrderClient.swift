@@ -2,6 +2,7 @@ import AsyncHTTPClient
 import Foundation
 import NIOCore
 import NIOHTTP1
+import OrderHTTP
 import ServiceSupport
 
 /// A client of the service that loses no order: it repeats what got no answer, with the same key.
@@ -48,7 +49,7 @@ struct OrderClient: Sendable {
 
   /// The numbers of what the shop sells.
   func items() async throws -> [String] {
-    let (status, body) = try await send("GET", "/items", nil, key: nil)
+    let (status, body) = try await send(.GET, "/items", nil, key: nil)
     let items = try JSONDecoder().decode([Item].self, from: body)
     guard status == 200, !items.isEmpty else { throw Refusal(reason: "The shop sells nothing.") }
     return items.map(\.sku)
@@ -64,7 +65,7 @@ struct OrderClient: Sendable {
       let begin = ContinuousClock.now
       var pause = Duration.milliseconds(100)
       do {
-        let (status, answer, retryAfter) = try await exchange("POST", path, body, key: key)
+        let (status, answer, retryAfter) = try await exchange(.POST, path, body, key: key)
         if (200..<300).contains(status) {
           placed.result = .success(try JSONDecoder().decode(Answer.self, from: answer))
           placed.latency = .now - begin
@@ -88,7 +89,7 @@ struct OrderClient: Sendable {
   func outcome(of id: String) async -> String {
     let deadline = ContinuousClock.now + patience
     while ContinuousClock.now < deadline, !Task.isCancelled {
-      if let (status, body) = try? await send("GET", "/orders/\(id)", nil, key: nil) {
+      if let (status, body) = try? await send(.GET, "/orders/\(id)", nil, key: nil) {
         if status == 404 { return "lost" }
         if let answer = try? JSONDecoder().decode(Answer.self, from: body), answer.isFinal {
           return answer.state
@@ -100,7 +101,7 @@ struct OrderClient: Sendable {
   }
 
   private func send(
-    _ method: String,
+    _ method: HTTPMethod,
     _ path: String,
     _ body: Data?,
     key: String?
@@ -110,18 +111,17 @@ struct OrderClient: Sendable {
   }
 
   private func exchange(
-    _ method: String,
+    _ method: HTTPMethod,
     _ path: String,
     _ body: Data?,
     key: String?
   ) async throws -> (status: Int, body: Data, retryAfter: Int?) {
-    var request = HTTPClientRequest(url: url + path)
-    request.method = .RAW(value: method)
-    if let key { request.headers.add(name: "Idempotency-Key", value: key) }
-    if let body {
-      request.headers.add(name: "Content-Type", value: "application/json")
-      request.body = .bytes(ByteBuffer(bytes: body))
-    }
+    let request = HTTPClientRequest(
+      method,
+      url + path,
+      json: body.map { ByteBuffer(bytes: $0) },
+      idempotencyKey: key
+    )
     let response = try await client.execute(request, timeout: .seconds(90))
     let answer = try await response.body.collect(upTo: 1 << 20)
     let retryAfter = response.headers.first(name: "Retry-After").flatMap(Int.init)

@@ -3,6 +3,7 @@ import Foundation
 import NIOCore
 import NIOHTTP1
 import OrderStorage
+import ServiceSupport
 
 /// The charges that the payment provider has made.
 enum ProviderLedger {
@@ -18,12 +19,8 @@ enum ProviderLedger {
   /// - Throws: What the system says about the file; a `DecodingError` for a line that is no charge.
   static func read(file path: String) throws -> [OrderAudit.Charge] {
     let data = try Data(contentsOf: URL(filePath: path))
-    // What follows the last line break was cut off by a crash.
-    let end = data.lastIndex(of: UInt8(ascii: "\n")) ?? data.startIndex
-    let decoder = JSONDecoder()
     var charges: [String: OrderAudit.Charge] = [:]
-    for line in data[..<end].split(separator: UInt8(ascii: "\n")) {
-      let charge = try decoder.decode(OrderAudit.Charge.self, from: line)
+    for charge in try JSONLines.values(of: OrderAudit.Charge.self, in: data) {
       charges[charge.key] = charge
     }
     return charges.values.sorted { $0.key < $1.key }

@@ -86,13 +86,8 @@ struct DraftReading: Decodable {
   /// - Parameter items: What the shop has.
   /// - Returns: One for each field, in the order of their finding.
   func allMistakes(items: [Item]) -> [Mistake] {
-    let known = Set(items.map(\.sku))
-    let unknown = draft.lines.enumerated().compactMap { index, line in
-      line.sku.isEmpty || known.contains(line.sku)
-        ? nil : OrderProblem.unknownItem(line: index, sku: line.sku)
-    }
     var all = mistakes
-    for mistake in (draft.problems + unknown).map(Mistake.init)
+    for mistake in draft.problems(in: items).map(Mistake.init)
     where !all.contains(where: { $0.field == mistake.field }) {
       all.append(mistake)
     }

@@ -69,17 +69,12 @@ final class LiveFeed: OperationObserver {
       if isDue || clock.now - lastLook > .seconds(1) {
         lastLook = clock.now
         // A store that doesn't answer is seen at /ready; the page keeps what it has.
-        if let page = try? await current(), let text = try? Self.json(page) { send(text) }
+        if let page = try? await current(), let text = try? JSONEncoder.answers.text(page) {
+          send(text)
+        }
       }
       try? await clock.sleep(for: Self.interval)
     }
-  }
-
-  private static func json(_ page: PageState) throws -> String {
-    let encoder = JSONEncoder()
-    encoder.dateEncodingStrategy = .iso8601
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    return String(decoding: try encoder.encode(page), as: UTF8.self)
   }
 
   private func send(_ text: String) {

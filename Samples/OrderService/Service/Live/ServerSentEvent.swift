@@ -20,7 +20,4 @@ struct ServerSentEvent: Sendable {
     for line in data.split(whereSeparator: \.isNewline) { text += "data: \(line)\n" }
     return ByteBuffer(string: text + "\n")
   }
-
-  /// A comment, which clients pass over: it shows that the connection is there.
-  static let heartbeat = ByteBuffer(string: ": \n\n")
 }

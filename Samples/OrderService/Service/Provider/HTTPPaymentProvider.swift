@@ -70,7 +70,7 @@ public struct HTTPPaymentProvider: PaymentProvider {
       card: cardToken,
       reference: key
     )
-    let (status, answer) = try await send("POST", "/charges", JSONEncoder().encode(body), key: key)
+    let (status, answer) = try await send(.POST, "/charges", JSONEncoder().encode(body), key: key)
     if status == 402 { return .declined(reason: answer.error?.code ?? "declined") }
     if status == 409, answer.error?.code == "voided" { return .refunded }
     return try standing(status, answer)
@@ -78,14 +78,14 @@ public struct HTTPPaymentProvider: PaymentProvider {
 
   /// Looks a charge up.
   public func charge(forKey key: String) async throws -> ChargeStatus? {
-    let (status, answer) = try await send("GET", "/charges/\(key)")
+    let (status, answer) = try await send(.GET, "/charges/\(key)")
     return status == 404 ? nil : try standing(status, answer)
   }
 
   /// Asks for a refund; the provider refuses later charges of the key.
   public func refund(key: String) async throws {
     let body = try JSONEncoder().encode(RefundBody(charge: key))
-    let (status, answer) = try await send("POST", "/refunds", body)
+    let (status, answer) = try await send(.POST, "/refunds", body)
     _ = try standing(status, answer)
   }
 
@@ -108,18 +108,17 @@ public struct HTTPPaymentProvider: PaymentProvider {
   }
 
   private func send(
-    _ method: String,
+    _ method: HTTPMethod,
     _ path: String,
     _ body: Data? = nil,
     key: String? = nil
   ) async throws -> (Int, Answer) {
-    var request = HTTPClientRequest(url: url + path)
-    request.method = .RAW(value: method)
-    if let key { request.headers.add(name: "Idempotency-Key", value: key) }
-    if let body {
-      request.headers.add(name: "Content-Type", value: "application/json")
-      request.body = .bytes(ByteBuffer(bytes: body))
-    }
+    let request = HTTPClientRequest(
+      method,
+      url + path,
+      json: body.map { ByteBuffer(bytes: $0) },
+      idempotencyKey: key
+    )
     let (status, content): (Int, ByteBuffer)
     do {
       let response = try await client.execute(request, timeout: limit)

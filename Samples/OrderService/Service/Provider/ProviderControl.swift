@@ -23,12 +23,7 @@ public struct ProviderControl: Sendable {
   /// - Returns: The status of the provider's answer, and its JSON.
   /// - Throws: What the client throws when there is no answer.
   func mood(_ mood: ByteBuffer? = nil) async throws -> (status: Int, body: ByteBuffer) {
-    var request = HTTPClientRequest(url: "\(url)/mood")
-    if let mood {
-      request.method = .POST
-      request.headers.add(name: "Content-Type", value: "application/json")
-      request.body = .bytes(mood)
-    }
+    let request = HTTPClientRequest(mood == nil ? .GET : .POST, "\(url)/mood", json: mood)
     let response = try await client.execute(request, timeout: .seconds(5))
     return (Int(response.status.code), try await response.body.collect(upTo: 65_536))
   }

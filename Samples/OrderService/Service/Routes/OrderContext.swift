@@ -9,11 +9,6 @@ struct OrderContext: RequestContext {
     coreContext = CoreRequestContextStorage(source: source)
   }
 
-  /// The same answer has the same bytes, and links can be read.
-  var responseEncoder: JSONEncoder {
-    let encoder = JSONEncoder()
-    encoder.dateEncodingStrategy = .iso8601
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    return encoder
-  }
+  /// The encoder of all answers.
+  var responseEncoder: JSONEncoder { .answers }
 }

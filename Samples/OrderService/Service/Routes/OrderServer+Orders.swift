@@ -3,16 +3,6 @@ import Hummingbird
 import OrderWorkflow
 import ServiceSupport
 
-extension HTTPField.Name {
-  /// The key of a request; no constant of the library, as it is in no standard yet.
-  static let idempotencyKey: HTTPField.Name = {
-    guard let name = HTTPField.Name("Idempotency-Key") else {
-      preconditionFailure("“Idempotency-Key” is a name that a header can have.")
-    }
-    return name
-  }()
-}
-
 /// Orders are placed, looked up and cancelled.
 extension OrderServer {
   func addOrders(to router: Router<OrderContext>) {

@@ -69,10 +69,7 @@ extension OrderServer {
       let events = desk.operation(of: order.id).map { OrderEvents(of: $0) }
       let task = Task { [desk] in
         func send(_ name: String, _ value: some Encodable, id: String? = nil) throws {
-          let encoder = JSONEncoder()
-          encoder.dateEncodingStrategy = .iso8601
-          encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-          let data = String(decoding: try encoder.encode(value), as: UTF8.self)
+          let data = try JSONEncoder.answers.text(value)
           continuation.yield(ServerSentEvent(event: name, data: data, id: id).buffer)
         }
         do {

@@ -1,6 +1,7 @@
 import AdvancedOperations
 import AdvancedOperationsTesting
 import OrderWorkflow
+import ServiceSupport
 import Testing
 
 @Suite("A program that dies, and is started again,")
@@ -94,7 +95,7 @@ struct RestartTests {
 
   @Test func `dies often, and comes to an end with every order`() throws {
     for seed in 1...20 as ClosedRange<UInt64> {
-      var chance = SplitMix(seed: seed)
+      var chance = SeededGenerator(seed: seed)
       let shop = Shop(tea: 4)
       shop.provider.next(.losesAnswer, .isDown, .lies, .declinesWithoutRecord, .declines)
       shop.provider.nextRefunds(.losesAnswer, .isDown)
@@ -116,17 +117,6 @@ struct RestartTests {
   }
 }
 
-/// Numbers that look random, the same for the same seed (Steele, Lea, Flood 2014).
-private struct SplitMix {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next(below limit: Int) -> Int {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var bits = state
-    bits = (bits ^ (bits >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    bits = (bits ^ (bits >> 27)) &* 0x94D0_49BB_1331_11EB
-    return Int((bits ^ (bits >> 31)) % UInt64(max(limit, 1)))
-  }
+extension SeededGenerator {
+  fileprivate mutating func next(below limit: Int) -> Int { Int(next() % UInt64(max(limit, 1))) }
 }

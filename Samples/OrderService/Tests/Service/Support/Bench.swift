@@ -5,6 +5,7 @@ import Hummingbird
 import HummingbirdTesting
 import InMemoryTracing
 import OrderWorkflow
+import ServiceSupport
 
 @testable import OrderHTTP
 
