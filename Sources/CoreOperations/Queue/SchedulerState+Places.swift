@@ -82,14 +82,12 @@ extension SchedulerState {
 
   /// The first barrier has run: what stood behind it may start.
   mutating func passBarrier() {
-    guard var barrier = barriers.popFirst() else { trap("a barrier that isn't there returned") }
+    let behind = barriers.isEmpty ? [] : barriers[0].line.few()
+    for member in behind { move(member, to: .waiting) }
+    guard let barrier = barriers.popFirst() else { trap("a barrier that isn't there returned") }
     PendingBarriers.ended()
     activeSegment &+= 1
     activeMembers = barrier.membersBehind
-    while let member = barrier.line.first {
-      barrier.line.remove(member)
-      member.fields.move(to: .waiting)
-      offered(member)
-    }
+    for member in behind { offered(member) }
   }
 }
