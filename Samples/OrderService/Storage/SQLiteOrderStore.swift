@@ -34,6 +34,8 @@ public final class SQLiteOrderStore: OrderStore {
     self.path = path
     lock = try Self.lock(path)
     pool = try DatabasePool(path: path, configuration: Self.configuration)
+    // After opening: GRDB sets NORMAL itself in WAL mode, after all that a configuration prepares.
+    try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
     try OrderSchema.migrator.migrate(pool)
     writes = GroupCommit(pool)
   }
@@ -41,9 +43,6 @@ public final class SQLiteOrderStore: OrderStore {
   static var configuration: Configuration {
     var configuration = Configuration()
     configuration.busyMode = .timeout(5)
-    configuration.prepareDatabase { database in
-      try database.execute(sql: "PRAGMA synchronous = FULL")
-    }
     return configuration
   }
 

@@ -1,6 +1,8 @@
-import OrderStorage
+import GRDB
 import OrderWorkflow
 import Testing
+
+@testable import OrderStorage
 
 @Suite("A database of orders")
 struct OrderStoreTests {
@@ -56,6 +58,15 @@ struct OrderStoreTests {
       try await store.accept(.tea(2), id: .number(1), key: "b")
     }
     #expect(try await store.order(.number(1))?.draft == .tea(1))
+  }
+
+  @Test func `waits for the disk with each commit`() throws {
+    let store = try database.open()
+    let level = try store.pool.writeWithoutTransaction { database in
+      try Int.fetchOne(database, sql: "PRAGMA synchronous")
+    }
+    // 2 is FULL: the log is written through before a commit counts.
+    #expect(level == 2)
   }
 
   @Test func `belongs to one program at a time`() async throws {
