@@ -5,7 +5,8 @@ import OrderWorkflow
 
 /// The operators' page: a template that shows the state of a moment, and a script that keeps it so.
 ///
-/// What comes from outside is written as text in both: by Mustache's `{{…}}`, and as `textContent`.
+/// What comes from outside is written as text in both: by the template's `{{…}}`, for which
+/// ``MarkupText`` escapes it, and as `textContent`.
 struct OperatorsPage: Sendable {
   /// The page's style sheet.
   let style: String
@@ -20,6 +21,7 @@ struct OperatorsPage: Sendable {
     }
     style = try file("page.css")
     script = try file("page.js")
+    MustacheContentTypes.register(MarkupText(), named: MarkupText.name)
     template = try MustacheTemplate(string: try file("page.mustache"))
   }
 

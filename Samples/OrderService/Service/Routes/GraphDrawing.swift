@@ -101,7 +101,7 @@ struct GraphDrawing {
     let name = step.name.count > 18 ? step.name.prefix(17) + "…" : step.name[...]
     let (width, height) = (Int(boxWidth), Int(boxHeight))
     return """
-      <g><title>\(escaped("\(step.name): \(state)"))</title>\
+      <g><title>\(MarkupText.escaped("\(step.name): \(state)"))</title>\
       <rect class="box" x="\(Int(box.x))" y="\(Int(box.y))" width="\(width)" height="\(height)" \
       rx="5" style="stroke:\(colour)"/>\
       <rect x="\(Int(box.x))" y="\(Int(box.y))" width="6" height="\(height)" rx="3" \
@@ -128,11 +128,6 @@ struct GraphDrawing {
   }
 
   private static func text(_ text: String, _ x: Double, _ y: Double, _ style: String) -> String {
-    "<text class=\"\(style)\" x=\"\(Int(x))\" y=\"\(Int(y))\">\(escaped(text))</text>"
-  }
-
-  private static func escaped(_ text: String) -> String {
-    text.replacing("&", with: "&amp;").replacing("<", with: "&lt;")
-      .replacing(">", with: "&gt;").replacing("\"", with: "&quot;")
+    "<text class=\"\(style)\" x=\"\(Int(x))\" y=\"\(Int(y))\">\(MarkupText.escaped(text))</text>"
   }
 }

@@ -58,7 +58,7 @@ extension OrderServer {
       lines += ["A person has to look at it:"] + problems.map { "  \($0)" }
     }
     // A customer's name has no say in where lines begin.
-    lines[0].replace("\n", with: " ")
+    lines[0] = String(lines[0].map { $0.isNewline ? " " : $0 })
     return lines.filter { !$0.isEmpty }.joined(separator: "\n")
   }
 

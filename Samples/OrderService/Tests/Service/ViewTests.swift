@@ -97,6 +97,31 @@ import Testing
     }
   }
 
+  @Test(arguments: ["<", ">", "\"", "'", "&"] as [Unicode.Scalar])
+  func `A mark that clusters with its neighbours is text on the page, too`(
+    mark: Unicode.Scalar
+  ) async throws {
+    // A Character of its own, which equals no mark; a browser reads the mark.
+    let name = "\u{600}\(mark)\u{301}"
+    let json = String(decoding: try JSONEncoder().encode(name), as: UTF8.self)
+    try await bench.test { client in
+      let order = Bench.order.replacing("\"Ada\"", with: json)
+      #expect(try await client.place(order, query: "?wait=60s").status == .ok)
+      let page = try await client.get("/").text
+      #expect(page.hasPrefix("<!doctype html>"))
+      // In the row, in the state of the script, and nowhere as a mark.
+      #expect(page.utf8.split(separator: "\u{600}".utf8).count == 3)
+      for cluster in ["\u{600}\(mark)", "\(mark)\u{301}", "\u{600}\\\(mark)"] where mark != "&" {
+        #expect(!Array(page.utf8).contains(Array(cluster.utf8)), "\(mark)")
+      }
+      #expect(!Array(page.utf8).contains(Array("&\u{301}".utf8)))
+    }
+    let group = GroupOperation(name: name) { ResultOperation(name: name) {} }
+    let svg = GraphDrawing(OperationGraph(of: [group])).svg
+    #expect(!Array(svg.utf8).contains(Array("\(mark)\u{301}".utf8)))
+    #expect(Array(svg.utf8).contains(Array(";\u{301}".utf8)))
+  }
+
   @Test func `The page is told of changes`() async throws {
     let feed = bench.server.feed
     try await bench.desk.open()
@@ -114,11 +139,22 @@ import Testing
   }
 
   @Test func `Data of an event can't end it or begin another`() {
-    let event = ServerSentEvent(event: "a", data: "x\n\nevent: b\r\ndata: y", id: "1")
+    let event = ServerSentEvent(event: "a", data: "x\n\nevent: b\r\ndata: y\rz", id: "1")
     let lines = String(buffer: event.buffer).split(
       separator: "\n",
       omittingEmptySubsequences: false
     )
-    #expect(lines == ["id: 1", "event: a", "data: x", "data: event: b", "data: data: y", "", ""])
+    #expect(
+      lines == [
+        "id: 1", "event: a", "data: x", "data: ", "data: event: b", "data: data: y", "data: z", "",
+        "",
+      ]
+    )
+  }
+
+  @Test func `Data of an event is one line when its JSON is, whatever names are in it`() {
+    let json = "{\"customer\":\"A\u{2028}B\u{85}C\"}"
+    let text = String(buffer: ServerSentEvent(event: "a", data: json).buffer)
+    #expect(text == "event: a\ndata: \(json)\n\n")
   }
 }
