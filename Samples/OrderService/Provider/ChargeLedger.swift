@@ -24,10 +24,17 @@ public actor ChargeLedger {
     let file = try FileHandle(forUpdating: place)
     let data = try file.readToEnd() ?? Data()
     try file.truncate(atOffset: UInt64(JSONLines.whole(data).count))
-    for charge in try JSONLines.values(of: Charge.self, in: data) { book.restore(charge) }
+    entries = try JSONLines.values(of: Charge.self, in: data)
+    for charge in entries { book.restore(charge) }
     try file.seekToEnd()
     self.file = file
   }
+
+  /// All that became of charges, in the order of its coming: what the file has.
+  ///
+  /// A charge that was given back is in it twice. An audit counts these lines: ``charges`` has one
+  /// for a key, whatever was done under it.
+  public private(set) var entries: [Charge] = []
 
   /// All charges, in the order of their coming.
   public var charges: [Charge] { book.charges }
@@ -55,6 +62,7 @@ public actor ChargeLedger {
   }
 
   private func write(_ charge: Charge) throws {
+    defer { entries.append(charge) }
     guard let file else { return }
     let encoder = JSONEncoder()
     encoder.outputFormatting = .sortedKeys

@@ -10,7 +10,7 @@ extension ProviderServer {
     router.get("charges/:key") { try await self.lookUp($0, $1) }
     router.post("refunds") { try await self.refund($0, $1) }
     router.get("ledger") { request, context in
-      try answer(await self.ledger.charges, .ok, request, context)
+      try answer(await self.ledger.entries, .ok, request, context)
     }
     router.get("mood") { try answer(self.mood, .ok, $0, $1) }
     router.post("mood") { try await self.change($0, $1) }

@@ -9,7 +9,7 @@ import Synchronization
 /// | `POST /charges` with `Idempotency-Key` | charges a card, once for a key |
 /// | `GET /charges/{key}` | says what became of that |
 /// | `POST /refunds` | gives a charge back, and keeps one that hasn't come from coming |
-/// | `GET /ledger` | says everything, for an audit |
+/// | `GET /ledger` | says all that was done, for an audit: a line for each change of a charge |
 /// | `GET /mood`, `POST /mood` | says and changes what goes wrong: see ``Mood`` |
 ///
 /// The first three go wrong as the mood says. A request that has come is processed also when its

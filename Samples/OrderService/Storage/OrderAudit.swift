@@ -11,7 +11,7 @@ import OrderWorkflow
 /// It can be made while the service works: the ledger is read after the database, so that what the
 /// database knows of a charge is in it.
 public struct OrderAudit: Sendable, CustomStringConvertible {
-  /// A charge in the ledger of the provider.
+  /// A line in the ledger of the provider: what became of a charge.
   public struct Charge: Hashable, Codable, Sendable {
     /// What the order calls it.
     public var key: String
@@ -44,7 +44,8 @@ public struct OrderAudit: Sendable, CustomStringConvertible {
   ///
   /// - Parameters:
   ///   - path: The file of the database; it is only read.
-  ///   - charges: Gives the ledger of the provider.
+  ///   - charges: Gives the ledger of the provider, with all lines of each charge in their order:
+  ///     one that was made, given back and made again is found by that.
   /// - Throws: `DatabaseError` when the file can't be read; what `charges` throws.
   public init(of path: String, charges: () async throws -> [Charge]) async throws {
     var configuration = Configuration()
@@ -69,21 +70,16 @@ public struct OrderAudit: Sendable, CustomStringConvertible {
   }
 
   private mutating func compare(_ orders: [Books.Row], _ charges: [Charge], _ known: Set<String>) {
-    var charged: [String: [Charge]] = [:]
-    for charge in charges where charge.status == "charged" {
-      let id = String(charge.key.dropFirst(OrderID.chargeKeyPrefix.count))
-      charged[id, default: []].append(charge)
-      if !known.contains(id) {
-        mistakes.append("The provider has charged “\(charge.key)”, which belongs to no order.")
-      }
+    let ledger = LedgerSummary(charges)
+    for charge in ledger.standing where !known.contains(charge.reference) {
+      mistakes.append("The provider has charged “\(charge.key)”, which belongs to no order.")
     }
-    // Under whatever key: a customer pays once for an order.
-    let paid = charges.filter { ["charged", "refunded"].contains($0.status) }
-    for (reference, all) in Dictionary(grouping: paid, by: \.reference) where all.count > 1 {
-      mistakes.append("The provider has charged \(all.count) times for “\(reference)”.")
+    for (reference, count) in ledger.counts.sorted(by: { $0.key < $1.key }) where count > 1 {
+      mistakes.append("The provider has charged \(count) times for “\(reference)”.")
     }
+    let charged = Dictionary(ledger.standing.map { ($0.reference, $0) }) { first, _ in first }
     for order in orders {
-      let charge = charged[order.id]?.first
+      let charge = charged[order.id]
       switch order.state {
       case "confirmed":
         guard let charge else {

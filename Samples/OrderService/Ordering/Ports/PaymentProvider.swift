@@ -8,12 +8,19 @@ public protocol PaymentProvider: Sendable {
   ///
   /// - Parameters:
   ///   - amount: How much.
+  ///   - order: What it is for. The provider keeps it beside the charge, whatever the key: an audit
+  ///     finds all charges of an order by it.
   ///   - cardToken: Which card.
   ///   - key: What the charge is called, on both sides.
   /// - Returns: What the provider says about the charge now. `.declined` may be a lie: see
   ///   ``charge(forKey:)``.
   /// - Throws: ``PaymentProviderError`` when it isn't known what has happened.
-  func charge(_ amount: Money, cardToken: String, key: String) async throws -> ChargeStatus
+  func charge(
+    _ amount: Money,
+    for order: OrderID,
+    cardToken: String,
+    key: String
+  ) async throws -> ChargeStatus
 
   /// Looks up what the provider's ledger has under a key.
   ///

@@ -10,14 +10,15 @@ extension OrderRun {
   /// - Returns: What the provider's ledger says about the charge.
   /// - Throws: The errors of all requests, when none has got an answer in time.
   func requestCharge(of total: Money, asksFirst: Bool) async throws -> ChargeStatus {
-    let (payments, key, token) = (tools.payments, order.id.chargeKey, order.draft.cardToken)
+    let (payments, id, token) = (tools.payments, order.id, order.draft.cardToken)
+    let key = id.chargeKey
     return try await repeating("charge", within: tools.options.stepTimeout) { attempt in
       let request = ResultOperation(name: "charge request") {
         // A request of which no answer came may have arrived all the same.
         if attempt > 1 || asksFirst, let known = try await payments.charge(forKey: key) {
           return known
         }
-        let answer = try await payments.charge(total, cardToken: token, key: key)
+        let answer = try await payments.charge(total, for: id, cardToken: token, key: key)
         guard case .declined = answer else { return answer }
         // It may be a lie. The ledger decides, and a ledger that has nothing is tried again.
         guard let known = try await payments.charge(forKey: key) else {

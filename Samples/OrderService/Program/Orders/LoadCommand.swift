@@ -9,7 +9,8 @@ struct LoadCommand: AsyncParsableCommand {
     abstract: "Places orders, counts what becomes of them, and measures how long that takes.",
     discussion: """
       A client as it should be: it gives each order a key, repeats a request that got no answer \
-      with the same key, and comes back after the time that a 429 or 503 names.
+      with the same key, and comes back after the time that a 429 or 503 names. With --follow, the \
+      status is 1 when an order that was acknowledged is lost or isn't final in time.
       """
   )
 
@@ -48,14 +49,17 @@ struct LoadCommand: AsyncParsableCommand {
 
   func run() async throws {
     let client = OrderClient(url: url, connections: concurrency, patience: patience)
+    let isGood: Bool
     do {
       let report = try await place(with: client)
       print(report)
+      isGood = report.losses.isEmpty
       try await client.close()
     } catch {
       try? await client.close()
       throw error
     }
+    if !isGood { throw ExitCode.failure }
   }
 
   private func place(with client: OrderClient) async throws -> LoadReport {

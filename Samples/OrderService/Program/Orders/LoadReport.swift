@@ -8,7 +8,7 @@ struct LoadReport: CustomStringConvertible {
   var outcomes: [String: Int] = [:]
   /// How many requests were repeated, and why.
   var repetitions: [String: Int] = [:]
-  /// How many were refused, and why.
+  /// How many were refused, or got no answer, and why: those were never acknowledged.
   var refusals: [String: Int] = [:]
   /// How long the requests took that were answered.
   var latencies: [Duration] = []
@@ -28,6 +28,17 @@ struct LoadReport: CustomStringConvertible {
     }
   }
 
+  /// What must not become of an order that was acknowledged; a sentence each.
+  var losses: [String] {
+    let names = [
+      OrderClient.lost: "were acknowledged, and the service doesn't know them",
+      OrderClient.unfinished: "were acknowledged, and aren't final in time",
+    ]
+    return names.sorted { $0.key < $1.key }.compactMap { state, text in
+      outcomes[state].map { "\($0) orders \(text)." }
+    }
+  }
+
   var description: String {
     var lines = [
       "placed    \(ids.count) in \(DurationText.text(duration)), \(rate(ids.count, duration))/s",
@@ -37,7 +48,7 @@ struct LoadReport: CustomStringConvertible {
       let rate = rate(ids.count, totalDuration)
       lines.append("final     after \(DurationText.text(totalDuration)), \(rate)/s")
     }
-    if !refusals.isEmpty { lines.append("refused   \(Self.list(refusals))") }
+    if !refusals.isEmpty { lines.append("refused   \(Self.list(refusals)); never acknowledged") }
     if !repetitions.isEmpty { lines.append("repeated  \(Self.list(repetitions))") }
     let sorted = latencies.sorted()
     if let longest = sorted.last {
@@ -47,7 +58,7 @@ struct LoadReport: CustomStringConvertible {
           + "longest \(DurationText.text(longest))"
       )
     }
-    return lines.joined(separator: "\n")
+    return (lines + losses).joined(separator: "\n")
   }
 
   private func rate(_ count: Int, _ duration: Duration) -> String {

@@ -85,19 +85,24 @@ struct OrderClient: Sendable {
     return placed
   }
 
+  /// What ``outcome(of:)`` says of an order that the service doesn't have.
+  static let lost = "lost"
+  /// What ``outcome(of:)`` says of an order that isn't final when the patience is over.
+  static let unfinished = "not final in time"
+
   /// The state in which an order ends.
   func outcome(of id: String) async -> String {
     let deadline = ContinuousClock.now + patience
     while ContinuousClock.now < deadline, !Task.isCancelled {
       if let (status, body) = try? await send(.GET, "/orders/\(id)", nil, key: nil) {
-        if status == 404 { return "lost" }
+        if status == 404 { return Self.lost }
         if let answer = try? JSONDecoder().decode(Answer.self, from: body), answer.isFinal {
           return answer.state
         }
       }
       try? await Task.sleep(for: .milliseconds(200))
     }
-    return "not final in time"
+    return Self.unfinished
   }
 
   private func send(

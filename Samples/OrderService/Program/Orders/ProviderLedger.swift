@@ -14,16 +14,12 @@ enum ProviderLedger {
     var description: String { "\(address) gives no ledger: status \(status)." }
   }
 
-  /// Reads the file that the provider keeps: one charge in each line, the latest of a key counts.
+  /// Reads the file that the provider keeps: a line for each change of a charge.
   ///
   /// - Throws: What the system says about the file; a `DecodingError` for a line that is no charge.
   static func read(file path: String) throws -> [OrderAudit.Charge] {
     let data = try Data(contentsOf: URL(filePath: path))
-    var charges: [String: OrderAudit.Charge] = [:]
-    for charge in try JSONLines.values(of: OrderAudit.Charge.self, in: data) {
-      charges[charge.key] = charge
-    }
-    return charges.values.sorted { $0.key < $1.key }
+    return try JSONLines.values(of: OrderAudit.Charge.self, in: data)
   }
 
   /// Fetches the ledger over HTTP.

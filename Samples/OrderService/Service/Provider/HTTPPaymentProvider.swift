@@ -58,9 +58,10 @@ public struct HTTPPaymentProvider: PaymentProvider {
     var error: Problem?
   }
 
-  /// Asks for a charge; what a status means is said at ``PaymentProvider/charge(_:cardToken:key:)``.
+  /// Asks for a charge; what a status means is said at ``PaymentProvider/charge(_:for:cardToken:key:)``.
   public func charge(
     _ amount: Money,
+    for order: OrderID,
     cardToken: String,
     key: String
   ) async throws -> ChargeStatus {
@@ -68,7 +69,7 @@ public struct HTTPPaymentProvider: PaymentProvider {
       amount: amount.minorUnits,
       currency: amount.currency,
       card: cardToken,
-      reference: key
+      reference: order.rawValue
     )
     let (status, answer) = try await send(.POST, "/charges", JSONEncoder().encode(body), key: key)
     if status == 402 { return .declined(reason: answer.error?.code ?? "declined") }

@@ -20,6 +20,23 @@ import Testing
     #expect(LoadReport.percentile(50, []) == .zero)
   }
 
+  @Test(arguments: [("lost", "doesn't know"), ("not final in time", "aren't final")])
+  func `An order that was acknowledged and has no outcome is a loss, a refused one is none`(
+    state: String,
+    text: String
+  ) {
+    var report = LoadReport()
+    report.outcomes = ["confirmed": 5, "failed": 1]
+    report.refusals = ["422": 3]
+    #expect(report.losses.isEmpty)
+    #expect(report.description.contains("3 422; never acknowledged"))
+    report.outcomes[state] = 2
+    #expect(report.losses.count == 1)
+    #expect(report.losses.first?.hasPrefix("2 orders were acknowledged") == true)
+    #expect(report.losses.first?.contains(text) == true)
+    #expect(report.description.hasSuffix(report.losses[0]))
+  }
+
   @Test func `The same seed places the same orders, of items that there are`() {
     func drafts(_ seed: UInt64) -> [String] {
       var generator = SeededGenerator(seed: seed)

@@ -31,6 +31,9 @@ import Testing
     let before = try await fill()
     let ledger = try ChargeLedger(path: path)
     #expect(await ledger.charges == before.filter { $0.status != .pending })
+    #expect(
+      await ledger.entries.map(\.status) == [.charged, .declined, .charged, .refunded, .voided]
+    )
     #expect(await ledger.charge("c")?.status == .refunded)
     #expect(await ledger.begin("d", request) == .process)
   }

@@ -172,5 +172,6 @@ import Testing
       #expect(try await get("/charges/c", client).status == .notFound)
     }
     #expect(await ledger.charges.map(\.status) == [.refunded, .voided])
+    #expect(await ledger.entries.map(\.status) == [.charged, .refunded, .voided])
   }
 }

@@ -6,6 +6,8 @@ import Testing
 
 @testable import OrderHTTP
 
+private let id = OrderID(rawValue: "7")
+
 /// The client of the payment provider, against the fake one over HTTP.
 @Suite struct HTTPPaymentProviderTests {
   private let server: ProviderServer
@@ -31,10 +33,23 @@ import Testing
     }
   }
 
+  @Test func `The provider's ledger has the order of each charge, and all that became of it`()
+    async throws
+  {
+    try await test { payments in
+      _ = try await payments.charge(Money(500), for: id, cardToken: "t", key: "a")
+      try await payments.refund(key: "a")
+      _ = try await payments.charge(Money(500), for: id, cardToken: "t", key: "b")
+    }
+    let entries = await server.ledger.entries
+    #expect(entries.map(\.status) == [.charged, .refunded, .charged])
+    #expect(entries.map(\.reference) == ["7", "7", "7"])
+  }
+
   @Test func `A charge is made, looked up and given back`() async throws {
     try await test { payments in
       #expect(try await payments.charge(forKey: "a") == nil)
-      let charged = try await payments.charge(Money(500), cardToken: "tok_visa", key: "a")
+      let charged = try await payments.charge(Money(500), for: id, cardToken: "tok_visa", key: "a")
       #expect(charged == .charged)
       #expect(try await payments.charge(forKey: "a") == .charged)
       try await payments.refund(key: "a")
@@ -47,7 +62,9 @@ import Testing
     try await test { payments in
       let declined = ChargeStatus.declined(reason: "card_declined")
       for _ in 1...2 {
-        let answer = try await payments.charge(Money(5), cardToken: "tok_declined", key: "a")
+        let answer =
+          try await payments
+          .charge(Money(5), for: id, cardToken: "tok_declined", key: "a")
         #expect(answer == declined)
       }
       #expect(try await payments.charge(forKey: "a") == declined)
@@ -57,7 +74,7 @@ import Testing
   @Test func `After a refund, nothing is charged under the key any more`() async throws {
     try await test { payments in
       try await payments.refund(key: "a")
-      #expect(try await payments.charge(Money(5), cardToken: "t", key: "a") == .refunded)
+      #expect(try await payments.charge(Money(5), for: id, cardToken: "t", key: "a") == .refunded)
     }
     #expect(await server.ledger.charges.map(\.status) == [.voided])
   }
@@ -66,7 +83,7 @@ import Testing
     for change in [{ $0.fail = 1 }, { $0.isDown = true }] as [@Sendable (inout Mood) -> Void] {
       try await test(change) { payments in
         await #expect {
-          try await payments.charge(Money(5), cardToken: "t", key: "a")
+          try await payments.charge(Money(5), for: id, cardToken: "t", key: "a")
         } throws: { error in
           if case PaymentProviderError.unavailable = error { true } else { false }
         }
@@ -77,7 +94,7 @@ import Testing
   @Test func `A lost answer is none`() async throws {
     try await test({ $0.lose = 1 }) { payments in
       await #expect {
-        try await payments.charge(Money(5), cardToken: "t", key: "a")
+        try await payments.charge(Money(5), for: id, cardToken: "t", key: "a")
       } throws: { error in
         if case PaymentProviderError.noAnswer = error { true } else { false }
       }
@@ -86,10 +103,10 @@ import Testing
 
   @Test func `A mistake in a request is refused, and no repetition helps`() async throws {
     try await test { payments in
-      _ = try await payments.charge(Money(5), cardToken: "t", key: "a")
+      _ = try await payments.charge(Money(5), for: id, cardToken: "t", key: "a")
       for amount in [Money(0), Money(6)] {
         await #expect {
-          try await payments.charge(amount, cardToken: "t", key: "a")
+          try await payments.charge(amount, for: id, cardToken: "t", key: "a")
         } throws: { error in
           if case PaymentProviderError.refused = error { true } else { false }
         }
@@ -100,7 +117,7 @@ import Testing
   @Test func `A request that is cancelled is no failure of the provider`() async throws {
     gate.close()
     try await test({ $0.slow = .seconds(1) }) { payments in
-      let task = Task { try await payments.charge(Money(5), cardToken: "t", key: "a") }
+      let task = Task { try await payments.charge(Money(5), for: id, cardToken: "t", key: "a") }
       // Cancelled when the provider has it.
       while await server.ledger.charge("a") == nil { await Task.yield() }
       task.cancel()

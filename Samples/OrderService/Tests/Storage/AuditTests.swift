@@ -60,6 +60,25 @@ struct AuditTests {
     #expect(mistakes == ["The provider has charged 2 times for “\(id)”."])
   }
 
+  @Test(arguments: [
+    (["charged", "charged"], 2), (["charged", "refunded", "charged"], 2),
+    (["charged", "refunded", "charged", "refunded", "charged"], 3),
+  ])
+  func `finds an order that is charged again under one key`(
+    lines: [String],
+    count: Int
+  ) async throws {
+    try await prepare()
+    let audit = try await OrderAudit(of: database.path) { lines.map { charge($0) } }
+    #expect(audit.mistakes == ["The provider has charged \(count) times for “\(id)”."])
+  }
+
+  @Test func `knows a charge that was given back from one that stands`() async throws {
+    try await prepare()
+    let mistakes = try await audit(charge("charged"), charge("refunded")).mistakes
+    #expect(mistakes == ["Order \(id) is confirmed, and not charged."])
+  }
+
   @Test func `finds a charge that belongs to no order`() async throws {
     try await prepare()
     let stray = OrderAudit.Charge(key: "order-x", status: "charged", amount: 1, reference: "x")

@@ -76,7 +76,12 @@ final class ScriptedProvider: PaymentProvider {
 
   // MARK: The port
 
-  func charge(_ amount: Money, cardToken: String, key: String) async throws -> ChargeStatus {
+  func charge(
+    _ amount: Money,
+    for order: OrderID,
+    cardToken: String,
+    key: String
+  ) async throws -> ChargeStatus {
     let clock = note("charge")
     let mood = state.withLock { $0.moods.isEmpty ? $0.mood : $0.moods.removeFirst() }
     switch mood {

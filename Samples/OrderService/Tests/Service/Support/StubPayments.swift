@@ -20,7 +20,12 @@ final class StubPayments: PaymentProvider {
   /// Charges go on.
   func release() { gate.open() }
 
-  func charge(_ amount: Money, cardToken: String, key: String) async throws -> ChargeStatus {
+  func charge(
+    _ amount: Money,
+    for order: OrderID,
+    cardToken: String,
+    key: String
+  ) async throws -> ChargeStatus {
     await gate.pass()
     try Task.checkCancellation()
     return state.withLock { state in

@@ -11,7 +11,12 @@ final class UnreliableProvider: PaymentProvider {
 
   private let state = Mutex(State())
 
-  func charge(_ amount: Money, cardToken: String, key: String) throws -> ChargeStatus {
+  func charge(
+    _ amount: Money,
+    for order: OrderID,
+    cardToken: String,
+    key: String
+  ) throws -> ChargeStatus {
     try state.withLock { state in
       state.requests += 1
       let number = state.requests
