@@ -104,7 +104,9 @@ struct RunOptions: ParsableArguments {
       record: record,
       options: display,
       place: catalog.place,
-      estimate: RunEstimate(shown, jobs: workers, known: catalog.durations(of: workflow.name))
+      estimate: {
+        RunEstimate(shown, jobs: workers, known: catalog.durations(of: workflow.name))
+      }
     )
     let status = try await conducted.conduct { report in
       WorkflowRun(workflow, in: record.folder, engine: engine, options: options, report: report)

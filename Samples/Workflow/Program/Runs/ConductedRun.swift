@@ -20,7 +20,8 @@ struct ConductedRun {
   let options: DisplayOptions
   /// What has to be added to commands so that they find the run.
   let place: String
-  let estimate: RunEstimate
+  /// Reads earlier runs, so it is called only for a display that shows it.
+  let estimate: () -> RunEstimate
   var environment = ProcessInfo.processInfo.environment
 
   /// Runs it, and says what came of it.
@@ -116,7 +117,7 @@ struct ConductedRun {
     case .auto where !options.quiet:
       let environment = environment
       let begin = ContinuousClock.now
-      let display = LiveDisplay(RunView(workflow, estimate: estimate), colour: colour) {
+      let display = LiveDisplay(RunView(workflow, estimate: estimate()), colour: colour) {
         LiveDisplay.Size(width: stream.width(environment), height: stream.height(environment))
       } now: {
         .now - begin

@@ -140,9 +140,15 @@ struct RunRecord {
   }
 
   /// How long its steps took that succeeded; those that had nothing to do took no time.
-  func durations() -> [String: Duration] {
-    events().reduce(into: [:]) { durations, event in
-      guard case .ended(let step, let end) = event.kind, !end.isFromJournal else { return }
+  ///
+  /// - Parameter workflow: The workflow that it has to be a run of.
+  /// - Returns: The times, by the names of steps; nil if it is a run of another workflow.
+  func durations(of workflow: String) -> [String: Duration]? {
+    guard let contents = try? JournalFile.contents(of: folder.journal),
+      contents.header.workflow == workflow
+    else { return nil }
+    return contents.records.reduce(into: [:]) { durations, record in
+      guard case .ended(let step, let end) = record else { return }
       if end.outcome == .succeeded { durations[step] = end.duration }
       if end.outcome == .skipped { durations[step] = .zero }
     }
@@ -154,11 +160,10 @@ extension RunCatalog {
   func durations(of workflow: String) -> [String: Duration] {
     var durations: [String: Duration] = [:]
     var looked = 0
-    for name in names.reversed() {
-      let record = record(name)
-      // The name of a run ends with that of its workflow.
-      guard record.folder.summary().header?.workflow == workflow else { continue }
-      durations.merge(record.durations()) { newer, _ in newer }
+    // The name of a run ends with that of its workflow.
+    for name in names.reversed() where name.contains(RunFolder.nameEnd(of: workflow)) {
+      guard let new = record(name).durations(of: workflow) else { continue }
+      durations.merge(new) { newer, _ in newer }
       looked += 1
       if looked == 3 { break }
     }

@@ -25,25 +25,13 @@ import Darwin
 /// - When an attempt is cancelled, all processes of its session's group get SIGTERM, and SIGKILL
 ///   when the grace period is over.
 public final class LocalEngine: StepEngine {
-  /// How often lines are looked for while a command runs.
-  private static let pollInterval = Duration.milliseconds(50)
-
   private struct State {
     var groups: Set<ProcessGroup> = []
     var isKilled = false
   }
 
   private let state = Mutex(State())
-
-  /// Whether it was reported that an attempt has begun: its lines come after that, so that who sees
-  /// one can rely on it that the journal knows of the process.
-  private final class Beginning: Sendable {
-    private let state = Mutex(false)
-
-    var isReported: Bool { state.withLock { $0 } }
-
-    func setReported() { state.withLock { $0 = true } }
-  }
+  private let logs = LogWatch()
 
   /// Begins what an attempt waits for that a killed runner has left.
   public static let earlierProcess = "an earlier run's process "
@@ -65,26 +53,16 @@ public final class LocalEngine: StepEngine {
     let program = try LocalProgram(attempt)
     let (log, offset) = try Self.openLog(attempt.logFile)
     try checkGoesOn()
-    let beginning = Beginning()
-    return try await withThrowingTaskGroup(of: LogTail.self) { tasks in
-      tasks.addTask {
-        var tail = LogTail(log, from: offset)
-        while (try? await Task.sleep(for: Self.pollInterval)) != nil {
-          if beginning.isReported { tail.read { report(.line($0)) } }
-        }
-        return tail
-      }
-      let result: Result<TerminationStatus, any Error>
-      do {
-        result = .success(try await spawn(program, attempt, log, beginning, report))
-      } catch {
-        result = .failure(error)
-      }
-      tasks.cancelAll()
-      var tail = try await tasks.next() ?? LogTail(log, from: offset)
-      tail.finish { report(.line($0)) }
-      return StepExit(try result.get().stepStatus)
+    let lines = WatchedLog(LogTail(log, from: offset)) { report(.line($0)) }
+    let result: Result<TerminationStatus, any Error>
+    do {
+      result = .success(try await spawn(program, attempt, log, lines, report))
+    } catch {
+      result = .failure(error)
     }
+    logs.remove(lines)
+    await lines.finish()
+    return StepExit(try result.get().stepStatus)
   }
 
   /// Ends what an earlier runner has left: its end would not be known.
@@ -128,7 +106,7 @@ public final class LocalEngine: StepEngine {
     _ program: LocalProgram,
     _ attempt: StepAttempt,
     _ log: OpenFile,
-    _ beginning: Beginning,
+    _ lines: WatchedLog,
     _ report: @escaping @Sendable (StepReport) -> Void
   ) async throws -> TerminationStatus {
     var options = PlatformOptions()
@@ -170,7 +148,9 @@ public final class LocalEngine: StepEngine {
         }
         if isKilled { group.send(SIGKILL) }
         report(.started(node: nil, handle: LocalHandle(group)?.text))
-        beginning.setReported()
+        // Its lines come after that: so that who sees one can rely on it that the journal knows of
+        // the process.
+        logs.add(lines)
       }.terminationStatus
     } catch let error as SubprocessError {
       try checkGoesOn()

@@ -112,7 +112,7 @@ public struct RunFolder: Sendable, Equatable {
     at date: Date = Date()
   ) throws -> RunFolder {
     try makeFolder(runs, withIntermediates: true)
-    let begin = "\(timestamp(date))-\(Step.fileName(for: workflow).prefix(100))"
+    let begin = timestamp(date) + nameEnd(of: workflow)
     var number = 1
     while true {
       let folder = RunFolder("\(runs)/\(begin)\(number == 1 ? "" : "-\(number)")")
@@ -130,6 +130,11 @@ public struct RunFolder: Sendable, Equatable {
       }
       number += 1
     }
+  }
+
+  /// What the names of a workflow's runs have behind their time; a number may follow.
+  public static func nameEnd(of workflow: String) -> String {
+    "-\(Step.fileName(for: workflow).prefix(100))"
   }
 
   /// All runs in a folder, in the order of their names, which is that of their begins.

@@ -77,7 +77,7 @@ final class RunCore: Sendable {
     }
     state = Mutex(RunState(steps))
     waits = WaitWatch(clock: environment.clock)
-    slots = Slots(jobs: max(options.jobs, 1), steps: steps.count)
+    slots = Slots(jobs: max(options.jobs, 1))
   }
 
   // MARK: What there is

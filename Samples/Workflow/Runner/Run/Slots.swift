@@ -17,18 +17,10 @@ final class Slots: Sendable {
     var isNew = false
   }
 
-  /// A change of a limit looks at all operations that wait, so that in a run of thousands of steps
-  /// the changes would cost more than the disk.
-  private static let mostSteps = 256
-
   private let jobs: Int
-  private let isOn: Bool
   private let state = Mutex(State())
 
-  init(jobs: Int, steps: Int) {
-    self.jobs = jobs
-    isOn = steps <= Self.mostSteps
-  }
+  init(jobs: Int) { self.jobs = jobs }
 
   /// The command of a step has ended.
   func recordingBegins(in group: GroupOperation) { change(by: 1, group) }
@@ -37,7 +29,6 @@ final class Slots: Sendable {
   func recordingEnds(in group: GroupOperation) { change(by: -1, group) }
 
   private func change(by difference: Int, _ group: GroupOperation) {
-    guard isOn else { return }
     let isTaken = state.withLock { state in
       state.recording += difference
       state.isNew = true

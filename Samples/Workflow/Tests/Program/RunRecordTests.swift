@@ -88,6 +88,32 @@ import WorkflowRunner
     #expect(RunCatalog.nearest(to: place.path("")).path == ".workflow/runs")
   }
 
+  @Test func `have the times of steps, of their own workflow only`() throws {
+    let runs = [
+      ("2026-11-22-174501-w", "w", 3), ("2026-11-22-174502-w-2", "w-2", 9),
+      ("2026-11-22-174503-w-2", "w", 5), ("2026-11-22-174504-other", "other", 7),
+    ]
+    for (name, workflow, seconds) in runs {
+      try make(name)
+      let journal = try JournalFile(place.path("runs/\(name)/journal"))
+      let header = JournalHeader(run: name, workflow: workflow, fingerprint: "", file: nil)
+      try journal.append(.begun(header), synced: false)
+      let ends = [
+        "a": StepEnd(outcome: .succeeded, attempts: 1, duration: .seconds(seconds)),
+        name: StepEnd(outcome: .succeeded, attempts: 1, duration: .seconds(1)),
+        "skipped": StepEnd(outcome: .skipped),
+        "failed": StepEnd(outcome: .failed, attempts: 1, duration: .seconds(4)),
+      ]
+      for (step, end) in ends { try journal.append(.ended(step: step, end: end), synced: false) }
+    }
+    #expect(
+      catalog.durations(of: "w") == [
+        "a": .seconds(5), "skipped": .zero, "2026-11-22-174501-w": .seconds(1),
+        "2026-11-22-174503-w-2": .seconds(1),
+      ]
+    )
+  }
+
   @Test func `have events without the last line that is torn`() throws {
     try make("r")
     let events: [RunEvent] = [
@@ -99,7 +125,6 @@ import WorkflowRunner
     let text = events.map { $0.jsonLine + "\n" }.joined() + #"{"time":2,"event":"en"#
     try place.write(text, to: "runs/r/events.jsonl")
     #expect(catalog.record("r").events() == events)
-    #expect(catalog.record("r").durations() == ["a": .seconds(3), "b": .zero])
     #expect(catalog.record("r").finished() == ["a", "b"])
     #expect(catalog.record("r").hasEnded("c"))
     #expect(!catalog.record("r").hasEnded("d"))
