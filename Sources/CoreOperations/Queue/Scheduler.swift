@@ -263,13 +263,15 @@ package final class Scheduler: Sendable {
 
   func suspend(_ isSuspended: Bool) { update { $0.suspended(isSuspended) } }
   func setLimit(_ limit: Int) {
-    let (old, new) = update { state in
+    let (old, new, slot) = update { state in
       let old = state.limit
       state.limited(limit)
-      return (old, state.limit)
+      return (old, state.limit, state.limit < old ? state.needOfSlot : nil)
     }
     // A closed queue starts again soon; with fewer slots, all that hold one may wait for a member.
-    if old == 0 || new < old, new > 0 { RunTimeRings.lookAtWaiting(in: self) }
+    if old == 0 || slot.map(RunTimeRings.mayBeInRing) == true, new > 0 {
+      RunTimeRings.lookAtWaiting(in: self)
+    }
   }
 
   var requestedLimit: Int { state.withLock { $0.requestedLimit } }

@@ -100,6 +100,13 @@ package enum RunTimeRings {
     if hasMembersBehind() { lookAtWaiting(in: scheduler) }
   }
 
+  /// Whether what has become necessary for many can't happen, so that each of them has to be looked
+  /// at.
+  static func mayBeInRing(_ need: WaitNeed) -> Bool {
+    var search = WaitSearch()
+    return !search.canSatisfy([need])
+  }
+
   /// A queue can start something from now on; what it couldn't start before counted as something
   /// that people will change.
   static func lookAtWaiting(in scheduler: Scheduler) {

@@ -5,20 +5,24 @@ extension SchedulerState {
     let member = Member(operation)
     guard isWaiting(member) else { return [] }
     var needs = membersBefore(member).map { WaitNeed(.quiet($0)) }
-    if isFull, limit > 0, !isBarrierRunning {
-      // One that is being asked whether it may start either does or gives its slot back.
-      let holders = slotHolders.filter { holder in
-        let member = Member(holder)
-        return member.placement != .starting
-          || holder.life.current.phase > .enqueued && !member.fields.isPaused
-      }
-      // More than one when the limit was lowered: then one that ends leaves no free slot.
-      let missing = holders.count - limit + 1
-      if missing > 0 {
-        needs.append(WaitNeed(units: missing, from: holders.map { .init(.quiet($0), units: 1) }))
-      }
-    }
+    if let slot = needOfSlot { needs.append(slot) }
     return needs
+  }
+
+  /// What has to happen before there is a free slot: the same for all that wait for one; nil if
+  /// there is one, or people have to do something for it.
+  var needOfSlot: WaitNeed? {
+    guard isFull, limit > 0, !isBarrierRunning else { return nil }
+    // One that is being asked whether it may start either does or gives its slot back.
+    let holders = slotHolders.filter { holder in
+      let member = Member(holder)
+      return member.placement != .starting
+        || holder.life.current.phase > .enqueued && !member.fields.isPaused
+    }
+    // More than one when the limit was lowered: then one that ends leaves no free slot.
+    let missing = holders.count - limit + 1
+    guard missing > 0 else { return nil }
+    return WaitNeed(units: missing, from: holders.map { .init(.quiet($0), units: 1) })
   }
 
   func causes(of operation: Operation, in queue: OperationQueue) -> [OperationWaitCause] {
