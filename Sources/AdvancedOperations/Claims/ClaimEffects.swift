@@ -5,9 +5,9 @@ enum ClaimEffect {
   /// It has slot and claims; its queue has to look.
   case slotReserved(AdvancedOperation)
   /// Its claims were free a moment ago.
-  case tryAgain(AdvancedOperation, afterReview: Bool)
+  case reoffer(AdvancedOperation, afterReview: Bool)
   /// The same for one that is in no queue.
-  case tryAgainByHand(AdvancedOperation)
+  case reofferByHand(AdvancedOperation)
   /// It has its claims, and needs no slot.
   case runByHand(AdvancedOperation)
   /// It waits for something else than before, or has come to the front.

@@ -104,9 +104,9 @@ public final class ExclusivityDomain: Sendable {
 
   /// Gives back what an operation was given that doesn't start now, also the starts that rates
   /// count.
-  func startHeldBack(_ operation: AdvancedOperation) {
+  func returnGrant(_ operation: AdvancedOperation) {
     let time = time(of: operation.withCore { $0.claims }, for: operation)
-    update { $0.startHeldBack(operation, now: time?.now, &$1) }
+    update { $0.grantReturned(operation, now: time?.now, &$1) }
   }
 
   /// A pool of this domain has another capacity: looks again at what waits.
@@ -195,8 +195,8 @@ public final class ExclusivityDomain: Sendable {
   private func perform(_ effect: ClaimEffect) {
     switch effect {
     case .slotReserved(let operation): operation.wakeQueue()
-    case .tryAgain(let operation, let afterReview): operation.reoffer(afterReview: afterReview)
-    case .tryAgainByHand(let operation):
+    case .reoffer(let operation, let afterReview): operation.reoffer(afterReview: afterReview)
+    case .reofferByHand(let operation):
       operation.environment.enqueue { operation.goOnByHand(hasWaited: true) }
     case .runByHand(let operation):
       operation.environment.enqueue {

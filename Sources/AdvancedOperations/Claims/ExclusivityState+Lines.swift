@@ -98,7 +98,7 @@ extension ExclusivityState {
     let (operation, terms) = (claimant.operation, claimant.terms)
     effects.append(
       terms.isByHand
-        ? .tryAgainByHand(operation) : .tryAgain(operation, afterReview: terms.needsReview)
+        ? .reofferByHand(operation) : .reoffer(operation, afterReview: terms.needsReview)
     )
   }
 

@@ -318,7 +318,7 @@ struct ExclusivityState {
   }
 
   /// One that was given its claims doesn't start after all, or not now: rates don't count it.
-  mutating func startHeldBack(
+  mutating func grantReturned(
     _ operation: AdvancedOperation,
     now: Duration?,
     _ effects: inout ClaimEffects

@@ -70,7 +70,7 @@ extension AdvancedOperation {
     case .ignore, .recorded, .flag: break
     case .leaveQueue:
       environment.exclusivity.withdraw(self)
-      leaveIfQueued()
+      leaveAhead()
     case .leaveHand:
       environment.exclusivity.withdraw(self)
       environment.enqueue { self.takeTurnByHand() }

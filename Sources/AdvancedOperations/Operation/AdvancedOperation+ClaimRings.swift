@@ -84,7 +84,7 @@ extension AdvancedOperation {
       if withCore({ $0.machine.isStartedByHand }) {
         environment.enqueue { self.takeTurnByHand() }
       } else {
-        finishReview(startsAhead: true)
+        reviewed(leavesAhead: true)
       }
     case .ignore: break
     }

@@ -90,7 +90,7 @@ extension AdvancedOperation {
       reviewGranted()
       // A condition may have added a dependency.
       if isByHand || dependenciesAreFinished || isCancelled { return .run }
-      grantedStartHeldBack()
+      returnGrant()
       return .park
     case .wait(let holders, let mayCloseRing):
       for holder in holders { holder.cancel(withError: OperationClaimError.preempted(by: label)) }
@@ -130,7 +130,7 @@ extension AdvancedOperation {
   package final func grantedStartBegins() { reviewGranted() }
 
   /// Its claims go to others while it waits.
-  package final func grantedStartHeldBack() { environment.exclusivity.startHeldBack(self) }
+  package final func returnGrant() { environment.exclusivity.returnGrant(self) }
 
   private static func reason(_ claim: ClaimDemand, _ holders: [AdvancedOperation]) -> String {
     if let rate = claim.rates.first {

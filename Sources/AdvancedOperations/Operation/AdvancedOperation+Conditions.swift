@@ -242,7 +242,7 @@ extension AdvancedOperation {
       if isByHand {
         environment.enqueue { self.goOnByHand(hasWaited: isOutdated) }
       } else {
-        releaseReadinessHold(startsAhead: isMarked, hasWaited: isOutdated)
+        releaseReadinessHold(leavesAhead: isMarked, hasWaited: isOutdated)
       }
     case .ignore: return
     }

@@ -75,7 +75,9 @@ extension AdvancedOperation {
     if refusing.isEmpty { return }
     let verdict = Self.verdict(of: refusing, results)
     switch change({ $0.machine.decidedEarly(verdict) }) {
-    case .becomeReady: leaveAhead()
+    case .becomeReady:
+      dropDependencies()
+      leaveAhead()
     case .ignore: return
     }
   }

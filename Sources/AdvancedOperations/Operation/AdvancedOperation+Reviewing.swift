@@ -2,7 +2,7 @@ import CoreOperations
 
 /// Immediate conditions are evaluated again when the operation has waited since they were.
 extension AdvancedOperation {
-  package final func reviewBeforeReoffer() { finishReview(startsAhead: review()) }
+  package final func reviewIsDue() { reviewed(leavesAhead: review()) }
 
   /// Evaluates immediate conditions again; returns whether the operation won't execute because of
   /// it.

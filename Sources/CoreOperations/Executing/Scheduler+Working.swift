@@ -135,7 +135,7 @@ extension Scheduler {
       done.report = .init(.barrierReturned)
     case .evaluate(let operation): evaluate(operation, as: occupant, &done)
     case .review(let operation):
-      unsafe operation.layer?.reviewBeforeReoffer()
+      unsafe operation.layer?.reviewIsDue()
       done.report = .init(.asked)
     case .start(let member, let terms):
       member.use { operation in
@@ -150,21 +150,21 @@ extension Scheduler {
     _ terms: SchedulerState.Terms,
     as occupant: ThreadOccupant
   ) -> SchedulerState.Event {
-    if case .ahead = terms { return .startedAhead(isEnd: start(operation, as: occupant)) }
+    if case .ahead = terms { return .leftAhead(isEnd: start(operation, as: occupant)) }
     if case .granted = terms {
-      if !isHeldBack(operation) { unsafe operation.layer?.grantedStartBegins() }
+      if !hasNewDependency(operation) { unsafe operation.layer?.grantedStartBegins() }
       // That may have added a dependency.
-      if isHeldBack(operation) {
-        unsafe operation.layer?.grantedStartHeldBack()
+      if hasNewDependency(operation) {
+        unsafe operation.layer?.returnGrant()
         return .gotDependency
       }
     }
-    if isHeldBack(operation) { return .gotDependency }
+    if hasNewDependency(operation) { return .gotDependency }
     if case .asked(let hasWaited) = terms {
       switch gate(operation, hasWaited: hasWaited) {
       case .run: break
       case .park: return .parked
-      case .skip: return .skipped
+      case .skip: return .leavesAhead
       }
     }
     return .startReturned(isEnd: start(operation, as: occupant))
@@ -201,7 +201,7 @@ extension Scheduler {
   }
 
   /// Whether a dependency was added since the start was decided.
-  private func isHeldBack(_ operation: Operation) -> Bool {
+  private func hasNewDependency(_ operation: Operation) -> Bool {
     operation.readiness.current.progress == .none && !operation.isCancelledFlag
       && operation.life.current.phase <= .enqueued
   }
@@ -215,7 +215,7 @@ extension Scheduler {
     as occupant: ThreadOccupant,
     _ done: inout Done
   ) {
-    if isHeldBack(operation) {
+    if hasNewDependency(operation) {
       done.report = .init(.gotDependency, of: operation)
       return
     }

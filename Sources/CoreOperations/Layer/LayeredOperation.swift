@@ -39,7 +39,7 @@ package struct AdmissionTerms: Sendable {
 ///
 /// - *Readiness hold*: one more thing to wait for, next to the dependencies. Taken in
 ///   ``willEnqueue()``; when nothing but the hold is left, a worker without a slot calls
-///   ``dependenciesDidFinish()``; given back with ``releaseReadinessHold(startsAhead:hasWaited:)``.
+///   ``dependenciesDidFinish()``; given back with ``releaseReadinessHold(leavesAhead:hasWaited:)``.
 /// - *Start gate*: ``decideStart(hasWaited:)``, called by a worker that has a slot for the
 ///   operation, if it may say no.
 /// - *Quiet hold*: ``holdQuiet()`` and ``releaseQuiet()``: finished, with slot and membership kept.
@@ -73,14 +73,14 @@ package protocol LayeredOperation: Operation {
   func grantedStartBegins()
   /// A dependency was added after ``reserveSlot()``: the operation doesn't start now, and will be
   /// asked for ``decideStart(hasWaited:)`` anew.
-  func grantedStartHeldBack()
+  func returnGrant()
   /// The operation has a slot after a pause, as ``decideStart(hasWaited:)`` said or
   /// ``reserveSlot()`` has given it; it may have ended meanwhile, and then keeps the slot until it
   /// is quiet.
   func turnCameAgain()
   /// The operation was parked and will be offered again. Called by a worker without a slot; answer
-  /// with ``finishReview(startsAhead:)``.
-  func reviewBeforeReoffer()
+  /// with ``reviewed(leavesAhead:)``.
+  func reviewIsDue()
   /// Marks the operation as cancelled without telling anybody; ``deliverEvents()`` follows.
   func cancelSilently(reason: (any Error)?)
   /// Waits that include one of this operation's close a ring, beginning and ending with the same:
@@ -137,12 +137,12 @@ extension LayeredOperation {
   /// Gives the hold back.
   ///
   /// - Parameters:
-  ///   - startsAhead: Whether the operation is started ahead of others and without a slot, because
+  ///   - leavesAhead: Whether the operation is started ahead of others and without a slot, because
   ///     it won't do anything. Its dependencies still hold.
   ///   - hasWaited: Whether ``decideStart(hasWaited:)`` is called as for an operation that has
   ///     waited, because some of what the layer knows is older than the rest.
-  package func releaseReadinessHold(startsAhead: Bool, hasWaited: Bool = false) {
-    let answer = SchedulerState.Answer(startsAhead: startsAhead, hasWaited: hasWaited)
+  package func releaseReadinessHold(leavesAhead: Bool, hasWaited: Bool = false) {
+    let answer = SchedulerState.Answer(leavesAhead: leavesAhead, hasWaited: hasWaited)
     if ThreadOccupant.answer(for: self, answer) { return }
     if let scheduler = withLinks({ $0.scheduler }) {
       scheduler.holdReleased(self, answer)
@@ -151,23 +151,23 @@ extension LayeredOperation {
     }
   }
 
-  /// Stops waiting for what is left of the dependencies, and has the operation started ahead of
-  /// others and without a slot, because it won't do anything.
-  package func leaveAhead() {
-    readiness.step { $0.dropped() }
-    withLinks { $0.scheduler }?.expedite(self)
-  }
+  /// Stops waiting for what is left of the dependencies; ``leaveAhead()`` follows.
+  package func dropDependencies() { readiness.step { $0.dropped() } }
+
+  /// Has the operation started ahead of others and without a slot, because it won't do anything: it
+  /// was cancelled, or its dependencies were dropped.
+  package func leaveAhead() { withLinks { $0.scheduler }?.leaveAhead(self) }
 
   /// Offers a parked operation again, at its old turn; nothing happens to one that isn't parked.
   ///
-  /// - Parameter afterReview: Whether ``reviewBeforeReoffer()`` is called first.
+  /// - Parameter afterReview: Whether ``reviewIsDue()`` is called first.
   package func reoffer(afterReview: Bool) {
     withLinks { $0.scheduler }?.reoffer(self, afterReview: afterReview)
   }
 
-  /// Answers ``reviewBeforeReoffer()``.
-  package func finishReview(startsAhead: Bool) {
-    withLinks { $0.scheduler }?.reviewed(self, isAhead: startsAhead)
+  /// Answers ``reviewIsDue()``.
+  package func reviewed(leavesAhead: Bool) {
+    withLinks { $0.scheduler }?.reviewed(self, leavesAhead: leavesAhead)
   }
 
   /// Takes a slot for a parked operation if its queue has one at this moment, or keeps that of one
@@ -208,13 +208,10 @@ extension LayeredOperation {
 
   /// Sets the cancelled flag and the reason, and drops the remaining dependencies.
   ///
-  /// The queue is told by ``leaveIfQueued()``.
+  /// The queue is told by ``leaveAhead()``.
   package func flagCancelled(reason: (any Error)?) -> OperationLife.CancelAction {
     flagAsCancelled(reason: reason)
   }
-
-  /// Lets a cancelled operation leave its queue ahead of others.
-  package func leaveIfQueued() { withLinks { $0.scheduler }?.expedite(self) }
 
   /// Whether a queue called `start()`, and not code of the program.
   package var wasStartedByQueue: Bool { life.current.phase == .started }

@@ -196,7 +196,7 @@ extension Operation {
       let isDenied = !isLayered && !isFinished
       action = isDenied ? life.step { $0.cancelCalled(isFinishDenied: true) } : .ignore
     }
-    if action == .expedite { readiness.step { $0.dropped() } }
+    if action == .leaveAhead { readiness.step { $0.dropped() } }
     return action
   }
 }

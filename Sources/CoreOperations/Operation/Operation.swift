@@ -136,8 +136,8 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
 
   /// Cancels with the reason that ``cancellationReason`` then gives.
   package final func cancelAsRequested(reason: (any Error)?) {
-    if flagAsCancelled(reason: reason) == .expedite {
-      withLinks { $0.scheduler }?.expedite(self)
+    if flagAsCancelled(reason: reason) == .leaveAhead {
+      withLinks { $0.scheduler }?.leaveAhead(self)
     }
     valuesMayHaveChanged()
   }

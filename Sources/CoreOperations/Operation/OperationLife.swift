@@ -209,7 +209,7 @@ package struct OperationLife: Equatable, Sendable {
     /// Only the flag changed.
     case flagged
     /// The flag changed, and a queue should let the operation leave ahead of others.
-    case expedite
+    case leaveAhead
     /// `main()` has returned: whether that was the end, only `isFinished` knows. Ask it, and call
     /// ``cancelCalled(isFinishDenied:)`` if it says no.
     case askWhetherFinished
@@ -226,7 +226,7 @@ package struct OperationLife: Equatable, Sendable {
     if isCancelled { return .again }
     if phase == .ended && !isFinishDenied { return .askWhetherFinished }
     isCancelled = true
-    return phase == .enqueued ? .expedite : .flagged
+    return phase == .enqueued ? .leaveAhead : .flagged
   }
 }
 

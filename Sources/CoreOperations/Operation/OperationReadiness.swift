@@ -58,7 +58,7 @@ package struct OperationReadiness: Equatable, Sendable {
   }
 
   /// The queue has let the operation in.
-  package mutating func admitted() -> Progress {
+  package mutating func letIn() -> Progress {
     isOutside = false
     return noteProgress()
   }

@@ -74,27 +74,27 @@ extension OperationQueue {
   /// Makes operations members, notifies observers and layers, looks for rings, and lets them start:
   /// one step for all of them after the other.
   private func enqueueStepwise(
-    _ admitted: some Collection<Operation>,
+    _ operations: some Collection<Operation>,
     besides member: Operation? = nil
   ) {
-    if admitted.isEmpty { return }
-    let (isAwaited, isBeforeBarrier, gate) = scheduler.admit(
-      admitted,
+    if operations.isEmpty { return }
+    let (isAwaited, isBeforeBarrier, gate) = scheduler.add(
+      operations,
       besides: member,
       owner: self
     )
     valueObservers.look(at: self)
-    gate?.arrived(Array(admitted), in: self, neededBy: member)
-    for operation in admitted { unsafe operation.layer?.didEnqueue() }
-    let suspects = admitted.filter { $0.withLinks { $0.mayBeInRing } }
+    gate?.arrived(Array(operations), in: self, neededBy: member)
+    for operation in operations { unsafe operation.layer?.didEnqueue() }
+    let suspects = operations.filter { $0.withLinks { $0.mayBeInRing } }
     if !suspects.isEmpty { CycleSearch.cancelRings(from: suspects) }
     // Before one of them runs and begins a wait, which would then get the error in its place.
     RunTimeRings.lookAtNew(
-      admitted,
+      operations,
       in: self,
       isAwaited: isAwaited,
       isBeforeBarrier: isBeforeBarrier
     )
-    scheduler.letIn(admitted)
+    scheduler.letIn(operations)
   }
 }

@@ -93,7 +93,7 @@ package final class Scheduler: Sendable {
   ///   - owner: The queue.
   /// - Returns: Whether the code of an operation waits for all that the queue has, whether a
   ///   barrier may wait for the new members, and what has to look at them first.
-  func admit(
+  func add(
     _ operations: some Sequence<Operation>,
     besides member: Operation?,
     owner: OperationQueue
@@ -182,7 +182,7 @@ package final class Scheduler: Sendable {
     }
   }
 
-  func expedite(_ operation: Operation) { update { $0.expedited(Member(operation)) } }
+  func leaveAhead(_ operation: Operation) { update { $0.leavesAhead(Member(operation)) } }
   func reoffer(_ operation: Operation, afterReview: Bool) {
     update { state in
       state.reoffered(Member(operation), afterReview: afterReview)
@@ -204,12 +204,8 @@ package final class Scheduler: Sendable {
   }
 
   /// Lets a reviewed operation back into the line, at its old turn.
-  func reviewed(_ operation: Operation, isAhead: Bool) {
-    update { state in
-      let member = Member(operation)
-      if isAhead { member.fields.isAhead = true }
-      state.offered(member, isFresh: true)
-    }
+  func reviewed(_ operation: Operation, leavesAhead: Bool) {
+    update { $0.reviewed(Member(operation), leavesAhead: leavesAhead) }
   }
 
   /// Has an operation stand where its priority wants it.
@@ -340,7 +336,7 @@ package final class Scheduler: Sendable {
   func perform(_ effects: inout SchedulerState.Effects) {
     if let source = effects.requestWorker { requestWorker(from: source) }
     if let operation = effects.grantToReturn.take() {
-      unsafe operation.layer?.grantedStartHeldBack()
+      unsafe operation.layer?.returnGrant()
     }
     if effects.haveMembersLeft, !valueObservers.isEmpty,
       let queue = effects.idle?.owner ?? owner

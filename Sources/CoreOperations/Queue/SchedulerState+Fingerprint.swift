@@ -25,7 +25,7 @@ extension SchedulerState {
       numbers.append(UInt64(operation.readiness.current.rawValue))
       let flags = [
         fields.holdsSlot, fields.isQuietHeld, fields.isOnStack,
-        fields.hasCompletion, fields.isNudged, fields.isAhead, fields.needsReview,
+        fields.hasCompletion, fields.isNudged, fields.leavesAhead, fields.needsReview,
         fields.isPaused, fields.pausesOnReturn, fields.isPauseOver,
         fields.hasWaited || fields.ticket != 0 && fields.ticket <= waitedTicket,
       ]

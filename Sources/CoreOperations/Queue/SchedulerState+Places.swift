@@ -27,7 +27,7 @@ extension SchedulerState {
 
   /// Moves an operation that can start to the line that it starts from.
   mutating func place(_ member: Member) {
-    if member.fields.isAhead {
+    if member.fields.leavesAhead {
       move(member, to: .service)
     } else if member.fields.needsReview {
       placeInService(member)

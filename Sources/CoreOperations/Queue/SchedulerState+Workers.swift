@@ -93,7 +93,7 @@ extension SchedulerState {
       slotsInUse -= 1
       passBarrier()
       noteIdle(&effects)
-    case .startedAhead, .startReturned, .parked, .gotDependency, .skipped, .ended:
+    case .leftAhead, .startReturned, .parked, .gotDependency, .leavesAhead, .ended:
       guard let member = report.member else { trap("a report about nothing") }
       account(for: report.event, of: member, &effects)
       released.forEach { offered(Member($0)) }
@@ -112,7 +112,7 @@ extension SchedulerState {
     member.fields.isOnStack = false
     switch event {
     case .ended(let hasCompletion): finished(member, hasCompletion: hasCompletion, &effects)
-    case .startedAhead(let isEnd):
+    case .leftAhead(let isEnd):
       servedWithoutSlot -= 1
       returned(member, isEnd: isEnd, &effects)
     case .startReturned(let isEnd): returned(member, isEnd: isEnd, &effects)
@@ -124,7 +124,7 @@ extension SchedulerState {
         // Its end, if that is due, takes it out of here.
         if member.fields.isNudged { place(member) }
       } else if member.isCancelled {
-        expedited(member)
+        leavesAhead(member)
       } else if member.fields.isNudged {
         place(member)
       }
@@ -133,10 +133,10 @@ extension SchedulerState {
       waitsAgain(member)
       // What it was given goes to others.
       if wasGranted { effects.grantToReturn = member.operation }
-      if member.isCancelled { expedited(member) } else { offered(member) }
-    case .skipped:
+      if member.isCancelled { leavesAhead(member) } else { offered(member) }
+    case .leavesAhead:
       guard keepsPlace(member, &effects) else { break }
-      member.fields.isAhead = true
+      member.fields.leavesAhead = true
       move(member, to: .service)
     case .began, .lingered, .asked, .cameBack, .barrierReturned: trap("a report about no operation")
     }
@@ -221,7 +221,7 @@ extension SchedulerState {
       return nil
     }
     servedWithoutSlot += 1
-    if member.fields.isAhead || member.isCancelled { return start(member, .ahead) }
+    if member.fields.leavesAhead || member.isCancelled { return start(member, .ahead) }
     move(member, to: .evaluating)
     if member.fields.needsReview {
       member.fields.needsReview = false

@@ -86,15 +86,15 @@ package struct SchedulerState {
   /// The layer above is content with an operation.
   package struct Answer {
     /// Whether it is to be started ahead of others and without a slot.
-    let startsAhead: Bool
+    let leavesAhead: Bool
     /// Whether some of what the layer knows may have changed while it found out the rest.
     let hasWaited: Bool
     /// The ``SchedulerState/answerStamp`` from before the layer was asked; nil when that isn't
     /// known, or makes no difference.
     var since: UInt64?
 
-    package init(startsAhead: Bool, hasWaited: Bool, since: UInt64? = nil) {
-      self.startsAhead = startsAhead
+    package init(leavesAhead: Bool, hasWaited: Bool, since: UInt64? = nil) {
+      self.leavesAhead = leavesAhead
       self.hasWaited = hasWaited
       self.since = since
     }
@@ -110,7 +110,7 @@ package struct SchedulerState {
     /// It went away after it had asked, and is here again.
     case cameBack
     /// A start without a slot returned, maybe with the end of an operation that nothing waits for.
-    case startedAhead(isEnd: Bool)
+    case leftAhead(isEnd: Bool)
     /// The call of `start()` returned, maybe with the end of an operation that nothing waits for.
     case startReturned(isEnd: Bool)
     /// The operation may not start now.
@@ -118,7 +118,7 @@ package struct SchedulerState {
     /// A dependency was added after the start was decided.
     case gotDependency
     /// The operation is to be started without a slot.
-    case skipped
+    case leavesAhead
     /// The work of an operation that does nothing else returned: its end, in the same step.
     case ended(hasCompletion: Bool)
     case barrierReturned
@@ -215,17 +215,23 @@ package struct SchedulerState {
     guard member.fields.isMember, member.placement == .outside else { return }
     move(member, to: .waiting)
     if member.isCancelled { member.use { $0.readiness.step { $0.dropped() } } }
-    if member.use({ $0.readiness.current.isDropped }) { expedited(member) }
-    if member.use({ $0.readiness.step { $0.admitted() } }) != .none { offered(member) }
+    if member.use({ $0.readiness.current.isDropped }) { leavesAhead(member) }
+    if member.use({ $0.readiness.step { $0.letIn() } }) != .none { offered(member) }
   }
 
   /// The layer releases its hold of an operation.
   package mutating func holdReleased(_ member: Member, _ answer: Answer) {
-    if answer.startsAhead { member.fields.isAhead = true }
+    if answer.leavesAhead { member.fields.leavesAhead = true }
     if isOutdated(answer) { member.fields.hasWaited = true }
     if member.use({ $0.readiness.step { $0.holdReleased() } }) == .ready {
       offered(member, isFresh: true)
     }
+  }
+
+  /// The layer has reviewed an operation, which is back in the line, at its old turn.
+  package mutating func reviewed(_ member: Member, leavesAhead: Bool) {
+    if leavesAhead { member.fields.leavesAhead = true }
+    offered(member, isFresh: true)
   }
 
   /// The operation's readiness may have changed.
@@ -255,15 +261,15 @@ package struct SchedulerState {
   }
 
   /// The operation was cancelled: it leaves ahead of others.
-  package mutating func expedited(_ member: Member) {
+  package mutating func leavesAhead(_ member: Member) {
     // One that has executed has an end of its own.
     if member.fields.isPaused { return }
     switch member.placement {
     case .outside, .granted, .paused, .ending, .gone: return
     case .starting: member.fields.isNudged = true
-    case .service: member.fields.isAhead = true
+    case .service: member.fields.leavesAhead = true
     case .waiting, .behindBarrier, .evaluating, .ready, .parked:
-      member.fields.isAhead = true
+      member.fields.leavesAhead = true
       move(member, to: .service)
     }
   }

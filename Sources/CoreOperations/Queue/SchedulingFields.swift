@@ -27,7 +27,7 @@ package struct SchedulingFields {
     static let isOnStack = Flags(rawValue: 1 << 3)
     static let hasCompletion = Flags(rawValue: 1 << 4)
     static let isNudged = Flags(rawValue: 1 << 5)
-    static let isAhead = Flags(rawValue: 1 << 6)
+    static let leavesAhead = Flags(rawValue: 1 << 6)
     static let needsReview = Flags(rawValue: 1 << 7)
     static let isAskedAtStart = Flags(rawValue: 1 << 8)
     static let isAskedAfterWait = Flags(rawValue: 1 << 9)
@@ -74,9 +74,9 @@ package struct SchedulingFields {
     set { self[.isNudged] = newValue }
   }
   /// To be started ahead of others and without a slot.
-  package var isAhead: Bool {
-    get { self[.isAhead] }
-    set { self[.isAhead] = newValue }
+  package var leavesAhead: Bool {
+    get { self[.leavesAhead] }
+    set { self[.leavesAhead] = newValue }
   }
   /// To be looked at by the layer above, without a slot, before it is ready again.
   package var needsReview: Bool {

@@ -28,7 +28,7 @@ extension SchedulerState {
   func causes(of operation: Operation, in queue: OperationQueue) -> [OperationWaitCause] {
     let member = Member(operation)
     var causes: [OperationWaitCause] = []
-    let isLeaving = member.fields.isAhead || member.isCancelled
+    let isLeaving = member.fields.leavesAhead || member.isCancelled
     if isSuspended { causes.append(.suspended(queue)) }
     if barriersInFront(of: member) > 0 && !isLeaving {
       causes.append(.barrier(queue, behind: isBarrierRunning ? [] : membersBefore(member)))
@@ -60,7 +60,7 @@ extension SchedulerState {
   private var isFull: Bool { slotsInUse >= limit }
 
   private func isWaiting(_ member: Member) -> Bool {
-    if member.fields.holdsSlot || member.fields.isAhead { return false }
+    if member.fields.holdsSlot || member.fields.leavesAhead { return false }
     switch member.placement {
     case .starting, .granted, .paused, .ending, .gone: return false
     case .outside, .waiting, .behindBarrier, .service, .evaluating, .ready, .parked: return true

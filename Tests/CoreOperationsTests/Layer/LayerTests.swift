@@ -19,7 +19,7 @@ import Testing
     let dependency = Operation()
     let operation = layered("a") { answers in
       answers.holds = true
-      answers.dependenciesDidFinish = { $0.releaseReadinessHold(startsAhead: false) }
+      answers.dependenciesDidFinish = { $0.releaseReadinessHold(leavesAhead: false) }
     }
     operation.addDependency(dependency)
     queue.addOperation(operation)
@@ -38,7 +38,7 @@ import Testing
     let operation = layered("a") { answers in
       answers.holds = true
       answers.needsDidEnqueue = false
-      answers.dependenciesDidFinish = { $0.releaseReadinessHold(startsAhead: false) }
+      answers.dependenciesDidFinish = { $0.releaseReadinessHold(leavesAhead: false) }
     }
     queue.addOperations([operation, layered("b") { $0.needsDidEnqueue = false }])
     #expect(queue.operationCount == 2)
@@ -60,7 +60,7 @@ import Testing
       answers.holds = true
       answers.dependenciesDidFinish = { operation in
         operation.addDependency(late)
-        operation.releaseReadinessHold(startsAhead: false)
+        operation.releaseReadinessHold(leavesAhead: false)
       }
     }
     queue.addOperations([operation, waiting])
@@ -82,7 +82,7 @@ import Testing
     executor.runAll()
     #expect(other.isFinished)
     #expect(!held.isReady)
-    held.releaseReadinessHold(startsAhead: false)
+    held.releaseReadinessHold(leavesAhead: false)
     #expect(held.isReady)
     executor.runAll()
     #expect(held.isFinished)
@@ -94,7 +94,7 @@ import Testing
     let held = layered("held") { $0.holds = true }
     queue.addOperations([holder, held, layered("other")])
     executor.runAll()
-    held.releaseReadinessHold(startsAhead: true)
+    held.releaseReadinessHold(leavesAhead: true)
     executor.runAll()
     #expect(holder.isExecuting)
     #expect(held.isFinished)
@@ -154,7 +154,7 @@ import Testing
     executor.runAll()
     #expect(asked.now == 3)
     operation.cancel()
-    operation.leaveIfQueued()
+    operation.leaveAhead()
     executor.runAll()
     #expect(queue.operationCount == 0)
   }
@@ -172,7 +172,7 @@ import Testing
         answers.dependenciesDidFinish = { [executor, log] operation in
           executor.runAll()
           log.add("\(number) answers")
-          operation.releaseReadinessHold(startsAhead: false)
+          operation.releaseReadinessHold(leavesAhead: false)
         }
       }
     }
@@ -195,7 +195,7 @@ import Testing
         answers.dependenciesDidFinish = { [executor, log] operation in
           executor.runAll()
           log.add("\(number) answers")
-          operation.releaseReadinessHold(startsAhead: false)
+          operation.releaseReadinessHold(leavesAhead: false)
         }
       }
     }
@@ -252,7 +252,7 @@ import Testing
     }
     let ahead = layered("b") { answers in
       answers.decideStart = { _ in .park }
-      answers.review = { $0.finishReview(startsAhead: true) }
+      answers.review = { $0.reviewed(leavesAhead: true) }
     }
     let holder = SelfKept()
     queue.addOperations([operation, ahead, holder])

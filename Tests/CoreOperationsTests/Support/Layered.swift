@@ -13,7 +13,7 @@ final class Layered: Operation, LayeredOperation, @unchecked Sendable {
     var dependenciesDidFinish: @Sendable (Layered) -> Void = { _ in }
     var decideStart: @Sendable (Layered) -> StartDecision = { _ in .run }
     var grantedStartBegins: @Sendable (Layered) -> Void = { _ in }
-    var review: @Sendable (Layered) -> Void = { $0.finishReview(startsAhead: false) }
+    var review: @Sendable (Layered) -> Void = { $0.reviewed(leavesAhead: false) }
     var start: @Sendable (Layered) -> Void = { _ in }
     var turnCameAgain: @Sendable (Layered) -> Void = { _ in }
   }
@@ -70,24 +70,24 @@ final class Layered: Operation, LayeredOperation, @unchecked Sendable {
     answers.withLock { $0 }.grantedStartBegins(self)
   }
 
-  func grantedStartHeldBack() { note("held back") }
+  func returnGrant() { note("held back") }
 
   func turnCameAgain() {
     note("goes on")
     answers.withLock { $0 }.turnCameAgain(self)
   }
 
-  func reviewBeforeReoffer() {
+  func reviewIsDue() {
     note("reviewed")
     answers.withLock { $0 }.review(self)
   }
 
   func cancelSilently(reason: (any Error)?) { _ = flagCancelled(reason: reason) }
-  func deliverEvents() { leaveIfQueued() }
+  func deliverEvents() { leaveAhead() }
 
   func cancelAsMember(of ring: OperationCycleError) {
     _ = flagCancelled(reason: ring)
-    leaveIfQueued()
+    leaveAhead()
   }
 
   func openRing(_ ring: [Operation]) -> Bool { false }

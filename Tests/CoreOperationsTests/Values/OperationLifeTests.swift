@@ -134,7 +134,7 @@ import Testing
         } else if phase == .ended {
           #expect(action == .askWhetherFinished)
         } else {
-          #expect(action == (phase == .enqueued ? .expedite : .flagged))
+          #expect(action == (phase == .enqueued ? .leaveAhead : .flagged))
           expected = before.with(isCancelled: true)
         }
       }
@@ -152,7 +152,7 @@ import Testing
         #expect(action == .ignore)
         #expect(life == before)
       case .created, .enqueued, .started, .executing, .ended:
-        let news = phase == .enqueued ? Life.CancelAction.expedite : .flagged
+        let news = phase == .enqueued ? Life.CancelAction.leaveAhead : .flagged
         #expect(action == (before.isCancelled ? .again : news))
         #expect(life == before.with(isCancelled: true))
       }

@@ -60,7 +60,7 @@ import Testing
   @Test(arguments: all)
   func `a queue lets in`(before: Readiness) {
     var readiness = before
-    let progress = readiness.admitted()
+    let progress = readiness.letIn()
     #expect(!readiness.isOutside)
     #expect(readiness.unfinished == before.unfinished)
     #expect(readiness.isHeld == before.isHeld)
@@ -84,7 +84,7 @@ import Testing
 
   @Test func `it remembers that it was ready`() {
     var readiness = Readiness()
-    _ = readiness.admitted()
+    _ = readiness.letIn()
     readiness.dependencyAdded()
     #expect(readiness.progress == .none)
     #expect(readiness.wasReady)
@@ -96,7 +96,7 @@ import Testing
     readiness.dropped()
     #expect(readiness.isDropped)
     #expect(readiness.dependenciesAreFinished)
-    let answers = [readiness.progress, readiness.admitted(), readiness.holdReleased()]
+    let answers = [readiness.progress, readiness.letIn(), readiness.holdReleased()]
     #expect(answers == [.none, .none, .none])
     #expect(readiness.unfinished == before.unfinished)
   }
@@ -107,7 +107,7 @@ import Testing
     readiness.dependencyAdded()
     readiness.holdTaken()
     let answers = [
-      readiness.admitted(), readiness.dependencyResolved(), readiness.dependencyResolved(),
+      readiness.letIn(), readiness.dependencyResolved(), readiness.dependencyResolved(),
       readiness.holdReleased(),
     ]
     #expect(answers == [.none, .none, .onlyHeld, .ready])

@@ -67,7 +67,7 @@ private struct Walk {
     _ = item.operation.life.step { $0.cancelCalled() }
     if item.hasStarted { return }
     item.operation.readiness.step { $0.dropped() }
-    machine.state.expedited(item.member)
+    machine.state.leavesAhead(item.member)
   }
 
   private mutating func resolve(_ item: Item) {
@@ -159,7 +159,7 @@ private struct Walk {
       machine.state.offered(Member(operation), isFresh: true)
     case .evaluate(let operation):
       let isHeld = operation.readiness.current.isHeld
-      let answer = SchedulerState.Answer(startsAhead: chance(20), hasWaited: chance(20))
+      let answer = SchedulerState.Answer(leavesAhead: chance(20), hasWaited: chance(20))
       work(isHeld ? .init(.asked, of: operation, answer: answer) : .init(.asked))
     case .start(let member, let terms): started(item(member), terms)
     }
@@ -171,13 +171,13 @@ private struct Walk {
     let isHeldBack = item.operation.readiness.current.progress == .none && !item.hasStarted
     if case .ahead = terms {
       if !item.isFinished { finish(item) }
-      return work(.init(.startedAhead(isEnd: false), of: item.operation))
+      return work(.init(.leftAhead(isEnd: false), of: item.operation))
     }
     if isHeldBack, !isLeaving { return work(.init(.gotDependency, of: item.operation)) }
     if case .asked = terms, !isLeaving {
       if chance(30) { return work(.init(.parked, of: item.operation)) }
       if chance(10), item.isLayered, !item.hasStarted {
-        return work(.init(.skipped, of: item.operation))
+        return work(.init(.leavesAhead, of: item.operation))
       }
     }
     if case .known = terms, !isLeaving {

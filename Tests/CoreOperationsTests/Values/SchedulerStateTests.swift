@@ -28,12 +28,12 @@ import Testing
     },
     Row("the hold is released", [.evaluating: .ready]) {
       if $1.placement == .evaluating {
-        $0.state.holdReleased(Member($1), .init(startsAhead: false, hasWaited: false))
+        $0.state.holdReleased(Member($1), .init(leavesAhead: false, hasWaited: false))
       }
     },
     Row("the hold of one that will not execute is released", [.evaluating: .service]) {
       if $1.placement == .evaluating {
-        $0.state.holdReleased(Member($1), .init(startsAhead: true, hasWaited: false))
+        $0.state.holdReleased(Member($1), .init(leavesAhead: true, hasWaited: false))
       }
     },
     Row(
@@ -42,7 +42,7 @@ import Testing
         .waiting: .service, .behindBarrier: .service, .evaluating: .service, .ready: .service,
         .parked: .service,
       ]
-    ) { $0.state.expedited(Member($1)) },
+    ) { $0.state.leavesAhead(Member($1)) },
     Row("offered again", [.parked: .ready]) { $0.state.reoffered(Member($1)) },
     Row("offered again after a review", [.parked: .service]) {
       $0.state.reoffered(Member($1), afterReview: true)
