@@ -213,6 +213,8 @@ let package = Package(
         "orders",
         "payment-provider",
         client,
+        nio,
+        nioHTTP,
       ],
       path: "Tests/Program",
       swiftSettings: settings

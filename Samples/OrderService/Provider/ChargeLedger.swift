@@ -1,40 +1,27 @@
-import Foundation
-import ServiceSupport
-
 /// What was charged and refunded: in memory, or in a file as well that is there after a restart.
 ///
 /// The file has one line for each change, in JSON; what follows the last line break was cut off by a
-/// crash, and is dropped. It is written before a change is answered.
+/// crash, and is dropped. It is written before a change is answered, and one program has it at a time.
 public actor ChargeLedger {
   private var book = ChargeBook()
-  private let file: FileHandle?
+  private let file: LedgerFile?
 
   /// Creates a ledger.
   ///
   /// - Parameter path: The file, which is created if it is missing; nil to keep nothing.
   /// - Throws: What the system says when the file can't be read or written, or a `DecodingError` when
-  ///   a line isn't one of a ledger.
+  ///   a line isn't one of a ledger; ``LedgerInUse`` when another program has it.
   public init(path: String? = nil) throws {
-    guard let path else {
-      file = nil
-      return
-    }
-    let place = URL(filePath: path)
-    if !FileManager.default.fileExists(atPath: path) { try Data().write(to: place) }
-    let file = try FileHandle(forUpdating: place)
-    let data = try file.readToEnd() ?? Data()
-    try file.truncate(atOffset: UInt64(JSONLines.whole(data).count))
-    entries = try JSONLines.values(of: Charge.self, in: data)
+    file = try path.map { try LedgerFile(path: $0) }
+    entries = file?.entries ?? []
     for charge in entries { book.restore(charge) }
-    try file.seekToEnd()
-    self.file = file
   }
 
   /// All that became of charges, in the order of its coming: what the file has.
   ///
   /// A charge that was given back is in it twice. An audit counts these lines: ``charges`` has one
   /// for a key, whatever was done under it.
-  public private(set) var entries: [Charge] = []
+  public private(set) var entries: [Charge]
 
   /// All charges, in the order of their coming.
   public var charges: [Charge] { book.charges }
@@ -62,10 +49,7 @@ public actor ChargeLedger {
   }
 
   private func write(_ charge: Charge) throws {
-    defer { entries.append(charge) }
-    guard let file else { return }
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = .sortedKeys
-    try file.write(contentsOf: encoder.encode(charge) + [UInt8(ascii: "\n")])
+    try file?.write(charge)
+    entries.append(charge)
   }
 }

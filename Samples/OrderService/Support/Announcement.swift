@@ -9,4 +9,11 @@ package enum Announcement {
     // A reader that has gone doesn't end the service.
     try? FileHandle.standardOutput.write(contentsOf: Data("\(line)\n".utf8))
   }
+
+  /// Writes a line to the standard error: something that a person may have to mend.
+  ///
+  /// - Parameter line: Without a line break.
+  package static func complain(_ line: String) {
+    try? FileHandle.standardError.write(contentsOf: Data("\(line)\n".utf8))
+  }
 }

@@ -60,6 +60,10 @@ struct ServeCommand: AsyncParsableCommand {
       handler.logLevel = logLevel
       return handler
     }
+    // Before the provider: of two services that are started at once, one has the database, and only
+    // that one starts a provider.
+    let store = try SQLiteOrderStore(path: database)
+    if try await store.items().isEmpty { try await Self.stock(store) }
     let child =
       try provider == nil
       ? ChildProvider(port: providerPort, ledger: "\(database).ledger.jsonl") : nil
@@ -70,8 +74,6 @@ struct ServeCommand: AsyncParsableCommand {
     var options = OrderDesk.Options()
     options.maximumOpenOrders = maximumOpen
     options.providerRequests = providerRate
-    let store = try SQLiteOrderStore(path: database)
-    if try await store.items().isEmpty { try await Self.stock(store) }
     let desk = OrderDesk(
       store: store,
       payments: HTTPPaymentProvider(url: url),

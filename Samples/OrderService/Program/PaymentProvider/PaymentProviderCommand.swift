@@ -53,6 +53,9 @@ struct PaymentProviderCommand: AsyncParsableCommand {
   @Flag(help: "End when the input does, as it does when the program that started this one ends.")
   var withParent = false
 
+  @Option(help: "How long to wait for another program to give up the ledger.", transform: duration)
+  var patience = Duration.seconds(15)
+
   func validate() throws {
     for (name, value) in [("--fail", fail), ("--lie", lie), ("--lose", lose)]
     where !(0...1).contains(value) {
@@ -62,11 +65,12 @@ struct PaymentProviderCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
+    let parent = withParent ? ParentWatch() : nil
     var mood = Mood()
     (mood.fail, mood.lie, mood.lose) = (fail, lie, lose)
     (mood.slow, mood.isDown, mood.rate) = (slow, down, rate)
     let provider = ProviderServer(
-      ledger: try ChargeLedger(path: ledger),
+      ledger: try await openLedger(),
       mood: mood,
       seed: seed
     )
@@ -76,18 +80,32 @@ struct PaymentProviderCommand: AsyncParsableCommand {
     ) { port in
       Announcement.write("payment-provider listens on http://\(host):\(port)")
     }
-    let group = ServiceGroup(
+    var configuration = ServiceGroupConfiguration(
       services: [application],
       gracefulShutdownSignals: [.sigterm, .sigint],
       logger: application.logger
     )
-    if withParent {
-      Thread.detachNewThread {
-        while readLine() != nil {}
-        Task { await group.triggerGracefulShutdown() }
+    // The next provider waits for this one's ledger: slow requests come to an end early.
+    configuration.maximumGracefulShutdownDuration = .seconds(2)
+    let group = ServiceGroup(configuration: configuration)
+    parent?.onEnd { Task { await group.triggerGracefulShutdown() } }
+    try await group.run()
+  }
+
+  /// Opens the ledger, as soon as a program that has it has ended: one that lost its parent, and still
+  /// finishes what it has begun.
+  private func openLedger() async throws -> ChargeLedger {
+    let deadline = ContinuousClock.now + patience
+    var hasSaid = false
+    while true {
+      do {
+        return try ChargeLedger(path: ledger)
+      } catch let error as LedgerInUse where ContinuousClock.now < deadline {
+        if !hasSaid { Announcement.complain("payment-provider waits: \(error)") }
+        hasSaid = true
+        try await Task.sleep(for: .milliseconds(50))
       }
     }
-    try await group.run()
   }
 
   private static func duration(_ text: String) throws -> Duration {

@@ -44,7 +44,7 @@ import Testing
       #"{"amount":450,"key":"order-7","reference":"7","status":"\#(state)"}"# + "\n"
     }
     try Data(ledger.joined().utf8).write(to: URL(filePath: "\(path).ledger.jsonl"))
-    let audit = try RunningProgram("orders", "audit", "--settled", "--database", path)
+    let audit = try RunningProgram("orders", ["audit", "--settled", "--database", path])
     #expect(await audit.status() == status)
     #expect(try await audit.line(with: text).contains(text))
   }

@@ -47,16 +47,27 @@ import Testing
         separator: UInt8(ascii: "\n"),
         omittingEmptySubsequences: false
       ).dropLast()
-      let ledger = try ChargeLedger(path: path)
       let keys = Set(
         try lines.map { try JSONDecoder().decode(Charge.self, from: Data($0)).key }
       )
-      #expect(Set(await ledger.charges.map(\.key)) == keys, "\(length)")
-      // What is written next begins a line.
-      _ = try await ledger.refund("z")
+      do {
+        let ledger = try ChargeLedger(path: path)
+        #expect(Set(await ledger.charges.map(\.key)) == keys, "\(length)")
+        // What is written next begins a line.
+        _ = try await ledger.refund("z")
+      }
       let reread = try ChargeLedger(path: path)
       #expect(await reread.charge("z")?.status == .voided, "\(length)")
     }
+  }
+
+  @Test func `A file belongs to one ledger at a time`() async throws {
+    do {
+      let ledger = try ChargeLedger(path: path)
+      #expect(throws: LedgerInUse(path: path)) { try ChargeLedger(path: self.path) }
+      _ = try await ledger.refund("a")
+    }
+    #expect(try await ChargeLedger(path: path).charge("a")?.status == .voided)
   }
 
   @Test func `A file of something else isn't overwritten`() throws {

@@ -28,7 +28,7 @@ final class RunningProgram: Sendable {
   ///   - arguments: What it is called with.
   ///   - input: Its input; none unless given.
   /// - Throws: What the system says when there is no such program.
-  init(_ name: String, _ arguments: String..., input: Pipe? = nil) throws {
+  init(_ name: String, _ arguments: [String], input: Pipe? = nil) throws {
     let own = URL(filePath: "/proc/self/exe")
     let tests =
       FileManager.default.fileExists(atPath: own.path)
@@ -102,8 +102,10 @@ final class RunningProgram: Sendable {
     return String(line[place.lowerBound...].prefix { !$0.isWhitespace })
   }
 
-  /// The number of the process.
-  var id: Int32 { process.processIdentifier }
+  /// Waits until its output has ended: that of its children too, which have ended then.
+  func untilAllHaveEnded() async {
+    _ = try? await line(with: "\0")
+  }
 
   /// Sends it a signal.
   func signal(_ signal: Int32) { kill(process.processIdentifier, signal) }

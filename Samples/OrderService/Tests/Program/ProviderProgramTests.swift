@@ -1,0 +1,75 @@
+import Foundation
+import OrderStorage
+import Testing
+
+@testable import orders
+
+/// The payment provider as a child of the service, with real processes.
+@Suite(.serialized) final class ProviderProgramTests {
+  private let folder = FileManager.default.temporaryDirectory.appending(path: "child-\(UUID())")
+
+  init() throws {
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+  }
+
+  deinit { try? FileManager.default.removeItem(at: folder) }
+
+  private var database: String { folder.appending(path: "orders.sqlite").path }
+
+  @Test func `A service that is killed and started at once has one provider on its ledger`()
+    async throws
+  {
+    var old: ServiceProcess?
+    for life in 1...4 {
+      let service = try await ServiceProcess(database: database)
+      // The provider before ends without a signal, although a slow request goes on.
+      await old?.program.untilAllHaveEnded()
+      #expect(try await service.place("\(life)", query: "?wait=60s").status == 200)
+      // A slow request is what a provider goes on with after its parent's end.
+      try await service.mood(#"{"slow":"60s"}"#)
+      _ = try await service.place("slow \(life)")
+      try await service.untilCharging()
+      service.program.signal(SIGKILL)
+      _ = await service.program.status()
+      old = service
+    }
+    let lines = try ProviderLedger.read(file: "\(database).ledger.jsonl")
+    #expect(Set(lines.map(\.key)).count == lines.count)
+  }
+
+  @Test func `A provider whose ledger another one has waits for it, and says so`() async throws {
+    let ledger = folder.appending(path: "ledger.jsonl").path
+    func provider(_ patience: String, _ input: Pipe) throws -> RunningProgram {
+      try RunningProgram(
+        "payment-provider",
+        ["--port", "0", "--ledger", ledger, "--patience", patience, "--with-parent"],
+        input: input
+      )
+    }
+    let (input, nextInput) = (Pipe(), Pipe())
+    let first = try provider("0s", input)
+    _ = try await first.address(after: "listens on")
+
+    let impatient = try provider("0s", Pipe())
+    #expect(await impatient.status() != 0)
+    #expect(try await impatient.line(with: "Another program writes").contains(ledger))
+
+    let next = try provider("600s", nextInput)
+    _ = try await next.line(with: "payment-provider waits: Another program writes")
+    // The parent of the first one has gone.
+    try input.fileHandleForWriting.close()
+    #expect(await first.status() == 0)
+    _ = try await next.address(after: "listens on")
+    try nextInput.fileHandleForWriting.close()
+    #expect(await next.status() == 0)
+  }
+
+  @Test func `A service that doesn't get the database starts no provider`() async throws {
+    let store = try SQLiteOrderStore(path: database)
+    let service = try RunningProgram("orders", ServiceProcess.arguments(database))
+    #expect(await service.status() != 0)
+    #expect(try await service.line(with: "Another program works").contains(database))
+    #expect(!service.output.contains { $0.contains("payment provider:") })
+    #expect(try await store.items().isEmpty)
+  }
+}
