@@ -1,3 +1,5 @@
+import CoreOperations
+
 /// The operations that wait for one resource, the earliest ticket first.
 ///
 /// An operation that comes stands behind all others; one that comes back keeps its ticket, and
@@ -23,8 +25,8 @@ final class ClaimLine: LineMember {
   private var inOrderCount = 0
   /// The ticket of the last one of them that came, while there are any.
   private var lastInOrder = Int64.min
-  /// Those with earlier tickets who came later, as a binary heap.
-  private var returned = ClaimHeap()
+  /// Those with earlier tickets who came later.
+  private var returned = IndexedHeap<LineMember>()
   /// The latest that joined since the line was empty.
   private(set) var latestTicket = Int64.min
   /// The front that has looked whether it waits in a ring; it does when it joins.
@@ -89,13 +91,13 @@ final class ClaimLine: LineMember {
     guard let outer else { trap("a common line was dissolved") }
     if ticket != nil { outer.remove(self) }
     ticket = nil
-    for member in inOrder.compactMap({ $0 }) + returned.all {
+    for member in inOrder.compactMap({ $0 }) + returned.elements {
       if let line = member.line { line.outer = outer } else { member.claimant?.place?.line = outer }
       outer.add(member)
     }
     inOrder = []
     (head, inOrderCount, lastInOrder) = (0, 0, .min)
-    returned = ClaimHeap()
+    returned = IndexedHeap()
     outer.firstMayHaveChanged()
   }
 

@@ -1,3 +1,5 @@
+import CoreOperations
+
 /// What stands in a line: an operation, or the line of those inside of a group for its first.
 ///
 /// Only touched with the lock of the domain held.
@@ -13,4 +15,10 @@ class LineMember {
   var claimant: Claimant? { nil }
   /// The line; nil for an operation.
   var line: ClaimLine? { nil }
+}
+
+/// Among those of a line who came back to it, the earliest ticket first.
+extension LineMember: HeapElement {
+  final func isBefore(_ other: LineMember) -> Bool { ticket ?? .max < other.ticket ?? .max }
+  final func moved(to index: Int) { position = .returned(index) }
 }

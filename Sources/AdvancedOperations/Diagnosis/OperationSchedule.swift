@@ -57,9 +57,9 @@ private struct ScheduleRun {
   private let keys: [Duration]
   private var open: [Int]
   private var readyCount = 0
-  private var ready = BinaryHeap<Duration>()
-  private var idle = BinaryHeap<Int>()
-  private var running = BinaryHeap<Duration>()
+  private var ready = IndexedHeap<HeapEntry<Duration>>()
+  private var idle = IndexedHeap<HeapEntry<Int>>()
+  private var running = IndexedHeap<HeapEntry<Duration>>()
 
   init(_ plan: OperationPlan, workers: Int, order: OperationSchedule.Order) {
     durations = plan.durations.map { max($0, .zero) }
@@ -70,12 +70,12 @@ private struct ScheduleRun {
       case .longestPath: plan.tails.map { .zero - $0 }
       }
     open = plan.predecessors.map(\.count)
-    for worker in 0..<workers { idle.insert(worker, key: worker) }
+    for worker in 0..<workers { idle.insert(HeapEntry(worker, key: worker)) }
   }
 
   private mutating func becameReady(_ piece: Int) {
     readyCount += 1
-    ready.insert(piece, key: keys.isEmpty ? .zero : keys[piece], ticket: readyCount)
+    ready.insert(HeapEntry(piece, key: keys.isEmpty ? .zero : keys[piece], ticket: readyCount))
   }
 
   mutating func schedule() -> OperationSchedule {
@@ -91,13 +91,13 @@ private struct ScheduleRun {
         schedule.starts[piece] = schedule.duration
         schedule.workers[piece] = worker
         let end = schedule.duration.saturatingAdding(durations[piece])
-        running.insert(piece, key: end, ticket: piece)
+        running.insert(HeapEntry(piece, key: end, ticket: piece))
       }
       guard let next = running.first else { return schedule }
       schedule.duration = next.key
       // All that end at this time, before anything begins at it.
       while running.first?.key == next.key, let piece = running.popFirst()?.value {
-        idle.insert(schedule.workers[piece], key: schedule.workers[piece])
+        idle.insert(HeapEntry(schedule.workers[piece], key: schedule.workers[piece]))
         for after in successors[piece] {
           open[after] -= 1
           if open[after] == 0 { becameReady(after) }

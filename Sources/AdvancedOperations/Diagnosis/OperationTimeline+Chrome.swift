@@ -1,3 +1,5 @@
+import CoreOperations
+
 extension OperationTimeline {
   /// The timeline in the format of Chrome's trace viewer, which `ui.perfetto.dev` opens too.
   ///
@@ -16,20 +18,20 @@ extension OperationTimeline {
   func lanes(ofGroups: Bool) -> [Int?] {
     let groups = Set(spans.compactMap(\.group))
     var lanes = [Int?](repeating: nil, count: spans.count)
-    var busy = BinaryHeap<Duration>()
-    var free = BinaryHeap<Int>()
+    var busy = IndexedHeap<HeapEntry<Duration>>()
+    var free = IndexedHeap<HeapEntry<Int>>()
     var count = 0
     let indices = spans.indices.filter { groups.contains($0) == ofGroups }
     let starts = indices.compactMap { index in spans[index].started.map { (index, $0) } }
     for (index, start) in starts.sorted(by: { ($0.1, $0.0) < ($1.1, $1.0) }) {
       while let first = busy.first, first.key <= start {
         _ = busy.popFirst()
-        free.insert(first.value, key: first.value)
+        free.insert(HeapEntry(first.value, key: first.value))
       }
       let lane = free.popFirst()?.value ?? count
       count = max(count, lane + 1)
       lanes[index] = lane
-      busy.insert(lane, key: max(spans[index].ended ?? end, start), ticket: index)
+      busy.insert(HeapEntry(lane, key: max(spans[index].ended ?? end, start), ticket: index))
     }
     return lanes
   }

@@ -10,7 +10,7 @@ package final class SystemTimers: TimerTable {
   private struct State {
     var timers: [Int: OperationTimer] = [:]
     /// The numbers of timers by their times; also of some that are gone.
-    var order = BinaryHeap<Duration>()
+    var order = IndexedHeap<HeapEntry<Duration>>()
     var lastNumber = 0
     /// When the source is due; nil when it isn't.
     var wakeTime: Duration?
@@ -53,7 +53,7 @@ package final class SystemTimers: TimerTable {
     let number = state.withLock { state in
       state.lastNumber += 1
       state.timers[state.lastNumber] = timer
-      state.order.insert(state.lastNumber, key: deadline, ticket: state.lastNumber)
+      state.order.insert(HeapEntry(state.lastNumber, key: deadline, ticket: state.lastNumber))
       setSource(&state, now)
       return state.lastNumber
     }
@@ -66,9 +66,9 @@ package final class SystemTimers: TimerTable {
       if state.timers.isEmpty {
         // With the room that they needed.
         state.timers = [:]
-        state.order = BinaryHeap()
+        state.order = IndexedHeap()
       } else if state.order.count > 2 * state.timers.count {
-        state.order.removeAll { state.timers[$0] == nil }
+        state.order.removeAll { state.timers[$0.value] == nil }
       }
       return timer
     }

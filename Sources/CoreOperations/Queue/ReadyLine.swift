@@ -9,7 +9,7 @@
 struct ReadyLine {
   private struct Level {
     var line = MemberLine()
-    var late = LateMembers()
+    var late = IndexedHeap<Member>()
 
     var isEmpty: Bool { line.isEmpty && late.isEmpty }
 
@@ -53,7 +53,8 @@ struct ReadyLine {
     let level = member.fields.level
     let isEmpty = withLevel(level) { level -> Bool in
       if member.fields.heapIndex >= 0 {
-        level.late.remove(member)
+        level.late.remove(at: Int(member.fields.heapIndex))
+        member.fields.heapIndex = -1
       } else {
         level.line.remove(member)
       }
@@ -74,58 +75,8 @@ struct ReadyLine {
   }
 }
 
-/// A heap of those that came back with an old ticket; each knows its index.
-private struct LateMembers {
-  private var heap: [Member] = []
-
-  var isEmpty: Bool { heap.isEmpty }
-  var first: Member? { heap.first }
-
-  mutating func insert(_ member: Member) {
-    heap.append(member)
-    siftUp(heap.count - 1)
-  }
-
-  mutating func remove(_ member: Member) {
-    let index = Int(member.fields.heapIndex)
-    member.fields.heapIndex = -1
-    let last = heap.removeLast()
-    guard index < heap.count else { return }
-    place(last, at: index)
-    siftUp(index)
-    siftDown(index)
-  }
-
-  private mutating func place(_ member: Member, at index: Int) {
-    heap[index] = member
-    member.fields.heapIndex = Int32(index)
-  }
-
-  private func isBefore(_ a: Member, _ b: Member) -> Bool { a.fields.ticket < b.fields.ticket }
-
-  private mutating func siftUp(_ start: Int) {
-    let member = heap[start]
-    var index = start
-    while index > 0 {
-      let parent = (index - 1) / 2
-      guard isBefore(member, heap[parent]) else { break }
-      place(heap[parent], at: index)
-      index = parent
-    }
-    place(member, at: index)
-  }
-
-  private mutating func siftDown(_ start: Int) {
-    let member = heap[start]
-    var index = start
-    while true {
-      var child = 2 * index + 1
-      guard child < heap.count else { break }
-      if child + 1 < heap.count, isBefore(heap[child + 1], heap[child]) { child += 1 }
-      guard isBefore(heap[child], member) else { break }
-      place(heap[child], at: index)
-      index = child
-    }
-    place(member, at: index)
-  }
+/// In the heap of those that came back with an old ticket.
+extension Member: HeapElement {
+  package func isBefore(_ other: Member) -> Bool { fields.ticket < other.fields.ticket }
+  package func moved(to index: Int) { fields.heapIndex = Int32(index) }
 }

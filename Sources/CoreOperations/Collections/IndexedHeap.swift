@@ -1,0 +1,107 @@
+/// What an ``IndexedHeap`` keeps in order.
+package protocol HeapElement {
+  /// Whether this one is taken before another one.
+  func isBefore(_ other: Self) -> Bool
+  /// The element stands at this index from now on; for those that are taken out by it.
+  func moved(to index: Int)
+}
+
+extension HeapElement {
+  /// Does nothing.
+  @inlinable
+  package func moved(to index: Int) {}
+}
+
+/// A binary heap, the first of all in front.
+///
+/// Elements that note where they stand can be taken out
+/// from anywhere.
+///
+/// - Complexity: Adding and taking out O(log n).
+package struct IndexedHeap<Element: HeapElement> {
+  /// All of them, in the order of their indices.
+  @usableFromInline
+  package private(set) var elements: [Element] = []
+
+  @inlinable
+  package init() {}
+
+  @inlinable
+  package var isEmpty: Bool { elements.isEmpty }
+
+  @inlinable
+  package var count: Int { elements.count }
+
+  /// The one that comes before all others.
+  @inlinable
+  package var first: Element? { elements.first }
+
+  @inlinable
+  package mutating func insert(_ element: Element) {
+    elements.append(element)
+    rise(from: elements.count - 1)
+  }
+
+  @inlinable
+  package mutating func popFirst() -> Element? { isEmpty ? nil : remove(at: 0) }
+
+  /// Takes out an element.
+  ///
+  /// - Parameter index: Where it stands.
+  /// - Returns: The element.
+  @inlinable
+  @discardableResult
+  package mutating func remove(at index: Int) -> Element {
+    let removed = elements[index]
+    let last = elements.removeLast()
+    if index < elements.count {
+      place(last, at: index)
+      rise(from: index)
+      sink(from: index)
+    }
+    return removed
+  }
+
+  /// Takes out some.
+  ///
+  /// - Complexity: O(n log n), n the number of those that stay.
+  @inlinable
+  package mutating func removeAll(where isGone: (Element) -> Bool) {
+    elements.removeAll(where: isGone)
+    for index in elements.indices { rise(from: index) }
+  }
+
+  @inlinable
+  mutating func place(_ element: Element, at index: Int) {
+    elements[index] = element
+    element.moved(to: index)
+  }
+
+  @inlinable
+  mutating func rise(from start: Int) {
+    let element = elements[start]
+    var index = start
+    while index > 0 {
+      let parent = (index - 1) / 2
+      guard element.isBefore(elements[parent]) else { break }
+      place(elements[parent], at: index)
+      index = parent
+    }
+    place(element, at: index)
+  }
+
+  @inlinable
+  mutating func sink(from start: Int) {
+    let element = elements[start]
+    var index = start
+    while true {
+      var child = 2 * index + 1
+      guard child < elements.count else { break }
+      if child + 1 < elements.count, elements[child + 1].isBefore(elements[child]) { child += 1 }
+      guard elements[child].isBefore(element) else { break }
+      place(elements[child], at: index)
+      index = child
+    }
+    place(element, at: index)
+  }
+}
