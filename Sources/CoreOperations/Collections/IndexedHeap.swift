@@ -14,8 +14,7 @@ extension HeapElement {
 
 /// A binary heap, the first of all in front.
 ///
-/// Elements that note where they stand can be taken out
-/// from anywhere.
+/// Elements that note where they stand can be taken out from anywhere.
 ///
 /// - Complexity: Adding and taking out O(log n).
 package struct IndexedHeap<Element: HeapElement> {
