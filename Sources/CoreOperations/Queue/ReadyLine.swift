@@ -23,8 +23,7 @@ struct ReadyLine {
   private var levels = (Level(), Level(), Level(), Level(), Level())
   /// Bit n is set when level n has something.
   private var occupied: UInt8 = 0
-  /// That of the operation that came last.
-  private(set) var lastTicket: UInt64 = 0
+  private var lastTicket: UInt64 = 0
 
   var isEmpty: Bool { occupied == 0 }
 
@@ -36,12 +35,17 @@ struct ReadyLine {
     }
   }
 
+  /// Takes a ticket: after those that have come, and before those that come.
+  mutating func nextTicket() -> UInt64 {
+    lastTicket += 1
+    return lastTicket
+  }
+
   /// Adds an operation behind its equals, or at its old turn when it has a ticket.
   mutating func insert(_ member: Member) {
     let level = member.fields.level
     if member.fields.ticket == 0 {
-      lastTicket += 1
-      member.fields.ticket = lastTicket
+      member.fields.ticket = nextTicket()
       withLevel(level) { $0.line.append(member) }
     } else {
       withLevel(level) { $0.late.insert(member) }

@@ -195,7 +195,7 @@ extension SchedulerState {
       waitsAgain(member)
       return nil
     }
-    let hasWaitedInLine = member.fields.ticket <= waitedTicket
+    let hasWaitedInLine = member.fields.ticket < waitedTicket
     slotsInUse += 1
     noteWaitInLine()
     member.fields.holdsSlot = true

@@ -142,11 +142,9 @@ package struct SchedulerState {
   var requestedLimit = -1
   package var slotsInUse = 0
   var ready = ReadyLine()
-  /// Operations in the line with tickets up to this one have waited in it: for a slot, or a resumed
-  /// queue.
+  /// Operations in the line with earlier tickets have waited in it: for a slot, or a resumed queue.
+  /// No operation has this one, so that each time that may make one wait has its own.
   var waitedTicket: UInt64 = 0
-  /// How often it came about that an operation would have had to wait; one more than that.
-  var waitCount: UInt64 = 1
   var service = MemberLine()
   var granted = MemberLine()
   var servedWithoutSlot = 0
@@ -431,19 +429,16 @@ package struct SchedulerState {
   private var mayHaveToWait: Bool { slotsInUse >= limit || isBlocked }
 
   /// What an answer that is given from now on depends on; see ``Answer/since``.
-  var answerStamp: UInt64 { mayHaveToWait ? 0 : waitCount }
+  var answerStamp: UInt64 { mayHaveToWait ? .max : waitedTicket }
 
   /// Whether an operation would have had to wait at some time since an answer was begun.
   func isOutdated(_ answer: Answer) -> Bool {
-    answer.hasWaited || answer.since.map { $0 != waitCount } ?? false
+    answer.hasWaited || answer.since.map { $0 != waitedTicket } ?? false
   }
 
   /// A slot was taken, or starts may be blocked: what is in the line may have to wait from now on.
   mutating func noteWaitInLine() {
-    if mayHaveToWait {
-      waitedTicket = ready.lastTicket
-      waitCount += 1
-    }
+    if mayHaveToWait { waitedTicket = ready.nextTicket() }
   }
 
   /// Takes in a barrier.
