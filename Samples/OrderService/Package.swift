@@ -168,6 +168,7 @@ let package = Package(
         logging,
         metrics,
         nio,
+        sqlite,
         .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
         tracing,

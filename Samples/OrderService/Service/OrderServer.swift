@@ -32,7 +32,7 @@ public final class OrderServer: Sendable {
   let options: Options
   let feed: LiveFeed
   let page: OperatorsPage
-  private let logger: Logger
+  let logger: Logger
 
   /// Creates a server for a desk that isn't open yet, and attaches telemetry to its queue.
   ///

@@ -2,6 +2,8 @@ import GRDB
 public import OrderWorkflow
 
 /// The shop's own carrier: a parcel is a row of the database.
+///
+/// What the database throws is `StoreUnavailable`: trouble of the database fails no order.
 public struct Warehouse: Shipping {
   private let store: SQLiteOrderStore
 
@@ -10,7 +12,7 @@ public struct Warehouse: Shipping {
 
   /// Sends a parcel, unless one was sent for the order.
   public func ship(_ order: OrderID, lines: [OrderLine]) async throws -> String {
-    try await store.write { database in
+    try await write { database in
       let parcel = try Row.fetchOne(
         database,
         sql: "SELECT number FROM parcel WHERE orderID = ?",
@@ -32,7 +34,7 @@ public struct Warehouse: Shipping {
 
   /// Calls a parcel back, and forbids another one.
   public func recall(_ order: OrderID) async throws {
-    try await store.write { database in
+    try await write { database in
       try database.execute(
         sql: """
           INSERT INTO parcel (orderID, number) VALUES (?, NULL)
@@ -40,6 +42,16 @@ public struct Warehouse: Shipping {
           """,
         arguments: [order.rawValue]
       )
+    }
+  }
+
+  private func write<Value: Sendable>(
+    _ body: @escaping @Sendable (Database) throws -> Value
+  ) async throws -> Value {
+    do {
+      return try await store.write(body)
+    } catch let error as DatabaseError {
+      throw StoreUnavailable(reason: "\(error)")
     }
   }
 }

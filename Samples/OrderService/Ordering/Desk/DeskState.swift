@@ -2,10 +2,19 @@ import AdvancedOperations
 
 /// What a desk remembers.
 struct DeskState {
+  /// An order that waits until the store does what it is to do.
+  struct Recovery {
+    let operation: AdvancedOperation
+    /// The store's error.
+    let reason: String
+  }
+
   /// The orders that go on, and the last of those that did.
   private(set) var runs: [OrderID: OrderRun] = [:]
   private(set) var openCount = 0
   var isDraining = false
+  /// The orders that are taken up again after a while.
+  var recoveries: [OrderID: Recovery] = [:]
   /// Those that are over, the first of them first.
   private var past: ArraySlice<OrderID> = []
 

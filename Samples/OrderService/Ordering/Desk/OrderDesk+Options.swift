@@ -31,6 +31,18 @@ extension OrderDesk {
     /// How long the circuit stays open.
     public var breakerCooldown = Duration.seconds(5)
 
+    /// How long a call of the store is repeated that fails; then its order is left for a while.
+    public var storePatience = Duration.seconds(30)
+
+    /// The first wait before the store is called again; each wait is twice as long as the one before.
+    public var firstStoreDelay = Duration.milliseconds(50)
+
+    /// The longest wait before the store is called again.
+    public var longestStoreDelay = Duration.seconds(2)
+
+    /// After how long an order that the store has kept from going on is taken up again.
+    public var recoveryDelay = Duration.seconds(5)
+
     /// How many orders that are over are kept in memory, with their events and timelines.
     public var rememberedOrders = 256
 

@@ -41,11 +41,19 @@ extension OrderDesk {
     let run = OrderRun(order, tools)
     run.prepare()
     state.withLock { $0.began(run) }
-    run.group.onFinish { [weak self] _, _ in self?.ended(order.id) }
+    run.group.onFinish { [weak self, weak run] _, _ in
+      if let self, let run { ended(run) }
+    }
     queue.addOperation(run.group)
   }
 
-  private func ended(_ id: OrderID) {
+  private func ended(_ run: OrderRun) {
+    if let reason = run.storeTrouble, !isDraining { return recover(run, because: reason) }
+    forget(run.order.id)
+  }
+
+  /// An order is over here, or is left to the next program.
+  func forget(_ id: OrderID) {
     let forgotten = state.withLock { $0.ended(id, remembered: options.rememberedOrders) }
     withExtendedLifetime(forgotten) {}
   }

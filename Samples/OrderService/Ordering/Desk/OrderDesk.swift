@@ -25,6 +25,8 @@ public final class OrderDesk: Sendable {
   /// What was chosen.
   public let options: Options
 
+  /// The store without patience, for requests: their clients have their own.
+  let store: any OrderStore
   let tools: OrderTools
   let state = Mutex(DeskState())
 
@@ -45,8 +47,16 @@ public final class OrderDesk: Sendable {
   ) {
     self.options = options
     breaker = CircuitBreaker(failures: options.breakerFailures, cooldown: options.breakerCooldown)
+    self.store = store
+    let trouble = StoreTrouble()
     tools = OrderTools(
-      store: store,
+      store: PatientStore(
+        store: store,
+        trouble: trouble,
+        options: options,
+        clock: environment.clock
+      ),
+      trouble: trouble,
       payments: payments,
       shipping: shipping,
       breaker: breaker,
@@ -59,8 +69,6 @@ public final class OrderDesk: Sendable {
       environment: environment
     )
   }
-
-  var store: any OrderStore { tools.store }
 
   /// Takes up the orders that aren't final: work on them goes on, or their rollback does.
   ///
@@ -162,6 +170,7 @@ public final class OrderDesk: Sendable {
   @discardableResult
   public func drain(within limit: Duration) async -> OperationDrainReport {
     state.withLock { $0.isDraining = true }
+    endRecoveries()
     let clock = queue.environment.clock
     let timer = clock.schedule(at: clock.now + limit) { [weak self] in self?.interruptRollbacks() }
     defer { timer.cancel() }

@@ -32,6 +32,20 @@ public struct RollbackHasBegun: Error, Hashable, Sendable, CustomStringConvertib
   public var description: String { "Order \(order) is being rolled back, or is over." }
 }
 
+/// The store has failed for so long that the order is left as it is, until the store works again.
+///
+/// It is also for a carrier whose parcels are in the store. No order fails because of it.
+public struct StoreUnavailable: Error, Hashable, Sendable, CustomStringConvertible {
+  /// What the store said last.
+  public var reason: String
+
+  /// Creates the error.
+  public init(reason: String) { self.reason = reason }
+
+  /// One sentence with the reason.
+  public var description: String { "The store fails: \(reason)" }
+}
+
 /// There is an order with the ID that a new one was to have.
 public struct OrderIDTaken: Error, Hashable, Sendable, CustomStringConvertible {
   /// The ID.

@@ -1,5 +1,14 @@
 import AdvancedOperations
 
+extension StoreUnavailable {
+  /// Finds the error in a step's failure; nil if the step has failed for another reason.
+  init?(in failure: OperationFailure) {
+    let journals = failure.first(OperationJournalError.self)?.underlying as? StoreUnavailable
+    guard let error = failure.first(StoreUnavailable.self) ?? journals else { return nil }
+    self = error
+  }
+}
+
 extension OrderFailure {
   /// Creates the failure of an order that was cancelled.
   public init(cancelledBecause reason: String) {

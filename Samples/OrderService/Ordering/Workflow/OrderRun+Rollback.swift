@@ -82,6 +82,7 @@ extension OrderRun {
     if reason is OperationQueueClosed { return nil }
     if let recorded = reason as? OrderFailure { return recorded }
     if let failure = state.withLock({ $0.failure }) { return failure }
+    if storeTrouble != nil { return nil }
     return OrderFailure(cancelledBecause: reason.map { "\($0)" } ?? "without a reason")
   }
 

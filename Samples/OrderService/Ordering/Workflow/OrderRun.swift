@@ -22,6 +22,8 @@ final class OrderRun: Sendable {
     /// The keys of the steps whose rollback is registered.
     var registered: Set<String> = []
     var isInterrupted = false
+    /// Why the store could not keep what was done: the order has no outcome then.
+    var storeTrouble: String?
     /// What undoes something at this moment.
     var undoing: AdvancedOperation?
   }
@@ -66,6 +68,13 @@ final class OrderRun: Sendable {
     // What a step makes of the order's cancel is no cause of its own.
     guard !group.isCancelled, let failure = operation.outcome?.failure else { return }
     let cause = OrderFailure(step: operation.name ?? "", failure: failure)
-    state.withLock { $0.failure = $0.failure ?? cause }
+    let trouble = StoreUnavailable(in: failure)?.reason
+    state.withLock { state in
+      if state.failure != nil || state.storeTrouble != nil { return }
+      if let trouble { state.storeTrouble = trouble } else { state.failure = cause }
+    }
   }
+
+  /// Why the store could not keep what was done; nil when it could.
+  var storeTrouble: String? { state.withLock { $0.storeTrouble } }
 }

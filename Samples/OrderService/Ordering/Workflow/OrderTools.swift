@@ -2,7 +2,8 @@ import AdvancedOperations
 
 /// What the operations of all orders share.
 struct OrderTools: Sendable {
-  let store: any OrderStore
+  let store: PatientStore
+  let trouble: StoreTrouble
   let payments: any PaymentProvider
   let shipping: any Shipping
   let breaker: CircuitBreaker

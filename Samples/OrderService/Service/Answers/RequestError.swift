@@ -48,6 +48,14 @@ struct RequestError: Error, HTTPResponseError, Encodable {
     }
   }
 
+  /// Says that orders can't be kept at the moment.
+  static let storeFails = RequestError(
+    .serviceUnavailable,
+    "store_fails",
+    "Orders can't be kept at the moment; try again later.",
+    retryAfter: .seconds(5)
+  )
+
   /// Says that there is no such order.
   static func unknown(_ id: String) -> RequestError {
     RequestError(.notFound, "unknown", "There is no order “\(id)”.")

@@ -1,5 +1,6 @@
 import HTTPTypes
 import Hummingbird
+import Logging
 import OrderWorkflow
 import ServiceSupport
 
@@ -79,6 +80,10 @@ extension OrderServer {
       return try await task.value.order
     } catch let refusal as OrderRefusal {
       throw RequestError(refusal)
+    } catch {
+      // Nothing was kept, or the same key finds what was: the client is to come back.
+      logger.error("an order can't be kept", metadata: ["error": "\(error)"])
+      throw RequestError.storeFails
     }
   }
 

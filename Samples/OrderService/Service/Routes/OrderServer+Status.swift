@@ -21,6 +21,9 @@ extension OrderServer {
   /// Whether orders are taken: a balancer of loads sends them elsewhere otherwise.
   private func readiness() async -> Response {
     if desk.isDraining { return text("closing\n", status: .serviceUnavailable) }
+    if let reason = desk.storeTrouble {
+      return text("the store fails: \(reason)\n", status: .serviceUnavailable)
+    }
     do {
       _ = try await desk.items()
     } catch {

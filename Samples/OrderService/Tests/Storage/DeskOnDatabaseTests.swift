@@ -58,7 +58,7 @@ struct DeskOnDatabaseTests {
       try await place(1...40, at: desk)
       await desk.drain(within: .zero)
     }
-    let store = try database.open()
+    let store = try await database.reopen()
     let desk = desk(store)
     try await desk.open()
     try await place(30...60, at: desk)

@@ -24,7 +24,7 @@ struct Life {
     var options = OrderDesk.Options()
     change(&options)
     desk = OrderDesk(
-      store: shop.store,
+      store: FlakyStore(store: shop.store, failure: shop.failure),
       payments: shop.provider,
       shipping: shop.carrier,
       options: options,

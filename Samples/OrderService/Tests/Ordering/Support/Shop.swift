@@ -5,6 +5,8 @@ import OrderWorkflow
 /// What lives on when a program dies: the database, the payment provider, and the carrier.
 struct Shop {
   let store: InMemoryOrderStore
+  /// Has the store fail.
+  let failure = FlakyStore.Switch()
   let provider = ScriptedProvider()
   let carrier = ScriptedCarrier()
   private let stock: [String: Int]

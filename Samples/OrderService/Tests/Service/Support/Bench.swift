@@ -17,15 +17,19 @@ final class Bench: Sendable {
   let desk: OrderDesk
   let server: OrderServer
 
-  init(maximumOpen: Int = 100) throws {
-    let items = [
-      Item(sku: "MUG", name: "Mug <large>", price: Money(1_250), stock: 10),
-      Item(sku: "TEE", name: "T-shirt", price: Money(1_999), stock: 3),
-    ]
+  static let items = [
+    Item(sku: "MUG", name: "Mug <large>", price: Money(1_250), stock: 10),
+    Item(sku: "TEE", name: "T-shirt", price: Money(1_999), stock: 3),
+  ]
+
+  init(
+    maximumOpen: Int = 100,
+    store: any OrderStore = InMemoryOrderStore(items: Bench.items)
+  ) throws {
     var options = OrderDesk.Options()
     options.maximumOpenOrders = maximumOpen
     desk = OrderDesk(
-      store: InMemoryOrderStore(items: items),
+      store: store,
       payments: payments,
       shipping: InMemoryShipping(),
       options: options,

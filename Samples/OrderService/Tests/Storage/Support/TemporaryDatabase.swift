@@ -18,6 +18,17 @@ final class TemporaryDatabase {
   /// The database as a program opens it.
   func open() throws -> SQLiteOrderStore { try SQLiteOrderStore(path: path) }
 
+  /// The database as soon as the last store is released: threads may still hold operations of it.
+  func reopen() async throws -> SQLiteOrderStore {
+    while true {
+      do {
+        return try open()
+      } catch is StoreInUse {
+        await Task.yield()
+      }
+    }
+  }
+
   /// A shop with so many packets of tea.
   func shop(tea: Int = 10) async throws -> SQLiteOrderStore {
     let store = try open()

@@ -1,0 +1,53 @@
+import AdvancedOperations
+import Synchronization
+
+/// Orders that the store has kept from going on are taken up again.
+extension OrderDesk {
+  /// Why orders can't go on at the moment: the store's error; nil when it does what it is to do.
+  ///
+  /// While there is a reason, orders are better sent to another program. Those that are open here are
+  /// tried again and again, and none of them fails for it.
+  public var storeTrouble: String? {
+    if let reason = tools.trouble.reason { return reason }
+    return state.withLock { $0.recoveries.values.first?.reason }
+  }
+
+  /// Begins with an order again, after a while; it counts as open meanwhile.
+  ///
+  /// - Parameters:
+  ///   - run: What was made of it before, and has ended without an outcome.
+  ///   - reason: The store's error.
+  func recover(_ run: OrderRun, because reason: String) {
+    let (id, reasonOfCancel) = (run.order.id, run.group.cancellationReason as? OrderCancelled)
+    let (store, clock, delay) = (store, queue.environment.clock, options.recoveryDelay)
+    let recovery = ResultOperation(name: "recovery of \(id)") {
+      while true {
+        try await clock.sleep(for: delay)
+        // As long as the store can't be read either, there is nothing to begin with.
+        if let order = try? await store.order(id) { return order }
+      }
+    }
+    state.withLock { $0.recoveries[id] = DeskState.Recovery(operation: recovery, reason: reason) }
+    recovery.onFinish { [weak self] operation, _ in
+      self?.recovered(
+        id,
+        try? (operation as? ResultOperation<Order>)?.result?.get(),
+        reasonOfCancel
+      )
+    }
+    queue.addOperation(recovery)
+    if isDraining { recovery.cancel() }
+  }
+
+  private func recovered(_ id: OrderID, _ order: Order?, _ reason: OrderCancelled?) {
+    state.withLock { _ = $0.recoveries.removeValue(forKey: id) }
+    guard let order, !order.state.isFinal else { return forget(id) }
+    begin(order)
+    if let reason { operation(of: id)?.cancel(withError: reason) }
+  }
+
+  /// The desk closes: the next program takes up what waits.
+  func endRecoveries() {
+    for recovery in state.withLock({ Array($0.recoveries.values) }) { recovery.operation.cancel() }
+  }
+}
