@@ -89,7 +89,8 @@ public final class OrderServer: Sendable {
 
   /// Opens the desk and serves it, until a signal ends that.
   ///
-  /// SIGTERM and SIGINT close the desk first. While it drains, the server goes on answering: requests
+  /// SIGTERM and SIGINT close the desk first; a second one of them, or SIGQUIT, ends all at once, and
+  /// the next start takes up what was open. While it drains, the server goes on answering: requests
   /// for orders with 503, `/ready` with 503, all others as before. Then it stops listening, and
   /// returns when all requests were answered.
   ///
@@ -105,11 +106,42 @@ public final class OrderServer: Sendable {
     if count > 0 { logger.notice("took up orders", metadata: ["count": "\(count)"]) }
     let closing = DeskService(desk: desk, limit: options.drainLimit, logger: logger)
     // Services are ended from the last to the first.
-    let group = ServiceGroup(
+    var group = ServiceGroupConfiguration(
       services: [application(configuration, onRunning: onRunning), closing],
-      gracefulShutdownSignals: [.sigterm, .sigint],
+      gracefulShutdownSignals: Self.signals,
+      cancellationSignals: [.sigquit],
       logger: logger
     )
-    try await group.run()
+    // A client that doesn't read its answer doesn't keep the server from ending.
+    group.maximumGracefulShutdownDuration = options.drainLimit + .seconds(5)
+    try await Self.run(ServiceGroup(configuration: group), logger)
+  }
+
+  private static let signals: [UnixSignal] = [.sigterm, .sigint]
+
+  /// Runs services until a signal ends them; a second one ends them at once.
+  private static func run(_ group: ServiceGroup, _ logger: Logger) async throws {
+    let signals = await UnixSignalsSequence(trapping: signals)
+    let services = Task { try await group.run() }
+    let watch = Task {
+      var count = 0
+      for await signal in signals {
+        count += 1
+        guard count == 2 else { continue }
+        logger.notice(
+          "a second signal: open orders are left to the next start",
+          metadata: ["signal": "\(signal)"]
+        )
+        services.cancel()
+      }
+    }
+    defer { watch.cancel() }
+    try await withTaskCancellationHandler {
+      do {
+        try await services.value
+      } catch is CancellationError where services.isCancelled && !Task.isCancelled {}
+    } onCancel: {
+      services.cancel()
+    }
   }
 }

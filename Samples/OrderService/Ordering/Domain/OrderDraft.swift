@@ -23,9 +23,11 @@ public struct OrderDraft: Hashable, Codable, Sendable {
   public static let maximumQuantity = 1_000
 
   /// All that is wrong with the draft in a shop that sells some items; empty if nothing is.
+  ///
+  /// Of lines that are too many, the first ones are looked at.
   public func problems(in shop: [Item]) -> [OrderProblem] {
     let known = Set(shop.map(\.sku))
-    let unknown = lines.enumerated().compactMap { index, line in
+    let unknown = lines.prefix(Self.maximumLines).enumerated().compactMap { index, line in
       line.sku.isEmpty || known.contains(line.sku)
         ? nil : OrderProblem.unknownItem(line: index, sku: line.sku)
     }
@@ -33,6 +35,8 @@ public struct OrderDraft: Hashable, Codable, Sendable {
   }
 
   /// All that is wrong with the draft in itself; empty if nothing is.
+  ///
+  /// Of lines that are too many, the first ones are looked at.
   public var problems: [OrderProblem] {
     var problems: [OrderProblem] = []
     if customer.allSatisfy(\.isWhitespace) { problems.append(.missing(field: "customer")) }
@@ -42,7 +46,7 @@ public struct OrderDraft: Hashable, Codable, Sendable {
       problems.append(.tooManyLines(count: lines.count, limit: Self.maximumLines))
     }
     var seen: Set<String> = []
-    for (index, line) in lines.enumerated() {
+    for (index, line) in lines.prefix(Self.maximumLines).enumerated() {
       if line.sku.isEmpty { problems.append(.missing(field: "lines[\(index)].sku")) }
       if !(1...Self.maximumQuantity).contains(line.quantity) {
         problems.append(.quantity(line: index, is: line.quantity, limit: Self.maximumQuantity))

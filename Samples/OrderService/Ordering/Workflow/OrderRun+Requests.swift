@@ -55,32 +55,77 @@ extension OrderRun {
   ///
   /// - Parameters:
   ///   - name: What is attempted.
-  ///   - limit: How long to go on; nil for as long as the order does.
+  ///   - limit: How long to go on.
   ///   - make: Makes a request.
   /// - Returns: The value of the request that succeeded.
   /// - Throws: The errors of all requests.
   func repeating<Value: Sendable>(
     _ name: String,
-    within limit: Duration?,
+    within limit: Duration,
     make: @escaping @Sendable (_ attempt: Int) -> ResultOperation<Value>
   ) async throws -> Value {
-    let options = tools.options
-    var policy = RetryPolicy.exponential(
-      options.firstDelay,
-      cap: options.longestDelay,
+    let policy = retries(from: tools.options.firstDelay, attempts: .max).totalTimeout(limit)
+    let requests = requests(name, policy, isRecorded: true, make)
+    return try await withOperations { scope in try await scope.add(requests).value }
+  }
+
+  /// Runs requests until one succeeds, for as long as the order goes on: what undoes something.
+  ///
+  /// They are made in rounds, because an operation that retries keeps the errors of all its attempts,
+  /// and the timeline their times: a provider may be down for weeks. The first round is recorded.
+  ///
+  /// - Parameters:
+  ///   - name: What is attempted.
+  ///   - make: Makes a request.
+  /// - Returns: The value of the request that succeeded.
+  /// - Throws: The errors of the last round, when a repetition can't help, or the program stops.
+  func repeatingForever<Value: Sendable>(
+    _ name: String,
+    make: @escaping @Sendable () -> ResultOperation<Value>
+  ) async throws -> Value {
+    var (round, delay) = (1, tools.options.firstDelay)
+    while true {
+      let policy = retries(from: delay, attempts: Self.roundLength)
+      let requests = requests(name, policy, isRecorded: round == 1) { _ in make() }
+      canBeInterrupted(requests)
+      do {
+        return try await withOperations { scope in try await scope.add(requests).value }
+      } catch {
+        let causes = requests.outcome?.failure?.rootCauses.map(\.error) ?? [error]
+        if requests.isCancelled || Task.isCancelled || causes.contains(where: Self.isFinal) {
+          throw error
+        }
+      }
+      (round, delay) = (round + 1, tools.options.longestDelay)
+    }
+  }
+
+  /// How many attempts one round has.
+  private static var roundLength: Int { 30 }
+
+  private func retries(from delay: Duration, attempts: Int) -> RetryPolicy {
+    RetryPolicy.exponential(
+      delay,
+      cap: tools.options.longestDelay,
       jitter: true,
-      attempts: .max
+      attempts: attempts
     )
     .when { !Self.isFinal($0) }
-    if let limit { policy = policy.totalTimeout(limit) }
-    let requests = RetryOperation(name: "\(name) requests", retry: policy) { [recorder] attempt in
+  }
+
+  private func requests<Value: Sendable>(
+    _ name: String,
+    _ policy: RetryPolicy,
+    isRecorded: Bool,
+    _ make: @escaping @Sendable (_ attempt: Int) -> ResultOperation<Value>
+  ) -> RetryOperation<Value> {
+    let limit = tools.options.requestTimeout
+    return RetryOperation(name: "\(name) requests", retry: policy) { [recorder] attempt in
       let request = make(attempt)
-      request.addObserver(TimeoutObserver(options.requestTimeout))
-      request.addObserver(recorder)
+      request.addObserver(TimeoutObserver(limit))
+      if isRecorded { request.addObserver(recorder) }
       return request
     }
-    if limit == nil { canBeInterrupted(requests) }
-    return try await withOperations { scope in try await scope.add(requests).value }
   }
 
   /// Has ``interrupt()`` cancel what undoes something, also when that came before.

@@ -11,13 +11,13 @@ extension OrderRun {
     case .reserve(let sku):
       guard let line = order.draft.lines.first(where: { $0.sku == sku }) else { return }
       group.onRollback {
-        try await self.undo("release \(sku)") { _ in
+        try await self.undo("release \(sku)") {
           ResultOperation(name: "release") { try await tools.store.release(line, of: id) }
         }
       }
     case .charge:
       group.onRollback {
-        try await self.undo("refund") { _ in
+        try await self.undo("refund") {
           let request = ResultOperation(name: "refund request") {
             try await tools.payments.refund(key: key)
             try await tools.store.undone(.charge, of: id)
@@ -28,7 +28,7 @@ extension OrderRun {
       }
     case .ship:
       group.onRollback {
-        try await self.undo("recall") { _ in
+        try await self.undo("recall") {
           ResultOperation(name: "recall request") {
             try await tools.shipping.recall(id)
             try await tools.store.undone(.ship, of: id)
@@ -41,11 +41,11 @@ extension OrderRun {
   /// Undoes one thing, with as many attempts as that takes, unless the order isn't rolled back.
   private func undo(
     _ name: String,
-    make: @escaping @Sendable (_ attempt: Int) -> ResultOperation<Void>
+    make: @escaping @Sendable () -> ResultOperation<Void>
   ) async throws {
     guard try await isRolledBack() else { return }
     do {
-      try await repeating(name, within: nil, make: make)
+      try await repeatingForever(name, make: make)
     } catch {
       state.withLock { state in
         // What was interrupted goes on after the restart.
@@ -67,7 +67,7 @@ extension OrderRun {
       return false
     }
     let (store, id) = (tools.store, order.id)
-    let isOpen = try await repeating("note the cause", within: nil) { _ in
+    let isOpen = try await repeatingForever("note the cause") {
       ResultOperation(name: "note the cause") {
         try await store.beginRollback(of: id, because: cause)
       }
@@ -90,7 +90,7 @@ extension OrderRun {
   func finishRollback() async throws {
     guard try await isRolledBack() else { return }
     let (store, id, problems) = (tools.store, order.id, state.withLock { $0.problems })
-    try await repeating("finish", within: nil) { _ in
+    try await repeatingForever("finish") {
       ResultOperation(name: "finish") {
         try await store.finishRollback(of: id, problems: problems)
       }

@@ -4,11 +4,16 @@ import ServiceSupport
 /// What the JSON of a request says about an order, and all that is wrong with it.
 ///
 /// A field that can't be read is empty in the draft, so that all other mistakes are found as well.
+/// Of lines and unknown names that are too many, the first ones are read, and one mistake says so:
+/// the answer to a small body is small.
 struct DraftReading: Decodable {
   /// What was understood.
   private(set) var draft = OrderDraft(customer: "", cardToken: "", lines: [])
   /// What wasn't.
   private(set) var mistakes: [Mistake] = []
+
+  /// How many unknown names of one object are mistakes of their own.
+  private static let nameLimit = 10
 
   private enum Field: String, CaseIterable {
     case customer, cardToken, lines
@@ -29,7 +34,7 @@ struct DraftReading: Decodable {
       mistakes.append(Mistake(field: "lines", message: "“lines” is an array of objects."))
       return
     }
-    while !lines.isAtEnd {
+    while !lines.isAtEnd, draft.lines.count < OrderDraft.maximumLines {
       let path = "lines[\(lines.currentIndex)]"
       if let line = try? lines.nestedContainer(keyedBy: AnyKey.self) {
         read(line, path)
@@ -39,6 +44,11 @@ struct DraftReading: Decodable {
         _ = try? lines.decode(Skipped.self)
         draft.lines.append(OrderLine(sku: "", quantity: 1))
       }
+    }
+    if !lines.isAtEnd {
+      let count = lines.count ?? lines.currentIndex + 1
+      let problem = OrderProblem.tooManyLines(count: count, limit: OrderDraft.maximumLines)
+      mistakes.insert(Mistake(problem), at: 0)
     }
   }
 
@@ -75,9 +85,15 @@ struct DraftReading: Decodable {
   }
 
   private mutating func checkNames(_ keys: [AnyKey], _ known: [String], in path: String) {
-    for name in keys.map(\.stringValue).sorted() where !known.contains(name) {
-      let message = "“\(name)” is unknown; there are \(known.joined(separator: ", "))."
+    let unknown = keys.map(\.stringValue).filter { !known.contains($0) }.sorted()
+    let names = known.joined(separator: ", ")
+    for name in unknown.prefix(Self.nameLimit) {
+      let message = "“\(name)” is unknown; there are \(names)."
       mistakes.append(Mistake(field: path + name, message: message))
+    }
+    if unknown.count > Self.nameLimit {
+      let message = "\(unknown.count) names are unknown; there are \(names)."
+      mistakes.append(Mistake(field: path + "…", message: message))
     }
   }
 
@@ -86,11 +102,11 @@ struct DraftReading: Decodable {
   /// - Parameter items: What the shop has.
   /// - Returns: One for each field, in the order of their finding.
   func allMistakes(items: [Item]) -> [Mistake] {
-    var all = mistakes
-    for mistake in draft.problems(in: items).map(Mistake.init)
-    where !all.contains(where: { $0.field == mistake.field }) {
-      all.append(mistake)
-    }
-    return all
+    let fields = Set(mistakes.map(\.field))
+    var added: Set<String> = []
+    return mistakes
+      + draft.problems(in: items).map(Mistake.init).filter { mistake in
+        !fields.contains(mistake.field) && added.insert(mistake.field).inserted
+      }
   }
 }

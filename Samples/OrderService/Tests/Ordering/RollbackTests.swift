@@ -86,6 +86,27 @@ struct RollbackTests {
     #expect(failure.tree.contains("The carrier is on strike."))
   }
 
+  @Test func `keeps as much after a thousand attempts as after a hundred`() throws {
+    let life = try Life(in: shop) { $0.stepTimeout = .seconds(1) }
+    let requests = LivingOperations(named: "refund request")
+    life.desk.queue.addObserver(requests)
+    strike()
+    shop.provider.refundMood = .isDown
+    let id = try life.submit(.tea())
+    func run(untilRefunds count: Int) -> Int {
+      _ = life.simulation.run(until: { shop.provider.requests.count { $0 == "refund" } == count })
+      return life.desk.timeline(of: id)?.spans.count ?? 0
+    }
+    let spans = run(untilRefunds: 100)
+    #expect(run(untilRefunds: 1_000) == spans)
+    #expect(requests.seen >= 1_000)
+    #expect(requests.living < 100)
+    shop.provider.refundMood = .works
+    life.run()
+    #expect(try life.state(of: id).failure?.kind == .notShipped)
+    #expect(shop.mistakes.isEmpty)
+  }
+
   @Test func `isn't needed when the carrier works after all`() throws {
     let life = try Life(in: shop)
     shop.carrier.failures = 3

@@ -78,6 +78,34 @@ import Testing
     #expect(try await bench.desk.orders(limit: 10).isEmpty)
   }
 
+  @Test(arguments: ["5", #"{"a":1}"#, #"{"sku":"X","quantity":0}"#])
+  func `Lines that are too many are one mistake, and only the first are looked at`(
+    line: String
+  ) async throws {
+    let count = 60_000 / (line.utf8.count + 1)
+    let lines = Array(repeating: line, count: count).joined(separator: ",")
+    try await bench.test { client in
+      let answer = try await client.place(
+        #"{"customer":"Ada","cardToken":"t","lines":[\#(lines)]}"#
+      )
+      #expect(answer.status == .badRequest)
+      let mistakes = try answer.mistakes
+      #expect(mistakes.count { $0 == "lines" } == 1)
+      #expect(answer.text.contains("at most 100 lines, and this one has \(count)."))
+      #expect(mistakes.contains { $0.hasPrefix("lines[99]") })
+      #expect(!mistakes.contains { $0.hasPrefix("lines[100]") })
+    }
+  }
+
+  @Test func `Unknown names that are too many are one mistake`() async throws {
+    let names = (0..<5_000).map { "\"n\($0)\":1" }.joined(separator: ",")
+    try await bench.test { client in
+      let answer = try await client.place("{\(names)}")
+      #expect(try answer.mistakes.count == 14)
+      #expect(answer.text.contains("5000 names are unknown"))
+    }
+  }
+
   @Test func `A key stands for one order`() async throws {
     try await bench.test { client in
       let first = try await client.place(query: "?wait=60s")

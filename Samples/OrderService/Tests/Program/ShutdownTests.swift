@@ -1,0 +1,65 @@
+import Foundation
+import OrderStorage
+import OrderWorkflow
+import Testing
+
+/// Signals, with a real process.
+@Suite(.serialized) final class ShutdownTests {
+  private let folder = FileManager.default.temporaryDirectory.appending(path: "signal-\(UUID())")
+
+  init() throws {
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+  }
+
+  deinit { try? FileManager.default.removeItem(at: folder) }
+
+  private var database: String { folder.appending(path: "orders.sqlite").path }
+
+  private func states() async throws -> [Order.State] {
+    try await SQLiteOrderStore(path: database).orders(limit: 10).map(\.state)
+  }
+
+  @Test func `SIGTERM lets open orders finish, and ends the service`() async throws {
+    let service = try await ServiceProcess(database: database, "--drain", "600s")
+    try await service.mood(#"{"slow":"1s"}"#)
+    #expect(try await service.place("a").status == 202)
+    service.program.signal(SIGTERM)
+    #expect(await service.program.status() == 0)
+    #expect(try await states() == [.confirmed])
+  }
+
+  @Test func `What the drain doesn't finish is interrupted, and the next start takes it up`()
+    async throws
+  {
+    var service = try await ServiceProcess(database: database, "--drain", "0s")
+    try await service.mood(#"{"down":true}"#)
+    for key in ["a", "b"] { #expect(try await service.place(key).status == 202) }
+    service.program.signal(SIGTERM)
+    #expect(await service.program.status() == 0)
+    #expect(try await states() == [.open, .open])
+
+    service = try await ServiceProcess(database: database, "--drain", "600s")
+    #expect(service.program.output.contains { $0.contains("took up orders") })
+    service.program.signal(SIGTERM)
+    #expect(await service.program.status() == 0)
+    #expect(try await states() == [.confirmed, .confirmed])
+  }
+
+  @Test func `A service that drains answers 503, and a second signal ends it at once`()
+    async throws
+  {
+    let service = try await ServiceProcess(database: database, "--drain", "86400s")
+    try await service.mood(#"{"down":true}"#)
+    #expect(try await service.place("a").status == 202)
+    service.program.signal(SIGTERM)
+    while try await service.get("/ready").status != 503 {}
+    let refused = try await service.place("b")
+    #expect(refused.status == 503 && refused.text.contains("draining"))
+    // A repetition isn't new, and all that looks goes on.
+    #expect(try await service.place("a").status == 202)
+    #expect(try await service.get("/health").status == 200)
+    service.program.signal(SIGTERM)
+    #expect(await service.program.status() == 0)
+    #expect(try await states() == [.open])
+  }
+}
