@@ -245,6 +245,8 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
   /// have finished. With 0 nothing starts. That of ``main`` is 1, and setting it is ignored.
   ///
   /// - Precondition: Not negative, or ``defaultMaxConcurrentOperationCount``.
+  /// - Complexity: To raise it O(1); to lower it that of looking at what executes, and at what that
+  ///   waits for with its own code.
   open var maxConcurrentOperationCount: Int {
     get { scheduler.requestedLimit }
     set {
