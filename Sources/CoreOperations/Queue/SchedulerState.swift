@@ -3,127 +3,6 @@
 /// A plain value behind the lock of ``Scheduler``. Each event is one mutating method; what has to
 /// happen outside of the lock comes back as ``Effects``.
 package struct SchedulerState {
-  /// What the caller does after unlocking.
-  package struct Effects {
-    /// Ask for one more worker there.
-    var requestWorker: WorkerSource?
-    /// Members have left: the queue's properties may have changed.
-    var haveMembersLeft = false
-    /// Let go of a member that left.
-    package var garbage: Operation?
-    /// Have the layer return what a start was granted with: a dependency came before it.
-    package var grantToReturn: Operation?
-    /// The queue is empty.
-    package var idle: Idle?
-
-    package init() {}
-  }
-
-  package struct Idle {
-    /// Let go of the queue.
-    var owner: OperationQueue?
-    /// Wake what waited for that.
-    var waiters: WaitList<Void>?
-  }
-
-  /// What a worker does next.
-  ///
-  /// A start borrows its operation: what is started can't be released before the worker has
-  /// reported. What is evaluated or reviewed may leave meanwhile, and is retained.
-  package enum Step: Sendable {
-    /// Nothing to start: leave.
-    case leave
-    /// Nothing to start: look out for work for a moment, and come back.
-    case linger
-    /// Have the layer evaluate the operation's conditions; no slot is held.
-    case evaluate(Operation)
-    /// Ask the layer whether a parked operation is to be offered again; no slot is held.
-    case review(Operation)
-    /// Start the operation on these terms.
-    case start(Member, Terms)
-    /// Run a barrier.
-    case barrier(Barrier)
-  }
-
-  /// How a worker starts an operation.
-  package enum Terms: Sendable {
-    /// Without a slot and without a question, because the operation will not execute.
-    case ahead
-    /// With a slot: everything is known of the operation, so that the worker does all of it.
-    case known
-    /// With a slot, once the operation has said that it may start, and knows whether it has waited
-    /// since its hold was released.
-    case asked(hasWaited: Bool)
-    /// With a slot; the layer has nothing to say.
-    case unasked
-    /// With a slot; the layer was asked before.
-    case granted
-  }
-
-  /// What ``OperationQueue/addBarrierBlock(_:)`` was given.
-  package final class Barrier: Sendable {
-    let block: @Sendable () -> Void
-    init(_ block: @escaping @Sendable () -> Void) { self.block = block }
-  }
-
-  /// What a worker has done since its last step.
-  package struct Report {
-    var event: Event
-    /// What it has done that to.
-    private(set) var member: Member?
-    /// What came of a question about the operation, if that is known.
-    private(set) var answer: Answer?
-
-    package init(_ event: Event) { self.event = event }
-
-    package init(_ event: Event, of operation: Operation, answer: Answer? = nil) {
-      self.event = event
-      self.member = Member(operation)
-      self.answer = answer
-    }
-  }
-
-  /// The layer above is content with an operation.
-  package struct Answer {
-    /// Whether it is to be started ahead of others and without a slot.
-    let leavesAhead: Bool
-    /// Whether some of what the layer knows may have changed while it found out the rest.
-    let hasWaited: Bool
-    /// The ``SchedulerState/answerStamp`` from before the layer was asked; nil when that isn't
-    /// known, or makes no difference.
-    var since: UInt64?
-
-    package init(leavesAhead: Bool, hasWaited: Bool, since: UInt64? = nil) {
-      self.leavesAhead = leavesAhead
-      self.hasWaited = hasWaited
-      self.since = since
-    }
-  }
-
-  package enum Event {
-    /// It was just started by the executor.
-    case began
-    /// It looked out for work.
-    case lingered
-    /// The layer above was asked, without a slot.
-    case asked
-    /// It went away after it had asked, and is here again.
-    case cameBack
-    /// A start without a slot returned, maybe with the end of an operation that nothing waits for.
-    case leftAhead(isEnd: Bool)
-    /// The call of `start()` returned, maybe with the end of an operation that nothing waits for.
-    case startReturned(isEnd: Bool)
-    /// The operation may not start now.
-    case parked
-    /// A dependency was added after the start was decided.
-    case gotDependency
-    /// The operation is to be started without a slot.
-    case leavesAhead
-    /// The work of an operation that does nothing else returned: its end, in the same step.
-    case ended(hasCompletion: Bool)
-    case barrierReturned
-  }
-
   struct PendingBarrier {
     /// Taken when it runs, so that it is released by its worker and not under the lock.
     var block: Barrier?
@@ -143,6 +22,7 @@ package struct SchedulerState {
   package var slotsInUse = 0
   var ready = ReadyLine()
   /// Operations in the line with earlier tickets have waited in it: for a slot, or a resumed queue.
+  ///
   /// No operation has this one, so that each time that may make one wait has its own.
   var waitedTicket: UInt64 = 0
   var service = MemberLine()

@@ -1,0 +1,60 @@
+/// What workers and layers report to a queue.
+extension SchedulerState {
+  /// What a worker has done since its last step.
+  package struct Report {
+    var event: Event
+    /// What it has done that to.
+    private(set) var member: Member?
+    /// What came of a question about the operation, if that is known.
+    private(set) var answer: Answer?
+
+    package init(_ event: Event) { self.event = event }
+
+    package init(_ event: Event, of operation: Operation, answer: Answer? = nil) {
+      self.event = event
+      self.member = Member(operation)
+      self.answer = answer
+    }
+  }
+
+  /// The layer above is content with an operation.
+  package struct Answer {
+    /// Whether it is to be started ahead of others and without a slot.
+    let leavesAhead: Bool
+    /// Whether some of what the layer knows may have changed while it found out the rest.
+    let hasWaited: Bool
+    /// The ``SchedulerState/answerStamp`` from before the layer was asked; nil when that isn't
+    /// known, or makes no difference.
+    var since: UInt64?
+
+    package init(leavesAhead: Bool, hasWaited: Bool, since: UInt64? = nil) {
+      self.leavesAhead = leavesAhead
+      self.hasWaited = hasWaited
+      self.since = since
+    }
+  }
+
+  package enum Event {
+    /// It was just started by the executor.
+    case began
+    /// It looked out for work.
+    case lingered
+    /// The layer above was asked, without a slot.
+    case asked
+    /// It went away after it had asked, and is here again.
+    case cameBack
+    /// A start without a slot returned, maybe with the end of an operation that nothing waits for.
+    case leftAhead(isEnd: Bool)
+    /// The call of `start()` returned, maybe with the end of an operation that nothing waits for.
+    case startReturned(isEnd: Bool)
+    /// The operation may not start now.
+    case parked
+    /// A dependency was added after the start was decided.
+    case gotDependency
+    /// The operation is to be started without a slot.
+    case leavesAhead
+    /// The work of an operation that does nothing else returned: its end, in the same step.
+    case ended(hasCompletion: Bool)
+    case barrierReturned
+  }
+}

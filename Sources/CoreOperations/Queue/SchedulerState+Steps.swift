@@ -1,0 +1,65 @@
+/// What a queue decides: the next step of a worker, and what has to happen outside of its lock.
+extension SchedulerState {
+  /// What the caller does after unlocking.
+  package struct Effects {
+    /// Ask for one more worker there.
+    var requestWorker: WorkerSource?
+    /// Members have left: the queue's properties may have changed.
+    var haveMembersLeft = false
+    /// Let go of a member that left.
+    package var garbage: Operation?
+    /// Have the layer return what a start was granted with: a dependency came before it.
+    package var grantToReturn: Operation?
+    /// The queue is empty.
+    package var idle: Idle?
+
+    package init() {}
+  }
+
+  package struct Idle {
+    /// Let go of the queue.
+    var owner: OperationQueue?
+    /// Wake what waited for that.
+    var waiters: WaitList<Void>?
+  }
+
+  /// What a worker does next.
+  ///
+  /// A start borrows its operation: what is started can't be released before the worker has
+  /// reported. What is evaluated or reviewed may leave meanwhile, and is retained.
+  package enum Step: Sendable {
+    /// Nothing to start: leave.
+    case leave
+    /// Nothing to start: look out for work for a moment, and come back.
+    case linger
+    /// Have the layer evaluate the operation's conditions; no slot is held.
+    case evaluate(Operation)
+    /// Ask the layer whether a parked operation is to be offered again; no slot is held.
+    case review(Operation)
+    /// Start the operation on these terms.
+    case start(Member, Terms)
+    /// Run a barrier.
+    case barrier(Barrier)
+  }
+
+  /// How a worker starts an operation.
+  package enum Terms: Sendable {
+    /// Without a slot and without a question, because the operation will not execute.
+    case ahead
+    /// With a slot: everything is known of the operation, so that the worker does all of it.
+    case known
+    /// With a slot, once the operation has said that it may start, and knows whether it has waited
+    /// since its hold was released.
+    case asked(hasWaited: Bool)
+    /// With a slot; the layer has nothing to say.
+    case unasked
+    /// With a slot; the layer was asked before.
+    case granted
+  }
+
+  /// What ``OperationQueue/addBarrierBlock(_:)`` was given.
+  package final class Barrier: Sendable {
+    let block: @Sendable () -> Void
+    init(_ block: @escaping @Sendable () -> Void) { self.block = block }
+  }
+}
