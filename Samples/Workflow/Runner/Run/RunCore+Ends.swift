@@ -29,7 +29,10 @@ extension RunCore {
     let reason = RunWords.reason(of: error)
     send(.retrying(step: steps[index].id, attempt: number, after: delay, because: reason))
     // It has given its slot and its claims to others, and may have to wait for them again.
-    waits.isReady(operations[index])
+    _ = environment.clock.schedule(at: environment.clock.now + delay) { [weak self] in
+      guard let self, state.withLock({ $0.steps[index].isBetweenAttempts }) else { return }
+      waits.isReady(operations[index])
+    }
   }
 
   /// The operation of a step is over; what needs it hasn't started.

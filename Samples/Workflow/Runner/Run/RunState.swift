@@ -156,6 +156,7 @@ struct RunState {
   mutating func ended(_ index: Int, _ end: StepEnd, because root: NeedNotDone?) -> Bool {
     guard steps[index].phase != .ended else { return false }
     steps[index].phase = .ended
+    steps[index].isBetweenAttempts = false
     steps[index].root = root
     steps[index].end = end
     if !end.outputs.isEmpty { outputs[ids[index]] = end.outputs }

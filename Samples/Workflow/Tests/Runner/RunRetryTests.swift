@@ -118,6 +118,39 @@ import WorkflowDocument
     #expect(run.events.words.contains { $0.hasPrefix("a waits for") && $0.contains("b") })
   }
 
+  @Test
+  func `Steps that wait for their next attempts keep no others from saying what they wait for`()
+    throws
+  {
+    let tried = (0..<20).map { number in
+      var step = Step("tried\(number)")
+      step.retry = rule(2, .constant) { $0.delay = .seconds(3_600) }
+      return step
+    }
+    let exclusive = ["one", "two"].map { name in
+      Step(name) {
+        $0.needs = ["first"]
+        $0.exclusive = ["database"]
+      }
+    }
+    var plays = Dictionary(
+      uniqueKeysWithValues: tried.map { ($0.id, [ScriptedEngine.Play.exit(1)]) }
+    )
+    plays["first"] = [.exit(0, after: .seconds(5))]
+    for step in exclusive { plays[step.id] = [.exit(0, after: .seconds(60))] }
+    let run = SimulatedRun(
+      Workflow(tried + [Step("first")] + exclusive),
+      in: try folder.run(),
+      plays: plays,
+      jobs: 100
+    ) {
+      $0.keepsGoing = true
+    }
+    #expect(try run.end().failed == 20)
+    let waits = run.events.words.filter { $0.contains("waits for") }
+    #expect(waits.count == 1 && waits[0].contains("one") && waits[0].contains("two"))
+  }
+
   @Test func `A time limit needs no retry`() throws {
     var step = Step("a")
     step.timeout = .seconds(5)
