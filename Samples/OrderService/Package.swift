@@ -139,6 +139,7 @@ let package = Package(
         client,
         httpTypes,
         hummingbird,
+        .product(name: "HummingbirdCore", package: "hummingbird"),
         lifecycle,
         logging,
         metrics,

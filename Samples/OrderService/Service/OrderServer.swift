@@ -1,5 +1,6 @@
 import AdvancedOperations
 public import Hummingbird
+import HummingbirdCore
 public import Logging
 import Mustache
 public import OrderWorkflow
@@ -22,6 +23,15 @@ public final class OrderServer: Sendable {
     /// How long `?wait=` may be at most.
     public var longestWait = Duration.seconds(60)
 
+    /// How often a stream on which nothing happens says that it is there.
+    public var heartbeat = Duration.seconds(15)
+
+    /// How many messages of a stream wait for a slow reader, before the stream is ended.
+    public var eventLimit = 256
+
+    /// How long a connection may do nothing between two requests.
+    public var idleTimeout = Duration.seconds(60)
+
     /// Creates the usual options.
     public init() {}
   }
@@ -31,6 +41,7 @@ public final class OrderServer: Sendable {
   let provider: ProviderControl?
   let options: Options
   let feed: LiveFeed
+  let clients = WaitingClients()
   let page: OperatorsPage
   let logger: Logger
 
@@ -57,7 +68,7 @@ public final class OrderServer: Sendable {
     self.provider = provider
     self.options = options
     self.logger = logger
-    feed = LiveFeed(desk: desk)
+    feed = LiveFeed(desk: desk, heartbeat: options.heartbeat)
     page = try OperatorsPage()
     let timeline = { @Sendable [weak desk] (order: String) in
       desk?.timeline(of: OrderID(rawValue: order))
@@ -79,8 +90,18 @@ public final class OrderServer: Sendable {
     _ configuration: ApplicationConfiguration,
     onRunning: @escaping @Sendable (_ port: Int) async -> Void = { _ in }
   ) -> some ApplicationProtocol {
-    Application(
+    // The defaults are 80 KB for each field of the head, and connections that stay for ever.
+    let limits = HTTP1Channel.Configuration(
+      idleTimeout: .nanoseconds(Int64(options.idleTimeout / .nanoseconds(1))),
+      httpDecoderConfiguration: .init(
+        maxHeaderFieldSize: 8_192,
+        maxHeaderListSize: 16_384,
+        maxHeaderFieldCount: 100
+      )
+    )
+    return Application(
       router: router(),
+      server: .http1(configuration: limits),
       configuration: configuration,
       onServerRunning: { await onRunning($0.localAddress?.port ?? 0) },
       logger: logger

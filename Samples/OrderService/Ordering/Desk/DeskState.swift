@@ -7,6 +7,16 @@ struct DeskState {
     let operation: AdvancedOperation
     /// The store's error.
     let reason: String
+    /// Why the order was cancelled meanwhile, or before.
+    var cancel: OrderCancelled?
+  }
+
+  /// An order that the store keeps, or is about to, and whose operation isn't there yet.
+  struct Acceptance {
+    /// Why the order was cancelled meanwhile.
+    var cancel: OrderCancelled?
+    /// What waits for the operation.
+    var waiting: [CheckedContinuation<Void, Never>] = []
   }
 
   /// The orders that go on, and the last of those that did.
@@ -15,6 +25,7 @@ struct DeskState {
   var isDraining = false
   /// The orders that are taken up again after a while.
   var recoveries: [OrderID: Recovery] = [:]
+  var acceptances: [OrderID: Acceptance] = [:]
   /// Those that are over, the first of them first.
   private var past: ArraySlice<OrderID> = []
 
@@ -31,6 +42,13 @@ struct DeskState {
 
   /// An order that was admitted came to nothing, or wasn't new.
   mutating func withdrawn() { openCount -= 1 }
+
+  /// Keeps a cancel for the operation that an order is about to get; returns whether it is.
+  mutating func keepCancel(_ id: OrderID, _ cancel: OrderCancelled) -> Bool {
+    if recoveries[id] != nil { recoveries[id]?.cancel = cancel }
+    if acceptances[id] != nil { acceptances[id]?.cancel = cancel }
+    return recoveries[id] != nil || acceptances[id] != nil
+  }
 
   mutating func began(_ run: OrderRun) { runs[run.order.id] = run }
 

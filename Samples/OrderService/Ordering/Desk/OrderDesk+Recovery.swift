@@ -18,7 +18,7 @@ extension OrderDesk {
   ///   - run: What was made of it before, and has ended without an outcome.
   ///   - reason: The store's error.
   func recover(_ run: OrderRun, because reason: String) {
-    let (id, reasonOfCancel) = (run.order.id, run.group.cancellationReason as? OrderCancelled)
+    let (id, cancel) = (run.order.id, run.group.cancellationReason as? OrderCancelled)
     let (store, clock, delay) = (store, queue.environment.clock, options.recoveryDelay)
     let recovery = ResultOperation(name: "recovery of \(id)") {
       while true {
@@ -27,23 +27,20 @@ extension OrderDesk {
         if let order = try? await store.order(id) { return order }
       }
     }
-    state.withLock { $0.recoveries[id] = DeskState.Recovery(operation: recovery, reason: reason) }
+    let waiting = DeskState.Recovery(operation: recovery, reason: reason, cancel: cancel)
+    state.withLock { $0.recoveries[id] = waiting }
     recovery.onFinish { [weak self] operation, _ in
-      self?.recovered(
-        id,
-        try? (operation as? ResultOperation<Order>)?.result?.get(),
-        reasonOfCancel
-      )
+      self?.recovered(id, try? (operation as? ResultOperation<Order>)?.result?.get())
     }
     queue.addOperation(recovery)
     if isDraining { recovery.cancel() }
   }
 
-  private func recovered(_ id: OrderID, _ order: Order?, _ reason: OrderCancelled?) {
-    state.withLock { _ = $0.recoveries.removeValue(forKey: id) }
-    guard let order, !order.state.isFinal else { return forget(id) }
-    begin(order)
-    if let reason { operation(of: id)?.cancel(withError: reason) }
+  private func recovered(_ id: OrderID, _ order: Order?) {
+    if let order, !order.state.isFinal { begin(order) } else { forget(id) }
+    // Afterwards, so that a cancel always finds one of both.
+    let recovery = state.withLock { $0.recoveries.removeValue(forKey: id) }
+    if let cancel = recovery?.cancel { operation(of: id)?.cancel(withError: cancel) }
   }
 
   /// The desk closes: the next program takes up what waits.

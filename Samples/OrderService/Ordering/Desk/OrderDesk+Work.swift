@@ -15,8 +15,10 @@ extension OrderDesk {
       throw refusal
     }
     let submission: Submission
+    let id = OrderID(random: queue.environment.random())
+    state.withLock { $0.acceptances[id] = DeskState.Acceptance() }
+    defer { isAccepted(id) }
     do {
-      let id = OrderID(random: queue.environment.random())
       submission = try await store.accept(draft, id: id, key: key)
     } catch {
       state.withLock { $0.withdrawn() }
@@ -32,6 +34,24 @@ extension OrderDesk {
     }
     begin(submission.order)
     return submission
+  }
+
+  /// An order has its operation, or wasn't accepted.
+  private func isAccepted(_ id: OrderID) {
+    let acceptance = state.withLock { $0.acceptances.removeValue(forKey: id) }
+    if let cancel = acceptance?.cancel { operation(of: id)?.cancel(withError: cancel) }
+    for continuation in acceptance?.waiting ?? [] { continuation.resume() }
+  }
+
+  /// Waits while an order is known to the store and has no operation yet.
+  func untilAccepted(_ id: OrderID) async {
+    await withCheckedContinuation { continuation in
+      let isAccepted = state.withLock { state in
+        state.acceptances[id]?.waiting.append(continuation)
+        return state.acceptances[id] == nil
+      }
+      if isAccepted { continuation.resume() }
+    }
   }
 
   /// Puts the operation of an order into the queue.

@@ -115,6 +115,7 @@ public final class OrderDesk: Sendable {
   /// - Returns: The order as it is then; nil if there is none.
   /// - Throws: `CancellationError`; an error of the store.
   public func outcome(of id: OrderID, within limit: Duration) async throws -> Order? {
+    await untilAccepted(id)
     guard let operation = operation(of: id) else { return try await store.order(id) }
     let clock = queue.environment.clock
     try await withThrowingTaskGroup { group in
@@ -135,10 +136,12 @@ public final class OrderDesk: Sendable {
   ///   One that is confirmed at the same moment stays so: ``outcome(of:within:)`` says how it ended.
   @discardableResult
   public func cancel(_ id: OrderID, because reason: String) -> Bool {
+    let cancel = OrderCancelled(reason: reason)
+    if state.withLock({ $0.keepCancel(id, cancel) }) { return true }
     guard let operation = operation(of: id), !operation.isFinished, !operation.isCancelled else {
       return false
     }
-    operation.cancel(withError: OrderCancelled(reason: reason))
+    operation.cancel(withError: cancel)
     return true
   }
 
@@ -152,6 +155,18 @@ public final class OrderDesk: Sendable {
   /// When the steps of an order began and ended, if ``operation(of:)`` has it.
   public func timeline(of id: OrderID) -> OperationTimeline? {
     state.withLock { $0.runs[id] }?.recorder.timeline
+  }
+
+  /// The repetitions of an order's requests from now on, until it is over here.
+  ///
+  /// They are of operations that steps make; ``operation(of:)`` has the steps.
+  public func retries(of id: OrderID) -> AsyncStream<OrderRetry>? {
+    state.withLock { $0.runs[id] }?.retries.stream
+  }
+
+  /// The number of the attempt of each step of an order that was repeated.
+  public func attempts(of id: OrderID) -> [String: Int] {
+    state.withLock { $0.runs[id] }?.retries.attempts ?? [:]
   }
 
   /// How many orders are open here.

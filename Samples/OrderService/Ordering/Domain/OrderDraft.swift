@@ -19,6 +19,9 @@ public struct OrderDraft: Hashable, Codable, Sendable {
   /// How many lines an order may have.
   public static let maximumLines = 100
 
+  /// How long the name of a customer and the token of a card may be, in bytes of UTF-8.
+  public static let maximumLength = 200
+
   /// How many of an item one line may have.
   public static let maximumQuantity = 1_000
 
@@ -41,6 +44,11 @@ public struct OrderDraft: Hashable, Codable, Sendable {
     var problems: [OrderProblem] = []
     if customer.allSatisfy(\.isWhitespace) { problems.append(.missing(field: "customer")) }
     if cardToken.allSatisfy(\.isWhitespace) { problems.append(.missing(field: "cardToken")) }
+    for (field, text) in [("customer", customer), ("cardToken", cardToken)]
+    where text.utf8.count > Self.maximumLength {
+      let count = text.utf8.count
+      problems.append(.tooLong(field: field, count: count, limit: Self.maximumLength))
+    }
     if lines.isEmpty { problems.append(.missing(field: "lines")) }
     if lines.count > Self.maximumLines {
       problems.append(.tooManyLines(count: lines.count, limit: Self.maximumLines))

@@ -64,7 +64,7 @@ extension OrderRun {
     within limit: Duration,
     make: @escaping @Sendable (_ attempt: Int) -> ResultOperation<Value>
   ) async throws -> Value {
-    let policy = retries(from: tools.options.firstDelay, attempts: .max).totalTimeout(limit)
+    let policy = policy(from: tools.options.firstDelay, attempts: .max).totalTimeout(limit)
     let requests = requests(name, policy, isRecorded: true, make)
     return try await withOperations { scope in try await scope.add(requests).value }
   }
@@ -85,7 +85,7 @@ extension OrderRun {
   ) async throws -> Value {
     var (round, delay) = (1, tools.options.firstDelay)
     while true {
-      let policy = retries(from: delay, attempts: Self.roundLength)
+      let policy = policy(from: delay, attempts: Self.roundLength)
       let requests = requests(name, policy, isRecorded: round == 1) { _ in make() }
       canBeInterrupted(requests)
       do {
@@ -103,7 +103,7 @@ extension OrderRun {
   /// How many attempts one round has.
   private static var roundLength: Int { 30 }
 
-  private func retries(from delay: Duration, attempts: Int) -> RetryPolicy {
+  private func policy(from delay: Duration, attempts: Int) -> RetryPolicy {
     RetryPolicy.exponential(
       delay,
       cap: tools.options.longestDelay,
@@ -120,12 +120,14 @@ extension OrderRun {
     _ make: @escaping @Sendable (_ attempt: Int) -> ResultOperation<Value>
   ) -> RetryOperation<Value> {
     let limit = tools.options.requestTimeout
-    return RetryOperation(name: "\(name) requests", retry: policy) { [recorder] attempt in
+    let requests = RetryOperation(name: "\(name) requests", retry: policy) { [recorder] attempt in
       let request = make(attempt)
       request.addObserver(TimeoutObserver(limit))
       if isRecorded { request.addObserver(recorder) }
       return request
     }
+    requests.addObserver(RetryNoting(name, retries))
+    return requests
   }
 
   /// Has ``interrupt()`` cancel what undoes something, also when that came before.

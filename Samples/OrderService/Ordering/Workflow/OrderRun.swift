@@ -33,6 +33,7 @@ final class OrderRun: Sendable {
   let tools: OrderTools
   let journal: OrderJournal
   let recorder = TimelineRecorder()
+  let retries = RetryNotes()
   let group: GroupOperation
   let state = Mutex(State())
 
@@ -48,6 +49,7 @@ final class OrderRun: Sendable {
   /// An order that was being rolled back goes on with that: its group is cancelled before it begins.
   func prepare() {
     group.addObserver(recorder)
+    group.onFinish { [retries] _, _ in retries.end() }
     // Registered first, it is the last to run.
     group.onRollback { try await self.finishRollback() }
     for record in order.steps where record.state != .undone {

@@ -97,16 +97,15 @@ struct DraftReading: Decodable {
     }
   }
 
-  /// All mistakes: those of the JSON, of the draft, and items that the shop doesn't have.
+  /// All mistakes: some that were found, those of the draft, and items that the shop doesn't have.
   ///
-  /// - Parameter items: What the shop has.
+  /// - Parameters:
+  ///   - found: Those of the JSON and of the request's head.
+  ///   - items: What the shop has.
   /// - Returns: One for each field, in the order of their finding.
-  func allMistakes(items: [Item]) -> [Mistake] {
-    let fields = Set(mistakes.map(\.field))
-    var added: Set<String> = []
-    return mistakes
-      + draft.problems(in: items).map(Mistake.init).filter { mistake in
-        !fields.contains(mistake.field) && added.insert(mistake.field).inserted
-      }
+  func all(_ found: [Mistake], items: [Item]) -> [Mistake] {
+    var fields = Set(found.map(\.field))
+    return found
+      + draft.problems(in: items).map(Mistake.init).filter { fields.insert($0.field).inserted }
   }
 }

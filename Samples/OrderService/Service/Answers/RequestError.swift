@@ -38,7 +38,9 @@ struct RequestError: Error, HTTPResponseError, Encodable {
   /// Says why the desk doesn't take an order.
   init(_ refusal: OrderRefusal) {
     switch refusal {
-    case .invalid(let problems): self.init(problems.map(Mistake.init))
+    case .invalid(let problems):
+      var fields: Set<String> = []
+      self.init(problems.map(Mistake.init).filter { fields.insert($0.field).inserted })
     case .keyReused:
       self.init(.unprocessableContent, "key_reused", refusal.description)
     case .full(_, let time):

@@ -12,22 +12,28 @@ import Foundation
 ///
 /// While a page is open, the feed looks at the desk a few times a second if operations have changed
 /// meanwhile, and once a second otherwise, and sends what is new to all pages. However many orders
-/// go through, a page gets a bounded number of messages; one that is slow gets the last.
+/// go through, a page gets a bounded number of messages; one that is slow gets the last. Where nothing
+/// changes, the same is sent again every now and then, so that the connections stay.
 final class LiveFeed: OperationObserver {
   private struct State {
     var viewers: [Int: AsyncStream<String>.Continuation] = [:]
     var nextViewer = 0
     var task: Task<Void, Never>?
     var last: String?
+    var lastTime: ContinuousClock.Instant?
     var counts = PageState.Counts()
     var hasChanged = true
   }
 
   private let desk: OrderDesk
   private let state = Mutex(State())
+  private let heartbeat: Duration
   private static let interval = Duration.milliseconds(300)
 
-  init(desk: OrderDesk) { self.desk = desk }
+  init(desk: OrderDesk, heartbeat: Duration = .seconds(15)) {
+    self.desk = desk
+    self.heartbeat = heartbeat
+  }
 
   /// What a page is to show, as JSON: at once as it is now, then whenever that has changed.
   var updates: AsyncStream<String> {
@@ -78,9 +84,11 @@ final class LiveFeed: OperationObserver {
   }
 
   private func send(_ text: String) {
+    let now = ContinuousClock.now
     let viewers = state.withLock { state -> [AsyncStream<String>.Continuation] in
-      guard state.last != text else { return [] }
-      state.last = text
+      let isDue = state.lastTime.map { now - $0 >= heartbeat } ?? true
+      guard state.last != text || isDue else { return [] }
+      (state.last, state.lastTime) = (text, now)
       return Array(state.viewers.values)
     }
     for viewer in viewers { viewer.yield(text) }

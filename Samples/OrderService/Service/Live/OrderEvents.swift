@@ -18,9 +18,15 @@ struct OrderEvents: Sendable {
   }
 
   private let sequences: [(name: String, events: OperationEvents)]
+  private let retries: AsyncStream<OrderRetry>?
 
   /// Begins to listen: what happens from now on isn't missed.
-  init(of order: GroupOperation) {
+  ///
+  /// - Parameters:
+  ///   - order: Its operation.
+  ///   - retries: The repetitions of its requests, which are made by operations in its steps.
+  init(of order: GroupOperation, retries: AsyncStream<OrderRetry>? = nil) {
+    self.retries = retries
     let steps = order.children.compactMap { $0 as? AdvancedOperation }
     sequences = [("order", order.events)] + steps.map { ($0.name ?? "", $0.events) }
   }
@@ -28,8 +34,13 @@ struct OrderEvents: Sendable {
   /// The events of all operations in the order of their coming; ends when all have ended.
   var stream: AsyncStream<Event> {
     AsyncStream { continuation in
-      let task = Task { [sequences] in
+      let task = Task { [sequences, retries] in
         await withDiscardingTaskGroup { group in
+          if let retries {
+            group.addTask {
+              for await retry in retries { continuation.yield(Event(retry)) }
+            }
+          }
           for (name, events) in sequences {
             group.addTask {
               for await event in events { continuation.yield(Event(name, event)) }
@@ -44,6 +55,11 @@ struct OrderEvents: Sendable {
 }
 
 extension OrderEvents.Event {
+  init(_ retry: OrderRetry) {
+    self.init(step: retry.step, event: "retrying")
+    (attempt, delay, text) = (retry.attempt, retry.delay / .seconds(1), retry.reason)
+  }
+
   init(_ step: String, _ event: OperationEvent) {
     self.init(step: step, event: event.kind.rawValue)
     switch event {

@@ -56,7 +56,9 @@ struct PageState: Encodable, Equatable, Sendable {
 extension PageState {
   /// Looks at a desk.
   init(of desk: OrderDesk, counts: Counts) async throws {
-    rows = try await desk.orders(limit: Self.rowLimit).map { Row($0, desk.operation(of: $0.id)) }
+    rows = try await desk.orders(limit: Self.rowLimit).map { order in
+      Row(order, desk.operation(of: order.id), desk.attempts(of: order.id))
+    }
     self.counts = counts
     self.counts.open = desk.openCount
     explanation = desk.queue.explain().description.split(separator: "\n")
@@ -72,7 +74,7 @@ extension PageState {
 }
 
 extension PageState.Row {
-  init(_ order: Order, _ operation: GroupOperation?) {
+  init(_ order: Order, _ operation: GroupOperation?, _ attempts: [String: Int] = [:]) {
     id = order.id.rawValue
     customer = order.draft.customer
     items = order.draft.lines.map { "\($0.quantity) × \($0.sku)" }.joined(separator: ", ")
@@ -94,6 +96,7 @@ extension PageState.Row {
         name,
         records[name],
         operations[name],
+        attempts[name] ?? 1,
         order.state,
         failed: order.state.failure?.step
       )
@@ -111,11 +114,11 @@ extension PageState.Step {
     _ name: String,
     _ record: StepRecord.State?,
     _ operation: AdvancedOperation?,
+    _ attempt: Int,
     _ order: Order.State,
     failed: String?
   ) {
     self.name = name
-    let attempt = operation?.attempt ?? 1
     if attempt > 1, operation?.isFinished == false { self.attempt = attempt }
     state =
       switch record {

@@ -13,6 +13,9 @@ struct ServerSentEvent: Sendable {
   /// What a client says that comes back after it: `Last-Event-ID`.
   var id: String?
 
+  /// A comment, which readers pass over.
+  static let heartbeat = ByteBuffer(string: ":\n\n")
+
   /// The bytes of the message.
   var buffer: ByteBuffer {
     var text = ""

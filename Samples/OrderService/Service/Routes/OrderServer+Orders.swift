@@ -60,13 +60,18 @@ extension OrderServer {
     return response
   }
 
-  /// Waits for an order, and cancels it if the client doesn't.
+  /// Waits for an order, and cancels it if the client doesn't, and no other one does.
   private func outcome(of order: Order, within limit: Duration) async throws -> Order {
+    clients.begin(order.id)
     do {
-      return try await desk.outcome(of: order.id, within: limit) ?? order
-    } catch is CancellationError {
+      let outcome = try await desk.outcome(of: order.id, within: limit)
+      _ = clients.end(order.id)
+      return outcome ?? order
+    } catch {
+      let isLast = clients.end(order.id)
+      guard error is CancellationError else { throw error }
       // A server that is ended keeps the order; a client that has gone doesn't want it any more.
-      if !desk.isDraining {
+      if isLast, !desk.isDraining {
         desk.cancel(order.id, because: "The client hung up while it waited for the outcome.")
       }
       throw CancellationError()
@@ -111,13 +116,14 @@ extension OrderServer {
       throw RequestError([Mistake(field: "", message: "The body isn't the JSON of an object.")])
     }
     let key = request.headers[.idempotencyKey] ?? ""
-    var mistakes = reading.allMistakes(items: try await desk.items())
+    var mistakes = reading.mistakes
     if !(1...200).contains(key.utf8.count) {
       let message = "It is needed, with 1 to 200 bytes: the same for a repetition, else a new one."
       mistakes.insert(Mistake(field: "Idempotency-Key", message: message), at: 0)
     }
-    guard mistakes.isEmpty else { throw RequestError(mistakes) }
-    return (reading.draft, key)
+    // What can be read is looked at when it is submitted.
+    if mistakes.isEmpty { return (reading.draft, key) }
+    throw RequestError(reading.all(mistakes, items: try await desk.items()))
   }
 
   private func waitLimit(_ request: Request) throws -> Duration? {

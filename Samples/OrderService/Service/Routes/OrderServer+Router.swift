@@ -40,8 +40,12 @@ func eventStream<Messages: AsyncSequence & Sendable>(
   let body = ResponseBody { writer in
     // A client that has hung up isn't an error.
     try? await request.body.consumeWithCancellationOnInboundClose { _ in
-      for try await message in messages.cancelOnGracefulShutdown() {
-        try await writer.write(message)
+      do {
+        for try await message in messages.cancelOnGracefulShutdown() {
+          try await writer.write(message)
+        }
+      } catch let error as SlowReader {
+        try await writer.write(ServerSentEvent(event: "dropped", data: "\(error)").buffer)
       }
     }
     try await writer.finish(nil)

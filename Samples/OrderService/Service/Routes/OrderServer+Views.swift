@@ -63,15 +63,29 @@ extension OrderServer {
   }
 
   /// The order as it is, what happens to it, and the order as it was at its end.
-  private func messages(of order: Order) -> AsyncThrowingStream<ByteBuffer, any Error> {
-    AsyncThrowingStream { continuation in
+  ///
+  /// A comment is sent every now and then, so that nothing on the way closes a connection on which
+  /// nothing happens. A reader that doesn't read gets what has gathered, and ``SlowReader`` then.
+  func messages(of order: Order) -> AsyncThrowingStream<ByteBuffer, any Error> {
+    let limit = options.eventLimit
+    return AsyncThrowingStream(bufferingPolicy: .bufferingOldest(limit)) { continuation in
+      @Sendable func put(_ buffer: ByteBuffer) {
+        guard case .dropped = continuation.yield(buffer) else { return }
+        continuation.finish(throwing: SlowReader(limit: limit))
+      }
+      @Sendable func send(
+        _ name: String,
+        _ value: some Encodable & SendableMetatype,
+        id: String? = nil
+      ) throws {
+        let data = try JSONEncoder.answers.text(value)
+        put(ServerSentEvent(event: name, data: data, id: id).buffer)
+      }
       // Listens before it looks, so that nothing is missed in between.
-      let events = desk.operation(of: order.id).map { OrderEvents(of: $0) }
+      let events = desk.operation(of: order.id).map {
+        OrderEvents(of: $0, retries: desk.retries(of: order.id))
+      }
       let task = Task { [desk] in
-        func send(_ name: String, _ value: some Encodable, id: String? = nil) throws {
-          let data = try JSONEncoder.answers.text(value)
-          continuation.yield(ServerSentEvent(event: name, data: data, id: id).buffer)
-        }
         do {
           if let now = try await desk.order(order.id) { try send("order", OrderAnswer(now)) }
           if let events {
@@ -85,7 +99,16 @@ extension OrderServer {
           continuation.finish(throwing: error)
         }
       }
-      continuation.onTermination = { _ in task.cancel() }
+      let heart = Task { [options] in
+        while true {
+          try await Task.sleep(for: options.heartbeat)
+          put(ServerSentEvent.heartbeat)
+        }
+      }
+      continuation.onTermination = { _ in
+        task.cancel()
+        heart.cancel()
+      }
     }
   }
 }

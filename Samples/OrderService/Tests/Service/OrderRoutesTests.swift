@@ -106,6 +106,16 @@ import Testing
     }
   }
 
+  @Test func `Texts that are too long are mistakes`() async throws {
+    let long = String(repeating: "é", count: 101)
+    try await bench.test { client in
+      let order = Bench.order.replacing("Ada", with: long).replacing("tok", with: long)
+      let answer = try await client.place(order)
+      #expect(try answer.mistakes == ["customer", "cardToken"])
+      #expect(answer.text.contains("at most 200 bytes, and this one has 202."))
+    }
+  }
+
   @Test func `A key stands for one order`() async throws {
     try await bench.test { client in
       let first = try await client.place(query: "?wait=60s")

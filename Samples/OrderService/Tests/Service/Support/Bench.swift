@@ -24,7 +24,8 @@ final class Bench: Sendable {
 
   init(
     maximumOpen: Int = 100,
-    store: any OrderStore = InMemoryOrderStore(items: Bench.items)
+    store: any OrderStore = InMemoryOrderStore(items: Bench.items),
+    _ change: (inout OrderServer.Options) -> Void = { _ in }
   ) throws {
     var options = OrderDesk.Options()
     options.maximumOpenOrders = maximumOpen
@@ -35,7 +36,9 @@ final class Bench: Sendable {
       options: options,
       environment: OperationEnvironment(exclusivity: ExclusivityDomain())
     )
-    server = try OrderServer(desk: desk, registry: registry, tracer: tracer)
+    var times = OrderServer.Options()
+    change(&times)
+    server = try OrderServer(desk: desk, registry: registry, tracer: tracer, options: times)
   }
 
   /// Runs the service, and a test of it.

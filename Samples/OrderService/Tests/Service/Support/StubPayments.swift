@@ -6,6 +6,7 @@ final class StubPayments: PaymentProvider {
   private struct State {
     var charged: Set<String> = []
     var refunded: Set<String> = []
+    var failures = 0
   }
 
   private let state = Mutex(State())
@@ -13,6 +14,9 @@ final class StubPayments: PaymentProvider {
 
   /// What was charged and not given back.
   var open: Set<String> { state.withLock { $0.charged.subtracting($0.refunded) } }
+
+  /// So many of the next charges get no answer, and aren't made.
+  func fail(_ count: Int) { state.withLock { $0.failures = count } }
 
   /// From now on, charges wait.
   func hold() { gate.close() }
@@ -28,7 +32,11 @@ final class StubPayments: PaymentProvider {
   ) async throws -> ChargeStatus {
     await gate.pass()
     try Task.checkCancellation()
-    return state.withLock { state in
+    return try state.withLock { state in
+      if state.failures > 0 {
+        state.failures -= 1
+        throw PaymentProviderError.noAnswer("the connection was lost")
+      }
       if state.refunded.contains(key) { return .refunded }
       state.charged.insert(key)
       return .charged
