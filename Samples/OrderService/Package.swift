@@ -50,6 +50,12 @@ let package = Package(
     .executable(name: "orders", targets: ["orders"]),
     .executable(name: "payment-provider", targets: ["payment-provider"]),
   ],
+  traits: [
+    .trait(
+      name: "PostgreSQL",
+      description: "Several instances with one PostgreSQL database; needs libpq."
+    )
+  ],
   dependencies: [
     .package(name: "AdvancedOperations", path: "../.."),
     .package(url: "https://github.com/apple/swift-argument-parser", .upToNextMinor(from: "1.8.2")),
@@ -104,9 +110,15 @@ let package = Package(
       path: "Tests/Ordering",
       swiftSettings: settings
     ),
+    .systemLibrary(name: "CPostgres", path: "CPostgres", pkgConfig: "libpq"),
     .target(
       name: "OrderStorage",
-      dependencies: ["OrderWorkflow", operations, sqlite],
+      dependencies: [
+        "OrderWorkflow",
+        operations,
+        sqlite,
+        .target(name: "CPostgres", condition: .when(traits: ["PostgreSQL"])),
+      ],
       path: "Storage",
       swiftSettings: settings
     ),

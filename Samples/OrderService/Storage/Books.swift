@@ -1,4 +1,3 @@
-import GRDB
 import OrderWorkflow
 
 #if canImport(FoundationEssentials)
@@ -22,32 +21,34 @@ struct Books: Sendable {
   private(set) var orders: [Row] = []
   private(set) var mistakes: [String] = []
 
-  init(_ database: Database) throws {
-    try readOrders(database)
+  /// Reads the books.
+  ///
+  /// - Parameter query: Gives the rows of a query, whose columns are all text.
+  /// - Throws: What the query throws; an error of decoding.
+  init(_ query: (String) throws -> [[String?]]) throws {
+    try readOrders(query)
     for rule in Self.rules {
-      let rows = try GRDB.Row.fetchAll(database, sql: rule.sql)
-      mistakes += rows.map { row in
-        let name: String = row[0]
-        return rule.mistake(name)
-      }
+      mistakes += try query(rule.sql).map { rule.mistake(($0.first ?? nil) ?? "") }
     }
-    let damage = try String.fetchAll(database, sql: "PRAGMA integrity_check")
+  }
+
+  /// Notes what a check of the file has found.
+  mutating func noteDamage(_ damage: [String]) {
     if damage != ["ok"] { mistakes += damage.map { "The file is damaged: \($0)" } }
   }
 
-  private mutating func readOrders(_ database: Database) throws {
-    let rows = try GRDB.Row.fetchAll(
-      database,
-      sql: """
-        SELECT id, state, failure, problems,
-          (SELECT value FROM step WHERE orderID = id AND key = 'validate')
-        FROM orders ORDER BY number
-        """
+  private mutating func readOrders(_ query: (String) throws -> [[String?]]) throws {
+    let rows = try query(
+      """
+      SELECT id, state, failure, problems,
+        (SELECT value FROM step WHERE orderID = id AND key = 'validate')
+      FROM orders ORDER BY number
+      """
     )
     for row in rows {
-      let (id, state): (String, String) = (row[0], row[1])
-      let failure = try (row[2] as String?).map { try OrderFailure(json: $0) }
-      let total = try (row[4] as String?).map { try Money(json: $0) }
+      let (id, state) = (row[0] ?? "", row[1] ?? "")
+      let failure = try row[2].map { try OrderFailure(json: $0) }
+      let total = try row[4].map { try Money(json: $0) }
       orders.append(
         Row(
           id: id,
@@ -60,8 +61,7 @@ struct Books: Sendable {
         mistakes.append("Order \(id) is \(state), and has no cause.")
       }
       if state == "stuck" {
-        let problems: String = row[3] ?? ""
-        mistakes.append("Order \(id) is stuck, and needs a person: \(problems)")
+        mistakes.append("Order \(id) is stuck, and needs a person: \(row[3] ?? "")")
       }
     }
   }
@@ -91,7 +91,7 @@ struct Books: Sendable {
       sql: """
         SELECT DISTINCT id FROM orders JOIN orderLine AS line ON line.orderID = id
         LEFT JOIN reservation AS part ON part.orderID = id AND part.sku = line.sku
-        WHERE state = 'confirmed' AND part.quantity IS NOT line.quantity
+        WHERE state = 'confirmed' AND part.quantity IS DISTINCT FROM line.quantity
         """
     ) { "Order \($0) is confirmed, and not all of its items are set aside." },
     Rule(

@@ -62,7 +62,7 @@ extension Order.State {
     let name: String
   }
 
-  fileprivate init(name: String, failure: String?, problems: String?) throws {
+  init(name: String, failure: String?, problems: String?) throws {
     let failure = try failure.map { try OrderFailure(json: $0) }
     switch (name, failure) {
     case ("open", nil): self = .open

@@ -52,10 +52,33 @@ public struct OrderAudit: Sendable, CustomStringConvertible {
     configuration.readonly = true
     configuration.busyMode = .timeout(5)
     let queue = try DatabaseQueue(path: path, configuration: configuration)
-    let books = try await queue.read { try Books($0) }
+    let books = try await queue.read { database in
+      var books = try Books { sql in
+        try Row.fetchAll(database, sql: sql).map { $0.databaseValues.map(String.fromDatabaseValue) }
+      }
+      books.noteDamage(try String.fetchAll(database, sql: "PRAGMA integrity_check"))
+      return books
+    }
+    try await self.init(books, charges: charges) {
+      try await queue.read { try Set(String.fetchAll($0, sql: "SELECT id FROM orders")) }
+    }
+  }
+
+  /// Compares books with a ledger.
+  ///
+  /// - Parameters:
+  ///   - books: What the database says.
+  ///   - charges: Gives the ledger of the provider.
+  ///   - orders: Gives the orders that there are when the ledger was read.
+  /// - Throws: What the closures throw.
+  init(
+    _ books: Books,
+    charges: () async throws -> [Charge],
+    orders: () async throws -> Set<String>
+  ) async throws {
     let charges = try await charges()
     // An order may have come meanwhile, and its charge too.
-    let known = try await queue.read { try Set(String.fetchAll($0, sql: "SELECT id FROM orders")) }
+    let known = try await orders()
     mistakes = books.mistakes
     for order in books.orders {
       counts[order.state, default: 0] += 1

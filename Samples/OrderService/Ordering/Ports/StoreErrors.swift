@@ -57,3 +57,18 @@ public struct OrderIDTaken: Error, Hashable, Sendable, CustomStringConvertible {
   /// One sentence with the ID.
   public var description: String { "There is an order \(id) already; try again." }
 }
+
+/// Another instance works on an order: this one may not write about it any more.
+///
+/// What this instance has of the order ends where it is. Nothing of it is undone, as the other
+/// instance goes on with it.
+public struct LeaseLost: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The order.
+  public var order: OrderID
+
+  /// Creates the error.
+  public init(order: OrderID) { self.order = order }
+
+  /// One sentence with the order's ID.
+  public var description: String { "Another instance has taken order \(order) over." }
+}

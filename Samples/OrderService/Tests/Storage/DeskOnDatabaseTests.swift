@@ -5,12 +5,9 @@ import Testing
 
 @Suite("A desk with a database")
 struct DeskOnDatabaseTests {
-  let database: TemporaryDatabase
   let provider = UnreliableProvider()
 
-  init() throws { database = try TemporaryDatabase() }
-
-  private func desk(_ store: SQLiteOrderStore) -> OrderDesk {
+  private func desk(_ store: any ShopStore) -> OrderDesk {
     var options = OrderDesk.Options()
     options.firstDelay = .milliseconds(1)
     options.longestDelay = .milliseconds(5)
@@ -37,20 +34,28 @@ struct DeskOnDatabaseTests {
     }
   }
 
-  @Test func `brings all orders to an end, and its books add up`() async throws {
+  @Test(arguments: Backend.here)
+  func `brings all orders to an end, and its books add up`(
+    _ backend: Backend
+  ) async throws {
+    let database = try await backend.database()
     let store = try await database.shop(tea: 60)
     let desk = desk(store)
     try await desk.open()
     try await place(1...60, at: desk)
     await desk.drain(within: .seconds(600))
-    let audit = try await OrderAudit(of: database.path) { provider.charges }
+    let audit = try await database.audit { provider.charges }
     #expect(audit.mistakes == [])
     #expect(audit.isSettled)
     #expect(audit.counts.values.reduce(0, +) == 60)
     #expect(audit.causes["outOfStock"] != nil)
   }
 
-  @Test func `goes on after it was cut short, and its books add up`() async throws {
+  @Test(arguments: Backend.here)
+  func `goes on after it was cut short, and its books add up`(
+    _ backend: Backend
+  ) async throws {
+    let database = try await backend.database()
     do {
       let store = try await database.shop(tea: 60)
       let desk = desk(store)
@@ -58,12 +63,12 @@ struct DeskOnDatabaseTests {
       try await place(1...40, at: desk)
       await desk.drain(within: .zero)
     }
-    let store = try await database.reopen()
+    let store = try await database.open()
     let desk = desk(store)
     try await desk.open()
     try await place(30...60, at: desk)
     await desk.drain(within: .seconds(600))
-    let audit = try await OrderAudit(of: database.path) { provider.charges }
+    let audit = try await database.audit { provider.charges }
     #expect(audit.mistakes == [])
     #expect(audit.isSettled)
     #expect(audit.counts.values.reduce(0, +) == 60)

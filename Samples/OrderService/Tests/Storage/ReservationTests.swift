@@ -4,11 +4,11 @@ import Testing
 
 @Suite("A reservation in the database")
 struct ReservationTests {
-  let database: TemporaryDatabase
-
-  init() throws { database = try TemporaryDatabase() }
-
-  @Test func `takes from the stock, and is recorded as a step, once`() async throws {
+  @Test(arguments: Backend.here)
+  func `takes from the stock, and is recorded as a step, once`(
+    _ backend: Backend
+  ) async throws {
+    let database = try await backend.database()
     let store = try await database.shop(tea: 10)
     let id = try await store.order(1, tea: 3)
     let line = OrderLine(sku: "tea", quantity: 3)
@@ -20,7 +20,11 @@ struct ReservationTests {
     #expect(steps == [StepRecord(key: "reserve tea", state: .done)])
   }
 
-  @Test func `of more than there is leaves nothing behind`() async throws {
+  @Test(arguments: Backend.here)
+  func `of more than there is leaves nothing behind`(
+    _ backend: Backend
+  ) async throws {
+    let database = try await backend.database()
     let store = try await database.shop(tea: 2)
     let id = try await store.order(1, tea: 3)
     await #expect(throws: OutOfStock(sku: "tea", stock: 2, needed: 3)) {
@@ -30,7 +34,11 @@ struct ReservationTests {
     #expect(try await store.order(id)?.steps == [])
   }
 
-  @Test func `is given back once`() async throws {
+  @Test(arguments: Backend.here)
+  func `is given back once`(
+    _ backend: Backend
+  ) async throws {
+    let database = try await backend.database()
     let store = try await database.shop(tea: 10)
     let id = try await store.order(1, tea: 3)
     let line = OrderLine(sku: "tea", quantity: 3)
@@ -41,7 +49,11 @@ struct ReservationTests {
     #expect(try await store.order(id)?.steps.map(\.state) == [.undone])
   }
 
-  @Test func `that fails takes none of those back that are written with it`() async throws {
+  @Test(arguments: Backend.here)
+  func `that fails takes none of those back that are written with it`(
+    _ backend: Backend
+  ) async throws {
+    let database = try await backend.database()
     let store = try await database.shop(tea: 10)
     for number in 1...30 { _ = try await store.order(number) }
     let results = await withTaskGroup(of: Bool.self) { group in

@@ -4,12 +4,13 @@ import Testing
 
 @Suite("A rollback in the database")
 struct RollbackStoreTests {
-  let database: TemporaryDatabase
   let failure = OrderFailure(kind: .declined, step: "charge", reason: "no money", tree: "charge")
 
-  init() throws { database = try TemporaryDatabase() }
-
-  @Test func `lets no step of its order go on`() async throws {
+  @Test(arguments: Backend.here)
+  func `lets no step of its order go on`(
+    _ backend: Backend
+  ) async throws {
+    let database = try await backend.database()
     let store = try await database.shop()
     let id = try await store.order(1)
     #expect(try await store.beginRollback(of: id, because: failure))
@@ -25,7 +26,11 @@ struct RollbackStoreTests {
     #expect(try await store.tea == 10)
   }
 
-  @Test func `keeps its first cause`() async throws {
+  @Test(arguments: Backend.here)
+  func `keeps its first cause`(
+    _ backend: Backend
+  ) async throws {
+    let database = try await backend.database()
     let store = try await database.shop()
     let id = try await store.order(1)
     _ = try await store.beginRollback(of: id, because: failure)
@@ -35,7 +40,11 @@ struct RollbackStoreTests {
     #expect(try await store.takeUp().map(\.id) == [id])
   }
 
-  @Test func `doesn't begin for an order that is confirmed`() async throws {
+  @Test(arguments: Backend.here)
+  func `doesn't begin for an order that is confirmed`(
+    _ backend: Backend
+  ) async throws {
+    let database = try await backend.database()
     let store = try await database.shop()
     let id = try await store.order(1)
     try await store.confirm(id)
@@ -44,7 +53,11 @@ struct RollbackStoreTests {
     #expect(try await store.takeUp().isEmpty)
   }
 
-  @Test func `ends an order as failed, cancelled or stuck`() async throws {
+  @Test(arguments: Backend.here)
+  func `ends an order as failed, cancelled or stuck`(
+    _ backend: Backend
+  ) async throws {
+    let database = try await backend.database()
     let store = try await database.shop()
     let cancelled = OrderFailure(cancelledBecause: "the client hung up")
     for (number, cause, problems, state) in [
@@ -60,7 +73,11 @@ struct RollbackStoreTests {
     #expect(try await store.takeUp().isEmpty)
   }
 
-  @Test func `calls a parcel back, and forbids another one`() async throws {
+  @Test(arguments: Backend.here)
+  func `calls a parcel back, and forbids another one`(
+    _ backend: Backend
+  ) async throws {
+    let database = try await backend.database()
     let store = try await database.shop()
     let warehouse = Warehouse(store)
     let id = try await store.order(1)

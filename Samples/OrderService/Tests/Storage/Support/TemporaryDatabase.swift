@@ -52,7 +52,7 @@ extension OrderID {
   static func number(_ number: Int) -> OrderID { OrderID(random: UInt64(number)) }
 }
 
-extension SQLiteOrderStore {
+extension OrderStore {
   /// An order of so many packets of tea.
   func order(_ number: Int, tea: Int = 1) async throws -> OrderID {
     try await accept(.tea(tea), id: .number(number), key: "key \(number)").order.id

@@ -1,0 +1,30 @@
+import GRDB
+import OrderWorkflow
+import Testing
+
+@testable import OrderStorage
+
+@Suite("The file of a database")
+struct SQLiteFileTests {
+  let database: TemporaryDatabase
+
+  init() throws { database = try TemporaryDatabase() }
+
+  @Test func `waits for the disk with each commit`() throws {
+    let store = try database.open()
+    let level = try store.pool.writeWithoutTransaction { database in
+      try Int.fetchOne(database, sql: "PRAGMA synchronous")
+    }
+    // 2 is FULL: the log is written through before a commit counts.
+    #expect(level == 2)
+  }
+
+  @Test func `belongs to one program at a time`() async throws {
+    do {
+      let store = try database.open()
+      #expect(throws: StoreInUse(path: database.path)) { try database.open() }
+      #expect(try await store.items().isEmpty)
+    }
+    _ = try database.open()
+  }
+}
