@@ -22,6 +22,9 @@ extension OrderDesk {
     /// The longest wait between two tries.
     public var longestDelay = Duration.seconds(15)
 
+    /// How many refusals of a refund in a row are the last word: the order is stuck then.
+    public var refusals = 10
+
     /// How many failures of the provider in a row open its circuit.
     ///
     /// Of a provider that fails with each fourth request, more than five in a row are common when

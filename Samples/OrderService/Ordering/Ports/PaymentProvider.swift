@@ -33,7 +33,7 @@ public protocol PaymentProvider: Sendable {
   /// After it has returned, a charge under the key that is still on its way is declined: this is why
   /// it is also called for a charge of which nothing is known. It can be repeated.
   ///
-  /// - Throws: ``PaymentProviderError``. With ``PaymentProviderError/refused(_:)`` no repetition will
-  ///   help.
+  /// - Throws: ``PaymentProviderError``. With ``PaymentProviderError/refused(_:)`` again and again, the
+  ///   order is stuck.
   func refund(key: String) async throws
 }

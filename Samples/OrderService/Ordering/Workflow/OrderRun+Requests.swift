@@ -64,7 +64,9 @@ extension OrderRun {
     within limit: Duration,
     make: @escaping @Sendable (_ attempt: Int) -> ResultOperation<Value>
   ) async throws -> Value {
-    let policy = policy(from: tools.options.firstDelay, attempts: .max).totalTimeout(limit)
+    let policy = policy(from: tools.options.firstDelay, attempts: .max)
+      .when { !Self.isFinal($0) }
+      .totalTimeout(limit)
     let requests = requests(name, policy, isRecorded: true, make)
     return try await withOperations { scope in try await scope.add(requests).value }
   }
@@ -78,23 +80,23 @@ extension OrderRun {
   ///   - name: What is attempted.
   ///   - make: Makes a request.
   /// - Returns: The value of the request that succeeded.
-  /// - Throws: The errors of the last round, when a repetition can't help, or the program stops.
+  /// - Throws: The errors of the last round, when it was refused again and again, or the program
+  ///   stops.
   func repeatingForever<Value: Sendable>(
     _ name: String,
     make: @escaping @Sendable () -> ResultOperation<Value>
   ) async throws -> Value {
+    let refusals = Refusals(limit: tools.options.refusals)
     var (round, delay) = (1, tools.options.firstDelay)
     while true {
       let policy = policy(from: delay, attempts: Self.roundLength)
+        .when { refusals.allowsAnother(after: $0) }
       let requests = requests(name, policy, isRecorded: round == 1) { _ in make() }
       canBeInterrupted(requests)
       do {
         return try await withOperations { scope in try await scope.add(requests).value }
       } catch {
-        let causes = requests.outcome?.failure?.rootCauses.map(\.error) ?? [error]
-        if requests.isCancelled || Task.isCancelled || causes.contains(where: Self.isFinal) {
-          throw error
-        }
+        if requests.isCancelled || Task.isCancelled || refusals.isFinal { throw error }
       }
       (round, delay) = (round + 1, tools.options.longestDelay)
     }
@@ -110,7 +112,6 @@ extension OrderRun {
       jitter: true,
       attempts: attempts
     )
-    .when { !Self.isFinal($0) }
   }
 
   private func requests<Value: Sendable>(

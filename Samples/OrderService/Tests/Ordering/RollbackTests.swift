@@ -69,10 +69,23 @@ struct RollbackTests {
       return
     }
     #expect(failure.kind == .notShipped)
+    #expect(shop.provider.requests.count { $0 == "refund" } == 10)
     #expect(problems.count == 1)
     #expect(problems.first?.contains("too late") == true)
     #expect(shop.carrier.recalled == [id])
     #expect(shop.stock(of: "tea") == 10)
+  }
+
+  @Test func `tries again what was refused, as the refusal may be wrong`() throws {
+    let life = try Life(in: shop)
+    strike()
+    shop.provider.nextRefunds(.refuses, .refuses, .isDown, .refuses, .refuses)
+    let id = try life.submit(.tea())
+    life.run()
+    #expect(try life.state(of: id).name == "failed")
+    #expect(shop.provider.requests.count { $0 == "refund" } == 6)
+    #expect(shop.provider.ledger == ["order-\(id)": .refunded])
+    #expect(shop.mistakes.isEmpty)
   }
 
   @Test func `keeps the whole tree of what went wrong`() throws {

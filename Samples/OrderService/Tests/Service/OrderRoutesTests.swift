@@ -188,39 +188,6 @@ import Testing
     #expect(try await bench.desk.items().map(\.stock) == [10, 3])
   }
 
-  @Test func `A client that hangs up while it waits cancels its order, which is undone`()
-    async throws
-  {
-    bench.payments.hold()
-    try await bench.test(.live) { [bench] client in
-      let port = try #require(client.port)
-      let request = """
-        POST /orders?wait=60s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r
-        Idempotency-Key: a\r\nContent-Length: \(Bench.order.utf8.count)\r\n\r\n\(Bench.order)
-        """
-      let socket = try await RawConnection(port: port)
-      try await socket.send(request)
-      // Hangs up when the order waits for its charge.
-      while try await bench.desk.orders(limit: 1).first?.steps.contains(where: {
-        $0.key == "charge"
-      })
-        != true
-      {
-        await Task.yield()
-      }
-      try await socket.close()
-      let id = try #require(try await bench.desk.orders(limit: 1).first?.id)
-      let operation = try #require(bench.desk.operation(of: id))
-      while !operation.isCancelled { await Task.yield() }
-      bench.payments.release()
-      let order = try #require(try await bench.desk.outcome(of: id, within: .seconds(60)))
-      #expect(order.state.name == "cancelled")
-      #expect(order.state.failure?.reason.contains("hung up") == true)
-    }
-    #expect(bench.payments.open.isEmpty)
-    #expect(try await bench.desk.items().map(\.stock) == [10, 3])
-  }
-
   @Test func `What isn't there is 404`() async throws {
     try await bench.test { client in
       for path in ["", "/explain", "/events", "/timeline.svg"] {
