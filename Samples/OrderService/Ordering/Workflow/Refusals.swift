@@ -24,7 +24,8 @@ final class Refusals: Sendable {
     let isRefusal = if case PaymentProviderError.refused = error { true } else { false }
     return state.withLock { state in
       state.count = isRefusal ? state.count + 1 : 0
-      state.isFinal = error is RollbackHasBegun || state.count >= limit
+      let isOver = error is RollbackHasBegun || error is LeaseLost
+      state.isFinal = isOver || state.count >= limit
       return !state.isFinal
     }
   }
