@@ -32,15 +32,17 @@ package enum RunTimeRings {
   ///   - isOrder: Whether it waits because they were there before, and not because it needs them.
   /// - Complexity: O(v + e) of what isn't marked so.
   static func mark(_ operations: some Sequence<Operation>, _ mark: Mark, isOrder: Bool = false) {
-    var due = Array(operations)
-    if !isOrder { noteBehindBarriers(due) }
-    while let operation = due.popLast() {
+    var due = operations.map { (operation: $0, isNeeded: !isOrder) }
+    while let (operation, isNeeded) = due.popLast() {
       let isNew = operation.withLinks { links in
         guard links.mark < mark else { return false }
         links.mark = mark
         return true
       }
-      if isNew { due += needed(by: operation) }
+      // After the mark: an operation that comes behind a barrier at this time looks for that after
+      // it has come, so that at least one of the two is seen.
+      if isNeeded, operation.isBehindBarrier { PendingBarriers.neededOneIsBehind() }
+      if isNew { due += needed(by: operation).map { ($0, true) } }
     }
   }
 
@@ -49,14 +51,8 @@ package enum RunTimeRings {
   /// begun.
   private static func needed(by operation: Operation) -> [Operation] {
     if operation.hasBegun { return [] }
-    let needed = operation.needsBeforeStart(includingQueue: false)
+    return operation.needsBeforeStart(includingQueue: false)
       .flatMap { need in need.sources.map(\.node.operation) }
-    noteBehindBarriers(needed)
-    return needed
-  }
-
-  private static func noteBehindBarriers(_ needed: [Operation]) {
-    if needed.contains(where: \.isBehindBarrier) { PendingBarriers.neededOneIsBehind() }
   }
 
   // MARK: What may close a ring
@@ -78,7 +74,7 @@ package enum RunTimeRings {
     if isBeforeBarrier { mark(operations, .barrier, isOrder: true) }
     let needed = operations.filter(\.isNeeded)
     if !needed.isEmpty {
-      noteBehindBarriers(needed)
+      if needed.contains(where: \.isBehindBarrier) { PendingBarriers.neededOneIsBehind() }
       for operation in needed { mark(Self.needed(by: operation), operation.mark) }
       lookAtQueues(of: needed)
     }

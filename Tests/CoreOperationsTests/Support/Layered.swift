@@ -16,6 +16,7 @@ final class Layered: Operation, LayeredOperation, @unchecked Sendable {
     var review: @Sendable (Layered) -> Void = { $0.reviewed(leavesAhead: false) }
     var start: @Sendable (Layered) -> Void = { _ in }
     var turnCameAgain: @Sendable (Layered) -> Void = { _ in }
+    var askedForNeeds: @Sendable (Layered) -> Void = { _ in }
   }
 
   let log: Log<String>
@@ -95,9 +96,13 @@ final class Layered: Operation, LayeredOperation, @unchecked Sendable {
   var awaitedHelpers: [Operation] { [] }
   var isAwaitedInLayer: Bool { false }
   var isStartingByHand: Bool { false }
-  func layerNeedsBeforeStart() -> [WaitNeed] { [] }
   func layerNeedsOfTurn() -> [WaitNeed] { [] }
   func layerNeedsOfExecution() -> [WaitNeed] { [] }
+
+  func layerNeedsBeforeStart() -> [WaitNeed] {
+    answers.withLock { $0 }.askedForNeeds(self)
+    return []
+  }
 
   override func cancel() {
     cancelSilently(reason: nil)

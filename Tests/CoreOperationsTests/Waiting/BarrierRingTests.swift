@@ -30,6 +30,27 @@ import Testing
     #expect(!before.isCancelled && !other.isCancelled)
   }
 
+  /// In a process of its own: other rings of barriers make everything look.
+  @Test func `an operation comes behind it while the barrier looks at what needs that`() async {
+    await #expect(processExitsWith: .success) {
+      let (queue, elsewhere) = (OperationQueue(), OperationQueue())
+      let (before, behind) = (BlockOperation {}, BlockOperation {})
+      let isAdded = Locked(false)
+      let asked = Layered("asked")
+      asked.answer { answers in
+        answers.askedForNeeds = { _ in
+          if !isAdded.withLock({ exchange(&$0, with: true) }) { queue.addOperation(behind) }
+        }
+      }
+      before.addDependencies([behind, asked])
+      queue.addOperation(before)
+      queue.addBarrierBlock {}
+      elsewhere.addOperation(asked)
+      for queue in [queue, elsewhere] { try await queue.untilAllOperationsAreFinished() }
+      #expect(behind.cancellationReason is OperationCycleError && !before.isCancelled)
+    }
+  }
+
   @Test func `an operation in front of it gets a dependency behind it`() async throws {
     queue.isSuspended = true
     queue.addOperation(before)
