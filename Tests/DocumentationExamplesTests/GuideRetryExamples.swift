@@ -1,0 +1,111 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import Testing
+
+/// Fails a number of times, with an error that may be worth another attempt.
+private actor Server {
+  private var failuresLeft: Int
+  init(failures: Int) { failuresLeft = failures }
+  func load() throws -> String {
+    failuresLeft -= 1
+    if failuresLeft >= 0 { throw Offline() }
+    return "page"
+  }
+}
+
+private struct NotFound: Error {}
+
+@Test func `Retries: attempts, delays and time limits`() throws {
+  let print = Lines()
+  let server = Server(failures: 2)
+
+  let simulation = SimulatedEnvironment(seed: 1)
+  let clock = simulation.environment.clock
+  let queue = AdvancedOperationQueue(environment: simulation.environment)
+
+  let policy = RetryPolicy.exponential(.seconds(1), attempts: 5)
+    .when { !($0 is NotFound) }
+    .attemptTimeout(.seconds(10))
+    .totalTimeout(.seconds(60))
+
+  let load = ResultOperation(name: "load", retry: policy) {
+    print("\(clock.now.components.seconds) s: attempt \(AdvancedOperation.current?.attempt ?? 1)")
+    return try await server.load()
+  }
+  let hang = ResultOperation(name: "hang", retry: policy) {
+    try await clock.sleep(for: .seconds(3_600))
+  }
+  queue.addOperations([load, hang])
+  simulation.run()
+  for operation in [load, hang] as [AdvancedOperation] { print(operation.explain()) }
+
+  try expectShown(print, in: "RetriesAndTimeouts")
+  #expect(simulation.now == .seconds(60))
+  #expect(hang.outcome?.failure?.isTimeout == true)
+}
+
+@Test func `Retries: time limits cancel`() throws {
+  let simulation = SimulatedEnvironment(seed: 1)
+  let clock = simulation.environment.clock
+  let queue = AdvancedOperationQueue(environment: simulation.environment)
+  let upload = ResultOperation(name: "upload") { try await clock.sleep(for: .seconds(3_600)) }
+
+  upload.addObserver(TimeoutObserver(.seconds(30)))
+  upload.addObserver(TimeoutObserver(.seconds(300), of: .all))
+
+  queue.addOperation(upload)
+  simulation.run()
+  #expect(simulation.now == .seconds(30))
+  #expect(upload.outcome?.isCancelled == true)
+  #expect(upload.outcome?.failure?.isTimeout == true)
+}
+
+@Test func `Retries: a circuit breaker`() throws {
+  let print = Lines()
+  let simulation = SimulatedEnvironment(seed: 1)
+  let queue = AdvancedOperationQueue(
+    maxConcurrentOperationCount: 1,
+    environment: simulation.environment
+  )
+  let server = Server(failures: 2)
+
+  let breaker = CircuitBreaker(failures: 2, cooldown: .seconds(30))
+  func call(_ number: Int) -> AdvancedOperation {
+    let call = ResultOperation(name: "call \(number)") { try await server.load() }
+    call.addCondition(CircuitClosed(breaker))
+    return call
+  }
+
+  for number in 1...3 {
+    let call = call(number)
+    queue.addOperation(call)
+    simulation.run()
+    print(call.explain())
+  }
+  try expectShown(print, in: "RetriesAndTimeouts")
+
+  simulation.advance(by: .seconds(30))
+  #expect(breaker.state == .halfOpen)
+  let probe = call(4)
+  queue.addOperation(probe)
+  simulation.run()
+  #expect(probe.ending == "succeeded")
+  #expect(breaker.state == .closed)
+}
+
+@Test func `Retries: what is not tried again, and what counts`() {
+  let bodies = Lines()
+  let skipped = ResultOperation(retry: .immediate(attempts: 3)) {
+    bodies("skipped")
+    throw OperationSkipped(reason: "unchanged")
+  }
+  let breaker = CircuitBreaker(failures: 1)
+  let server = Server(failures: 2)
+  let call = ResultOperation(retry: .immediate(attempts: 3)) { try await server.load() }
+  call.addCondition(CircuitClosed(breaker))
+  simulate(skipped, call)
+  #expect(bodies.all == ["skipped"])
+  #expect(skipped.ending == "skipped: unchanged")
+  #expect(call.ending == "succeeded")
+  #expect(breaker.state == .closed)
+}
