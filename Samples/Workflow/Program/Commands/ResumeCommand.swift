@@ -48,6 +48,13 @@ struct ResumeCommand: AsyncParsableCommand {
     let record = try catalog.run(runName)
     // First: what is made of a damaged one says nothing about the file.
     let contents = try JournalFile.contents(of: record.folder.journal)
+    if contents == nil, !record.events().isEmpty {
+      throw Complaint(
+        .mistakes,
+        "\(record.folder.journal) is \(record.hasJournal ? "empty" : "gone"), so what \(record.name) has "
+          + "done isn't known; “workflow run” begins a new run"
+      )
+    }
     let file = contents?.header.file(from: record.folder)
     let source = try source(of: record, file)
     try compare(source, record, contents)

@@ -28,6 +28,9 @@ struct RunRecord {
 
   var folder: RunFolder { RunFolder(path) }
 
+  /// Whether it has a journal, which may be empty.
+  var hasJournal: Bool { FileManager.default.fileExists(atPath: folder.journal) }
+
   func logFile(of step: String) -> String { folder.logFile(of: step) }
 
   /// When it began, from its name: `2026-11-22 17:45:01`.

@@ -71,11 +71,19 @@ public final class LocalEngine: StepEngine {
     handle: String,
     report: @escaping @Sendable (StepReport) -> Void
   ) async throws -> StepExit? {
-    if let group = LocalHandle(handle)?.group, group.isThere {
-      report(.waiting(for: "\(Self.earlierProcess)\(group.leader), which was asked to end"))
-      await group.end(gracePeriod: attempt.gracePeriod)
-    }
+    await endLeftover(handle: handle, gracePeriod: attempt.gracePeriod, report: report)
     return nil
+  }
+
+  /// Ends the process group of an earlier runner's attempt.
+  public func endLeftover(
+    handle: String,
+    gracePeriod: Duration,
+    report: @escaping @Sendable (StepReport) -> Void
+  ) async {
+    guard let group = LocalHandle(handle)?.group, group.isThere else { return }
+    report(.waiting(for: "\(Self.earlierProcess)\(group.leader), which was asked to end"))
+    await group.end(gracePeriod: gracePeriod)
   }
 
   /// Kills all attempts that are running; later ones don't begin.

@@ -40,6 +40,20 @@ public protocol StepEngine: Sendable {
     report: @escaping @Sendable (StepReport) -> Void
   ) async throws -> StepExit?
 
+  /// Ends what an earlier runner has left, if it can't be taken up.
+  ///
+  /// Called for all of it before the first step begins: it may use what others claim.
+  ///
+  /// - Parameters:
+  ///   - handle: What ``StepReport/started(node:handle:)`` said when it was started.
+  ///   - gracePeriod: The time between being asked to end and being killed.
+  ///   - report: Called with what happens on the way, in order.
+  func endLeftover(
+    handle: String,
+    gracePeriod: Duration,
+    report: @escaping @Sendable (StepReport) -> Void
+  ) async
+
   /// Kills all attempts that are running, without a grace period; later ones don't begin.
   func kill()
 
@@ -53,6 +67,13 @@ public protocol StepEngine: Sendable {
 extension StepEngine {
   /// Nothing is known of earlier runners.
   public func hasSubmitted(_ attempt: StepAttempt) -> Bool { false }
+
+  /// Does nothing: it can be taken up.
+  public func endLeftover(
+    handle: String,
+    gracePeriod: Duration,
+    report: @escaping @Sendable (StepReport) -> Void
+  ) async {}
 
   /// Does nothing: attempts end when their tasks are cancelled.
   public func kill() {}

@@ -67,7 +67,14 @@ extension RunCore {
       throw RunCancelled(reason: "killed")
     }
     // From here on it isn't known for sure what there is.
-    append(.rolledBack(step: step.id), synced: true)
+    do throws(JournalError) {
+      try current?.journal.append(.rolledBack(step: step.id), synced: true)
+    } catch {
+      // The step counts as done for those who read the journal, so what it did has to stay.
+      rollbackDropped(step.id)
+      journalFailed(error)
+      throw error
+    }
     send(.rollingBack(step: step.id))
     do {
       let number = state.withLock { $0.steps[index].attempts }

@@ -133,6 +133,7 @@ final class RunCore: Sendable {
         isResumed: isResumed
       )
     )
+    if isResumed { await endLeftovers() }
     waits.begin { [weak self] operation, cause in
       guard let self, let step = operation.name else { return }
       send(.waiting(step: step, for: RunWords.wait(cause)))
