@@ -26,6 +26,8 @@ struct DeskState {
   /// The orders that are taken up again after a while.
   var recoveries: [OrderID: Recovery] = [:]
   var acceptances: [OrderID: Acceptance] = [:]
+  /// Says again and again that this instance lives.
+  var keeper: AdvancedOperation?
   /// Those that are over, the first of them first.
   private var past: ArraySlice<OrderID> = []
 

@@ -46,6 +46,9 @@ extension OrderDesk {
     /// After how long an order that the store has kept from going on is taken up again.
     public var recoveryDelay = Duration.seconds(5)
 
+    /// How many orders of other instances are taken over with one heartbeat, at most.
+    public var takeOverLimit = 500
+
     /// How many orders that are over are kept in memory, with their events and timelines.
     public var rememberedOrders = 256
 

@@ -76,6 +76,7 @@ extension OrderDesk {
   func forget(_ id: OrderID) {
     let forgotten = state.withLock { $0.ended(id, remembered: options.rememberedOrders) }
     withExtendedLifetime(forgotten) {}
+    leases?.leave(id)
   }
 
   /// The time for rollbacks is over.

@@ -29,6 +29,8 @@ public final class OrderDesk: Sendable {
   let store: any OrderStore
   let tools: OrderTools
   let state = Mutex(DeskState())
+  /// For what isn't an order: it goes on while the orders are drained.
+  let leaseQueue: AdvancedOperationQueue
 
   /// Creates a desk that doesn't work yet.
   ///
@@ -60,8 +62,12 @@ public final class OrderDesk: Sendable {
       payments: payments,
       shipping: shipping,
       breaker: breaker,
+      sharedRate: (store as? any RequestBucket).map {
+        SharedRate($0, options: options, clock: environment.clock)
+      },
       options: options
     )
+    leaseQueue = AdvancedOperationQueue(name: "leases", environment: environment)
     // An order that waits holds no thread: the number of orders that are open is the limit.
     queue = AdvancedOperationQueue(
       name: "orders",
@@ -80,6 +86,7 @@ public final class OrderDesk: Sendable {
       state.withLock { $0.admitKnown() }
       begin(order)
     }
+    if let leases { keep(leases) }
     return orders.count
   }
 
@@ -107,7 +114,7 @@ public final class OrderDesk: Sendable {
   /// What the shop sells, and how many of it are left.
   public func items() async throws -> [Item] { try await store.items() }
 
-  /// Waits until an order is final, and no longer than a time.
+  /// Waits until an order is final, wherever it is worked on, and no longer than a time.
   ///
   /// The wait ends early when the waiting task is cancelled; the order goes on then, unless
   /// ``cancel(_:because:)`` is called.
@@ -116,15 +123,18 @@ public final class OrderDesk: Sendable {
   /// - Throws: `CancellationError`; an error of the store.
   public func outcome(of id: OrderID, within limit: Duration) async throws -> Order? {
     await untilAccepted(id)
-    guard let operation = operation(of: id) else { return try await store.order(id) }
     let clock = queue.environment.clock
-    try await withThrowingTaskGroup { group in
-      group.addTask { try await operation.untilFinished() }
-      group.addTask { try await clock.sleep(for: limit) }
-      try await group.next()
-      group.cancelAll()
+    let deadline = clock.now + limit
+    if let operation = operation(of: id) {
+      try await withThrowingTaskGroup { group in
+        group.addTask { try await operation.untilFinished() }
+        group.addTask { try await clock.sleep(until: deadline) }
+        try await group.next()
+        group.cancelAll()
+      }
     }
-    return try await store.order(id)
+    guard let leases else { return try await store.order(id) }
+    return try await outcome(of: id, until: deadline, leases)
   }
 
   /// Cancels an order: what was done is undone, and the reason is kept.
@@ -189,10 +199,12 @@ public final class OrderDesk: Sendable {
     let clock = queue.environment.clock
     let timer = clock.schedule(at: clock.now + limit) { [weak self] in self?.interruptRollbacks() }
     defer { timer.cancel() }
-    return await withTaskCancellationHandler {
+    let report = await withTaskCancellationHandler {
       await queue.drain(within: limit)
     } onCancel: {
       interruptRollbacks()
     }
+    await resign()
+    return report
   }
 }

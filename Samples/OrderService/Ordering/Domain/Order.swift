@@ -75,7 +75,7 @@ public struct Order: Hashable, Codable, Sendable, Identifiable {
   /// The steps that have begun, in the order in which they did.
   public var steps: [StepRecord]
 
-  /// The program that works on it, when there are several; nil for this one.
+  /// The instance that works on it, where several share a store; nil when none does.
   public var holder: String?
 
   /// Creates an order.

@@ -9,6 +9,14 @@ extension StoreUnavailable {
   }
 }
 
+extension LeaseLost {
+  /// Whether a step has failed because another instance goes on with its order.
+  static func isCause(of failure: OperationFailure) -> Bool {
+    failure.first(OperationJournalError.self)?.underlying is LeaseLost
+      || failure.first(LeaseLost.self) != nil
+  }
+}
+
 extension OrderFailure {
   /// Creates the failure of an order that was cancelled.
   public init(cancelledBecause reason: String) {

@@ -42,7 +42,11 @@ extension OrderRun {
   /// Has a request wait for the provider's rate, and fail while its circuit is open.
   func goesToProvider(_ request: AdvancedOperation) {
     let options = tools.options
-    request.addCondition(CircuitClosed(tools.breaker))
+    if let rate = tools.sharedRate {
+      request.addCondition(CircuitClosed(tools.breaker) && rate)
+    } else {
+      request.addCondition(CircuitClosed(tools.breaker))
+    }
     request.addCondition(
       RateLimit("payment provider", options.providerRequests, per: options.providerPeriod)
     )
@@ -144,7 +148,7 @@ extension OrderRun {
   private static func isFinal(_ error: any Error) -> Bool {
     switch error {
     case PaymentProviderError.refused: true
-    case is RollbackHasBegun: true
+    case is RollbackHasBegun, is LeaseLost: true
     default: false
     }
   }

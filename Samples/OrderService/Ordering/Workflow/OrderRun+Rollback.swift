@@ -79,7 +79,8 @@ extension OrderRun {
   /// Why the order comes to nothing; nil when it is only interrupted.
   private var cause: OrderFailure? {
     let reason = group.cancellationReason
-    if reason is OperationQueueClosed { return nil }
+    if reason is OperationQueueClosed || reason is LeaseLost { return nil }
+    if state.withLock({ $0.isLeaseLost }) { return nil }
     if let recorded = reason as? OrderFailure { return recorded }
     if let failure = state.withLock({ $0.failure }) { return failure }
     if storeTrouble != nil { return nil }

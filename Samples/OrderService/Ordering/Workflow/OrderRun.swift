@@ -24,6 +24,8 @@ final class OrderRun: Sendable {
     var isInterrupted = false
     /// Why the store could not keep what was done: the order has no outcome then.
     var storeTrouble: String?
+    /// Another instance goes on with the order.
+    var isLeaseLost = false
     /// What undoes something at this moment.
     var undoing: AdvancedOperation?
   }
@@ -71,7 +73,12 @@ final class OrderRun: Sendable {
     guard !group.isCancelled, let failure = operation.outcome?.failure else { return }
     let cause = OrderFailure(step: operation.name ?? "", failure: failure)
     let trouble = StoreUnavailable(in: failure)?.reason
+    let isLeaseLost = LeaseLost.isCause(of: failure)
     state.withLock { state in
+      if isLeaseLost {
+        state.isLeaseLost = true
+        return
+      }
       if state.failure != nil || state.storeTrouble != nil { return }
       if let trouble { state.storeTrouble = trouble } else { state.failure = cause }
     }

@@ -7,5 +7,7 @@ struct OrderTools: Sendable {
   let payments: any PaymentProvider
   let shipping: any Shipping
   let breaker: CircuitBreaker
+  /// The rate that instances share; nil for a program that is alone.
+  let sharedRate: SharedRate?
   let options: OrderDesk.Options
 }

@@ -33,7 +33,8 @@ struct PatientStore: OrderStore {
   /// Whether an error is what the store has to say, and no trouble of its own.
   private static func isAnswer(_ error: any Error) -> Bool {
     switch error {
-    case is OutOfStock, is RollbackHasBegun, is OrderIDTaken, is CancellationError: true
+    case is OutOfStock, is RollbackHasBegun, is LeaseLost, is OrderIDTaken: true
+    case is CancellationError: true
     default: false
     }
   }

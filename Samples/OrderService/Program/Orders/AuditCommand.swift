@@ -13,7 +13,7 @@ struct AuditCommand: AsyncParsableCommand {
       """
   )
 
-  @Option(help: "The file of the database.")
+  @Option(help: "The file of the database, or postgres://….")
   var database = "orders.sqlite"
 
   @Option(help: "Where the payment provider is, whose ledger is fetched.")
@@ -26,13 +26,16 @@ struct AuditCommand: AsyncParsableCommand {
   var settled = false
 
   func validate() throws {
+    if Database.isServer(database), provider == nil, ledger == nil {
+      throw ValidationError("Give --provider or --ledger for a PostgreSQL database.")
+    }
     if provider != nil, ledger != nil {
       throw ValidationError("Give --provider or --ledger, not both.")
     }
   }
 
   func run() async throws {
-    let audit = try await OrderAudit(of: database) {
+    let audit = try await Database.audit(database) {
       if let provider { return try await ProviderLedger.fetch(from: provider) }
       return try ProviderLedger.read(file: ledger ?? "\(database).ledger.jsonl")
     }

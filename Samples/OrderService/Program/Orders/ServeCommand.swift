@@ -26,8 +26,19 @@ struct ServeCommand: AsyncParsableCommand {
   @Option(help: "The port; 0 for any that is free.")
   var port = 8_080
 
-  @Option(help: "The file of the database, which is created if it is missing.")
+  @Option(
+    help: "The file of the database, which is created if it is missing, or postgres://…."
+  )
   var database = "orders.sqlite"
+
+  @Option(help: "What this instance is called, where several share a PostgreSQL database.")
+  var instance = "\(ProcessInfo.processInfo.hostName)-\(ProcessInfo.processInfo.processIdentifier)"
+
+  @Option(
+    help: "The time between two heartbeats; after two that are missed, others take over.",
+    transform: duration
+  )
+  var heartbeat = Duration.seconds(2)
 
   @Option(help: "Where the payment provider is; it is started as well unless this is given.")
   var provider: String?
@@ -49,6 +60,10 @@ struct ServeCommand: AsyncParsableCommand {
 
   func validate() throws {
     if providerRate < 1 { throw ValidationError("--provider-rate is at least 1.") }
+    if Database.isServer(database), provider == nil {
+      throw ValidationError("Instances that share a database share a provider: give --provider.")
+    }
+    if heartbeat < .milliseconds(50) { throw ValidationError("--heartbeat is at least 50ms.") }
     if maximumOpen < 1 { throw ValidationError("--maximum-open is at least 1.") }
   }
 
@@ -62,8 +77,7 @@ struct ServeCommand: AsyncParsableCommand {
     }
     // Before the provider: of two services that are started at once, one has the database, and only
     // that one starts a provider.
-    let store = try SQLiteOrderStore(path: database)
-    if try await store.items().isEmpty { try await Self.stock(store) }
+    let store = try await Database.open(database, instance: instance, heartbeat: heartbeat)
     let child =
       try provider == nil
       ? ChildProvider(port: providerPort, ledger: "\(database).ledger.jsonl") : nil
@@ -94,17 +108,6 @@ struct ServeCommand: AsyncParsableCommand {
       ApplicationConfiguration(address: .hostname(host, port: port), serverName: "orders")
     ) { port in
       Announcement.write("open for orders: http://\(host):\(port)")
-    }
-  }
-
-  /// What the shop sells at first.
-  private static func stock(_ store: SQLiteOrderStore) async throws {
-    let items = [
-      ("BOOK", "Book of patterns", 3_450), ("CHALK", "Chalk, a box", 420),
-      ("LAMP", "Desk lamp", 5_900), ("MUG", "Mug, large", 1_250), ("TEE", "T-shirt", 1_999),
-    ]
-    for (sku, name, price) in items {
-      try await store.deliver(Item(sku: sku, name: name, price: Money(price), stock: 100_000))
     }
   }
 }

@@ -1,0 +1,144 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import OrderWorkflow
+import Synchronization
+import Testing
+
+@Suite("Instances that share a store")
+struct FleetTests {
+  private func isOver(_ fleet: Fleet, _ id: OrderID) -> Bool {
+    fleet.state(of: id)?.isFinal ?? false
+  }
+
+  @Test func `leave an order with its instance when one heartbeat is missed`() throws {
+    let fleet = Fleet()
+    fleet.shop.provider.mood = .isDown
+    let first = try fleet.start("a")
+    let second = try fleet.start("b")
+    let id = try fleet.submit(.tea(), to: first)
+    // The heartbeat of the second 2 isn't heard, that of the second 4 is.
+    first.store.isUnheard.withLock { $0 = true }
+    fleet.simulation.run(until: .seconds(3))
+    first.store.isUnheard.withLock { $0 = false }
+    fleet.simulation.run(until: .seconds(20))
+    #expect(fleet.holder(of: id) == "a")
+    #expect(first.desk.operation(of: id)?.isFinished == false)
+    #expect(second.desk.operation(of: id) == nil)
+  }
+
+  @Test func `take an order over when two heartbeats are missed, and bring it to its end`() throws {
+    let fleet = Fleet()
+    fleet.shop.provider.mood = .isDown
+    let first = try fleet.start("a")
+    let second = try fleet.start("b")
+    let id = try fleet.submit(.teaAndCups, to: first)
+    first.store.isUnheard.withLock { $0 = true }
+    #expect(fleet.run(until: { fleet.holder(of: id) == "b" }))
+    fleet.shop.provider.mood = .works
+    #expect(fleet.run(until: { isOver(fleet, id) }))
+    #expect(fleet.state(of: id) == .confirmed)
+    #expect(second.desk.operation(of: id) != nil)
+    #expect(fleet.shop.mistakes == [])
+  }
+
+  @Test func `end what the old holder does with an order, and undo nothing`() throws {
+    let fleet = Fleet()
+    fleet.shop.provider.mood = .isDown
+    let first = try fleet.start("a")
+    try fleet.start("b")
+    let id = try fleet.submit(.teaAndCups, to: first)
+    let operation = try #require(first.desk.operation(of: id))
+    first.store.isUnheard.withLock { $0 = true }
+    #expect(fleet.run(until: { fleet.holder(of: id) == "b" }))
+    // It learns of it with its next heartbeat.
+    first.store.isUnheard.withLock { $0 = false }
+    #expect(fleet.run(until: { operation.isFinished }))
+    #expect(operation.cancellationReason as? LeaseLost == LeaseLost(order: id))
+    #expect(fleet.state(of: id) == .open)
+    #expect(fleet.shop.stock(of: "tea") == 9)
+    #expect(fleet.shop.provider.ledger.isEmpty)
+    #expect(first.desk.openCount == 0)
+  }
+
+  @Test func `refuse what an old holder writes that goes on unheard`() throws {
+    let fleet = Fleet()
+    fleet.shop.provider.mood = .isDown
+    let first = try fleet.start("a")
+    try fleet.start("b")
+    let id = try fleet.submit(.teaAndCups, to: first)
+    first.store.isUnheard.withLock { $0 = true }
+    let operation = try #require(first.desk.operation(of: id))
+    #expect(fleet.run(until: { fleet.holder(of: id) == "b" }))
+    // Both go on with the order, until one of them wants to write about it.
+    fleet.shop.provider.mood = .works
+    #expect(fleet.run(until: { isOver(fleet, id) && operation.isFinished }))
+    #expect(fleet.state(of: id) == .confirmed)
+    #expect(fleet.shop.mistakes == [])
+    #expect(fleet.shop.stock(of: "cup") == 8)
+  }
+
+  @Test func `take back the orders of an instance that returns, if that dies again`() throws {
+    let fleet = Fleet()
+    fleet.shop.provider.mood = .isDown
+    let first = try fleet.start("a")
+    let second = try fleet.start("b")
+    let id = try fleet.submit(.tea(), to: first)
+    first.store.isUnheard.withLock { $0 = true }
+    #expect(fleet.run(until: { fleet.holder(of: id) == "b" }))
+    first.store.isUnheard.withLock { $0 = false }
+    second.store.isUnheard.withLock { $0 = true }
+    #expect(fleet.run(until: { fleet.holder(of: id) == "a" }))
+    fleet.shop.provider.mood = .works
+    #expect(fleet.run(until: { isOver(fleet, id) }))
+    #expect(fleet.state(of: id) == .confirmed)
+    #expect(fleet.shop.mistakes == [])
+  }
+
+  @Test func `take over at once what an instance leaves that is closed`() throws {
+    let fleet = Fleet()
+    fleet.shop.provider.mood = .isDown
+    let first = try fleet.start("a")
+    try fleet.start("b")
+    let id = try fleet.submit(.tea(), to: first)
+    try fleet.simulation.run { await first.desk.drain(within: .zero) }
+    let time = fleet.simulation.environment.clock.now
+    #expect(fleet.run(until: { fleet.holder(of: id) == "b" }))
+    #expect(fleet.simulation.environment.clock.now - time <= Fleet.heartbeat)
+  }
+
+  @Test func `answer for orders that another one works on`() throws {
+    let fleet = Fleet()
+    let first = try fleet.start("a")
+    let second = try fleet.start("b")
+    let id = try fleet.submit(.tea(), to: first)
+    let order = try fleet.simulation.run {
+      try await second.desk.outcome(of: id, within: .seconds(60))
+    }
+    #expect(order?.state == .confirmed)
+  }
+
+  @Test func `wait no longer for another one's order than they were to`() throws {
+    let fleet = Fleet()
+    fleet.shop.provider.mood = .isDown
+    let first = try fleet.start("a")
+    let second = try fleet.start("b")
+    let id = try fleet.submit(.tea(), to: first)
+    let time = fleet.simulation.environment.clock.now
+    let order = try fleet.simulation.run {
+      try await second.desk.outcome(of: id, within: .seconds(1))
+    }
+    #expect(order?.state == .open)
+    #expect(fleet.simulation.environment.clock.now - time == .seconds(1))
+  }
+
+  @Test func `say that the store fails while heartbeats aren't heard`() throws {
+    let fleet = Fleet()
+    let instance = try fleet.start("a")
+    instance.store.isUnheard.withLock { $0 = true }
+    fleet.simulation.run(until: .seconds(3))
+    #expect(instance.desk.storeTrouble != nil)
+    instance.store.isUnheard.withLock { $0 = false }
+    fleet.simulation.run(until: .seconds(6))
+    #expect(instance.desk.storeTrouble == nil)
+  }
+}

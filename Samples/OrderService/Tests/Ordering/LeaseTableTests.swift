@@ -1,0 +1,71 @@
+import OrderWorkflow
+import Testing
+
+@Suite("A table of leases")
+struct LeaseTableTests {
+  private let order = OrderID(rawValue: "order")
+
+  @Test func `keeps an order for an instance that has missed one heartbeat`() {
+    var table = LeaseTable(heartbeat: .seconds(2))
+    table.beat("a", at: .zero)
+    _ = table.take(order, by: "a", at: .zero)
+    // The heartbeat of the second 2 is missing, and that of the second 4 may be a little late.
+    let lease = table.take(order, by: "b", at: .milliseconds(4_900))
+    #expect(lease == nil)
+    #expect(table.lease(of: order)?.holder == "a")
+  }
+
+  @Test func `gives an order away when its instance has missed two heartbeats`() throws {
+    var table = LeaseTable(heartbeat: .seconds(2))
+    table.beat("a", at: .zero)
+    let first = table.take(order, by: "a", at: .zero)
+    let second = table.take(order, by: "b", at: .seconds(5))
+    let (old, new) = (try #require(first), try #require(second))
+    #expect(new.holder == "b")
+    #expect(new.epoch > old.epoch)
+  }
+
+  @Test func `refuses what the old holder writes`() throws {
+    var table = LeaseTable(heartbeat: .seconds(2))
+    table.beat("a", at: .zero)
+    let old = table.take(order, by: "a", at: .zero)
+    try table.check(old, of: order)
+    let new = table.take(order, by: "b", at: .seconds(5))
+    #expect(throws: LeaseLost(order: order)) { try table.check(old, of: order) }
+    try table.check(new, of: order)
+  }
+
+  @Test func `refuses the first lease of a holder that has got the order back`() throws {
+    var table = LeaseTable(heartbeat: .seconds(2))
+    table.beat("a", at: .zero)
+    let first = table.take(order, by: "a", at: .zero)
+    table.beat("b", at: .seconds(5))
+    _ = table.take(order, by: "b", at: .seconds(5))
+    let again = table.take(order, by: "a", at: .seconds(60))
+    #expect(throws: LeaseLost(order: order)) { try table.check(first, of: order) }
+    try table.check(again, of: order)
+  }
+
+  @Test func `leaves an order with an instance that beats again in time`() {
+    var table = LeaseTable(heartbeat: .seconds(2))
+    table.beat("a", at: .zero)
+    _ = table.take(order, by: "a", at: .zero)
+    table.beat("a", at: .seconds(4))
+    let lease = table.take(order, by: "b", at: .seconds(8))
+    #expect(lease == nil)
+  }
+
+  @Test func `gives an order away at once when its instance has ended`() {
+    var table = LeaseTable(heartbeat: .seconds(2))
+    table.beat("a", at: .zero)
+    _ = table.take(order, by: "a", at: .zero)
+    table.resign("a")
+    let lease = table.take(order, by: "b", at: .zero)
+    #expect(lease?.holder == "b")
+  }
+
+  @Test func `refuses writes without a lease`() {
+    let table = LeaseTable(heartbeat: .seconds(2))
+    #expect(throws: LeaseLost(order: order)) { try table.check(nil, of: order) }
+  }
+}
