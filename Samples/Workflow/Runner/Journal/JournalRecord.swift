@@ -4,16 +4,17 @@ public enum JournalRecord: Codable, Equatable, Sendable {
   case begun(JournalHeader)
   /// A later process goes on with the run; `only` are the steps that it was told to run, if it was.
   case resumed(fingerprint: String, only: [String]? = nil)
-  /// An attempt has begun, and an engine can find it again.
-  case started(step: String, attempt: Int, node: String?, handle: String)
+  /// An attempt has begun, and its engine can find it again; nil: of an earlier version, which
+  /// didn't say.
+  case started(step: String, attempt: Int, node: String?, handle: String, engine: String? = nil)
   /// An attempt failed, and another one was to follow.
   case attemptFailed(step: String, attempt: Int)
   /// A step has ended.
   case ended(step: String, end: StepEnd)
   /// A step that had succeeded was undone, so that it has to run again.
   case rolledBack(step: String)
-  /// The command that undoes a step has begun, and an engine can find it again.
-  case rollbackStarted(step: String, attempt: Int, handle: String)
+  /// The command that undoes a step has begun, and its engine can find it again.
+  case rollbackStarted(step: String, attempt: Int, handle: String, engine: String? = nil)
   /// All steps have ended.
   case runEnded(end: RunEnd)
 }

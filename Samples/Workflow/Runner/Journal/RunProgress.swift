@@ -9,6 +9,8 @@ public struct RunProgress: Sendable, Equatable {
     public var number: Int
     /// How its engine finds it.
     public var handle: String
+    /// The name of its engine; nil if that isn't known.
+    public var engine: String?
   }
 
   /// The last end of each step, in this run.
@@ -45,8 +47,8 @@ public struct RunProgress: Sendable, Equatable {
       switch record {
       case .begun: break
       case .resumed: end = nil
-      case .started(let step, let attempt, _, let handle):
-        open[step] = OpenAttempt(number: attempt, handle: handle)
+      case .started(let step, let attempt, _, let handle, let engine):
+        open[step] = OpenAttempt(number: attempt, handle: handle, engine: engine)
         attempts[step] = max(attempts[step] ?? 0, attempt)
       case .attemptFailed(let step, let attempt):
         open[step] = nil
@@ -62,8 +64,8 @@ public struct RunProgress: Sendable, Equatable {
         order.append(step)
       case .rolledBack(let step):
         undone.insert(step)
-      case .rollbackStarted(let step, let attempt, let handle):
-        openRollbacks[step] = OpenAttempt(number: attempt, handle: handle)
+      case .rollbackStarted(let step, let attempt, let handle, let engine):
+        openRollbacks[step] = OpenAttempt(number: attempt, handle: handle, engine: engine)
       case .runEnded(let runEnd): end = runEnd
       }
     }
@@ -98,6 +100,21 @@ public struct RunProgress: Sendable, Equatable {
       }
     }
     return done
+  }
+}
+
+extension RunProgress {
+  /// What keeps another engine from going on: something that it can't find, and that may go on.
+  func left(byOtherThan engine: String) -> RunError? {
+    for (step, attempt)
+      in (open.sorted { $0.key < $1.key } + openRollbacks.sorted { $0.key < $1.key })
+    {
+      guard let other = attempt.engine, other != engine else { continue }
+      // Processes of this machine can be asked.
+      if let local = LocalHandle(attempt.handle), local.group?.isThere != true { continue }
+      return .otherEngine(other, step: step)
+    }
+    return nil
   }
 }
 

@@ -28,6 +28,8 @@ public enum RunError: Error, Equatable, CustomStringConvertible {
   case isRunning(run: String)
   /// The journal is that of another version of the workflow; what is different, if it is known.
   case workflowChanged(run: String)
+  /// What an earlier runner has left of a step may go on, and only another engine can find it.
+  case otherEngine(String, step: String)
   /// There is no such step.
   case noStep(String)
   /// A step uses a resource that the workflow doesn't have.
@@ -38,6 +40,9 @@ public enum RunError: Error, Equatable, CustomStringConvertible {
     switch self {
     case .isRunning(let run): "The run \(run) is going on in another process."
     case .workflowChanged(let run): "The workflow was changed since the run \(run) began."
+    case .otherEngine(let engine, let step):
+      "Step ‘\(step)’ may still be going on with the engine ‘\(engine)’, which alone can find it: "
+        + "resume with “--engine \(engine)”."
     case .noStep(let id): "There is no step ‘\(id)’."
     case .noResource(let name, let step):
       "Step ‘\(step)’ uses ‘\(name)’, which is not among the resources of the workflow."

@@ -86,7 +86,12 @@ extension RunCore {
           case .started(_, let handle):
             guard let self, let handle else { return }
             append(
-              .rollbackStarted(step: step.id, attempt: number, handle: handle),
+              .rollbackStarted(
+                step: step.id,
+                attempt: number,
+                handle: handle,
+                engine: engine.name
+              ),
               synced: engine.handlesOutliveMachine
             )
           case .line(let line): self?.send(.printed(step: step.id, line: line))

@@ -161,7 +161,8 @@ extension RunCore {
             step: step,
             attempt: number,
             node: node,
-            handle: handle
+            handle: handle,
+            engine: engine.name
           )
           append(record, synced: engine.handlesOutliveMachine)
         }

@@ -175,6 +175,7 @@ final class RunCore: Sendable {
         progress.openRollbacks = [:]
         folder.emptyScratch()
       }
+      if let left = progress.left(byOtherThan: engine.name) { throw left }
       resume(progress)
     }
     try folder.makeParts()

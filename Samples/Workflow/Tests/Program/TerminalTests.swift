@@ -44,6 +44,7 @@ import Musl
     try place.write(Self.steps)
     let terminal = try PseudoTerminal(width: 60, height: 12)
     let process = try start(terminal, ["run", "w.yml", "--jobs", "3"])
+    terminal.wait(for: " 1 of 3  ")
     let during = terminal.wait(for: "s  begun")
     #expect(during.text.contains("\n✓ quick"))
     #expect(during.text.contains("\n▸ slow "))

@@ -106,6 +106,39 @@ import WorkflowDocument
     #expect(run.events.words == ["a started 2", "a succeeded"])
   }
 
+  @Test(arguments: [
+    (engine: "slurm", handle: "7 /scratch", isRefused: true),
+    (engine: "scripted", handle: "job 7", isRefused: false),
+    // Of a machine that has started anew since.
+    (engine: "local", handle: "4711 1 another-boot", isRefused: false),
+  ])
+  func `What only another engine can find keeps a run from going on`(
+    _ left: (engine: String, handle: String, isRefused: Bool)
+  ) throws {
+    let place = try folder.run()
+    let journal = try JournalFile(place.journal)
+    let workflow = Workflow([Step("a")])
+    let header = JournalHeader(
+      run: place.name,
+      workflow: "test",
+      fingerprint: WorkflowFingerprint.text(of: workflow),
+      file: nil
+    )
+    try journal.append(.begun(header), synced: true)
+    try journal.append(
+      .started(step: "a", attempt: 1, node: nil, handle: left.handle, engine: left.engine),
+      synced: true
+    )
+    let size = try Data(contentsOf: URL(filePath: place.journal)).count
+    let run = SimulatedRun(workflow, in: place)
+    if left.isRefused {
+      #expect(throws: RunError.otherEngine(left.engine, step: "a")) { try run.end() }
+      #expect(try Data(contentsOf: URL(filePath: place.journal)).count == size)
+    } else {
+      #expect(try run.end().succeeded == 1)
+    }
+  }
+
   /// A journal of a workflow that was begun, with what is said of it.
   private func interrupted(
     _ workflow: Workflow,
