@@ -76,9 +76,9 @@ public struct OperationExplanation: Sendable, Hashable, CustomStringConvertible 
     public var requirement: String?
     /// How long that has been so; nil if it isn't known.
     ///
-    /// The time at which an async body began is always known. Other times of an operation are kept
-    /// when it has something attached that needs them, such as a ``TimelineRecorder`` or a
-    /// ``TimeoutObserver``.
+    /// The time at which an async body began, or the evaluation of a condition in a task, is always
+    /// known. Other times of an operation are kept when it has something attached that needs them,
+    /// such as a ``TimelineRecorder`` or a ``TimeoutObserver``.
     public var duration: Duration?
     /// The cause in words, without the name.
     public var text: String

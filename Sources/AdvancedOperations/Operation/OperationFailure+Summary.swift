@@ -20,7 +20,8 @@ extension OperationFailure {
     }
     let elements = elements
     var parts = elements.prefix(max(limit, 0)).map { $0.inOneLine(levels: levels) }
-    if elements.count > parts.count { parts.append("\(elements.count - parts.count) more errors") }
+    let more = elements.count - parts.count
+    if more > 0 { parts.append("\(more) more \(more == 1 ? "error" : "errors")") }
     if elements.isEmpty { parts.append("cancelled without a reason") }
     if notRunCount > 0 { parts.append("\(notRunCount) not run because of it") }
     return parts.joined(separator: "; ")

@@ -140,7 +140,7 @@ import Testing
     #expect(
       failure.summary()
         == "dependency “a”: flaw 1; 2 not run because of it; condition “c”: flaw 2; flaw 3; "
-        + "1 more errors; 9 not run because of it"
+        + "1 more error; 9 not run because of it"
     )
     #expect(failure.summary(limit: 0) == "4 more errors; 9 not run because of it")
     #expect(OperationFailure(elements: []).summary() == "cancelled without a reason")
