@@ -75,6 +75,7 @@ extension RunCore {
       journalFailed(error)
       throw error
     }
+    state.withLock { $0.undoes(index, .begun) }
     send(.rollingBack(step: step.id))
     do {
       let number = state.withLock { $0.steps[index].attempts }
@@ -99,9 +100,11 @@ extension RunCore {
         }
       }
       if let error = StepError(exit.status) { throw error }
+      state.withLock { $0.undoes(index, .done) }
       send(.rolledBack(step: step.id, error: nil))
     } catch {
       let reason = RunWords.reason(of: error)
+      state.withLock { $0.undoes(index, .failed(reason)) }
       send(.rolledBack(step: step.id, error: reason))
       rollbackFailed(step.id, reason)
       throw error

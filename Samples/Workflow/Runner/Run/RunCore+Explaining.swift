@@ -7,7 +7,9 @@ extension RunCore {
   func explain(_ id: String) -> String? {
     guard let index = state.withLock({ $0.place(of: id) }) else { return nil }
     let known = state.withLock { $0.steps[index] }
-    if let end = known.end { return RunWords.text(of: id, end) }
+    if let end = known.end {
+      return RunWords.text(of: id, end) + (known.undoing.map(RunWords.text(of:)) ?? "")
+    }
     if known.phase == .running, let begin = known.begin {
       let time = (environment.clock.now - begin).words
       if let wait = known.wait { return "\(id) waits for \(wait)" }
@@ -38,6 +40,15 @@ extension RunWords {
     if end.isFromJournal { line += " (in an earlier process of the run)" }
     let outputs = end.outputs.sorted { $0.key < $1.key }.map { "\n  \($0.key)=\($0.value)" }
     return line + outputs.joined()
+  }
+
+  /// What became of a step that had succeeded: one line more.
+  static func text(of undoing: RunState.Undoing) -> String {
+    switch undoing {
+    case .begun: "\n  is being undone"
+    case .done: "\n  was undone"
+    case .failed(let reason): "\n  could not be undone: \(reason)"
+    }
   }
 
   /// Why a step doesn't start: the step itself, and the way to what is at the root of it.

@@ -12,6 +12,12 @@ struct RunState {
     case ended
   }
 
+  /// How far what undoes a step is.
+  enum Undoing {
+    case begun, done
+    case failed(String)
+  }
+
   struct StepState {
     var phase = Phase.waiting
     /// When the body of its operation began.
@@ -36,6 +42,8 @@ struct RunState {
     var success: StepEnd?
     /// How it ended.
     var end: StepEnd?
+    /// What became of it afterwards; nil if it isn't undone.
+    var undoing: Undoing?
     /// What it comes down to that it didn't run.
     var root: NeedNotDone?
     /// The attempt of an earlier runner that may be going on.
@@ -163,6 +171,9 @@ struct RunState {
     if end.outcome == .failed { failed.append(index) }
     return true
   }
+
+  /// A step that has ended is being undone, or has been.
+  mutating func undoes(_ index: Int, _ undoing: Undoing) { steps[index].undoing = undoing }
 
   /// No further steps begin, the first reason is the one that counts, and a cancel counts more.
   ///

@@ -1,4 +1,5 @@
 import AdvancedOperationsTesting
+import Synchronization
 import Testing
 import WorkflowDocument
 
@@ -72,6 +73,26 @@ import WorkflowDocument
     let end = try run.end()
     #expect(run.engine.begins.suffix(2) == ["undo-b", "undo-a"])
     #expect(end.failures == "c: exited with 1\nb: its rollback failed: exited with 7")
+  }
+
+  @Test func `A step that is being undone, was, or couldn't be, says so`() throws {
+    let run = SimulatedRun(
+      chain,
+      in: try folder.run(),
+      plays: ["c": [.exit(1)], "undo-b": [.exit(7)], "undo-a": [.exit(0, after: .seconds(10))]]
+    )
+    let texts = Mutex<[String?]>([])
+    for time in [3.5, 5] {
+      run.at(.seconds(time)) { texts.withLock { $0 += ["a", "b"].map { run.run.explain($0) } } }
+    }
+    try run.end()
+    let end = "succeeded, after 1 s"
+    #expect(
+      texts.withLock { $0 } == [
+        "a \(end)", "b \(end)\n  is being undone", "a \(end)\n  is being undone",
+        "b \(end)\n  could not be undone: exited with 7",
+      ]
+    )
   }
 
   @Test func `A cancel while a retry is waited for ends the run`() throws {
