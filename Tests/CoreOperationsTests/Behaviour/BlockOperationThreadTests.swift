@@ -1,5 +1,7 @@
-import CoreOperations
+import Dispatch
 import Testing
+
+@testable import CoreOperations
 
 /// Has another thread run each worker to its end before it goes on.
 private struct Eager: OperationExecutor {
@@ -37,4 +39,31 @@ private final class Marked: BlockOperation, @unchecked Sendable {
     #expect(operation.isFinished)
     #expect(Set(log.entries) == ["first false", "second true", "third true"])
   }
+
+  #if os(Linux)
+  @Test func `the operation isn't finished while one of them runs that another thread has begun`()
+    async throws
+  {
+    let hasBegun = Gate()
+    let first = Locked<ThreadActivity?>(nil)
+    let wasFinished = Locked(true)
+    let operation = BlockOperation {
+      hasBegun.pass()
+      first.withLock { $0 = ThreadActivity() }
+    }
+    operation.addExecutionBlock { [unowned operation] in
+      hasBegun.open()
+      // Until the first one has returned, and its thread has nothing more to do.
+      let pause = DispatchSemaphore(value: 0)
+      while first.withLock({ $0?.isAsleep }) != true {
+        _ = pause.wait(timeout: .now() + .milliseconds(1))
+      }
+      wasFinished.withLock { $0 = operation.isFinished }
+    }
+    let queue = OperationQueue()
+    queue.addOperation(operation)
+    try await queue.untilAllOperationsAreFinished()
+    #expect(!wasFinished.withLock { $0 })
+  }
+  #endif
 }
