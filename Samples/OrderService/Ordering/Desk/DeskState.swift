@@ -52,7 +52,11 @@ struct DeskState {
     return recoveries[id] != nil || acceptances[id] != nil
   }
 
-  mutating func began(_ run: OrderRun) { runs[run.order.id] = run }
+  mutating func began(_ run: OrderRun) {
+    // One that another instance had for a while goes on here.
+    past.removeAll { $0 == run.order.id }
+    runs[run.order.id] = run
+  }
 
   /// An order is over; returns what isn't remembered any longer, to be released without a lock.
   mutating func ended(_ id: OrderID, remembered: Int) -> [OrderRun] {

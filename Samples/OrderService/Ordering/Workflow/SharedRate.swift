@@ -76,8 +76,8 @@ final class SharedRate: OperationCondition {
       }
       if wanted == 0 { return }
       // What the store throws is over when it works again: until then nobody's turn comes.
-      let count =
-        (try? await bucket.takeTokens(wanted, capacity: capacity, period: period)) ?? 0
+      let taken = try? await bucket.takeTokens(wanted, capacity: capacity, period: period)
+      let count = max(taken ?? 0, 0)
       let next = state.withLock { state in
         let next = Array(state.waiting.prefix(count))
         state.waiting.removeFirst(next.count)

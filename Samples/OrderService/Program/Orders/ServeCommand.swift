@@ -59,6 +59,10 @@ struct ServeCommand: AsyncParsableCommand {
   var logLevel = Logger.Level.notice
 
   func validate() throws {
+    for (name, value) in [("--port", port), ("--provider-port", providerPort)]
+    where !(0...65_535).contains(value) {
+      throw ValidationError("\(name) is a number from 0 to 65535.")
+    }
     if providerRate < 1 { throw ValidationError("--provider-rate is at least 1.") }
     if Database.isServer(database), provider == nil {
       throw ValidationError("Instances that share a database share a provider: give --provider.")

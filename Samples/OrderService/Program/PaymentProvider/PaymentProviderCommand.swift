@@ -57,6 +57,9 @@ struct PaymentProviderCommand: AsyncParsableCommand {
   var patience = Duration.seconds(15)
 
   func validate() throws {
+    if !(0...65_535).contains(port) {
+      throw ValidationError("--port is a number from 0 to 65535.")
+    }
     for (name, value) in [("--fail", fail), ("--lie", lie), ("--lose", lose)]
     where !(0...1).contains(value) {
       throw ValidationError("\(name) is a number from 0 to 1.")

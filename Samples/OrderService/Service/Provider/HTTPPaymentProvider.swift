@@ -56,6 +56,15 @@ public struct HTTPPaymentProvider: PaymentProvider {
     var status: String?
     var reason: String?
     var error: Problem?
+    var key: String?
+    var amount: Int?
+    var currency: String?
+    var reference: String?
+
+    /// Whether it is about a charge: a proxy that mixes answers up must not pay an order.
+    func isAbout(_ body: ChargeBody) -> Bool {
+      amount == body.amount && currency == body.currency && reference == body.reference
+    }
   }
 
   /// Asks for a charge; what a status means is said at ``PaymentProvider/charge(_:for:cardToken:key:)``.
@@ -74,27 +83,33 @@ public struct HTTPPaymentProvider: PaymentProvider {
     let (status, answer) = try await send(.POST, "/charges", JSONEncoder().encode(body), key: key)
     if status == 402 { return .declined(reason: answer.error?.code ?? "declined") }
     if status == 409, answer.error?.code == "voided" { return .refunded }
-    return try standing(status, answer)
+    let standing = try standing(status, answer, of: key)
+    if standing == .charged, !answer.isAbout(body) { throw Self.otherCharge }
+    return standing
   }
 
   /// Looks a charge up.
   public func charge(forKey key: String) async throws -> ChargeStatus? {
     let (status, answer) = try await send(.GET, "/charges/\(key)")
-    return status == 404 ? nil : try standing(status, answer)
+    return status == 404 ? nil : try standing(status, answer, of: key)
   }
 
   /// Asks for a refund; the provider refuses later charges of the key.
   public func refund(key: String) async throws {
     let body = try JSONEncoder().encode(RefundBody(charge: key))
     let (status, answer) = try await send(.POST, "/refunds", body)
-    _ = try standing(status, answer)
+    _ = try standing(status, answer, of: key)
   }
 
+  private static let otherCharge =
+    PaymentProviderError.noAnswer("The answer is about another charge.")
+
   /// What an answer says about a charge.
-  private func standing(_ status: Int, _ answer: Answer) throws -> ChargeStatus {
+  private func standing(_ status: Int, _ answer: Answer, of key: String) throws -> ChargeStatus {
     let text = "\(status)\(answer.error.map { " \($0.message)" } ?? "")"
     switch status {
     case 200..<300:
+      if answer.status != nil, answer.key != key { throw Self.otherCharge }
       switch answer.status {
       case "charged": return .charged
       case "refunded", "voided": return .refunded

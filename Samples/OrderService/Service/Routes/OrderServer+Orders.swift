@@ -115,10 +115,17 @@ extension OrderServer {
     } catch {
       throw RequestError([Mistake(field: "", message: "The body isn't the JSON of an object.")])
     }
-    let key = request.headers[.idempotencyKey] ?? ""
+    let keys = request.headers[values: .idempotencyKey]
+    let key = keys.first ?? ""
     var mistakes = reading.mistakes
-    if !(1...200).contains(key.utf8.count) {
-      let message = "It is needed, with 1 to 200 bytes: the same for a repetition, else a new one."
+    // In ASCII: of other bytes the text of a header doesn't tell all apart.
+    if keys.count != 1 || !(1...200).contains(key.utf8.count)
+      || !key.utf8.allSatisfy { (0x20...0x7E).contains($0) }
+    {
+      let message = """
+        It is needed once, with 1 to 200 characters of ASCII: the same for a repetition, else a new \
+        one.
+        """
       mistakes.insert(Mistake(field: "Idempotency-Key", message: message), at: 0)
     }
     // What can be read is looked at when it is submitted.

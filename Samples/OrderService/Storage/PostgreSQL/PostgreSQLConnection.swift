@@ -23,10 +23,11 @@ final class PostgreSQLConnection {
     close()
     // The URL stands in place of the database's name: what follows it has the last word.
     let settings = [
-      "dbname": url, "connect_timeout": "3", "tcp_user_timeout": "5000",
-      "client_encoding": "UTF8", "application_name": "orders",
+      ("connect_timeout", "3"), ("tcp_user_timeout", "5000"), ("keepalives_idle", "5"),
+      ("keepalives_interval", "2"), ("keepalives_count", "3"), ("client_encoding", "UTF8"),
+      ("application_name", "orders"), ("dbname", url),
     ]
-    let (names, values) = (Array(settings.keys), Array(settings.values))
+    let (names, values) = (settings.map(\.0), settings.map(\.1))
     let new = withCStrings(names) { names in
       withCStrings(values) { values in PQconnectdbParams(names, values, 1) }
     }
@@ -39,6 +40,8 @@ final class PostgreSQLConnection {
     // A server that hangs must not keep its client for ever.
     try execute("SET statement_timeout = '15s'")
     try execute("SET lock_timeout = '10s'")
+    // An instance that stands still in a transaction must not keep its rows from the others.
+    try execute("SET idle_in_transaction_session_timeout = '4s'")
     try execute("SET client_min_messages = 'warning'")
   }
 

@@ -25,7 +25,8 @@ extension PostgreSQLOrderStore: RequestBucket {
         """
         UPDATE bucket SET filledAt = clock_timestamp(), tokens = least(
           $1::double precision,
-          tokens + $2::double precision * extract(epoch FROM clock_timestamp() - filledAt)
+          tokens + $2::double precision
+            * greatest(0, extract(epoch FROM clock_timestamp() - filledAt))
         ) WHERE name = 'provider' RETURNING floor(tokens)::bigint
         """,
         ["\(capacity)", "\(rate)"]

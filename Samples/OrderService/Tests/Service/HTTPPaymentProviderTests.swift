@@ -58,6 +58,26 @@ private let id = OrderID(rawValue: "7")
     }
   }
 
+  @Test(arguments: [
+    #"{"status":"charged","key":"b","amount":500,"currency":"EUR","reference":"7"}"#,
+    #"{"status":"charged","key":"a","amount":1,"currency":"EUR","reference":"7"}"#,
+    #"{"status":"charged","key":"a","amount":500,"currency":"USD","reference":"7"}"#,
+    #"{"status":"charged","key":"a","amount":500,"currency":"EUR","reference":"8"}"#,
+    #"{"status":"charged"}"#,
+  ])
+  func `An answer about another charge is no answer`(_ text: String) async throws {
+    let router = Router()
+    router.post("/charges") { _, _ in text }
+    let place = ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0))
+    try await Application(router: router, configuration: place).test(.live) { client in
+      let port = try #require(client.port)
+      let payments = HTTPPaymentProvider(url: "http://127.0.0.1:\(port)")
+      await #expect(throws: PaymentProviderError.noAnswer("The answer is about another charge.")) {
+        try await payments.charge(Money(500), for: id, cardToken: "t", key: "a")
+      }
+    }
+  }
+
   @Test func `A card that is declined is no error`() async throws {
     try await test { payments in
       let declined = ChargeStatus.declined(reason: "card_declined")

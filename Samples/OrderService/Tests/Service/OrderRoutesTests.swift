@@ -78,6 +78,18 @@ import Testing
     #expect(try await bench.desk.orders(limit: 10).isEmpty)
   }
 
+  @Test(arguments: ["q\u{e9}", "q\u{fffd}", "\u{1f600}", String(repeating: "a", count: 201)])
+  func `A key whose bytes a text doesn't tell apart, or that is too long, is a mistake`(
+    key: String
+  ) async throws {
+    try await bench.test { client in
+      let mistakes = try await client.place(key: key).mistakes
+      #expect(mistakes == ["Idempotency-Key"])
+      let status = try await client.place(key: "q e-9").status
+      #expect(status == .accepted)
+    }
+  }
+
   @Test(arguments: ["5", #"{"a":1}"#, #"{"sku":"X","quantity":0}"#])
   func `Lines that are too many are one mistake, and only the first are looked at`(
     line: String
