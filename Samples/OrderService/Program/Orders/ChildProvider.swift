@@ -1,13 +1,11 @@
 import Foundation
+import Logging
+import Synchronization
 
 /// The fake payment provider as a child of this program, which ends with it.
+///
+/// One that ends before is started again, at the same port: without it no order goes on.
 final class ChildProvider: Sendable {
-  /// Where it is.
-  let url: String
-  private let process: Process
-  /// The child ends when the other end of its input is closed, also when this program is killed.
-  private let input: Pipe
-
   /// The provider didn't say where it is.
   struct NotStarted: Error, CustomStringConvertible {
     var program: String
@@ -16,33 +14,94 @@ final class ChildProvider: Sendable {
     }
   }
 
+  private struct State {
+    var process: Process?
+    /// The child ends when the other end of its input is closed, also when this program is killed.
+    var input: Pipe?
+    var isStopped = false
+  }
+
+  /// Where it is.
+  let url: String
+  private let ledger: String
+  private let state = Mutex(State())
+
   /// Starts the program that stands beside this one, and waits until it listens.
+  ///
+  /// - Parameters:
+  ///   - port: Where it listens; 0 for any port that is free.
+  ///   - ledger: The file that keeps what it has charged.
+  /// - Throws: ``NotStarted``, or what the system says when there is no such program.
   init(port: Int, ledger: String) throws {
+    self.ledger = ledger
+    let (process, input) = Self.process(port: port, ledger: ledger)
+    url = try Self.start(process)
+    state.withLock { ($0.process, $0.input) = (process, input) }
+    watch(process)
+  }
+
+  /// Ends it.
+  func stop() {
+    let process = state.withLock { state in
+      state.isStopped = true
+      return state.process
+    }
+    process?.terminate()
+  }
+
+  private static func process(port: Int, ledger: String) -> (Process, Pipe) {
     let here = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
     let own =
       FileManager.default.fileExists(atPath: "/proc/self/exe")
       ? here : URL(filePath: CommandLine.arguments[0])
-    let program = own.deletingLastPathComponent().appending(path: "payment-provider")
-    process = Process()
-    process.executableURL = program
+    let (process, input) = (Process(), Pipe())
+    process.executableURL = own.deletingLastPathComponent().appending(path: "payment-provider")
     process.arguments = ["--port", "\(port)", "--ledger", ledger, "--with-parent"]
-    let output = Pipe()
-    input = Pipe()
-    process.standardOutput = output
     process.standardInput = input
+    return (process, input)
+  }
+
+  /// Returns where it is, when it listens.
+  private static func start(_ process: Process) throws -> String {
+    let output = Pipe()
+    process.standardOutput = output
     try process.run()
+    let notStarted = NotStarted(program: process.executableURL?.lastPathComponent ?? "")
     var text = ""
     while !text.contains("\n") {
       let data = output.fileHandleForReading.availableData
-      if data.isEmpty { throw NotStarted(program: program.lastPathComponent) }
+      if data.isEmpty { throw notStarted }
       text += String(decoding: data, as: UTF8.self)
     }
-    guard let place = text.firstRange(of: "http://") else {
-      throw NotStarted(program: program.lastPathComponent)
-    }
-    url = String(text[place.lowerBound...].prefix { !$0.isWhitespace })
+    guard let place = text.firstRange(of: "http://") else { throw notStarted }
+    return String(text[place.lowerBound...].prefix { !$0.isWhitespace })
   }
 
-  /// Ends it.
-  func stop() { process.terminate() }
+  private func watch(_ process: Process) {
+    Thread.detachNewThread { [weak self] in
+      process.waitUntilExit()
+      self?.ended(process)
+    }
+  }
+
+  /// Starts it again, unless it was stopped; on a thread of its own.
+  private func ended(_ process: Process) {
+    while !state.withLock({ $0.isStopped }) {
+      Logger(label: "orders").error(
+        "The payment provider has ended with \(process.terminationStatus); it is started again."
+      )
+      let port = URL(string: url)?.port ?? 0
+      let (next, input) = Self.process(port: port, ledger: ledger)
+      guard (try? Self.start(next)) != nil else {
+        Thread.sleep(forTimeInterval: 1)
+        continue
+      }
+      let isStopped = state.withLock { state in
+        (state.process, state.input) = (next, input)
+        return state.isStopped
+      }
+      if isStopped { next.terminate() }
+      return watch(next)
+    }
+  }
 }

@@ -37,6 +37,24 @@ import Testing
     #expect(Set(lines.map(\.key)).count == lines.count)
   }
 
+  @Test func `A provider that has ended is started again, and the service says so`() async throws {
+    let service = try await ServiceProcess(database: database)
+    try await service.mood(#"{"slow":"60s"}"#)
+    _ = try await service.place("slow")
+    try await service.untilCharging()
+    let kill = Process()
+    kill.executableURL = URL(filePath: "/usr/bin/env")
+    kill.arguments = ["pkill", "-9", "-P", "\(service.program.processIdentifier)"]
+    try kill.run()
+    kill.waitUntilExit()
+    try #require(kill.terminationStatus == 0)
+    _ = try await service.program.line(with: "The payment provider has ended")
+    #expect(try await service.place("next", query: "?wait=60s").status == 200)
+    #expect(try await service.place("slow", query: "?wait=60s").status == 200)
+    service.program.signal(SIGTERM)
+    #expect(await service.program.status() == 0)
+  }
+
   @Test func `A provider whose ledger another one has waits for it, and says so`() async throws {
     let ledger = folder.appending(path: "ledger.jsonl").path
     func provider(_ patience: String, _ input: Pipe) throws -> RunningProgram {

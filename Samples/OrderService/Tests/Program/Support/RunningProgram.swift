@@ -49,6 +49,8 @@ final class RunningProgram: Sendable {
     Thread.detachNewThread { [self] in read(output.fileHandleForReading) }
   }
 
+  var processIdentifier: Int32 { process.processIdentifier }
+
   private func read(_ output: FileHandle) {
     var rest = Data()
     while true {
