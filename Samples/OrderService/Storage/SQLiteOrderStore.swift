@@ -32,8 +32,10 @@ public final class SQLiteOrderStore: OrderStore {
   /// - Throws: ``StoreInUse`` when another program has it; `DatabaseError` when it can't be opened.
   public init(path: String) throws {
     self.path = path
-    lock = try Self.lock(path)
-    pool = try DatabasePool(path: path, configuration: Self.configuration)
+    // A file has one lock, under whatever name it is opened.
+    let file = URL(filePath: path).resolvingSymlinksInPath().path(percentEncoded: false)
+    lock = try Self.lock(file, as: path)
+    pool = try DatabasePool(path: file, configuration: Self.configuration)
     // After opening: GRDB sets NORMAL itself in WAL mode, after all that a configuration prepares.
     try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
     try OrderSchema.migrator.migrate(pool)
@@ -47,11 +49,11 @@ public final class SQLiteOrderStore: OrderStore {
   }
 
   /// Keeps a transaction open in a file beside the database: no other program can begin one there.
-  private static func lock(_ path: String) throws -> DatabaseQueue {
+  private static func lock(_ file: String, as path: String) throws -> DatabaseQueue {
     var configuration = Configuration()
     configuration.allowsUnsafeTransactions = true
     do {
-      let queue = try DatabaseQueue(path: path + "-program", configuration: configuration)
+      let queue = try DatabaseQueue(path: file + "-program", configuration: configuration)
       try queue.inDatabase { try $0.execute(sql: "BEGIN EXCLUSIVE") }
       return queue
     } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {

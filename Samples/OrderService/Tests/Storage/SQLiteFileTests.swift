@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import OrderWorkflow
 import Testing
@@ -26,5 +27,13 @@ struct SQLiteFileTests {
       #expect(try await store.items().isEmpty)
     }
     _ = try database.open()
+  }
+
+  @Test func `belongs to that program under each name that leads to it`() throws {
+    let alias = database.folder.appending(path: "alias.sqlite").path
+    try FileManager.default.createSymbolicLink(atPath: alias, withDestinationPath: database.path)
+    let store = try database.open()
+    #expect(throws: StoreInUse(path: alias)) { try SQLiteOrderStore(path: alias) }
+    withExtendedLifetime(store) {}
   }
 }
