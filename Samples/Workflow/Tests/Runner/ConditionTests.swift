@@ -146,13 +146,23 @@ import Glibc
   }
 
   @Test func `A host answers, or refuses`() async throws {
-    let listener = try Listener()
-    let open = HostReachable(host: ConditionText("127.0.0.1"), port: listener.port)
+    let (listener, other) = (Port(isOpen: true), Port(isOpen: false))
+    defer { for port in [listener, other] { port.end() } }
+    // Patience with other processes: the answers come at once.
+    let open = HostReachable(
+      host: ConditionText("127.0.0.1"),
+      port: listener.number,
+      timeLimit: .seconds(3_600)
+    )
     #expect(await answer(open) == "holds")
-    let port = listener.port
-    listener.end()
-    let closed = HostReachable(host: ConditionText("127.0.0.1"), port: port)
-    #expect(await answer(closed) == "127.0.0.1:\(port) can't be reached: Connection refused")
+    let closed = HostReachable(
+      host: ConditionText("127.0.0.1"),
+      port: other.number,
+      timeLimit: .seconds(3_600)
+    )
+    #expect(
+      await answer(closed) == "127.0.0.1:\(other.number) can't be reached: Connection refused"
+    )
   }
 
   @Test func `A host without a time limit's worth of patience is given up`() async {
@@ -166,12 +176,12 @@ import Glibc
   }
 }
 
-/// A port of this machine that accepts connections.
-private struct Listener {
+/// A port of this machine that accepts connections, or refuses them and is no one else's.
+private struct Port {
   let descriptor: Int32
-  let port: Int
+  let number: Int
 
-  init() throws {
+  init(isOpen: Bool) {
     #if canImport(Glibc)
     descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     #else
@@ -185,11 +195,11 @@ private struct Listener {
     withUnsafeMutablePointer(to: &address) { pointer in
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { raw in
         _ = bind(descriptor, raw, size)
-        _ = listen(descriptor, 4)
+        if isOpen { _ = listen(descriptor, 4) }
         _ = getsockname(descriptor, raw, &size)
       }
     }
-    port = Int(UInt16(bigEndian: address.sin_port))
+    number = Int(UInt16(bigEndian: address.sin_port))
   }
 
   func end() { close(descriptor) }
