@@ -103,21 +103,6 @@ public struct RunProgress: Sendable, Equatable {
   }
 }
 
-extension RunProgress {
-  /// What keeps another engine from going on: something that it can't find, and that may go on.
-  func left(byOtherThan engine: String) -> RunError? {
-    for (step, attempt)
-      in (open.sorted { $0.key < $1.key } + openRollbacks.sorted { $0.key < $1.key })
-    {
-      guard let other = attempt.engine, other != engine else { continue }
-      // Processes of this machine can be asked.
-      if let local = LocalHandle(attempt.handle), local.group?.isThere != true { continue }
-      return .otherEngine(other, step: step)
-    }
-    return nil
-  }
-}
-
 extension Workflow {
   /// The steps, each behind those that it needs; what is in a ring comes last.
   package var stepsInOrder: [Step] {

@@ -37,27 +37,6 @@ extension RunCore {
     }
   }
 
-  /// Has the engine end what an earlier runner has left and that can't be taken up, before any step
-  /// gets what it claims.
-  func endLeftovers() async {
-    let left = state.withLock { state in
-      state.steps.enumerated().flatMap { index, step in
-        [step.open, step.openRollback].compactMap { $0 }.map { (index, $0.handle) }
-      }
-    }
-    let gracePeriod = options.gracePeriod
-    await withTaskGroup { [engine] tasks in
-      for (index, handle) in left {
-        let report = report(index)
-        tasks.addTask {
-          await engine.endLeftover(handle: handle, gracePeriod: gracePeriod) { news in
-            if case .waiting = news { report(news) }
-          }
-        }
-      }
-    }
-  }
-
   /// Waits for what undoes the step and was left by an earlier runner: it would undo this one.
   private func endRollback(of index: Int) async throws {
     let open = state.withLock { $0.openRollbackTaken(index) }
@@ -143,7 +122,7 @@ extension RunCore {
   }
 
   /// What an engine tells of an attempt.
-  private func report(_ index: Int) -> @Sendable (StepReport) -> Void {
+  func report(_ index: Int) -> @Sendable (StepReport) -> Void {
     let step = steps[index].id
     return { [weak self] report in
       guard let self else { return }

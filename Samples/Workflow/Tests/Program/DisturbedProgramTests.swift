@@ -23,16 +23,34 @@ import Darwin
       - {id: later, command: "true", needs: slow}
     """
 
-  /// Starts a run, and returns when its endless step has begun.
-  private func begin(_ arguments: [String] = []) throws -> (Process, FileHandle) {
-    try place.write(Self.endless)
+  /// Starts a run, and returns when it has printed a text: its endless step has begun.
+  private func begin(
+    _ file: String = Self.endless,
+    until text: String = "begun",
+    arguments: [String] = []
+  ) throws -> (Process, FileHandle) {
+    try place.write(file)
     let process = try place.process(["run", "w.yml"] + arguments)
     let pipe = Pipe()
     process.standardOutput = pipe
     try process.run()
     let output = pipe.fileHandleForReading
-    try #require(Self.read(output, until: "begun"))
+    try #require(Self.read(output, until: text))
     return (process, output)
+  }
+
+  /// Starts a run, and kills it when it has printed a text.
+  private func runAndKill(_ file: String, when text: String) throws {
+    let (process, _) = try begin(file, until: text)
+    kill(process.processIdentifier, SIGKILL)
+    process.waitUntilExit()
+  }
+
+  /// The journal of the only run.
+  private func journal() throws -> URL {
+    let runs = place.url.appending(path: ".workflow/runs")
+    let run = try #require(try FileManager.default.contentsOfDirectory(atPath: runs.path).first)
+    return runs.appending(path: "\(run)/journal")
   }
 
   /// Reads up to a text; false if there is none.
@@ -93,7 +111,7 @@ import Darwin
   }
 
   @Test func `ends what a killed program was undoing before the step runs again`() throws {
-    try place.write(
+    try runAndKill(
       """
       steps:
         - id: a
@@ -104,15 +122,9 @@ import Darwin
             while [ -e w.yml ]; do sleep 0.1; done
             rm made
         - {id: b, command: test -e go, needs: a}
-      """
+      """,
+      when: "│ undoing"
     )
-    let process = try place.process(["run", "w.yml"])
-    let pipe = Pipe()
-    process.standardOutput = pipe
-    try process.run()
-    try #require(Self.read(pipe.fileHandleForReading, until: "│ undoing"))
-    kill(process.processIdentifier, SIGKILL)
-    process.waitUntilExit()
     #expect(!place.has("asked"))
     try Data().write(to: place.url.appending(path: "go"))
     #expect(try place.run("resume", "last").status == 0)
@@ -144,7 +156,7 @@ import Darwin
   }
 
   @Test func `ends what a killed program has left before others get what that claims`() throws {
-    try place.write(
+    try runAndKill(
       """
       steps:
         - id: one
@@ -155,15 +167,9 @@ import Darwin
             echo begun
             while [ -e w.yml ]; do sleep 0.1; done
         - {id: two, exclusive: database, command: echo two began >> order}
-      """
+      """,
+      when: "│ begun"
     )
-    let process = try place.process(["run", "w.yml"])
-    let pipe = Pipe()
-    process.standardOutput = pipe
-    try process.run()
-    try #require(Self.read(pipe.fileHandleForReading, until: "│ begun"))
-    kill(process.processIdentifier, SIGKILL)
-    process.waitUntilExit()
     // Which of the two has the claim first is not fixed.
     let isSecond = place.has("order")
     try Data().write(to: place.url.appending(path: "go"))
@@ -176,9 +182,7 @@ import Darwin
   func `doesn't begin anew where the journal is lost`(isEmpty: Bool) throws {
     try place.write("steps: [{id: a, command: echo >> begins}]")
     #expect(try place.run("run", "w.yml").status == 0)
-    let runs = place.url.appending(path: ".workflow/runs")
-    let run = try #require(try FileManager.default.contentsOfDirectory(atPath: runs.path).first)
-    let journal = runs.appending(path: "\(run)/journal")
+    let journal = try journal()
     if isEmpty {
       try Data().write(to: journal)
     } else {
@@ -193,9 +197,7 @@ import Darwin
   @Test func `says that its journal is damaged, and not that the file was changed`() throws {
     try place.write("steps: [{id: a, command: \"false\"}]")
     #expect(try place.run("run", "w.yml").status == 1)
-    let runs = place.url.appending(path: ".workflow/runs")
-    let run = try #require(try FileManager.default.contentsOfDirectory(atPath: runs.path).first)
-    let journal = runs.appending(path: "\(run)/journal")
+    let journal = try journal()
     try Data("nonsense\n".utf8).write(to: journal)
     let damaged = try place.run("resume", "last")
     #expect(damaged.status == 1)
@@ -264,7 +266,7 @@ import Darwin
       atPath: place.path(folder),
       withIntermediateDirectories: true
     )
-    let (process, output) = try begin(["--runs-folder", "\(folder)runs"])
+    let (process, output) = try begin(arguments: ["--runs-folder", "\(folder)runs"])
     let end = try place.run("explain", "last", "later", "--runs-folder", "\(folder)runs")
     #expect(end.output.hasPrefix("later waits for slow\n"))
     kill(process.processIdentifier, SIGTERM)

@@ -71,17 +71,11 @@ import WorkflowDocument
   }
 
   @Test func `An attempt that goes on is taken up`() throws {
-    let place = try folder.run()
-    let journal = try JournalFile(place.journal)
     let workflow = Workflow([Step("a"), Step("b", needs: ["a"])])
-    let header = JournalHeader(
-      run: place.name,
-      workflow: "test",
-      fingerprint: WorkflowFingerprint.text(of: workflow),
-      file: nil
+    let place = try interrupted(
+      workflow,
+      [.started(step: "a", attempt: 2, node: nil, handle: "job 7")]
     )
-    try journal.append(.begun(header), synced: true)
-    try journal.append(.started(step: "a", attempt: 2, node: nil, handle: "job 7"), synced: true)
     let run = SimulatedRun(workflow, in: place, known: ["job 7": StepExit(.exited(0), node: "n2")])
     #expect(try run.end().succeeded == 2)
     #expect(run.engine.begins == ["take up job 7", "b"])
@@ -90,17 +84,11 @@ import WorkflowDocument
   }
 
   @Test func `An attempt of which nothing is known is run again, with the next number`() throws {
-    let place = try folder.run()
-    let journal = try JournalFile(place.journal)
     let workflow = Workflow([Step("a")])
-    let header = JournalHeader(
-      run: place.name,
-      workflow: "test",
-      fingerprint: WorkflowFingerprint.text(of: workflow),
-      file: nil
+    let place = try interrupted(
+      workflow,
+      [.started(step: "a", attempt: 1, node: nil, handle: "job 7")]
     )
-    try journal.append(.begun(header), synced: true)
-    try journal.append(.started(step: "a", attempt: 1, node: nil, handle: "job 7"), synced: true)
     let run = SimulatedRun(workflow, in: place)
     #expect(try run.end().succeeded == 1)
     #expect(run.events.words == ["a started 2", "a succeeded"])
@@ -115,19 +103,10 @@ import WorkflowDocument
   func `What only another engine can find keeps a run from going on`(
     _ left: (engine: String, handle: String, isRefused: Bool)
   ) throws {
-    let place = try folder.run()
-    let journal = try JournalFile(place.journal)
     let workflow = Workflow([Step("a")])
-    let header = JournalHeader(
-      run: place.name,
-      workflow: "test",
-      fingerprint: WorkflowFingerprint.text(of: workflow),
-      file: nil
-    )
-    try journal.append(.begun(header), synced: true)
-    try journal.append(
-      .started(step: "a", attempt: 1, node: nil, handle: left.handle, engine: left.engine),
-      synced: true
+    let place = try interrupted(
+      workflow,
+      [.started(step: "a", attempt: 1, node: nil, handle: left.handle, engine: left.engine)]
     )
     let size = try Data(contentsOf: URL(filePath: place.journal)).count
     let run = SimulatedRun(workflow, in: place)
