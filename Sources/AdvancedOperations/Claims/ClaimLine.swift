@@ -45,7 +45,7 @@ final class ClaimLine: LineMember {
   var firstMember: LineMember? {
     guard let back = returned.first else { return inOrderCount == 0 ? nil : inOrder[head] }
     guard inOrderCount > 0, let front = inOrder[head] else { return back }
-    return back.ticket ?? .max < front.ticket ?? .max ? back : front
+    return back.isBefore(front) ? back : front
   }
 
   /// The operation that is to come first.

@@ -16,7 +16,7 @@ struct ReadyLine {
     var first: Member? {
       guard let late = late.first else { return line.first }
       guard let listed = line.first else { return late }
-      return late.fields.ticket < listed.fields.ticket ? late : listed
+      return late.isBefore(listed) ? late : listed
     }
   }
 
@@ -79,7 +79,7 @@ struct ReadyLine {
   }
 }
 
-/// In the heap of those that came back with an old ticket.
+/// The earliest ticket first; the index is that in the heap of those that came back with an old one.
 extension Member: HeapElement {
   package func isBefore(_ other: Member) -> Bool { fields.ticket < other.fields.ticket }
   package func moved(to index: Int) { fields.heapIndex = Int32(index) }
