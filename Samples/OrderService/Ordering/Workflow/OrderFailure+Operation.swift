@@ -1,19 +1,9 @@
 import AdvancedOperations
 
-extension StoreUnavailable {
-  /// Finds the error in a step's failure; nil if the step has failed for another reason.
-  init?(in failure: OperationFailure) {
-    let journals = failure.first(OperationJournalError.self)?.underlying as? StoreUnavailable
-    guard let error = failure.first(StoreUnavailable.self) ?? journals else { return nil }
-    self = error
-  }
-}
-
-extension LeaseLost {
-  /// Whether a step has failed because another instance goes on with its order.
-  static func isCause(of failure: OperationFailure) -> Bool {
-    failure.first(OperationJournalError.self)?.underlying is LeaseLost
-      || failure.first(LeaseLost.self) != nil
+extension OperationFailure {
+  /// An error of the store that a step has failed with, by itself or while it was recorded.
+  func ofStore<StoreError: Error>(_ type: StoreError.Type) -> StoreError? {
+    first(type) ?? first(OperationJournalError.self)?.underlying as? StoreError
   }
 }
 

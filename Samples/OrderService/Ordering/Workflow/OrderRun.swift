@@ -72,8 +72,8 @@ final class OrderRun: Sendable {
     // What a step makes of the order's cancel is no cause of its own.
     guard !group.isCancelled, let failure = operation.outcome?.failure else { return }
     let cause = OrderFailure(step: operation.name ?? "", failure: failure)
-    let trouble = StoreUnavailable(in: failure)?.reason
-    let isLeaseLost = LeaseLost.isCause(of: failure)
+    let trouble = failure.ofStore(StoreUnavailable.self)?.reason
+    let isLeaseLost = failure.ofStore(LeaseLost.self) != nil
     state.withLock { state in
       if isLeaseLost {
         state.isLeaseLost = true

@@ -6,16 +6,28 @@ import Testing
 
 @Suite("Instances that share a store")
 struct FleetTests {
+  /// Two instances, the first of which works on an order that waits for the provider.
+  private struct Pair {
+    let fleet = Fleet()
+    let first: Fleet.Instance
+    let second: Fleet.Instance
+    let id: OrderID
+
+    init(_ draft: OrderDraft) throws {
+      fleet.shop.provider.mood = .isDown
+      first = try fleet.start("a")
+      second = try fleet.start("b")
+      id = try fleet.submit(draft, to: first)
+    }
+  }
+
   private func isOver(_ fleet: Fleet, _ id: OrderID) -> Bool {
     fleet.state(of: id)?.isFinal ?? false
   }
 
   @Test func `leave an order with its instance when one heartbeat is missed`() throws {
-    let fleet = Fleet()
-    fleet.shop.provider.mood = .isDown
-    let first = try fleet.start("a")
-    let second = try fleet.start("b")
-    let id = try fleet.submit(.tea(), to: first)
+    let pair = try Pair(.tea())
+    let (fleet, first, second, id) = (pair.fleet, pair.first, pair.second, pair.id)
     // The heartbeat of the second 2 isn't heard, that of the second 4 is.
     first.store.isUnheard.withLock { $0 = true }
     fleet.simulation.run(until: .seconds(3))
@@ -27,11 +39,8 @@ struct FleetTests {
   }
 
   @Test func `take an order over when two heartbeats are missed, and bring it to its end`() throws {
-    let fleet = Fleet()
-    fleet.shop.provider.mood = .isDown
-    let first = try fleet.start("a")
-    let second = try fleet.start("b")
-    let id = try fleet.submit(.teaAndCups, to: first)
+    let pair = try Pair(.teaAndCups)
+    let (fleet, first, second, id) = (pair.fleet, pair.first, pair.second, pair.id)
     first.store.isUnheard.withLock { $0 = true }
     #expect(fleet.run(until: { fleet.holder(of: id) == "b" }))
     fleet.shop.provider.mood = .works
@@ -42,11 +51,8 @@ struct FleetTests {
   }
 
   @Test func `end what the old holder does with an order, and undo nothing`() throws {
-    let fleet = Fleet()
-    fleet.shop.provider.mood = .isDown
-    let first = try fleet.start("a")
-    try fleet.start("b")
-    let id = try fleet.submit(.teaAndCups, to: first)
+    let pair = try Pair(.teaAndCups)
+    let (fleet, first, id) = (pair.fleet, pair.first, pair.id)
     let operation = try #require(first.desk.operation(of: id))
     first.store.isUnheard.withLock { $0 = true }
     #expect(fleet.run(until: { fleet.holder(of: id) == "b" }))
@@ -61,11 +67,8 @@ struct FleetTests {
   }
 
   @Test func `refuse what an old holder writes that goes on unheard`() throws {
-    let fleet = Fleet()
-    fleet.shop.provider.mood = .isDown
-    let first = try fleet.start("a")
-    try fleet.start("b")
-    let id = try fleet.submit(.teaAndCups, to: first)
+    let pair = try Pair(.teaAndCups)
+    let (fleet, first, id) = (pair.fleet, pair.first, pair.id)
     first.store.isUnheard.withLock { $0 = true }
     let operation = try #require(first.desk.operation(of: id))
     #expect(fleet.run(until: { fleet.holder(of: id) == "b" }))
@@ -78,11 +81,8 @@ struct FleetTests {
   }
 
   @Test func `take back the orders of an instance that returns, if that dies again`() throws {
-    let fleet = Fleet()
-    fleet.shop.provider.mood = .isDown
-    let first = try fleet.start("a")
-    let second = try fleet.start("b")
-    let id = try fleet.submit(.tea(), to: first)
+    let pair = try Pair(.tea())
+    let (fleet, first, second, id) = (pair.fleet, pair.first, pair.second, pair.id)
     first.store.isUnheard.withLock { $0 = true }
     #expect(fleet.run(until: { fleet.holder(of: id) == "b" }))
     first.store.isUnheard.withLock { $0 = false }
@@ -95,11 +95,8 @@ struct FleetTests {
   }
 
   @Test func `take over at once what an instance leaves that is closed`() throws {
-    let fleet = Fleet()
-    fleet.shop.provider.mood = .isDown
-    let first = try fleet.start("a")
-    try fleet.start("b")
-    let id = try fleet.submit(.tea(), to: first)
+    let pair = try Pair(.tea())
+    let (fleet, first, id) = (pair.fleet, pair.first, pair.id)
     try fleet.simulation.run { await first.desk.drain(within: .zero) }
     let time = fleet.simulation.environment.clock.now
     #expect(fleet.run(until: { fleet.holder(of: id) == "b" }))
@@ -118,11 +115,8 @@ struct FleetTests {
   }
 
   @Test func `wait no longer for another one's order than they were to`() throws {
-    let fleet = Fleet()
-    fleet.shop.provider.mood = .isDown
-    let first = try fleet.start("a")
-    let second = try fleet.start("b")
-    let id = try fleet.submit(.tea(), to: first)
+    let pair = try Pair(.tea())
+    let (fleet, first, second, id) = (pair.fleet, pair.first, pair.second, pair.id)
     let time = fleet.simulation.environment.clock.now
     let order = try fleet.simulation.run {
       try await second.desk.outcome(of: id, within: .seconds(1))

@@ -4,15 +4,11 @@ import OrderWorkflow
 import Testing
 
 /// `orders audit`, as a program.
-@Suite final class AuditProgramTests {
-  private let folder = FileManager.default.temporaryDirectory.appending(path: "audit-\(UUID())")
+@Suite struct AuditProgramTests {
+  private let folder: ServiceFolder
   private let id = OrderID(rawValue: "7")
 
-  init() throws {
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-  }
-
-  deinit { try? FileManager.default.removeItem(at: folder) }
+  init() throws { folder = try ServiceFolder() }
 
   /// A database with an order that is confirmed.
   private func prepare(_ path: String) async throws {
@@ -38,7 +34,7 @@ import Testing
     status: Int32,
     text: String
   ) async throws {
-    let path = folder.appending(path: "orders.sqlite").path
+    let path = folder.path("orders.sqlite")
     try await prepare(path)
     let ledger = lines.map { state in
       #"{"amount":450,"key":"order-7","reference":"7","status":"\#(state)"}"# + "\n"

@@ -5,16 +5,12 @@ import Testing
 @testable import orders
 
 /// The payment provider as a child of the service, with real processes.
-@Suite(.serialized) final class ProviderProgramTests {
-  private let folder = FileManager.default.temporaryDirectory.appending(path: "child-\(UUID())")
+@Suite(.serialized) struct ProviderProgramTests {
+  private let folder: ServiceFolder
 
-  init() throws {
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-  }
+  init() throws { folder = try ServiceFolder() }
 
-  deinit { try? FileManager.default.removeItem(at: folder) }
-
-  private var database: String { folder.appending(path: "orders.sqlite").path }
+  private var database: String { folder.database }
 
   @Test func `A service that is killed and started at once has one provider on its ledger`()
     async throws
@@ -56,7 +52,7 @@ import Testing
   }
 
   @Test func `A provider whose ledger another one has waits for it, and says so`() async throws {
-    let ledger = folder.appending(path: "ledger.jsonl").path
+    let ledger = folder.path("ledger.jsonl")
     func provider(_ patience: String, _ input: Pipe) throws -> RunningProgram {
       try RunningProgram(
         "payment-provider",

@@ -4,16 +4,12 @@ import OrderWorkflow
 import Testing
 
 /// Signals, with a real process.
-@Suite(.serialized) final class ShutdownTests {
-  private let folder = FileManager.default.temporaryDirectory.appending(path: "signal-\(UUID())")
+@Suite(.serialized) struct ShutdownTests {
+  private let folder: ServiceFolder
 
-  init() throws {
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-  }
+  init() throws { folder = try ServiceFolder() }
 
-  deinit { try? FileManager.default.removeItem(at: folder) }
-
-  private var database: String { folder.appending(path: "orders.sqlite").path }
+  private var database: String { folder.database }
 
   private func states() async throws -> [Order.State] {
     try await SQLiteOrderStore(path: database).orders(limit: 10).map(\.state)

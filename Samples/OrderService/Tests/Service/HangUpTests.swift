@@ -22,8 +22,13 @@ import Testing
     try #require(try await bench.desk.orders(limit: 1).first)
   }
 
-  @Test(arguments: ["record validate", "reserve", "begin charge", "record charge", "begin ship"])
-  func `A hang-up in any step undoes the order`(call: String) async throws {
+  /// An order whose client hangs up during a call of the store, at its end.
+  private func hangUp(
+    during call: String,
+    _ check: @escaping @Sendable (Order) throws -> Void
+  )
+    async throws
+  {
     store.hold(call)
     try await bench.test(.live) { [self] client in
       let socket = try await RawConnection(port: try #require(client.port))
@@ -34,7 +39,13 @@ import Testing
       try await socket.close()
       while !operation.isCancelled { await Task.yield() }
       store.release()
-      let end = try #require(try await bench.desk.outcome(of: id, within: .seconds(60)))
+      try check(try #require(try await bench.desk.outcome(of: id, within: .seconds(60))))
+    }
+  }
+
+  @Test(arguments: ["record validate", "reserve", "begin charge", "record charge", "begin ship"])
+  func `A hang-up in any step undoes the order`(call: String) async throws {
+    try await hangUp(during: call) { end in
       #expect(end.state.name == "cancelled")
       #expect(end.state.failure?.reason.contains("hung up") == true)
     }
@@ -43,19 +54,7 @@ import Testing
   }
 
   @Test func `A hang-up while the order is being confirmed comes too late`() async throws {
-    store.hold("confirm")
-    try await bench.test(.live) { [self] client in
-      let socket = try await RawConnection(port: try #require(client.port))
-      try await socket.place()
-      await until("confirm")
-      let id = try await order().id
-      let operation = try #require(bench.desk.operation(of: id))
-      try await socket.close()
-      while !operation.isCancelled { await Task.yield() }
-      store.release()
-      let end = try #require(try await bench.desk.outcome(of: id, within: .seconds(60)))
-      #expect(end.state == .confirmed)
-    }
+    try await hangUp(during: "confirm") { #expect($0.state == .confirmed) }
     #expect(bench.payments.open.count == 1)
   }
 

@@ -58,10 +58,13 @@ import Testing
   @Test func `Repetitions are in the events, and on the page`() async throws {
     let bench = try Bench()
     bench.payments.fail(.max)
+    // Until the stream listens: what came before isn't in it.
+    bench.payments.hold()
     let order = try await bench.desk.submit(draft, key: "a").order
     var retries: [String] = []
     var steps: [PageState.Step] = []
     for try await message in bench.server.messages(of: order) {
+      bench.payments.release()
       let text = String(buffer: message)
       guard text.contains(#""event":"retrying""#) else { continue }
       retries.append(text)
