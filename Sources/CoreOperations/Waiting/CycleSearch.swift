@@ -20,7 +20,7 @@ package enum CycleSearch {
   ///   their dependencies.
   static func cancelRings(from starts: [Operation]) {
     count.add(1, ordering: .relaxed)
-    var search = StrongComponents()
+    var search = StrongComponents<Operation> { waits(of: $0) }
     for ring in search.rings(from: starts) {
       let error = OperationCycleError(path: path(through: ring))
       withoutStarts(of: ring) {
@@ -84,7 +84,7 @@ package enum CycleSearch {
   ///   - operation: The operation.
   ///   - limit: How many of its dependencies are looked at.
   /// - Returns: What it waits for.
-  fileprivate static func waits(of operation: Operation, atMost limit: Int = .max) -> [Operation] {
+  private static func waits(of operation: Operation, atMost limit: Int = .max) -> [Operation] {
     let life = operation.life.current
     // Started by hand, its conditions may still be evaluated.
     guard life.phase <= .started else { return [] }
@@ -110,83 +110,6 @@ package enum CycleSearch {
     }
     guard let next, let begin = places[next] else { return ring.map(\.label) }
     return path[begin...].map(\.label) + [next.label]
-  }
-}
-
-/// Tarjan's algorithm, with a stack of its own instead of recursion.
-///
-/// R. Tarjan, “Depth-first search and linear graph algorithms”, SIAM Journal on Computing 1(2),
-/// 1972.
-private struct StrongComponents {
-  private struct Frame {
-    let operation: Operation
-    let number: Int
-    let waits: [Operation]
-    var next = 0
-  }
-
-  private var numbers: [Operation: Int] = [:]
-  private var low: [Int] = []
-  private var isOpen: [Bool] = []
-  private var isOnPath: [Bool] = []
-  private var open: [(operation: Operation, number: Int)] = []
-  private var frames: [Frame] = []
-  private var found: [[Operation]] = []
-  /// The waits that lead back to where the search came from: without them there is no ring.
-  private(set) var closing: [(operation: Operation, dependency: Operation)] = []
-
-  /// The components with more than one operation.
-  mutating func rings(from starts: [Operation]) -> [[Operation]] {
-    for start in starts where numbers[start] == nil {
-      enter(start)
-      while !frames.isEmpty { step() }
-    }
-    return found
-  }
-
-  private mutating func enter(_ operation: Operation) {
-    let number = low.count
-    numbers[operation] = number
-    low.append(number)
-    isOpen.append(true)
-    isOnPath.append(true)
-    open.append((operation, number))
-    frames.append(
-      Frame(operation: operation, number: number, waits: CycleSearch.waits(of: operation))
-    )
-  }
-
-  private mutating func step() {
-    let top = frames.count - 1
-    let frame = frames[top]
-    if frame.next < frame.waits.count {
-      frames[top].next += 1
-      let target = frame.waits[frame.next]
-      guard let number = numbers[target] else {
-        enter(target)
-        return
-      }
-      if isOpen[number] { low[frame.number] = min(low[frame.number], number) }
-      if isOnPath[number] { closing.append((frame.operation, target)) }
-      return
-    }
-    frames.removeLast()
-    isOnPath[frame.number] = false
-    if let parent = frames.last {
-      low[parent.number] = min(low[parent.number], low[frame.number])
-    }
-    if low[frame.number] == frame.number { close(frame.number) }
-  }
-
-  /// Everything above the root of a component on the open stack belongs to it.
-  private mutating func close(_ root: Int) {
-    var component: [Operation] = []
-    while let last = open.popLast() {
-      isOpen[last.number] = false
-      component.append(last.operation)
-      if last.number == root { break }
-    }
-    if component.count > 1 { found.append(component) }
   }
 }
 

@@ -27,17 +27,22 @@ package enum OwnWaits {
     for operation in waiting {
       operation.withLinks { $0.makeExtra().ownWaits.append(OwnWait(id: id, target: target)) }
     }
-    switch target {
-    case .operation(let awaited): RunTimeRings.mark(CollectionOfOne(awaited), .code)
-    case .queue(let queue): RunTimeRings.mark(queue.scheduler.markAsNeeded(), .code)
-    }
+    let awaited =
+      switch target {
+      case .operation(let operation): [operation]
+      case .queue(let queue): queue.scheduler.markAsNeeded()
+      }
     let token = Token(operations: waiting, id: id)
-    for operation in waiting {
-      guard let ring = WaitSearch.ring(through: .quiet(operation)) else { continue }
-      end(token)
-      return .failure(OperationCycleError(path: ring.labels))
+    var result: Result<Token, OperationCycleError> = .success(token)
+    RunTimeRings.mark(awaited, .code) { search in
+      for operation in waiting where !search.canHappen(.quiet(operation)) {
+        guard let ring = WaitSearch.ring(through: .quiet(operation)) else { continue }
+        end(token)
+        result = .failure(OperationCycleError(path: ring.labels))
+        return
+      }
     }
-    return .success(token)
+    return result
   }
 
   static func end(_ token: Token) {

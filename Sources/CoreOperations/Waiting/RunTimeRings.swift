@@ -22,18 +22,34 @@ package enum RunTimeRings {
   /// operation that begins to wait has to look.
   package static var areThinkable: Bool { OwnWaits.isAny || PendingBarriers.mayBeInRing }
 
-  /// Marks operations, and what has to come before they can end as far as that hasn't begun.
+  /// Marks operations, and what has to come before they can end as far as that hasn't begun; then
+  /// looks for rings.
   ///
   /// The mark stays: an operation ends once, and a mark that is out of date costs a look.
+  ///
+  /// Two threads may mark the same operations at once. The one that finds an operation marked
+  /// doesn't know how far the other has come behind it, and something that is not marked yet may
+  /// get more to wait for then. So each looks, when its marks are set, at everything that it has
+  /// come across: the one whose mark came too late sees what came before it.
   ///
   /// - Parameters:
   ///   - operations: The operations.
   ///   - mark: What waits for them.
   ///   - isOrder: Whether it waits because they were there before, and not because it needs them.
-  /// - Complexity: O(v + e) of what isn't marked so.
-  static func mark(_ operations: some Sequence<Operation>, _ mark: Mark, isOrder: Bool = false) {
-    var due = operations.map { (operation: $0, isNeeded: !isOrder) }
-    while let (operation, isNeeded) = due.popLast() {
+  ///   - look: Looks at what has begun to wait, with the search that looks at the rest afterwards.
+  /// - Complexity: O(v + e) of what isn't marked so, and of what the search has to look at.
+  static func mark(
+    _ operations: some Sequence<Operation>,
+    _ mark: Mark,
+    isOrder: Bool = false,
+    thenLook look: (inout WaitSearch) -> Void = { _ in }
+  ) {
+    var reached = Array(operations)
+    // What waits in order is not needed.
+    let inOrder = isOrder ? reached.count : 0
+    var next = 0
+    while next < reached.count {
+      let operation = reached[next]
       let isNew = operation.withLinks { links in
         guard links.mark < mark else { return false }
         links.mark = mark
@@ -41,9 +57,13 @@ package enum RunTimeRings {
       }
       // After the mark: an operation that comes behind a barrier at this time looks for that after
       // it has come, so that at least one of the two is seen.
-      if isNeeded, operation.isBehindBarrier { PendingBarriers.neededOneIsBehind() }
-      if isNew { due += needed(by: operation).map { ($0, true) } }
+      if next >= inOrder, operation.isBehindBarrier { PendingBarriers.neededOneIsBehind() }
+      if isNew { reached += needed(by: operation) }
+      next += 1
     }
+    var search = WaitSearch()
+    look(&search)
+    lookAtReached(reached, &search)
   }
 
   /// What has to end before an operation can start, but for what its queue lets it wait for:
@@ -73,10 +93,11 @@ package enum RunTimeRings {
   ) {
     if isBeforeBarrier { mark(operations, .barrier, isOrder: true) }
     let needed = operations.filter(\.isNeeded)
-    if !needed.isEmpty {
-      if needed.contains(where: \.isBehindBarrier) { PendingBarriers.neededOneIsBehind() }
-      for operation in needed { mark(Self.needed(by: operation), operation.mark) }
-      lookAtQueues(of: needed)
+    if needed.contains(where: \.isBehindBarrier) { PendingBarriers.neededOneIsBehind() }
+    for mark in [Mark.barrier, .code] {
+      let needed = needed.filter { $0.mark == mark }
+      if needed.isEmpty { continue }
+      self.mark(needed.flatMap(Self.needed(by:)), mark) { lookAtQueues(of: needed, &$0) }
     }
     if isAwaited { lookAtChildren(operations, in: queue) }
   }
@@ -92,8 +113,9 @@ package enum RunTimeRings {
     in scheduler: Scheduler,
     hasMembersBehind: () -> Bool
   ) {
-    mark(operations, .barrier, isOrder: true)
-    if hasMembersBehind() { lookAtWaiting(in: scheduler) }
+    mark(operations, .barrier, isOrder: true) { search in
+      if hasMembersBehind() { lookAtWaiting(in: scheduler, &search) }
+    }
   }
 
   /// Whether what has become necessary for many can't happen, so that each of them has to be looked
@@ -106,17 +128,23 @@ package enum RunTimeRings {
   /// A queue can start something from now on; what it couldn't start before counted as something
   /// that people will change.
   static func lookAtWaiting(in scheduler: Scheduler) {
-    lookAtQueues(of: scheduler.members.filter { $0.mayCloseRing && $0.waitsForTurn })
+    var search = WaitSearch()
+    lookAtWaiting(in: scheduler, &search)
+  }
+
+  private static func lookAtWaiting(in scheduler: Scheduler, _ search: inout WaitSearch) {
+    lookAtQueues(of: scheduler.members.filter { $0.mayCloseRing && $0.waitsForTurn }, &search)
   }
 
   /// An operation that executes waits for its next turn after a pause.
   static func lookAtPaused(_ operation: Operation) {
-    if operation.mayCloseRing { lookAtQueues(of: [operation]) }
+    guard operation.mayCloseRing else { return }
+    var search = WaitSearch()
+    lookAtQueues(of: [operation], &search)
   }
 
   /// Their dependencies were there before, so what is new is what their queues let them wait for.
-  private static func lookAtQueues(of operations: [Operation]) {
-    var search = WaitSearch()
+  private static func lookAtQueues(of operations: [Operation], _ search: inout WaitSearch) {
     for operation in operations where !search.canSatisfy(operation.needsOfQueue()) {
       openRing(through: operation)
     }
@@ -124,19 +152,19 @@ package enum RunTimeRings {
 
   /// An operation got a dependency.
   static func lookAtDependency(of operation: Operation, _ dependency: Operation) {
-    mark(CollectionOfOne(dependency), operation.mark)
-    guard operation.mayCloseRing else { return }
-    var search = WaitSearch()
-    // What was there before has been looked at before.
-    if !search.canHappen(.end(dependency)) { openRing(through: operation) }
+    mark(CollectionOfOne(dependency), operation.mark) { search in
+      guard operation.mayCloseRing else { return }
+      // What was there before has been looked at before.
+      if !search.canHappen(.end(dependency)) { openRing(through: operation) }
+    }
   }
 
   /// An operation got something to wait for that its layer knows of.
   package static func lookAtOther(of operation: Operation) {
     guard operation.isNeeded else { return }
-    mark(needed(by: operation), operation.mark)
-    guard operation.mayCloseRing else { return }
-    openRing(through: operation)
+    mark(needed(by: operation), operation.mark) { _ in
+      if operation.mayCloseRing { openRing(through: operation) }
+    }
   }
 
   /// Operations have come into a queue of which something that executes needs all that is in it:
@@ -147,37 +175,63 @@ package enum RunTimeRings {
   package static func lookAtChildren(_ children: some Sequence<Operation>, in queue: OperationQueue)
   {
     var outward: [Operation] = []
+    var awaited: [Operation] = []
     for child in children {
       // Siblings are marked by themselves. Marked before the look: a wait that begins after the
       // look finds the mark.
       child.withLinks { $0.mark = .code }
       let others = child.openDependencies(outside: queue) + child.openHelpers
       if others.isEmpty { continue }
-      mark(others, .code)
+      awaited += others
       outward.append(child)
     }
-    var search = WaitSearch()
-    for child in outward where !search.canHappen(.end(child)) { openRing(through: child) }
+    if outward.isEmpty { return }
+    mark(awaited, .code) { search in
+      for child in outward where !search.canHappen(.end(child)) { openRing(through: child) }
+    }
+  }
+
+  /// Operations have been marked, or found marked; something may have come between.
+  private static func lookAtReached(_ operations: [Operation], _ search: inout WaitSearch) {
+    var stuck = operations.filter { $0.mayCloseRing && !search.canHappen(.end($0)) }
+    var before = Int.max
+    // Each ring that is opened lets some of them go on; if none does, an override stays.
+    while !stuck.isEmpty, stuck.count < before {
+      before = stuck.count
+      // The search is older than what the look before it may have opened.
+      var search = WaitSearch()
+      stuck.removeAll { search.canHappen(.end($0)) }
+      // What was marked last is the most likely to have come between.
+      for ring in search.rings(behind: stuck.reversed()) {
+        _ = ring.contains { $0.mayCloseRing && openRing(through: $0) }
+      }
+    }
   }
 
   // MARK: Opening
 
   /// Opens the ring that an operation is in, if it is in one: by a change of order if that is all
   /// that closes it, and otherwise by letting the operation leave, since its wait was the last.
-  private static func openRing(through operation: Operation) {
+  ///
+  /// - Returns: Whether there was one.
+  @discardableResult
+  private static func openRing(through operation: Operation) -> Bool {
+    var isOpened = false
     while operation.waitsForTurn,
       // Rings of dependencies alone are no rings before they are in a queue: see ``CycleSearch``.
       let ring = WaitSearch.ring(through: .end(operation)), !ring.isOfDependencies
     {
       let layer = ring.operations.lazy.compactMap { unsafe $0.layer }.first
+      isOpened = true
       if layer?.openRing(ring.operations) == true { continue }
       // A child of a parent that hasn't begun can't leave by itself, but the outermost of those
       // can.
       var leaving = operation
       while let parent = unsafe leaving.layer?.awaitedParent { leaving = parent }
       leaving.leaveRing(because: OperationCycleError(path: ring.labels))
-      return
+      break
     }
+    return isOpened
   }
 }
 

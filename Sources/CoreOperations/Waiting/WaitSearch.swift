@@ -110,6 +110,22 @@ package struct WaitSearch {
     }
   }
 
+  /// The operations of the rings, of more than dependencies alone, behind which some operations
+  /// wait that can't end; each is a ring, or several that have operations in common, and begins
+  /// with the one that was reached first.
+  ///
+  /// - Complexity: O(v + e) of what can be reached.
+  func rings(behind operations: [Operation]) -> [[Operation]] {
+    var components = StrongComponents<WaitNode> { node in stuckNodes(after: node).map(\.0) }
+    return components.rings(from: operations.map { .end($0) }).compactMap { ring in
+      let nodes = Set(ring)
+      let isOfDependencies = ring.allSatisfy { node in
+        stuckNodes(after: node).allSatisfy { $0.isDependency || !nodes.contains($0.0) }
+      }
+      return isOfDependencies ? nil : ring.reversed().map(\.operation)
+    }
+  }
+
   /// What a node that can't happen needs in vain, and what that needs, and so on.
   private func stuck(behind root: WaitNode) -> [WaitNode: [WaitNeed]] {
     var stuck: [WaitNode: [WaitNeed]] = [:]

@@ -1,0 +1,139 @@
+import CoreOperations
+import Testing
+
+/// Two threads mark the same operations at once, and something comes between that neither of them
+/// has marked yet.
+@Suite(.watched) struct `Rings that close while others are marked` {
+  private let queue = OperationQueue()
+  private let elsewhere = OperationQueue()
+  private let middle = Layered("middle")
+  private let last = BlockOperation {}
+
+  /// Runs `body` when something has marked `middle`, and not yet what `middle` waits for.
+  private func whileMarked(_ body: @escaping @Sendable () -> Void) {
+    let isDone = Locked(false)
+    middle.answer { answers in
+      answers.askedForNeeds = { _ in
+        if !isDone.withLock({ exchange(&$0, with: true) }) { body() }
+      }
+    }
+  }
+
+  /// Has an operation, that holds the only slot of `queue`, begin a wait for `middle` between, and
+  /// `last` come into that queue.
+  ///
+  /// - Returns: What lets that operation end.
+  private func waitBetween() -> Gate {
+    queue.maxConcurrentOperationCount = 1
+    middle.addDependency(last)
+    elsewhere.addOperation(middle)
+    let (mayBegin, hasBegun, isOver) = (Gate(), Gate(), Gate())
+    queue.addOperation { [middle] in
+      mayBegin.pass()
+      let token = try? middle.beginOwnWait()
+      hasBegun.open()
+      isOver.pass()
+      if let token { middle.endOwnWait(token) }
+    }
+    whileMarked { [queue, last] in
+      mayBegin.open()
+      hasBegun.pass()
+      queue.addOperation(last)
+    }
+    return isOver
+  }
+
+  private func end(_ isOver: Gate) async throws {
+    isOver.open()
+    for queue in [queue, elsewhere] { try await queue.untilAllOperationsAreFinished() }
+  }
+
+  @Test(arguments: [false, true])
+  func `by a wait`(isQueueAwaited: Bool) async throws {
+    let (hasBegun, isAwaited, mayEnd) = (Gate(), Gate(), Gate())
+    if isQueueAwaited {
+      // What comes into the queue then is marked at once, and looked at only if it waits for others.
+      elsewhere.addOperation { [queue] in
+        let token = try? queue.beginOwnWait()
+        isAwaited.open()
+        mayEnd.pass()
+        if let token { queue.endOwnWait(token) }
+      }
+      await isAwaited.opened()
+    }
+    let isOver = waitBetween()
+    elsewhere.addOperation { [middle] in
+      let token = try? middle.beginOwnWait()
+      hasBegun.open()
+      if let token { middle.endOwnWait(token) }
+    }
+    await hasBegun.opened()
+    #expect(last.cancellationReason is OperationCycleError)
+    mayEnd.open()
+    try await end(isOver)
+  }
+
+  @Test func `by a new dependency of an operation that is awaited`() async throws {
+    let isOver = waitBetween()
+    let awaited = BlockOperation {}
+    let (isAwaited, mayEnd) = (Gate(), Gate())
+    elsewhere.addOperation {
+      let token = try? awaited.beginOwnWait()
+      isAwaited.open()
+      mayEnd.pass()
+      if let token { awaited.endOwnWait(token) }
+    }
+    await isAwaited.opened()
+    awaited.addDependency(middle)
+    #expect(last.cancellationReason is OperationCycleError)
+    mayEnd.open()
+    try await end(isOver)
+  }
+
+  @Test func `by a child of what is awaited`() async throws {
+    let isOver = waitBetween()
+    let awaited = OperationQueue()
+    awaited.isSuspended = true
+    let (isAwaited, mayEnd) = (Gate(), Gate())
+    elsewhere.addOperation {
+      let token = try? awaited.beginOwnWait()
+      isAwaited.open()
+      mayEnd.pass()
+      if let token { awaited.endOwnWait(token) }
+    }
+    await isAwaited.opened()
+    let child = BlockOperation {}
+    child.addDependency(middle)
+    awaited.addOperation(child)
+    #expect(last.cancellationReason is OperationCycleError)
+    mayEnd.open()
+    awaited.isSuspended = false
+    try await end(isOver)
+  }
+
+  /// In a process of its own: other rings of barriers make everything look.
+  @Test func `by a barrier`() async {
+    await #expect(processExitsWith: .success) {
+      let (one, other, elsewhere) = (OperationQueue(), OperationQueue(), OperationQueue())
+      let (first, second, last) = (BlockOperation {}, BlockOperation {}, BlockOperation {})
+      let middle = Layered("middle")
+      let isDone = Locked(false)
+      middle.answer { answers in
+        answers.askedForNeeds = { _ in
+          if isDone.withLock({ exchange(&$0, with: true) }) { return }
+          other.addBarrierBlock {}
+          other.addOperation(last)
+        }
+      }
+      middle.addDependency(last)
+      elsewhere.addOperation(middle)
+      first.addDependency(middle)
+      second.addDependency(middle)
+      other.addOperation(second)
+      one.addOperation(first)
+      one.addBarrierBlock {}
+      try #require(last.cancellationReason is OperationCycleError)
+      for queue in [one, other, elsewhere] { try await queue.untilAllOperationsAreFinished() }
+    }
+  }
+}
