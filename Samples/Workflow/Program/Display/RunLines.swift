@@ -58,6 +58,8 @@ struct RunLines: Sendable {
     case .printed(let step, let text):
       if detail != .everything { return [] }
       return [StyledLine("\(step) │ ", .faint) + StyledLine(text.withoutEscapeSequences)]
+    case .notice(let step, let text):
+      return [StyledLine("⚠ ", .yellow) + StyledLine("\(step)  \(text)")]
     case .retrying(let step, let attempt, let delay, let reason):
       if detail == .failures { return [] }
       return [

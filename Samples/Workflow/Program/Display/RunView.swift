@@ -78,7 +78,7 @@ struct RunView: Sendable {
 
   mutating func apply(_ event: RunEvent) {
     switch event.kind {
-    case .runStarted, .runEnded: break
+    case .runStarted, .notice, .runEnded: break
     case .waiting(let name, let cause):
       // What it waits for among the steps is known without being said.
       guard let step = numbers[name], openNeeds[step] == 0, !hasEnded(step) else { return }

@@ -38,7 +38,7 @@ struct RecordedExplanation {
         pauses[step] = nil
         ends[step] = nil
         rollbacks[step] = nil
-      case .printed: break
+      case .printed, .notice: break
       case .rollingBack(let step): rollbacks[step] = "was being undone when the program ended"
       case .retrying(let step, let attempt, let delay, let reason):
         (starts[step], pauses[step], waits[step]) = (nil, attempt, nil)

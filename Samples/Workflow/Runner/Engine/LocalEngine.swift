@@ -19,7 +19,7 @@ import Darwin
 ///
 /// - Each attempt is the leader of a session of its own. It has no terminal, so a command that
 ///   wants to ask for a password fails instead of waiting; standard input is `/dev/null`.
-/// - Both output streams are the log, in the order of writing. Lines are read from there.
+/// - Both output streams are the log, in the order of writing.
 /// - An attempt ends when its process does, as with make: what a command leaves in the background
 ///   goes on, and may go on to write to the log.
 /// - When an attempt is cancelled, all processes of its session's group get SIGTERM, and SIGKILL
@@ -31,7 +31,6 @@ public final class LocalEngine: StepEngine {
   }
 
   private let state = Mutex(State())
-  private let logs = LogWatch()
 
   /// Begins what an attempt waits for that a killed runner has left.
   public static let earlierProcess = "an earlier run's process "
@@ -51,18 +50,9 @@ public final class LocalEngine: StepEngine {
     report: @escaping @Sendable (StepReport) -> Void
   ) async throws -> StepExit {
     let program = try LocalProgram(attempt)
-    let (log, offset) = try Self.openLog(attempt.logFile)
+    let log = try Self.openLog(attempt.logFile)
     try checkGoesOn()
-    let lines = WatchedLog(LogTail(log, from: offset)) { report(.line($0)) }
-    let result: Result<TerminationStatus, any Error>
-    do {
-      result = .success(try await spawn(program, attempt, log, lines, report))
-    } catch {
-      result = .failure(error)
-    }
-    logs.remove(lines)
-    await lines.finish()
-    return StepExit(try result.get().stepStatus)
+    return StepExit(try await spawn(program, attempt, log, report).stepStatus)
   }
 
   /// Ends what an earlier runner has left: its end would not be known.
@@ -100,10 +90,9 @@ public final class LocalEngine: StepEngine {
     if state.withLock({ $0.isKilled }) { throw CancellationError() }
   }
 
-  private static func openLog(_ path: String) throws(LocalEngineError) -> (OpenFile, Int) {
+  private static func openLog(_ path: String) throws(LocalEngineError) -> OpenFile {
     do throws(SystemCallError) {
-      let file = try OpenFile(path, O_RDWR | O_CREAT | O_APPEND)
-      return (file, try file.size())
+      return try OpenFile(path, OpenFile.appending)
     } catch {
       throw .noLog(path: path, reason: "\(error)")
     }
@@ -114,7 +103,6 @@ public final class LocalEngine: StepEngine {
     _ program: LocalProgram,
     _ attempt: StepAttempt,
     _ log: OpenFile,
-    _ lines: WatchedLog,
     _ report: @escaping @Sendable (StepReport) -> Void
   ) async throws -> TerminationStatus {
     var options = PlatformOptions()
@@ -156,9 +144,6 @@ public final class LocalEngine: StepEngine {
         }
         if isKilled { group.send(SIGKILL) }
         report(.started(node: nil, handle: LocalHandle(group)?.text))
-        // Its lines come after that: so that who sees one can rely on it that the journal knows of
-        // the process.
-        logs.add(lines)
       }.terminationStatus
     } catch let error as SubprocessError {
       try checkGoesOn()

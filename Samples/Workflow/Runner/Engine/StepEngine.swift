@@ -7,6 +7,8 @@ public protocol StepEngine: Sendable {
 
   /// Runs one attempt of a step, and returns when nothing of it runs any more.
   ///
+  /// What it prints is appended to its log, all of it by then, and is read from there by others.
+  ///
   /// When the task is cancelled, the attempt is ended: asked first (SIGTERM to all of its
   /// processes), then, when the grace period of the attempt is over, killed. Its end is awaited in
   /// any case, and then the call throws `CancellationError`.
@@ -164,8 +166,6 @@ public enum StepReport: Sendable, Equatable {
   case waiting(for: String?)
   /// It has begun, on that machine; a later runner finds it by its handle.
   case started(node: String?, handle: String?)
-  /// It printed a line.
-  case line(String)
 }
 
 /// How an attempt ended.

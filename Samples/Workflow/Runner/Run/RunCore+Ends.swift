@@ -80,22 +80,22 @@ extension RunCore {
     do {
       let number = state.withLock { $0.steps[index].attempts }
       let attempt = try makeAttempt(index, command, number)
-      let exit = try await limited(by: step.timeout) { [engine] in
-        try await engine.run(attempt) { [weak self] report in
-          switch report {
-          case .waiting: break
-          case .started(_, let handle):
-            guard let self, let handle else { return }
-            append(
-              .rollbackStarted(
-                step: step.id,
-                attempt: number,
-                handle: handle,
-                engine: engine.name
-              ),
-              synced: engine.handlesOutliveMachine
-            )
-          case .line(let line): self?.send(.printed(step: step.id, line: line))
+      let exit = try await logged(index, attempt) { log in
+        try await limited(by: step.timeout) { [weak self, engine] in
+          try await engine.run(attempt) { report in
+            guard let self, case .started(_, let handle) = report else { return }
+            if let handle {
+              self.append(
+                .rollbackStarted(
+                  step: step.id,
+                  attempt: number,
+                  handle: handle,
+                  engine: engine.name
+                ),
+                synced: engine.handlesOutliveMachine
+              )
+            }
+            self.sink.send(log)
           }
         }
       }

@@ -55,9 +55,10 @@ extension RunCore {
   ) async throws -> StepEnd {
     if let open {
       let attempt = try makeAttempt(index, steps[index].command, number)
-      if let exit = try await engine.takeUp(attempt, handle: open.handle, report: report(index)) {
-        return try ended(index, attempt, exit)
+      let exit = try await logged(index, attempt) { log in
+        try await engine.takeUp(attempt, handle: open.handle, report: report(index, log))
       }
+      if let exit { return try ended(index, attempt, exit) }
       let (next, _) = state.withLock { $0.attemptBegins(index) }
       return try await self.attempt(index, next, nil)
     }
@@ -67,7 +68,54 @@ extension RunCore {
     // Of an attempt of the same number, whose runner was killed before it wrote that down.
     if !engine.hasSubmitted(attempt) { unlink(attempt.outputFile) }
     if number > 1 { writeHeading(of: attempt) }
-    return try ended(index, attempt, await engine.run(attempt, report: report(index)))
+    let exit = try await logged(index, attempt) { log in
+      try await engine.run(attempt, report: report(index, log))
+    }
+    return try ended(index, attempt, exit)
+  }
+
+  /// Has what is printed passed on, from the begin of an attempt, which may be a rollback's, to its
+  /// end.
+  ///
+  /// - Parameters:
+  ///   - index: The step.
+  ///   - attempt: What writes to its log.
+  ///   - body: Runs it, and sends what it is given when it has begun: lines come after that, so
+  ///     that who sees one can rely on it that the journal knows of the process.
+  /// - Returns: What the body returns. Its lines may have to be read yet.
+  /// - Throws: What the body throws.
+  func logged<Value>(
+    _ index: Int,
+    _ attempt: StepAttempt,
+    _ body: (EventFeed.Item) async throws -> Value
+  ) async throws -> Value {
+    let log = EventFeed.Item.logOpens(
+      step: index,
+      path: attempt.logFile,
+      from: LogTail.size(of: attempt.logFile)
+    )
+    state.withLock { $0.logs(index, true) }
+    defer {
+      noteFullDisk(of: index)
+      state.withLock { $0.logs(index, false) }
+      // What never began may have said why.
+      sink.send(log)
+      let time = environment.clock.now - (current?.time ?? .zero)
+      sink.send(.logCloses(step: index, at: LogTail.size(of: attempt.logFile), time: time))
+    }
+    return try await body(log)
+  }
+
+  /// Says once of a step that its log may not have all that it printed.
+  ///
+  /// A command writes there itself, and what it makes of a failure is its own affair.
+  ///
+  /// - Parameter index: The step; nil: all that run.
+  func noteFullDisk(of index: Int? = nil) {
+    guard FileSystem.isFull(at: folder.logs) else { return }
+    let text = "its log may be incomplete, because the disk was full that has \(folder.logs)"
+    let new = state.withLock { $0.logIsCut(text, of: index) }
+    for index in new { send(.notice(step: steps[index].id, text)) }
   }
 
   private func ended(_ index: Int, _ attempt: StepAttempt, _ exit: StepExit) throws -> StepEnd {
@@ -122,7 +170,12 @@ extension RunCore {
   }
 
   /// What an engine tells of an attempt.
-  func report(_ index: Int) -> @Sendable (StepReport) -> Void {
+  ///
+  /// - Parameters:
+  ///   - index: The step.
+  ///   - log: What to send when it has begun.
+  /// - Returns: Takes what it tells.
+  func report(_ index: Int, _ log: EventFeed.Item? = nil) -> @Sendable (StepReport) -> Void {
     let step = steps[index].id
     return { [weak self] report in
       guard let self else { return }
@@ -146,7 +199,7 @@ extension RunCore {
           append(record, synced: engine.handlesOutliveMachine)
         }
         send(.started(step: step, attempt: number, node: node))
-      case .line(let line): send(.printed(step: step, line: line))
+        if let log { sink.send(log) }
       }
     }
   }

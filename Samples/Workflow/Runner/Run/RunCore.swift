@@ -59,6 +59,7 @@ final class RunCore: Sendable {
     _ engine: any StepEngine,
     _ options: WorkflowRun.Options,
     _ environment: OperationEnvironment,
+    _ place: EventSink.Place,
     _ report: @escaping @Sendable (RunEvent) -> Void
   ) {
     self.workflow = workflow
@@ -67,7 +68,6 @@ final class RunCore: Sendable {
     self.engine = engine
     self.options = options
     self.environment = environment
-    sink = EventSink(report)
     do throws(Workflow.UnknownSteps) {
       steps = options.only.isEmpty ? workflow.steps : try workflow.only(options.only).steps
       problem = workflow.missingResource(in: steps)
@@ -76,6 +76,9 @@ final class RunCore: Sendable {
       problem = .noStep(error.names[0].name)
     }
     state = Mutex(RunState(steps))
+    let places = Dictionary(steps.enumerated().map { ($1.id, $0) }) { first, _ in first }
+    let needs = steps.map { $0.predecessors.compactMap { places[$0] } }
+    sink = EventSink(steps.map(\.id), needs: needs, place, report)
     waits = WaitWatch(clock: environment.clock)
     slots = Slots(jobs: max(options.jobs, 1))
   }
@@ -153,7 +156,7 @@ final class RunCore: Sendable {
       cancel(because: "the task that awaits the run was cancelled")
     }
     waits.end()
-    return try end()
+    return try await end()
   }
 
   /// Opens the folder, and learns from its journal what is done; returns whether anything was
@@ -198,14 +201,19 @@ final class RunCore: Sendable {
         try folder.replaceWorkflowFile(with: text)
       }
     }
-    if let file = try? OpenFile(folder.events, OpenFile.appending) { sink.write(to: file) }
+    let (clock, time) = (environment.clock, environment.clock.now)
+    sink.begin(try? OpenFile(folder.events, OpenFile.appending)) {
+      clock.now - time
+    } look: { [weak self] in
+      self?.noteFullDisk()
+    }
     begun.withLock {
       $0 = Begun(
         journal: journal,
         lock: lock,
         variables: options.environment ?? ProcessInfo.processInfo.environment,
         directory: directory,
-        time: environment.clock.now
+        time: time
       )
     }
     return journal.contents != nil
@@ -230,12 +238,14 @@ final class RunCore: Sendable {
     }
   }
 
-  /// Writes down how the run has ended.
-  private func end() throws -> RunEnd {
+  /// Writes down how the run has ended, and waits until that was passed on.
+  private func end() async throws -> RunEnd {
     defer { begun.withLock { $0 = nil } }
     let end = summary()
+    state.withLock { $0.isOver = true }
     append(.runEnded(end: end), synced: true)
     send(.runEnded(end))
+    await sink.waitForEnd()
     if let failure = problems.withLock({ $0.journal }) { throw failure }
     return end
   }
@@ -247,6 +257,11 @@ final class RunCore: Sendable {
     }
     var lines = failed.flatMap { failureLines(of: $0) }
     lines += rollbacks
+    lines += state.withLock { state in
+      zip(steps, state.steps).compactMap { step, known in
+        known.cutLog.map { "\(step.id): \($0)" }
+      }
+    }
     if let line = RunWords.notUndone(notUndone) { lines.append(line) }
     if let reason = sink.failure { lines.append("\(folder.events) isn't complete: \(reason)") }
     let (cancelled, duration) = (
@@ -298,6 +313,10 @@ final class RunCore: Sendable {
   }
 
   func cancel(because reason: String) {
+    if state.withLock({ $0.isOver }) {
+      // What is left is to show what they printed.
+      return sink.leaveRest()
+    }
     guard state.withLock({ $0.stops(.cancel(reason: reason)) { _ in false } }) != nil else {
       return
     }
@@ -308,6 +327,7 @@ final class RunCore: Sendable {
 
   func kill() {
     guard state.withLock({ $0.killed() }) else { return }
+    sink.leaveRest()
     cancel(because: "killed")
     engine.kill()
   }

@@ -8,6 +8,7 @@ import WorkflowDocument
 /// {"time":0.003,"event":"waiting","step":"test","for":"build"}
 /// {"time":0.004,"event":"started","step":"build","attempt":1,"node":"n1"}
 /// {"time":0.250,"event":"printed","step":"build","line":"compiling"}
+/// {"time":0.900,"event":"notice","step":"build","text":"its log may be incomplete"}
 /// {"time":1.300,"event":"retrying","step":"build","attempt":1,"delay":0.5,"reason":"exited with
 /// 1"}
 /// {"time":2.500,"event":"ended","step":"build","outcome":"succeeded","attempts":2,"duration":2.496,
@@ -89,6 +90,7 @@ extension RunEvent: Codable {
         node: try optional("node")
       )
     case "printed": kind = .printed(step: try value("step"), line: try value("line"))
+    case "notice": kind = .notice(step: try value("step"), try value("text"))
     case "retrying":
       kind = .retrying(
         step: try value("step"),
@@ -143,6 +145,8 @@ extension RunEvent: Codable {
       rest = [("step", .text(step)), ("attempt", .number(attempt)), ("node", .text(node))]
     case .printed(let step, let line):
       (name, rest) = ("printed", [("step", .text(step)), ("line", .text(line))])
+    case .notice(let step, let text):
+      (name, rest) = ("notice", [("step", .text(step)), ("text", .text(text))])
     case .retrying(let step, let attempt, let delay, let reason):
       name = "retrying"
       rest = [

@@ -15,6 +15,8 @@ public struct RunEvent: Sendable, Equatable {
     case started(step: String, attempt: Int, node: String?)
     /// It printed a line.
     case printed(step: String, line: String)
+    /// Something that is to be known of what it printed.
+    case notice(step: String, String)
     /// An attempt failed, and another one follows.
     case retrying(step: String, attempt: Int, after: Duration, because: String)
     /// The step has ended.
@@ -26,9 +28,20 @@ public struct RunEvent: Sendable, Equatable {
     case cancelling(because: String)
     /// All steps have ended.
     case runEnded(RunEnd)
+
+    /// The step that it is about; nil: the run.
+    public var step: String? {
+      switch self {
+      case .runStarted, .cancelling, .runEnded: nil
+      case .waiting(let step, _), .started(let step, _, _), .printed(let step, _),
+        .notice(let step, _), .retrying(let step, _, _, _), .ended(let step, _),
+        .rollingBack(let step), .rolledBack(let step, _):
+        step
+      }
+    }
   }
 
-  /// Since the run, or what resumed it, began.
+  /// When it happened, since the run, or what resumed it, began.
   public var time: Duration
   /// What happened.
   public var kind: Kind

@@ -48,6 +48,10 @@ struct RunState {
     var root: NeedNotDone?
     /// The attempt of an earlier runner that may be going on.
     var open: RunProgress.OpenAttempt?
+    /// Why its log may not have all that it printed.
+    var cutLog: String?
+    /// Whether it writes to its log.
+    var isLogging = false
     /// What undoes it and may still be going on.
     var openRollback: RunProgress.OpenAttempt?
   }
@@ -67,6 +71,8 @@ struct RunState {
   /// In the order of their failing.
   private(set) var failed: [Int] = []
   private(set) var isKilled = false
+  /// Whether all steps have ended, and what undoes them.
+  var isOver = false
   /// What steps gave, by their ids.
   private(set) var outputs: [String: [String: String]] = [:]
 
@@ -137,6 +143,22 @@ struct RunState {
     steps[index].wait = nil
     steps[index].node = node
     if let node, steps[index].nodes.last != node { steps[index].nodes.append(node) }
+  }
+
+  /// Something of a step begins to write to its log, or has ended.
+  mutating func logs(_ index: Int, _ isLogging: Bool) { steps[index].isLogging = isLogging }
+
+  /// There is no room for what steps write to their logs.
+  ///
+  /// - Parameters:
+  ///   - text: What to say of it.
+  ///   - index: The step; nil: all that write to their logs.
+  /// - Returns: Those of which it wasn't known.
+  mutating func logIsCut(_ text: String, of index: Int? = nil) -> [Int] {
+    let cut = index.map { [$0] } ?? steps.indices.filter { steps[$0].isLogging }
+    let new = cut.filter { steps[$0].cutLog == nil }
+    for index in new { steps[index].cutLog = text }
+    return new
   }
 
   /// An attempt has failed, and another one follows.

@@ -57,9 +57,10 @@ public final class WorkflowRun: Sendable {
   ///   - engine: Where commands run.
   ///   - options: How.
   ///   - environment: The clock and the executor; another one for tests.
-  ///   - report: Called for each event, in order, one at a time; by the threads that run steps,
-  ///     which wait meanwhile.
-  public init(
+  ///   - report: Called for each event, one at a time, by a thread that does nothing else: steps
+  ///     don't wait for it. What follows from something comes after it: the end of a step after
+  ///     its lines, and after the ends of those that it needs.
+  public convenience init(
     _ workflow: Workflow,
     in folder: RunFolder,
     engine: any StepEngine,
@@ -67,19 +68,40 @@ public final class WorkflowRun: Sendable {
     environment: OperationEnvironment = OperationEnvironment(),
     report: @escaping @Sendable (RunEvent) -> Void
   ) {
-    core = RunCore(workflow, folder, engine, options, environment, report)
+    self.init(
+      workflow,
+      in: folder,
+      engine: engine,
+      options: options,
+      environment: environment,
+      reportingOn: .ownThread(),
+      report: report
+    )
+  }
+
+  init(
+    _ workflow: Workflow,
+    in folder: RunFolder,
+    engine: any StepEngine,
+    options: Options,
+    environment: OperationEnvironment,
+    reportingOn place: EventSink.Place,
+    report: @escaping @Sendable (RunEvent) -> Void
+  ) {
+    core = RunCore(workflow, folder, engine, options, environment, place, report)
   }
 
   /// Runs it to its end; to be called once.
   ///
-  /// - Returns: How its steps ended.
+  /// - Returns: How its steps ended, when all was reported.
   /// - Throws: What kept it from beginning (``RunError``, ``RunFolderError``, ``JournalError``), or
   ///   its journal from being written.
   public func run() async throws -> RunEnd { try await core.run() }
 
   /// Ends it: steps that run are asked to end, others don't start, what succeeded is rolled back.
   ///
-  /// Later calls do nothing.
+  /// When all have ended, what they printed and was not reported yet stays in their logs. Other
+  /// later calls do nothing.
   public func cancel(because reason: String) { core.cancel(because: reason) }
 
   /// Kills what still runs, rollbacks too.

@@ -10,8 +10,8 @@ import Darwin
 
 /// One attempt in Slurm, from its submission to its end, for the runner that waits for it.
 ///
-/// Three tasks look at it: one waits for its end; one reads its output, and reports where it began or
-/// what it waits for; and one ends it, if it is cancelled. What they share is under one lock.
+/// Three tasks look at it: one waits for its end; one reports where it began or what it waits for;
+/// and one ends it, if it is cancelled. What they share is under one lock.
 final class SlurmAttempt: Sendable {
   private struct State {
     var isCancelled = false
@@ -52,16 +52,13 @@ final class SlurmAttempt: Sendable {
   /// Waits for the attempt's end by some way, reports what happens on it, and ends the attempt when the
   /// task is cancelled.
   ///
-  /// - Parameters:
-  ///   - log: Reads the attempt's output.
-  ///   - work: Waits; it isn't cancelled itself.
+  /// - Parameter work: Waits; it isn't cancelled itself.
   /// - Returns: What it returns.
   /// - Throws: What it throws, why the attempt could never begin, or a `CancellationError`.
   func untilEnd<Value: Sendable>(
-    _ log: LogTail,
     _ work: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
-    let reader = Task { await readAndReport(log) }
+    let reporter = Task { await reportProgress() }
     let work = Task { try await work() }
     let result = await withTaskCancellationHandler {
       await work.result
@@ -70,9 +67,9 @@ final class SlurmAttempt: Sendable {
     }
     state.withLock { $0.isOver = true }
     if isStopping { await waitUntilNothingRuns() }
-    // It reads what is left, and returns.
-    reader.cancel()
-    await reader.value
+    // It may have a begin to report, and returns.
+    reporter.cancel()
+    await reporter.value
     if isCancelled { throw CancellationError() }
     if let refusal = state.withLock({ $0.refusal }) { throw refusal }
     return try result.get()
@@ -127,22 +124,11 @@ final class SlurmAttempt: Sendable {
   }
 }
 
-// MARK: - Reading
+// MARK: - Reporting
 
 extension SlurmAttempt {
-  /// The log of an attempt from its end, made if it isn't there.
-  static func log(_ attempt: StepAttempt) throws(RunFolderError) -> LogTail {
-    do throws(SystemCallError) {
-      let file = try OpenFile(attempt.logFile, O_RDONLY | O_CREAT)
-      return LogTail(file, from: try file.size())
-    } catch {
-      throw RunFolderError(path: attempt.logFile, problem: "\(error)")
-    }
-  }
-
   /// The only one that reports, so that reports come in order.
-  private func readAndReport(_ log: LogTail) async {
-    var log = log
+  private func reportProgress() async {
     var isStarted = false
     var waiting: String?
     var nextQuestion = ContinuousClock.now + .milliseconds(300)
@@ -154,21 +140,15 @@ extension SlurmAttempt {
         report(.started(node: start.node, handle: "\(start.job) \(place.path)"))
         waiting = nil
       }
-      var hasCome = false
-      let line = { (text: String) in
-        hasCome = true
-        self.report(.line(text))
-      }
-      if isLast { return log.finish(line) }
-      log.read(line)
+      if isLast { return }
       if !isStarted || state.withLock({ $0.trouble != nil }), ContinuousClock.now >= nextQuestion {
         nextQuestion = .now + .seconds(1)
         let text = await whatItWaitsFor(isStarted: isStarted)
         if text != waiting { report(.waiting(for: text)) }
         waiting = text
       }
-      interval = hasCome ? .milliseconds(10) : min(interval * 5 / 4, .milliseconds(100))
       try? await Task.sleep(for: interval)
+      interval = min(interval * 5 / 4, .milliseconds(100))
     }
   }
 

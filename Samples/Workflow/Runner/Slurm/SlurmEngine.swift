@@ -83,10 +83,9 @@ public struct SlurmEngine: StepEngine {
   ) async throws -> StepExit? {
     try Task.checkCancellation()
     let place = try SlurmPlace(newFor: attempt)
-    let log = try SlurmAttempt.log(attempt)
     let work = SlurmAttempt(attempt, at: place, engine: self, report: report)
     return try await ending(place) {
-      try await work.untilEnd(log) {
+      try await work.untilEnd {
         if inArray, try await arrays.submit(work) {
           if let exit = try await work.endOfJob() { return exit }
           if place.start == nil { return nil }
@@ -128,10 +127,9 @@ public struct SlurmEngine: StepEngine {
     at place: SlurmPlace,
     report: @escaping @Sendable (StepReport) -> Void
   ) async throws -> StepExit? {
-    let log = try SlurmAttempt.log(attempt)
     let work = SlurmAttempt(attempt, at: place, engine: self, report: report)
     return try await ending(place) {
-      try await work.untilEnd(log) {
+      try await work.untilEnd {
         let exit = try await work.endOfJob()
         // The earlier process's `srun` carries the last lines, and ends its job after them.
         if exit != nil, !place.isArrayTask { await work.waitUntilNothingRuns() }

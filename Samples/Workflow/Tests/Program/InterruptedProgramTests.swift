@@ -56,6 +56,31 @@ import Darwin
     #expect(place.has("w.yml"))
   }
 
+  @Test func `knows how it ended before that is read, and leaves the rest at a signal`() throws {
+    try place.write(
+      "steps: [{id: flood, command: seq 300000}, {id: b, command: 'true', needs: flood}]"
+    )
+    let program = try RunningProgram(try place.process(["run", "w.yml"]))
+    // Nobody reads what it prints.
+    while (try? place.read("\(run)/journal"))?.contains("runEnded") != true { usleep(10_000) }
+    let explanation = try place.run("explain", "last", "flood").output
+    #expect(explanation.hasPrefix("flood succeeded, after "), "\(explanation)")
+    kill(program.process.processIdentifier, SIGINT)
+    let lines = program.all().split(separator: "\n")
+    #expect(program.process.terminationStatus == 0)
+    #expect(lines.contains("flood │ 1"))
+    #expect(!lines.contains("flood │ 300000"))
+    #expect(
+      lines.contains { line in
+        line.hasPrefix("⚠ flood  ")
+          && line.hasSuffix("/flood.log are not shown: the run was to end at once")
+      },
+      "\(lines.suffix(5))"
+    )
+    #expect(lines.last?.contains("w succeeded after ") == true)
+    #expect(try place.run("log", "last", "flood").output.hasSuffix("\n300000\n"))
+  }
+
   @Test func `leaves no processes at SIGQUIT`() throws {
     let program = try begin(
       "steps: [{id: a, command: \"trap '' TERM; echo pid $$; while [ -e w.yml ]; do sleep 0.1; done\"}]",
@@ -243,6 +268,30 @@ import Darwin
     guard let end else { return }
     #expect(end.status == 1)
     #expect(end.output.contains("; the disk is full that has /"), "\(end)")
+  }
+
+  @Test func `says once of each step that a full disk may have cut its log, and goes on`() throws {
+    // Commands may take no notice of it.
+    let lost = "head -c 1000000 /dev/zero > big; seq 100000; true"
+    let end = try runOnFullDisk(
+      """
+      steps:
+        - {id: a, command: "echo begun; \(lost)"}
+        - {id: b, command: "rm big", needs: a}
+        - {id: c, command: "echo room", needs: b}
+      """
+    )
+    guard let end else { return }
+    #expect(end.status == 0, "\(end)")
+    let lines = end.output.split(separator: "\n")
+    let words = "its log may be incomplete, because the disk was full that has /"
+    let notices = lines.filter { $0.hasPrefix("⚠ a  \(words)") }
+    #expect(notices.count == 1, "\(end)")
+    // At the end too, where it is read.
+    #expect(lines.last?.hasPrefix("  b: ") == true || lines.last?.hasPrefix("  a: ") == true)
+    #expect(lines.contains { $0.hasPrefix("  a: \(words)") })
+    #expect(!end.output.contains("c: its log"))
+    #expect(lines.contains("c │ room"))
   }
 
   @Test func `says that the journal can't be written on a full disk, and goes on later`() throws {

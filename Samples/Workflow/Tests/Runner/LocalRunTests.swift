@@ -4,8 +4,16 @@ import WorkflowDocument
 
 @testable import WorkflowRunner
 
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
 /// Runs of real commands.
-@Suite struct LocalRunTests {
+@Suite(.timeLimit(.minutes(5))) struct LocalRunTests {
   let folder: TemporaryFolder
   let events = Events()
 
@@ -14,13 +22,15 @@ import WorkflowDocument
   private func run(
     _ workflow: Workflow,
     jobs: Int = 4,
-    in run: RunFolder? = nil
+    in run: RunFolder? = nil,
+    _ report: @escaping @Sendable (RunEvent) -> Void = { _ in }
   ) async throws -> RunEnd {
     var options = WorkflowRun.Options(jobs: jobs)
     options.file = folder.path + "/workflow.yml"
     let run = try run ?? folder.run()
     let events = events
     return try await WorkflowRun(workflow, in: run, engine: LocalEngine(), options: options) {
+      report($0)
       events.add($0)
     }.run()
   }
@@ -44,6 +54,55 @@ import WorkflowDocument
         "build started 1", "build succeeded", "pack started 1", "pack succeeded",
       ]
     )
+  }
+
+  @Test func `Lines are reported while the command runs`() async throws {
+    let go = folder.path + "/go"
+    let workflow = Workflow([
+      Step("a", "echo first; while [ ! -e go ]; do sleep 0.01; done; printf second")
+    ])
+    _ = try await run(workflow) { event in
+      if case .printed(_, "first") = event.kind {
+        _ = FileManager.default.createFile(atPath: go, contents: nil)
+      }
+    }
+    #expect(events.lines == ["first", "second"])
+  }
+
+  @Test func `A command's end counts at once, however long its lines take to be shown`()
+    async throws
+  {
+    let count = 30_000
+    var flood = Step("flood", "seq \(count)")
+    flood.rollback = .shell(Template(text: "echo undone; touch undone"))
+    let workflow = Workflow([
+      flood, Step("next", "echo next", needs: ["flood"]), Step("last", "exit 1", needs: ["next"]),
+    ])
+    let undone = folder.path + "/undone"
+    // Nothing more is shown before all of the run has happened, up to the rollback.
+    let end = try await run(workflow, jobs: 1) { event in
+      guard case .printed("flood", "1") = event.kind else { return }
+      while !FileManager.default.fileExists(atPath: undone) { usleep(1_000) }
+    }
+    #expect((end.succeeded, end.failed) == (2, 1))
+    let lines = events.lines
+    #expect(lines.prefix(count) == (1...count).map { "\($0)" }[...])
+    #expect(lines.dropFirst(count) == ["next", "undone"])
+    #expect(
+      events.words == [
+        "flood started 1", "flood succeeded", "next started 1", "next succeeded", "last started 1",
+        "last failed", "flood rolling back", "flood rolled back",
+      ]
+    )
+    let kinds = events.all.map(\.kind)
+    let lastLine = kinds.firstIndex(of: .printed(step: "flood", line: "\(count)"))
+    let ended = kinds.firstIndex { if case .ended("flood", _) = $0 { true } else { false } }
+    #expect(try #require(lastLine) < #require(ended))
+    // What the journal and the folder keep says when it ended, and not when that was shown.
+    let times = Dictionary(
+      events.all.compactMap { event in event.kind.step.map { ($0, event.time) } }
+    ) { first, _ in first }
+    #expect(try events.ends["flood"]?.duration ?? .zero < #require(times["next"]))
   }
 
   @Test func `A step that fails keeps those that need it from running`() async throws {

@@ -34,7 +34,7 @@ extension SlurmTests {
         for (index, attempt) in attempts.enumerated() {
           group.addTask {
             let reports = SlurmReports()
-            return (index, try await engine.run(attempt, report: reports.add), reports)
+            return (index, try await engine.run(attempt, report: reports.of(attempt)), reports)
           }
         }
         return try await group.reduce(into: []) { $0.append($1) }
@@ -66,7 +66,7 @@ extension SlurmTests {
             "echo $$; while [ ! -e \(go) ]; do sleep 0.05; done",
             in: world
           )
-          return Task { try await engine.run(attempt, report: reports[index].add) }
+          return Task { try await engine.run(attempt, report: reports[index].of(attempt)) }
         }
         for reports in reports { try await reports.wait { !$0.lines.isEmpty } }
         tasks[cancelled].cancel()

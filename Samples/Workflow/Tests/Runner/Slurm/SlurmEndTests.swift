@@ -16,7 +16,7 @@ extension SlurmTests {
         trap 'echo asked; kill -9 $child; exit 7' TERM; echo $$ $child; wait
         """
       )
-      let task = Task { try await world.engine.run(attempt, report: reports.add) }
+      let task = Task { try await world.engine.run(attempt, report: reports.of(attempt)) }
       try await reports.wait { !$0.lines.isEmpty }
       task.cancel()
       await #expect(throws: CancellationError.self) { try await task.value }
@@ -33,7 +33,7 @@ extension SlurmTests {
       let attempt = try world.attempt(
         "trap 'echo asked' TERM; echo $$; while :; do sleep 0.1; done"
       ) { $0.gracePeriod = .milliseconds(300) }
-      let task = Task { try await world.engine.run(attempt, report: reports.add) }
+      let task = Task { try await world.engine.run(attempt, report: reports.of(attempt)) }
       try await reports.wait { !$0.lines.isEmpty }
       task.cancel()
       await #expect(throws: CancellationError.self) { try await task.value }
@@ -55,10 +55,10 @@ extension SlurmTests {
         let attempt = try world.attempt("echo begun; exec sleep 600", id: "blocker\(number)") {
           $0.step.uses["cpu"] = ResourceAmount(4)
         }
-        return Task { try await world.engine.run(attempt, report: blockers.add) }
+        return Task { try await world.engine.run(attempt, report: blockers.of(attempt)) }
       }
       try await blockers.wait { $0.lines.count == 2 }
-      let task = Task { try await world.engine.run(attempt, report: reports.add) }
+      let task = Task { try await world.engine.run(attempt, report: reports.of(attempt)) }
       try await reports.wait { !$0.waits.isEmpty }
       task.cancel()
       await #expect(throws: CancellationError.self) { try await task.value }
@@ -75,7 +75,7 @@ extension SlurmTests {
       let world = try SlurmWorld()
       let reports = SlurmReports()
       let attempt = try world.attempt("echo begun; exec sleep 600")
-      let task = Task { try await world.engine.run(attempt, report: reports.add) }
+      let task = Task { try await world.engine.run(attempt, report: reports.of(attempt)) }
       try await reports.wait { !$0.lines.isEmpty }
       let job = try #require(reports.handle?.split(separator: " ").first.map(String.init))
       #expect(try await world.engine.commands.run("scancel", [job]).code == 0)

@@ -11,7 +11,7 @@ extension SlurmTests {
       let world = try SlurmWorld()
       let reports = SlurmReports()
       let attempt = try world.attempt("echo begun; exec sleep 600")
-      let first = Task { try await world.engine.run(attempt, report: reports.add) }
+      let first = Task { try await world.engine.run(attempt, report: reports.of(attempt)) }
       try await reports.wait { !$0.lines.isEmpty }
       let node = try #require(reports.nodes.first)
       try SlurmServers.command("kill-node", node)
@@ -28,7 +28,7 @@ extension SlurmTests {
       let world = try SlurmWorld()
       let reports = SlurmReports()
       let first = try world.attempt("echo $$; exec sleep 600")
-      let task = Task { try await world.engine.run(first, report: reports.add) }
+      let task = Task { try await world.engine.run(first, report: reports.of(first)) }
       try await reports.wait { !$0.lines.isEmpty }
       let node = try #require(reports.nodes.first)
       try SlurmServers.command("kill-node", node)
@@ -50,10 +50,10 @@ extension SlurmTests {
         id: "first"
       )
       let second = try world.attempt("echo ran >> second", id: "second")
-      async let one = world.engine.run(first, report: running.add)
+      async let one = world.engine.run(first, report: running.of(first))
       try await running.wait { !$0.lines.isEmpty }
       try SlurmServers.command("stop-controller")
-      async let two = world.engine.run(second, report: waiting.add)
+      async let two = world.engine.run(second, report: waiting.of(second))
       try await waiting.wait { $0.waits.contains { $0.hasPrefix("Slurm's controller") } }
       try SlurmPlace.write("", to: world.path + "/go")
       try SlurmServers.command("restart-controller")
@@ -86,7 +86,7 @@ extension SlurmTests {
           "echo begun; while [ ! -e go ]; do sleep 0.05; done",
           id: "blocker\(number)"
         ) { $0.step.uses["cpu"] = all }
-        return Task { try await world.engine.run(attempt, report: blockers.add) }
+        return Task { try await world.engine.run(attempt, report: blockers.of(attempt)) }
       }
       try await blockers.wait { $0.lines.count == 2 }
       // What it had written down before the job came is what it knows afterwards.
@@ -98,7 +98,7 @@ extension SlurmTests {
       let attempt = try world.attempt("echo ran >> ran", id: "waiting") {
         $0.step.uses["cpu"] = all
       }
-      let task = Task { try await world.engine.run(attempt, report: reports.add) }
+      let task = Task { try await world.engine.run(attempt, report: reports.of(attempt)) }
       try await reports.wait { $0.waits.contains { $0.contains("Slurm: ") } }
       try SlurmServers.command("kill-controller")
       try FileManager.default.removeItem(atPath: state)

@@ -12,7 +12,7 @@ extension SlurmTests {
       let attempt = try world.attempt(
         "echo on $SLURMD_NODENAME; echo error >&2; printf rest; echo version=1.2 >> \"$WORKFLOW_OUTPUT\""
       )
-      let exit = try await world.engine.run(attempt, report: reports.add)
+      let exit = try await world.engine.run(attempt, report: reports.of(attempt))
       #expect(exit.status == .exited(0))
       let node = try #require(exit.node)
       #expect(["n1", "n2"].contains(node))
@@ -40,7 +40,7 @@ extension SlurmTests {
       let world = try SlurmWorld()
       let reports = SlurmReports()
       let attempt = try world.attempt("true") { $0.workingDirectory = "/no/such folder" }
-      let exit = try await world.engine.run(attempt, report: reports.add)
+      let exit = try await world.engine.run(attempt, report: reports.of(attempt))
       #expect(exit.status == .exited(126))
       #expect(
         reports.lines.last == "workflow: no such folder on \(exit.node ?? ""): /no/such folder"
@@ -63,7 +63,7 @@ extension SlurmTests {
         ])
       }
       let reports = SlurmReports()
-      let exit = try await world.engine.run(attempt, report: reports.add)
+      let exit = try await world.engine.run(attempt, report: reports.of(attempt))
       #expect(exit.isSuccess)
       #expect(
         world.text("arguments")?.split(separator: "\0", omittingEmptySubsequences: false)
@@ -87,7 +87,7 @@ extension SlurmTests {
       let world = try SlurmWorld()
       let reports = SlurmReports()
       let first = try world.attempt("echo $$; while [ ! -e go ]; do sleep 0.05; done", id: "a@b")
-      async let one = world.engine.run(first, report: reports.add)
+      async let one = world.engine.run(first, report: reports.of(first))
       try await reports.wait { !$0.lines.isEmpty }
       for id in ["a,b", "b"] {
         let other = try world.attempt("echo ran > '\(id)'", id: id)
@@ -108,7 +108,7 @@ extension SlurmTests {
         $0.command = .arguments(["/usr/bin/env"])
         $0.environment["with.dot"] = "it's"
       }
-      #expect(try await world.engine.run(attempt, report: reports.add).isSuccess)
+      #expect(try await world.engine.run(attempt, report: reports.of(attempt)).isSuccess)
       #expect(reports.lines.contains("with.dot=it's"))
     }
 

@@ -27,18 +27,20 @@ extension SlurmTests {
         "echo begun >> effects; echo begun; while [ ! -e go ]; do sleep 0.05; done; echo end; exit 5",
         in: world
       )
-      let first = Task { try await world.engine.run(attempt, report: reports.add) }
+      let first = Task { try await world.engine.run(attempt, report: reports.of(attempt)) }
       try await reports.wait { !$0.lines.isEmpty }
       let later = SlurmReports()
       let engine = SlurmEngine()
       let handle = try #require(reports.handle)
-      let second = Task { try await engine.takeUp(attempt, handle: handle, report: later.add) }
+      let second = Task {
+        try await engine.takeUp(attempt, handle: handle, report: later.of(attempt))
+      }
       try await later.wait { !$0.nodes.isEmpty }
       try SlurmPlace.write("", to: world.path + "/go")
       let exit = try await second.value
       #expect(exit?.status == .exited(5))
       #expect(exit?.node == later.nodes.first)
-      #expect(later.lines == ["end"])
+      #expect(later.lines == ["begun", "end"])
       #expect(world.text("effects") == "begun")
       _ = try await first.value
     }
@@ -49,7 +51,7 @@ extension SlurmTests {
       let world = try world(arrays: arrays)
       let reports = SlurmReports()
       let attempt = try attempt("echo begun >> effects; exit 4", in: world)
-      let exit = try await world.engine.run(attempt, report: reports.add)
+      let exit = try await world.engine.run(attempt, report: reports.of(attempt))
       let handle = try #require(reports.handle)
       #expect(try await SlurmEngine().takeUp(attempt, handle: handle) { _ in } == exit)
       #expect(world.text("effects") == "begun")
@@ -73,10 +75,10 @@ extension SlurmTests {
         "echo begun >> effects; echo begun; while [ ! -e go ]; do sleep 0.05; done"
       )
       let reports = SlurmReports()
-      let first = Task { try await world.engine.run(attempt, report: reports.add) }
+      let first = Task { try await world.engine.run(attempt, report: reports.of(attempt)) }
       try await reports.wait { !$0.lines.isEmpty }
       let later = SlurmReports()
-      let second = Task { try await SlurmEngine().run(attempt, report: later.add) }
+      let second = Task { try await SlurmEngine().run(attempt, report: later.of(attempt)) }
       try await later.wait { !$0.nodes.isEmpty }
       try SlurmPlace.write("", to: world.path + "/go")
       #expect(try await second.value == first.value)
@@ -88,12 +90,12 @@ extension SlurmTests {
       let world = try SlurmWorld()
       let attempt = try world.attempt("echo $$; exec sleep 600")
       let reports = SlurmReports()
-      let first = Task { try await world.engine.run(attempt, report: reports.add) }
+      let first = Task { try await world.engine.run(attempt, report: reports.of(attempt)) }
       try await reports.wait { !$0.lines.isEmpty }
       let later = SlurmReports()
       let handle = try #require(reports.handle)
       let second = Task {
-        try await SlurmEngine().takeUp(attempt, handle: handle, report: later.add)
+        try await SlurmEngine().takeUp(attempt, handle: handle, report: later.of(attempt))
       }
       try await later.wait { !$0.nodes.isEmpty }
       second.cancel()

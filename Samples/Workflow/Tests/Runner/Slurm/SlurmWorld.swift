@@ -105,10 +105,16 @@ final class SlurmWorld: Sendable {
 /// What attempts reported, to wait for and to look at.
 final class SlurmReports: Sendable {
   private let list = Mutex<[StepReport]>([])
+  private let logs = Mutex<[String]>([])
 
   var all: [StepReport] { list.withLock { $0 } }
+  /// What the attempts have printed, once all of them have begun.
   var lines: [String] {
-    all.compactMap { if case .line(let line) = $0 { line } else { nil } }
+    let logs = logs.withLock { $0 }
+    if nodes.count < logs.count { return [] }
+    return logs.flatMap { log in
+      (SlurmPlace.read(log) ?? "").split(separator: "\n").map(String.init)
+    }
   }
   var nodes: [String] {
     all.compactMap { if case .started(let node?, _) = $0 { node } else { nil } }
@@ -118,6 +124,12 @@ final class SlurmReports: Sendable {
   }
   var waits: [String] {
     all.compactMap { if case .waiting(let text?) = $0 { text } else { nil } }
+  }
+
+  /// Takes the reports of an attempt.
+  func of(_ attempt: StepAttempt) -> @Sendable (StepReport) -> Void {
+    logs.withLock { $0.append(attempt.logFile) }
+    return add
   }
 
   @Sendable func add(_ report: StepReport) { list.withLock { $0.append(report) } }

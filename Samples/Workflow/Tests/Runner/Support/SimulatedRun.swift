@@ -36,7 +36,8 @@ struct SimulatedRun {
       in: folder,
       engine: engine,
       options: options,
-      environment: simulation.environment
+      environment: simulation.environment,
+      reportingOn: .sender
     ) { [events] in
       events.add($0)
     }

@@ -72,6 +72,7 @@ final class Events: Sendable {
         "\(step) retries \(attempt) \(delay.words)"
       case .cancelling(let reason): "cancelling \(reason)"
       case .waiting(let step, let text): "\(step) waits for \(text)"
+      case .notice(let step, let text): "\(step) notice \(text)"
       case .runStarted, .printed, .runEnded: nil
       }
     }

@@ -1,0 +1,264 @@
+import Dispatch
+import Synchronization
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// Writes the events of a run to a file, and passes them on with the lines of its steps, one at a
+/// time, in the order of ``EventFeed``.
+///
+/// The thread that brings an event writes it, with those that other threads bring meanwhile, and
+/// waits for nothing else: what the events are passed on to has a thread of its own, and may be as
+/// slow as it likes. No code of others runs under a lock.
+final class EventSink: Sendable {
+  /// Where events are passed on.
+  struct Place: Sendable {
+    var run: @Sendable (@escaping @Sendable () -> Void) -> Void
+    /// The same after a pause; nil: lines come when an attempt has ended.
+    var runLater: (@Sendable (@escaping @Sendable () -> Void) -> Void)?
+
+    /// How often lines are looked for.
+    static let pause = Duration.milliseconds(50)
+
+    /// A thread of its own.
+    static func ownThread() -> Place {
+      let queue = DispatchQueue(label: "events of a run")
+      return Place {
+        queue.async(execute: $0)
+      } runLater: {
+        queue.asyncAfter(deadline: .now() + .milliseconds(50), execute: $0)
+      }
+    }
+
+    /// The thread that brings them.
+    static let sender = Place { $0() }
+  }
+
+  private struct State {
+    var feed: EventFeed
+    var logs: [Int: LogTail] = [:]
+    /// What isn't in the file yet.
+    var unwritten: [EventFeed.Item] = []
+    var isWriting = false
+    var file: OpenFile?
+    /// Why the file isn't complete.
+    var failure: SystemCallError?
+    var isPassingOn = false
+    /// Whether lines will be looked for when nothing else is to be done.
+    var looksLater = false
+    var lastLook = ContinuousClock.now
+    /// Whether lines that weren't read stay where they are.
+    var leavesRest = false
+    var atEnd: CheckedContinuation<Void, Never>?
+    var hasEnded = false
+    var now: @Sendable () -> Duration = { .zero }
+    var look: @Sendable () -> Void = {}
+  }
+
+  private let state: Mutex<State>
+  private let names: [String]
+  private let place: Place
+  private let report: @Sendable (RunEvent) -> Void
+
+  /// - Parameters:
+  ///   - steps: The names of the steps.
+  ///   - needs: For each of them, the places of those that it needs.
+  ///   - place: Where events are passed on.
+  ///   - report: Called for each event.
+  init(
+    _ steps: [String],
+    needs: [[Int]],
+    _ place: Place,
+    _ report: @escaping @Sendable (RunEvent) -> Void
+  ) {
+    state = Mutex(State(feed: EventFeed(steps, needs: needs)))
+    names = steps
+    self.place = place
+    self.report = report
+  }
+
+  /// The run begins.
+  ///
+  /// - Parameters:
+  ///   - file: What events are written to as well.
+  ///   - now: The time since the begin.
+  ///   - look: Called now and then while attempts write to logs.
+  func begin(
+    _ file: OpenFile?,
+    now: @escaping @Sendable () -> Duration,
+    look: @escaping @Sendable () -> Void
+  ) {
+    state.withLock { ($0.file, $0.now, $0.look) = (file, now, look) }
+  }
+
+  /// Why the file isn't complete; nil if it is.
+  var failure: String? { state.withLock { $0.failure.map { "\($0)" } } }
+
+  /// Writes an event, and has it passed on.
+  func send(_ event: RunEvent) { send(.event(event)) }
+
+  /// Has something passed on; events are in the file when this returns, or another thread is about
+  /// to write them.
+  func send(_ item: EventFeed.Item) {
+    let isTaken = state.withLock { state in
+      state.unwritten.append(item)
+      defer { state.isWriting = true }
+      return state.isWriting
+    }
+    if isTaken { return }
+    while let (items, file) = nextUnwritten() {
+      if let file { write(items, to: file) }
+      let isPassingOn = state.withLock { state in
+        for item in items { state.feed.happened(item) }
+        defer { state.isPassingOn = true }
+        return state.isPassingOn
+      }
+      if !isPassingOn { place.run { self.passOn() } }
+    }
+  }
+
+  /// Lines that haven't been read stay in the logs, and it is said how much that is.
+  func leaveRest() { state.withLock { $0.leavesRest = true } }
+
+  /// Returns when the end of the run was passed on.
+  func waitForEnd() async {
+    await withCheckedContinuation { continuation in
+      let hasEnded = state.withLock { state in
+        if !state.hasEnded { state.atEnd = continuation }
+        return state.hasEnded
+      }
+      if hasEnded { continuation.resume() }
+    }
+  }
+
+  // MARK: The file
+
+  private func nextUnwritten() -> ([EventFeed.Item], OpenFile?)? {
+    state.withLock { state in
+      if state.unwritten.isEmpty {
+        state.isWriting = false
+        return nil
+      }
+      defer { state.unwritten = [] }
+      return (state.unwritten, state.file)
+    }
+  }
+
+  /// The lines of steps are in their logs; the file is for those who look later, and may fail.
+  private func write(_ items: [EventFeed.Item], to file: OpenFile) {
+    var bytes: [UInt8] = []
+    for case .event(let event) in items {
+      bytes += event.jsonLine.utf8
+      bytes.append(UInt8(ascii: "\n"))
+    }
+    if bytes.isEmpty { return }
+    do throws(SystemCallError) {
+      try file.write(bytes)
+    } catch {
+      state.withLock { $0.failure = $0.failure ?? error }
+    }
+  }
+
+  // MARK: Passing on
+
+  private func passOn() {
+    while true {
+      switch next() {
+      case .pass(let event):
+        report(event)
+        if case .runEnded = event.kind { end() }
+      case .open(let step, let path, let offset):
+        state.withLock { $0.logs[step] = LogTail(path, from: offset) }
+      case .read(let step, let end, let time): read(step, upTo: end, time)
+      case .none: return
+      }
+    }
+  }
+
+  private func next() -> EventFeed.Action {
+    let (action, looksLater) = state.withLock { state in
+      let action = state.feed.next()
+      guard case .none = action else { return (action, false) }
+      state.isPassingOn = false
+      let looksLater = state.feed.isReading && !state.looksLater && place.runLater != nil
+      if looksLater { state.looksLater = true }
+      return (action, looksLater)
+    }
+    if looksLater {
+      place.runLater? {
+        self.state.withLock { $0.looksLater = false }
+        self.lookForLines()
+        self.passOnUnlessIsSo()
+      }
+    }
+    return action
+  }
+
+  private func end() {
+    let continuation = state.withLock { state in
+      state.hasEnded = true
+      defer { state.atEnd = nil }
+      return state.atEnd
+    }
+    continuation?.resume()
+  }
+
+  private func lookForLines() {
+    let look = state.withLock { state in
+      state.lastLook = .now
+      state.feed.looks()
+      return state.look
+    }
+    look()
+  }
+
+  private func passOnUnlessIsSo() {
+    let isPassingOn = state.withLock { state in
+      defer { state.isPassingOn = true }
+      return state.isPassingOn
+    }
+    if !isPassingOn { passOn() }
+  }
+
+  /// Reports the lines of a piece of a log.
+  private func read(_ step: Int, upTo end: Int?, _ time: Duration?) {
+    let (tail, leavesRest, now) = state.withLock { state in
+      (state.logs.removeValue(forKey: step), state.leavesRest, state.now)
+    }
+    var hasMore = false
+    if var tail {
+      do throws(LogProblem) {
+        if leavesRest, let end {
+          throw LogProblem(reason: "the run was to end at once", bytes: end - tail.offset)
+        }
+        if !leavesRest {
+          hasMore = try tail.read(upTo: end) { line in
+            // Not later than what follows from it.
+            pass(.printed(step: names[step], line: line), time ?? now())
+          }
+        }
+        state.withLock { $0.logs[step] = hasMore || end == nil ? tail : nil }
+      } catch {
+        if error.bytes > 0 {
+          let text = "\(error.bytes) bytes of \(tail.path) are not shown: \(error.reason)"
+          pass(.notice(step: names[step], text), time ?? now())
+        }
+      }
+    }
+    let isTimeToLook = state.withLock { state in
+      state.feed.didRead(step, hasMore: hasMore)
+      return hasMore && place.runLater != nil && .now - state.lastLook >= Place.pause
+    }
+    // One log may keep the thread for long.
+    if isTimeToLook { lookForLines() }
+  }
+
+  private func pass(_ kind: RunEvent.Kind, _ time: Duration) {
+    report(RunEvent(time: time, kind: kind))
+  }
+}
