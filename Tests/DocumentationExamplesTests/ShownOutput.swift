@@ -5,20 +5,53 @@ import Testing
 ///
 /// - Parameters:
 ///   - lines: What the example printed.
-///   - article: The name of the article's file in the catalogue of AdvancedOperations.
+///   - article: The name of the article's file.
+///   - module: The module whose catalogue has the article.
 ///   - sourceLocation: Where a difference is reported.
 /// - Throws: An error of Foundation when the article can't be read.
 func expectShown(
   _ lines: Lines,
   in article: String,
+  of module: String = "AdvancedOperations",
   sourceLocation: SourceLocation = #_sourceLocation
 ) throws {
-  let folder = URL(fileURLWithPath: #filePath)
-    .appendingPathComponent("../../../Sources/AdvancedOperations/AdvancedOperations.docc")
-    .standardized
+  let folder = catalogue(of: module)
   let file = folder.appendingPathComponent(article + ".md")
   let text = try String(contentsOf: file, encoding: .utf8)
   let printed = lines.all.joined(separator: "\n")
   let isShown = text.contains("\n```\n\(printed)\n```\n")
   #expect(isShown, "not in \(article).md:\n\(printed)", sourceLocation: sourceLocation)
+}
+
+/// Checks that a picture of an article is the one that its example draws.
+///
+/// With `OPERATIONS_WRITE_PICTURES` in the environment, writes the picture in place of looking.
+///
+/// - Parameters:
+///   - picture: What the example drew.
+///   - name: The name of the picture's file in the catalogue of AdvancedOperations.
+///   - sourceLocation: Where a difference is reported.
+/// - Throws: An error of Foundation when the picture can't be read or written.
+func expectPicture(
+  _ picture: String,
+  _ name: String,
+  sourceLocation: SourceLocation = #_sourceLocation
+) throws {
+  let file = catalogue(of: "AdvancedOperations").appendingPathComponent("Resources/\(name).svg")
+  if ProcessInfo.processInfo.environment["OPERATIONS_WRITE_PICTURES"] != nil {
+    try picture.write(to: file, atomically: true, encoding: .utf8)
+    return
+  }
+  let isShown = try String(contentsOf: file, encoding: .utf8) == picture
+  #expect(
+    isShown,
+    "\(name).svg is another one; OPERATIONS_WRITE_PICTURES=1 writes it",
+    sourceLocation: sourceLocation
+  )
+}
+
+private func catalogue(of module: String) -> URL {
+  URL(fileURLWithPath: #filePath)
+    .appendingPathComponent("../../../Sources/\(module)/\(module).docc")
+    .standardized
 }

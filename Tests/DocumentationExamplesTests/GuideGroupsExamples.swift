@@ -1,0 +1,158 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import CoreOperations
+import Testing
+
+private struct PrinterIsOut: Error, CustomStringConvertible {
+  let description = "The printer is out of paper."
+}
+
+@Test func `Groups: what has been done is undone when a later step fails`() throws {
+  let print = Lines()
+  let simulation = SimulatedEnvironment(seed: 1)
+  let queue = AdvancedOperationQueue(environment: simulation.environment)
+
+  let reserve = ResultOperation(name: "reserve") {
+    print("reserve 2 seats")
+    AdvancedOperation.current?.group?.onRollback { print("release the seats") }
+  }
+  let pay = reserve.then(name: "pay") { _ in
+    print("charge 40 €")
+    AdvancedOperation.current?.group?.onRollback { print("refund 40 €") }
+  }
+  let ticket = pay.then(name: "ticket") { _ in throw PrinterIsOut() }
+
+  let order = GroupOperation(name: "order", errorPolicy: .failFast) {
+    reserve
+    pay
+    ticket
+  }
+  queue.addOperation(order)
+
+  simulation.run()
+  print(order.explain())
+
+  try expectShown(print, in: "GroupsScopesAndRollback")
+}
+
+@Test func `Groups: in async code, and nothing outlives the call`() async throws {
+  let mirrors = [FeedServer(), FeedServer()]
+
+  let events = try await withOperations(maxConcurrentOperationCount: 4) { scope in
+    let downloads = mirrors.map { mirror in
+      scope.add(ResultOperation { try await mirror.download() })
+    }
+    var events: [String] = []
+    for download in downloads { events += try Feed(await download.value).events }
+    return events
+  }
+
+  #expect(events.count == 6)
+}
+
+@Test func `Groups: an error of a child that is none of the group`() {
+  struct NoThumbnail: Error {}
+  let thumbnail = ResultOperation(name: "thumbnail") { throw NoThumbnail() }
+
+  let publish = GroupOperation(name: "publish") { thumbnail }
+  publish.onChildError { child, error in
+    error is NoThumbnail ? nil : error
+  }
+
+  simulate(publish)
+  #expect(publish.ending == "succeeded")
+  #expect(thumbnail.ending.hasPrefix("failed"))
+}
+
+@Test(arguments: [GroupOperation.ErrorPolicy.collectAll, .failFast])
+func `Groups: the others, when a child fails`(policy: GroupOperation.ErrorPolicy) {
+  let simulation = SimulatedEnvironment(seed: 1)
+  let clock = simulation.environment.clock
+  let queue = AdvancedOperationQueue(environment: simulation.environment)
+  let bad = ResultOperation(name: "bad") { throw Offline() }
+  let slow = ResultOperation(name: "slow") { try await clock.sleep(for: .seconds(60)) }
+  let dependent = ResultOperation(name: "dependent") {}
+  dependent.addDependency(bad)
+  let group = GroupOperation(name: "group", errorPolicy: policy) {
+    bad
+    slow
+    dependent
+  }
+  queue.addOperation(group)
+  simulation.run()
+  let goesOn = policy == .collectAll
+  #expect(group.ending.hasPrefix("failed"))
+  #expect((slow.ending == "succeeded") == goesOn)
+  #expect((dependent.ending == "succeeded") == goesOn)
+}
+
+@Test func `Groups: a child comes late`() {
+  let simulation = SimulatedEnvironment(seed: 1)
+  let queue = AdvancedOperationQueue(environment: simulation.environment)
+  let ran = Lines()
+  let group = GroupOperation(name: "group")
+  group.addOperation(
+    ResultOperation(name: "list") { [weak group] in
+      for name in ["a", "b"] { group?.addOperation(ResultOperation(name: name) { ran(name) }) }
+    }
+  )
+  queue.addOperation(group)
+  simulation.run()
+  #expect(ran.all.sorted() == ["a", "b"])
+  #expect(group.addOperation(AdvancedOperation()) == false)
+}
+
+@Test func `Groups: children take no slots of the queue`() {
+  let simulation = SimulatedEnvironment(seed: 1)
+  let clock = simulation.environment.clock
+  let queue = AdvancedOperationQueue(environment: simulation.environment)
+  queue.maxConcurrentOperationCount = 1
+  queue.addOperation(
+    GroupOperation(name: "group") {
+      for _ in 1...3 { ResultOperation { try await clock.sleep(for: .seconds(1)) } }
+    }
+  )
+  simulation.run()
+  #expect(simulation.now == .seconds(1))
+}
+
+@Test func `Groups: no rollback after a success`() {
+  let log = Lines()
+  let step = ResultOperation(name: "step") {
+    AdvancedOperation.current?.group?.onRollback { log("undone") }
+  }
+  let group = GroupOperation { step }
+  simulate(group)
+  #expect(group.ending == "succeeded" && log.all.isEmpty)
+}
+
+@Test func `Groups: a scope that throws cancels what still runs`() async throws {
+  struct Enough: Error {}
+  let simulation = SimulatedEnvironment(seed: 1)
+  let clock = simulation.environment.clock
+  let slow = ResultOperation(name: "slow") { try await clock.sleep(for: .seconds(60)) }
+  #expect(throws: Enough.self) {
+    try simulation.run {
+      try await withOperations { scope in
+        scope.add(slow)
+        throw Enough()
+      }
+    }
+  }
+  #expect(slow.outcome?.isCancelled == true)
+}
+
+@Test func `Groups: a failure in a scope is thrown when the others have ended`() {
+  let simulation = SimulatedEnvironment(seed: 1)
+  let clock = simulation.environment.clock
+  let slow = ResultOperation(name: "slow") { try await clock.sleep(for: .seconds(60)) }
+  #expect(throws: OperationFailure.self) {
+    try simulation.run {
+      try await withOperations { scope in
+        scope.add(ResultOperation(name: "bad") { throw Offline() })
+        scope.add(slow)
+      }
+    }
+  }
+  #expect(slow.ending == "succeeded")
+}
