@@ -1,0 +1,104 @@
+import AdvancedOperations
+import Foundation
+import Synchronization
+import Testing
+
+/// What stands for a class of somebody else's, in Foundation's terms.
+private final class Resize: Foundation.Operation, @unchecked Sendable {
+  // Sendable: `width` has a lock.
+  private let lockedWidth = Mutex(0)
+  var width: Int { lockedWidth.withLock { $0 } }
+
+  override func main() { lockedWidth.withLock { $0 = 640 } }
+}
+
+func perform(
+  _ operation: Foundation.Operation,
+  in queue: Foundation.OperationQueue
+) async throws {
+  let end = Foundation.BlockOperation {}
+  end.addDependency(operation)
+  try await withTaskCancellationHandler {
+    await withCheckedContinuation { continuation in
+      end.addExecutionBlock { continuation.resume() }
+      queue.addOperations([operation, end], waitUntilFinished: false)
+    }
+    if operation.isCancelled { throw CancellationError() }
+  } onCancel: {
+    operation.cancel()
+  }
+}
+
+@Test func `Coming from Foundation: its operations from ours`() async throws {
+  let print = Lines()
+
+  let theirs = Foundation.OperationQueue()
+  let ours = AdvancedOperationQueue()
+
+  let resize = ResultOperation(name: "resize") {
+    let operation = Resize()
+    try await perform(operation, in: theirs)
+    return operation.width
+  }
+  let store = resize.then(name: "store") { width in "stored, \(width) wide" }
+  print(try await ours.run(store))
+
+  try expectShown(print, in: "ComingFromFoundation")
+}
+
+@Test func `Coming from Foundation: one that was cancelled`() async throws {
+  let theirs = Foundation.OperationQueue()
+  let operation = Foundation.BlockOperation {}
+  operation.cancel()
+  await #expect(throws: CancellationError.self) { try await perform(operation, in: theirs) }
+
+  let waiting = Foundation.BlockOperation {}
+  theirs.isSuspended = true
+  let resize = ResultOperation(name: "resize") {
+    AdvancedOperation.current?.cancel()
+    try await perform(waiting, in: theirs)
+  }
+  AdvancedOperationQueue().addOperation(resize)
+  theirs.isSuspended = false
+  try await resize.untilFinished()
+  #expect(resize.outcome?.isCancelled == true)
+  #expect(waiting.isCancelled)
+}
+
+/// Stands for a file that has said which classes it means.
+private final class Upload: AdvancedOperation, @unchecked Sendable {
+  override func execute() { finish() }
+}
+
+@Test func `Coming from Foundation: ours from its operations`() async throws {
+  let theirs = Foundation.OperationQueue()
+  let ours = AdvancedOperationQueue()
+
+  let upload = Upload(name: "upload")
+  let bridge = Foundation.BlockOperation {
+    ours.addOperation(upload)
+    upload.waitUntilFinished()
+  }
+  let report = Foundation.BlockOperation {}
+  report.addDependency(bridge)
+  theirs.addOperation(bridge)
+  theirs.addOperation(report)
+
+  await withCheckedContinuation { continuation in
+    theirs.addBarrierBlock { continuation.resume() }
+  }
+  #expect(upload.isFinished && report.isFinished)
+}
+
+@Test func `Coming from Foundation: a completion block knows no outcome, onFinish does`()
+  async throws
+{
+  let seen = Mutex("")
+  let upload = Upload(name: "upload")
+  upload.onFinish { operation, errors in
+    seen.withLock { $0 = "\(operation), \(errors.count) errors" }
+  }
+  AdvancedOperationQueue().addOperation(upload)
+  try await upload.untilFinished()
+  #expect(seen.withLock { $0 } == "upload (succeeded), 0 errors")
+}
