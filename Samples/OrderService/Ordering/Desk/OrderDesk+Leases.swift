@@ -31,7 +31,9 @@ extension OrderDesk {
   private func beat(_ leases: any OrderLeases, _ call: Int?) async -> Int? {
     do {
       for id in try await leases.beat() {
-        operation(of: id)?.cancel(withError: LeaseLost(order: id))
+        let (run, recovery) = state.withLock { ($0.runs[id], $0.recoveries[id]?.operation) }
+        run?.leave()
+        recovery?.cancel()
       }
       let room = options.maximumOpenOrders - openCount
       if room > 0, !isDraining {

@@ -14,6 +14,9 @@ extension OrderDesk {
     public var requestTimeout = Duration.seconds(5)
 
     /// How long the provider is tried for one charge, and the carrier for one parcel.
+    ///
+    /// What is waited for the provider's rate isn't counted. When the time is over, the request that
+    /// is on its way is the last.
     public var stepTimeout = Duration.seconds(120)
 
     /// The first wait between two tries; each wait is twice as long as the one before.

@@ -51,6 +51,8 @@ public final class OrderDesk: Sendable {
     breaker = CircuitBreaker(failures: options.breakerFailures, cooldown: options.breakerCooldown)
     self.store = store
     let trouble = StoreTrouble()
+    let leaseQueue = AdvancedOperationQueue(name: "leases", environment: environment)
+    self.leaseQueue = leaseQueue
     tools = OrderTools(
       store: PatientStore(
         store: store,
@@ -63,11 +65,10 @@ public final class OrderDesk: Sendable {
       shipping: shipping,
       breaker: breaker,
       sharedRate: (store as? any RequestBucket).map {
-        SharedRate($0, options: options, clock: environment.clock)
+        SharedRate($0, options: options, queue: leaseQueue)
       },
       options: options
     )
-    leaseQueue = AdvancedOperationQueue(name: "leases", environment: environment)
     // An order that waits holds no thread: the number of orders that are open is the limit.
     queue = AdvancedOperationQueue(
       name: "orders",

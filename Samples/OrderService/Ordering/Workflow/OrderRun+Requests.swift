@@ -59,7 +59,7 @@ extension OrderRun {
   ///
   /// - Parameters:
   ///   - name: What is attempted.
-  ///   - limit: How long to go on.
+  ///   - limit: How long to go on; a request that waits for its turn takes no time.
   ///   - make: Makes a request.
   /// - Returns: The value of the request that succeeded.
   /// - Throws: The errors of all requests.
@@ -68,10 +68,14 @@ extension OrderRun {
     within limit: Duration,
     make: @escaping @Sendable (_ attempt: Int) -> ResultOperation<Value>
   ) async throws -> Value {
+    let patience = StepPatience(limit, clock: tools.store.clock)
     let policy = policy(from: tools.options.firstDelay, attempts: .max)
-      .when { !Self.isFinal($0) }
-      .totalTimeout(limit)
-    let requests = requests(name, policy, isRecorded: true, make)
+      .when { !Self.isFinal($0) && !patience.isOver }
+    let requests = requests(name, policy, isRecorded: true) { attempt in
+      let request = make(attempt)
+      request.addObserver(patience)
+      return request
+    }
     return try await withOperations { scope in try await scope.add(requests).value }
   }
 
@@ -100,6 +104,7 @@ extension OrderRun {
       do {
         return try await withOperations { scope in try await scope.add(requests).value }
       } catch {
+        if refusals.isLeaseLost { leave() }
         if requests.isCancelled || Task.isCancelled || refusals.isFinal { throw error }
       }
       (round, delay) = (round + 1, tools.options.longestDelay)

@@ -99,11 +99,23 @@ extension OrderRun {
   }
 
   /// The program stops: what undoes something now ends, and nothing more is undone in this life.
-  func interrupt() {
+  func interrupt() { interrupt(because: RollbackInterrupted()) }
+
+  /// Another instance goes on with the order: what is done here ends, a rollback too.
+  ///
+  /// The other one undoes what is left; of two that do so, each would make the provider's requests.
+  func leave() {
+    let reason = LeaseLost(order: order.id)
+    state.withLock { $0.isLeaseLost = true }
+    interrupt(because: reason)
+    group.cancel(withError: reason)
+  }
+
+  private func interrupt(because reason: any Error) {
     let undoing = state.withLock { state in
       state.isInterrupted = true
       return state.undoing
     }
-    undoing?.cancel(withError: RollbackInterrupted())
+    undoing?.cancel(withError: reason)
   }
 }

@@ -84,6 +84,7 @@ final class OrderRun: Sendable {
     }
   }
 
-  /// Why the store could not keep what was done; nil when it could.
-  var storeTrouble: String? { state.withLock { $0.storeTrouble } }
+  /// Why the store could not keep what was done, and the order is to be begun again; nil when it could,
+  /// and when another instance goes on with the order.
+  var storeTrouble: String? { state.withLock { $0.isLeaseLost ? nil : $0.storeTrouble } }
 }

@@ -8,6 +8,7 @@ final class Refusals: Sendable {
   private struct State {
     var count = 0
     var isFinal = false
+    var isLeaseLost = false
   }
 
   private let limit: Int
@@ -19,13 +20,16 @@ final class Refusals: Sendable {
   /// Whether nothing more is to be tried.
   var isFinal: Bool { state.withLock { $0.isFinal } }
 
+  /// Whether another instance goes on with the order.
+  var isLeaseLost: Bool { state.withLock { $0.isLeaseLost } }
+
   /// An attempt has failed; returns whether another one is to follow.
   func allowsAnother(after error: any Error) -> Bool {
     let isRefusal = if case PaymentProviderError.refused = error { true } else { false }
     return state.withLock { state in
       state.count = isRefusal ? state.count + 1 : 0
-      let isOver = error is RollbackHasBegun || error is LeaseLost
-      state.isFinal = isOver || state.count >= limit
+      state.isLeaseLost = error is LeaseLost
+      state.isFinal = error is RollbackHasBegun || state.isLeaseLost || state.count >= limit
       return !state.isFinal
     }
   }

@@ -19,13 +19,14 @@ final class SharedRate: OperationCondition {
 
   private let bucket: any RequestBucket
   private let options: OrderDesk.Options
-  private let clock: OperationClock
+  /// Runs what asks the store.
+  private let queue: AdvancedOperationQueue
   private let state = Mutex(State())
 
-  init(_ bucket: any RequestBucket, options: OrderDesk.Options, clock: OperationClock) {
+  init(_ bucket: any RequestBucket, options: OrderDesk.Options, queue: AdvancedOperationQueue) {
     self.bucket = bucket
     self.options = options
-    self.clock = clock
+    self.queue = queue
   }
 
   var name: String { "rate of all instances" }
@@ -50,7 +51,7 @@ final class SharedRate: OperationCondition {
           return (false, !state.isAsking)
         }
         if isCancelled { continuation.resume(returning: false) }
-        if mustAsk { Task { await ask() } }
+        if mustAsk { queue.addOperation(ResultOperation(name: "tokens") { await self.ask() }) }
       }
     } onCancel: {
       let left = state.withLock { state in
@@ -69,22 +70,30 @@ final class SharedRate: OperationCondition {
     let (capacity, period) = (options.providerRequests, options.providerPeriod)
     // Not less than the time of some tokens: what waits longer takes more of them at once.
     let pause = max(period / capacity, .milliseconds(20))
+    var delay = options.firstStoreDelay
     while true {
       let wanted = state.withLock { state in
         if state.waiting.isEmpty { state.isAsking = false }
         return state.waiting.count
       }
       if wanted == 0 { return }
-      // What the store throws is over when it works again: until then nobody's turn comes.
-      let taken = try? await bucket.takeTokens(wanted, capacity: capacity, period: period)
-      let count = max(taken ?? 0, 0)
+      // What the store throws is over when it works again: until then no turn comes.
+      guard
+        let taken = try? await bucket.takeTokens(wanted, capacity: capacity, period: period)
+      else {
+        try? await queue.environment.clock.sleep(for: delay)
+        delay = min(delay * 2, options.longestStoreDelay)
+        continue
+      }
+      delay = options.firstStoreDelay
+      let count = max(taken, 0)
       let next = state.withLock { state in
         let next = Array(state.waiting.prefix(count))
         state.waiting.removeFirst(next.count)
         return next
       }
       for waiter in next { waiter.continuation.resume(returning: true) }
-      if count < wanted { try? await clock.sleep(for: pause) }
+      if count < wanted { try? await queue.environment.clock.sleep(for: pause) }
     }
   }
 }

@@ -80,6 +80,65 @@ struct FleetTests {
     #expect(fleet.shop.stock(of: "cup") == 8)
   }
 
+  @Test func `roll an order back in one of them, also when the other one has begun to`() throws {
+    let fleet = Fleet()
+    fleet.shop.provider.refundMood = .isDown
+    let first = try fleet.start("a")
+    try fleet.start("b")
+    fleet.shop.carrier.failures = .max
+    let id = try fleet.submit(.teaAndCups, to: first)
+    let operation = try #require(first.desk.operation(of: id))
+    fleet.simulation.run(until: .seconds(1))
+    #expect(first.desk.cancel(id, because: "a change of mind"))
+    #expect(fleet.run(until: { fleet.shop.provider.requests.contains("refund") }))
+    first.store.isUnheard.withLock { $0 = true }
+    #expect(fleet.run(until: { fleet.holder(of: id) == "b" }))
+    first.store.isUnheard.withLock { $0 = false }
+    // Although the refund, which both need, can't be had.
+    #expect(fleet.run(until: { operation.isFinished }))
+    #expect(first.desk.openCount == 0)
+    #expect(fleet.state(of: id)?.name == "rolling back")
+    fleet.shop.provider.refundMood = .works
+    #expect(fleet.run(until: { isOver(fleet, id) }))
+    #expect(fleet.state(of: id)?.name == "cancelled")
+    #expect(fleet.shop.mistakes == [])
+  }
+
+  @Test func `undo nothing more of an order when a write about it is refused`() throws {
+    let fleet = Fleet()
+    fleet.shop.provider.mood = .isDown
+    fleet.shop.provider.refundMood = .isDown
+    let first = try fleet.start("a")
+    let second = try fleet.start("b")
+    let id = try fleet.submit(.teaAndCups, to: first)
+    let operation = try #require(first.desk.operation(of: id))
+    fleet.simulation.run(until: .seconds(1))
+    #expect(first.desk.cancel(id, because: "a change of mind"))
+    #expect(fleet.run(until: { fleet.shop.provider.requests.contains("refund") }))
+    first.store.isUnheard.withLock { $0 = true }
+    #expect(fleet.run(until: { fleet.holder(of: id) == "b" }))
+    try fleet.simulation.run { await second.desk.drain(within: .zero) }
+    let count = fleet.shop.provider.requests.count
+    // The first one refunds, and isn't allowed to note it.
+    fleet.shop.provider.refundMood = .works
+    #expect(fleet.run(until: { operation.isFinished }))
+    #expect(fleet.shop.provider.requests.count == count + 1)
+    #expect(fleet.state(of: id)?.name == "rolling back")
+    #expect(fleet.shop.stock(of: "tea") == 9)
+  }
+
+  @Test func `fail no order while the rate that they share can't be had`() throws {
+    let fleet = Fleet()
+    let instance = try fleet.start("a")
+    instance.store.isBucketAway.withLock { $0 = true }
+    let id = try fleet.submit(.tea(), to: instance)
+    fleet.simulation.run(until: .seconds(3_600))
+    #expect(fleet.state(of: id) == .open)
+    instance.store.isBucketAway.withLock { $0 = false }
+    #expect(fleet.run(until: { isOver(fleet, id) }))
+    #expect(fleet.state(of: id) == .confirmed)
+  }
+
   @Test func `take back the orders of an instance that returns, if that dies again`() throws {
     let pair = try Pair(.tea())
     let (fleet, first, second, id) = (pair.fleet, pair.first, pair.second, pair.id)

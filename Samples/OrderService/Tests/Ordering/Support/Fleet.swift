@@ -78,7 +78,7 @@ final class LeaseBook: Sendable {
 }
 
 /// The store as an instance sees it: its writes are refused when another one holds the order.
-final class InstanceStore: OrderLeases {
+final class InstanceStore: OrderLeases, RequestBucket {
   /// There is no way to the store.
   struct CutOff: Error {}
 
@@ -86,6 +86,8 @@ final class InstanceStore: OrderLeases {
   let heartbeat = Fleet.heartbeat
   /// Whether no heartbeat of the instance is heard, although it goes on.
   let isUnheard = Mutex(false)
+  /// Whether the bucket of requests can't be reached.
+  let isBucketAway = Mutex(false)
   private let shop: Shop
   private let book: LeaseBook
   private let clock: OperationClock
@@ -138,6 +140,11 @@ final class InstanceStore: OrderLeases {
       do { try await clock.sleep(for: .milliseconds(100)) } catch { return nil }
       return ()
     }
+  }
+
+  func takeTokens(_ wanted: Int, capacity: Int, period: Duration) throws -> Int {
+    if isBucketAway.withLock({ $0 }) { throw CutOff() }
+    return wanted
   }
 
   // MARK: As the store does it
