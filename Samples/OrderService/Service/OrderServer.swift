@@ -123,6 +123,10 @@ public final class OrderServer: Sendable {
     _ configuration: ApplicationConfiguration,
     onRunning: @escaping @Sendable (_ port: Int) async -> Void = { _ in }
   ) async throws {
+    desk.onUnreadable { [logger] id, reason in
+      let metadata: Logger.Metadata = ["order": "\(id)", "error": "\(reason)"]
+      logger.error("an order can't be read, and is left alone", metadata: metadata)
+    }
     let count = try await desk.open()
     if count > 0 { logger.notice("took up orders", metadata: ["count": "\(count)"]) }
     let closing = DeskService(desk: desk, limit: options.drainLimit, logger: logger)

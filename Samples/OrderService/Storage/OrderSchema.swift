@@ -10,6 +10,7 @@ enum OrderSchema {
   static var migrator: DatabaseMigrator {
     var migrator = DatabaseMigrator()
     migrator.registerMigration("1: orders") { try $0.execute(sql: first) }
+    migrator.registerMigration("2: cancels") { try $0.execute(sql: second) }
     return migrator
   }
 
@@ -73,4 +74,7 @@ enum OrderSchema {
       number TEXT
     ) STRICT, WITHOUT ROWID;
     """
+
+  // Why an open order is to be cancelled, once that was asked for.
+  private static let second = "ALTER TABLE orders ADD COLUMN cancelReason TEXT"
 }

@@ -62,6 +62,11 @@ extension SQLiteOrderStore {
     try await write { database in
       if try database.state(of: order) == "confirmed" { return }
       try database.mustBeOpen(order)
+      let reason = try String.fetchOne(
+        database.cachedStatement(sql: "SELECT cancelReason FROM orders WHERE id = ?"),
+        arguments: [order.rawValue]
+      )
+      if let reason { throw OrderCancelled(reason: reason) }
       try database.record("true", of: .confirm, of: order)
       try database.execute(
         sql: "UPDATE orders SET state = 'confirmed' WHERE id = ?",

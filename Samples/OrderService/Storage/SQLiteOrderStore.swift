@@ -1,5 +1,6 @@
 import GRDB
 public import OrderWorkflow
+import Synchronization
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -23,6 +24,7 @@ public final class SQLiteOrderStore: OrderStore {
 
   let pool: DatabasePool
   private let writes: GroupCommit
+  private let unreadable = Mutex<[OrderID: String]>([:])
   /// Holds the lock of the program.
   private let lock: DatabaseQueue
 
@@ -146,14 +148,33 @@ public final class SQLiteOrderStore: OrderStore {
   /// The latest orders, the last accepted first.
   public func orders(limit: Int) async throws -> [Order] {
     try await read { database in
-      try Order.fetch("TRUE ORDER BY number DESC LIMIT ?", [max(limit, 0)], in: database)
+      try Order.fetchReadable("TRUE ORDER BY number DESC LIMIT ?", [max(limit, 0)], in: database)
+        .orders
     }
   }
 
   /// Orders that aren't final, the first accepted first: those that the last program has left.
   public func takeUp() async throws -> [Order] {
-    try await read { database in
-      try Order.fetch("state IN ('open', 'rolling back') ORDER BY number", [], in: database)
+    let reading = try await read { database in
+      try Order.fetchReadable("state IN ('open', 'rolling back') ORDER BY number", [], in: database)
+    }
+    unreadable.withLock { $0 = reading.unreadable }
+    return reading.orders
+  }
+
+  /// What is wrong with orders that were left alone.
+  public var unreadableOrders: [OrderID: String] { unreadable.withLock { $0 } }
+
+  /// Notes that an order is to be cancelled.
+  public func requestCancel(of order: OrderID, because reason: String) async throws -> Bool {
+    try await write { database in
+      try database.execute(
+        sql: """
+          UPDATE orders SET cancelReason = coalesce(cancelReason, ?) WHERE id = ? AND state = 'open'
+          """,
+        arguments: [reason, order.rawValue]
+      )
+      return database.changesCount > 0
     }
   }
 }

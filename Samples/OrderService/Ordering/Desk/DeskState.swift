@@ -26,8 +26,11 @@ struct DeskState {
   /// The orders that are taken up again after a while.
   var recoveries: [OrderID: Recovery] = [:]
   var acceptances: [OrderID: Acceptance] = [:]
-  /// Says again and again that this instance lives.
-  var keeper: AdvancedOperation?
+  /// Says again and again that this instance lives, and listens to the others.
+  var keepers: [AdvancedOperation] = []
+  /// Gets the orders that can't be read.
+  var onUnreadable: (@Sendable (OrderID, String) -> Void)?
+  private var unreadable: [OrderID: String] = [:]
   /// Those that are over, the first of them first.
   private var past: ArraySlice<OrderID> = []
 
@@ -50,6 +53,13 @@ struct DeskState {
     if recoveries[id] != nil { recoveries[id]?.cancel = cancel }
     if acceptances[id] != nil { acceptances[id]?.cancel = cancel }
     return recoveries[id] != nil || acceptances[id] != nil
+  }
+
+  /// Some orders can't be read; returns those of which that is new.
+  mutating func found(unreadable: [OrderID: String]) -> [OrderID: String] {
+    let new = unreadable.filter { self.unreadable[$0.key] != $0.value }
+    self.unreadable = unreadable
+    return new
   }
 
   mutating func began(_ run: OrderRun) {

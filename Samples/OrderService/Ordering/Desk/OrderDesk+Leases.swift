@@ -6,19 +6,29 @@ extension OrderDesk {
   /// The store, if several instances share it.
   var leases: (any OrderLeases)? { store as? any OrderLeases }
 
-  /// Begins to beat: an operation in a queue of its own, which the drain of orders doesn't end.
+  /// Begins to beat and to listen: operations in a queue of its own, which the drain of orders doesn't
+  /// end.
   func keep(_ leases: any OrderLeases) {
     let clock = queue.environment.clock
     let keeper = ResultOperation(name: "leases of \(leases.instance)") { [weak self] in
-      var call: Int?
+      var (call, next): (Int?, Duration) = (nil, clock.now)
       while true {
-        try await clock.sleep(for: leases.heartbeat)
+        // A heartbeat that takes long doesn't delay the next one.
+        next = max(next + leases.heartbeat, clock.now)
+        try await clock.sleep(until: next)
         guard let self else { return }
         call = await beat(leases, call)
       }
     }
-    state.withLock { $0.keeper = keeper }
-    leaseQueue.addOperation(keeper)
+    let signals = leases.cancelSignals
+    let listener = ResultOperation(name: "cancels of \(leases.instance)") { [weak self] in
+      for await _ in signals {
+        // What can't be learned now is learned with a heartbeat.
+        try? await self?.cancelAsRequested(leases)
+      }
+    }
+    state.withLock { $0.keepers = [keeper, listener] }
+    for operation in [keeper, listener] { leaseQueue.addOperation(operation) }
   }
 
   /// Says that this instance lives; leaves orders that were taken from it, and takes those that were
@@ -35,12 +45,14 @@ extension OrderDesk {
         run?.leave()
         recovery?.cancel()
       }
+      try await cancelAsRequested(leases)
       let room = options.maximumOpenOrders - openCount
       if room > 0, !isDraining {
         for order in try await leases.takeOver(limit: min(room, options.takeOverLimit)) {
           state.withLock { $0.admitKnown() }
           begin(order)
         }
+        reportUnreadable()
       }
       if let call { tools.trouble.isOver(call) }
       return nil
@@ -52,7 +64,7 @@ extension OrderDesk {
   /// The desk has closed: others may take what is left, without waiting for heartbeats.
   func resign() async {
     guard let leases else { return }
-    state.withLock { $0.keeper }?.cancel()
+    for keeper in state.withLock({ $0.keepers }) { keeper.cancel() }
     // Without it, the others wait until heartbeats are missed.
     try? await leases.resign()
   }

@@ -51,7 +51,11 @@ public final class OrderDesk: Sendable {
     breaker = CircuitBreaker(failures: options.breakerFailures, cooldown: options.breakerCooldown)
     self.store = store
     let trouble = StoreTrouble()
-    let leaseQueue = AdvancedOperationQueue(name: "leases", environment: environment)
+    let leaseQueue = AdvancedOperationQueue(
+      name: "leases",
+      maxConcurrentOperationCount: .max,
+      environment: environment
+    )
     self.leaseQueue = leaseQueue
     tools = OrderTools(
       store: PatientStore(
@@ -87,6 +91,7 @@ public final class OrderDesk: Sendable {
       state.withLock { $0.admitKnown() }
       begin(order)
     }
+    reportUnreadable()
     if let leases { keep(leases) }
     return orders.count
   }
@@ -118,7 +123,7 @@ public final class OrderDesk: Sendable {
   /// Waits until an order is final, wherever it is worked on, and no longer than a time.
   ///
   /// The wait ends early when the waiting task is cancelled; the order goes on then, unless
-  /// ``cancel(_:because:)`` is called.
+  /// ``requestCancel(of:because:)`` is called.
   ///
   /// - Returns: The order as it is then; nil if there is none.
   /// - Throws: `CancellationError`; an error of the store.
@@ -136,24 +141,6 @@ public final class OrderDesk: Sendable {
     }
     guard let leases else { return try await store.order(id) }
     return try await outcome(of: id, until: deadline, leases)
-  }
-
-  /// Cancels an order: what was done is undone, and the reason is kept.
-  ///
-  /// - Parameters:
-  ///   - id: The order.
-  ///   - reason: Why, for people.
-  /// - Returns: Whether the order was going on here; false when it is over, or was cancelled before.
-  ///   One that is confirmed at the same moment stays so: ``outcome(of:within:)`` says how it ended.
-  @discardableResult
-  public func cancel(_ id: OrderID, because reason: String) -> Bool {
-    let cancel = OrderCancelled(reason: reason)
-    if state.withLock({ $0.keepCancel(id, cancel) }) { return true }
-    guard let operation = operation(of: id), !operation.isFinished, !operation.isCancelled else {
-      return false
-    }
-    operation.cancel(withError: cancel)
-    return true
   }
 
   /// The operation of an order that goes on here, or was among the last that were.

@@ -78,6 +78,9 @@ public struct Order: Hashable, Codable, Sendable, Identifiable {
   /// The instance that works on it, where several share a store; nil when none does.
   public var holder: String?
 
+  /// Why it is to be cancelled, once that was asked for.
+  public var cancelReason: String?
+
   /// Creates an order.
   public init(
     id: OrderID,
@@ -86,7 +89,8 @@ public struct Order: Hashable, Codable, Sendable, Identifiable {
     acceptedAt: Date,
     state: State = .open,
     steps: [StepRecord] = [],
-    holder: String? = nil
+    holder: String? = nil,
+    cancelReason: String? = nil
   ) {
     self.id = id
     self.key = key
@@ -95,5 +99,6 @@ public struct Order: Hashable, Codable, Sendable, Identifiable {
     self.state = state
     self.steps = steps
     self.holder = holder
+    self.cancelReason = cancelReason
   }
 }

@@ -44,8 +44,19 @@ extension InMemoryOrderStore {
     try contents.withLock { contents in
       if contents.orders[order]?.state == .confirmed { return }
       try contents.mustGoOn(order)
+      if let reason = contents.orders[order]?.cancelReason { throw OrderCancelled(reason: reason) }
       contents.record("true", of: OrderStep.confirm.key, of: order)
       contents.orders[order]?.state = .confirmed
+    }
+  }
+
+  /// Notes that an order is to be cancelled.
+  public func requestCancel(of order: OrderID, because reason: String) -> Bool {
+    contents.withLock { contents in
+      guard var known = contents.orders[order], known.state == .open else { return false }
+      known.cancelReason = known.cancelReason ?? reason
+      contents.orders[order] = known
+      return true
     }
   }
 

@@ -12,9 +12,16 @@ public struct LeaseTable: Sendable {
     public var epoch: Int
   }
 
+  /// When an instance was heard.
+  private struct Beats: Sendable {
+    var last: Duration
+    /// The first of those that came without a gap.
+    var since: Duration
+  }
+
   /// The time between two heartbeats.
   public let heartbeat: Duration
-  private var beats: [String: Duration] = [:]
+  private var beats: [String: Beats] = [:]
   private var leases: [OrderID: Lease] = [:]
 
   /// Creates a table without leases.
@@ -27,21 +34,43 @@ public struct LeaseTable: Sendable {
   /// The second counts as missed when it is late by half of the time between two.
   public static func patience(_ heartbeat: Duration) -> Duration { heartbeat * 5 / 2 }
 
+  /// The longest time between two heartbeats that have no gap between them.
+  ///
+  /// It is less than ``patience(_:)``: an instance that was heard without a gap for that long was heard
+  /// while another one, which it takes for dead, wasn't.
+  public static func regularity(_ heartbeat: Duration) -> Duration { heartbeat * 2 }
+
   /// An instance lives.
-  public mutating func beat(_ instance: String, at now: Duration) { beats[instance] = now }
+  public mutating func beat(_ instance: String, at now: Duration) {
+    var heard = beats[instance] ?? Beats(last: now, since: now)
+    // After a gap, or when the clock was set back, it begins anew.
+    if now < heard.last || now - heard.last > Self.regularity(heartbeat) { heard.since = now }
+    heard.last = now
+    beats[instance] = heard
+  }
 
   /// An instance ends: others may take its orders at once.
   public mutating func resign(_ instance: String) { beats[instance] = nil }
 
   /// Whether an instance was heard of in time.
+  ///
+  /// A heartbeat of the future, from before the clock was set back, doesn't count.
   public func isAlive(_ instance: String, at now: Duration) -> Bool {
-    beats[instance].map { now - $0 < Self.patience(heartbeat) } ?? false
+    guard let last = beats[instance]?.last else { return false }
+    return now - last < Self.patience(heartbeat) && last < now + heartbeat
+  }
+
+  /// Whether an instance was heard for so long, without a gap, that it may say who isn't any more.
+  ///
+  /// After an outage of the table no instance was: each can be heard again before it loses its orders.
+  public func canJudge(_ instance: String, at now: Duration) -> Bool {
+    beats[instance].map { now - $0.since >= Self.patience(heartbeat) } ?? false
   }
 
   /// The lease of an order; nil when nobody has ever held it.
   public func lease(of order: OrderID) -> Lease? { leases[order] }
 
-  /// Has an instance hold an order, unless another one that lives does.
+  /// Has an instance hold an order, unless another one does that lives, or may live.
   ///
   /// - Returns: The new lease; nil when the other one keeps it.
   public mutating func take(
@@ -50,7 +79,11 @@ public struct LeaseTable: Sendable {
     at now: Duration
   ) -> Lease? {
     let old = leases[order]
-    if let old, old.holder != instance, isAlive(old.holder, at: now) { return nil }
+    if let old, old.holder != instance, beats[old.holder] != nil,
+      isAlive(old.holder, at: now) || !canJudge(instance, at: now)
+    {
+      return nil
+    }
     let lease = Lease(holder: instance, epoch: (old?.epoch ?? 0) + 1)
     leases[order] = lease
     return lease

@@ -1,8 +1,8 @@
 /// A store that several instances of the program share: each order is leased by one of them.
 ///
 /// An instance holds the orders that it has accepted or taken up, as long as its heartbeat is seen. Of
-/// an instance that has missed two heartbeats, the others take the orders over, each once: a lease has
-/// an epoch, which grows with each change of hands, and each write about an order checks it in its own
+/// an instance that has missed two heartbeats while those of others were heard, the others take the
+/// orders over, each once: a lease has an epoch, which grows with each change of hands, and each write about an order checks it in its own
 /// transaction. What the old holder writes afterwards is refused with ``LeaseLost``, so that it doesn't
 /// matter whether it is dead, slow, or cut off for a while.
 public protocol OrderLeases: OrderStore {
@@ -17,7 +17,18 @@ public protocol OrderLeases: OrderStore {
   /// - Returns: The orders of this instance that another one has taken over.
   func beat() async throws -> [OrderID]
 
+  /// The orders of this instance for which a cancel was noted, by any instance, and the reasons.
+  func requestedCancels() async throws -> [OrderID: String]
+
+  /// Says when ``requestedCancels()`` may have new orders.
+  ///
+  /// Signals may be lost: what isn't learned by them is looked for with each heartbeat.
+  var cancelSignals: AsyncStream<Void> { get }
+
   /// Takes orders that aren't final and that no living instance works on, the first accepted first.
+  ///
+  /// Those of an instance that isn't heard any more are taken by one whose own heartbeats were heard
+  /// meanwhile: after an outage of the store all instances get the time to be heard again.
   ///
   /// - Parameter limit: How many at most.
   /// - Returns: The orders, which this instance holds from now on.

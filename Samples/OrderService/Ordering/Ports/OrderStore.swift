@@ -31,8 +31,21 @@ public protocol OrderStore: Sendable {
 
   /// Orders that aren't final and that no living program works on, the first accepted first.
   ///
-  /// The store counts them as those of this program from then on.
+  /// The store counts them as those of this program from then on. One that this version of the program
+  /// can't read is left as it is, and doesn't keep the others: see ``unreadableOrders``.
   func takeUp() async throws -> [Order]
+
+  /// What is wrong with orders that were left alone when orders were taken up last.
+  var unreadableOrders: [OrderID: String] { get }
+
+  /// Notes that an order is to be cancelled, whichever program works on it; the first reason stays.
+  ///
+  /// - Parameters:
+  ///   - order: The order.
+  ///   - reason: Why, for people.
+  /// - Returns: Whether that is noted, now or before; false unless the order is open.
+  /// - Throws: Any error; then it isn't known whether it was noted.
+  func requestCancel(of order: OrderID, because reason: String) async throws -> Bool
 
   // MARK: Steps
 
@@ -56,7 +69,8 @@ public protocol OrderStore: Sendable {
 
   /// Marks an order as confirmed, and the step as done, in one transaction.
   ///
-  /// - Throws: ``RollbackHasBegun`` if the order is being rolled back.
+  /// - Throws: ``RollbackHasBegun`` if the order is being rolled back; ``OrderCancelled`` if a cancel
+  ///   was noted before.
   func confirm(_ order: OrderID) async throws
 
   // MARK: Rollback
@@ -79,4 +93,9 @@ public protocol OrderStore: Sendable {
   ///   - problems: What could not be undone and never will be; with any, the order is stuck.
   /// - Throws: Any error; nothing is changed then.
   func finishRollback(of order: OrderID, problems: [String]) async throws
+}
+
+extension OrderStore {
+  /// None: for stores that can read all that they keep.
+  public var unreadableOrders: [OrderID: String] { [:] }
 }

@@ -26,7 +26,7 @@ extension OrderRun {
     let confirm = ship.then(key: OrderStep.confirm.key, journal: journal) { _ in
       // A cancel that has come by now is in time.
       try Task.checkCancellation()
-      try await self.tools.store.confirm(self.order.id)
+      try await self.confirm()
     }
     return [validate] + reservations + [charge, ship, confirm]
   }
@@ -65,6 +65,16 @@ extension OrderRun {
   private func ship() async throws -> String {
     try await begin(.ship)
     return try await requestParcel()
+  }
+
+  private func confirm() async throws {
+    do {
+      try await tools.store.confirm(order.id)
+    } catch let cancel as OrderCancelled {
+      // Another instance has noted it, and this one has not learned of it.
+      group.cancel(withError: cancel)
+      throw cancel
+    }
   }
 
   /// Notes that a step may have an effect outside of the database from now on, and that this is to

@@ -49,6 +49,7 @@ final class OrderRun: Sendable {
   /// Makes the operations: what is in the journal isn't done again.
   ///
   /// An order that was being rolled back goes on with that: its group is cancelled before it begins.
+  /// So is one whose cancel was noted.
   func prepare() {
     group.addObserver(recorder)
     group.onFinish { [retries] _, _ in retries.end() }
@@ -65,7 +66,11 @@ final class OrderRun: Sendable {
       operation.addObserver(recorder)
       group.addOperation(operation)
     }
-    if let failure = order.state.failure { group.cancel(withError: failure) }
+    if let failure = order.state.failure {
+      group.cancel(withError: failure)
+    } else if let reason = order.cancelReason {
+      group.cancel(withError: OrderCancelled(reason: reason))
+    }
   }
 
   private func stepFailed(_ operation: AdvancedOperation) {

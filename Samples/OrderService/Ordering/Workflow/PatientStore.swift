@@ -34,7 +34,7 @@ struct PatientStore: OrderStore {
   private static func isAnswer(_ error: any Error) -> Bool {
     switch error {
     case is OutOfStock, is RollbackHasBegun, is LeaseLost, is OrderIDTaken: true
-    case is CancellationError: true
+    case is OrderCancelled, is CancellationError: true
     default: false
     }
   }
@@ -92,6 +92,12 @@ struct PatientStore: OrderStore {
   }
 
   func takeUp() async throws -> [Order] { try await repeating { try await store.takeUp() } }
+
+  var unreadableOrders: [OrderID: String] { store.unreadableOrders }
+
+  func requestCancel(of order: OrderID, because reason: String) async throws -> Bool {
+    try await repeating { try await store.requestCancel(of: order, because: reason) }
+  }
 
   func accept(_ draft: OrderDraft, id: OrderID, key: String) async throws -> Submission {
     try await repeating { try await store.accept(draft, id: id, key: key) }

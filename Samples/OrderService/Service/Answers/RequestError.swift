@@ -50,13 +50,10 @@ struct RequestError: Error, HTTPResponseError, Encodable {
     }
   }
 
-  /// Says that orders can't be kept at the moment.
-  static let storeFails = RequestError(
-    .serviceUnavailable,
-    "store_fails",
-    "Orders can't be kept at the moment; try again later.",
-    retryAfter: .seconds(5)
-  )
+  /// Says what can't be kept at the moment.
+  static func storeFails(_ message: String) -> RequestError {
+    RequestError(.serviceUnavailable, "store_fails", message, retryAfter: .seconds(5))
+  }
 
   /// Says that there is no such order.
   static func unknown(_ id: String) -> RequestError {

@@ -31,8 +31,18 @@ extension OrderServer {
 
   private func cancel(_ request: Request, _ context: OrderContext) async throws -> Response {
     let order = try await order(context)
-    guard desk.cancel(order.id, because: "It was cancelled by an operator.") else {
-      throw RequestError(.conflict, "not_open", "The order isn't open here, or is being undone.")
+    let isNoted: Bool
+    do {
+      isNoted = try await desk.requestCancel(
+        of: order.id,
+        because: "It was cancelled by an operator."
+      )
+    } catch {
+      logger.error("a cancel can't be kept", metadata: ["error": "\(error)"])
+      throw RequestError.storeFails("The cancel can't be kept at the moment; try again later.")
+    }
+    guard isNoted else {
+      throw RequestError(.conflict, "not_open", "The order is over, or is being undone.")
     }
     return try answer(order, .accepted, request, context)
   }
@@ -72,10 +82,25 @@ extension OrderServer {
       guard error is CancellationError else { throw error }
       // A server that is ended keeps the order; a client that has gone doesn't want it any more.
       if isLast, !desk.isDraining {
-        desk.cancel(order.id, because: "The client hung up while it waited for the outcome.")
+        await hungUp(order.id)
       }
       throw CancellationError()
     }
+  }
+
+  /// Cancels an order whose client has gone, in a task of its own, as that of the request is cancelled.
+  private func hungUp(_ id: OrderID) async {
+    let reason = "The client hung up while it waited for the outcome."
+    let task = Task { [desk, logger] in
+      do {
+        _ = try await desk.requestCancel(of: id, because: reason)
+      } catch {
+        // An order that goes on here is cancelled all the same.
+        if desk.cancel(id, because: reason) { return }
+        logger.error("a hang-up can't be kept", metadata: ["order": "\(id)", "error": "\(error)"])
+      }
+    }
+    await task.value
   }
 
   /// Submits an order to the end, also when the client has hung up: it is kept, or refused.
@@ -88,7 +113,7 @@ extension OrderServer {
     } catch {
       // Nothing was kept, or the same key finds what was: the client is to come back.
       logger.error("an order can't be kept", metadata: ["error": "\(error)"])
-      throw RequestError.storeFails
+      throw RequestError.storeFails("Orders can't be kept at the moment; try again later.")
     }
   }
 

@@ -29,6 +29,11 @@ extension OrderServer {
     } catch {
       return text("the store doesn't answer: \(error)\n", status: .serviceUnavailable)
     }
-    return text("ready\n")
+    return text((["ready"] + unreadable).map { $0 + "\n" }.joined())
+  }
+
+  /// A line for each order that is left alone, because this version of the program can't read it.
+  var unreadable: [String] {
+    desk.unreadableOrders.map { "order \($0) is left alone: \($1)" }.sorted()
   }
 }

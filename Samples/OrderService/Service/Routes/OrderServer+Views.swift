@@ -32,14 +32,19 @@ extension OrderServer {
     }
     router.get("operations") { request, context in
       try context.responseEncoder.encode(
-        ["explanation": self.desk.queue.explain().description, "mermaid": self.graph.mermaid],
+        ["explanation": self.explanation, "mermaid": self.graph.mermaid],
         from: request,
         context: context
       )
     }
     router.get("operations.mmd") { _, _ in text(self.graph.mermaid + "\n") }
-    router.get("operations.txt") { _, _ in text(self.desk.queue.explain().description + "\n") }
+    router.get("operations.txt") { _, _ in text(self.explanation + "\n") }
     router.get("operations.svg") { _, _ in text(GraphDrawing(self.graph).svg, "image/svg+xml") }
+  }
+
+  /// What the queue waits for, and which orders are left alone.
+  private var explanation: String {
+    ([desk.queue.explain().description] + unreadable).joined(separator: "\n")
   }
 
   /// The operations of the first orders of the queue: a picture of thousands shows nothing.
@@ -48,6 +53,9 @@ extension OrderServer {
   private func explanation(of order: Order) -> String {
     var lines = ["order \(order.id) of \(order.draft.customer) is \(order.state.name)"]
     if let holder = order.holder { lines.append("“\(holder)” works on it") }
+    if order.state == .open, let reason = order.cancelReason {
+      lines.append("it is to be cancelled: \(reason)")
+    }
     if let operation = desk.operation(of: order.id), !operation.isFinished {
       lines.append(operation.explain().description)
     }

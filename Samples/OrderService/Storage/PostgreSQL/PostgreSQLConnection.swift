@@ -21,12 +21,7 @@ final class PostgreSQLConnection {
   func open() throws {
     if let connection, PQstatus(connection) == CONNECTION_OK { return }
     close()
-    // The URL stands in place of the database's name: what follows it has the last word.
-    let settings = [
-      ("connect_timeout", "3"), ("tcp_user_timeout", "5000"), ("keepalives_idle", "5"),
-      ("keepalives_interval", "2"), ("keepalives_count", "3"), ("client_encoding", "UTF8"),
-      ("application_name", "orders"), ("dbname", url),
-    ]
+    let settings = Self.settings(url: url)
     let (names, values) = (settings.map(\.0), settings.map(\.1))
     let new = withCStrings(names) { names in
       withCStrings(values) { values in PQconnectdbParams(names, values, 1) }
@@ -43,6 +38,17 @@ final class PostgreSQLConnection {
     // An instance that stands still in a transaction must not keep its rows from the others.
     try execute("SET idle_in_transaction_session_timeout = '4s'")
     try execute("SET client_min_messages = 'warning'")
+  }
+
+  /// What the connection is made with.
+  ///
+  /// The URL stands in place of the database's name, and at the end: what it says has the last word.
+  static func settings(url: String) -> [(String, String)] {
+    [
+      ("connect_timeout", "3"), ("tcp_user_timeout", "5000"), ("keepalives_idle", "5"),
+      ("keepalives_interval", "2"), ("keepalives_count", "3"), ("client_encoding", "UTF8"),
+      ("application_name", "orders"), ("dbname", url),
+    ]
   }
 
   func close() {

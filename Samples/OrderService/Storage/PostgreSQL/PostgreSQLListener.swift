@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// Nothing is heard while the connection is lost; when it is back, all that wait are woken.
 final class PostgreSQLListener: Sendable {
-  /// The channel on which the end of an order is announced.
+  /// The channel on which the ends of orders are announced, and cancels that were noted.
   static let channel = "orders_ended"
 
   /// What waits, shared with the thread, which must not keep the listener.

@@ -7,13 +7,20 @@ extension PostgreSQLOrderStore: OrderLeases {
   public func beat() async throws -> [OrderID] {
     let (instance, leases) = (instance, held.withLock { $0 })
     let list = try leases.map { Lease(id: $0.key.rawValue, epoch: $0.value) }.json
-    return try await pool.write { connection in
+    let gap = LeaseTable.regularity(heartbeat) / .seconds(1)
+    return try await leasePool.write { connection in
+      // As `LeaseTable.beat` does it.
       try connection.execute(
         """
-        INSERT INTO instance (name, beatAt) VALUES ($1, clock_timestamp())
-        ON CONFLICT (name) DO UPDATE SET beatAt = clock_timestamp()
+        INSERT INTO instance (name, beatAt, beatsSince)
+        VALUES ($1, clock_timestamp(), clock_timestamp())
+        ON CONFLICT (name) DO UPDATE SET beatAt = clock_timestamp(), beatsSince = CASE
+          WHEN instance.beatAt BETWEEN
+            clock_timestamp() - $2::double precision * interval '1 second' AND clock_timestamp()
+          THEN instance.beatsSince ELSE clock_timestamp()
+        END
         """,
-        [instance]
+        [instance, "\(gap)"]
       )
       return try connection.execute(
         """
@@ -26,7 +33,53 @@ extension PostgreSQLOrderStore: OrderLeases {
     }
   }
 
+  /// The orders of this instance for which a cancel was noted.
+  public func requestedCancels() async throws -> [OrderID: String] {
+    let instance = instance
+    return try await leasePool.read { connection in
+      try connection.execute(
+        """
+        SELECT id, cancelReason FROM orders
+        WHERE state IN ('open', 'rolling back') AND holder = $1 AND cancelReason IS NOT NULL
+          AND state = 'open'
+        """,
+        [instance]
+      )
+      .rows.reduce(into: [:]) { $0[OrderID(rawValue: $1[0] ?? "")] = $1[1] }
+    }
+  }
+
+  /// Says when a cancel of an order of this instance was noted, or may have been.
+  public var cancelSignals: AsyncStream<Void> {
+    listener.signals(for: Self.cancelName(instance))
+  }
+
+  /// What is announced when a cancel of an order of an instance was noted.
+  private static func cancelName(_ instance: String) -> String { "cancel at \(instance)" }
+
+  /// Notes that an order is to be cancelled, and wakes the instance that holds it.
+  public func requestCancel(of order: OrderID, because reason: String) async throws -> Bool {
+    try await pool.write { connection in
+      let rows = try connection.execute(
+        """
+        UPDATE orders SET cancelReason = coalesce(cancelReason, $2)
+        WHERE id = $1 AND state = 'open' RETURNING holder
+        """,
+        [order.rawValue, reason]
+      )
+      .rows
+      guard let row = rows.first else { return false }
+      if let holder = row[0] { try connection.announce(Self.cancelName(holder)) }
+      return true
+    }
+  }
+
+  /// What is wrong with orders that were left alone.
+  public var unreadableOrders: [OrderID: String] { unreadable.withLock { $0 } }
+
   /// Takes orders of instances that have missed two heartbeats, and what was left.
+  ///
+  /// The first only after this instance has been heard for so long without a gap.
   public func takeOver(limit: Int) async throws -> [Order] {
     try await take(limit: limit, sparesOwn: true)
   }
@@ -37,7 +90,7 @@ extension PostgreSQLOrderStore: OrderLeases {
   /// Others may take the orders of this instance at once.
   public func resign() async throws {
     let instance = instance
-    try await pool.write { connection in
+    try await leasePool.write { connection in
       try connection.execute("DELETE FROM instance WHERE name = $1", [instance])
     }
   }
@@ -53,16 +106,23 @@ extension PostgreSQLOrderStore: OrderLeases {
   ///   - limit: How many at most.
   ///   - sparesOwn: Whether those that go on here are left alone.
   /// - Returns: The orders, which this instance holds from now on.
-  /// - Throws: ``PostgreSQLError``; an error of decoding.
+  /// - Throws: ``PostgreSQLError``.
   func take(limit: Int, sparesOwn: Bool) async throws -> [Order] {
     let (instance, heartbeat) = (instance, heartbeat)
     let known = sparesOwn ? held.withLock { Array($0.keys) } : []
     let list = try known.map(\.rawValue).json
-    let (orders, leases) = try await pool.write { [self] connection in
-      let free = try connection.abandonedOrders(instance, heartbeat, except: list, limit: limit)
+    // Those that can't be read are looked at again, and keep no others from being found.
+    let rowLimit = min(limit, .max / 2) + unreadable.withLock { $0.count }
+    let (reading, leases) = try await leasePool.write { [self] connection in
+      let free = try connection.abandonedOrders(instance, heartbeat, except: list, limit: rowLimit)
       // One that was accepted since the list was made is noted before it can be seen.
       let own = held.withLock { held in sparesOwn ? Set(held.keys.map(\.rawValue)) : [] }
-      let ids = try free.filter { !own.contains($0) }.json
+      let reading = try Order.fetchReadable(
+        "id IN (SELECT json_array_elements_text($1::json)) ORDER BY number",
+        [try free.filter { !own.contains($0) }.json],
+        on: connection
+      )
+      let ids = try reading.orders.map(\.id.rawValue).json
       let leases = try connection.execute(
         """
         UPDATE orders SET holder = $1, epoch = epoch + 1
@@ -71,22 +131,24 @@ extension PostgreSQLOrderStore: OrderLeases {
         [instance, ids]
       )
       .rows.map { Lease(id: $0[0] ?? "", epoch: $0[1].flatMap { Int($0) } ?? 0) }
-      let orders = try Order.fetch(
-        "id IN (SELECT json_array_elements_text($1::json)) ORDER BY number",
-        [ids],
-        on: connection
-      )
-      return (orders, leases)
+      return (reading, leases)
     }
+    unreadable.withLock { $0 = reading.unreadable }
     held.withLock { held in
       for lease in leases { held[OrderID(rawValue: lease.id)] = lease.epoch }
     }
-    return orders
+    return reading.orders.map { order in
+      var order = order
+      order.holder = instance
+      return order
+    }
   }
 }
 
 extension PostgreSQLConnection {
   /// Locks orders that aren't final and that no living instance holds; skips what others have locked.
+  ///
+  /// As `LeaseTable.take` decides it.
   fileprivate func abandonedOrders(
     _ instance: String,
     _ heartbeat: Duration,
@@ -97,14 +159,23 @@ extension PostgreSQLConnection {
       """
       SELECT id FROM orders
       WHERE state IN ('open', 'rolling back') AND (
-        holder IS NULL OR holder = $1 OR NOT EXISTS (
+        holder IS NULL OR holder = $1
+        OR NOT EXISTS (SELECT FROM instance WHERE name = holder)
+        OR EXISTS (
+          SELECT FROM instance WHERE name = $1
+            AND beatsSince <= clock_timestamp() - $2::double precision * interval '1 second'
+        ) AND NOT EXISTS (
           SELECT FROM instance WHERE name = holder
             AND beatAt > clock_timestamp() - $2::double precision * interval '1 second'
+            AND beatAt < clock_timestamp() + $3::double precision * interval '1 second'
         )
-      ) AND id NOT IN (SELECT json_array_elements_text($3::json))
-      ORDER BY number LIMIT $4::bigint FOR UPDATE SKIP LOCKED
+      ) AND id NOT IN (SELECT json_array_elements_text($4::json))
+      ORDER BY number LIMIT $5::bigint FOR UPDATE SKIP LOCKED
       """,
-      [instance, "\(LeaseTable.patience(heartbeat) / .seconds(1))", list, "\(max(limit, 0))"]
+      [
+        instance, "\(LeaseTable.patience(heartbeat) / .seconds(1))",
+        "\(heartbeat / .seconds(1))", list, "\(max(limit, 0))",
+      ]
     )
     .rows.compactMap { $0[0] }
   }

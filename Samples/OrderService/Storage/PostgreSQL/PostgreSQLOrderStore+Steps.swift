@@ -91,6 +91,12 @@ extension PostgreSQLOrderStore: ParcelBook {
     try await write(about: order) { connection, state in
       if state == "confirmed" { return }
       guard state == "open" else { throw RollbackHasBegun(order: order) }
+      let reason = try connection.execute(
+        "SELECT cancelReason FROM orders WHERE id = $1",
+        [order.rawValue]
+      )
+      .value
+      if let reason { throw OrderCancelled(reason: reason) }
       try connection.record("true", of: .confirm, of: order)
       try connection.execute(
         "UPDATE orders SET state = 'confirmed', holder = NULL WHERE id = $1",
@@ -158,8 +164,11 @@ extension PostgreSQLConnection {
   }
 
   /// Wakes requests that wait for an order, in all instances, when the transaction is committed.
-  func announceEnd(of order: OrderID) throws {
-    try execute("SELECT pg_notify($1, $2)", [PostgreSQLListener.channel, order.rawValue])
+  func announceEnd(of order: OrderID) throws { try announce(order.rawValue) }
+
+  /// Wakes what waits for a name, in all instances, when the transaction is committed.
+  func announce(_ name: String) throws {
+    try execute("SELECT pg_notify($1, $2)", [PostgreSQLListener.channel, name])
   }
 }
 #endif

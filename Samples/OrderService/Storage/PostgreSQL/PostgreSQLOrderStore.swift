@@ -23,9 +23,12 @@ public final class PostgreSQLOrderStore: OrderStore {
   public let heartbeat: Duration
 
   let pool: PostgreSQLPool
+  /// For heartbeats, which thousands of waiting orders must not delay.
+  let leasePool: PostgreSQLPool
   let listener: PostgreSQLListener
   /// The orders of this instance, with the epochs of their leases.
   let held = Mutex<[OrderID: Int]>([:])
+  let unreadable = Mutex<[OrderID: String]>([:])
 
   /// Connects to a database, and makes its tables unless they are there.
   ///
@@ -33,7 +36,7 @@ public final class PostgreSQLOrderStore: OrderStore {
   ///   - url: `postgres://USER:PASSWORD@HOST:PORT/DATABASE`, and whatever else libpq takes.
   ///   - instance: The name of this instance. One with the name of another that lives takes its orders.
   ///   - heartbeat: The time between two heartbeats, the same for all instances.
-  ///   - connections: How many there are; one more listens.
+  ///   - connections: How many orders share; one more listens, and one is for heartbeats.
   /// - Throws: ``PostgreSQLError``.
   public init(
     url: String,
@@ -44,6 +47,7 @@ public final class PostgreSQLOrderStore: OrderStore {
     self.instance = instance
     self.heartbeat = heartbeat
     pool = PostgreSQLPool(url: url, connections: connections)
+    leasePool = PostgreSQLPool(url: url, connections: 1)
     listener = PostgreSQLListener(url: url)
     try await pool.write { try PostgreSQLSchema.prepare($0) }
     _ = try await beat()
@@ -177,14 +181,19 @@ public final class PostgreSQLOrderStore: OrderStore {
   /// The latest orders, the last accepted first.
   public func orders(limit: Int) async throws -> [Order] {
     try await pool.read { connection in
-      try Order.fetch("TRUE ORDER BY number DESC LIMIT $1", ["\(max(limit, 0))"], on: connection)
+      try Order.fetchReadable(
+        "TRUE ORDER BY number DESC LIMIT $1",
+        ["\(max(limit, 0))"],
+        on: connection
+      )
+      .orders
     }
   }
 
   /// Orders that aren't final and that no other living instance works on; this one holds them now.
   ///
-  /// Also those of an earlier instance with the same name: after a restart, nothing has to be waited
-  /// for.
+  /// Also those of an earlier instance with the same name: after its restart, nothing has to be waited
+  /// for. Those of one with another name that is dead come later: see ``takeOver(limit:)``.
   public func takeUp() async throws -> [Order] { try await take(limit: .max, sparesOwn: false) }
 }
 #endif

@@ -3,14 +3,35 @@
 ///
 /// What must never be is refused by the tables themselves, whatever the code above them does.
 enum PostgreSQLSchema {
-  /// Makes the tables unless they are there; of several instances, one at a time.
+  /// Makes the changes that the database doesn't have yet; of several instances, one at a time.
+  ///
+  /// A database to which a newer version of the program has made more is left as it is: instances of
+  /// both work on it while they are exchanged.
   static func prepare(_ connection: PostgreSQLConnection) throws {
     try connection.execute("SELECT pg_advisory_xact_lock(20260101)")
-    try connection.run(script: tables)
+    try connection.run(script: migrations)
+    let last = try connection.execute("SELECT coalesce(max(number), 0) FROM migration").value
+    let done = last.flatMap { Int($0) } ?? 0
+    for (index, script) in all.enumerated().dropFirst(done) {
+      try connection.run(script: script)
+      try connection.execute("INSERT INTO migration (number) VALUES ($1)", ["\(index + 1)"])
+    }
   }
 
+  /// Every change since the first; what was published once is never edited.
+  static let all = [first, second]
+
+  private static let migrations = """
+    CREATE TABLE IF NOT EXISTS migration (
+      number BIGINT NOT NULL PRIMARY KEY,
+      madeAt TIMESTAMPTZ NOT NULL DEFAULT clock_timestamp()
+    );
+    """
+
+  // The first tables were made without a number.
+  //
   // Times of orders are milliseconds since 1970, amounts are in the smallest unit of their currency.
-  private static let tables = """
+  private static let first = """
     CREATE TABLE IF NOT EXISTS item (
       sku TEXT NOT NULL PRIMARY KEY,
       name TEXT NOT NULL,
@@ -85,6 +106,14 @@ enum PostgreSQLSchema {
       tokens DOUBLE PRECISION NOT NULL,
       filledAt TIMESTAMPTZ NOT NULL
     );
+    """
+
+  private static let second = """
+    -- Why an open order is to be cancelled, once that was asked for.
+    ALTER TABLE orders ADD COLUMN cancelReason TEXT;
+
+    -- Since when an instance was heard without a gap.
+    ALTER TABLE instance ADD COLUMN beatsSince TIMESTAMPTZ NOT NULL DEFAULT clock_timestamp();
     """
 }
 #endif

@@ -162,6 +162,26 @@ struct FleetTests {
     #expect(fleet.simulation.environment.clock.now - time <= Fleet.heartbeat)
   }
 
+  @Test func `keep an order in sight that comes back to an instance`() throws {
+    let fleet = Fleet()
+    fleet.shop.provider.mood = .isDown
+    let first = try fleet.start("a") { $0.rememberedOrders = 1 }
+    let second = try fleet.start("b")
+    let id = try fleet.submit(.tea(), to: first)
+    first.store.isUnheard.withLock { $0 = true }
+    #expect(fleet.run(until: { fleet.holder(of: id) == "b" }))
+    first.store.isUnheard.withLock { $0 = false }
+    #expect(fleet.run(until: { first.desk.openCount == 0 }))
+    second.store.isUnheard.withLock { $0 = true }
+    #expect(fleet.run(until: { fleet.holder(of: id) == "a" && first.desk.openCount == 1 }))
+    // Of those that are over, one is remembered, and this order isn't over.
+    for number in 1...3 {
+      let other = try fleet.submit(.tea(99), to: first, key: "other \(number)")
+      #expect(fleet.run(until: { isOver(fleet, other) && first.desk.openCount == 1 }))
+    }
+    #expect(first.desk.operation(of: id)?.isFinished == false)
+  }
+
   @Test func `answer for orders that another one works on`() throws {
     let fleet = Fleet()
     let first = try fleet.start("a")

@@ -6,38 +6,8 @@ import Testing
 
 @Suite("A PostgreSQL database that instances share", .enabled(if: Backend.server != nil))
 struct SharedDatabaseTests {
-  /// Two instances, and an order of the first.
-  private struct Scene {
-    let schema: TemporarySchema
-    let first: PostgreSQLOrderStore
-    let second: PostgreSQLOrderStore
-    let id = OrderID.number(1)
-
-    init() async throws {
-      schema = try await TemporarySchema(url: try #require(Backend.server))
-      first = try await schema.open("first")
-      second = try await schema.open("second")
-      try await first.deliver(Item(sku: "tea", name: "Tea", price: Money(450), stock: 10))
-      _ = try await first.order(1)
-    }
-
-    /// Has the last heartbeat of the first instance be so many heartbeats ago.
-    func silence(_ heartbeats: Double) async throws {
-      let seconds = heartbeats * (first.heartbeat / .seconds(1))
-      try await second.pool.write { connection in
-        try connection.execute(
-          """
-          UPDATE instance SET beatAt = beatAt - $1::double precision * interval '1 second'
-          WHERE name = 'first'
-          """,
-          ["\(seconds)"]
-        )
-      }
-    }
-  }
-
   @Test func `leaves an order with an instance that has missed one heartbeat`() async throws {
-    let scene = try await Scene()
+    let scene = try await SharedScene()
     try await scene.silence(2)
     #expect(try await scene.second.takeOver(limit: 10).isEmpty)
     try await scene.first.begin(.charge, of: scene.id)
@@ -45,7 +15,7 @@ struct SharedDatabaseTests {
   }
 
   @Test func `refuses what an instance writes that has missed two heartbeats`() async throws {
-    let scene = try await Scene()
+    let scene = try await SharedScene()
     try await scene.silence(3)
     #expect(try await scene.second.takeOver(limit: 10).map(\.id) == [scene.id])
     let line = OrderLine(sku: "tea", quantity: 1)
@@ -62,7 +32,7 @@ struct SharedDatabaseTests {
   }
 
   @Test func `gives an order back once its first holder has let go of it`() async throws {
-    let scene = try await Scene()
+    let scene = try await SharedScene()
     try await scene.silence(3)
     _ = try await scene.second.takeOver(limit: 10)
     _ = try await scene.first.beat()
@@ -77,7 +47,7 @@ struct SharedDatabaseTests {
   }
 
   @Test func `gives each order to one of the instances that want it`() async throws {
-    let scene = try await Scene()
+    let scene = try await SharedScene()
     for number in 2...40 { _ = try await scene.first.order(number) }
     try await scene.first.resign()
     let third = try await scene.schema.open("third")
@@ -89,7 +59,7 @@ struct SharedDatabaseTests {
   }
 
   @Test func `wakes what waits for an order of another instance`() async throws {
-    let scene = try await Scene()
+    let scene = try await SharedScene()
     let signals = scene.second.signals(of: scene.id)
     try await scene.first.confirm(scene.id)
     for await _ in signals {
@@ -99,7 +69,7 @@ struct SharedDatabaseTests {
   }
 
   @Test func `has one bucket of requests for all instances`() async throws {
-    let scene = try await Scene()
+    let scene = try await SharedScene()
     let period = Duration.seconds(1_000_000)
     #expect(try await scene.first.takeTokens(7, capacity: 10, period: period) == 7)
     #expect(try await scene.second.takeTokens(7, capacity: 10, period: period) == 3)
@@ -107,7 +77,7 @@ struct SharedDatabaseTests {
   }
 
   @Test func `is found again after all of its connections were lost`() async throws {
-    let scene = try await Scene()
+    let scene = try await SharedScene()
     let pid = try await scene.second.pool.read {
       try $0.execute("SELECT pg_backend_pid()").value
     }
@@ -118,7 +88,7 @@ struct SharedDatabaseTests {
   }
 
   @Test func `says what is wrong, with the code of the error`() async throws {
-    let scene = try await Scene()
+    let scene = try await SharedScene()
     let item = Item(sku: "air", name: "Air", price: Money(0), stock: 1)
     let error = await #expect(throws: PostgreSQLError.self) { try await scene.first.deliver(item) }
     #expect(error?.sqlState == "23514")
@@ -127,7 +97,7 @@ struct SharedDatabaseTests {
   }
 
   @Test func `takes a value for nothing but a value`() async throws {
-    let scene = try await Scene()
+    let scene = try await SharedScene()
     let name = "'); DROP TABLE item; --"
     try await scene.first.deliver(Item(sku: name, name: name, price: Money(1), stock: 1))
     #expect(try await scene.second.items().map(\.sku).contains(name))

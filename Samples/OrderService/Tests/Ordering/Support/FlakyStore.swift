@@ -32,6 +32,11 @@ struct FlakyStore: OrderStore {
   func orders(limit: Int) -> [Order] { store.orders(limit: limit) }
   func takeUp() -> [Order] { store.takeUp() }
 
+  func requestCancel(of order: OrderID, because reason: String) throws -> Bool {
+    try failure.check()
+    return store.requestCancel(of: order, because: reason)
+  }
+
   func accept(_ draft: OrderDraft, id: OrderID, key: String) throws -> Submission {
     try failure.check()
     return try store.accept(draft, id: id, key: key)

@@ -27,7 +27,12 @@ final class Fleet {
 
   /// Starts an instance; it takes up the orders that no other one holds.
   @discardableResult
-  func start(_ name: String) throws -> Instance {
+  func start(
+    _ name: String,
+    _ change: (inout OrderDesk.Options) -> Void = { _ in }
+  ) throws -> Instance {
+    var options = OrderDesk.Options()
+    change(&options)
     var environment = simulation.environment
     // Claims are shared within a process, and not between machines.
     environment.exclusivity = ExclusivityDomain()
@@ -36,6 +41,7 @@ final class Fleet {
       store: store,
       payments: shop.provider,
       shipping: shop.carrier,
+      options: options,
       environment: environment
     )
     try simulation.run { _ = try await desk.open() }
@@ -88,6 +94,8 @@ final class InstanceStore: OrderLeases, RequestBucket {
   let isUnheard = Mutex(false)
   /// Whether the bucket of requests can't be reached.
   let isBucketAway = Mutex(false)
+  /// Orders that this instance can't read.
+  let unreadable = Mutex<[OrderID: String]>([:])
   private let shop: Shop
   private let book: LeaseBook
   private let clock: OperationClock
@@ -127,8 +135,22 @@ final class InstanceStore: OrderLeases, RequestBucket {
 
   func takeOver(limit: Int) -> [Order] {
     let own = held.withLock { Set($0.keys) }
-    return shop.store.takeUp().filter { !own.contains($0.id) }.prefix(limit).filter { take($0.id) }
+    let unreadable = unreadable.withLock { $0 }
+    return shop.store.takeUp().filter { !own.contains($0.id) && unreadable[$0.id] == nil }
+      .prefix(limit).filter { take($0.id) }
   }
+
+  func requestedCancels() throws -> [OrderID: String] {
+    let held = held.withLock { Array($0.keys) }
+    return held.reduce(into: [:]) { cancels, id in
+      guard let order = shop.store.order(id), order.state == .open else { return }
+      cancels[id] = order.cancelReason
+    }
+  }
+
+  /// None: each is learned with a heartbeat.
+  var cancelSignals: AsyncStream<Void> { AsyncStream { $0.finish() } }
+  var unreadableOrders: [OrderID: String] { unreadable.withLock { $0 } }
 
   func takeUp() -> [Order] { takeOver(limit: .max) }
   func leave(_ order: OrderID) { held.withLock { $0[order] = nil } }
@@ -153,6 +175,10 @@ final class InstanceStore: OrderLeases, RequestBucket {
   func order(_ id: OrderID) -> Order? { shop.store.order(id) }
   func order(forKey key: String) -> Order? { shop.store.order(forKey: key) }
   func orders(limit: Int) -> [Order] { shop.store.orders(limit: limit) }
+
+  func requestCancel(of order: OrderID, because reason: String) -> Bool {
+    shop.store.requestCancel(of: order, because: reason)
+  }
 
   func accept(_ draft: OrderDraft, id: OrderID, key: String) throws -> Submission {
     let submission = try shop.store.accept(draft, id: id, key: key)

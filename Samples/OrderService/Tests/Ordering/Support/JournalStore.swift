@@ -50,6 +50,9 @@ struct JournalStore: OrderStore {
     try store.reserve(line, for: order)
   }
   func confirm(_ order: OrderID) throws { try store.confirm(order) }
+  func requestCancel(of order: OrderID, because reason: String) -> Bool {
+    store.requestCancel(of: order, because: reason)
+  }
   func beginRollback(of order: OrderID, because failure: OrderFailure) -> Bool {
     store.beginRollback(of: order, because: failure)
   }

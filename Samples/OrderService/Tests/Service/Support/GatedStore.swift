@@ -49,6 +49,11 @@ final class GatedStore: OrderStore {
   func orders(limit: Int) -> [Order] { store.orders(limit: limit) }
   func takeUp() -> [Order] { store.takeUp() }
 
+  func requestCancel(of order: OrderID, because reason: String) async -> Bool {
+    await pass("request cancel")
+    return store.requestCancel(of: order, because: reason)
+  }
+
   func begin(_ step: OrderStep, of order: OrderID) async throws {
     await pass("begin \(step)")
     try store.begin(step, of: order)
@@ -71,6 +76,7 @@ final class GatedStore: OrderStore {
   func confirm(_ order: OrderID) async throws {
     await pass("confirm")
     try store.confirm(order)
+    await pass("confirmed")
   }
 
   func beginRollback(of order: OrderID, because failure: OrderFailure) async -> Bool {

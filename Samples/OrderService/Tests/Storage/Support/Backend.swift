@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import OrderWorkflow
 import Testing
 
@@ -31,6 +32,9 @@ enum Backend: String, CustomTestStringConvertible {
         try await database.reopen()
       } audit: { charges in
         try await OrderAudit(of: database.path, charges: charges)
+      } change: { sql in
+        let queue = try DatabaseQueue(path: database.path)
+        try await queue.writeWithoutTransaction { try $0.execute(sql: sql) }
       }
     case .postgreSQL:
       #if PostgreSQL
@@ -39,6 +43,10 @@ enum Backend: String, CustomTestStringConvertible {
         try await schema.open()
       } audit: { charges in
         try await OrderAudit(ofServer: schema.url, charges: charges)
+      } change: { sql in
+        try await PostgreSQLPool(url: schema.url, connections: 1).write { connection in
+          try connection.run(script: sql)
+        }
       }
       #else
       throw CancellationError()
@@ -53,6 +61,8 @@ struct ShopDatabase {
   let open: () async throws -> any ShopStore
   /// What must hold in it.
   let audit: (() async throws -> [OrderAudit.Charge]) async throws -> OrderAudit
+  /// Executes a statement past all stores, as another program does.
+  let change: (String) async throws -> Void
 
   /// A shop with so many packets of tea.
   func shop(tea: Int = 10) async throws -> any ShopStore {

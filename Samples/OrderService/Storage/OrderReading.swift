@@ -1,0 +1,26 @@
+import OrderWorkflow
+
+/// Orders that were read, and those rows that this version of the program can't read.
+struct OrderReading {
+  private(set) var orders: [Order] = []
+  /// What is wrong with the others.
+  private(set) var unreadable: [OrderID: String] = [:]
+
+  /// Reads one order; what is wrong with it is noted.
+  mutating func read(_ id: OrderID, _ body: () throws -> Order) {
+    do { orders.append(try body()) } catch { unreadable[id] = "\(error)" }
+  }
+}
+
+extension Order {
+  /// A row says something that this version of the program doesn't know.
+  struct Unknown: Error, CustomStringConvertible {
+    let name: String
+    var description: String { "“\(name)” is unknown to this version of the program" }
+  }
+
+  /// Throws unless each step is one that this version can go on with, and undo.
+  func checkSteps() throws {
+    for step in steps where OrderStep(key: step.key) == nil { throw Unknown(name: step.key) }
+  }
+}

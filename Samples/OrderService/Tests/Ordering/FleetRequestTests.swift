@@ -1,0 +1,86 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import OrderWorkflow
+import Synchronization
+import Testing
+
+@Suite("Of instances that share a store, each")
+struct FleetRequestTests {
+  private let fleet = Fleet()
+  private let first: Fleet.Instance
+  private let second: Fleet.Instance
+  private let id: OrderID
+
+  /// Two instances, the first of which works on an order that waits for the provider.
+  init() throws {
+    fleet.shop.provider.mood = .isDown
+    first = try fleet.start("a")
+    second = try fleet.start("b")
+    id = try fleet.submit(.teaAndCups, to: first)
+    fleet.simulation.run(until: .seconds(1))
+  }
+
+  private var isOver: Bool { fleet.state(of: id)?.isFinal ?? false }
+
+  private func cancel(at instance: Fleet.Instance, _ reason: String) throws -> Bool {
+    try fleet.simulation.run { [id] in
+      try await instance.desk.requestCancel(of: id, because: reason)
+    }
+  }
+
+  @Test func `cancels the orders of the others`() throws {
+    #expect(try cancel(at: second, "a change of mind"))
+    #expect(try cancel(at: second, "another one"))
+    #expect(fleet.run(until: { isOver }))
+    #expect(fleet.state(of: id) == .cancelled(OrderFailure(cancelledBecause: "a change of mind")))
+    #expect(try cancel(at: second, "too late") == false)
+    #expect(fleet.shop.mistakes == [])
+  }
+
+  @Test func `confirms no order whose cancel another one has noted`() throws {
+    // The holder learns of it with no heartbeat: it can't be heard, nor hear.
+    first.store.isUnheard.withLock { $0 = true }
+    #expect(try cancel(at: second, "a change of mind"))
+    fleet.shop.provider.mood = .works
+    #expect(fleet.run(until: { isOver }))
+    #expect(fleet.state(of: id) == .cancelled(OrderFailure(cancelledBecause: "a change of mind")))
+    #expect(fleet.shop.mistakes == [])
+  }
+
+  @Test func `cancels what it takes over if that was noted`() throws {
+    first.store.isUnheard.withLock { $0 = true }
+    // The holder doesn't learn of it any more.
+    #expect(fleet.shop.store.requestCancel(of: id, because: "a change of mind"))
+    #expect(fleet.run(until: { fleet.holder(of: id) == "b" }))
+    #expect(fleet.state(of: id) == .open)
+    #expect(fleet.run(until: { isOver }))
+    #expect(fleet.state(of: id) == .cancelled(OrderFailure(cancelledBecause: "a change of mind")))
+    #expect(fleet.shop.mistakes == [])
+  }
+
+  @Test func `keeps its orders after an outage of the store`() throws {
+    let other = try fleet.submit(.tea(), to: second, key: "other")
+    fleet.simulation.run(until: .seconds(20))
+    for instance in [first, second] { instance.store.isUnheard.withLock { $0 = true } }
+    fleet.simulation.run(until: .seconds(60))
+    for instance in [first, second] { instance.store.isUnheard.withLock { $0 = false } }
+    fleet.simulation.run(until: .seconds(100))
+    #expect(fleet.holder(of: id) == "a")
+    #expect(fleet.holder(of: other) == "b")
+  }
+
+  @Test func `leaves an order alone that it can't read, takes the others over, and says so`()
+    throws
+  {
+    let other = try fleet.submit(.tea(), to: first, key: "other")
+    let said = Mutex<[OrderID]>([])
+    second.desk.onUnreadable { id, _ in said.withLock { $0.append(id) } }
+    second.store.unreadable.withLock { $0 = [id: "“lent” is unknown"] }
+    first.store.isUnheard.withLock { $0 = true }
+    #expect(fleet.run(until: { fleet.holder(of: other) == "b" }))
+    fleet.simulation.run(until: .seconds(60))
+    #expect(fleet.holder(of: id) == "a")
+    #expect(said.withLock { $0 } == [id])
+    #expect(second.desk.unreadableOrders == [id: "“lent” is unknown"])
+  }
+}
