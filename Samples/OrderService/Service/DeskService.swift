@@ -8,6 +8,8 @@ struct DeskService: Service {
   let desk: OrderDesk
   let limit: Duration
   let logger: Logger
+  /// Called when the desk is closed.
+  let onClosed: @Sendable () -> Void
 
   /// Waits for the end, and drains the desk.
   ///
@@ -17,7 +19,12 @@ struct DeskService: Service {
     try? await gracefulShutdown()
     let count = desk.openCount
     logger.notice("closing", metadata: ["open": "\(count)", "limit": "\(limit)"])
-    let report = await desk.drain(within: Task.isCancelled ? .zero : limit)
-    logger.notice("closed", metadata: ["report": "\(report)"])
+    await desk.drain(within: Task.isCancelled ? .zero : limit)
+    let interrupted = desk.interruptedCount
+    logger.notice(
+      "closed",
+      metadata: ["finished": "\(max(count - interrupted, 0))", "interrupted": "\(interrupted)"]
+    )
+    onClosed()
   }
 }

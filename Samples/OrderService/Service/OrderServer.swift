@@ -20,6 +20,9 @@ public final class OrderServer: Sendable {
     /// How long orders may take that are open when the server is to stop.
     public var drainLimit = Duration.seconds(20)
 
+    /// How long requests may take after that which aren't answered yet, or of which not all has come.
+    public var closeLimit = Duration.seconds(2)
+
     /// How long `?wait=` may be at most.
     public var longestWait = Duration.seconds(60)
 
@@ -113,7 +116,7 @@ public final class OrderServer: Sendable {
   /// SIGTERM and SIGINT close the desk first; a second one of them, or SIGQUIT, ends all at once, and
   /// the next start takes up what was open. While it drains, the server goes on answering: requests
   /// for orders with 503, `/ready` with 503, all others as before. Then it stops listening, and
-  /// returns when all requests were answered.
+  /// returns when all requests were answered, or ``Options/closeLimit`` is over.
   ///
   /// - Parameters:
   ///   - configuration: Where it listens.
@@ -129,7 +132,10 @@ public final class OrderServer: Sendable {
     }
     let count = try await desk.open()
     if count > 0 { logger.notice("took up orders", metadata: ["count": "\(count)"]) }
-    let closing = DeskService(desk: desk, limit: options.drainLimit, logger: logger)
+    let (closed, continuation) = AsyncStream<Void>.makeStream()
+    let closing = DeskService(desk: desk, limit: options.drainLimit, logger: logger) {
+      continuation.finish()
+    }
     // Services are ended from the last to the first.
     var group = ServiceGroupConfiguration(
       services: [application(configuration, onRunning: onRunning), closing],
@@ -137,18 +143,28 @@ public final class OrderServer: Sendable {
       cancellationSignals: [.sigquit],
       logger: logger
     )
-    // A client that doesn't read its answer doesn't keep the server from ending.
-    group.maximumGracefulShutdownDuration = options.drainLimit + .seconds(5)
-    try await Self.run(ServiceGroup(configuration: group), logger)
+    try await run(ServiceGroup(configuration: group), closed)
   }
 
   private static let signals: [UnixSignal] = [.sigterm, .sigint]
 
   /// Runs services until a signal ends them; a second one ends them at once.
-  private static func run(_ group: ServiceGroup, _ logger: Logger) async throws {
-    let signals = await UnixSignalsSequence(trapping: signals)
+  ///
+  /// - Parameters:
+  ///   - group: The services.
+  ///   - closed: A stream that ends when the desk is closed.
+  /// - Throws: What a service throws.
+  private func run(_ group: ServiceGroup, _ closed: AsyncStream<Void>) async throws {
+    let signals = await UnixSignalsSequence(trapping: Self.signals)
     let services = Task { try await group.run() }
-    let watch = Task {
+    let limit = options.closeLimit
+    // A client that sends half of a request, or doesn't read its answer, keeps no server from ending.
+    let end = Task {
+      for await _ in closed {}
+      try await Task.sleep(for: limit)
+      services.cancel()
+    }
+    let watch = Task { [logger] in
       var count = 0
       for await signal in signals {
         count += 1
@@ -160,7 +176,10 @@ public final class OrderServer: Sendable {
         services.cancel()
       }
     }
-    defer { watch.cancel() }
+    defer {
+      watch.cancel()
+      end.cancel()
+    }
     try await withTaskCancellationHandler {
       do {
         try await services.value

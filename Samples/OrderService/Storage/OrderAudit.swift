@@ -40,6 +40,9 @@ public struct OrderAudit: Sendable, CustomStringConvertible {
   /// What doesn't hold; one sentence each.
   public private(set) var mistakes: [String] = []
 
+  /// The orders that are still on their way; one sentence each.
+  public private(set) var unsettled: [String] = []
+
   /// Looks at a database, and at a ledger.
   ///
   /// - Parameters:
@@ -82,15 +85,16 @@ public struct OrderAudit: Sendable, CustomStringConvertible {
     mistakes = books.mistakes
     for order in books.orders {
       counts[order.state, default: 0] += 1
+      if order.state == "open" || order.state == "rolling back" {
+        unsettled.append("Order \(order.id) is \(order.state).")
+      }
       if let kind = order.cause { causes[kind, default: 0] += 1 }
     }
     compare(books.orders, charges, known)
   }
 
   /// Whether all is as it must be, and no order is on its way any more.
-  public var isSettled: Bool {
-    mistakes.isEmpty && counts["open"] == nil && counts["rolling back"] == nil
-  }
+  public var isSettled: Bool { mistakes.isEmpty && unsettled.isEmpty }
 
   private mutating func compare(_ orders: [Books.Row], _ charges: [Charge], _ known: Set<String>) {
     let ledger = LedgerSummary(charges)
@@ -123,7 +127,13 @@ public struct OrderAudit: Sendable, CustomStringConvertible {
   }
 
   /// The numbers, and what doesn't hold; several lines.
-  public var description: String {
+  public var description: String { report(settled: false) }
+
+  /// The numbers, and what doesn't hold; several lines.
+  ///
+  /// - Parameter settled: Whether no order may be on its way any more; those that are get a line each.
+  /// - Returns: The lines.
+  public func report(settled: Bool) -> String {
     var lines = ["\(counts.values.reduce(0, +)) orders"]
     for (state, count) in counts.sorted(by: { $0.key < $1.key }) {
       lines.append("  \(state): \(count)")
@@ -132,7 +142,16 @@ public struct OrderAudit: Sendable, CustomStringConvertible {
     for (cause, count) in causes.sorted(by: { $0.key < $1.key }) {
       lines.append("  \(cause): \(count)")
     }
-    lines.append(mistakes.isEmpty ? "no mistakes" : "\(mistakes.count) mistakes")
+    let open = settled ? unsettled : []
+    if !open.isEmpty {
+      lines.append("\(open.count) on their way")
+      lines += open.map { "  \($0)" }
+    }
+    if !mistakes.isEmpty {
+      lines.append("\(mistakes.count) mistakes")
+    } else {
+      lines.append(open.isEmpty ? "no mistakes" : "no other mistakes")
+    }
     return (lines + mistakes.map { "  \($0)" }).joined(separator: "\n")
   }
 }

@@ -31,12 +31,18 @@ public final class SQLiteOrderStore: OrderStore {
   /// Opens a file, and makes it when there is none.
   ///
   /// - Parameter path: The file; SQLite puts others next to it, whose names begin like its own.
-  /// - Throws: ``StoreInUse`` when another program has it; `DatabaseError` when it can't be opened.
+  /// - Throws: ``StoreInUse`` when another program has it; ``StoreHasOtherNames`` when the file has
+  ///   several names; `DatabaseError` when it can't be opened.
   public init(path: String) throws {
     self.path = path
     // A file has one lock, under whatever name it is opened.
     let file = URL(filePath: path).resolvingSymlinksInPath().path(percentEncoded: false)
     lock = try Self.lock(file, as: path)
+    // There are none of a file that isn't there yet.
+    let attributes = try? FileManager.default.attributesOfItem(atPath: file)
+    if let count = attributes?[.referenceCount] as? Int, count > 1 {
+      throw StoreHasOtherNames(path: path)
+    }
     pool = try DatabasePool(path: file, configuration: Self.configuration)
     // After opening: GRDB sets NORMAL itself in WAL mode, after all that a configuration prepares.
     try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }

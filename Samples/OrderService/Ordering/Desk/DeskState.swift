@@ -23,6 +23,8 @@ struct DeskState {
   private(set) var runs: [OrderID: OrderRun] = [:]
   private(set) var openCount = 0
   var isDraining = false
+  /// How many orders the closing desk has left to the next program.
+  private(set) var interruptedCount = 0
   /// The orders that are taken up again after a while.
   var recoveries: [OrderID: Recovery] = [:]
   var acceptances: [OrderID: Acceptance] = [:]
@@ -69,8 +71,9 @@ struct DeskState {
   }
 
   /// An order is over; returns what isn't remembered any longer, to be released without a lock.
-  mutating func ended(_ id: OrderID, remembered: Int) -> [OrderRun] {
+  mutating func ended(_ id: OrderID, isInterrupted: Bool, remembered: Int) -> [OrderRun] {
     openCount -= 1
+    if isInterrupted, isDraining { interruptedCount += 1 }
     past.append(id)
     var forgotten: [OrderRun] = []
     while past.count > remembered, let first = past.popFirst() {

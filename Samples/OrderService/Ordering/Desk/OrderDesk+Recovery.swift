@@ -37,7 +37,11 @@ extension OrderDesk {
   }
 
   private func recovered(_ id: OrderID, _ order: Order?) {
-    if let order, !order.state.isFinal { begin(order) } else { forget(id) }
+    if let order, !order.state.isFinal {
+      begin(order)
+    } else {
+      forget(id, isInterrupted: order == nil)
+    }
     // Afterwards, so that a cancel always finds one of both.
     let recovery = state.withLock { $0.recoveries.removeValue(forKey: id) }
     if let cancel = recovery?.cancel { operation(of: id)?.cancel(withError: cancel) }

@@ -69,12 +69,14 @@ extension OrderDesk {
 
   private func ended(_ run: OrderRun) {
     if let reason = run.storeTrouble, !isDraining { return recover(run, because: reason) }
-    forget(run.order.id)
+    forget(run.order.id, isInterrupted: run.isLeft && run.group.outcome?.isSuccess != true)
   }
 
   /// An order is over here, or is left to the next program.
-  func forget(_ id: OrderID) {
-    let forgotten = state.withLock { $0.ended(id, remembered: options.rememberedOrders) }
+  func forget(_ id: OrderID, isInterrupted: Bool) {
+    let forgotten = state.withLock { state in
+      state.ended(id, isInterrupted: isInterrupted, remembered: options.rememberedOrders)
+    }
     withExtendedLifetime(forgotten) {}
     leases?.leave(id)
   }

@@ -150,6 +150,13 @@ public final class OrderDesk: Sendable {
     state.withLock { $0.runs[id] }?.group
   }
 
+  /// Whether the work on an order has ended here without an outcome: it goes on after a restart, at
+  /// another instance, or when the store works again.
+  public func isInterrupted(_ id: OrderID) -> Bool {
+    guard let run = state.withLock({ $0.runs[id] }), run.isLeft else { return false }
+    return run.group.outcome?.isSuccess != true
+  }
+
   /// When the steps of an order began and ended, if ``operation(of:)`` has it.
   public func timeline(of id: OrderID) -> OperationTimeline? {
     state.withLock { $0.runs[id] }?.recorder.timeline
@@ -169,6 +176,9 @@ public final class OrderDesk: Sendable {
 
   /// How many orders are open here.
   public var openCount: Int { state.withLock { $0.openCount } }
+
+  /// How many orders the closing desk has left without an outcome, to the next program.
+  public var interruptedCount: Int { state.withLock { $0.interruptedCount } }
 
   /// Whether the desk is closing: it takes no orders any more.
   public var isDraining: Bool { state.withLock { $0.isDraining } }

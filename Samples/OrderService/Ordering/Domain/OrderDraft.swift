@@ -49,6 +49,10 @@ public struct OrderDraft: Hashable, Codable, Sendable {
       let count = text.utf8.count
       problems.append(.tooLong(field: field, count: count, limit: Self.maximumLength))
     }
+    for (field, text) in [("customer", customer), ("cardToken", cardToken)]
+    where text.utf8.contains(0) {
+      problems.append(.nullCharacter(field: field))
+    }
     if lines.isEmpty { problems.append(.missing(field: "lines")) }
     if lines.count > Self.maximumLines {
       problems.append(.tooManyLines(count: lines.count, limit: Self.maximumLines))

@@ -59,7 +59,7 @@ extension OrderRun {
   private func isRolledBack() async throws -> Bool {
     switch state.withLock({ $0.isInterrupted ? .isLeft : $0.rollback }) {
     case .goesOn: return true
-    case .isLeft: return false
+    case .isLeft, .isOver: return false
     case .undecided: break
     }
     guard let cause else {
@@ -72,7 +72,7 @@ extension OrderRun {
         try await store.beginRollback(of: id, because: cause)
       }
     }
-    state.withLock { $0.rollback = isOpen ? .goesOn : .isLeft }
+    state.withLock { $0.rollback = isOpen ? .goesOn : .isOver }
     return isOpen
   }
 
@@ -109,6 +109,14 @@ extension OrderRun {
     state.withLock { $0.isLeaseLost = true }
     interrupt(because: reason)
     group.cancel(withError: reason)
+  }
+
+  /// Whether the work on the order ended without an outcome: the program stops, another instance goes on
+  /// with it, or the store could not keep what was done.
+  var isLeft: Bool {
+    state.withLock { state in
+      state.isInterrupted || state.rollback == .isLeft || state.isLeaseLost
+    }
   }
 
   private func interrupt(because reason: any Error) {

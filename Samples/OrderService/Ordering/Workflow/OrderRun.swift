@@ -9,8 +9,10 @@ final class OrderRun: Sendable {
     case undecided
     /// It is, and the store knows why.
     case goesOn
-    /// It isn't: the order is confirmed, or its program stops and a restart goes on with it.
+    /// It isn't: its program stops and a restart goes on with it, or another instance does.
     case isLeft
+    /// It isn't: the store has an outcome of the order.
+    case isOver
   }
 
   struct State {

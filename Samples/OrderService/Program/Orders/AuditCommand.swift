@@ -39,7 +39,7 @@ struct AuditCommand: AsyncParsableCommand {
       if let provider { return try await ProviderLedger.fetch(from: provider) }
       return try ProviderLedger.read(file: ledger ?? "\(database).ledger.jsonl")
     }
-    print(audit)
+    print(audit.report(settled: settled))
     guard audit.mistakes.isEmpty, audit.isSettled || !settled else { throw ExitCode.failure }
   }
 }

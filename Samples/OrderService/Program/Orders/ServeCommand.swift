@@ -1,4 +1,5 @@
 import ArgumentParser
+import AsyncHTTPClient
 import Foundation
 import Hummingbird
 import Logging
@@ -89,12 +90,28 @@ struct ServeCommand: AsyncParsableCommand {
     guard let url = provider ?? child?.url else { return }
     if let child { Announcement.write("payment provider: \(child.url)") }
 
+    let client = HTTPClient(configuration: HTTPPaymentProvider.configuration)
+    do {
+      try await serve(store, client, url, registry)
+      try await client.shutdown()
+    } catch {
+      try? await client.shutdown()
+      throw error
+    }
+  }
+
+  private func serve(
+    _ store: any ShopStore,
+    _ client: HTTPClient,
+    _ url: String,
+    _ registry: PrometheusRegistry
+  ) async throws {
     var options = OrderDesk.Options()
     options.maximumOpenOrders = maximumOpen
     options.providerRequests = providerRate
     let desk = OrderDesk(
       store: store,
-      payments: HTTPPaymentProvider(url: url),
+      payments: HTTPPaymentProvider(url: url, client: client),
       shipping: Warehouse(store),
       options: options
     )

@@ -110,6 +110,11 @@ final class LiveFeed: OperationObserver {
   func operationDidFinish(_ operation: AdvancedOperation, errors: [any Error]) {
     let isOrder = StepName(operation).isOrder
     let outcome = operation.outcome
+    if isOrder, let id = StepName.order(of: operation),
+      desk.isInterrupted(OrderID(rawValue: id))
+    {
+      return changed()
+    }
     state.withLock { state in
       state.hasChanged = true
       guard isOrder else { return }

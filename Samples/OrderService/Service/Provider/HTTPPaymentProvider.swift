@@ -28,12 +28,23 @@ public struct HTTPPaymentProvider: PaymentProvider {
   ///
   /// - Parameters:
   ///   - url: Where the provider is, without a slash at the end.
-  ///   - client: Makes the connections.
+  ///   - client: Makes the connections, best with ``configuration``.
   ///   - limit: How long an answer may take, in case that the caller has no limit of its own.
   public init(url: String, client: HTTPClient = .shared, limit: Duration = .seconds(30)) {
     self.url = url
     self.client = client
     self.limit = .nanoseconds(Int64(limit / .nanoseconds(1)))
+  }
+
+  /// How connections to a provider are made: one that is dead is seen at once.
+  ///
+  /// The defaults try for ten seconds to connect, and again and again when that is refused, until the time
+  /// of the request is over.
+  public static var configuration: HTTPClient.Configuration {
+    var configuration = HTTPClient.Configuration()
+    configuration.timeout.connect = .seconds(1)
+    configuration.connectionPool.retryConnectionEstablishment = false
+    return configuration
   }
 
   private struct ChargeBody: Encodable {

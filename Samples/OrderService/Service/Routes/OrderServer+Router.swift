@@ -7,6 +7,7 @@ extension OrderServer {
     let router = Router(context: OrderContext.self)
     router.add(middleware: TracingMiddleware())
     router.add(middleware: MetricsMiddleware())
+    router.add(middleware: ErrorAnswers(logger: logger))
     addOrders(to: router)
     addViews(to: router)
     addStatus(to: router)

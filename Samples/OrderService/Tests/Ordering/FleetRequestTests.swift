@@ -58,6 +58,33 @@ struct FleetRequestTests {
     #expect(fleet.shop.mistakes == [])
   }
 
+  @Test func `gives the tokens of the shared rate out in turn, and none to those that have left`()
+    throws
+  {
+    let shop = Shop()
+    let fleet = Fleet(in: shop)
+    let instance = try fleet.start("a")
+    instance.store.tokens.withLock { $0 = 0 }
+    var ids: [OrderID] = []
+    for number in 1...3 {
+      ids.append(try fleet.submit(.tea(), to: instance, key: "\(number)"))
+      fleet.simulation.run(until: .seconds(number))
+    }
+    #expect(shop.provider.requests == [])
+    // It leaves the line, and its refund stands at the end of it.
+    #expect(instance.desk.cancel(ids[0], because: "a change of mind"))
+    fleet.simulation.run(until: .seconds(4))
+    for id in ids.dropFirst() {
+      instance.store.tokens.withLock { $0 = 1 }
+      #expect(fleet.run(until: { fleet.state(of: id) == .confirmed }))
+    }
+    #expect(shop.provider.requests == ["charge", "charge"])
+    instance.store.tokens.withLock { $0 = 1 }
+    #expect(fleet.run(until: { fleet.state(of: ids[0])?.name == "cancelled" }))
+    #expect(shop.provider.requests == ["charge", "charge", "refund"])
+    #expect(shop.mistakes == [])
+  }
+
   @Test func `keeps its orders after an outage of the store`() throws {
     let other = try fleet.submit(.tea(), to: second, key: "other")
     fleet.simulation.run(until: .seconds(20))

@@ -1,3 +1,4 @@
+import AsyncHTTPClient
 import Hummingbird
 import HummingbirdTesting
 import OrderWorkflow
@@ -44,6 +45,21 @@ private let id = OrderID(rawValue: "7")
     let entries = await server.ledger.entries
     #expect(entries.map(\.status) == [.charged, .refunded, .charged])
     #expect(entries.map(\.reference) == ["7", "7", "7"])
+  }
+
+  @Test func `A provider that is dead is seen at once, and not when the time is over`() async throws
+  {
+    // A port that nothing listens at: a provider has just had it.
+    let place = ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0))
+    let port = try await server.application(place).test(.live) { try #require($0.port) }
+    let client = HTTPClient(configuration: HTTPPaymentProvider.configuration)
+    let payments = HTTPPaymentProvider(
+      url: "http://127.0.0.1:\(port)",
+      client: client,
+      limit: .seconds(86_400)
+    )
+    await #expect(throws: PaymentProviderError.self) { try await payments.charge(forKey: "a") }
+    try await client.shutdown()
   }
 
   @Test func `A charge is made, looked up and given back`() async throws {

@@ -200,6 +200,37 @@ import Testing
     #expect(try await bench.desk.items().map(\.stock) == [10, 3])
   }
 
+  @Test func `Each error is JSON with a sentence`() async throws {
+    try await bench.test { client in
+      let long = String(repeating: " ", count: 70_000)
+      let answers = [
+        (try await client.get("/nowhere"), 404),
+        (try await client.place(long), 413),
+        (try await client.place("no JSON"), 400),
+        (try await client.get("/orders/nothing"), 404),
+      ]
+      for (answer, status) in answers {
+        #expect(answer.status.code == status)
+        #expect(answer.headers[.contentType]?.hasPrefix("application/json") == true)
+        let error = try answer.json["error"] as? [String: Any]
+        #expect((error?["message"] as? String)?.hasSuffix(".") == true, "\(answer.text)")
+      }
+    }
+  }
+
+  @Test(arguments: ["customer", "cardToken"])
+  func `A text with U+0000, which no database keeps, is a mistake`(field: String) async throws {
+    let order = Bench.order.replacing(
+      try Regex("\"\(field)\":\"[^\"]*\""),
+      with: #""\#(field)":"A\u0000B""#
+    )
+    try await bench.test { client in
+      let answer = try await client.place(order)
+      #expect(answer.status == .badRequest)
+      #expect(try answer.mistakes == [field])
+    }
+  }
+
   @Test func `What isn't there is 404`() async throws {
     try await bench.test { client in
       for path in ["", "/explain", "/events", "/timeline.svg"] {

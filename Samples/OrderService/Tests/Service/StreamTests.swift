@@ -35,6 +35,23 @@ import Testing
     #expect(await updates.next() == first)
   }
 
+  @Test func `An order that is interrupted counts as none that has ended`() async throws {
+    let bench = try Bench()
+    bench.payments.hold()
+    let order = try await bench.desk.submit(draft, key: "a").order
+    let operation = try #require(bench.desk.operation(of: order.id))
+    let charge = operation.children.first { $0.name == "charge" }
+    while charge?.isExecuting != true { await Task.yield() }
+    async let drain = bench.desk.drain(within: .zero)
+    while !operation.isCancelled { await Task.yield() }
+    bench.payments.release()
+    _ = await drain
+    #expect(bench.desk.isInterrupted(order.id))
+    #expect(bench.desk.interruptedCount == 1)
+    #expect(try await bench.server.feed.current().counts == PageState.Counts())
+    #expect(try await bench.desk.order(order.id)?.state == .open)
+  }
+
   @Test func `A reader that is too slow gets what has gathered, and a reason`() async throws {
     let bench = try Bench {
       $0.eventLimit = 3

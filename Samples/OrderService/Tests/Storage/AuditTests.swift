@@ -48,6 +48,29 @@ struct AuditTests {
     #expect(audit.description == "1 orders\n  confirmed: 1\nno mistakes")
   }
 
+  @Test func `names the orders that are on their way, where none may be`() async throws {
+    try await prepare()
+    let store = try await database.reopen()
+    let open = try await store.order(2)
+    let undone = try await store.order(3)
+    _ = try await store.beginRollback(of: undone, because: OrderFailure(cancelledBecause: "gone"))
+    let audit = try await audit(charge("charged"))
+    #expect(!audit.isSettled)
+    #expect(audit.mistakes == [])
+    #expect(audit.unsettled == ["Order \(open) is open.", "Order \(undone) is rolling back."])
+    #expect(
+      audit.report(settled: true).hasSuffix(
+        """
+        2 on their way
+          Order \(open) is open.
+          Order \(undone) is rolling back.
+        no other mistakes
+        """
+      )
+    )
+    #expect(audit.description.hasSuffix("\nno mistakes"))
+  }
+
   @Test func `finds an order that is confirmed and not paid`() async throws {
     try await prepare()
     let mistakes = try await audit(charge("refunded")).mistakes

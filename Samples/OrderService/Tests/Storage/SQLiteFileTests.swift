@@ -36,4 +36,16 @@ struct SQLiteFileTests {
     #expect(throws: StoreInUse(path: alias)) { try SQLiteOrderStore(path: alias) }
     withExtendedLifetime(store) {}
   }
+
+  @Test func `isn't opened under a second name of its own, which has another log`() async throws {
+    let other = database.folder.appending(path: "other.sqlite").path
+    do {
+      let store = try database.open()
+      try FileManager.default.linkItem(atPath: database.path, toPath: other)
+      #expect(throws: StoreHasOtherNames(path: other)) { try SQLiteOrderStore(path: other) }
+      withExtendedLifetime(store) {}
+    }
+    try FileManager.default.removeItem(atPath: other)
+    _ = try await database.reopen()
+  }
 }

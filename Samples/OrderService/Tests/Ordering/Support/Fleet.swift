@@ -94,6 +94,8 @@ final class InstanceStore: OrderLeases, RequestBucket {
   let isUnheard = Mutex(false)
   /// Whether the bucket of requests can't be reached.
   let isBucketAway = Mutex(false)
+  /// How many tokens the bucket has.
+  let tokens = Mutex(Int.max)
   /// Orders that this instance can't read.
   let unreadable = Mutex<[OrderID: String]>([:])
   private let shop: Shop
@@ -166,7 +168,11 @@ final class InstanceStore: OrderLeases, RequestBucket {
 
   func takeTokens(_ wanted: Int, capacity: Int, period: Duration) throws -> Int {
     if isBucketAway.withLock({ $0 }) { throw CutOff() }
-    return wanted
+    return tokens.withLock { tokens in
+      let count = min(wanted, tokens)
+      if tokens < .max { tokens -= count }
+      return count
+    }
   }
 
   // MARK: As the store does it
