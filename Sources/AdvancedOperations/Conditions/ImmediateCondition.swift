@@ -22,7 +22,7 @@
 /// }
 /// ```
 public protocol ImmediateCondition: OperationCondition {
-  /// Returns the answer; called on a worker, without a lock held. It must not block.
+  /// Returns the answer; called on a worker, without a lock held, and must not block.
   ///
   /// Other operations need the worker: a blocking wait for an operation or a queue traps. A
   /// condition that has to wait is an ``OperationCondition`` whose `evaluate(for:)` awaits. The

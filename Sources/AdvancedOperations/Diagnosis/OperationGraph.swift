@@ -13,8 +13,10 @@ public import CoreOperations
 public struct OperationGraph: Sendable {
   /// One operation.
   public struct Node: Sendable, Identifiable {
-    /// Made of the name, and a number when several have the same; equal for equal graphs, and the
-    /// same in later graphs as long as no operation of the same name comes or goes.
+    /// Made of the name, and a number when several operations have the same name.
+    ///
+    /// Equal for equal graphs, and the same in later graphs as long as no operation of the same
+    /// name comes or goes.
     public var id: String
     /// The operation's name, or its type.
     public var name: String

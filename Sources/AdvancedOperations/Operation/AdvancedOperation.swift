@@ -108,9 +108,9 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   /// - Parameter errors: What ``errors`` holds; it doesn't change any more.
   open func finished(withErrors errors: [any Error]) {}
 
-  /// Called once when an executing operation was cancelled whose ``cancellationPolicy`` is
-  /// ``CancellationPolicy/whenFinishIsCalled``: make the body call `finish()` soon.
+  /// Called once when an executing operation was cancelled: make the body call `finish()` soon.
   ///
+  /// Only if the ``cancellationPolicy`` is ``CancellationPolicy/whenFinishIsCalled``.
   /// Without a lock held, after observers were notified of the cancel. Overrides need not call
   /// `super`.
   ///

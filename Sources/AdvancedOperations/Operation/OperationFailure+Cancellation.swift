@@ -16,9 +16,10 @@ extension OperationFailure {
     case reason(any Error)
     /// A time limit: a ``TimeoutObserver``, or that of an attempt.
     case timeout(OperationTimeout)
-    /// What the operation is a child of, with the reason that this had or gave: a group that was
-    /// cancelled or whose other child failed (``GroupOperation/SiblingFailed``), a
-    /// ``RetryOperation`` or a ``RepeatOperation``.
+    /// What the operation is a child of, with the reason that this had or gave.
+    ///
+    /// That is a group that was cancelled or whose other child failed
+    /// (``GroupOperation/SiblingFailed``), a ``RetryOperation`` or a ``RepeatOperation``.
     case parent(reason: (any Error)?)
   }
 

@@ -225,9 +225,9 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
     return body
   }
 
-  /// ``AdvancedOperation/CancellationPolicy/whenFinishIsCalled``, unless it is overridden: a cancel
-  /// cancels the task of the body, and the operation finishes when the body has ended.
+  /// ``AdvancedOperation/CancellationPolicy/whenFinishIsCalled``, unless it is overridden.
   ///
+  /// A cancel cancels the task of the body, and the operation finishes when the body has ended.
   /// A subclass that returns ``AdvancedOperation/CancellationPolicy/finishImmediately`` finishes at
   /// the cancel: dependents may start while the body still goes on. Slot and claims are kept until
   /// it ends.

@@ -12,8 +12,10 @@ public enum OperationFault: Sendable {
   /// An error: of a condition when injected at `evaluatingConditions`, of the body, which isn't
   /// entered, when injected at `executing`.
   case error(any Error)
-  /// A time that passes: before the dependencies are seen as finished when injected at `pending`,
-  /// while a condition is evaluated, or before the body is entered.
+  /// A time that passes before the operation goes on.
+  ///
+  /// Injected at `pending`, it passes before the dependencies are seen as finished; otherwise while
+  /// a condition is evaluated, or before the body is entered.
   case delay(Duration)
   /// A cancel at the moment at which the operation enters the state.
   case cancel

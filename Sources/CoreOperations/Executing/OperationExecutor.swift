@@ -23,8 +23,9 @@ public protocol OperationExecutor: Sendable {
   /// - Parameter worker: Returns when its queue has nothing to start or its share is used up.
   func enqueue(_ worker: @escaping @Sendable () -> Void)
 
-  /// After how many operations a worker goes to the end of the executor's line, so that other
-  /// queues get their turn. 256 unless an executor says otherwise; at least 1.
+  /// After how many operations a worker goes to the end of the executor's line; at least 1.
+  ///
+  /// So other queues get their turn. It is 256 unless an executor says otherwise.
   var operationsPerWorker: Int { get }
 }
 

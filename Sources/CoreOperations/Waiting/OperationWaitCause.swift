@@ -19,11 +19,13 @@ public enum OperationWaitCause: Sendable, CustomStringConvertible {
   /// The operation was added after a barrier, which runs first, once these operations have left the
   /// queue; no operations when the barrier is running.
   case barrier(OperationQueue, behind: [Operation])
-  /// The queue's limit is reached: these operations, the holders, are executing. No holders when a
-  /// barrier is running, or when the limit is 0.
+  /// The queue's limit is reached: these operations, the holders, are executing.
+  ///
+  /// There are no holders when a barrier is running, or when the limit is 0.
   case limit(OperationQueue, Int, holders: [Operation])
-  /// An override of `isReady` returns false, or the operation holds itself back: an
-  /// `AdvancedOperation` does while its conditions are evaluated or its claims are taken.
+  /// An override of `isReady` returns false, or the operation holds itself back.
+  ///
+  /// An `AdvancedOperation` does while its conditions are evaluated or its claims are taken;
   /// `explain()` says more about these.
   case notReady
   /// Nothing keeps the operation from starting: the queue has requested a worker from its executor,
