@@ -13,6 +13,7 @@ struct CheckCommand: AsyncParsableCommand {
       EXAMPLES:
         workflow check release.yml
         workflow check *.yml && git commit
+        generate-steps | workflow check /dev/stdin
       """
   )
 

@@ -71,7 +71,7 @@ struct RunCommand: AsyncParsableCommand {
       in: RunRecord(path: folder.path),
       of: catalog,
       display,
-      running.options(file: file)
+      running.options(file: source.lastingPath)
     )
   }
 

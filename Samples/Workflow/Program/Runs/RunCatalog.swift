@@ -37,8 +37,10 @@ struct RunCatalog {
   /// The names of the runs, the newest last.
   ///
   /// They begin with the time, up to its second; of those of one second the journals know it
-  /// better.
-  var names: [String] {
+  /// better, and best of all the list of the folder, if it has them.
+  var names: [String] { RunFolder.inOrder(namesByTime, of: path) }
+
+  private var namesByTime: [String] {
     var result: [String] = []
     var next = namesInOrder[...]
     while let first = next.first {

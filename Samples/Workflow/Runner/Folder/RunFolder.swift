@@ -24,6 +24,8 @@ import Darwin
 /// | `workflow.yml` | the file, as it was when the run began |
 /// | `lock` | locked by the process that runs the steps |
 /// | `scratch/` | files of attempts that go on |
+///
+/// Beside the folders of all runs, `.order` has their names in the order in which they began.
 public struct RunFolder: Sendable, Equatable {
   /// Its path.
   public var path: String
@@ -121,6 +123,8 @@ public struct RunFolder: Sendable, Equatable {
         do {
           try folder.makeParts()
           try write(text, to: folder.workflowFile)
+          // Without it the names say which is newer, as far as clocks can be relied on.
+          try? OpenFile(order(of: runs), OpenFile.appending).write("\(folder.name)\n".utf8)
         } catch {
           // A run that is none mustn't be the last one.
           try? FileManager.default.removeItem(atPath: folder.path)
@@ -137,7 +141,36 @@ public struct RunFolder: Sendable, Equatable {
     "-\(Step.fileName(for: workflow).prefix(100))"
   }
 
-  /// All runs in a folder, in the order of their names, which is that of their begins.
+  /// The file that has the names of runs in the order in which they began, a line each.
+  ///
+  /// Clocks are set back, and local times are, once a year.
+  private static func order(of runs: String) -> String { "\(runs)/.order" }
+
+  /// Brings names of runs into the order in which they began.
+  ///
+  /// - Parameters:
+  ///   - names: In the order of their times.
+  ///   - runs: The folder of the runs.
+  /// - Returns: The names. Those of which it isn't known stay before what has a later time.
+  public static func inOrder(_ names: [String], of runs: String) -> [String] {
+    guard let bytes = try? OpenFile(order(of: runs), O_RDONLY).readAll() else { return names }
+    let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
+    let places = Dictionary(lines.enumerated().map { ($1, $0) }) { _, last in last }
+    let times = Dictionary(names.enumerated().map { ($1, $0) }) { first, _ in first }
+    var known = names.filter { places[$0] != nil }
+      .sorted { (places[$0] ?? 0) < (places[$1] ?? 0) }[...]
+    var result: [String] = []
+    for name in names where places[name] == nil {
+      while let first = known.first, (times[first] ?? 0) < (times[name] ?? 0) {
+        result.append(first)
+        known = known.dropFirst()
+      }
+      result.append(name)
+    }
+    return result + known
+  }
+
+  /// All runs in a folder, in the order of their names.
   ///
   /// - Parameter runs: The folder of all runs; one that isn't there has none.
   /// - Returns: The folders of the runs.

@@ -48,9 +48,7 @@ import Darwin
 
   /// The journal of the only run.
   private func journal() throws -> URL {
-    let runs = place.url.appending(path: ".workflow/runs")
-    let run = try #require(try FileManager.default.contentsOfDirectory(atPath: runs.path).first)
-    return runs.appending(path: "\(run)/journal")
+    place.url.appending(path: ".workflow/runs/\(try #require(place.runs.first))/journal")
   }
 
   /// Reads up to a text; false if there is none.

@@ -28,11 +28,7 @@ import Darwin
   }
 
   private var run: String {
-    get throws {
-      let runs = place.path(".workflow/runs")
-      let name = try FileManager.default.contentsOfDirectory(atPath: runs).sorted().last
-      return ".workflow/runs/\(try #require(name))"
-    }
+    get throws { ".workflow/runs/\(try #require(place.runs.last))" }
   }
 
   @Test func `says which steps a second signal has left as they are`() throws {

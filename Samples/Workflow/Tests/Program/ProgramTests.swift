@@ -16,6 +16,30 @@ import WorkflowRunner
       - {id: c, command: "true", needs: b}
     """
 
+  @Test(arguments: [
+    ["check", "/dev/stdin"], ["run", "/dev/stdin"], ["run", "--dry-run", "/dev/stdin"],
+  ])
+  func `reads a workflow from a pipe`(arguments: [String]) throws {
+    let process = try place.process(arguments)
+    let (input, output) = (Pipe(), Pipe())
+    process.standardInput = input
+    process.standardOutput = output
+    try process.run()
+    try input.fileHandleForWriting.write(
+      contentsOf: Data("name: piped\nsteps: [{id: a, command: 'pwd'}]\n".utf8)
+    )
+    try input.fileHandleForWriting.close()
+    let text = String(
+      decoding: try output.fileHandleForReading.readToEnd() ?? Data(),
+      as: UTF8.self
+    )
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 0)
+    #expect(text.contains("piped"))
+    // The run is kept, and runs, in this folder.
+    #expect(place.has(".workflow/runs") == (arguments == ["run", "/dev/stdin"]))
+  }
+
   @Test func `runs its example, and does nothing twice`() throws {
     try place.write(try RunPlace.example("release.yml"), to: "release.yml")
     let first = try place.run("run", "release.yml")
@@ -61,9 +85,7 @@ import WorkflowRunner
     #expect(end.status == 1)
     let summary = end.output.components(separatedBy: "\n✗ failing failed after ").last ?? ""
     let lines = summary.split(separator: "\n", omittingEmptySubsequences: false).dropFirst()
-    let name = try #require(
-      FileManager.default.contentsOfDirectory(atPath: place.path(".workflow/runs")).first
-    )
+    let name = try #require(place.runs.first)
     #expect(
       lines.joined(separator: "\n") == """
 

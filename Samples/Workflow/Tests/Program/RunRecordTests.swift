@@ -48,6 +48,28 @@ import WorkflowRunner
     }
   }
 
+  @Test func `are in the order in which they began, whatever the clock said`() throws {
+    let runs = place.path("runs")
+    func begin(_ workflow: String, at seconds: Double) throws {
+      let date = Date(timeIntervalSince1970: seconds)
+      _ = try RunFolder.create(of: workflow, in: runs, file: "steps: []", at: date)
+    }
+    try begin("before", at: 1_800_000_000)
+    // The clock is set back by an hour.
+    try begin("after", at: 1_799_996_400)
+    #expect(try name("last").hasSuffix("-after"))
+    try begin("later", at: 1_799_996_401)
+    #expect(catalog.names.map { $0.split(separator: "-").last } == ["before", "after", "later"])
+    // Those that no list has are where their times put them.
+    try make("1999-01-01-000000-old", "2999-01-01-000000-new")
+    #expect(
+      catalog.names.map { $0.split(separator: "-").last }
+        == ["old", "before", "after", "later", "new"]
+    )
+    try FileManager.default.removeItem(atPath: place.path("runs/\(try name("later"))"))
+    #expect(catalog.names.count == 4)
+  }
+
   @Test func `of one second are in the order of their begins`() throws {
     for (name, begin) in [("b", 1.25), ("c", 1.75), ("a", 1.5)] {
       try make("2026-11-22-174501-\(name)")

@@ -59,9 +59,7 @@ import Testing
         + "--runs-folder says where others are\n"
     )
     #expect(try place.run("run", "hello.yml").status == 0)
-    let name = try #require(
-      FileManager.default.contentsOfDirectory(atPath: place.path(".workflow/runs")).first
-    )
+    let name = try #require(place.runs.first)
     #expect(
       try complaint("resume", "lst") == (
         64,

@@ -27,6 +27,14 @@ final class RunPlace {
 
   func has(_ name: String) -> Bool { FileManager.default.fileExists(atPath: path(name)) }
 
+  /// The names of the runs in this folder, in their order.
+  var runs: [String] {
+    get throws {
+      try FileManager.default.contentsOfDirectory(atPath: path(".workflow/runs"))
+        .filter { !$0.hasPrefix(".") }.sorted()
+    }
+  }
+
   /// The program, not yet running.
   func process(_ arguments: [String], _ environment: [String: String] = [:]) throws -> Process {
     let process = Process()
