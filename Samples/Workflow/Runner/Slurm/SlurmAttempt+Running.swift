@@ -32,7 +32,7 @@ extension SlurmAttempt {
     // A list from before this call may not have the job yet.
     var nextQuestion = ContinuousClock.now + .milliseconds(500)
     var silentSince: ContinuousClock.Instant?
-    var wasUnknown = false
+    var unknownSince: ContinuousClock.Instant?
     while true {
       if let status = place.status { return exit(status) }
       let now = ContinuousClock.now
@@ -42,10 +42,12 @@ extension SlurmAttempt {
           silentSince = nil
           setTrouble(nil)
           let job = jobs.last(where: place.isMine)
-          if job != nil { wasUnknown = false }
+          if job != nil { unknownSince = nil }
           // One that wasn't there when the list was made may have begun since; it is in the next one.
-          if job == nil, !wasUnknown, !place.preventBeginning() {
-            wasUnknown = true
+          // One that has just begun may not have come to say where, on a machine that is busy.
+          let isNew = unknownSince.map { now - $0 < patience / 12 && place.start == nil } ?? true
+          if job == nil, isNew, !place.preventBeginning() {
+            unknownSince = unknownSince ?? now
           } else if let end = try await end(of: job) {
             return end.exit
           }
