@@ -100,6 +100,10 @@ struct RunLines: Sendable {
       line.add("  \(end.reason ?? "cancelled")", .faint)
     }
     if end.attempts > 0 { line.add("  \(end.duration.readable)", .faint) }
+    // To begin takes some time in any case.
+    if let queued = end.queued, queued >= .seconds(1) {
+      line.add("  after \(queued.readable) in the queue", .faint)
+    }
     // Some reasons say so themselves.
     if end.attempts > 1, end.reason?.contains("attempts") != true {
       line.add("  \(end.attempts) attempts", .yellow)

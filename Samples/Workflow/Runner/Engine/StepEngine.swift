@@ -166,6 +166,9 @@ public enum StepReport: Sendable, Equatable {
   case waiting(for: String?)
   /// It has begun, on that machine; a later runner finds it by its handle.
   case started(node: String?, handle: String?)
+  /// It has ended, and its command ran for that time: said where it may have waited before that, or
+  /// have begun in the time of an earlier runner.
+  case ran(for: Duration)
 }
 
 /// How an attempt ended.

@@ -42,6 +42,7 @@ extension RunCore {
     let (end, root) = RunWords.end(of: operation, known, now: now)
     guard state.withLock({ $0.ended(index, end, because: root) }) else { return }
     waits.leaves(operation)
+    gate.passes(index)
     if known.isRecorded { slots.recordingEnds(in: group) }
     let step = steps[index]
     switch end.outcome {

@@ -11,7 +11,7 @@ extension RunCore {
       return RunWords.text(of: id, end) + (known.undoing.map(RunWords.text(of:)) ?? "")
     }
     if known.phase == .running, let begin = known.begin {
-      let time = (environment.clock.now - begin).words
+      let time = (environment.clock.now - (known.attempt.placed ?? begin)).words
       if let wait = known.wait { return "\(id) waits for \(wait)" }
       let attempt = known.attempts > 1 ? " (attempt \(known.attempts))" : ""
       if known.isBetweenAttempts { return RunWords.text(of: operations[index].explain()) }
@@ -36,6 +36,7 @@ extension RunWords {
       line += ", after \(end.duration.words)"
       if end.attempts > 1, end.outcome == .succeeded { line += " and \(end.attempts) attempts" }
     }
+    if let queued = end.queued { line += ", and \(queued.words) in the queue" }
     if let node = end.node { line += ", on \(node)" }
     if end.isFromJournal { line += " (in an earlier process of the run)" }
     let outputs = end.outputs.sorted { $0.key < $1.key }.map { "\n  \($0.key)=\($0.value)" }

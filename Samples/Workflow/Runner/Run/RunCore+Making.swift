@@ -57,6 +57,9 @@ extension RunCore {
     for condition in step.when {
       operation.addCondition(SkippedUnless(condition: self.condition(condition, of: index)))
     }
+    if !step.exclusive.isEmpty || !step.uses.isEmpty {
+      operation.addCondition(TakenUpFirst(gate: gate, index: index))
+    }
     for condition in step.require {
       operation.addCondition(self.condition(condition, of: index))
     }

@@ -19,9 +19,10 @@ extension RunCore {
     let now = environment.clock.now
     guard state.withLock({ $0.begins(index, now: now) }) else { throw CancellationError() }
     waits.leaves(operations[index])
+    gate.passes(index)
     try await endRollback(of: index)
     while true {
-      let (number, open) = state.withLock { $0.attemptBegins(index) }
+      let (number, open) = attemptBegins(index)
       do {
         return try await attempt(index, number, open)
       } catch let lost as any AttemptLost {
@@ -48,6 +49,11 @@ extension RunCore {
     }
   }
 
+  private func attemptBegins(_ index: Int) -> (number: Int, open: RunProgress.OpenAttempt?) {
+    let now = environment.clock.now
+    return state.withLock { $0.attemptBegins(index, now: now) }
+  }
+
   private func attempt(
     _ index: Int,
     _ number: Int,
@@ -59,7 +65,7 @@ extension RunCore {
         try await engine.takeUp(attempt, handle: open.handle, report: report(index, log))
       }
       if let exit { return try ended(index, attempt, exit) }
-      let (next, _) = state.withLock { $0.attemptBegins(index) }
+      let (next, _) = attemptBegins(index)
       return try await self.attempt(index, next, nil)
     }
     let attempt = try makeAttempt(index, steps[index].command, number)
@@ -97,7 +103,10 @@ extension RunCore {
     state.withLock { $0.logs(index, true) }
     defer {
       noteFullDisk(of: index)
-      state.withLock { $0.logs(index, false) }
+      state.withLock { state in
+        state.logs(index, false)
+        state.attemptEnds(index, now: environment.clock.now)
+      }
       // What never began may have said why.
       sink.send(log)
       let time = environment.clock.now - (current?.time ?? .zero)
@@ -134,7 +143,8 @@ extension RunCore {
       return StepEnd(
         outcome: .succeeded,
         attempts: known.attempts,
-        duration: now - (known.begin ?? now),
+        duration: known.duration(now: now),
+        queued: known.queuedTime,
         node: exit.node ?? known.node,
         outputs: outputs
       )
@@ -184,8 +194,9 @@ extension RunCore {
         state.withLock { $0.attemptWaits(index, for: text) }
         if let text { send(.waiting(step: step, for: text)) }
       case .started(let node, let handle):
+        let now = environment.clock.now
         let number = state.withLock { state in
-          state.attemptStarted(index, node: node)
+          state.attemptStarted(index, node: node, now: now)
           return state.steps[index].attempts
         }
         if let handle {
@@ -200,6 +211,7 @@ extension RunCore {
         }
         send(.started(step: step, attempt: number, node: node))
         if let log { sink.send(log) }
+      case .ran(let time): state.withLock { $0.attemptRan(index, for: time) }
       }
     }
   }

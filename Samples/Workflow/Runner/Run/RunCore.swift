@@ -45,6 +45,7 @@ final class RunCore: Sendable {
   let recorder = TimelineRecorder()
   let waits: WaitWatch
   let slots: Slots
+  let gate = TakeUpGate()
   private let problem: RunError?
 
   let state: Mutex<RunState>
@@ -220,6 +221,8 @@ final class RunCore: Sendable {
   }
 
   private func resume(_ progress: RunProgress) {
+    let open = steps.indices.filter { progress.open[steps[$0].id] != nil }
+    gate.close(for: Set(open), of: steps)
     state.withLock { state in
       for (index, step) in steps.enumerated() {
         state.resumed(
@@ -282,12 +285,19 @@ final class RunCore: Sendable {
 
   /// What went wrong with a step: one line, or one for each attempt.
   private func failureLines(of index: Int) -> [String] {
-    let end = state.withLock { $0.steps[index].end }
-    let first = "\(steps[index].id): \(end?.reason ?? "failed")"
+    let known = state.withLock { $0.steps[index] }
+    let first = "\(steps[index].id): \(known.end?.reason ?? "failed")"
     guard let failure = operations[index].outcome?.failure, failure.elements.count > 1 else {
       return [first]
     }
-    return [first, failure.indented(by: 1)]
+    // The operation counts its own attempts; those of earlier processes, and lost ones, count too.
+    let elements = failure.elements.map { element in
+      guard case .attempt(let number, let inner) = element.origin else { return element }
+      let isLast = number > known.failedAttempts.count
+      let attempt = isLast ? known.attempts : known.failedAttempts[number - 1]
+      return OperationFailure.Element(origin: .attempt(attempt, from: inner), error: element.error)
+    }
+    return [first, OperationFailure(elements: elements).indented(by: 1)]
   }
 
   // MARK: Ending

@@ -20,12 +20,12 @@ import WorkflowDocument
 ///  "duration":2.9,"failures":""}
 /// ```
 ///
-/// `node`, `reason` of `ended` and `error` of `rolledBack` are there where there is one.
+/// `node`, `reason` and `queued` (seconds in the queue of a cluster) of `ended` and `error` of `rolledBack` are there where there is one.
 extension RunEvent: Codable {
   private enum Value {
     case text(String?)
     case number(Int)
-    case seconds(Duration)
+    case seconds(Duration?)
     case flag(Bool)
     case texts([String: String])
   }
@@ -54,7 +54,8 @@ extension RunEvent: Codable {
       switch value {
       case .text(let text): try container.encodeIfPresent(text, forKey: Key(name))
       case .number(let number): try container.encode(number, forKey: Key(name))
-      case .seconds(let time): try container.encode(time.roundedSeconds, forKey: Key(name))
+      case .seconds(let time):
+        try container.encodeIfPresent(time?.roundedSeconds, forKey: Key(name))
       case .flag(let flag): try container.encode(flag, forKey: Key(name))
       case .texts(let texts): try container.encode(texts, forKey: Key(name))
       }
@@ -102,6 +103,9 @@ extension RunEvent: Codable {
       var end = StepEnd(outcome: try value("outcome"), reason: try optional("reason"))
       end.attempts = try value("attempts")
       end.duration = try time("duration")
+      if (try container.decodeIfPresent(Double.self, forKey: Key("queued"))) != nil {
+        end.queued = try time("queued")
+      }
       end.node = try optional("node")
       end.outputs = try value("outputs")
       end.isFromJournal = try value("fromJournal")
@@ -158,8 +162,9 @@ extension RunEvent: Codable {
       rest = [
         ("step", .text(step)), ("outcome", .text(end.outcome.rawValue)),
         ("reason", .text(end.reason)), ("attempts", .number(end.attempts)),
-        ("duration", .seconds(end.duration)), ("node", .text(end.node)),
-        ("outputs", .texts(end.outputs)), ("fromJournal", .flag(end.isFromJournal)),
+        ("duration", .seconds(end.duration)), ("queued", .seconds(end.queued)),
+        ("node", .text(end.node)), ("outputs", .texts(end.outputs)),
+        ("fromJournal", .flag(end.isFromJournal)),
       ]
     case .rollingBack(let step): (name, rest) = ("rollingBack", [("step", .text(step))])
     case .rolledBack(let step, let error):
@@ -180,7 +185,7 @@ extension RunEvent: Codable {
     switch value {
     case .text(let text): text.map(quoted)
     case .number(let number): "\(number)"
-    case .seconds(let time): "\(time.roundedSeconds)"
+    case .seconds(let time): time.map { "\($0.roundedSeconds)" }
     case .flag(let flag): "\(flag)"
     case .texts(let texts):
       "{"

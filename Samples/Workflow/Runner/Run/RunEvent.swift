@@ -61,8 +61,11 @@ public struct StepEnd: Sendable, Codable, Equatable {
   public var reason: String?
   /// How many attempts there were.
   public var attempts: Int
-  /// From the start of the first attempt to the end of the last one.
+  /// From the start of the first attempt to the end of the last one, without the time in which
+  /// attempts waited for a machine.
   public var duration: Duration
+  /// That time: in the queue of a cluster; nil if there was none.
+  public var queued: Duration?
   /// The machine of the last attempt; nil: this one.
   public var node: String?
   /// What it gave to later steps.
@@ -76,6 +79,7 @@ public struct StepEnd: Sendable, Codable, Equatable {
     reason: String? = nil,
     attempts: Int = 0,
     duration: Duration = .zero,
+    queued: Duration? = nil,
     node: String? = nil,
     outputs: [String: String] = [:],
     isFromJournal: Bool = false
@@ -84,6 +88,7 @@ public struct StepEnd: Sendable, Codable, Equatable {
     self.reason = reason
     self.attempts = attempts
     self.duration = duration
+    self.queued = queued
     self.node = node
     self.outputs = outputs
     self.isFromJournal = isFromJournal

@@ -26,8 +26,17 @@ struct RunState {
     var attempts = 0
     /// How many attempts had failed when an earlier runner was killed, that was to try again.
     var earlierFailures = 0
+    /// The numbers of the attempts that failed in this process and were followed by another one.
+    var failedAttempts: [Int] = []
     /// How many attempts were lost with their machines.
     var losses = 0
+    /// The attempt that goes on.
+    var attempt = AttemptTimes()
+    /// For how long attempts waited for their machines.
+    var queued = Duration.zero
+    /// What of the time since ``begin`` isn't time of its own: less than zero if it had begun in
+    /// the time of an earlier runner.
+    var foreignTime = Duration.zero
     /// The machine of the last attempt.
     var node: String?
     /// The machines of all attempts of this process, in order.
@@ -48,12 +57,30 @@ struct RunState {
     var root: NeedNotDone?
     /// The attempt of an earlier runner that may be going on.
     var open: RunProgress.OpenAttempt?
+
+    /// How long it has run, without the time in which it waited for machines.
+    func duration(now: Duration) -> Duration {
+      begin.map { max(now - $0 - foreignTime, .zero) } ?? .zero
+    }
+
+    /// For how long it waited for machines; nil: it didn't.
+    var queuedTime: Duration? { queued > .zero ? queued : nil }
     /// Why its log may not have all that it printed.
     var cutLog: String?
     /// Whether it writes to its log.
     var isLogging = false
     /// What undoes it and may still be going on.
     var openRollback: RunProgress.OpenAttempt?
+  }
+
+  /// What is known of the times of an attempt.
+  struct AttemptTimes {
+    /// When its engine got it; nil: none goes on.
+    var begin: Duration?
+    /// When it began on a machine other than this one.
+    var placed: Duration?
+    /// How long its engine says it ran.
+    var ran: Duration?
   }
 
   /// Why no further steps begin.
@@ -128,8 +155,12 @@ struct RunState {
   }
 
   /// An attempt begins; returns its number, and what an earlier runner left of it.
-  mutating func attemptBegins(_ index: Int) -> (number: Int, open: RunProgress.OpenAttempt?) {
+  mutating func attemptBegins(
+    _ index: Int,
+    now: Duration
+  ) -> (number: Int, open: RunProgress.OpenAttempt?) {
     steps[index].wait = nil
+    steps[index].attempt = AttemptTimes(begin: now)
     if let open = steps[index].open {
       steps[index].open = nil
       steps[index].attempts = open.number
@@ -139,10 +170,26 @@ struct RunState {
     return (steps[index].attempts, nil)
   }
 
-  mutating func attemptStarted(_ index: Int, node: String?) {
+  mutating func attemptStarted(_ index: Int, node: String?, now: Duration) {
     steps[index].wait = nil
+    if node != nil { steps[index].attempt.placed = now }
     steps[index].node = node
     if let node, steps[index].nodes.last != node { steps[index].nodes.append(node) }
+  }
+
+  mutating func attemptRan(_ index: Int, for time: Duration) { steps[index].attempt.ran = time }
+
+  /// An attempt has ended: the time in which it waited for a machine is no time of the step's own.
+  mutating func attemptEnds(_ index: Int, now: Duration) {
+    let times = steps[index].attempt
+    steps[index].attempt = AttemptTimes()
+    guard let begin = times.begin else { return }
+    var waited = times.placed.map { $0 - begin } ?? .zero
+    if let ran = times.ran { waited = now - begin - ran }
+    // It never had one.
+    if times.placed == nil, times.ran == nil, steps[index].wait != nil { waited = now - begin }
+    steps[index].foreignTime += waited
+    steps[index].queued += max(waited, .zero)
   }
 
   /// Something of a step begins to write to its log, or has ended.
@@ -164,6 +211,7 @@ struct RunState {
   /// An attempt has failed, and another one follows.
   mutating func attemptFailed(_ index: Int) {
     steps[index].isBetweenAttempts = true
+    steps[index].failedAttempts.append(steps[index].attempts)
     steps[index].wait = nil
   }
 

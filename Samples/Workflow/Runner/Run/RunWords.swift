@@ -14,7 +14,8 @@ enum RunWords {
     var end = StepEnd(
       outcome: .failed,
       attempts: known.begin == nil ? 0 : known.attempts,
-      duration: known.begin.map { now - $0 } ?? .zero,
+      duration: known.duration(now: now),
+      queued: known.queuedTime,
       node: known.node
     )
     switch operation.outcome {

@@ -140,7 +140,10 @@ extension SlurmAttempt {
         report(.started(node: start.node, handle: "\(start.job) \(place.path)"))
         waiting = nil
       }
-      if isLast { return }
+      if isLast {
+        if let time = place.executionTime { report(.ran(for: time)) }
+        return
+      }
       if !isStarted || state.withLock({ $0.trouble != nil }), ContinuousClock.now >= nextQuestion {
         nextQuestion = .now + .seconds(1)
         let text = await whatItWaitsFor(isStarted: isStarted)

@@ -79,6 +79,16 @@ struct SlurmPlace: Sendable, Equatable {
     return Self.status(code)
   }
 
+  /// How long its command ran, by the clock of the shared file system; nil: it hasn't ended.
+  var executionTime: Duration? {
+    func date(_ name: String) -> Date? {
+      let attributes = try? FileManager.default.attributesOfItem(atPath: path + "/" + name)
+      return attributes?[.modificationDate] as? Date
+    }
+    guard let begin = date("started"), let end = date("status") else { return nil }
+    return .seconds(max(end.timeIntervalSince(begin), 0))
+  }
+
   /// A shell says 143 of what signal 15 ended.
   static func status(_ code: Int) -> StepExit.Status {
     (129...192).contains(code) ? .signalled(code - 128) : .exited(code)

@@ -40,6 +40,15 @@ import WorkflowRunner
       #""event":"ended","step":"a","outcome":"succeeded","attempts":2,"duration":3.0,"#
         + #""outputs":{"a":"","v":"1"},"fromJournal":false"#
     ),
+    (.notice(step: "a", "cut"), #""event":"notice","step":"a","text":"cut""#),
+    (
+      .ended(
+        step: "a",
+        StepEnd(outcome: .succeeded, attempts: 1, queued: .seconds(60), node: "n1")
+      ),
+      #""event":"ended","step":"a","outcome":"succeeded","attempts":1,"duration":0.0,"#
+        + #""queued":60.0,"node":"n1","outputs":{},"fromJournal":false"#
+    ),
     (
       .ended(step: "a", StepEnd(outcome: .failed, reason: "no", node: "n2", isFromJournal: true)),
       #""event":"ended","step":"a","outcome":"failed","reason":"no","attempts":0,"#

@@ -73,6 +73,27 @@ import WorkflowRunner
     )
   }
 
+  @Test func `say how long a step waited for its machine, and what its log may not have`() {
+    let end = StepEnd(outcome: .succeeded, attempts: 1, duration: .seconds(2), node: "n1")
+    var queued = end
+    queued.queued = .seconds(60)
+    var atOnce = end
+    atOnce.queued = .milliseconds(100)
+    #expect(
+      lines(
+        .failures,
+        .notice(step: "a", "its log is cut")
+      ) == ["⚠ a  its log is cut"]
+    )
+    #expect(
+      lines(
+        .ends,
+        .ended(step: "a", queued),
+        .ended(step: "b", atOnce)
+      ) == ["✓ a  2.0 s  after 1 min in the queue  on n1", "✓ b  2.0 s  on n1"]
+    )
+  }
+
   @Test func `are those of failures for people who want little`() {
     #expect(
       lines(

@@ -157,6 +157,90 @@ import WorkflowDocument
     #expect(again.engine.begins.count == 3)
   }
 
+  @Test func `The tree of failures counts on from the attempts before a kill, and lost ones`()
+    throws
+  {
+    var step = Step("a")
+    step.retry = RetryRule(attempts: 4)
+    let place = try interrupted(
+      Workflow([step]),
+      [
+        .started(step: "a", attempt: 1, node: nil, handle: "job 7"),
+        .attemptFailed(step: "a", attempt: 1),
+      ]
+    )
+    let run = SimulatedRun(
+      Workflow([step]),
+      in: place,
+      plays: ["a": [.exit(2), .lost(), .exit(3), .exit(4)]]
+    )
+    let failures = try run.end().failures
+    #expect(
+      failures.split(separator: "\n") == [
+        "a: exited with 4 (after 5 attempts)", "  attempt 2: exited with 2",
+        "  attempt 4: exited with 3", "  attempt 5: exited with 4",
+      ]
+    )
+  }
+
+  @Test(arguments: 1...10)
+  func `What goes on gets what it claims before others do`(seed: UInt64) throws {
+    func claims(_ id: String, needs: [String] = []) -> Step {
+      Step(id, needs: needs) { step in
+        if id.hasPrefix("d") { step.exclusive = ["database"] }
+        if id.hasPrefix("m") { step.uses = ["memory": ResourceAmount(2)] }
+      }
+    }
+    let workflow = Workflow(
+      [
+        claims("d1"), claims("m1"), claims("d2"), claims("d3", needs: ["d2"]), claims("other"),
+        claims("d4", needs: ["d3"]), claims("m2"),
+      ],
+      resources: ["memory": ResourceAmount(3)]
+    )
+    // What `d3` needs ran before, and has to run again: that doesn't wait for `d3`.
+    let place = try interrupted(
+      workflow,
+      [
+        .started(step: "d3", attempt: 1, node: nil, handle: "job d3"),
+        .started(step: "m2", attempt: 1, node: nil, handle: "job m2"),
+      ]
+    )
+    let exit = StepExit(.exited(0), node: "n2")
+    let run = SimulatedRun(
+      workflow,
+      in: place,
+      seed: seed,
+      known: ["job d3": exit, "job m2": exit],
+      jobs: 10
+    )
+    #expect(try run.end().succeeded == 7)
+    let begins = run.engine.begins
+    #expect(begins.filter { $0.hasPrefix("m") || $0.hasSuffix("m2") } == ["take up job m2", "m1"])
+    #expect(
+      begins.filter { $0.hasPrefix("d") || $0.hasSuffix("d3") }.prefix(2)
+        == ["d2", "take up job d3"]
+    )
+    #expect(run.engine.log.contains("0 ms other"))
+  }
+
+  @Test func `A step that can't be taken up doesn't keep others from what it claims`() throws {
+    let steps = [Step("a"), Step("b", needs: ["a"]), Step("c")].map { step in
+      var step = step
+      if step.id != "a" { step.exclusive = ["database"] }
+      return step
+    }
+    let place = try interrupted(
+      Workflow(steps),
+      [.started(step: "b", attempt: 1, node: nil, handle: "job 7")]
+    )
+    let run = SimulatedRun(Workflow(steps), in: place, plays: ["a": [.exit(1)]]) {
+      $0.keepsGoing = true
+    }
+    let end = try run.end()
+    #expect((end.failed, end.cancelled, end.succeeded) == (1, 1, 1))
+  }
+
   @Test func `A step that declares another output runs again, with what needs it`() throws {
     var a = Step("a")
     let before = Workflow([a, Step("b", needs: ["a"]), Step("c")])

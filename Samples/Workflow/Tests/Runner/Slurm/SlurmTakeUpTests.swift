@@ -53,7 +53,18 @@ extension SlurmTests {
       let attempt = try attempt("echo begun >> effects; exit 4", in: world)
       let exit = try await world.engine.run(attempt, report: reports.of(attempt))
       let handle = try #require(reports.handle)
-      #expect(try await SlurmEngine().takeUp(attempt, handle: handle) { _ in } == exit)
+      let later = SlurmReports()
+      let taken = try await SlurmEngine().takeUp(
+        attempt,
+        handle: handle,
+        report: later.of(attempt)
+      )
+      #expect(taken == exit)
+      // Both know how long it ran, whenever they looked.
+      let times = [reports, later].map { reports in
+        reports.all.filter { if case .ran = $0 { true } else { false } }
+      }
+      #expect(times[0].count == 1 && times[0] == times[1])
       #expect(world.text("effects") == "begun")
     }
 
