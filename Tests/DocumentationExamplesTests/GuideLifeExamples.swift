@@ -1,6 +1,7 @@
 import AdvancedOperations
 import AdvancedOperationsTesting
 import CoreOperations
+import Foundation
 import Testing
 
 @Test func `The life of an operation: every state, one after the other`() throws {
@@ -97,4 +98,16 @@ import Testing
   let operation = AdvancedOperation(name: "by hand")
   operation.start()
   #expect(operation.isFinished)
+}
+
+@Test func `The life of an operation: the drawing differs in the dark by its colours only`() throws
+{
+  let drawings = try ["", "~dark"].map { try picture("life-of-an-operation" + $0) }
+  let shapes = drawings.map { drawing in
+    drawing.components(separatedBy: "<style>").map { part in
+      part.components(separatedBy: "</style>").last ?? ""
+    }
+  }
+  #expect(shapes[0] == shapes[1])
+  #expect(drawings[0] != drawings[1])
 }

@@ -28,26 +28,33 @@ func expectShown(
 /// With `OPERATIONS_WRITE_PICTURES` in the environment, writes the picture in place of looking.
 ///
 /// - Parameters:
-///   - picture: What the example drew.
+///   - drawn: What the example drew.
 ///   - name: The name of the picture's file in the catalogue of AdvancedOperations.
 ///   - sourceLocation: Where a difference is reported.
 /// - Throws: An error of Foundation when the picture can't be read or written.
 func expectPicture(
-  _ picture: String,
+  _ drawn: String,
   _ name: String,
   sourceLocation: SourceLocation = #_sourceLocation
 ) throws {
-  let file = catalogue(of: "AdvancedOperations").appendingPathComponent("Resources/\(name).svg")
   if ProcessInfo.processInfo.environment["OPERATIONS_WRITE_PICTURES"] != nil {
-    try picture.write(to: file, atomically: true, encoding: .utf8)
-    return
+    return try drawn.write(to: file(ofPicture: name), atomically: true, encoding: .utf8)
   }
-  let isShown = try String(contentsOf: file, encoding: .utf8) == picture
+  let isShown = try picture(name) == drawn
   #expect(
     isShown,
     "\(name).svg is another one; OPERATIONS_WRITE_PICTURES=1 writes it",
     sourceLocation: sourceLocation
   )
+}
+
+/// A picture in the catalogue of AdvancedOperations.
+func picture(_ name: String) throws -> String {
+  try String(contentsOf: file(ofPicture: name), encoding: .utf8)
+}
+
+private func file(ofPicture name: String) -> URL {
+  catalogue(of: "AdvancedOperations").appendingPathComponent("Resources/\(name).svg")
 }
 
 private func catalogue(of module: String) -> URL {
