@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Rings that aren't made of dependencies alone: something in them executes, and its own code
 /// waits, or what it runs does; or a barrier waits for what is in front of it.
 ///
@@ -29,8 +31,8 @@ package enum RunTimeRings {
   ///
   /// Two threads may mark the same operations at once. The one that finds an operation marked
   /// doesn't know how far the other has come behind it, and something that is not marked yet may
-  /// get more to wait for then. So each looks, when its marks are set, at everything that it has
-  /// come across: the one whose mark came too late sees what came before it.
+  /// get more to wait for then. So each that isn't alone looks, when its marks are set, at
+  /// everything that it has come across: the one whose mark came too late sees what came before it.
   ///
   /// - Parameters:
   ///   - operations: The operations.
@@ -44,9 +46,9 @@ package enum RunTimeRings {
     isOrder: Bool = false,
     thenLook look: (inout WaitSearch) -> Void = { _ in }
   ) {
+    let marking = Marking()
     var reached = Array(operations)
-    // What waits in order is not needed.
-    let inOrder = isOrder ? reached.count : 0
+    let given = reached.count
     var next = 0
     while next < reached.count {
       let operation = reached[next]
@@ -57,13 +59,30 @@ package enum RunTimeRings {
       }
       // After the mark: an operation that comes behind a barrier at this time looks for that after
       // it has come, so that at least one of the two is seen.
-      if next >= inOrder, operation.isBehindBarrier { PendingBarriers.neededOneIsBehind() }
+      let isNeeded = !isOrder || next >= given
+      if isNeeded, operation.isBehindBarrier { PendingBarriers.neededOneIsBehind() }
       if isNew { reached += needed(by: operation) }
       next += 1
     }
+    let wasAlone = marking.end()
     var search = WaitSearch()
     look(&search)
-    lookAtReached(reached, &search)
+    if !wasAlone { lookAtReached(reached[given...], &search) }
+  }
+
+  /// The time in which a thread marks, and whether others did at the same time.
+  private struct Marking {
+    /// How many have begun, and in the last 16 bits how many go on.
+    private static let word = Atomic<UInt64>(0)
+    private static let one: UInt64 = 1 << 16 + 1
+
+    private let begin = Self.word.add(one, ordering: .sequentiallyConsistent).newValue
+
+    /// - Returns: Whether no other one was going on meanwhile.
+    func end() -> Bool {
+      let end = Self.word.subtract(1, ordering: .sequentiallyConsistent).oldValue
+      return begin & 0xffff == 1 && end == begin
+    }
   }
 
   /// What has to end before an operation can start, but for what its queue lets it wait for:
@@ -191,8 +210,11 @@ package enum RunTimeRings {
     }
   }
 
-  /// Operations have been marked, or found marked; something may have come between.
-  private static func lookAtReached(_ operations: [Operation], _ search: inout WaitSearch) {
+  /// Operations have been marked, or found marked, and something may have come between.
+  private static func lookAtReached(
+    _ operations: some Sequence<Operation>,
+    _ search: inout WaitSearch
+  ) {
     var stuck = operations.filter { $0.mayCloseRing && !search.canHappen(.end($0)) }
     var before = Int.max
     // Each ring that is opened lets some of them go on; if none does, an override stays.

@@ -79,7 +79,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(2)), arguments: durations)
+  @Test(.watched, arguments: durations)
   func `is a wait for ever in real time, and a cancel ends it`(duration: Duration) async throws {
     for clock in Self.clocks {
       let queue = AdvancedOperationQueue(environment: OperationEnvironment(clock: clock))
@@ -94,7 +94,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(2)), arguments: others)
+  @Test(.watched, arguments: others)
   func `that isn't positive is none in real time`(duration: Duration) async throws {
     for clock in Self.clocks {
       let queue = AdvancedOperationQueue(environment: OperationEnvironment(clock: clock))

@@ -1,10 +1,16 @@
-import Dispatch
+import TestSupport
 import Testing
 
-/// Ends the process when a test hangs, and says which one.
+/// Ends the process when tests hang, and says which ones and what the last listing has printed.
 ///
-/// It synchronises nothing.
+/// They hang when the process stands still for two minutes. It synchronises nothing.
 struct Watched: SuiteTrait, TestTrait, TestScoping {
+  private static let monitor: Void = Threads.launch {
+    RunningTests.watch(for: 120) { tests in
+      "These tests hang: \(tests.joined(separator: "; "))\nPrinted: \(Stage.current.lines)"
+    }
+  }
+
   /// Whether each test gets a stage of its own; for tests that run one at a time.
   fileprivate var givesStage = false
 
@@ -15,15 +21,9 @@ struct Watched: SuiteTrait, TestTrait, TestScoping {
     testCase: Test.Case?,
     performing function: @Sendable @concurrent () async throws -> Void
   ) async throws {
+    _ = Self.monitor
     if givesStage { Stage.current = Stage() }
-    let (name, givesStage) = ("\(test.id)", givesStage)
-    let alarm = DispatchWorkItem {
-      let lines = givesStage ? "\nIt has printed: \(Stage.current.lines)" : ""
-      fatalError("This test hangs: \(name)\(lines)")
-    }
-    DispatchQueue.global().asyncAfter(deadline: .now() + 600, execute: alarm)
-    defer { alarm.cancel() }
-    try await function()
+    try await RunningTests.note("\(test.id)", function)
   }
 }
 
