@@ -60,9 +60,9 @@ public final class OperationObservation: Sendable {
   /// Tells the observer of an event, unless it was removed.
   ///
   /// Not from two threads at once, nor from inside the call.
-  func tell(_ news: borrowing AdvancedCore.News, of operation: AdvancedOperation) {
+  func tell(_ item: EventLine.Item, errors: [any Error], of operation: AdvancedOperation) {
     guard attachment.step({ $0.callBegan() }) else { return }
-    unsafe slot.tell(news, of: operation)
+    unsafe slot.tell(item, errors: errors, of: operation)
     if attachment.step({ $0.callEnded() }) { letGoOfObserver() }
   }
 
@@ -88,10 +88,11 @@ public final class OperationObservation: Sendable {
     let observer: any OperationObserver
 
     borrowing func tell(
-      _ news: borrowing AdvancedCore.News,
+      _ item: EventLine.Item,
+      errors: [any Error],
       of operation: AdvancedOperation
     ) {
-      switch news.item {
+      switch item {
       case .enqueued: observer.operationDidEnqueue(operation)
       case .started: observer.operationDidStart(operation)
       case .produced(let other): observer.operation(operation, didProduce: other)
@@ -99,8 +100,8 @@ public final class OperationObservation: Sendable {
       case .retrying(let attempt, let delay, let error):
         observer.operation(operation, willRetryAsAttempt: attempt, after: delay, because: error)
       case .cancelled(let errors, _): observer.operationDidCancel(operation, errors: errors)
-      case .willFinish: observer.operationWillFinish(operation, errors: news.errors)
-      case .didFinish: observer.operationDidFinish(operation, errors: news.errors)
+      case .willFinish: observer.operationWillFinish(operation, errors: errors)
+      case .didFinish: observer.operationDidFinish(operation, errors: errors)
       case .launch, .leave, .lateFinish: break
       }
     }

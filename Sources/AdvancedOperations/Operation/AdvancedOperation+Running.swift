@@ -49,7 +49,7 @@ extension AdvancedOperation {
     }
     let outer = Delivery.current
     var isTraced = false
-    var news: AdvancedCore.News?
+    var telling: Telling?
     let next = change { core -> Next in
       if !isOneOfSeveral {
         if core.machine.state == .finished { return .none }
@@ -70,7 +70,7 @@ extension AdvancedOperation {
       }
       // Observers of properties are notified first, and may wait for events that follow from that.
       // An observer that is added after this finds the state changed, and isn't called.
-      if !wasObserved { news = core.beginNews(inside: outer) }
+      if !wasObserved { telling = core.beginTelling(inside: outer) }
       return .deliver
     }
     switch next {
@@ -79,7 +79,7 @@ extension AdvancedOperation {
     case .run: if isTraced { runTracedBody() } else { runBody() }
     case .deliver:
       let mustLaunch =
-        if let news { deliver(news, inside: outer, launchesHere: true) } else {
+        if let telling { deliver(telling, inside: outer, launchesHere: true) } else {
           deliver(launchesHere: true)
         }
       guard mustLaunch else { return }
@@ -144,23 +144,18 @@ extension AdvancedOperation {
   }
 
   final func bodyEnded() {
-    var held: AdvancedCore.Held?
-    let isQuiet = withCore { core in
-      let isQuiet = core.machine.bodyEnded()
-      if isQuiet { held = core.takeHeld() }
-      return isQuiet
-    }
-    if isQuiet { becomeQuiet(held) }
+    let loans = withCore { $0.machine.bodyEnded() ? $0.takeLoans() : nil }
+    if let loans { becomeQuiet(loans) }
   }
 
   /// Finished, and no body is going on: gives back all that it held.
   ///
   /// A simulation may have that done later: on threads, dependents may start before it is done.
-  final func becomeQuiet(_ held: consuming AdvancedCore.Held?) {
-    guard let held else { return }
-    let domain = held.claims.isEmpty ? nil : held.domain ?? OperationEnvironment.default.exclusivity
-    let (holdsQuiet, afterQuiet) = (held.holdsQuiet, held.afterQuiet)
-    if let tracer = held.tracer, domain != nil || !afterQuiet.isEmpty {
+  final func becomeQuiet(_ loans: consuming Telling.Loans) {
+    let hasClaims = !loans.claims.isEmpty
+    let domain = hasClaims ? loans.domain ?? OperationEnvironment.default.exclusivity : nil
+    let (holdsQuiet, afterQuiet) = (loans.holdsQuiet, loans.afterQuiet)
+    if let tracer = loans.tracer, domain != nil || !afterQuiet.isEmpty {
       // Until this returned to the worker, the slot would have been kept anyway.
       if !holdsQuiet { holdQuiet() }
       tracer.operationBecomesQuiet(self) { self.giveBack(to: domain, true, afterQuiet) }
@@ -265,7 +260,7 @@ extension AdvancedOperation {
     _ decide: (inout AdvancedCore) -> OperationStateMachine.FinishAction
   ) -> OperationStateMachine.FinishAction {
     let outer = Delivery.current
-    var end = AdvancedCore.End.leftToOthers
+    var telling: Telling?
     var isObserved = false
     let isDeep = outer.isGoingOn && CallDepth.isUsedUp
     let action = change { core in
@@ -273,13 +268,15 @@ extension AdvancedOperation {
       if action == .finish {
         // Observers of properties are notified first, as when the operation's turn comes.
         isObserved = wasObserved || isDeep
-        if isObserved { core.appendEnd() } else { end = core.beginEnd(inside: outer) }
+        if isObserved {
+          core.appendEnd()
+        } else {
+          telling = core.beginTellingEnd(inside: outer)
+        }
       }
       return action
     }
-    if action == .finish {
-      if isObserved { deliver() } else { deliver(end, inside: outer) }
-    }
+    if let telling { deliver(telling, inside: outer) } else if isObserved { deliver() }
     return action
   }
 

@@ -1,0 +1,221 @@
+import CoreOperations
+
+extension AdvancedOperation {
+  /// Delivers the events in the line, unless another thread is delivering them.
+  ///
+  /// - Parameter launchesHere: Whether the caller will run the body when that is due; otherwise it
+  ///   goes to the executor.
+  /// - Returns: Whether the caller has to run the body now.
+  @discardableResult
+  final func deliver(launchesHere: Bool = false) -> Bool {
+    if CallDepth.isUsedUp {
+      environment.enqueue { self.deliver() }
+      return false
+    }
+    let outer = Delivery.current
+    guard let telling = withCore({ $0.beginTelling(inside: outer) }) else { return false }
+    return deliver(telling, inside: outer, launchesHere: launchesHere)
+  }
+
+  /// Tells what was taken from the line, and what follows it.
+  ///
+  /// - Parameters:
+  ///   - telling: What the caller has taken, which is the one who tells by that.
+  ///   - outer: The operation whose callbacks this thread was delivering.
+  ///   - launchesHere: Whether the caller will run the body when that is due.
+  /// - Returns: Whether the caller has to run the body now.
+  @discardableResult
+  final func deliver(
+    _ telling: consuming Telling,
+    inside outer: Delivery,
+    launchesHere: Bool = false
+  ) -> Bool {
+    // Counted only where it can be one of many, which saves the usual end two accesses.
+    if outer.isGoingOn { CallDepth.enter() }
+    defer { if outer.isGoingOn { CallDepth.leave() } }
+    var telling = consume telling
+    while true {
+      switch telling.step {
+      case .event(let item):
+        Delivery.current = Delivery(of: self)
+        if perform(item, telling, launchesHere: launchesHere) { telling.mustLaunch = true }
+      case .latecomer(let observation):
+        Delivery.current = Delivery(of: self)
+        observation.tell(.didFinish, errors: telling.errors, of: self)
+      case .report:
+        report(exchange(&telling.toRelease, with: Telling.Attachments()))
+        if telling.isOverWithReport { return false }
+      case .none:
+        Delivery.current = outer
+        return telling.mustLaunch
+      }
+      proceed(&telling, inside: outer, launchesHere: launchesHere)
+    }
+  }
+
+  /// Has the core decide what follows a step, and gives back what that lets go of.
+  private func proceed(_ telling: inout Telling, inside outer: Delivery, launchesHere: Bool) {
+    let done = telling.stepDone()
+    var (isInBody, hearsOfOutcome) = (false, false)
+    switch done {
+    case .willFinish, .didFinish:
+      // What comes with the change of state is none of the operation's callbacks.
+      Delivery.current = outer
+      hearsOfOutcome = self.hearsOfOutcome
+      isInBody = ThreadOccupant.isInBody(of: self)
+    case .report: isInBody = ThreadOccupant.isInBody(of: self)
+    case .started, .other: break
+    }
+    let teller = AdvancedCore.Teller(
+      done: done,
+      launchesHere: launchesHere,
+      isInBody: isInBody,
+      hearsOfOutcome: hearsOfOutcome
+    )
+    change { $0.proceed(&telling, teller) }
+    if let loans = telling.toGiveBack.take() { becomeQuiet(loans) }
+  }
+
+  /// Did-start was told: looks again whether to execute.
+  private func launch(here: Bool) -> Bool {
+    if !here { holdQuiet() }
+    let action = change { core in
+      let action = core.machine.launchDue()
+      if action == .finish { core.appendEnd() }
+      if action == .execute && !here { core.holdsQuiet = true }
+      return action
+    }
+    switch action {
+    case .execute:
+      if here { return true }
+      // Another thread delivered the start, and is not to run bodies.
+      if !runInQueue({ self.runBody() }) { environment.enqueue { self.runBody() } }
+    case .finish, .none: if !here { releaseQuiet() }
+    }
+    return false
+  }
+
+  /// Does what is due at an event, and notifies the observers that were attached when its turn came,
+  /// and still are at their own.
+  ///
+  /// - Returns: Whether the caller has to run the body now.
+  private func perform(
+    _ item: EventLine.Item,
+    _ telling: borrowing Telling,
+    launchesHere: Bool
+  ) -> Bool {
+    let errors = telling.errors
+    switch item {
+    case .enqueued, .started, .produced, .progress, .retrying, .cancelled, .lateFinish: break
+    case .launch: return launch(here: launchesHere)
+    case .leave: letChildrenLeave()
+    case .willFinish: finished(withErrors: errors)
+    case .didFinish:
+      if hearsOfOutcome, let outcome = withCore({ $0.machine.outcome }) { outcomeDecided(outcome) }
+      // It may cancel what waits for this end, and so has to come before that.
+      if telling.isChild { withCore { $0.extra?.group }?.childEnds(self) }
+    }
+    unsafe telling.observers.withUnsafeBufferPointer { observers in
+      for index in observers.indices {
+        // The array keeps it alive.
+        let observation = unsafe Unmanaged.passUnretained(observers[index])
+        unsafe observation._withUnsafeGuaranteedRef { $0.tell(item, errors: errors, of: self) }
+      }
+    }
+    switch item {
+    case .enqueued, .started, .launch, .produced, .progress, .retrying, .leave, .willFinish: break
+    case .cancelled(let errors, let callsHook): if callsHook { cancelled(withErrors: errors) }
+    case .didFinish:
+      if telling.isForDelegate, let queue = queue as? AdvancedOperationQueue {
+        queue.delegate?.operationQueue(queue, didFinish: self, errors: errors)
+      }
+    case .lateFinish(let observer, let errors): observer.operationDidFinish(self, errors: errors)
+    }
+    return false
+  }
+
+  /// The state has turned finished: releases what was attached, and notifies what waits for the
+  /// end.
+  private func report(_ attachments: consuming Telling.Attachments) {
+    for observation in attachments.observers { observation.remove() }
+    // Before what waited goes on.
+    attachments.conditions = []
+    let after = attachments.extra.map { letGo(of: $0) } ?? []
+    releaseResources()
+    reportFinished(holdsQuiet: attachments.holdsQuiet)
+    for body in after { body() }
+  }
+
+  /// Returns what is to be called once the end was reported.
+  private func letGo(of extra: AdvancedExtra) -> [@Sendable () -> Void] {
+    var helpers: [AdvancedOperation] = []
+    var awaitedHelpers: [AdvancedOperation] = []
+    var evaluation: Task<Void, Never>?
+    let after = withCore { _ in
+      swap(&helpers, &extra.helpers)
+      swap(&awaitedHelpers, &extra.awaitedHelpers)
+      swap(&evaluation, &extra.evaluation)
+      return exchange(&extra.afterFinished, with: [])
+    }
+    withExtendedLifetime((helpers, awaitedHelpers, evaluation)) {}
+    return after
+  }
+
+  // MARK: Observers
+
+  /// Attaches an observer.
+  ///
+  /// It is told of what happens from now on: of everything when it is attached before the operation
+  /// is enqueued, of the end at once when the operation has finished. Observers of one operation
+  /// are called one after the other, in the order of attaching, on whichever thread makes the event
+  /// or is telling of an earlier one.
+  ///
+  /// - Parameter observer: Retained until the operation finished.
+  /// - Returns: Removes the observer when told to; may be ignored.
+  @discardableResult
+  public final func addObserver(_ observer: any OperationObserver) -> OperationObservation {
+    // A cast without this look at its type cost more than all else here (callgrind).
+    let timeout = type(of: observer) == TimeoutObserver.self ? observer as? TimeoutObserver : nil
+    let (observation, hasNews) = withCore { core in
+      core.lastObserver += 1
+      let observation: OperationObservation
+      if core.machine.state == .finished {
+        core.line.append(.lateFinish(observer, core.errors))
+        observation = OperationObservation()
+      } else {
+        observation = OperationObservation(
+          id: core.lastObserver,
+          of: observer,
+          mayHaveTimer: timeout != nil
+        )
+        core.attach(observation)
+        if let timeout {
+          core.makeExtra().timeouts.append(TimeLimit(timeout, of: observation))
+          core.hasTimers = true
+        }
+      }
+      return (observation, !core.line.isEmpty)
+    }
+    if hasNews { deliver() }
+    if timeout != nil { updateTimers(entering: nil) }
+    return observation
+  }
+
+  /// Calls a closure when the operation begins to execute.
+  @discardableResult
+  public final func onStart(
+    _ body: @escaping @Sendable (AdvancedOperation) -> Void
+  ) -> OperationObservation { addObserver(BlockObserver(didStart: body)) }
+
+  /// Calls a closure when the operation is cancelled before its end was decided.
+  @discardableResult
+  public final func onCancel(
+    _ body: @escaping @Sendable (AdvancedOperation, [any Error]) -> Void
+  ) -> OperationObservation { addObserver(BlockObserver(didCancel: body)) }
+
+  /// Calls a closure when the operation has ended; at once when it has already.
+  @discardableResult
+  public final func onFinish(
+    _ body: @escaping @Sendable (AdvancedOperation, [any Error]) -> Void
+  ) -> OperationObservation { addObserver(BlockObserver(didFinish: body)) }
+}
