@@ -244,8 +244,7 @@ final class EventSink: Sendable {
         }
         state.withLock { $0.logs[step] = hasMore || end == nil ? tail : nil }
       } catch {
-        if error.bytes > 0 {
-          let text = "\(error.bytes) bytes of \(tail.path) are not shown: \(error.reason)"
+        if let text = error.text(tail.path) {
           pass(.notice(step: names[step], text), time ?? now())
         }
       }

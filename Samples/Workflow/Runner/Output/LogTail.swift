@@ -17,8 +17,6 @@ struct LogTail {
 
   let path: String
   private(set) var offset: Int
-  /// Opened when there is something to read: most commands print nothing.
-  private var file: OpenFile?
   private var lines = LineSplitter()
 
   init(_ path: String, from offset: Int) {
@@ -42,18 +40,19 @@ struct LogTail {
   mutating func read(upTo end: Int?, _ report: (String) -> Void) throws(LogProblem) -> Bool {
     let size = end ?? Self.size(of: path)
     let count = min(Self.pieceSize, size - offset)
+    if count < 0, end != nil { throw LogProblem(reason: "it was removed or cut", bytes: nil) }
     if count > 0 {
       let bytes: [UInt8]
       do throws(SystemCallError) {
-        let file: OpenFile
-        if let open = self.file { file = open } else { file = try OpenFile(path, O_RDONLY) }
-        self.file = file
-        bytes = try file.read(atMost: count, at: offset)
+        // Not kept open: of thousands the lines may have to wait.
+        bytes = try OpenFile(path, O_RDONLY).read(atMost: count, at: offset)
       } catch {
         throw LogProblem(reason: "\(error)", bytes: size - offset)
       }
       // Somebody has cut it.
-      if bytes.isEmpty, end != nil { throw LogProblem(reason: "it was cut", bytes: size - offset) }
+      if bytes.isEmpty, end != nil {
+        throw LogProblem(reason: "it was removed or cut", bytes: size - offset)
+      }
       offset += bytes.count
       lines.add(bytes, report)
     }
@@ -67,6 +66,15 @@ struct LogTail {
 struct LogProblem: Error, Equatable {
   /// A part of a sentence.
   let reason: String
-  /// How much of the log isn't reported.
-  let bytes: Int
+  /// How much of the log isn't reported; nil if that isn't known.
+  let bytes: Int?
+
+  /// A sentence without a full stop; nil if nothing is missing.
+  func text(_ path: String) -> String? {
+    switch bytes {
+    case 0: nil
+    case nil: "\(path) is not shown to its end: \(reason)"
+    case let bytes?: "\(bytes) bytes of \(path) are not shown: \(reason)"
+    }
+  }
 }
