@@ -101,9 +101,11 @@ extension PageState.Row {
         failed: order.state.failure?.step
       )
     }
-    isOpen = !order.state.isFinal && operation?.isFinished == false
+    // One that goes on elsewhere can be cancelled here, too.
+    let goesOn = operation?.isFinished == false || order.holder != nil
+    isOpen = !order.state.isFinal && goesOn && order.cancelReason == nil
     why = order.state.failure?.reason
-    if isOpen, why == nil, let operation, let cause = operation.explain().rootCauses.first {
+    if goesOn, why == nil, let operation, let cause = operation.explain().rootCauses.first {
       why = cause.description
     }
   }

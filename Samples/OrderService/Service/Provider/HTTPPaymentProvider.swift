@@ -42,7 +42,7 @@ public struct HTTPPaymentProvider: PaymentProvider {
   /// of the request is over.
   public static var configuration: HTTPClient.Configuration {
     var configuration = HTTPClient.Configuration()
-    configuration.timeout.connect = .seconds(1)
+    configuration.timeout.connect = .seconds(2)
     configuration.connectionPool.retryConnectionEstablishment = false
     return configuration
   }

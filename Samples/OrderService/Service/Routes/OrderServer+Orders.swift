@@ -23,10 +23,19 @@ extension OrderServer {
   /// The order that the path of a request names.
   func order(_ context: OrderContext) async throws -> Order {
     let id = context.parameters.get("id") ?? ""
-    guard let order = try await desk.order(OrderID(rawValue: id)) else {
-      throw RequestError.unknown(id)
+    do {
+      if let order = try await desk.order(OrderID(rawValue: id)) { return order }
+    } catch {
+      throw unread(error)
     }
-    return order
+    throw RequestError.unknown(id)
+  }
+
+  /// Says that an order can't be read at the moment; the error is logged.
+  private func unread(_ error: any Error) -> any Error {
+    if error is CancellationError { return error }
+    logger.error("an order can't be read", metadata: ["error": "\(error)"])
+    return RequestError.storeFails("The order can't be read at the moment; try again later.")
   }
 
   private func cancel(_ request: Request, _ context: OrderContext) async throws -> Response {
@@ -79,11 +88,9 @@ extension OrderServer {
       return outcome ?? order
     } catch {
       let isLast = clients.end(order.id)
-      guard error is CancellationError else { throw error }
+      guard error is CancellationError else { throw unread(error) }
       // A server that is ended keeps the order; a client that has gone doesn't want it any more.
-      if isLast, !desk.isDraining {
-        await hungUp(order.id)
-      }
+      if isLast, !desk.isDraining { await hungUp(order.id) }
       throw CancellationError()
     }
   }

@@ -26,6 +26,28 @@ import Testing
     }
   }
 
+  @Test func `Names an order that it can't read, and is ready for others`() async throws {
+    let store = try SQLiteOrderStore(path: folder.appending(path: "orders.sqlite").path)
+    for item in Bench.items { try await store.deliver(item) }
+    let line = OrderLine(sku: "MUG", quantity: 1)
+    let draft = OrderDraft(customer: "Ada", cardToken: "t", lines: [line])
+    let id = OrderID(rawValue: "lent")
+    _ = try await store.accept(draft, id: id, key: "lent")
+    try await store.pool.writeWithoutTransaction { database in
+      try database.execute(sql: "UPDATE orders SET state = 'rolling back', failure = '{}'")
+    }
+    try await Bench(store: store).test { client in
+      let ready = try await client.get("/ready")
+      #expect(ready.status == .ok)
+      for text in [ready.text, try await client.get("/operations.txt").text] {
+        #expect(text.contains("order lent is left alone: "), "\(text)")
+      }
+      #expect(try await client.get("/orders/lent").status == .serviceUnavailable)
+      #expect(try await client.place(query: "?wait=60s").json["state"] as? String == "confirmed")
+      #expect(try await client.get("/orders").status == .ok)
+    }
+  }
+
   @Test func `Says why it isn't ready, and finishes its orders afterwards`() async throws {
     let store = try SQLiteOrderStore(path: folder.appending(path: "orders.sqlite").path)
     for item in Bench.items { try await store.deliver(item) }

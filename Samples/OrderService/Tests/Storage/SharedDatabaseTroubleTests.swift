@@ -74,6 +74,7 @@ struct SharedDatabaseTroubleTests {
   @Test func `takes rows back from an instance that stands still in a transaction`() async throws {
     let scene = try await SharedScene()
     let gate = DispatchSemaphore(value: 0)
+    defer { gate.signal() }
     let held = AsyncStream<Void>.makeStream()
     let frozen = Task {
       try await scene.first.write(about: scene.id) { _, _ in
@@ -83,8 +84,12 @@ struct SharedDatabaseTroubleTests {
     }
     for await _ in held.stream { break }
     try await scene.silence(3)
-    // What is locked is passed over, until the server has ended the transaction.
-    while try await scene.second.takeOver(limit: 10).isEmpty {}
+    #expect(try await scene.second.takeOver(limit: 10).isEmpty)
+    // This waits until the server has ended the transaction, and no longer than a lock is waited for.
+    try await scene.second.pool.write { connection in
+      try connection.execute("SELECT FROM orders WHERE id = $1 FOR UPDATE", [scene.id.rawValue])
+    }
+    #expect(try await scene.second.takeOver(limit: 10).map(\.id) == [scene.id])
     try await scene.second.begin(.charge, of: scene.id)
     gate.signal()
     await #expect(throws: PostgreSQLError.self) { try await frozen.value }
