@@ -84,7 +84,6 @@ struct SharedDatabaseTroubleTests {
     }
     for await _ in held.stream { break }
     try await scene.silence(3)
-    #expect(try await scene.second.takeOver(limit: 10).isEmpty)
     // This waits until the server has ended the transaction, and no longer than a lock is waited for.
     try await scene.second.pool.write { connection in
       try connection.execute("SELECT FROM orders WHERE id = $1 FOR UPDATE", [scene.id.rawValue])
