@@ -1,4 +1,4 @@
-package import CoreOperations
+import CoreOperations
 
 extension AdvancedOperation {
   final func cancel(reason: OperationFailure.Element?, isFromParent: Bool = false) {
@@ -102,77 +102,5 @@ extension Operation {
     } else {
       cancel()
     }
-  }
-}
-
-extension AdvancedOperation: LayeredOperation {
-  package final func willEnqueue(in queue: OperationQueue) -> AdmissionTerms {
-    let advanced = queue as? AdvancedOperationQueue
-    let environment = advanced?.environment
-    for entry in environment?.observers ?? [] { addObserver(entry.observer) }
-    if let advanced { advanced.delegate?.operationQueue(advanced, willAdd: self) }
-    if let environment, environment.isTraced { environment.tracer?.operationWillEnqueue(self) }
-    let hasInputs = hasInputs
-    let (hasConditions, hasClaims, isJournaled, isHeard, old) = withCore { core in
-      let old = core.environment
-      if let environment { core.environment = environment }
-      core.isInAdvancedQueue = advanced != nil
-      core.machine.enqueued()
-      let hasConditions = !core.conditions.isEmpty
-      // A dependency that is added from here on is watched by the call that adds it.
-      let isHeard =
-        !core.observers.isEmpty || !core.line.isEmpty || core.extra != nil
-        || core.environment?.isTraced == true || advanced?.mayHaveDelegate == true
-        || hasConditions && !dependenciesAreFinished
-      // Without observers, notifying cost a quarter of the operation's life (callgrind).
-      if isHeard { core.line.append(.enqueued) }
-      return (hasConditions, !core.claims.isEmpty, core.isJournaled, isHeard, old)
-    }
-    withExtendedLifetime(old) {}
-    if hasClaims { checkDomainOfClaims() }
-    return AdmissionTerms(
-      isHeld: hasConditions || hasInputs || isJournaled,
-      needsDidEnqueue: isHeard,
-      isAskedAtStart: hasClaims,
-      isAskedAfterWait: hasConditions
-    )
-  }
-
-  package final func didEnqueue() {
-    let (hasExtra, hasConditions, environment, isInAdvancedQueue) = withCore { core in
-      (core.extra != nil, !core.conditions.isEmpty, core.environment, core.isInAdvancedQueue)
-    }
-    if hasExtra { updateTimers(entering: .pending) }
-    if let environment, environment.isTraced {
-      environment.tracer?.operation(self, entered: .pending)
-    }
-    deliver()
-    if hasConditions { watchDependencies() }
-    if isInAdvancedQueue, let queue = queue as? AdvancedOperationQueue {
-      queue.delegate?.operationQueue(queue, didAdd: self)
-    }
-  }
-
-  package final func dependenciesDidFinish() {
-    var question: AdvancedCore.Question?
-    change { core in
-      switch core.machine.dependenciesFinished() {
-      case .evaluate: question = core.question
-      case .none: break
-      }
-    }
-    if let question { begin(question) }
-  }
-
-  package final func cancelSilently(reason: (any Error)?) {
-    withCore { $0.line.sweepBegan() }
-    cancel(forwarding: reason)
-  }
-
-  package final func cancelAsMember(of ring: OperationCycleError) { cancel(withError: ring) }
-
-  package final func deliverEvents() {
-    withCore { $0.line.sweepEnded() }
-    deliver()
   }
 }

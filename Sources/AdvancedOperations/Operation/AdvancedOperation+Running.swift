@@ -217,7 +217,7 @@ extension AdvancedOperation {
   }
 
   private func takeClaimsByHand(hasWaited: Bool) {
-    switch decideStart(hasWaited: hasWaited) {
+    switch takeClaims(hasWaited: hasWaited) {
     case .run, .skip: takeTurnByHand()
     case .park: return
     }
@@ -225,7 +225,7 @@ extension AdvancedOperation {
 
   /// Runs an operation without a queue; the first of several calls does.
   final func takeTurnByHand() {
-    if attemptTurn == nil { takeTurn(isOneOfSeveral: true) } else { turnCameAgain() }
+    if attemptTurn == nil { takeTurn(isOneOfSeveral: true) } else { nextAttemptMayBegin() }
   }
 
   // MARK: Finishing

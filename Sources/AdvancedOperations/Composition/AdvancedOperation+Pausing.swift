@@ -20,7 +20,8 @@ extension AdvancedOperation {
     }
   }
 
-  package final func turnCameAgain() {
+  /// The operation has a slot for its next attempt, and its claims.
+  final func nextAttemptMayBegin() {
     if attemptTurn?.begin() == true { return }
     // It is over, and may have got claims after it gave back what it had; its end gives these back
     // if that is still to come. Nothing has started that rates should count.

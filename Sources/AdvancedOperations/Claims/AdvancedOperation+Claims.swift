@@ -1,4 +1,4 @@
-package import CoreOperations
+import CoreOperations
 
 extension AdvancedOperation {
   // MARK: Attaching
@@ -46,7 +46,12 @@ extension AdvancedOperation {
 
   // MARK: The start gate
 
-  package final func decideStart(hasWaited: Bool) -> StartDecision {
+  /// Takes the claims of an operation that has a slot, once the conditions hold that have to be
+  /// evaluated again.
+  ///
+  /// - Parameter hasWaited: Whether it has waited since they were evaluated.
+  /// - Returns: Whether it starts.
+  final func takeClaims(hasWaited: Bool) -> StartDecision {
     let asked = withCore { core -> Asked? in
       if core.claims.isEmpty && !hasWaited { return nil }
       if core.machine.isMarked || core.machine.isCancelled || core.machine.isEndDecided {
@@ -126,11 +131,6 @@ extension AdvancedOperation {
     /// Whether it is the next attempt that starts.
     let hasStarted: Bool
   }
-
-  package final func grantedStartBegins() { reviewGranted() }
-
-  /// Its claims go to others while it waits.
-  package final func returnGrant() { environment.exclusivity.returnGrant(self) }
 
   private static func reason(_ claim: ClaimDemand, _ holders: [AdvancedOperation]) -> String {
     if let rate = claim.rates.first {

@@ -2,8 +2,6 @@ import CoreOperations
 
 /// Immediate conditions are evaluated again when the operation has waited since they were.
 extension AdvancedOperation {
-  package final func reviewIsDue() { reviewed(leavesAhead: review()) }
-
   /// Evaluates immediate conditions again; returns whether the operation won't execute because of
   /// it.
   final func review() -> Bool {

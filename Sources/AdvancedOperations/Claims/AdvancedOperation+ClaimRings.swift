@@ -1,4 +1,4 @@
-package import CoreOperations
+import CoreOperations
 
 extension AdvancedOperation {
   /// The operation has begun to wait for claims: gives up if that closes a ring.
@@ -59,7 +59,9 @@ extension AdvancedOperation {
 
   /// Lets operations that only the order of coming keeps come first, or fails one that waits for a
   /// claim.
-  package final func openRing(_ ring: [Operation]) -> Bool {
+  ///
+  /// - Returns: Whether that has opened the ring.
+  final func openRingOfClaims(_ ring: [Operation]) -> Bool {
     Self.passOrder(in: ring)
       || ring.contains { ($0 as? AdvancedOperation)?.refuseWaiting(in: ring) ?? false }
   }
