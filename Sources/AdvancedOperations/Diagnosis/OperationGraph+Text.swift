@@ -2,7 +2,8 @@ extension OperationGraph {
   /// The graph in the language of Graphviz.
   ///
   /// Arrows point from what is waited for to what waits; dashed ones from a producer to its
-  /// product. Children are in a box with their group. `dot -Tsvg` makes a picture of it.
+  /// product. Children are in a box with their group. Long names are folded, and very long ones cut
+  /// in the middle. `dot -Tsvg` makes a picture of it.
   public var dot: String {
     var lines = [
       "digraph operations {",
@@ -17,10 +18,11 @@ extension OperationGraph {
       case .node(let node):
         let shape = children[node.id] == nil ? "" : ", shape=folder, style=filled"
         let frame = node.isMember ? "" : ", style=\"rounded,filled,dashed\""
-        let label = "\(Self.quoted(node.name))\\n\(node.statusText)"
-        lines.append(
-          "\(indent)\(node.id) [label=\"\(label)\", fillcolor=\"\(node.status.color)\"\(shape)\(frame)];"
-        )
+        let name = FoldedName.lines(of: node.name).map(Self.quoted)
+        let label = (name + [node.statusText]).joined(separator: "\\n")
+        let whole = name.count == 1 ? "" : ", tooltip=\"\(Self.quoted(node.name))\""
+        let color = ", fillcolor=\"\(node.status.color)\""
+        lines.append("\(indent)\(node.id) [label=\"\(label)\"\(color)\(shape)\(frame)\(whole)];")
       case .open(let group):
         lines.append("\(indent)subgraph cluster_\(group) {")
         lines.append("\(indent)  style=\"rounded\"; color=\"#999999\"; label=\"\";")
@@ -37,7 +39,8 @@ extension OperationGraph {
   /// The graph as a Mermaid flowchart, which many Markdown viewers draw.
   ///
   /// Arrows point from what is waited for to what waits; dotted ones from a producer to its
-  /// product.
+  /// product. Children are in a box with their group. Long names are folded, and very long ones cut
+  /// in the middle.
   public var mermaid: String {
     var lines = ["flowchart LR"]
     let children = childrenByGroup
@@ -45,7 +48,8 @@ extension OperationGraph {
       let indent = Self.indent(depth + 1)
       switch step {
       case .node(let node):
-        let label = "\(Self.entities(node.name))<br/>\(node.statusText)"
+        let name = FoldedName.lines(of: node.name).map(Self.entities)
+        let label = (name + [node.statusText]).joined(separator: "<br/>")
         let (left, right) = children[node.id] == nil ? ("(", ")") : ("[[", "]]")
         lines.append("\(indent)\(node.id)\(left)\"\(label)\"\(right):::\(node.status.rawValue)")
       case .open(let group): lines.append("\(indent)subgraph in_\(group)[\" \"]")

@@ -5,6 +5,9 @@ extension OperationTimeline {
   /// the time of executing, in the colour of the outcome; a line across one is the end of an
   /// attempt that was followed by another one; the thin part before is waiting. The critical path
   /// is bold and its bars are framed; the line behind a bar is how much longer it could have taken.
+  ///
+  /// A name for which there is no room is cut in its middle; a pointer over it shows it whole. The
+  /// picture is dark where its reader prefers that.
   public var svg: String {
     var drawing = TimelineDrawing(self)
     return drawing.text()
@@ -15,29 +18,47 @@ private struct TimelineDrawing {
   private static let width = 1080.0
   private static let rowHeight = 20.0
   private static let top = 76.0
-  private static let rightMargin = 64.0
+  private static let rightMargin = 72.0
+  /// Names don't take more than a third of the picture.
+  private static let widths = 98.0...350.0
+  private static let fontSize = 12.0
+  /// Several readers draw no picture that is higher than 32,767; a smaller one can still be read.
+  private static let mostHeight = 32_000.0
+  private static let leastScale = 0.6
 
   private let timeline: OperationTimeline
   private let rows: [(index: Int, depth: Int)]
   private let left: Double
   private let critical: [Int]
+  // Looked for once: a timeline goes through all of its spans for them.
+  private let begin: Duration
+  private let duration: Duration
   private var elements = PictureElements()
 
   init(_ timeline: OperationTimeline) {
     self.timeline = timeline
     rows = timeline.rows
     critical = timeline.criticalPath
-    let longest = rows.map { Self.short(timeline.spans[$0.index].name).count + 2 * $0.depth }.max()
-    left = 24 + 7.4 * Double(min(max(longest ?? 0, 10), 44))
+    begin = timeline.begin
+    duration = timeline.duration
+    let isCritical = Set(critical)
+    var widest = 0.0
+    for row in rows where widest < Self.widths.upperBound {
+      let name = timeline.spans[row.index].name.prefix(80)
+      let isBold = isCritical.contains(row.index)
+      let width = PictureText.width(of: name, size: Self.fontSize, isBold: isBold)
+      widest = max(widest, Self.indent(row.depth) + width)
+    }
+    left = min(max(widest + 16, Self.widths.lowerBound), Self.widths.upperBound)
   }
 
   private var height: Double { Self.top + Self.rowHeight * Double(rows.count) + 28 }
   private var scale: Double {
-    (Self.width - left - Self.rightMargin) / max(timeline.duration.inSeconds, 1e-9)
+    (Self.width - left - Self.rightMargin) / max(duration.inSeconds, 1e-9)
   }
 
   private func x(_ time: Duration) -> Double {
-    left + time.saturatingSubtracting(timeline.begin).inSeconds * scale
+    left + time.saturatingSubtracting(begin).inSeconds * scale
   }
   private func y(_ row: Int) -> Double { Self.top + Self.rowHeight * Double(row) }
 
@@ -48,8 +69,8 @@ private struct TimelineDrawing {
     for (row, entry) in rows.enumerated() { places[entry.index] = row }
     let slack = timeline.slack
     let isCritical = Set(critical)
+    names(isCritical)
     for (row, entry) in rows.enumerated() {
-      name(row, entry, isBold: isCritical.contains(entry.index))
       bars(
         row,
         entry.index,
@@ -61,18 +82,42 @@ private struct TimelineDrawing {
       guard let fromRow = places[from], let toRow = places[to] else { continue }
       connect(from, fromRow, to, toRow)
     }
+    let scale = min(max(Self.mostHeight / height, Self.leastScale), 1)
     let size =
-      "width=\"\(PictureElements.number(Self.width))\" height=\"\(PictureElements.number(height))\""
+      "width=\"\(PictureElements.number(Self.width * scale))\""
+      + " height=\"\(PictureElements.number(height * scale))\""
     return """
       <svg xmlns="http://www.w3.org/2000/svg" \(size) \
       viewBox="0 0 \(PictureElements.number(Self.width)) \(PictureElements.number(height))" \
-      font-family="Helvetica, Arial, sans-serif" font-size="12">
-      <rect width="100%" height="100%" fill="#ffffff"/>
+      class="operation-timeline" role="img" \
+      font-family="Helvetica, Arial, sans-serif" font-size="\(Int(Self.fontSize))">
+      \(Self.style)
+      <rect class="paper" width="100%" height="100%" fill="#ffffff"/>
       \(elements.lines.joined(separator: "\n"))
       </svg>
 
       """
   }
+
+  /// What differs on a dark page.
+  ///
+  /// A reader of pictures that doesn't ask for the scheme shows the colours of the elements. The
+  /// class keeps the rules off other pictures of a page.
+  private static let style = """
+    <style>
+    @media (prefers-color-scheme: dark) {
+    .operation-timeline text { fill: #e6edf3 }
+    .operation-timeline .paper { fill: #0d1117 }
+    .operation-timeline .band { fill: #161b22 }
+    .operation-timeline .dependencies { fill: #57606a }
+    .operation-timeline .grid { stroke: #30363d }
+    .operation-timeline .muted { fill: #9198a1 }
+    .operation-timeline .inside { fill: #1f2328 }
+    .operation-timeline .slack { stroke: #9198a1 }
+    .operation-timeline .critical { stroke: #ff7b72 }
+    }
+    </style>
+    """
 
   // MARK: Parts
 
@@ -80,7 +125,7 @@ private struct TimelineDrawing {
     let plan = timeline.plan
     let count = timeline.spans.count
     let title =
-      "\(count) operation\(count == 1 ? "" : "s") in \(timeline.duration.readable)"
+      "\(count) operation\(count == 1 ? "" : "s") in \(duration.readable)"
       + " · work \(plan.work.readable) · critical path \(plan.criticalDuration.readable)"
     elements.label(title, 24, 24, " font-size=\"15\" font-weight=\"bold\"")
     var next = 24.0
@@ -95,40 +140,53 @@ private struct TimelineDrawing {
     let statuses = OperationStatus.allCases.filter(seen.contains).map { ($0.rawValue, $0.color) }
     for (text, color) in waits + statuses {
       let isThin = waits.contains { $0.0 == text }
-      elements.rectangle(next, isThin ? 43 : 38, 14, isThin ? 4 : 12, color, "")
+      let style = color == Self.color(.dependencies) ? Self.dependencies : ""
+      elements.rectangle(next, isThin ? 43 : 38, 14, isThin ? 4 : 12, color, style)
       elements.label(text, next + 19, 48, " font-size=\"11\"")
-      next += 36 + 6 * Double(text.count)
+      next += 34 + PictureText.width(of: text, size: 11)
     }
-    elements.line(next, 44, next + 18, 44, "#333333", " stroke-dasharray=\"2 2\"")
+    elements.line(next, 44, next + 18, 44, "#333333", Self.dashes)
     elements.label("slack", next + 24, 48, " font-size=\"11\"")
   }
 
   private mutating func axis() {
     let bottom = Self.top + Self.rowHeight * Double(rows.count)
-    let step = Self.step(for: timeline.duration)
+    let step = Self.step(for: duration)
+    // Who scrolls through many rows begins at the top.
+    let places = [bottom + 16] + (rows.count > 30 ? [Self.top - 8] : [])
     for tick in 0...10 {
       let time = step.saturatingMultiplied(by: tick)
-      if time > timeline.duration { return }
-      let x = x(timeline.begin.saturatingAdding(time))
-      elements.line(x, Self.top - 4, x, bottom, "#e4e4e4", "")
+      if time > duration { return }
+      let x = x(begin.saturatingAdding(time))
+      elements.line(x, Self.top - 4, x, bottom, "#e4e4e4", " class=\"grid\"")
       let text = time == .zero ? "0" : time.readable
-      elements.label(
-        text,
-        x,
-        bottom + 16,
-        " font-size=\"11\" fill=\"#555555\" text-anchor=\"middle\""
-      )
+      let style = " class=\"muted\" font-size=\"11\" fill=\"#555555\" text-anchor=\"middle\""
+      for y in places { elements.label(text, x, y, style) }
     }
   }
 
-  private mutating func name(_ row: Int, _ entry: (index: Int, depth: Int), isBold: Bool) {
-    if row % 2 == 1 {
+  /// The column of names: a picture of its own, so that none reaches into the chart with any font.
+  private mutating func names(_ isCritical: Set<Int>) {
+    let width = left - 8
+    elements.add(
+      "<svg width=\"\(PictureElements.number(width))\""
+        + " height=\"\(PictureElements.number(height))\" overflow=\"hidden\">"
+    )
+    for (row, entry) in rows.enumerated() {
       let y = y(row)
-      elements.rectangle(0, y, left - 8, Self.rowHeight, "#f6f6f6", "")
+      if row % 2 == 1 {
+        elements.rectangle(0, y, width, Self.rowHeight, "#f6f6f6", " class=\"band\"")
+      }
+      let name = timeline.spans[entry.index].name
+      let isBold = isCritical.contains(entry.index)
+      let indent = Self.indent(entry.depth)
+      let size = Self.fontSize
+      let text = PictureText.fitted(name, width: width - indent, size: size, isBold: isBold)
+      if text != name { elements.add("<g><title>\(PictureElements.escaped(name))</title>") }
+      elements.label(text, indent, y + 14, isBold ? " font-weight=\"bold\"" : "")
+      if text != name { elements.add("</g>") }
     }
-    let indent = 12 + 12 * Double(min(entry.depth, 6))
-    let weight = isBold ? " font-weight=\"bold\"" : ""
-    elements.label(Self.short(timeline.spans[entry.index].name), indent, y(row) + 14, weight)
+    elements.add("</svg>")
   }
 
   private mutating func bars(_ row: Int, _ index: Int, slack: Duration, isCritical: Bool) {
@@ -137,7 +195,9 @@ private struct TimelineDrawing {
     elements.add("<g><title>\(PictureElements.escaped(timeline.summary(of: index)))</title>")
     for phase in timeline.phases(of: index) {
       let begin = x(phase.begin)
-      elements.rectangle(begin, y + 8, max(x(phase.end) - begin, 1), 4, Self.color(phase.kind), "")
+      let width = max(x(phase.end) - begin, 1)
+      let style = phase.kind == .dependencies ? Self.dependencies : ""
+      elements.rectangle(begin, y + 8, width, 4, Self.color(phase.kind), style)
     }
     if let started = span.started {
       let begin = x(started)
@@ -145,7 +205,8 @@ private struct TimelineDrawing {
       let color = OperationStatus(.executing, span.outcome).color
       let frame =
         isCritical
-        ? " stroke=\"#a01010\" stroke-width=\"1.5\"" : " stroke=\"#666666\" stroke-width=\"0.7\""
+        ? " class=\"critical\" stroke=\"#a01010\" stroke-width=\"1.5\""
+        : " stroke=\"#666666\" stroke-width=\"0.7\""
       let width = max(end - begin, 1.5)
       elements.rectangle(begin, y + 3, width, 14, color, frame + " rx=\"2\"")
       for retry in span.retries {
@@ -153,14 +214,15 @@ private struct TimelineDrawing {
       }
       let text = (span.executed(until: timeline.end) ?? .zero).readable
       // In the bar if it fits, otherwise behind it.
-      let room = 6 * Double(text.count) + 6
+      let room = PictureText.width(of: text, size: 10) + 6
       let isInside = width > room
       let place = isInside ? begin + 4 : begin + width + 4
-      elements.label(text, place, y + 14, " font-size=\"10\" fill=\"#222222\"")
+      let style = " font-size=\"10\" fill=\"#222222\""
+      elements.label(text, place, y + 14, isInside ? " class=\"inside\"" + style : style)
       let free = isInside ? begin + width : begin + width + room
       let until = min(end + slack.inSeconds * scale, Self.width - Self.rightMargin)
       if until > free + 1 {
-        elements.line(free, y + 10, until, y + 10, "#333333", " stroke-dasharray=\"2 2\"")
+        elements.line(free, y + 10, until, y + 10, "#333333", Self.dashes)
       }
     } else if let ended = span.ended {
       let color = OperationStatus(.finishing, span.outcome).color
@@ -177,18 +239,27 @@ private struct TimelineDrawing {
     guard let end = timeline.spans[from].ended, let begin = timeline.spans[to].started else {
       return
     }
+    // Along the edge of the row, because the duration of a short bar stands behind that.
+    let isDown = toRow > fromRow
+    let edge = y(fromRow) + (isDown ? 19 : 1)
     let points = [
-      (x(end), y(fromRow) + 10), (x(begin) - 5, y(fromRow) + 10), (x(begin) - 5, y(toRow) + 10),
-      (x(begin), y(toRow) + 10),
+      (x(end) - 1, y(fromRow) + (isDown ? 17 : 3)), (x(end) - 1, edge), (x(begin) - 5, edge),
+      (x(begin) - 5, y(toRow) + 10), (x(begin), y(toRow) + 10),
     ]
     let path = points.map { "\(PictureElements.number($0.0)),\(PictureElements.number($0.1))" }
       .joined(separator: " ")
     elements.add(
-      "<polyline points=\"\(path)\" fill=\"none\" stroke=\"#a01010\" stroke-width=\"1.2\"/>"
+      "<polyline class=\"critical\" points=\"\(path)\" fill=\"none\" stroke=\"#a01010\""
+        + " stroke-width=\"1.2\"/>"
     )
   }
 
   // MARK: Values
+
+  private static let dependencies = " class=\"dependencies\""
+  private static let dashes = " class=\"slack\" stroke-dasharray=\"2 2\""
+
+  private static func indent(_ depth: Int) -> Double { 12 + 12 * Double(min(depth, 6)) }
 
   private static func color(_ kind: OperationTimeline.Phase.Kind) -> String {
     switch kind {
@@ -217,10 +288,6 @@ private struct TimelineDrawing {
       return .seconds(seconds.first { $0 * 1_000_000_000 >= wanted } ?? days * 86_400)
     }
     return .nanoseconds(step)
-  }
-
-  private static func short(_ name: String) -> String {
-    name.count > 40 ? "\(name.prefix(26))…\(name.suffix(13))" : name
   }
 }
 

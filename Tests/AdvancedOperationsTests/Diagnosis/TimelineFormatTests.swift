@@ -171,7 +171,6 @@ import FoundationXML
     for name in ["download \"feed\" & <more>", "table 1", "table 5", "failing", "skipped"] {
       #expect(texts.contains(name))
     }
-    #expect(texts.contains { $0.hasPrefix("a report with a name") && $0.count == 40 })
     let work = timeline.plan.work.readable
     #expect(texts.contains { $0.hasPrefix("13 operations in ") && $0.contains("work \(work)") })
     #expect(!timeline.svg.contains("\u{1}"))
