@@ -1,45 +1,213 @@
 import AdvancedOperations
+import AdvancedOperationsTesting
+import Foundation
 import Testing
 
-private func importFeed(network: Answer, print: Lines) async throws {
-  let feed = FeedServer()
-  let database = Database()
+/// What the README has in place of a network and a database.
+private protocol Surroundings: Sendable {
+  var isOnline: Bool { get }
+  func fetchFeed() async throws -> String
+  func save(_ feed: String) async throws -> Int
+}
 
-  let queue = AdvancedOperationQueue()
+private struct Shown: Surroundings {
+  let isOnline = false
+  func fetchFeed() async throws -> String { "Chile 1960\nAlaska 1964\nSumatra 2004" }
+  func save(_ feed: String) async throws -> Int { feed.split(separator: "\n").count }
+}
 
-  let download = ResultOperation(name: "download", retry: .exponential(.seconds(1), attempts: 3)) {
-    try await feed.download()
-  }
-  download.addCondition(BlockCondition("online") { await network.isReachable })
-  download.addObserver(TimeoutObserver(.seconds(30)))
+/// The same, as the README says that it can be changed.
+private struct Online: Surroundings {
+  let isOnline = true
+  func fetchFeed() async throws -> String { try await Shown().fetchFeed() }
+  func save(_ feed: String) async throws -> Int { try await Shown().save(feed) }
+}
 
-  let store = download.then(name: "store") { data in try await database.save(data) }
-  store.addCondition(FreeSpace(atLeast: 50_000_000, at: "/var/data"))
-  store.addCondition(MutuallyExclusive("database"))
+extension Surroundings {
+  fileprivate func run(print: Lines) async throws {
+    let retry = RetryPolicy.exponential(.seconds(1), attempts: 3)
+    let download = ResultOperation(name: "download", retry: retry) {
+      try await fetchFeed()
+    }
+    download.addCondition(BlockCondition("online") { isOnline })
+    download.addObserver(TimeoutObserver(.seconds(30)))
 
-  queue.addOperations([download, store])
-  do {
-    print("saved \(try await store.value) events")
-  } catch let failure as OperationFailure {
-    print("not saved:\n\(failure)")
+    let store = download.then(name: "store") { feed in try await save(feed) }
+    store.addCondition(FreeSpace(atLeast: 50_000_000, at: "/tmp"))
+    store.addCondition(MutuallyExclusive("database"))
+
+    let queue = AdvancedOperationQueue()
+    queue.addOperations([download, store])
+    do {
+      print("saved \(try await store.value) events")
+    } catch let failure as OperationFailure {
+      print("not saved:\n\(failure)")
+    }
   }
 }
 
-@Test func `README: without network the failure says where it came from`() async throws {
-  let print = Lines()
-  try await importFeed(network: Answer(false), print: print)
-  let printed = """
-    not saved:
-    dependency “download”
-      condition “online”: It does not hold.
-    """
-  #expect(print.all == [printed])
+struct Weekday: OperationCondition {
+  let isWeekend: @Sendable () -> Bool
+
+  func evaluate(for operation: AdvancedOperation) async -> OperationConditionResult {
+    isWeekend() ? .skipped(reason: "it is the weekend") : .satisfied
+  }
 }
 
-@Test func `README: with network the events are saved`() async throws {
-  let print = Lines()
-  try await importFeed(network: Answer(true), print: print)
-  #expect(print.all == ["saved 3 events"])
+struct Failures: OperationObserver {
+  let report: @Sendable (String) -> Void
+
+  func operationDidFinish(_ operation: AdvancedOperation, errors: [any Error]) {
+    guard let outcome = operation.outcome, outcome.isFailed else { return }
+    report("\(operation): \(outcome)")
+  }
+}
+
+@Suite struct `README` {
+  private var text: String {
+    get throws { try String(contentsOf: repository.appending(path: "README.md"), encoding: .utf8) }
+  }
+
+  @Test func `without network the failure says where it came from, as it is shown`() async throws {
+    let print = Lines()
+    try await Shown().run(print: print)
+    #expect(try text.contains("\n```\n\(print.all.joined(separator: "\n"))\n```\n"))
+  }
+
+  @Test func `with network the events are saved, as it says`() async throws {
+    let print = Lines()
+    try await Online().run(print: print)
+    #expect(print.all == ["saved 3 events"])
+    #expect(try text.contains("prints `saved 3 events`"))
+  }
+
+  @Test func `a condition and an observer of one's own are asked and called`() throws {
+    let printed = Lines()
+    let simulation = SimulatedEnvironment(seed: 1)
+    let queue = AdvancedOperationQueue(environment: simulation.environment)
+    queue.addObserver(Failures { printed($0) })
+    let skipped = ResultOperation(name: "skipped") {}
+    skipped.addCondition(Weekday { true })
+    let failing = ResultOperation(name: "failing") { throw Offline() }
+    failing.addCondition(Weekday { false })
+    queue.addOperations([skipped, failing])
+    simulation.run()
+    #expect(printed.all.count == 1)
+    #expect(printed.all.first?.contains("failing") == true)
+    #expect(skipped.outcome?.isSkipped == true)
+  }
+
+  @Test func `a server that doesn't answer is a failure after half a minute`() throws {
+    let simulation = SimulatedEnvironment(seed: 1)
+    let clock = simulation.environment.clock
+    let queue = AdvancedOperationQueue(environment: simulation.environment)
+    // A body sleeps on the clock of the simulation, or it would take its time.
+    let download = ResultOperation(name: "download") { try await clock.sleep(for: .seconds(3600)) }
+    download.addObserver(TimeoutObserver(.seconds(30)))
+    let store = download.then(name: "store") { "stored" }
+
+    queue.addOperations([download, store])
+    simulation.run()
+
+    #expect(simulation.now == .seconds(30))
+    #expect(download.outcome?.failure?.isTimeout == true)
+    #expect(store.outcome?.isSuccess == false)
+  }
+
+  @Test func `no link leads to a file that isn't there`() throws {
+    for file in ["README.md", "CONTRIBUTING.md", "Samples/README.md", "CHANGELOG.md"] {
+      let path = repository.appending(path: file)
+      let text = try String(contentsOf: path, encoding: .utf8)
+      let links = text.matches(of: /\]\(([^)#:]+)(?:#[^)]*)?\)|\n\[[^\]]+\]: ([^\s:#]+)(?:#\S*)?/)
+      for link in links {
+        let target = String(link.output.1 ?? link.output.2 ?? "")
+        let there = path.deletingLastPathComponent().appending(path: target)
+        #expect(FileManager.default.fileExists(atPath: there.path), "\(file): \(target)")
+      }
+    }
+  }
+
+  /// Draws the picture again: a night's import in a simulation, equal each time.
+  @Test func `the timeline is what the package draws, here and in the tutorial`() throws {
+    let svg = try Night().timeline()
+    let tutorial = "Sources/AdvancedOperations/AdvancedOperations.docc/Resources"
+    for folder in ["Pictures", tutorial] {
+      let file = repository.appending(path: "\(folder)/timeline.svg")
+      if ProcessInfo.processInfo.environment["OPERATIONS_WRITE_PICTURES"] != nil {
+        try svg.write(to: file, atomically: true, encoding: .utf8)
+      }
+      let hasDrawing = try String(contentsOf: file, encoding: .utf8) == svg
+      #expect(hasDrawing, "OPERATIONS_WRITE_PICTURES=1 swift test --filter README draws \(folder)")
+    }
+  }
+}
+
+/// The folder with the README.
+private let repository = URL(fileURLWithPath: #filePath).appendingPathComponent("../../..")
+  .standardized
+
+/// An import with all that a timeline shows.
+private struct Night {
+  private let simulation = SimulatedEnvironment(seed: 1)
+
+  private func taking(_ seconds: Double, _ name: String) -> ResultOperation<Void> {
+    let clock = simulation.environment.clock
+    return ResultOperation(name: name) { try await clock.sleep(for: .seconds(seconds)) }
+  }
+
+  func timeline() throws -> String {
+    let clock = simulation.environment.clock
+    let queue = AdvancedOperationQueue(
+      maxConcurrentOperationCount: 4,
+      environment: simulation.environment
+    )
+    let recorder = TimelineRecorder()
+    queue.addObserver(recorder)
+
+    let locate = taking(0.4, "locate")
+    let attempts = Attempts()
+    let download = ResultOperation(name: "download", retry: .constant(.seconds(1), attempts: 3)) {
+      try await clock.sleep(for: .seconds(1.5))
+      if attempts.next() == 1 { throw Offline() }
+    }
+    download.addCondition(
+      BlockCondition("online") {
+        do { try await clock.sleep(for: .seconds(0.6)) } catch { return false }
+        return true
+      }
+    )
+    download.addDependency(locate)
+    let (vacuum, thumbnails) = (taking(7.4, "vacuum"), taking(2.5, "thumbnails"))
+    let (validate, parse) = (taking(0.8, "validate"), taking(1.8, "parse"))
+    let store = GroupOperation(name: "store") {
+      taking(1.6, "events")
+      taking(0.9, "places")
+    }
+    let report = taking(0.7, "report")
+    let map = taking(1.4, "map")
+    let letter = taking(0.5, "letter of apology")
+    for (later, earlier) in [
+      (validate, download), (parse, download), (store, validate), (store, parse), (report, store),
+      (map, store), (letter, store),
+    ] as [(AdvancedOperation, AdvancedOperation)] { later.addDependency(earlier) }
+    letter.addCondition(BlockCondition("needed") { _ in .skipped(reason: "all is well") })
+    for writer in [vacuum, store] { writer.addCondition(MutuallyExclusive("database")) }
+    queue.addOperations([locate, vacuum, thumbnails, download, validate, parse])
+    queue.addOperations([store, report, map, letter])
+    simulation.run()
+    return recorder.svg
+  }
+}
+
+private final class Attempts: Sendable {
+  private let count = Locked(0)
+
+  func next() -> Int {
+    count.withLock { count in
+      count += 1
+      return count
+    }
+  }
 }
 
 @Test func `AdvancedOperations: work is composed, guarded and awaited`() async throws {
