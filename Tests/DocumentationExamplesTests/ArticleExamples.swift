@@ -14,32 +14,36 @@ private struct Session: Sendable {
   }
 }
 
-@Test func `Two conditions: both report`() {
+@Test func `Two conditions: both report`() throws {
+  let print = Lines()
   let network = Answer(false)
   let session = Session()
-  let upload = AdvancedOperation()
+  let upload = AdvancedOperation(name: "upload")
 
   upload.addCondition(BlockCondition("online") { await network.isReachable })
   upload.addCondition(BlockCondition("signed in") { await session.isValid })
-  // Without network and session: two errors.
 
   simulate(upload)
+  print(upload.explain())
+  try expectShown(print, in: "TwoConditions")
   #expect(upload.errors.count == 2)
   #expect(session.asked.all.count == 1)
 }
 
-@Test func `Two conditions: the second of a pair isn't asked`() {
+@Test func `Two conditions: the second of a pair isn't asked`() throws {
+  let print = Lines()
   let network = Answer(false)
   let session = Session()
-  let upload = AdvancedOperation()
+  let upload = AdvancedOperation(name: "upload")
 
   upload.addCondition(
     BlockCondition("online") { await network.isReachable }
       && BlockCondition("signed in") { await session.isValid }
   )
-  // Without network: one error, and the session isn't looked at.
 
   simulate(upload)
+  print(upload.explain())
+  try expectShown(print, in: "TwoConditions")
   #expect(upload.errors.count == 1)
   #expect(session.asked.all.isEmpty)
 }
@@ -95,7 +99,8 @@ private final class Writer: Sendable {
   #expect(export.ending == "cancelled")
 }
 
-private struct Stopped: Error {
+private struct Stopped: Error, CustomStringConvertible {
+  let description = "Not all files were read."
   let reason: (any Error)?
   init(because reason: (any Error)?) { self.reason = reason }
 }
@@ -118,8 +123,13 @@ private struct Stopped: Error {
 
   queue.addOperation(scan)
   simulation.advance(by: .milliseconds(500))
+
   scan.cancel(withError: Offline())
+
   simulation.run()
+  let print = Lines()
+  print(scan.explain())
+  try expectShown(print, in: "DoesCancelFinish")
   #expect(scan.errors.count == 2)
   #expect(scan.errors.contains { ($0 as? Stopped)?.reason is Offline })
 }
@@ -191,25 +201,45 @@ private struct Client: Sendable {
   #expect(try fetch.result?.get() == 1)
 }
 
-@Test func `Limit of one: what is ready goes first`() {
+@Test func `Must I call finish: an override that doesn't`() throws {
+  let print = Lines()
+  let simulation = SimulatedEnvironment(seed: 1)
+  let queue = AdvancedOperationQueue(environment: simulation.environment)
+
+  final class Forgetful: AdvancedOperation, @unchecked Sendable {
+    override func execute() {}
+  }
+
+  let forgetful = Forgetful(name: "forgetful")
+  queue.addOperation(forgetful)
+
+  simulation.run()
+  print(forgetful.explain())
+  try expectShown(print, in: "MustICallFinish")
+
+  forgetful.finish()
+  simulation.run()
+  #expect(forgetful.ending == "succeeded")
+}
+
+@Test func `Limit of one: what is ready goes first`() throws {
   let simulation = SimulatedEnvironment(seed: 1)
   let queue = AdvancedOperationQueue(environment: simulation.environment)
   let other = AdvancedOperationQueue(environment: simulation.environment)
-  let order = Lines()
-  let (download, store) = (ResultOperation {}, ResultOperation { order("store") })
-  let report = ResultOperation { order("report") }
+  let print = Lines()
+  let (download, store) = (ResultOperation {}, ResultOperation { print("store") })
+  let report = ResultOperation { print("report") }
   other.isSuspended = true
   other.addOperation(download)
 
   queue.maxConcurrentOperationCount = 1
   store.addDependency(download)  // in another queue
   queue.addOperations([store, report])
-  // report runs first.
 
   simulation.run()
   other.isSuspended = false
   simulation.run()
-  #expect(order.all == ["report", "store"])
+  try expectShown(print, in: "LimitOfOne")
 }
 
 @Test func `Limit of one: a claim is what excludes`() {
