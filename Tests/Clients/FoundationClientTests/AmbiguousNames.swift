@@ -132,7 +132,9 @@ struct `Names that Foundation has too` {
     var package = URL(fileURLWithPath: #filePath)
     for _ in 0..<4 { package.deleteLastPathComponent() }
     let text = try String(contentsOf: package.appendingPathComponent(page), encoding: .utf8)
-    let list = text.split(separator: "\n").filter { $0.hasPrefix("typealias ") }
+    // In a list of Markdown the block is indented.
+    let lines = text.split(separator: "\n").map { $0.drop { $0 == " " } }
+    let list = lines.filter { $0.hasPrefix("typealias ") }
     #expect(list.count == 4)
     let aliases = (["import AdvancedOperations"] + list).joined(separator: "\n") + "\n"
     let ours = """
