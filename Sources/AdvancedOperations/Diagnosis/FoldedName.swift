@@ -3,7 +3,7 @@ package enum FoldedName {
   private static let width = 28
   private static let mostLines = 3
 
-  /// The lines, of which there is at least one; three at most, and then with “…” for what is left out.
+  /// The lines: one at least, and three at most, with “…” for what is left out.
   ///
   /// A line ends behind a space or a mark between words if there is one in its second half.
   package static func lines(of name: String) -> [String] {

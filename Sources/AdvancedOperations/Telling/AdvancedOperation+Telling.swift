@@ -95,8 +95,8 @@ extension AdvancedOperation {
     return false
   }
 
-  /// Does what is due at an event, and notifies the observers that were attached when its turn came,
-  /// and still are at their own.
+  /// Does what is due at an event, and notifies the observers that were attached when its turn
+  /// came, and still are at their own.
   ///
   /// - Returns: Whether the caller has to run the body now.
   private func perform(

@@ -79,7 +79,8 @@ struct ReadyLine {
   }
 }
 
-/// The earliest ticket first; the index is that in the heap of those that came back with an old one.
+/// The earliest ticket first; the index is that in the heap of members that came back with an old
+/// ticket.
 extension Member: HeapElement {
   package func isBefore(_ other: Member) -> Bool { fields.ticket < other.fields.ticket }
   package func moved(to index: Int) { fields.heapIndex = Int32(index) }
