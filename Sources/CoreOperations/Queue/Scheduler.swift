@@ -335,6 +335,7 @@ package final class Scheduler: Sendable {
   @inline(__always)
   func perform(_ effects: inout SchedulerState.Effects) {
     if let source = effects.requestWorker { requestWorker(from: source) }
+    if let operation = effects.waitsForNextTurn.take() { RunTimeRings.lookAtPaused(operation) }
     if let operation = effects.grantToReturn.take() {
       unsafe operation.layer?.returnGrant()
     }

@@ -30,13 +30,15 @@ extension SchedulerState {
   }
 
   /// A worker reports the return of a turn in which the operation began a pause.
-  mutating func pauseDue(_ member: Member) {
+  mutating func pauseDue(_ member: Member, _ effects: inout Effects) {
     member.fields.pausesOnReturn = false
     let isOver = member.fields.isPauseOver
     member.fields.isPauseOver = false
     if member.fields.isFinished { return }
     pause(member)
-    if isOver { pauseEnded(member) }
+    guard isOver else { return }
+    pauseEnded(member)
+    effects.waitsForNextTurn = member.operation
   }
 
   private mutating func pause(_ member: Member) {

@@ -10,6 +10,8 @@ extension SchedulerState {
     package var garbage: Operation?
     /// Have the layer return what a start was granted with: a dependency came before it.
     package var grantToReturn: Operation?
+    /// Look whether a ring is closed by its wait for its next turn, which has just begun.
+    package var waitsForNextTurn: Operation?
     /// The queue is empty.
     package var idle: Idle?
 

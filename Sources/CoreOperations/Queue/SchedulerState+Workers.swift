@@ -157,7 +157,7 @@ extension SchedulerState {
   private mutating func returned(_ member: Member, isEnd: Bool, _ effects: inout Effects) {
     if isEnd { move(member, to: .ending) }
     settled(member, &effects)
-    if member.fields.pausesOnReturn { pauseDue(member) }
+    if member.fields.pausesOnReturn { pauseDue(member, &effects) }
   }
 
   mutating func takeStep() -> Step {

@@ -45,13 +45,17 @@ package struct SchedulerState {
   var waiters: WaitList<Void>?
   /// Whether the code of an operation has waited for all members; stays set.
   var isAwaited = false
+  /// Whether the limit was lowered, or raised from 0, since the queue was last idle.
+  private var hasNewLimit = false
   /// Looks at new members before anything happens to them; stays set.
   var gate: (any ArrivalGate)?
 
   package init(source: WorkerSource) { self.source = source }
 
   /// Whether a new member may close a ring that a wait for it can't have found before it came.
-  var isWatched: Bool { isAwaited || !barriers.isEmpty }
+  ///
+  /// So it is after a new limit: who looks because of that sees only what is a member by then.
+  var isWatched: Bool { isAwaited || hasNewLimit || !barriers.isEmpty }
 
   package var isIdle: Bool { members.count == 0 && barriers.isEmpty }
   package var limit: Int { requestedLimit < 0 ? .max : requestedLimit }
@@ -280,6 +284,7 @@ package struct SchedulerState {
 
   mutating func noteIdle(_ effects: inout Effects) {
     guard isIdle else { return }
+    hasNewLimit = false
     effects.idle = Idle(owner: owner, waiters: waiters)
     owner = nil
     waiters = nil
@@ -296,7 +301,9 @@ package struct SchedulerState {
   }
 
   package mutating func limited(_ limit: Int) {
+    let old = self.limit
     requestedLimit = limit
+    if !isIdle, old == 0 || self.limit < old { hasNewLimit = true }
     noteWaitInLine()
   }
 

@@ -233,6 +233,15 @@ package enum RunTimeRings {
 
   // MARK: Opening
 
+  /// The ring that keeps an operation from its start, or else from its end.
+  private static func ring(through operation: Operation) -> WaitSearch.Ring? {
+    let nodes: [WaitNode] =
+      operation.hasBegun ? [.end(operation)] : [.start(operation), .end(operation)]
+    return nodes.lazy.compactMap { WaitSearch.ring(through: $0) }
+      // Rings of dependencies alone are no rings before they are in a queue: see ``CycleSearch``.
+      .first { !$0.isOfDependencies }
+  }
+
   /// Opens the ring that an operation is in, if it is in one: by a change of order if that is all
   /// that closes it, and otherwise by letting the operation leave, since its wait was the last.
   ///
@@ -240,10 +249,7 @@ package enum RunTimeRings {
   @discardableResult
   private static func openRing(through operation: Operation) -> Bool {
     var isOpened = false
-    while operation.waitsForTurn,
-      // Rings of dependencies alone are no rings before they are in a queue: see ``CycleSearch``.
-      let ring = WaitSearch.ring(through: .end(operation)), !ring.isOfDependencies
-    {
+    while operation.waitsForTurn, let ring = ring(through: operation) {
       let layer = ring.operations.lazy.compactMap { unsafe $0.layer }.first
       isOpened = true
       if layer?.openRing(ring.operations) == true { continue }
@@ -275,9 +281,8 @@ extension Operation {
 
   /// Whether the operation has not started, or has paused and not gone on.
   fileprivate final var waitsForTurn: Bool {
-    let phase = life.current.phase
-    if phase <= .enqueued { return true }
-    guard isLayered, phase == .started else { return false }
+    if !hasBegun { return true }
+    guard isLayered, life.current.phase == .started else { return false }
     return withLinks { $0.scheduler }?.isPaused(self) ?? false
   }
 

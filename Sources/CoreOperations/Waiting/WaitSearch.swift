@@ -152,22 +152,44 @@ package struct WaitSearch {
     need.sources.map(\.node).filter(isStuck)
   }
 
-  /// The shortest way from a node through others that can't happen back to its operation.
+  /// A step on the way around a ring, and whether all steps up to it are dependencies.
+  private struct Place: Hashable {
+    let node: WaitNode
+    let isOfDependencies: Bool
+  }
+
+  /// The shortest way from a node through others that can't happen back to its operation; one of
+  /// dependencies alone only if there is no other, because such a ring may hide another one.
   private func path(through root: WaitNode) -> Ring? {
-    var cameFrom: [WaitNode: (node: WaitNode, isDependency: Bool)] = [:]
-    var due = FirstInFirstOut<WaitNode>()
-    due.append(root)
-    while let node = due.popFirst() {
-      for (next, isDependency) in stuckNodes(after: node) {
-        if next.operation === root.operation {
-          return ring(from: root, to: node, isClosedByDependency: isDependency, cameFrom)
+    var cameFrom: [Place: Place] = [:]
+    var due = FirstInFirstOut<Place>()
+    var ofDependencies: Ring?
+    due.append(Place(node: root, isOfDependencies: true))
+    while let place = due.popFirst() {
+      for (next, isDependency) in stuckNodes(after: place.node) {
+        let isOfDependencies = place.isOfDependencies && isDependency
+        if Self.isClosed(by: next, root: root) {
+          guard let ring = ring(from: root, to: place, isOfDependencies, cameFrom) else { continue }
+          if !isOfDependencies { return ring }
+          ofDependencies = ofDependencies ?? ring
         }
-        guard cameFrom[next] == nil else { continue }
-        cameFrom[next] = (node, isDependency)
+        let next = Place(node: next, isOfDependencies: isOfDependencies)
+        if next.node.operation === root.operation || cameFrom[next] != nil { continue }
+        cameFrom[next] = place
         due.append(next)
       }
     }
-    return nil
+    return ofDependencies
+  }
+
+  /// Whether a way that has come to a node is a ring: what waits for the start of an operation isn't
+  /// kept by what keeps only the end.
+  private static func isClosed(by node: WaitNode, root: WaitNode) -> Bool {
+    guard node.operation === root.operation else { return false }
+    return switch (node, root) {
+    case (.start, .end), (.start, .quiet): false
+    case (.start, .start), (.end, _), (.quiet, _): true
+    }
   }
 
   private func stuckNodes(after node: WaitNode) -> [(WaitNode, isDependency: Bool)] {
@@ -177,19 +199,20 @@ package struct WaitSearch {
     }
   }
 
+  /// The ring of a way; nil if that comes by a node twice, and so has another ring in it.
   private func ring(
     from root: WaitNode,
-    to last: WaitNode,
-    isClosedByDependency: Bool,
-    _ cameFrom: [WaitNode: (node: WaitNode, isDependency: Bool)]
-  ) -> Ring {
+    to last: Place,
+    _ isOfDependencies: Bool,
+    _ cameFrom: [Place: Place]
+  ) -> Ring? {
     var operations = [root.operation]
-    var isOfDependencies = isClosedByDependency
-    var node = last
-    while let step = cameFrom[node] {
-      operations.append(node.operation)
-      isOfDependencies = isOfDependencies && step.isDependency
-      node = step.node
+    var nodes: Set<WaitNode> = []
+    var place = last
+    while let previous = cameFrom[place] {
+      guard nodes.insert(place.node).inserted else { return nil }
+      operations.append(place.node.operation)
+      place = previous
     }
     operations.append(root.operation)
     return Ring(operations: operations.reversed(), isOfDependencies: isOfDependencies)

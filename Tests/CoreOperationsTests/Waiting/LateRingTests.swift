@@ -1,0 +1,91 @@
+import CoreOperations
+import Testing
+
+/// Rings that close at moments at which nothing that is a member begins to wait.
+@Suite(.watched) struct `Rings that close late` {
+  private let queue = OperationQueue()
+  private let elsewhere = OperationQueue()
+
+  /// Has an operation hold a slot of `queue`, wait for another one when `mayBegin` opens, and end
+  /// when `isOver` does.
+  private func hold(
+    waitingFor awaited: Operation,
+    mayBegin: Gate,
+    hasBegun: Gate,
+    isOver: Gate
+  ) {
+    queue.addOperation {
+      mayBegin.pass()
+      let token = try? awaited.beginOwnWait()
+      hasBegun.open()
+      isOver.pass()
+      if let token { awaited.endOwnWait(token) }
+    }
+  }
+
+  @Test func `the limit is lowered while the operation is on its way into the queue`() async throws
+  {
+    let (mayBegin, hasBegun, isOver) = (Gate(), Gate(), Gate())
+    let awaited = BlockOperation {}
+    queue.maxConcurrentOperationCount = 2
+    hold(waitingFor: awaited, mayBegin: mayBegin, hasBegun: hasBegun, isOver: isOver)
+    let queue = queue
+    let last = Layered("last") { answers in
+      answers.needsDidEnqueue = false
+      answers.willEnqueue = { _ in
+        mayBegin.open()
+        hasBegun.pass()
+        queue.maxConcurrentOperationCount = 1
+      }
+    }
+    await onThread { queue.addOperations([awaited, last]) }
+    #expect(awaited.cancellationReason is OperationCycleError)
+    isOver.open()
+    try await queue.untilAllOperationsAreFinished()
+  }
+
+  @Test func `a pause is over before the start has returned that it was begun in`() async throws {
+    let (mayBegin, hasBegun, isOver) = (Gate(), Gate(), Gate())
+    let (isInStart, mayReturn) = (Gate(), Gate())
+    let paused = Layered("paused") { answers in
+      answers.isOverAtOnce = false
+      answers.start = { operation in
+        operation.beginPause()
+        operation.endPause()
+        isInStart.open()
+        mayReturn.pass()
+      }
+      answers.turnCameAgain = { $0.end() }
+    }
+    queue.maxConcurrentOperationCount = 2
+    hold(waitingFor: paused, mayBegin: mayBegin, hasBegun: hasBegun, isOver: isOver)
+    queue.addOperation(paused)
+    await isInStart.opened()
+    mayBegin.open()
+    await hasBegun.opened()
+    queue.maxConcurrentOperationCount = 1
+    mayReturn.open()
+    await eventually { paused.isCancelled }
+    isOver.open()
+    try await queue.untilAllOperationsAreFinished()
+  }
+
+  @Test func `a ring of dependencies hides it`() async throws {
+    let (mayBegin, hasBegun, isOver) = (Gate(), Gate(), Gate())
+    let (one, other, member) = (BlockOperation {}, BlockOperation {}, BlockOperation {})
+    queue.maxConcurrentOperationCount = 1
+    hold(waitingFor: one, mayBegin: mayBegin, hasBegun: hasBegun, isOver: isOver)
+    queue.addOperation(member)
+    one.addDependency(other)
+    other.addDependency(one)
+    mayBegin.open()
+    await hasBegun.opened()
+    one.addDependency(member)
+    other.removeDependency(one)
+    elsewhere.addOperations([one, other])
+    let operations = [one, other, member]
+    #expect(operations.contains { $0.cancellationReason is OperationCycleError })
+    isOver.open()
+    for queue in [queue, elsewhere] { try await queue.untilAllOperationsAreFinished() }
+  }
+}
