@@ -350,6 +350,62 @@ import Testing
     try await queue.untilAllOperationsAreFinished()
     #expect(leaves.allSatisfy { $0.isFinished })
   }
+
+  @Test func `observers of a start that start the next operation need no stack`() async throws {
+    let operations = (0..<Self.length).map { _ in AdvancedOperation() }
+    for (operation, next) in zip(operations, operations.dropFirst()) {
+      operation.onStart { [weak next] _ in next?.start() }
+    }
+    await Self.onSmallStack { operations[0].start() }
+    for operation in operations { try await operation.untilFinished() }
+    #expect(operations.allSatisfy { $0.outcome?.isSuccess == true })
+  }
+
+  @Test(arguments: [true, false])
+  func `observers of properties that end the next operation need no stack`(
+    finishes: Bool
+  ) async throws {
+    let live = CoreStress.Live()
+    let queue = Self.makeQueue()
+    let leaves = (0..<Self.length).map { _ in Leaf(.isCancelled, live) }
+    let end: @Sendable (AdvancedOperation) -> Void = { finishes ? $0.finish() : $0.cancel() }
+    let observations = zip(leaves, leaves.dropFirst()).map { leaf, next in
+      finishes
+        ? leaf.observe(\.isFinished) { [weak next] leaf, _ in
+          if leaf.isFinished { next.map(end) }
+        }
+        : leaf.observe(\.isCancelled) { [weak next] leaf, _ in
+          if leaf.isCancelled { next.map(end) }
+        }
+    }
+    queue.addOperations(leaves)
+    for leaf in leaves { await leaf.began.opened() }
+    await Self.onSmallStack { end(leaves[0]) }
+    try await queue.untilAllOperationsAreFinished()
+    for observation in observations { observation.invalidate() }
+    #expect(leaves.allSatisfy { $0.isFinished })
+  }
+
+  @Test func `objects whose release ends the next operation need no stack`() async throws {
+    /// What an observer captures, and what ends an operation when that goes.
+    final class Last: Sendable {
+      let next: AdvancedOperation
+      init(_ next: AdvancedOperation) { self.next = next }
+      deinit { next.finish() }
+    }
+    let live = CoreStress.Live()
+    let queue = Self.makeQueue()
+    let leaves = (0..<Self.length).map { _ in Leaf(.isCancelled, live) }
+    for (leaf, next) in zip(leaves, leaves.dropFirst()) {
+      let last = Last(next)
+      leaf.onFinish { _, _ in withExtendedLifetime(last) {} }
+    }
+    queue.addOperations(leaves)
+    for leaf in leaves { await leaf.began.opened() }
+    await Self.onSmallStack { leaves[0].finish() }
+    try await queue.untilAllOperationsAreFinished()
+    #expect(leaves.allSatisfy { $0.isFinished })
+  }
 }
 
 /// Says how far it is, three times.

@@ -37,10 +37,9 @@ extension AdvancedOperation {
   /// looked before.
   private var isAwaited: Bool {
     mayRunOthers || hasDependents || isNeeded || environment.exclusivity.mayBeFollowed(self)
+      || withCore { $0.extra?.group } != nil
       || withCore { core in
-        core.extra.map {
-          $0.group != nil || !$0.afterFinished.isEmpty || !$0.afterQuiet.isEmpty
-        } ?? false
+        core.extra.map { !$0.afterFinished.isEmpty || !$0.afterQuiet.isEmpty } ?? false
       }
   }
 

@@ -189,19 +189,32 @@ struct GroupMembers {
     unstarted.insert(ObjectIdentifier(child))
   }
 
-  /// The errors in the order of the children.
+  /// What the children reported, in their order.
   ///
-  /// One that didn't run because of a sibling's failure is counted, and not repeated.
-  mutating func summary() -> OperationFailure {
-    var failure = OperationFailure.rootCauses(
-      all.compactMap { member in
-        if (member.operation as? AdvancedOperation)?.isRecovered == true { return nil }
-        return elements[ObjectIdentifier(member.operation)].map { (member.operation, $0) }
-      }
+  /// A value, because looking at it calls the program: an override of `dependencies`, and what
+  /// errors do when they are released.
+  struct Errors {
+    fileprivate let failures: [(operation: Operation, elements: [OperationFailure.Element])]
+    fileprivate let notRunCount: Int
+
+    /// One that didn't run because of a sibling's failure is counted, and not repeated.
+    var summary: OperationFailure {
+      var failure = OperationFailure.rootCauses(
+        failures.filter { ($0.operation as? AdvancedOperation)?.isRecovered != true }
+      )
+      failure.notRunCount += notRunCount
+      return failure
+    }
+  }
+
+  mutating func takeErrors() -> Errors {
+    let elements = exchange(&elements, with: [:])
+    return Errors(
+      failures: all.compactMap { member in
+        elements[ObjectIdentifier(member.operation)].map { (member.operation, $0) }
+      },
+      notRunCount: notRunCount + unstarted.count
     )
-    failure.notRunCount += notRunCount + unstarted.count
-    elements = [:]
-    return failure
   }
 
   /// The group has finished: returns what it doesn't need any more, to be let go of after

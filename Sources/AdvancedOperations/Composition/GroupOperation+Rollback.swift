@@ -37,7 +37,7 @@ extension GroupOperation {
 
   /// Undoes what has to be undone, and ends.
   final func childrenHaveEnded() {
-    let failure = members.withLock { $0.summary() }
+    let failure = members.withLock { $0.takeErrors() }.summary
     let place = placeInOuterGroup()
     var registered: [RollbackList.Rollback] = []
     if endsWell(failure, { registered = members.withLock { $0.rollbacks.close() } }) {

@@ -211,7 +211,7 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
     }
     applyLimit(to: queue)
     if isCancelled || isLeaving {
-      for child in children { child.cancelAsChild(reason: reasonOfChildren) }
+      children.cancelTogether { $0.cancelAsChild(reason: reasonOfChildren) }
     }
     queue.addOperations(children)
     RunTimeRings.lookAtChildren(children, in: queue)
@@ -279,7 +279,7 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
 
   private func cancelChildren(reason: (any Error)?) {
     let (children, queue) = members.withLock { ($0.children, $0.queue) }
-    let cancel = { for child in children { self.cancel(child, reason: reason) } }
+    let cancel = { children.cancelTogether { self.cancel($0, reason: reason) } }
     // No dependent of a cancelled child slips through.
     if let queue { queue.withoutStarts(cancel) } else { cancel() }
   }

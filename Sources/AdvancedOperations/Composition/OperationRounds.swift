@@ -134,7 +134,7 @@ final class OperationRounds: Sendable {
       state.roundStop = .owner
       return (state.members, state.queue)
     }
-    queue?.withoutStarts { for member in members { member.cancelAsChild(reason: reason) } }
+    queue?.withoutStarts { members.cancelTogether { $0.cancelAsChild(reason: reason) } }
   }
 
   private func stopRound(_ number: Int, _ element: OperationFailure.Element) {
@@ -143,7 +143,7 @@ final class OperationRounds: Sendable {
       if state.roundStop == nil { state.roundStop = .limit(element) }
       return (state.members, state.queue)
     }
-    queue?.withoutStarts { for member in members { member.cancel(reason: element) } }
+    queue?.withoutStarts { members.cancelTogether { $0.cancel(reason: element) } }
   }
 }
 

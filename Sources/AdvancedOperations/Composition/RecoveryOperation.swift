@@ -76,6 +76,6 @@ extension AdvancedOperation {
   /// Whether an operation of the same group is going to recover from a failure of this one.
   final func awaitsRecovery(in group: GroupOperation) -> Bool {
     guard let recovery = withCore({ $0.extra?.recovery }) else { return false }
-    return recovery.withCore { $0.machine.state < .finishing && $0.extra?.group === group }
+    return recovery.withCore { $0.machine.state < .finishing ? $0.extra?.group : nil } === group
   }
 }

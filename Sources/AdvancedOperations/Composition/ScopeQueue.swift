@@ -51,9 +51,7 @@ final class ScopeQueue: AdvancedOperationQueue, @unchecked Sendable {
     }
     for (index, operation) in operations.enumerated() { watch(operation, number: first + index) }
     if let stopReason {
-      for operation in operations {
-        operation.cancelAsChild(reason: stopReason, isFromParent: false)
-      }
+      operations.cancelTogether { $0.cancelAsChild(reason: stopReason, isFromParent: false) }
     }
     enqueue()
     // One that came in between found nothing of them.
@@ -62,7 +60,7 @@ final class ScopeQueue: AdvancedOperationQueue, @unchecked Sendable {
       return members.stopReason
     }
     guard stopReason == nil, let lateReason else { return }
-    for operation in operations { operation.cancelAsChild(reason: lateReason, isFromParent: false) }
+    operations.cancelTogether { $0.cancelAsChild(reason: lateReason, isFromParent: false) }
   }
 
   private func watch(_ operation: Operation, number: Int) {

@@ -96,7 +96,12 @@ extension AdvancedOperation {
   /// Whether the operation is in no queue and in no group; it is the caller's to add to a queue
   /// then.
   final func claimAsHelper() -> Bool {
-    withCore { $0.extra?.group == nil && claim() }
+    // The group may go with this reference, which nothing does under a lock.
+    let (group, isClaimed) = withCore { core in
+      let group = core.extra?.group
+      return (group, group == nil && claim())
+    }
+    return group == nil && isClaimed
   }
 
   /// The group that will run the operation, and has not started.

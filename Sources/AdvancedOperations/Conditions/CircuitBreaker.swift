@@ -107,9 +107,12 @@ public final class CircuitBreaker: OperationObserver {
     while true {
       let (clock, end) = circuit.withLock { $0.cooldown } ?? (nil, .zero)
       let left = clock.map { end.saturatingSubtracting($0.now) } ?? .zero
+      // Its last reference may be this one, and is none to let go of under the lock.
+      var probing: AdvancedOperation?
       let admission = circuit.withLock {
-        $0.asked(id, operation, cooldown: clock.map { _ in end }, left)
+        $0.asked(id, operation, cooldown: clock.map { _ in end }, left, &probing)
       }
+      probing = nil
       switch admission {
       case .admitted: return nil
       case .probe:
@@ -203,12 +206,14 @@ private struct Circuit {
   ///   - cooldown: The end of the cooldown as it was when the clock was read; nil when there was
   ///     none.
   ///   - left: How much of it was left.
+  ///   - probing: Gets the one that tries at this moment.
   /// - Returns: Whether it may.
   mutating func asked(
     _ id: ObjectIdentifier,
     _ operation: AdvancedOperation,
     cooldown: Duration?,
-    _ left: Duration
+    _ left: Duration,
+    _ probing: inout AdvancedOperation?
   ) -> Admission {
     switch phase {
     case .closed: return .admitted
@@ -217,7 +222,8 @@ private struct Circuit {
       if left > .zero { return .refused(left) }
     case .halfOpen(let probe):
       if isProbe(id) { return .admitted }
-      if probe?.operation != nil { return .refused(nil) }
+      probing = probe?.operation
+      if probing != nil { return .refused(nil) }
     }
     phase = .halfOpen(Probe(id: id, operation: operation))
     return .probe

@@ -60,10 +60,7 @@ extension AdvancedOperation {
     if effects.evaluation != nil || !effects.helpers.isEmpty {
       follow {
         effects.evaluation?.cancel()
-        // All before any observer is notified, so that none that waits for another one slips
-        // through.
-        for helper in effects.helpers { helper.cancelSilently(reason: effects.reason) }
-        for helper in effects.helpers { helper.deliverEvents() }
+        effects.helpers.cancelTogether { $0.cancel(forwarding: effects.reason) }
       }
     }
     switch effects.action {
@@ -77,7 +74,7 @@ extension AdvancedOperation {
     case .finish: break
     case .stopBody: follow { self.stopBody() }
     }
-    valuesMayHaveChanged()
+    propertiesMayHaveChanged()
     deliver()
   }
 
@@ -102,5 +99,17 @@ extension Operation {
     } else {
       cancel()
     }
+  }
+}
+
+extension Sequence where Element: Operation {
+  /// Cancels all, and notifies observers of none before all are marked: what a callback does must
+  /// find none of them unmarked.
+  func cancelTogether(_ cancel: (Element) -> Void) {
+    for operation in self {
+      (operation as? AdvancedOperation)?.holdEvents()
+      cancel(operation)
+    }
+    for operation in self { (operation as? AdvancedOperation)?.deliverEvents() }
   }
 }

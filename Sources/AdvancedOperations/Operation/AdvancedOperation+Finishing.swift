@@ -61,7 +61,7 @@ extension AdvancedOperation {
 
   /// Adds another operation to where this one runs: its queue, or its group.
   ///
-  /// Observers are notified once it was added.
+  /// Observers are notified once it was added, unless this operation has finished by then.
   ///
   /// - Parameter operation: In no queue yet.
   /// - Throws: ``OperationProduceError`` unless the operation is in a queue, and executing or

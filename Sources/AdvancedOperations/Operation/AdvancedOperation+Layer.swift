@@ -79,9 +79,12 @@ extension AdvancedOperation: LayeredOperation {
   // MARK: Cancelling
 
   package final func cancelSilently(reason: (any Error)?) {
-    withCore { $0.line.sweepBegan() }
+    holdEvents()
     cancel(forwarding: reason)
   }
+
+  /// Notifies no observer of an event before ``deliverEvents()``.
+  final func holdEvents() { withCore { $0.line.sweepBegan() } }
 
   package final func cancelAsMember(of ring: OperationCycleError) { cancel(withError: ring) }
 

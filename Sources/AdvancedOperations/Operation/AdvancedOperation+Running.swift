@@ -17,7 +17,7 @@ extension AdvancedOperation {
     if let entered {
       // The report of the end covers finished: an observer of properties may wait for the
       // operation.
-      if entered != .finished { valuesMayHaveChanged() }
+      if entered != .finished { propertiesMayHaveChanged() }
       if needsTelling { stateChanged(to: entered) }
     }
     return result
@@ -59,9 +59,11 @@ extension AdvancedOperation {
       isTraced = core.environment?.isTraced == true
       switch core.machine.turnCame() {
       case .begin:
-        if core.observers.isEmpty && core.line.isEmpty && !core.line.isDelivering {
-          // No observers, so nothing can have come in between.
-          _ = core.machine.launchDue()
+        // Nothing is called before the body, so nothing can come in between: the same step decides.
+        if core.observers.isEmpty, core.line.isEmpty, !core.line.isDelivering, !wasObserved,
+          !isTraced
+        {
+          guard core.machine.launchDue() == .execute else { trap("a launch that isn't due") }
           return .run
         }
         core.line.append(.started)
@@ -70,7 +72,7 @@ extension AdvancedOperation {
       }
       // Observers of properties are notified first, and may wait for events that follow from that.
       // An observer that is added after this finds the state changed, and isn't called.
-      if !wasObserved { telling = core.beginTelling(inside: outer) }
+      if !wasObserved, !CallDepth.isUsedUp { telling = core.beginTelling(inside: outer) }
       return .deliver
     }
     switch next {
@@ -262,7 +264,7 @@ extension AdvancedOperation {
     let outer = Delivery.current
     var telling: Telling?
     var isObserved = false
-    let isDeep = outer.isGoingOn && CallDepth.isUsedUp
+    let isDeep = CallDepth.isUsedUp
     let action = change { core in
       let action = decide(&core)
       if action == .finish {

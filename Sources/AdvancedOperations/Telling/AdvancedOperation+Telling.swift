@@ -30,9 +30,8 @@ extension AdvancedOperation {
     inside outer: Delivery,
     launchesHere: Bool = false
   ) -> Bool {
-    // Counted only where it can be one of many, which saves the usual end two accesses.
-    if outer.isGoingOn { CallDepth.enter() }
-    defer { if outer.isGoingOn { CallDepth.leave() } }
+    CallDepth.enter()
+    defer { CallDepth.leave() }
     var telling = consume telling
     while true {
       switch telling.step {

@@ -27,4 +27,9 @@ extension AdvancedOperation {
     body()
     CallDepth.leave()
   }
+
+  /// Notifies observers of properties, if there are any, who may call what notifies others.
+  final func propertiesMayHaveChanged() {
+    if wasObserved { follow { self.valuesMayHaveChanged() } }
+  }
 }

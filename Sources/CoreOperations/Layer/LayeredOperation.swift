@@ -81,7 +81,8 @@ package protocol LayeredOperation: Operation {
   /// The operation was parked and will be offered again. Called by a worker without a slot; answer
   /// with ``reviewed(leavesAhead:)``.
   func reviewIsDue()
-  /// Marks the operation as cancelled without telling anybody; ``deliverEvents()`` follows.
+  /// Cancels the operation, and keeps what observers are told until ``deliverEvents()``, which
+  /// follows.
   func cancelSilently(reason: (any Error)?)
   /// Waits that include one of this operation's close a ring, beginning and ending with the same:
   /// opens it if the layer has a better way than to let the last one leave.

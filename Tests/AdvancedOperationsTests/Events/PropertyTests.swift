@@ -10,12 +10,13 @@ import Testing
     { $0.cancel() }, { $0.finish() }, { $0.finish(withError: Flaw(1)) },
   ]
 
-  @Test(arguments: ends.indices) func `may end it, and wait for that`(_ index: Int) async throws {
+  @Test(arguments: ends.indices, [true, false])
+  func `may end it, and wait for that`(_ index: Int, isRecorded: Bool) async throws {
     let queue = OperationQueue()
     let log = Log<String>()
     let recorder = RecordingObserver()
     let work = Work.open()
-    work.addObserver(recorder)
+    if isRecorded { work.addObserver(recorder) }
     let observation = work.observe(\.isExecuting) { work, _ in
       guard work.isExecuting else { return }
       Self.ends[index](work)
@@ -26,9 +27,27 @@ import Testing
     try await queue.untilAllOperationsAreFinished()
     observation.invalidate()
     #expect(log.entries == ["true"])
+    #expect(!work.didExecute)
+    guard isRecorded else { return }
     #expect(recorder.kinds.prefix(2) == [.enqueued, .started])
     #expect(recorder.kinds.suffix(2) == [.willFinish, .finished])
-    #expect(!work.didExecute)
+  }
+
+  @Test func `may cancel it, and then no body runs, whatever ends it`() async throws {
+    let queue = OperationQueue()
+    let log = Log<String>()
+    let work = ResultOperation { () async throws -> Int in
+      log.add("body")
+      return 1
+    }
+    let observation = work.observe(\.isExecuting) { work, _ in
+      if work.isExecuting { work.cancel() }
+    }
+    queue.addOperation(work)
+    try await queue.untilAllOperationsAreFinished()
+    observation.invalidate()
+    #expect(log.entries == [])
+    #expect(work.isCancelled)
   }
 
   @Test func `may wait for it when it is finished`() async throws {

@@ -32,6 +32,23 @@ import Testing
     #expect(group.flawNumbers == [1, 2], "the reason once, and what else went wrong")
   }
 
+  @Test(arguments: [true, false])
+  func `marks all of its children before observers of any are notified`(isFailFast: Bool) {
+    let world = World()
+    let log = Log<[Bool]>()
+    let children = (0..<3).map { Work.open("\($0)") }
+    for child in children { child.onCancel { _, _ in log.add(children.map(\.isCancelled)) } }
+    let failing = Work.open("failing")
+    let group = GroupOperation(errorPolicy: .failFast) {
+      for child in children { child }
+      failing
+    }
+    world.run(group)
+    if isFailFast { failing.finish(withError: Flaw(1)) } else { group.cancel() }
+    world.simulation.run()
+    #expect(log.entries == Array(repeating: [true, true, true], count: 3))
+  }
+
   @Test func `reaches grandchildren`() {
     let world = World()
     let grandchild = Work.open("grandchild")

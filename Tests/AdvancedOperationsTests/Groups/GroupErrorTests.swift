@@ -3,6 +3,51 @@ import AdvancedOperationsTesting
 import Testing
 
 @Suite struct `Errors in a group` {
+  @Test(.watched)
+  func `are looked at without a lock, so that a child may look at its group`() async throws {
+    /// A child whose override of `dependencies` asks its group.
+    final class Child: AdvancedOperation, @unchecked Sendable {
+      // Sendable: set before the group runs.
+      weak var owner: GroupOperation?
+      override var dependencies: [Operation] {
+        _ = owner?.children
+        return super.dependencies
+      }
+      override func execute() { finish(withError: Flaw(1)) }
+    }
+    let child = Child()
+    let group = GroupOperation { child }
+    child.owner = group
+    let queue = AdvancedOperationQueue()
+    queue.addOperation(group)
+    try await queue.untilAllOperationsAreFinished()
+    #expect(group.flawNumbers == [1])
+  }
+
+  @Test(.watched)
+  func `are released without a lock, so that their release may look at the group`() async throws {
+    /// What an error keeps, and what looks at the group when it goes.
+    final class Probe: Sendable {
+      let group: GroupOperation
+      let log: Log<Int>
+      init(_ group: GroupOperation, _ log: Log<Int>) { (self.group, self.log) = (group, log) }
+      deinit { log.add(group.children.count) }
+    }
+    struct Mapped: Error { let probe: Probe }
+    let log = Log<Int>()
+    let failing = ResultOperation { () async throws -> Int in throw Flaw(1) }
+    let group = GroupOperation {
+      failing
+      failing.recover { _ in 0 }
+    }
+    group.onChildError { _, _ in Mapped(probe: Probe(group, log)) }
+    let queue = AdvancedOperationQueue()
+    queue.addOperation(group)
+    try await queue.untilAllOperationsAreFinished()
+    #expect(group.kind == .succeeded)
+    #expect(log.entries == [2])
+  }
+
   @Test(arguments: seeds)
   func `are collected in the order of the children, with where they came from`(seed: UInt64) {
     let world = World(seed: seed)
