@@ -274,6 +274,7 @@ private struct Client: Sendable {
     init(file: String) {
       self.file = file
       super.init()
+      name = "import \(file)"
     }
 
     override func execute() {

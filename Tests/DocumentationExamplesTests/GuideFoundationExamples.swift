@@ -65,6 +65,52 @@ func perform(
   #expect(waiting.isCancelled)
 }
 
+private func fetch(_ address: String, then: @Sendable (Result<String, any Error>) -> Void) {
+  then(address.isEmpty ? .failure(Offline()) : .success("text of \(address)"))
+}
+
+private func fetch(_ address: String) async throws -> String { "text of \(address)" }
+
+private enum After {
+  final class Download: AdvancedOperation, @unchecked Sendable {
+    // Sendable: the address doesn't change, and the text has a lock.
+    let address: String
+    private let lockedText = Mutex("")
+    var text: String { lockedText.withLock { $0 } }
+
+    init(address: String) {
+      self.address = address
+      super.init()
+      name = "download"
+    }
+
+    override func execute() {
+      fetch(address) { [self] result in
+        switch result {
+        case .success(let text):
+          lockedText.withLock { $0 = text }
+          finish()
+        case .failure(let error): finish(withError: error)
+        }
+      }
+    }
+  }
+}
+
+@Test func `Coming from Foundation: a class afterwards, and a closure in its place`() async throws {
+  let address = "feed"
+  let queue = AdvancedOperationQueue()
+  let (good, bad) = (After.Download(address: address), After.Download(address: ""))
+  queue.addOperations([good, bad])
+  try await good.untilFinished()
+  try await bad.untilFinished()
+  #expect(good.text == "text of feed")
+  #expect(bad.outcome?.isFailed == true && good.explain().description.hasPrefix("download has"))
+
+  let download = ResultOperation(name: "download") { try await fetch(address) }
+  #expect(try await queue.run(download) == good.text)
+}
+
 /// Stands for a file that has said which classes it means.
 private final class Upload: AdvancedOperation, @unchecked Sendable {
   override func execute() { finish() }

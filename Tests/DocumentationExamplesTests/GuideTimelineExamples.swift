@@ -1,6 +1,7 @@
 import AdvancedOperations
 import AdvancedOperationsTesting
 import CoreOperations
+import Foundation
 import Testing
 
 @Test func `Timelines: where the time went, and what would be faster`() throws {
@@ -46,6 +47,12 @@ import Testing
 
   try expectShown(print, in: "TimelinesAndWhatIf")
   try expectPicture(recorder.svg, "website-timeline")
+
+  let folder = FileManager.default.temporaryDirectory
+  let file = folder.appending(path: "timeline-\(UUID()).svg").path
+  defer { try? FileManager.default.removeItem(atPath: file) }
+  try recorder.svg.write(toFile: file, atomically: true, encoding: .utf8)
+  #expect(try String(contentsOfFile: file, encoding: .utf8) == recorder.svg)
 }
 
 @Test func `Timelines: a plan of numbers alone`() throws {

@@ -50,6 +50,14 @@ import Testing
 
   queue.addOperation(review)
   simulation.run()
+  let ofGraph = Lines()
+  do {
+    let print = ofGraph
+
+    print(OperationGraph(of: [parse, store, report]).mermaid)
+
+    try expectShown(print, in: "WhyIsntItRunning")
+  }
   let ofTimeline = Lines()
   do {
     let print = ofTimeline
@@ -139,4 +147,20 @@ import Testing
   print(parse.explain())
 
   try expectShown(print, in: "WhyIsntItRunning")
+}
+
+@Test func `Why isn't it running: printed by a task of its own while the program hangs`()
+  async throws
+{
+  let print = Lines()
+  let queue = AdvancedOperationQueue()
+  let report = ResultOperation(name: "report") {}
+  queue.addOperation(report)
+
+  let watch = Task {
+    try await Task.sleep(for: .seconds(10))
+    print(queue.explain())
+  }
+  defer { watch.cancel() }
+  try await report.value
 }

@@ -101,7 +101,8 @@ struct Failures: OperationObserver {
     let simulation = SimulatedEnvironment(seed: 1)
     let clock = simulation.environment.clock
     let queue = AdvancedOperationQueue(environment: simulation.environment)
-    // A body sleeps on the clock of the simulation, or it would take its time.
+    // A body sleeps on the clock of the simulation: Task.sleep goes on in real time, which a limit
+    // in virtual time doesn't wait for.
     let download = ResultOperation(name: "download") { try await clock.sleep(for: .seconds(3600)) }
     download.addObserver(TimeoutObserver(.seconds(30)))
     let store = download.then(name: "store") { "stored" }

@@ -6,15 +6,18 @@ extension Operation {
   /// What keeps this operation, seen from itself.
   final func findings() -> [Finding] {
     if let advanced = self as? AdvancedOperation { return advanced.advancedFindings() }
-    if isFinished {
-      let reason = cancellationReason.map { ": \($0.inOneLine)" } ?? ""
-      return [finding(.finished, "has finished\(isCancelled ? ": cancelled\(reason)" : "")")]
-    }
+    if isFinished { return [finding(.finished, "has finished\(endInWords)")] }
     let causes = waitCauses
     if causes.isEmpty {
       return [finding(.executing, "is executing", remedy: "\(label) has to finish")]
     }
     return causes.map { finding($0) }
+  }
+
+  /// What is known of the end of one that has no outcome.
+  final var endInWords: String {
+    let reason = cancellationReason.map { ": \($0.inOneLine)" } ?? ""
+    return isCancelled ? ": cancelled\(reason)" : ""
   }
 
   final func finding(

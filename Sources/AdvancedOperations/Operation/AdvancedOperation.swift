@@ -69,6 +69,9 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
 
   /// Creates an operation with a name, without conditions and observers.
   ///
+  /// An initialiser of a subclass calls `super.init()` and sets `name`: this one isn't a designated
+  /// initialiser, and Swift 6.3 reports a call of it by `super` only when it links.
+  ///
   /// - Parameter name: What the operation is called in explanations, logs and errors; nil for the
   ///   name of its type.
   public convenience init(name: String?) {

@@ -17,6 +17,31 @@ import Testing
     #expect(work.explain().rootCauses.map(\.kind) == [.notEnqueued])
   }
 
+  @Test func `an operation of the core says it as well, from the beginning to the end`() throws {
+    let world = World()
+    let first = world.taking(10, "first")
+    let block = BlockOperation {}
+    block.name = "block"
+    block.addDependency(first)
+    #expect(block.explain().rootCauses.contains { $0.kind == .notEnqueued })
+    #expect(block.explain().subject == "block is pending")
+    world.queue.addOperations([first, block])
+    world.simulation.advance(by: .seconds(1))
+    let lines = block.explain().description.split(separator: "\n")
+    #expect(lines.first == "block waits for first")
+    #expect(lines.last?.hasPrefix("needed: first has to finish") == true)
+    world.simulation.run()
+    #expect(block.explain().description == "block has finished")
+    #expect(block.explain().subject == "block is finished")
+    let cancelled = BlockOperation {}
+    cancelled.name = "cancelled"
+    cancelled.cancel()
+    #expect(cancelled.explain().subject == "cancelled is cancelled, ready")
+    #expect(text(cancelled).hasPrefix("cancelled was cancelled, and is in no queue"))
+    world.run(cancelled)
+    #expect(cancelled.explain().description == "cancelled has finished: cancelled")
+  }
+
   @Test func `its queue is suspended`() {
     let world = World()
     world.queue.name = "uploads"

@@ -1,6 +1,6 @@
 import CoreOperations
 
-extension AdvancedOperation {
+extension Operation {
   /// Why the operation isn't running, or doesn't go on.
   ///
   /// Follows what it waits for from operation to operation, across queues, to what is at the root
@@ -11,6 +11,8 @@ extension AdvancedOperation {
   /// if store.state < .executing { print(store.explain()) }
   /// ```
   ///
+  /// For every operation, ``BlockOperation`` included; more is known of an ``AdvancedOperation``.
+  ///
   /// - Returns: A value that doesn't change any more.
   /// - Complexity: O(v + e), v the number of operations that are in the way and e that of their
   ///   waits.
@@ -19,26 +21,32 @@ extension AdvancedOperation {
     let causes = search.causes(of: self)
     let roots = search.roots()
     let path = roots.first.map { search.path(to: $0) } ?? []
-    let name = label
-    if let outcome, isFinished {
-      let source = textOfSource
-      return OperationExplanation(
-        subject: "\(name) is finished",
-        causes: causes,
-        path: path,
-        rootCauses: roots.map(\.cause),
-        lines: "\(name) has finished: \(outcome)\(source)".split(separator: "\n").map(String.init)
-      )
-    }
-    let wasCancelled = isCancelled && outcome == nil
-    let begin = wasCancelled ? "\(name) was cancelled, and" : name
+    let state = describedState
     return OperationExplanation(
-      subject: "\(name) is \(wasCancelled ? "cancelled, " : "")\(state.words)",
+      subject: "\(label) is \(state.words)",
       causes: causes,
       path: path,
       rootCauses: roots.map(\.cause),
-      lines: Self.lines(begin, causes, path) + roots.neededLine
+      lines: state.end.map { "\(label) has finished\($0)".split(separator: "\n").map(String.init) }
+        ?? Self.lines(state.wasCancelled ? "\(label) was cancelled, and" : label, causes, path)
+        + roots.neededLine
     )
+  }
+
+  /// Where the operation is in its life, in words.
+  private final var describedState: (words: String, wasCancelled: Bool, end: String?) {
+    guard let advanced = self as? AdvancedOperation else {
+      let isOver = isFinished
+      let words = isOver ? "finished" : isExecuting ? "executing" : isReady ? "ready" : "pending"
+      let prefix = isCancelled && !isOver ? "cancelled, " : ""
+      return (prefix + words, isCancelled, isOver ? endInWords : nil)
+    }
+    let outcome = advanced.outcome
+    if let outcome, isFinished {
+      return ("finished", false, ": \(outcome)\(advanced.textOfSource)")
+    }
+    let wasCancelled = isCancelled && outcome == nil
+    return ((wasCancelled ? "cancelled, " : "") + advanced.state.words, wasCancelled, nil)
   }
 
   private static func lines(
