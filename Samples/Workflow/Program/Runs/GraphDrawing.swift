@@ -25,7 +25,7 @@ struct GraphDrawing {
     }
     let ways = Self.ways(Self.depths(graph.nodes.count, edges), edges)
     let columns = Self.columns(ways)
-    var labels = graph.nodes.map { $0.name.printable().cut(toColumns: 32) }
+    var labels = graph.nodes.map { $0.name.printable().cutInside(to: 32).cut(toColumns: 32) }
     labels += [String](repeating: "", count: ways.depths.count - labels.count)
     let boxes = Self.boxes(columns, labels)
     let width = (boxes.map { $0.x + $0.width }.max() ?? 0) + Self.margin
