@@ -71,10 +71,10 @@ extension SimulatedEnvironment {
     line: Int = #line
   ) throws -> OperationConditionResult {
     operation.useIfUnset(environment)
-    let verdict = ThreadOccupant.asking(operation) { condition.verdict(for: operation) }
+    let verdict = CurrentCode.asking(operation) { condition.verdict(for: operation) }
     if let verdict { return verdict }
     let (result, problem) = runCode(condition.name, call: "evaluate(_:for:)") {
-      await TaskOccupant.with(operation) { await condition.evaluate(for: operation) }
+      await BodyExecution.inTask(of: operation) { await condition.evaluate(for: operation) }
     }
     if let result { return try result.get() }
     throw ExpectationFailure(

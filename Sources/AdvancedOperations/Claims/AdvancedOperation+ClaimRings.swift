@@ -23,9 +23,9 @@ extension AdvancedOperation {
   /// of coming; then the operations that this keeps come first.
   private func ringOfWaits() -> [Operation]? {
     // An operation that nothing waits for is in no ring.
-    guard isAwaited, RunTimeRings.areThinkable || environment.exclusivity.waitsForParent(self)
+    guard isAwaited, WaitRings.areThinkable || environment.exclusivity.waitsForParent(self)
     else { return nil }
-    while let ring = WaitSearch.ring(through: .start(self))?.operations {
+    while let ring = WaitRings.ring(through: .start(self)) {
       if !Self.passOrder(in: ring) { return ring }
     }
     return nil

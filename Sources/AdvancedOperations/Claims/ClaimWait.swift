@@ -39,7 +39,7 @@ extension ExclusivityState {
   /// Of several waits that close a ring together, the last one to be recorded sees the others: a
   /// wait that begins after this was read is looked at afterwards.
   func mayCloseRing(_ claimant: Claimant) -> Bool {
-    RunTimeRings.areThinkable || claimant.demands.contains { $0.resource.isHeldByParent }
+    WaitRings.areThinkable || claimant.demands.contains { $0.resource.isHeldByParent }
   }
 
   /// Whether a waiter waits for an operation that may wait for others.

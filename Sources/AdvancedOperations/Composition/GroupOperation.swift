@@ -113,10 +113,10 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
     }
     if let queue {
       queue.addOperation(operation)
-      RunTimeRings.lookAtChildren(CollectionOfOne(operation), in: queue)
+      WaitRings.lookAtChildren(CollectionOfOne(operation), in: queue)
     } else {
       (operation as? AdvancedOperation)?.noteWait(for: self)
-      RunTimeRings.lookAtOther(of: operation)
+      WaitRings.lookAtWait(of: operation)
     }
     return true
   }
@@ -214,7 +214,7 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
       children.cancelTogether { $0.cancelAsChild(reason: reasonOfChildren) }
     }
     queue.addOperations(children)
-    RunTimeRings.lookAtChildren(children, in: queue)
+    WaitRings.lookAtChildren(children, in: queue)
     if members.withLock({ $0.childrenBegan() }) { childrenHaveEnded() }
   }
 

@@ -109,7 +109,7 @@ final class OperationRounds: Sendable {
     }
     let queue = queue(for: owner)
     queue.addOperation(operation)
-    RunTimeRings.lookAtChildren(CollectionOfOne(operation), in: queue)
+    WaitRings.lookAtChildren(CollectionOfOne(operation), in: queue)
     return true
   }
 

@@ -69,7 +69,7 @@ extension AdvancedOperation {
     // for and marks that as awaited, then looks.
     for helper in helpers { helper.withCore { $0.isAwaitedAsHelper = true } }
     for helper in helpers { noteWait(for: helper) }
-    RunTimeRings.lookAtOther(of: self)
+    WaitRings.lookAtWait(of: self)
     if !addToQueue(added) {
       AdvancedOperationQueue(environment: environment).addOperations(added)
     }
@@ -141,7 +141,7 @@ extension AdvancedOperation {
           for index in open {
             // Each of these tasks is one whose end the operation waits for.
             group.addTask {
-              await TaskOccupant.with(operation) {
+              await BodyExecution.inTask(of: operation) {
                 (index, await conditions[index].evaluate(for: operation))
               }
             }
@@ -162,7 +162,7 @@ extension AdvancedOperation {
   final func verdictAtOnce(
     of condition: any OperationCondition
   ) -> OperationConditionResult? {
-    ThreadOccupant.asking(self) { condition.verdict(for: self) }
+    CurrentCode.asking(self) { condition.verdict(for: self) }
   }
 
   private static func verdict(

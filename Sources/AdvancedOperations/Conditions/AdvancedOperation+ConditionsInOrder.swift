@@ -41,7 +41,7 @@ extension AdvancedOperation {
 
   /// Calls `dependency(for:)` of a condition.
   final func help(for condition: any OperationCondition) -> Help {
-    let helper = ThreadOccupant.asking(self) { condition.dependency(for: self) }
+    let helper = CurrentCode.asking(self) { condition.dependency(for: self) }
     guard let helper else { return .none }
     guard let group = helper.waitingGroup else { return .run(helper) }
     let error = OperationHelperError(helper: helper.label, group: group.label)

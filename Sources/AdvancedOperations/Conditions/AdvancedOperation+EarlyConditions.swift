@@ -67,7 +67,7 @@ extension AdvancedOperation {
     var refusing: [any OperationCondition] = []
     var results: [OperationConditionResult] = []
     for condition in conditions {
-      let early = ThreadOccupant.asking(self) { condition.knownEarly(for: self) }
+      let early = CurrentCode.asking(self) { condition.knownEarly(for: self) }
       guard let result = early, !result.isSatisfied else { continue }
       refusing.append(condition)
       results.append(result)

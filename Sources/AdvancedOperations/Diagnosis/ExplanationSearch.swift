@@ -135,26 +135,26 @@ struct ExplanationSearch {
   ///
   /// - Complexity: O(v + e).
   private func ringOfNeeds() -> Root? {
-    var search = WaitSearch()
+    var outlook = WaitOutlook()
     var seen: Set<Int> = []
     var attempts = 0
     for start in nodes.indices where attempts < 16 {
       // An operation that waits behind a ring leads to one that is in it.
       var next: Int? = start
       var last: Int?
-      while let here = next, !search.canHappen(.end(nodes[here].operation)) {
+      while let here = next, !outlook.canHappen(.end(nodes[here].operation)) {
         last = here
         guard seen.insert(here).inserted else { break }
-        next = nodes[here].next.first { !search.canHappen(.end(nodes[$0].operation)) }
+        next = nodes[here].next.first { !outlook.canHappen(.end(nodes[$0].operation)) }
       }
       guard let last else { continue }
       attempts += 1
       let operation = nodes[last].operation
       // The ring is shorter to read where it keeps the operation from its start already.
       let ring =
-        search.canHappen(.start(operation)) ? nil : WaitSearch.ring(through: .start(operation))
-      if let ring = ring ?? WaitSearch.ring(through: .end(operation)) {
-        return Root(cause: .ring(ring.operations), node: last)
+        outlook.canHappen(.start(operation)) ? nil : WaitRings.ring(through: .start(operation))
+      if let ring = ring ?? WaitRings.ring(through: .end(operation)) {
+        return Root(cause: .ring(ring), node: last)
       }
     }
     return nil

@@ -35,7 +35,7 @@ extension AdvancedOperation {
       case .ignore, .recorded: break
       case .flag, .leaveQueue, .leaveHand, .finish, .stopBody:
         // Under our lock, so that flag and outcome can't disagree; it takes only leaf locks.
-        _ = flagCancelled(reason: reason?.error)
+        flagCancelled(reason: reason?.error)
         core.line.append(.cancelled(core.errors, callsHook: action == .stopBody))
         if action == .finish { core.appendEnd() }
         evaluation = core.extra?.evaluation

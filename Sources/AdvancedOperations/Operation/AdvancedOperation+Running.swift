@@ -114,7 +114,7 @@ extension AdvancedOperation {
 
   /// Calls `execute()`; the machine has counted it as a body.
   final func runBody() {
-    ThreadOccupant.runBody(of: self) { execute() }
+    BodyExecution.run(of: self) { execute() }
     bodyEnded()
   }
 
@@ -183,11 +183,7 @@ extension AdvancedOperation {
       let observers = withCore { $0.environment }?.observers ?? []
       for entry in observers { addObserver(entry.observer) }
     }
-    switch beginByHand() {
-    case .begin: break
-    case .ignore: return
-    case .reject(let mistake): trap(mistake.sentence(about: self))
-    }
+    guard beginByHand() else { return }
     let action = change { core in
       core.machine.startCalledByHand(
         hasConditions: !core.conditions.isEmpty || hasInputs || core.isJournaled,

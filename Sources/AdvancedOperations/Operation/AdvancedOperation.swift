@@ -84,14 +84,7 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   deinit { for observation in unsafe core.observers { observation.remove() } }
 
   /// The operation whose body or condition runs here, on this thread or in this task; nil outside.
-  public static var current: AdvancedOperation? {
-    var occupant = ThreadOccupant.current
-    while let inner = occupant {
-      if let operation = inner.bodyOperation as? AdvancedOperation { return operation }
-      occupant = inner.outer
-    }
-    return TaskOccupant.current?.operation as? AdvancedOperation
-  }
+  public static var current: AdvancedOperation? { CurrentCode.operation as? AdvancedOperation }
 
   // MARK: Hooks
 

@@ -6,7 +6,7 @@ import CoreOperations
 /// operation. The standard library copies both only into a task that is created there and then. So
 /// the task is created with the operation, and its executor keeps the task's first job until the
 /// body is known. Then that job and all later ones go where those of all bodies go
-/// (``BodyExecutor``), which costs what a task costs that is made there. A task executor of the
+/// (``BodyExecution``), which costs what a task costs that is made there. A task executor of the
 /// environment would see more jobs than it should, because this isn't the executor that the task
 /// prefers: for one of those, the job runs at once, and makes the task that runs the body.
 struct CapturedTask: Sendable {
@@ -56,9 +56,9 @@ struct CapturedTask: Sendable {
 
   /// Runs the body in the task, and its beginning here; once, and not after ``discard()``.
   ///
-  /// To be called if ``TaskBeginning/mayRun(of:)`` says so.
+  /// To be called if ``BodyExecution/mayBegin(_:)`` says so.
   func begin(_ body: @escaping @Sendable () async -> Void) {
-    ThreadOccupant.withoutAny { launch.runHere(body) }
+    CurrentCode.apart { launch.runHere(body) }
   }
 
   /// Lets the task end without a body; has to be called unless it ran.
@@ -81,12 +81,12 @@ private final class Launch: TaskExecutor {
       if !state.isStarted { state.firstJob = job }
       return !state.isStarted
     }
-    if !isKept { unsafe BodyExecutor.submit(job, for: asUnownedTaskExecutor()) }
+    if !isKept { unsafe BodyExecution.submit(job, for: asUnownedTaskExecutor()) }
   }
 
   /// Lets the first job run soon, on another stack.
   func start(_ body: (@Sendable () async -> Void)?) {
-    if let job = begin(body) { unsafe BodyExecutor.submit(job, for: asUnownedTaskExecutor()) }
+    if let job = begin(body) { unsafe BodyExecution.submit(job, for: asUnownedTaskExecutor()) }
   }
 
   /// Runs the first job on this thread; a body that doesn't suspend has returned then.
@@ -121,22 +121,22 @@ extension AdvancedOperation {
     if let captured = exchangeCaptured(nil) {
       return captured.run(on: executor) {
         self.exchangeCaptured(.captureAgain())?.discard()
-        self.conclude(await TaskOccupant.with(self) { await ask(self) })
+        self.conclude(await BodyExecution.inTask(of: self) { await ask(self) })
       }
     }
     if executor == nil {
-      let task = TaskBeginning.leave(asking: self) { executor in
+      let task = BodyExecution.leaveBeginning(asking: self) { executor in
         Task(executorPreference: executor) {
           let evaluation = await ask(self)
           // What follows is none of the condition's code.
-          TaskOccupant.disown()
+          BodyExecution.operationLeavesTask()
           self.conclude(evaluation)
         }
       }
       if let task { return task }
     }
-    return startTask(on: executor) {
-      self.conclude(await TaskOccupant.with(self) { await ask(self) })
+    return BodyExecution.startTask(on: executor) {
+      self.conclude(await BodyExecution.inTask(of: self) { await ask(self) })
     }
   }
 
@@ -154,35 +154,40 @@ extension AdvancedOperation {
     _ body: @escaping @Sendable () async -> Void
   ) {
     let executor = environment.taskExecutor
-    if executor == nil, captured == nil, let beginning = beginning(of: body) {
-      bodyBeganOnStack()
-      keep(beginning.task)
-      beginning.run()
-      bodyLeftStack()
-      return
-    }
-    let queue = ThreadOccupant.queue(of: self)
+    if executor == nil, captured == nil, begin(body, keeping: keep) { return }
+    let queue = BodyExecution.queue(of: self)
     let whole: @Sendable () async -> Void = {
-      await TaskOccupant.with(self, queue: queue) { await body() }
+      await BodyExecution.inTask(of: self, queue: queue) { await body() }
       self.bodyEnded()
     }
-    if executor == nil, let captured, TaskBeginning.mayRun(of: self) {
+    if executor == nil, let captured, BodyExecution.mayBegin(self) {
       bodyBeganOnStack()
       keep(captured.task)
       captured.begin(whole)
       bodyLeftStack()
     } else {
       bodyBegan()
-      keep(captured?.run(on: executor, whole) ?? startTask(on: executor, whole))
+      keep(captured?.run(on: executor, whole) ?? BodyExecution.startTask(on: executor, whole))
     }
   }
 
-  private func beginning(of body: @escaping @Sendable () async -> Void) -> TaskBeginning? {
-    TaskBeginning(of: self) { executor in
+  /// Makes the task of a body, and begins it here.
+  ///
+  /// - Returns: Whether this thread may.
+  private func begin(
+    _ body: @escaping @Sendable () async -> Void,
+    keeping keep: (Task<Void, Never>) -> Void
+  ) -> Bool {
+    let hasBegun = BodyExecution.begin(self) { executor in
       Task(executorPreference: executor) {
         await body()
         self.bodyEnded()
       }
+    } prepare: { task in
+      bodyBeganOnStack()
+      keep(task)
     }
+    if hasBegun { bodyLeftStack() }
+    return hasBegun
   }
 }

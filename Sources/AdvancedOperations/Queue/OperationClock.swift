@@ -158,7 +158,7 @@ private struct AnySource<C: Clock>: OperationClock.Source where C.Duration == Du
   ) -> OperationTimer {
     let timer = OperationTimer(action)
     timer.cancelled(
-      with: Task(executorPreference: BodyExecutor.preferred) {
+      with: Task(executorPreference: BodyExecution.preferredExecutor) {
         try await sleep(until: deadline)
         timer.fire()
       }

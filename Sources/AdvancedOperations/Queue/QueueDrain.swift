@@ -107,7 +107,7 @@ extension OperationQueue {
   /// Whether this is called by code of a member: by its body, a condition, a callback, a completion
   /// block, by a child of it, or by an operation of a scope in its body.
   fileprivate final var isCalledByMember: Bool {
-    if isCalledByWorker || Operation.callers.contains(where: hasAround) { return true }
+    if isCalledByWorker || CurrentCode.callers.contains(where: hasAround) { return true }
     var delivering = Delivery.current.operation
     while let operation = delivering {
       if hasAround(operation) { return true }

@@ -61,8 +61,8 @@ extension AdvancedOperation {
       // What comes with the change of state is none of the operation's callbacks.
       Delivery.current = outer
       hearsOfOutcome = self.hearsOfOutcome
-      isInBody = ThreadOccupant.isInBody(of: self)
-    case .report: isInBody = ThreadOccupant.isInBody(of: self)
+      isInBody = CurrentCode.isBody(of: self)
+    case .report: isInBody = CurrentCode.isBody(of: self)
     case .started, .other: break
     }
     let teller = AdvancedCore.Teller(

@@ -36,15 +36,15 @@ extension Simulation {
   /// What code of users has seen and done is taken to follow from the order in which it ran. All
   /// else that may differ is in queues, steps and timers.
   func fingerprint() -> Fingerprint {
-    let (schedulers, numbers) = withState { ($0.names.schedulers, $0.names.numbers) }
-    var queues: [UInt64] = []
-    for scheduler in schedulers {
-      queues += scheduler.fingerprint { numbers[ObjectIdentifier($0)] ?? 0 }
-      queues.append(.max)
+    let (queues, numbers) = withState { ($0.names.queues, $0.names.numbers) }
+    var prints: [UInt64] = []
+    for queue in queues {
+      prints += queue.fingerprint { numbers[ObjectIdentifier($0)] ?? 0 }
+      prints.append(.max)
     }
     return withState { state in
       var print = state.history
-      for number in queues { print.add(number) }
+      for number in prints { print.add(number) }
       for name in state.steps.map(\.name).sorted() { print.add(name) }
       let alarms = state.alarms.values.map { "\($0.deadline) \($0.name)" }
       for alarm in alarms.sorted() { print.add(alarm) }

@@ -122,8 +122,7 @@ extension Simulation {
 
   /// Operations of the queues that ran here which have not finished.
   var unfinished: [Operation] {
-    let schedulers = withState { $0.names.schedulers }
-    return schedulers.flatMap { $0.unfinishedMembers }
+    withState { $0.names.queues }.flatMap { $0.unfinishedMembers }
   }
 }
 

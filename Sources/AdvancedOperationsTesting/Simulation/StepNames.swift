@@ -10,16 +10,16 @@ struct StepNames {
     let record: WatchedOperation
   }
 
-  private struct NamedScheduler {
-    weak var scheduler: Scheduler?
+  private struct NamedQueue {
+    weak var queue: (any SteppedQueue)?
     let name: String
   }
 
   private var counts: [String: Int] = [:]
   private var operationNames: [ObjectIdentifier: Named] = [:]
-  private var schedulerNames: [ObjectIdentifier: NamedScheduler] = [:]
+  private var queueNames: [ObjectIdentifier: NamedQueue] = [:]
   private var order: [WatchedOperation] = []
-  private var schedulerOrder: [ObjectIdentifier] = []
+  private var queueOrder: [ObjectIdentifier] = []
   private var records: [String: WatchedOperation] = [:]
   /// Tasks by what the runtime calls them.
   private var tasks: [String: (name: String, subject: String)] = [:]
@@ -46,20 +46,20 @@ struct StepNames {
     return record
   }
 
-  mutating func name(of scheduler: Scheduler, label: String) -> String {
-    if let named = schedulerNames[ObjectIdentifier(scheduler)], named.scheduler === scheduler {
+  mutating func name(of queue: any SteppedQueue, label: String) -> String {
+    if let named = queueNames[ObjectIdentifier(queue)], named.queue === queue {
       return named.name
     }
     let name = unique(label)
-    schedulerNames[ObjectIdentifier(scheduler)] = NamedScheduler(scheduler: scheduler, name: name)
-    schedulerOrder.append(ObjectIdentifier(scheduler))
+    queueNames[ObjectIdentifier(queue)] = NamedQueue(queue: queue, name: name)
+    queueOrder.append(ObjectIdentifier(queue))
     return name
   }
 
   mutating func describe(_ step: WorkerStep, label: String) -> (verb: String, subject: String) {
     switch step {
-    case .decide(let scheduler): ("worker of", name(of: scheduler, label: label))
-    case .barrier(let scheduler): ("barrier of", name(of: scheduler, label: label))
+    case .decide(let queue): ("worker of", name(of: queue, label: label))
+    case .barrier(let queue): ("barrier of", name(of: queue, label: label))
     case .evaluate(let operation): ("evaluate", record(of: operation, label: label).name)
     case .start(let operation): ("start", record(of: operation, label: label).name)
     case .complete(let operation): ("completion of", record(of: operation, label: label).name)
@@ -86,9 +86,7 @@ struct StepNames {
 
   var operations: [WatchedOperation] { order }
 
-  var schedulers: [Scheduler] {
-    schedulerOrder.compactMap { schedulerNames[$0]?.scheduler }
-  }
+  var queues: [any SteppedQueue] { queueOrder.compactMap { queueNames[$0]?.queue } }
 }
 
 /// What a simulation knows of one operation.

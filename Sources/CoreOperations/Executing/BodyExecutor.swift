@@ -8,14 +8,14 @@
 /// is blocked.
 ///
 /// Elsewhere Dispatch runs both, and tasks go to the pool of the standard library.
-package final class BodyExecutor: TaskExecutor {
+final class BodyExecutor: TaskExecutor {
   static let shared = BodyExecutor()
 
   /// What the tasks of bodies prefer; nil for no preference.
   ///
   /// A task that prefers an executor looks for the record of that with a lock held, at each switch
   /// (200 instructions, by callgrind).
-  package static var preferred: (any TaskExecutor)? {
+  static var preferred: (any TaskExecutor)? {
     #if os(Linux)
     shared
     #else
@@ -24,7 +24,7 @@ package final class BodyExecutor: TaskExecutor {
   }
 
   /// Keeps the first job of a task for the worker that makes it, and has all others run.
-  package func enqueue(_ job: consuming ExecutorJob) {
+  func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
     if let worker = ThreadOccupant.current, case .keepJob = worker.beginning {
       worker.beginning = .job(job)
@@ -38,7 +38,7 @@ package final class BodyExecutor: TaskExecutor {
   /// - Parameters:
   ///   - job: The job.
   ///   - executor: The one that the job's task prefers.
-  package static func submit(_ job: UnownedJob, for executor: UnownedTaskExecutor) {
+  static func submit(_ job: UnownedJob, for executor: UnownedTaskExecutor) {
     #if os(Linux)
     unsafe ElasticThreadPool.shared.enqueue(job, for: executor)
     #else

@@ -5,13 +5,13 @@ import Synchronization
 /// A worker has one for all that it starts, so that a step costs a plain store. They nest: a block
 /// may start another operation by hand, or add one to a queue whose executor runs it at once.
 @safe
-package final class ThreadOccupant: @unchecked Sendable {
+final class ThreadOccupant: @unchecked Sendable {
   // Sendable: only ever touched by the thread that made it.
 
   private static let slot = ThreadLocal<ThreadOccupant>()
 
   /// The innermost one of this thread.
-  package static var current: ThreadOccupant? { slot.value }
+  static var current: ThreadOccupant? { slot.value }
 
   /// Kept alive by the worker.
   unowned(unsafe) var queue: OperationQueue?
@@ -35,7 +35,7 @@ package final class ThreadOccupant: @unchecked Sendable {
   /// Whether the end of the operation that the worker has started is left for it to report.
   var leavesEnd = false
   /// Whose code is suspended on this thread until this one returns.
-  package let outer: ThreadOccupant?
+  let outer: ThreadOccupant?
   /// Whether this is that of a worker on a thread of the shared pool; see ``TaskBeginning``.
   var mayBeginTasks = false
   /// The first job of a task that this thread is making.
@@ -71,7 +71,7 @@ package final class ThreadOccupant: @unchecked Sendable {
 
   /// The operation whose body runs, as opposed to its callbacks, or one of whose immediate
   /// conditions is evaluated.
-  package var bodyOperation: Operation? { isInBody ? operation : asked }
+  var bodyOperation: Operation? { isInBody ? operation : asked }
   private var isInBody = false
   /// The operation one of whose immediate conditions is evaluated here; kept alive by that call.
   var asked: Operation? { unsafe askedReference?.takeUnretainedValue() }
@@ -79,7 +79,7 @@ package final class ThreadOccupant: @unchecked Sendable {
 
   /// Asks a condition of an operation for what it knows at once: this thread must not block
   /// meanwhile.
-  package static func asking<Answer>(_ operation: Operation, _ ask: () -> Answer) -> Answer {
+  static func asking<Answer>(_ operation: Operation, _ ask: () -> Answer) -> Answer {
     guard let occupant = unsafe slot.reference else {
       return with(queue: operation.withLinks { $0.scheduler }?.owner) { _ in
         asking(operation, ask)
@@ -95,7 +95,7 @@ package final class ThreadOccupant: @unchecked Sendable {
 
   /// Runs the body of an operation, as the occupant of this thread if that is what its worker is
   /// at.
-  package static func runBody(of operation: Operation, _ body: () -> Void) {
+  static func runBody(of operation: Operation, _ body: () -> Void) {
     guard let occupant = unsafe innermost(at: operation) else {
       return with(queue: .running, operation: operation) { $0.enterBody(body) }
     }
@@ -106,7 +106,7 @@ package final class ThreadOccupant: @unchecked Sendable {
   func isWorker(of queue: OperationQueue) -> Bool { unsafe self.queue === queue }
 
   /// Whether this is called from the body of an operation.
-  package static func isInBody(of operation: Operation) -> Bool {
+  static func isInBody(of operation: Operation) -> Bool {
     guard let occupant = unsafe innermost(at: operation) else { return false }
     return unsafe occupant._withUnsafeGuaranteedRef { $0.isInBody }
   }
@@ -143,7 +143,7 @@ package final class ThreadOccupant: @unchecked Sendable {
   }
 
   /// The queue of an operation whose body this thread runs, found without asking the queue itself.
-  package static func queue(of operation: Operation) -> OperationQueue? {
+  static func queue(of operation: Operation) -> OperationQueue? {
     guard let scheduler = operation.withLinks({ $0.scheduler }) else { return nil }
     guard let occupant = slot.value, occupant.operation === operation else {
       return scheduler.owner
@@ -159,7 +159,7 @@ package final class ThreadOccupant: @unchecked Sendable {
 
   /// Runs code that has nothing to do with what this thread is at, as if it were on a thread of its
   /// own.
-  package static func withoutAny(_ body: () -> Void) {
+  static func withoutAny(_ body: () -> Void) {
     let occupant = slot.value
     slot.value = nil
     body()
@@ -167,7 +167,7 @@ package final class ThreadOccupant: @unchecked Sendable {
   }
 
   /// Makes a new one the innermost for as long as a body runs.
-  package static func with<Result>(
+  static func with<Result>(
     queue: OperationQueue?,
     operation: Operation? = nil,
     _ body: (ThreadOccupant) -> Result
@@ -182,7 +182,7 @@ package final class ThreadOccupant: @unchecked Sendable {
 }
 
 /// Makes a task on an executor; nil for the one of all bodies.
-package func startTask(
+func startTask(
   on executor: (any TaskExecutor)?,
   _ body: @escaping @Sendable () async -> Void
 ) -> Task<Void, Never> {
@@ -191,10 +191,10 @@ package func startTask(
 }
 
 /// The same for a task and what inherits its task-locals.
-package final class TaskOccupant: Sendable {
-  @TaskLocal package static var current: TaskOccupant?
+final class TaskOccupant: Sendable {
+  @TaskLocal static var current: TaskOccupant?
 
-  package let operation: Operation
+  let operation: Operation
   let queue: OperationQueue?
   /// Set before the task runs.
   private let task: Atomic<Int>
@@ -215,7 +215,7 @@ package final class TaskOccupant: Sendable {
   }
 
   /// The operation doesn't wait for the end of the running task any more.
-  package static func disown() { current?.task.store(0, ordering: .relaxed) }
+  static func disown() { current?.task.store(0, ordering: .relaxed) }
 
   /// The task was made, and has not run.
   ///
@@ -223,7 +223,7 @@ package final class TaskOccupant: Sendable {
   func own(_ made: Task<Void, Never>) { task.store(made.hashValue, ordering: .relaxed) }
 
   /// Runs a body on behalf of an operation, in the task of the caller.
-  nonisolated(nonsending) package static func with<Result>(
+  nonisolated(nonsending) static func with<Result>(
     _ operation: Operation,
     queue: OperationQueue? = nil,
     _ body: nonisolated(nonsending) () async throws -> Result

@@ -8,9 +8,9 @@
 ///
 /// The task is there before its beginning runs, so that it can be cancelled meanwhile. That is what
 /// `Task.immediate` has no way for.
-package struct TaskBeginning: ~Copyable {
+struct TaskBeginning: ~Copyable {
   /// The task, whose beginning has not run.
-  package let task: Task<Void, Never>
+  let task: Task<Void, Never>
   private let job: UnownedJob
 
   /// What the thread that makes a task wants of the executor.
@@ -22,7 +22,7 @@ package struct TaskBeginning: ~Copyable {
 
   /// Whether the body of an operation may begin here: whether this is a worker of the shared pool
   /// that has started the operation, and does nothing else.
-  package static func mayRun(of operation: Operation) -> Bool { worker(running: operation) != nil }
+  static func mayRun(of operation: Operation) -> Bool { worker(running: operation) != nil }
 
   private static func worker(running operation: Operation) -> ThreadOccupant? {
     guard let worker = ThreadOccupant.worker, worker.operation === operation else {
@@ -36,7 +36,7 @@ package struct TaskBeginning: ~Copyable {
   /// - Parameters:
   ///   - operation: The task finds it and its queue as the current ones.
   ///   - make: Makes the task, with this preference for an executor.
-  package init?(of operation: Operation, _ make: (any TaskExecutor) -> Task<Void, Never>) {
+  init?(of operation: Operation, _ make: (any TaskExecutor) -> Task<Void, Never>) {
     guard let worker = Self.worker(running: operation) else { return nil }
     // Bound here and inherited: to bind it in the task takes five more functions that may suspend.
     let occupant = unsafe TaskOccupant(operation, queue: worker.queue)
@@ -47,7 +47,7 @@ package struct TaskBeginning: ~Copyable {
   }
 
   /// Runs the beginning; a body that doesn't suspend has ended when this returns.
-  package consuming func run() {
+  consuming func run() {
     let job = job
     ThreadOccupant.withoutAny { BodyExecutor.run(job) }
   }
@@ -60,7 +60,7 @@ package struct TaskBeginning: ~Copyable {
   ///   - make: Makes the task, with this preference for an executor.
   /// - Returns: The task; nil unless this is a worker of the shared pool that asks about the
   ///   operation.
-  package static func leave(
+  static func leave(
     asking operation: Operation,
     _ make: (any TaskExecutor) -> Task<Void, Never>
   ) -> Task<Void, Never>? {

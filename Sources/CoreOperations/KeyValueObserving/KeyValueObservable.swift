@@ -44,13 +44,7 @@ extension Operation: KeyValueObservable {
     lookForReadiness()
   }
 
-  /// Notifies observers of properties, if there are any.
-  package final func valuesMayHaveChanged() { valueObservers?.look(at: self) }
-
-  /// Whether a property was ever observed.
-  package final var wasObserved: Bool { isObserved.load(ordering: .acquiring) }
-
-  fileprivate final var valueObservers: ValueObservers? {
+  final var valueObservers: ValueObservers? {
     guard wasObserved else { return nil }
     return withLinks { $0.extra?.valueObservers }
   }

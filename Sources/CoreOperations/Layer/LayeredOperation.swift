@@ -32,10 +32,11 @@ package struct AdmissionTerms: Sendable {
   }
 }
 
-/// The only way in which a layer above touches the core.
+/// An operation of a layer above, as the core knows it.
 ///
 /// The requirements are what the core asks of such an operation; the extension is what the layer
-/// may ask of the core. All hooks are called without a lock held.
+/// may do to its own. All hooks are called without a lock held. What else the layer uses of the core
+/// stands in the other files of this folder, and `.ci/door` checks that nothing stands elsewhere.
 ///
 /// - *Readiness hold*: one more thing to wait for, next to the dependencies. Taken in
 ///   ``willEnqueue()``; when nothing but the hold is left, a worker without a slot calls
@@ -210,9 +211,7 @@ extension LayeredOperation {
   /// Sets the cancelled flag and the reason, and drops the remaining dependencies.
   ///
   /// The queue is told by ``leaveAhead()``.
-  package func flagCancelled(reason: (any Error)?) -> OperationLife.CancelAction {
-    flagAsCancelled(reason: reason)
-  }
+  package func flagCancelled(reason: (any Error)?) { _ = flagAsCancelled(reason: reason) }
 
   /// Whether a queue called `start()`, and not code of the program.
   package var wasStartedByQueue: Bool { life.current.phase == .started }
@@ -223,9 +222,15 @@ extension LayeredOperation {
   /// Whether nothing was left to wait for at some moment.
   package var wasReady: Bool { readiness.current.wasReady }
 
-  /// Begins a run by hand.
-  package func beginByHand() -> OperationLife.ManualStartAction {
-    life.step { $0.startedByHand() }
+  /// Begins a run by hand; traps where the program may not start the operation.
+  ///
+  /// - Returns: Whether there is anything to run.
+  package func beginByHand() -> Bool {
+    switch life.step({ $0.startedByHand() }) {
+    case .begin: true
+    case .ignore: false
+    case .reject(let mistake): trap(mistake.sentence(about: self))
+    }
   }
 
   /// Whether all dependencies have finished or don't matter any more.

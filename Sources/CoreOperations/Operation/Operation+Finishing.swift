@@ -203,7 +203,7 @@ extension Operation {
 
 extension OperationLife.Mistake {
   /// What happened, where, and how to avoid it.
-  package func sentence(about operation: Operation) -> String {
+  func sentence(about operation: Operation) -> String {
     let name = "“\(operation.label)”"
     switch self {
     case .enqueuedTwice:

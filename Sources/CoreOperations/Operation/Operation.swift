@@ -135,7 +135,7 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
   open func cancel() { cancelAsRequested(reason: nil) }
 
   /// Cancels with the reason that ``cancellationReason`` then gives.
-  package final func cancelAsRequested(reason: (any Error)?) {
+  final func cancelAsRequested(reason: (any Error)?) {
     if flagAsCancelled(reason: reason) == .leaveAhead {
       withLinks { $0.scheduler }?.leaveAhead(self)
     }
@@ -274,13 +274,6 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
     }
   }
 
-  /// Runs a closure when the operation has finished; at once if it has.
-  ///
-  /// - Parameter body: Gets the operation, which its queue may have let go of by then.
-  package final func whenFinished(_ body: @escaping @Sendable (Operation) -> Void) {
-    if !register(.closure(body)) { body(self) }
-  }
-
   final func register(_ waiter: WaitList<Operation>.Waiter) -> Bool {
     withLinks { links in
       if links.isClosed { return false }
@@ -347,9 +340,6 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
     if causes.isEmpty { return description }
     return "\(description): \(causes.map(\.description).joined(separator: ", "))"
   }
-
-  /// The name, or the type when there is none.
-  package final var label: String { name ?? "\(type(of: self))" }
 
   private var stateText: String {
     if isFinished { return isCancelled ? "cancelled, finished" : "finished" }

@@ -2,7 +2,7 @@ import Synchronization
 
 /// What an operation has besides its atomic words; guarded by one lock.
 @safe
-package struct OperationLinks: ~Copyable {
+struct OperationLinks: ~Copyable {
   // The small ones are last, where what follows in the object fills up their word.
   var dependents = DependentList()
   /// That of the queue that the operation is in; not retained.

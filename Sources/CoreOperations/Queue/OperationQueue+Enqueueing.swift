@@ -1,7 +1,7 @@
 // How operations become members of a queue.
 extension OperationQueue {
   /// Adds operations that a member needs, behind the same barriers as that member.
-  package final func addOperations(_ ops: [Operation], besides member: Operation) {
+  final func addOperations(_ ops: [Operation], besides member: Operation) {
     let taken = ops.filter { operation in
       if case .over = take(operation) { return false }
       return true

@@ -27,7 +27,7 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
     var qualityOfService = QualityOfService.default
   }
 
-  package final let scheduler: Scheduler
+  final let scheduler: Scheduler
   private let settings = Locked(Settings())
   private let ownExecutor: any OperationExecutor
   private let ownProgress: OperationProgress
@@ -146,11 +146,6 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
   /// Nothing is started before all have been cancelled.
   open func cancelAllOperations() { cancelAll(reason: nil) }
 
-  /// Cancels every operation that is in the queue at this moment, with a reason if there is one.
-  package final func cancelAll(reason: (any Error)?) {
-    scheduler.sweep { Self.cancelTogether($0, reason: reason) }
-  }
-
   /// Blocks the thread until the queue is empty.
   ///
   /// Completion blocks have returned then, and barriers have run. Observers of properties have been
@@ -193,19 +188,6 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
     }
   }
 
-  /// Runs a closure once the queue is empty; at once if it is.
-  package final func whenEmpty(_ body: @escaping @Sendable () -> Void) {
-    if !scheduler.wait(.closure({ _ in body() })) { body() }
-  }
-
-  /// Decides on no start while a body runs; what ends in it lets nothing start before it has
-  /// returned.
-  package final func withoutStarts(_ body: () -> Void) {
-    scheduler.holdStarts(true)
-    body()
-    scheduler.holdStarts(false)
-  }
-
   /// How much of the work is done.
   open var progress: OperationProgress { ownProgress }
 
@@ -231,13 +213,10 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
   ///
   /// The first name has the address, which differs from run to run: texts about operations, and the
   /// log of a simulation, have to be the same in each.
-  package final var givenName: String? {
+  final var givenName: String? {
     let name = name
     return name == firstName ? nil : name
   }
-
-  /// The name that was set, or the type.
-  package final var label: String { givenName ?? "\(type(of: self))" }
 
   /// How many operations may be executing at once.
   ///

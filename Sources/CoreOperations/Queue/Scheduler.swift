@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// Decisions are made by ``SchedulerState`` under one lock, as values; user code runs after the
 /// lock was given back. Operations come here ready: readiness is counted by themselves.
-package final class Scheduler: Sendable {
+final class Scheduler: Sendable {
   let state: ContendedLocked<SchedulerState>
   let valueObservers = ValueObservers()
   /// Tells the worker that lingers that there is work; written with the lock held that

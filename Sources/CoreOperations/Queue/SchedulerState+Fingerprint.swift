@@ -1,14 +1,4 @@
 /// What tells two states of a queue apart, for explorations that need not go on from equal ones.
-extension Scheduler {
-  /// Numbers that are equal for equal states.
-  ///
-  /// - Parameter number: A number for each operation, the same in every run.
-  /// - Returns: All that decides what the queue does later.
-  package func fingerprint(_ number: (Operation) -> UInt64) -> [UInt64] {
-    withState { $0.fingerprint(number) }
-  }
-}
-
 extension SchedulerState {
   func fingerprint(_ number: (Operation) -> UInt64) -> [UInt64] {
     var numbers: [UInt64] = [

@@ -2,7 +2,7 @@ import Synchronization
 
 /// The waits that operations begin with their own code, which may close a ring that no dependency
 /// shows.
-package enum OwnWaits {
+enum OwnWaits {
   /// How many are going on in this process: while there are none, nothing else needs to look.
   private static let count = Atomic<Int>(0)
   private static let lastID = Atomic<UInt64>(0)
@@ -10,7 +10,7 @@ package enum OwnWaits {
   static var isAny: Bool { isInterruptible || count.load(ordering: .sequentiallyConsistent) > 0 }
 
   /// Registered waits, to be ended by ``end(_:)``.
-  package struct Token {
+  struct Token {
     fileprivate var operations: [Operation] = []
     fileprivate var id: UInt64 = 0
     static let none = Token()
@@ -97,35 +97,7 @@ package enum OwnWaits {
   }
 }
 
-extension OperationQueue {
-  /// Begins a wait, of the operation whose code runs here, for the end of all that the queue has,
-  /// and will have meanwhile.
-  ///
-  /// - Returns: To be given to ``endOwnWait(_:)``.
-  /// - Throws: ``OperationCycleError`` when something in the queue waits for that operation.
-  package final func beginOwnWait() throws -> OwnWaits.Token {
-    try OwnWaits.begin(for: .queue(self)).get()
-  }
-
-  package final func endOwnWait(_ token: OwnWaits.Token) { OwnWaits.end(token) }
-}
-
 extension Operation {
-  /// Begins a wait, of the operation whose code runs here, for the end of this one.
-  ///
-  /// - Returns: To be given to ``endOwnWait(_:)``.
-  /// - Throws: ``OperationCycleError`` when that end waits for the waiting one.
-  package final func beginOwnWait() throws -> OwnWaits.Token {
-    try OwnWaits.begin(for: .operation(self)).get()
-  }
-
-  /// Whether others depend on the operation, or wait for its end.
-  package final var hasDependents: Bool {
-    withLinks { !$0.dependents.isEmpty || $0.extra?.waiters.isEmpty == false }
-  }
-
-  package final func endOwnWait(_ token: OwnWaits.Token) { OwnWaits.end(token) }
-
   fileprivate var endsWithItsCode: Bool {
     let phase = life.current.phase
     if isLayered { return phase == .started }

@@ -8,7 +8,7 @@ import Synchronization
 /// wait for: a queue, a dependency, a group. Of two that close a ring at the same time, at least
 /// one sees the other: one marks, then looks at everything; the other has what it waits for, then
 /// looks for the mark. An operation that no such wait needs costs nothing.
-package enum RunTimeRings {
+enum RunTimeRings {
   /// What waits for an operation; the later ones weigh more.
   enum Mark: UInt8, Comparable {
     case none
@@ -22,7 +22,7 @@ package enum RunTimeRings {
 
   /// Whether there is a wait in this process that could close such a ring: while there is none, no
   /// operation that begins to wait has to look.
-  package static var areThinkable: Bool { OwnWaits.isAny || PendingBarriers.mayBeInRing }
+  static var areThinkable: Bool { OwnWaits.isAny || PendingBarriers.mayBeInRing }
 
   /// Marks operations, and what has to come before they can end as far as that hasn't begun; then
   /// looks for rings.
@@ -180,7 +180,7 @@ package enum RunTimeRings {
   }
 
   /// An operation got something to wait for that its layer knows of.
-  package static func lookAtOther(of operation: Operation) {
+  static func lookAtOther(of operation: Operation) {
     guard operation.isNeeded else { return }
     mark(needed(by: operation), operation.mark) { _ in
       if operation.mayCloseRing { openRing(through: operation) }
@@ -192,8 +192,7 @@ package enum RunTimeRings {
   ///
   /// - Complexity: O(n + e), n their number and e that of their dependencies, and O(v + e) of what
   ///   those outside of the queue wait for.
-  package static func lookAtChildren(_ children: some Sequence<Operation>, in queue: OperationQueue)
-  {
+  static func lookAtChildren(_ children: some Sequence<Operation>, in queue: OperationQueue) {
     var outward: [Operation] = []
     var awaited: [Operation] = []
     for child in children {
@@ -265,9 +264,6 @@ package enum RunTimeRings {
 }
 
 extension Operation {
-  /// Whether code that executes, or a barrier, needs the end of this operation.
-  package final var isNeeded: Bool { mark > .none }
-
   fileprivate final var mark: RunTimeRings.Mark { withLinks { $0.mark } }
 
   /// Whether a ring may be closed by something that the operation begins to wait for.

@@ -2,12 +2,12 @@
 ///
 /// Everything reachable is looked at once; whatever needs nothing can happen, and with it what
 /// needed only that. What remains waits in a ring, or behind one.
-package struct WaitSearch {
+struct WaitSearch {
   /// Operations each of which waits for the next one, and the last for the first.
-  package struct Ring {
+  struct Ring {
     /// The first is the last again.
-    package let operations: [Operation]
-    package var labels: [String] { operations.map(\.label) }
+    let operations: [Operation]
+    var labels: [String] { operations.map(\.label) }
     /// Whether all of it would be there without any queue, and without any code that waits.
     let isOfDependencies: Bool
   }
@@ -40,7 +40,7 @@ package struct WaitSearch {
   /// on, and it is looked again.
   ///
   /// - Complexity: O(v + e) of what can be reached, less when the answer is found earlier.
-  package static func ring(through root: WaitNode) -> Ring? {
+  static func ring(through root: WaitNode) -> Ring? {
     var last: [WaitNode: [WaitNeed]]?
     while true {
       var search = WaitSearch()
@@ -50,8 +50,6 @@ package struct WaitSearch {
       last = stuck
     }
   }
-
-  package init() {}
 
   /// Whether all of some needs can be satisfied, as far as can be seen at this moment.
   mutating func canSatisfy(_ needs: [WaitNeed]) -> Bool {
@@ -68,7 +66,7 @@ package struct WaitSearch {
   /// Whether a node can happen, as far as can be seen at this moment.
   ///
   /// - Complexity: O(v + e) of what can be reached and hasn't been looked at by this search.
-  package mutating func canHappen(_ root: WaitNode) -> Bool {
+  mutating func canHappen(_ root: WaitNode) -> Bool {
     let root = index(of: root)
     if nodes[root].canHappen { return true }
     while let next = unvisited.popLast() {

@@ -83,11 +83,11 @@ final class Layered: Operation, LayeredOperation, @unchecked Sendable {
     answers.withLock { $0 }.review(self)
   }
 
-  func cancelSilently(reason: (any Error)?) { _ = flagCancelled(reason: reason) }
+  func cancelSilently(reason: (any Error)?) { flagCancelled(reason: reason) }
   func deliverEvents() { leaveAhead() }
 
   func cancelAsMember(of ring: OperationCycleError) {
-    _ = flagCancelled(reason: ring)
+    flagCancelled(reason: ring)
     leaveAhead()
   }
 

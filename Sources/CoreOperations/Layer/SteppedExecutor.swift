@@ -11,40 +11,45 @@ package protocol SteppedExecutor: OperationExecutor {
 /// What a step of a queue is about.
 package enum WorkerStep: Sendable {
   /// Decide what is done next.
-  case decide(Scheduler)
+  case decide(any SteppedQueue)
   /// Ask for the conditions of an operation.
   case evaluate(Operation)
   /// Start an operation that was decided on.
   case start(Operation)
-  case barrier(Scheduler)
+  case barrier(any SteppedQueue)
   /// Run a completion block.
   case complete(Operation)
-}
-
-extension SchedulerState.Step {
-  /// What the step is about; nil when there is nothing to do.
-  func described(by scheduler: Scheduler) -> WorkerStep? {
-    switch self {
-    case .leave, .linger: nil
-    case .evaluate(let operation), .review(let operation): .evaluate(operation)
-    case .start(let member, _): .start(member.operation)
-    case .barrier: .barrier(scheduler)
-    }
-  }
 }
 
 extension WorkerStep {
   /// What the operation or queue calls itself.
   package var label: String {
     switch self {
-    case .decide(let scheduler), .barrier(let scheduler): scheduler.owner?.givenName ?? "queue"
+    case .decide(let queue), .barrier(let queue): queue.givenName ?? "queue"
     case .evaluate(let operation), .start(let operation), .complete(let operation):
       operation.label
     }
   }
 }
 
-extension Scheduler {
+/// What a simulation sees of a queue that it runs; there as long as one of its steps or members is,
+/// and so maybe longer than the `OperationQueue`.
+package protocol SteppedQueue: AnyObject, Sendable {
+  /// The name that was set, if one was.
+  var givenName: String? { get }
   /// The members that have not finished.
+  var unfinishedMembers: [Operation] { get }
+  /// Numbers that are equal for equal states, for explorations that need not go on from equal ones.
+  ///
+  /// - Parameter number: A number for each operation, the same in every run.
+  /// - Returns: All that decides what the queue does later.
+  func fingerprint(_ number: (Operation) -> UInt64) -> [UInt64]
+}
+
+extension Scheduler: SteppedQueue {
+  package var givenName: String? { owner?.givenName }
   package var unfinishedMembers: [Operation] { members.filter { !$0.isFinished } }
+  package func fingerprint(_ number: (Operation) -> UInt64) -> [UInt64] {
+    withState { $0.fingerprint(number) }
+  }
 }

@@ -1,0 +1,28 @@
+extension Operation {
+  /// Runs a closure when the operation has finished; at once if it has.
+  ///
+  /// - Parameter body: Gets the operation, which its queue may have let go of by then.
+  package final func whenFinished(_ body: @escaping @Sendable (Operation) -> Void) {
+    if !register(.closure(body)) { body(self) }
+  }
+
+  /// Whether others depend on the operation, or wait for its end.
+  package final var hasDependents: Bool {
+    withLinks { !$0.dependents.isEmpty || $0.extra?.waiters.isEmpty == false }
+  }
+}
+
+extension OperationQueue {
+  /// Runs a closure once the queue is empty; at once if it is.
+  package final func whenEmpty(_ body: @escaping @Sendable () -> Void) {
+    if !scheduler.wait(.closure({ _ in body() })) { body() }
+  }
+
+  /// Whether neither operations nor barriers are left.
+  package final var isIdle: Bool { scheduler.isIdle }
+
+  /// Whether an operation is a member; one that has left isn't.
+  package final func has(_ operation: Operation) -> Bool {
+    operation.isIn(ObjectIdentifier(scheduler))
+  }
+}

@@ -1,0 +1,49 @@
+/// Rings of waits that the layer closes, or asks about.
+package enum WaitRings {
+  /// Whether there is a wait in this process that could close a ring which isn't made of
+  /// dependencies alone: while there is none, no operation that begins to wait has to look.
+  package static var areThinkable: Bool { RunTimeRings.areThinkable }
+
+  /// An operation got something to wait for that its layer knows of.
+  package static func lookAtWait(of operation: Operation) {
+    RunTimeRings.lookAtOther(of: operation)
+  }
+
+  /// Operations have come into a queue of which something that executes needs all that is in it:
+  /// its own, or one that its code waits for.
+  ///
+  /// - Complexity: O(n + e), n their number and e that of their dependencies, and O(v + e) of what
+  ///   those outside of the queue wait for.
+  package static func lookAtChildren(_ children: some Sequence<Operation>, in queue: OperationQueue)
+  {
+    RunTimeRings.lookAtChildren(children, in: queue)
+  }
+
+  /// The ring that keeps something from ever happening; nil when it can happen.
+  ///
+  /// All waits of the ring were there at once.
+  ///
+  /// - Returns: The operations, each of which waits for the next; the first is the last again.
+  /// - Complexity: O(v + e) of what can be reached, less when the answer is found earlier.
+  package static func ring(through node: WaitNode) -> [Operation]? {
+    WaitSearch.ring(through: node)?.operations
+  }
+}
+
+/// What can still happen, as far as can be seen while this is asked; each operation is looked at
+/// once.
+package struct WaitOutlook {
+  private var search = WaitSearch()
+
+  package init() {}
+
+  /// Whether something can still happen.
+  ///
+  /// - Complexity: O(v + e) of what can be reached and hasn't been looked at before.
+  package mutating func canHappen(_ node: WaitNode) -> Bool { search.canHappen(node) }
+}
+
+extension Operation {
+  /// Whether code that executes, or a barrier, needs the end of this operation.
+  package final var isNeeded: Bool { withLinks { $0.mark } > .none }
+}
