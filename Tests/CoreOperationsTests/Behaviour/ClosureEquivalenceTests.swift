@@ -1,0 +1,50 @@
+import CoreOperations
+import Testing
+
+/// Random programs come to the same with closures as with block operations.
+@Suite(.watched, .heavy) struct `Closures and block operations` {
+  private static let seeds = 1...300 as ClosedRange<UInt64>
+
+  @Test func `do the same in every step`() {
+    var (longest, cancelled) = (0, 0)
+    for seed in Self.seeds {
+      let program = ClosureProgram(seed: seed, .stepped)
+      let (closures, operations) = (program.stepped(.closures), program.stepped(.operations))
+      #expect(closures == operations, "seed \(seed)")
+      longest = max(longest, operations.count)
+      cancelled += operations.count { $0.contains("wc") || $0.contains("ec") }
+    }
+    // They aren't the same because little happens.
+    #expect(longest > 60)
+    #expect(cancelled > 50)
+  }
+
+  @Test func `run in the same order on threads, one at a time`() async throws {
+    for seed in Self.seeds {
+      let program = ClosureProgram(seed: seed, .oneAtATime)
+      let closures = try await program.threaded(.closures)
+      let operations = try await program.threaded(.operations)
+      #expect(closures == operations, "seed \(seed)")
+    }
+  }
+
+  @Test(arguments: [2, 3, -1])
+  func `run the same between barriers on threads, several at a time`(limit: Int) async throws {
+    for seed in Self.seeds {
+      let program = ClosureProgram(seed: seed, .together)
+      let closures = try await program.threaded(.closures, limit: limit)
+      let operations = try await program.threaded(.operations, limit: limit)
+      #expect(parts(of: closures) == parts(of: operations), "seed \(seed)")
+    }
+  }
+
+  /// What ran between one barrier and the next, in no order.
+  private func parts(of entries: [String]) -> [[String]] {
+    var parts: [[String]] = [[]]
+    for entry in entries {
+      parts[parts.count - 1].append(entry)
+      if entry.hasPrefix("barrier") { parts.append([]) }
+    }
+    return parts.map { $0.sorted() }
+  }
+}
