@@ -84,7 +84,7 @@ import Testing
   func `are added by threads and by each other, and each runs once`(limit: Int) async throws {
     let run = Run(limit: limit)
     let watchdog = CoreStress.Watchdog { run.state }
-    let count = CoreStress.scaled(20_000)
+    let count = CoreStress.scaled(4_000)
     let add: @Sendable () -> Void = {
       for number in 0..<count { run.add { if number.isMultiple(of: 4) { run.add() } } }
     }
@@ -104,9 +104,9 @@ import Testing
       for number in 0..<count {
         run.add {
           guard number.isMultiple(of: 16) else { return }
-          let own = Operation.callers.first
+          let own = CurrentCode.callers.first
           if own?.isExecuting != true || own?.isFinished != false { run.wrong.add() }
-          if Operation.callers.first !== own { run.wrong.add() }
+          if CurrentCode.callers.first !== own { run.wrong.add() }
         }
         // The queue is empty now and then, and begins anew with closures.
         if number.isMultiple(of: 64) { run.queue.waitUntilAllOperationsAreFinished() }

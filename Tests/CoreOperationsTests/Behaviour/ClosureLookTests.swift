@@ -96,8 +96,8 @@ import Testing
     let (seen, others) = (Log<[Operation]>(), Log<Operation?>())
     queue.addOperation { [queue] in
       seen.add(queue.operations)
-      others.add(Operation.callers.first)
-      others.add(Operation.callers.first)
+      others.add(CurrentCode.callers.first)
+      others.add(CurrentCode.callers.first)
       seen.add(queue.operations)
       #expect(queue.operations.map { $0.isExecuting } == [true, false])
       #expect(queue.operations.map { $0.isFinished } == [false, false])
@@ -114,7 +114,7 @@ import Testing
 
   @Test func `from within is the operation that it was when it waited`() throws {
     let seen = Log<Operation?>()
-    queue.addOperation { seen.add(Operation.callers.first) }
+    queue.addOperation { seen.add(CurrentCode.callers.first) }
     queue.addOperation { [queue] in seen.add(queue.operations.first) }
     let operations = queue.operations
     executor.runAll()

@@ -141,7 +141,7 @@ struct ClosureProgram: Sendable {
         let operations = queue.operations
         note("sees " + operations.map(state).joined(separator: " "))
       case .lookAtOneself:
-        let callers = Operation.callers
+        let callers = CurrentCode.callers
         note("is " + callers.map(state).joined(separator: " "))
       case .cancelAll: queue.cancelAllOperations()
       case .cancelOne(let index):
