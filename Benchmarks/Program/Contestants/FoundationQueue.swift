@@ -23,6 +23,9 @@ struct FoundationQueue: Contestant {
         queue.addOperation(Foundation.BlockOperation(block: job.body.block(node)))
       }
       queue.waitUntilAllOperationsAreFinished()
+    case .closures:
+      for node in 0..<job.graph.count { queue.addOperation(job.body.block(node)) }
+      queue.waitUntilAllOperationsAreFinished()
     case .batch:
       let operations = build(job)
       clock.markBuilt()

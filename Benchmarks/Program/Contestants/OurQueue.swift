@@ -13,6 +13,9 @@ struct OurQueue: Contestant {
         queue.addOperation(CoreOperations.BlockOperation(block: job.body.block(node)))
       }
       queue.waitUntilAllOperationsAreFinished()
+    case .closures:
+      for node in 0..<job.graph.count { queue.addOperation(job.body.block(node)) }
+      queue.waitUntilAllOperationsAreFinished()
     case .batch:
       let operations = build(job)
       clock.markBuilt()

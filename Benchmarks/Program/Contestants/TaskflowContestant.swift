@@ -63,7 +63,7 @@ struct TaskflowContestant: Contestant {
     if job.isBlocking { return "it has as many threads as there are processors" }
     if job.limit != nil { return "its limit is that of its threads" }
     switch job.body {
-    case .count, .spin: return nil
+    case .count, .countNode, .spin: return nil
     case .spinEach, .sleep, .check: return "its driver has one body for all tasks"
     }
   }
@@ -76,10 +76,10 @@ struct TaskflowContestant: Contestant {
         Kernel.spin(Kernel.steps.load(ordering: .relaxed))
         RunCount.add()
       }
-    case .count, .spinEach, .sleep, .check: body = { RunCount.add() }
+    case .count, .countNode, .spinEach, .sleep, .check: body = { RunCount.add() }
     }
     let (offsets, successors) = job.graph.successors()
-    let isOneByOne: Int32 = job.handover == .oneByOne ? 1 : 0
+    let isOneByOne: Int32 = job.handover == .batch ? 0 : 1
     execute(Int32(job.graph.count), offsets, successors, isOneByOne, body)
   }
 }

@@ -2,7 +2,8 @@ import Synchronization
 
 /// A graph of tasks, how it is handed over, and what its tasks do.
 struct Job: Sendable {
-  enum Handover: Sendable { case oneByOne, batch }
+  /// What is handed over: operations one by one, all in one batch, or closures one by one.
+  enum Handover: Sendable { case oneByOne, batch, closures }
 
   var graph: TaskGraph
   var handover = Handover.batch
@@ -19,6 +20,8 @@ struct Job: Sendable {
 enum TaskBody: Sendable {
   /// Nothing.
   case count
+  /// The same, with its node in the closure's context.
+  case countNode
   /// `Kernel.steps` steps of the kernel.
   case spin
   /// So many steps, by node.
@@ -32,6 +35,7 @@ enum TaskBody: Sendable {
   @inline(__always) func block(_ node: Int) -> @Sendable () -> Void {
     switch self {
     case .count: return { RunCount.add() }
+    case .countNode: return { RunCount.add(node < 0 ? 0 : 1) }
     case .spin:
       return {
         Kernel.spin(Kernel.steps.load(ordering: .relaxed))

@@ -64,6 +64,21 @@ struct Budgets {
         from: 50_000
       ),
       ratio("limit 1", atMost: 0.5, workload: "limit-1", to: Self.dispatch, from: 50_000),
+      ratio("closures", atMost: 0.3, workload: "closures", to: Self.dispatch, from: 50_000),
+      ratio(
+        "closures that capture",
+        atMost: 0.4,
+        workload: "closures-captured",
+        to: Self.dispatch,
+        from: 50_000
+      ),
+      ratio(
+        "closures, limit 1",
+        atMost: 0.4,
+        workload: "closures-limit-1",
+        to: Self.dispatch,
+        from: 50_000
+      ),
     ]
   }
 

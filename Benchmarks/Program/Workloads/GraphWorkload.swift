@@ -8,12 +8,13 @@ struct GraphWorkload: Workload {
   let title: String
   var handover = Job.Handover.batch
   var limit: Int?
+  var body = TaskBody.count
   let graph: @Sendable (Int) -> TaskGraph
   var usualSizes: ClosedRange<Int> { 1...Int.max }
   var weight: Double { 3 }
 
   func lanes(size: Int, contestants: [any Contestant]) -> [Lane] {
-    let job = Job(graph: graph(size), handover: handover, limit: limit)
+    let job = Job(graph: graph(size), handover: handover, limit: limit, body: body)
     var lanes = contestants.map { Lane($0, job) }
     if job.graph.edgeCount > 0, let ours = contestants.first as? OurQueue {
       let base = Job(graph: .independent(job.graph.count))
@@ -50,6 +51,21 @@ extension GraphWorkload {
       name: "independent",
       title: "empty operations, added one by one",
       handover: .oneByOne
+    ) { .independent($0) },
+    GraphWorkload(name: "closures", title: "empty closures", handover: .closures) {
+      .independent($0)
+    },
+    GraphWorkload(
+      name: "closures-captured",
+      title: "closures that capture a word",
+      handover: .closures,
+      body: .countNode
+    ) { .independent($0) },
+    GraphWorkload(
+      name: "closures-limit-1",
+      title: "empty closures, one at a time",
+      handover: .closures,
+      limit: 1
     ) { .independent($0) },
     GraphWorkload(name: "batch", title: "empty operations, added as one batch") {
       .independent($0)

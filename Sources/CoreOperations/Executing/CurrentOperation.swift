@@ -20,8 +20,17 @@ final class ThreadOccupant: @unchecked Sendable {
   /// Not retained, because the worker does that: the reference would be counted on all processors.
   fileprivate(set) var scheduler: Unmanaged<Scheduler>?
   /// Kept alive by its queue, or by the caller of its `start()`.
+  ///
+  /// A closure that runs becomes an operation when this is read.
   var operation: Operation? {
-    get { unsafe operationReference?.takeUnretainedValue() }
+    get {
+      if runningClosure != 0 {
+        return unsafe scheduler?._withUnsafeGuaranteedRef {
+          $0.operation(ofRunning: runningClosure)
+        }
+      }
+      return unsafe operationReference?.takeUnretainedValue()
+    }
     set {
       if let newValue {
         unsafe operationReference = .passUnretained(newValue)
@@ -30,6 +39,8 @@ final class ThreadOccupant: @unchecked Sendable {
       }
     }
   }
+  /// The number of the closure that the worker runs; 0 when it runs none.
+  var runningClosure: QueueClosures.Number = 0
   /// Not even counted to be compared, as an unowned one would be.
   private var operationReference: Unmanaged<Operation>?
   /// Whether the end of the operation that the worker has started is left for it to report.
@@ -102,6 +113,11 @@ final class ThreadOccupant: @unchecked Sendable {
     unsafe occupant._withUnsafeGuaranteedRef { $0.enterBody(body) }
   }
 
+  /// Whether the code of an operation runs here that was one when it began.
+  func isAt(_ operation: Operation) -> Bool {
+    unsafe operationReference?.toOpaque() == Unmanaged.passUnretained(operation).toOpaque()
+  }
+
   /// Whether this is at the work of a queue, be it an operation or a barrier.
   func isWorker(of queue: OperationQueue) -> Bool { unsafe self.queue === queue }
 
@@ -145,7 +161,7 @@ final class ThreadOccupant: @unchecked Sendable {
   /// The queue of an operation whose body this thread runs, found without asking the queue itself.
   static func queue(of operation: Operation) -> OperationQueue? {
     guard let scheduler = operation.withLinks({ $0.scheduler }) else { return nil }
-    guard let occupant = slot.value, occupant.operation === operation else {
+    guard let occupant = slot.value, occupant.isAt(operation) else {
       return scheduler.owner
     }
     return unsafe occupant.queue

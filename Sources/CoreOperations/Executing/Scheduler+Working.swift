@@ -5,15 +5,17 @@ extension Scheduler {
   /// What a worker does on an executor that decides every step: decides on one thing, and has that
   /// done as another step.
   func decide(_ source: WorkerSource, _ executor: any SteppedExecutor) {
-    var asked = ask(after: Done(), from: source)
-    let (step, owner) = (asked.step, owner)
-    perform(&asked.effects)
+    var effects = SchedulerState.Effects()
+    let step = ask(after: Done(), from: source, &effects)
+    let owner = owner
+    perform(&effects)
     guard let described = step.described(by: self) else { return }
     executor.enqueue(described) {
       ThreadOccupant.with(queue: owner) { occupant in
         occupant.become(workerOf: self)
         var done = Done()
-        self.perform(step, as: occupant, &done)
+        var closure: QueueClosures.Closure?
+        self.perform(step, &closure, as: occupant, &done)
         self.leave(&done)
       }
     }
@@ -26,6 +28,9 @@ extension Scheduler {
 
   private func work(_ source: WorkerSource, as occupant: ThreadOccupant) {
     var done = Done()
+    // One for all steps: to make, copy and destroy one for each was a tenth of an empty closure's
+    // instructions (callgrind).
+    var effects = SchedulerState.Effects()
     let executor = source.executor
     let turn = WorkerTurn(on: executor)
     occupant.mayBeginTasks = turn.isInSharedPool
@@ -37,7 +42,7 @@ extension Scheduler {
     while true {
       if share == 0 || owner != nil && turn.isOver { return leave(&done) }
       let mayLinger = if case .lingered = done.report.event { false } else { turn.mayLinger }
-      var (step, effects) = ask(after: done, from: source, mayLinger: mayLinger)
+      let step = ask(after: done, from: source, mayLinger: mayLinger, &effects)
       perform(&effects)
       done.proceed(in: self)
       switch step {
@@ -46,14 +51,14 @@ extension Scheduler {
         turn.linger { hasNews.load(ordering: .relaxed) }
         done.report = .init(.lingered)
         continue
-      case .evaluate, .review, .start, .barrier: break
+      case .evaluate, .review, .start, .run, .end, .barrier: break
       }
       if owner == nil {
         owner = self.owner
         unsafe occupant.queue = owner
         occupant.become(workerOf: self)
       }
-      perform(step, as: occupant, &done)
+      perform(step, &effects.closure, as: occupant, &done)
       share -= 1
     }
   }
@@ -62,10 +67,10 @@ extension Scheduler {
   private func ask(
     after done: borrowing Done,
     from source: WorkerSource,
-    mayLinger: Bool = false
-  ) -> (step: SchedulerState.Step, effects: SchedulerState.Effects) {
-    var effects = SchedulerState.Effects()
-    let step = state.withLock { state in
+    mayLinger: Bool = false,
+    _ effects: inout SchedulerState.Effects
+  ) -> SchedulerState.Step {
+    state.withLock { state in
       let step = state.nextStep(
         after: done.report,
         releasing: done.ending.released,
@@ -76,14 +81,19 @@ extension Scheduler {
       if case .linger = step { hasNews.store(false, ordering: .relaxed) }
       return step
     }
-    return (step, effects)
   }
 
   /// Reports what was done without asking for more.
   private func leave(_ done: inout Done) {
     var effects = SchedulerState.Effects()
-    state.withLock {
-      $0.shareUsedUp(after: done.report, releasing: done.ending.released, &effects)
+    let unended = state.withLock { state -> Member? in
+      if let unended = state.takeUnended(done.report) { return unended }
+      state.shareUsedUp(after: done.report, releasing: done.ending.released, &effects)
+      return nil
+    }
+    if let unended {
+      end(unended, &done)
+      return leave(&done)
     }
     perform(&effects)
     done.proceed(in: self)
@@ -112,10 +122,17 @@ extension Scheduler {
   @inline(__always)
   private func perform(
     _ step: SchedulerState.Step,
+    _ closure: inout QueueClosures.Closure?,
     as occupant: ThreadOccupant,
     _ done: inout Done
   ) {
-    if case .start(let member, .known) = step {
+    if case .run(let number) = step {
+      occupant.runningClosure = number
+      // Released before its end is reported: nothing of it outlives that.
+      closure.take()?.run()
+      occupant.runningClosure = 0
+      done.report = .init(.closureReturned(number))
+    } else if case .start(let member, .known) = step {
       member.use { startKnown($0, as: occupant, &done) }
     } else {
       performOther(step, as: occupant, &done)
@@ -129,7 +146,8 @@ extension Scheduler {
     _ done: inout Done
   ) {
     switch step {
-    case .leave, .linger: trap("a worker was to perform nothing")
+    case .leave, .linger, .run: trap("a worker was to perform nothing")
+    case .end(let member): end(member, &done)
     case .barrier(let barrier):
       barrier.block()
       done.report = .init(.barrierReturned)
@@ -228,6 +246,15 @@ extension Scheduler {
     occupant.operation = operation
     unsafe unsafeDowncast(operation, to: BlockOperation.self).runBlocks()
     occupant.operation = nil
+    end(operation, &done)
+  }
+
+  /// Ends the operation that a closure has become while it ran.
+  private func end(_ member: Member, _ done: inout Done) { member.use { end($0, &done) } }
+
+  /// The work of an operation of which everything is known has returned.
+  @inline(__always)
+  private func end(_ operation: Operation, _ done: inout Done) {
     operation.life.step { $0.mainReturnedForGood() }
     operation.closeAsWorker(leaving: &done.ending, in: self)
     done.report = .init(.ended(hasCompletion: done.ending.hasCompletion), of: operation)

@@ -6,6 +6,7 @@ extension SchedulerState.Step {
     case .evaluate(let operation), .review(let operation): .evaluate(operation)
     case .start(let member, _): .start(member.operation)
     case .barrier: .barrier(scheduler)
+    case .run, .end: trap("a queue with an executor of steps had a closure")
     }
   }
 }

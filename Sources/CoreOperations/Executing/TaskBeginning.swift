@@ -25,7 +25,7 @@ struct TaskBeginning: ~Copyable {
   static func mayRun(of operation: Operation) -> Bool { worker(running: operation) != nil }
 
   private static func worker(running operation: Operation) -> ThreadOccupant? {
-    guard let worker = ThreadOccupant.worker, worker.operation === operation else {
+    guard let worker = ThreadOccupant.worker, worker.isAt(operation) else {
       return nil
     }
     return worker

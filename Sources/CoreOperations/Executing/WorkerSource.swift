@@ -9,12 +9,15 @@ package final class WorkerSource: Sendable {
   let executor: any OperationExecutor
   /// The executor, if it decides every step.
   let stepped: (any SteppedExecutor)?
+  /// Whether it does; read for each closure that is added, and cheaper than the existential.
+  let isStepped: Bool
   /// The dispatch queue that the executor stands for, if the queue was given one.
   let underlyingQueue: DispatchQueue?
 
   package init(_ executor: any OperationExecutor, underlyingQueue: DispatchQueue? = nil) {
     self.executor = executor
     stepped = executor as? any SteppedExecutor
+    isStepped = stepped != nil
     self.underlyingQueue = underlyingQueue
   }
 }

@@ -76,9 +76,9 @@ struct LinkedMembers<Linkage: MemberLinkage> {
 typealias MemberLine = LinkedMembers<LineLinkage>
 
 /// All operations of a queue in the order of adding; retains each.
-struct QueueMembers {
+package struct QueueMembers {
   private var list = LinkedMembers<QueueLinkage>()
-  private(set) var count = 0
+  package private(set) var count = 0
 
   mutating func append(_ member: Member) {
     member.fields.isMember = true
@@ -94,7 +94,7 @@ struct QueueMembers {
     count -= 1
   }
 
-  var operations: [Operation] { list.few().map(\.operation) }
+  package var operations: [Operation] { list.few().map(\.operation) }
 
   /// The first few that fit, in the order of adding.
   func first(_ wanted: Int, where fits: (Member) -> Bool) -> [Operation] {

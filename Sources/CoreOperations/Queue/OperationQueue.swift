@@ -78,9 +78,12 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
 
   /// Adds a closure as an operation.
   ///
-  /// - Parameter block: Runs on a worker.
+  /// The operation is made when something looks at it, such as ``operations``: until then a closure
+  /// takes a fraction of its time and memory.
+  ///
+  /// - Parameter block: Runs on a worker; released when the operation finished.
   open func addOperation(_ block: @escaping @Sendable () -> Void) {
-    enqueue(BlockOperation(block: block))
+    if !scheduler.addClosure(block, owner: self) { enqueue(BlockOperation(block: block)) }
   }
 
   /// Adds an async closure as an operation, which holds its slot until the closure returned.

@@ -47,8 +47,8 @@ final class Scheduler: Sendable {
 
   // MARK: Reading
 
-  var members: [Operation] { state.withLock { $0.members.operations } }
-  var memberCount: Int { state.withLock { $0.members.count } }
+  var members: [Operation] { state.withLock { $0.operations() } }
+  var memberCount: Int { state.withLock { $0.members.count + $0.closures.count } }
   var isSuspended: Bool { state.withLock { $0.isSuspended } }
   var limit: Int { state.withLock { $0.limit } }
   /// How many operations were added and have left since the queue was last empty.
@@ -113,7 +113,7 @@ final class Scheduler: Sendable {
     state.withLock { state in
       if let first = state.gate { return (first, []) }
       state.gate = gate
-      return (gate, state.members.operations)
+      return (gate, state.operations())
     }
   }
 
@@ -140,6 +140,25 @@ final class Scheduler: Sendable {
     return true
   }
 
+  /// Takes in a closure as it is, unless something would see that it is no operation.
+  ///
+  /// - Returns: Whether it did.
+  func addClosure(_ closure: @escaping @Sendable () -> Void, owner: OperationQueue) -> Bool {
+    guard valueObservers.isEmpty else { return false }
+    let isAdded = update { $0.closureAdded(.init(run: closure), owner: owner) }
+    // One may have begun to observe meanwhile.
+    if isAdded { valueObservers.look(at: owner) }
+    return isAdded
+  }
+
+  /// The operation that a closure is which runs: from now on, if nobody has looked before.
+  func operation(ofRunning number: UInt64) -> Operation? {
+    state.withLock { state in
+      state.closuresBecomeOperations()
+      return state.closures.member(madeOf: number)?.operation
+    }
+  }
+
   /// Takes in operations that need nothing to be done in between, in one step, unless the queue is
   /// closed.
   ///
@@ -164,7 +183,7 @@ final class Scheduler: Sendable {
   func markAsNeeded() -> [Operation] {
     state.withLock { state in
       state.isAwaited = true
-      return state.members.operations
+      return state.operations()
     }
   }
 
@@ -262,6 +281,8 @@ final class Scheduler: Sendable {
     let (old, new, slot) = update { state in
       let old = state.limit
       state.limited(limit)
+      // What holds a slot is looked at then.
+      if state.limit < old { state.closuresBecomeOperations() }
       return (old, state.limit, state.limit < old ? state.needOfSlot : nil)
     }
     // A closed queue starts again soon; with fewer slots, all that hold one may wait for a member.
@@ -274,9 +295,7 @@ final class Scheduler: Sendable {
 
   func addBarrier(_ block: @escaping @Sendable () -> Void, owner: OperationQueue) {
     PendingBarriers.began()
-    let (before, segment) = update { state in
-      (state.membersOfLastSegment, state.barrierAdded(block, owner: owner))
-    }
+    let (before, segment) = update { $0.barrierAdded(block, owner: owner) }
     RunTimeRings.lookAtBarrier(before: before, in: self) {
       state.withLock { $0.hasMembers(behindBarrierOf: segment) }
     }
@@ -290,7 +309,7 @@ final class Scheduler: Sendable {
   func sweep(_ body: ([Operation]) -> Void) {
     let members = state.withLock { state in
       state.sweep(isBeginning: true)
-      return state.members.operations
+      return state.operations()
     }
     body(members)
     update { $0.sweep(isBeginning: false) }
@@ -332,21 +351,24 @@ final class Scheduler: Sendable {
     hasNews.store(true, ordering: .relaxed)
   }
 
+  /// Does what is to be done outside of the lock; nothing is left of it then but
+  /// ``SchedulerState/Effects/closure``.
   @inline(__always)
   func perform(_ effects: inout SchedulerState.Effects) {
-    if let source = effects.requestWorker { requestWorker(from: source) }
+    if let source = effects.requestWorker.take() { requestWorker(from: source) }
     if let operation = effects.waitsForNextTurn.take() { RunTimeRings.lookAtPaused(operation) }
     if let operation = effects.grantToReturn.take() {
       unsafe operation.layer?.returnGrant()
     }
-    if effects.haveMembersLeft, !valueObservers.isEmpty,
-      let queue = effects.idle?.owner ?? owner
-    {
-      valueObservers.look(at: queue)
+    if effects.haveMembersLeft {
+      effects.haveMembersLeft = false
+      if !valueObservers.isEmpty, let queue = effects.idle?.owner ?? owner {
+        valueObservers.look(at: queue)
+      }
     }
     if effects.garbage != nil { effects.garbage = nil }
     // Last: what observers did is done when a wait ends.
-    if let idle = effects.idle { idle.waiters?.wakeAll(()) }
+    if let idle = effects.idle.take() { idle.waiters?.wakeAll(()) }
   }
 
   private func requestWorker(from source: WorkerSource) {

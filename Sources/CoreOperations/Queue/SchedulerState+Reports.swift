@@ -55,6 +55,8 @@ extension SchedulerState {
     case leavesAhead
     /// The work of an operation that does nothing else returned: its end, in the same step.
     case ended(hasCompletion: Bool)
+    /// A closure returned; it may have become an operation meanwhile.
+    case closureReturned(QueueClosures.Number)
     case barrierReturned
   }
 }

@@ -6,6 +6,8 @@ extension SchedulerState {
     var requestWorker: WorkerSource?
     /// Members have left: the queue's properties may have changed.
     var haveMembersLeft = false
+    /// What a worker that is told to ``Step/run(_:)`` runs.
+    package var closure: QueueClosures.Closure?
     /// Let go of a member that left.
     package var garbage: Operation?
     /// Have the layer return what a start was granted with: a dependency came before it.
@@ -40,6 +42,10 @@ extension SchedulerState {
     case review(Operation)
     /// Start the operation on these terms.
     case start(Member, Terms)
+    /// Run the closure among the effects, which is no operation.
+    case run(QueueClosures.Number)
+    /// End the operation that a closure has become while it ran, and that has returned.
+    case end(Member)
     /// Run a barrier.
     case barrier(Barrier)
   }

@@ -11,7 +11,8 @@ extension SchedulerState {
   var hasWork: Bool {
     if !granted.isEmpty { return true }
     if isBlocked { return false }
-    return isServiceDue || (slotsInUse < limit && (!ready.isEmpty || isBarrierDue))
+    return isServiceDue
+      || (slotsInUse < limit && (!ready.isEmpty || closures.hasWaiting || isBarrierDue))
   }
 
   /// Where a worker has to be asked for, if one is needed; it counts as asked for then.
@@ -25,13 +26,15 @@ extension SchedulerState {
   ///
   /// - Returns: False, and nothing changed, if there are operations.
   mutating func sourceChangedIfEmpty(_ source: WorkerSource) -> Bool {
-    guard members.count == 0 else { return false }
+    guard members.count == 0, closures.isEmpty else { return false }
     self.source = source
     isWorkerRequested = false
     return true
   }
 
   /// A worker's share is used up: it leaves, and another is asked for if there is work.
+  ///
+  /// - Precondition: There is nothing to ``takeUnended(_:)``.
   mutating func shareUsedUp(
     after report: Report,
     releasing released: borrowing FewOperations,
@@ -61,8 +64,9 @@ extension SchedulerState {
   ) -> Step {
     let isStale = source !== self.source
     if case .began = report.event, isStale { return .leave }
+    if let ended = takeUnended(report) { return .end(ended) }
     account(for: report, releasing: released, &effects)
-    let step = isStale ? .leave : takeStep()
+    let step = isStale ? .leave : takeStep(&effects)
     if case .leave = step, mayLinger, !isStale, !isLingering, !isBlocked, slotsInUse < limit {
       isLingering = true
       return .linger
@@ -70,6 +74,13 @@ extension SchedulerState {
     loopingWorkers -= 1
     effects.requestWorker = workerNeeded()
     return step
+  }
+
+  /// The operation that a closure has become which a worker reports as returned: has to be ended
+  /// before anything else is done, and its end to be reported in turn.
+  mutating func takeUnended(_ report: Report) -> Member? {
+    guard case .closureReturned(let number) = report.event else { return nil }
+    return closures.takeMember(madeOf: number)
   }
 
   private mutating func account(
@@ -88,6 +99,7 @@ extension SchedulerState {
       servedWithoutSlot -= 1
       answered(report)
     case .cameBack: answered(report)
+    case .closureReturned(let number): closureReturned(number, &effects)
     case .barrierReturned:
       isBarrierRunning = false
       slotsInUse -= 1
@@ -138,7 +150,8 @@ extension SchedulerState {
       guard keepsPlace(member, &effects) else { break }
       member.fields.leavesAhead = true
       move(member, to: .service)
-    case .began, .lingered, .asked, .cameBack, .barrierReturned: trap("a report about no operation")
+    case .began, .lingered, .asked, .cameBack, .closureReturned, .barrierReturned:
+      trap("a report about no operation")
     }
     if member.fields.isReleasedByReport { effects.garbage = member.released() }
   }
@@ -160,7 +173,7 @@ extension SchedulerState {
     if member.fields.pausesOnReturn { pauseDue(member, &effects) }
   }
 
-  mutating func takeStep() -> Step {
+  private mutating func takeStep(_ effects: inout Effects) -> Step {
     if let first = granted.first {
       return start(first, .granted)
     }
@@ -172,6 +185,7 @@ extension SchedulerState {
     while let first = ready.first {
       if let step = takeSlot(for: first) { return step }
     }
+    if let step = startClosure(&effects) { return step }
     if isBarrierDue, let barrier = barriers.withElement(at: 0, { $0.block.take() }) {
       isBarrierRunning = true
       slotsInUse += 1

@@ -12,7 +12,9 @@ package struct SchedulerState {
     var line = MemberLine()
   }
 
-  var members = QueueMembers()
+  package internal(set) var members = QueueMembers()
+  /// There are some only while there are no members.
+  package internal(set) var closures = QueueClosures()
   /// Since the queue was last idle.
   var addedCount: Int64 = 0
   var leftCount: Int64 = 0
@@ -57,7 +59,7 @@ package struct SchedulerState {
   /// So it is after a new limit: who looks because of that sees only what is a member by then.
   var isWatched: Bool { isAwaited || hasNewLimit || !barriers.isEmpty }
 
-  package var isIdle: Bool { members.count == 0 && barriers.isEmpty }
+  package var isIdle: Bool { members.count == 0 && closures.isEmpty && barriers.isEmpty }
   package var limit: Int { requestedLimit < 0 ? .max : requestedLimit }
 
   // MARK: Events of members
@@ -79,6 +81,7 @@ package struct SchedulerState {
       return
     }
     if isIdle { begin(owner) }
+    closuresBecomeOperations()
     addedCount += 1
     members.append(member)
     // A member that has left meanwhile may have let the barrier run that was behind it.
@@ -330,14 +333,17 @@ package struct SchedulerState {
 
   /// Takes in a barrier.
   ///
-  /// - Returns: The segment of the members that will come behind it.
+  /// - Returns: The members in front of it that no earlier barrier waits for, and the segment of
+  ///   those that will come behind it.
   package mutating func barrierAdded(
     _ block: @escaping @Sendable () -> Void,
     owner: OperationQueue
-  ) -> UInt32 {
+  ) -> (before: [Operation], segment: UInt32) {
+    closuresBecomeOperations()
+    let before = membersOfLastSegment
     if isIdle { begin(owner) }
     barriers.append(PendingBarrier(block: Barrier(block)))
-    return activeSegment &+ UInt32(barriers.count)
+    return (before, activeSegment &+ UInt32(barriers.count))
   }
 
   /// Registers someone who waits for the queue to be empty.

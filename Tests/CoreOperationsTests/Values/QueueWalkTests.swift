@@ -34,6 +34,11 @@ private struct Walk {
     Int.random(in: 0..<100, using: &random) < percent
   }
 
+  /// How many closures were taken as they are, how many of them ran so, and how many of those have
+  /// become operations meanwhile.
+  private(set) var (closureCount, runCount, endCount) = (0, 0, 0)
+  private var addsClosures = false
+
   private var openItems: [Item] { items.filter { $0.member.fields.isMember || !$0.isLetIn } }
 
   // MARK: Events
@@ -54,6 +59,34 @@ private struct Walk {
     }
     machine.state.memberAdded(item.member, owner: machine.owner)
     items.append(item)
+  }
+
+  /// As a closure if the queue takes one, and as an operation otherwise.
+  private mutating func addClosure() {
+    if machine.state.closureAdded(.init {}, owner: machine.owner) {
+      closureCount += 1
+    } else {
+      add()
+    }
+  }
+
+  /// Something looks at the queue: what was added as a closure is an operation from now on.
+  private mutating func look() {
+    _ = machine.state.operations()
+    meet()
+    #expect(machine.state.closures.count == 0)
+  }
+
+  /// Notes the operations that closures have become.
+  private mutating func meet() {
+    for operation in machine.state.members.operations
+    where !items.contains(where: { $0.operation === operation }) {
+      let item = Item(operation)
+      item.isLetIn = true
+      item.isOnStack = operation.isExecuting
+      item.hasStarted = operation.isExecuting
+      items.append(item)
+    }
   }
 
   private mutating func letIn(_ item: Item) {
@@ -132,6 +165,12 @@ private struct Walk {
     if effects.idle != nil { idleCount += 1 }
     switch step {
     case .leave, .linger: return
+    case .run:
+      #expect(effects.closure != nil)
+      runCount += 1
+    case .end(let member):
+      #expect(member.operation.isExecuting && member.fields.holdsSlot)
+      endCount += 1
     case .start(let member, let terms):
       #expect(member.placement == .starting)
       if case .ahead = terms {} else { #expect(member.fields.holdsSlot) }
@@ -141,7 +180,8 @@ private struct Walk {
     steps.append(step)
   }
 
-  private func item(_ member: Member) -> Item {
+  private mutating func item(_ member: Member) -> Item {
+    meet()
     guard let item = items.first(where: { $0.member == member }) else {
       fatalError("a step is about an operation that was never added")
     }
@@ -153,6 +193,14 @@ private struct Walk {
     guard let index = steps.indices.randomElement(using: &random) else { return work() }
     switch steps.remove(at: index) {
     case .leave, .linger: break
+    case .run(let number): work(.init(.closureReturned(number)))
+    case .end(let member):
+      let item = item(member)
+      item.isOnStack = false
+      item.operation.life.step { $0.mainReturnedForGood() }
+      item.isFinished = true
+      item.hasCompletion = chance(20)
+      work(.init(.ended(hasCompletion: item.hasCompletion), of: item.operation))
     case .barrier: work(.init(.barrierReturned))
     case .review(let operation):
       work(.init(.asked))
@@ -194,9 +242,14 @@ private struct Walk {
   // MARK: The walk
 
   private mutating func step() {
-    let event = Int.random(in: 0..<16, using: &random)
+    let event = Int.random(in: 0..<17, using: &random)
     guard event > 1, let item = openItems.randomElement(using: &random) else {
-      if openItems.count < 8 { add() }
+      if addsClosures, chance(90) {
+        addClosure()
+      } else if openItems.count < 8 {
+        add()
+      }
+      if addsClosures, chance(20) { report() }
       return
     }
     switch event {
@@ -227,21 +280,25 @@ private struct Walk {
       } else {
         machine.state.priorityChanged(item.member, level: Int.random(in: 0...4, using: &random))
       }
+    case 15: if chance(20) { look() }
     default: machine.state.limited(Int.random(in: 0...3, using: &random))
     }
     for _ in 0..<Int.random(in: 0...2, using: &random) { report() }
   }
 
-  private func check() {
-    let holders = items.count { $0.member.fields.holdsSlot }
+  private mutating func check() {
+    meet()
+    let holders = items.count { $0.member.fields.holdsSlot } + machine.state.closures.runningCount
     #expect(machine.state.slotsInUse == holders + (machine.state.isBarrierRunning ? 1 : 0))
+    #expect(machine.state.members.count == 0 || machine.state.closures.count == 0)
     for item in items where item.member.fields.isMember {
       #expect(item.member.fields.isFinished == item.isFinished)
     }
   }
 
   /// Random events, and then all that brings everything to its end.
-  mutating func run(_ count: Int) {
+  mutating func run(_ count: Int, addsClosures: Bool = false) {
+    self.addsClosures = addsClosures
     for _ in 0..<count {
       step()
       check()
@@ -275,6 +332,25 @@ private struct Walk {
     var walk = Walk(seed: seed)
     walk.run(400)
     #expect(walk.idleCount > 0)
+  }
+
+  @Test(arguments: 1...60 as ClosedRange<UInt64>)
+  func `does so with closures, which become operations at any time`(seed: UInt64) {
+    var walk = Walk(seed: seed)
+    walk.run(400, addsClosures: true)
+    #expect(walk.idleCount > 0)
+  }
+
+  @Test func `closures end as what they are, and as what they have become`() {
+    var (added, runs, ends) = (0, 0, 0)
+    for seed in 2000..<2050 as Range<UInt64> {
+      var walk = Walk(seed: seed)
+      walk.run(400, addsClosures: true)
+      added += walk.closureCount
+      runs += walk.runCount
+      ends += walk.endCount
+    }
+    #expect(0 < ends && ends < runs && runs < added)
   }
 
   #if DEBUG
