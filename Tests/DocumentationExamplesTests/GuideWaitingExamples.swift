@@ -157,7 +157,7 @@ import Testing
   let report = ResultOperation(name: "report") {}
   queue.addOperation(report)
 
-  let watch = Task {
+  let watch = Task.detached { [queue] in
     try await Task.sleep(for: .seconds(10))
     print(queue.explain())
   }
