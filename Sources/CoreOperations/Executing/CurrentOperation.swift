@@ -21,7 +21,8 @@ final class ThreadOccupant: @unchecked Sendable {
   fileprivate(set) var scheduler: Unmanaged<Scheduler>?
   /// Kept alive by its queue, or by the caller of its `start()`.
   ///
-  /// A closure that runs becomes an operation when this is read.
+  /// A closure that runs becomes an operation when this is read, with the lock of its queue: not to
+  /// be read with a lock held.
   var operation: Operation? {
     get {
       if runningClosure != 0 {
@@ -130,11 +131,8 @@ final class ThreadOccupant: @unchecked Sendable {
   /// The innermost one if that is at an operation; not counted, because the stack holds a
   /// reference.
   private static func innermost(at operation: Operation) -> Unmanaged<ThreadOccupant>? {
-    let wanted = unsafe Unmanaged.passUnretained(operation).toOpaque()
     guard let occupant = unsafe slot.reference,
-      unsafe occupant._withUnsafeGuaranteedRef({
-        unsafe $0.operationReference?.toOpaque() == wanted
-      })
+      unsafe occupant._withUnsafeGuaranteedRef({ $0.isAt(operation) })
     else { return nil }
     return unsafe occupant
   }

@@ -25,9 +25,7 @@ struct TaskBeginning: ~Copyable {
   static func mayRun(of operation: Operation) -> Bool { worker(running: operation) != nil }
 
   private static func worker(running operation: Operation) -> ThreadOccupant? {
-    guard let worker = ThreadOccupant.worker, worker.isAt(operation) else {
-      return nil
-    }
+    guard let worker = ThreadOccupant.worker, worker.isAt(operation) else { return nil }
     return worker
   }
 

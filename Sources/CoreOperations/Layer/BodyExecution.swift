@@ -62,8 +62,8 @@ package enum BodyExecution {
     TaskBeginning.mayRun(of: operation)
   }
 
-  /// Makes a task that is the body of an operation, and runs it here up to where it suspends for the
-  /// first time; does nothing where ``mayBegin(_:)`` says no.
+  /// Makes a task that is the body of an operation, and runs it here up to where it suspends for
+  /// the first time; does nothing where ``mayBegin(_:)`` says no.
   ///
   /// - Parameters:
   ///   - operation: The task finds it and its queue as the current ones.

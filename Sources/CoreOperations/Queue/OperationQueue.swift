@@ -79,7 +79,8 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
   /// Adds a closure as an operation.
   ///
   /// The operation is made when something looks at it, such as ``operations``: until then a closure
-  /// takes a fraction of its time and memory.
+  /// takes a fraction of its time and memory. What looks, or the first operation that is added
+  /// behind n closures, makes those n operations in one step.
   ///
   /// - Parameter block: Runs on a worker; released when the operation finished.
   open func addOperation(_ block: @escaping @Sendable () -> Void) {
@@ -228,7 +229,7 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
   ///
   /// - Precondition: Not negative, or ``defaultMaxConcurrentOperationCount``.
   /// - Complexity: To raise it O(1); to lower it that of looking at what executes, and at what that
-  ///   waits for with its own code.
+  ///   waits for with its own code, and O(n) for n closures that nothing has looked at.
   open var maxConcurrentOperationCount: Int {
     get { scheduler.requestedLimit }
     set {

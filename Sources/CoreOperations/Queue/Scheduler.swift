@@ -152,7 +152,7 @@ final class Scheduler: Sendable {
   }
 
   /// The operation that a closure is which runs: from now on, if nobody has looked before.
-  func operation(ofRunning number: UInt64) -> Operation? {
+  func operation(ofRunning number: QueueClosures.Number) -> Operation? {
     state.withLock { state in
       state.closuresBecomeOperations()
       return state.closures.member(madeOf: number)?.operation
@@ -281,9 +281,10 @@ final class Scheduler: Sendable {
     let (old, new, slot) = update { state in
       let old = state.limit
       state.limited(limit)
+      let isLower = state.limit < old
       // What holds a slot is looked at then.
-      if state.limit < old { state.closuresBecomeOperations() }
-      return (old, state.limit, state.limit < old ? state.needOfSlot : nil)
+      if isLower { state.closuresBecomeOperations() }
+      return (old, state.limit, isLower ? state.needOfSlot : nil)
     }
     // A closed queue starts again soon; with fewer slots, all that hold one may wait for a member.
     if old == 0 || slot.map(RunTimeRings.mayBeInRing) == true, new > 0 {

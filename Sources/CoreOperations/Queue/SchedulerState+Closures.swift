@@ -59,15 +59,13 @@ package struct QueueClosures {
     return made.remove(at: place).member
   }
 
-  /// Those that run have become operations.
-  mutating func runningBecame(_ make: (Number) -> Member) {
-    for number in exchange(&running, with: []).sorted() { made.append((number, make(number))) }
+  /// Takes all out, those that run in the order of their starts: they become operations.
+  mutating func takeAll() -> (running: [Number], waiting: FirstInFirstOut<Closure>) {
+    (exchange(&running, with: []).sorted(), exchange(&waiting, with: FirstInFirstOut()))
   }
 
-  /// Those that wait become operations.
-  mutating func takeWaiting() -> FirstInFirstOut<Closure> {
-    exchange(&waiting, with: FirstInFirstOut())
-  }
+  /// One that runs has become an operation.
+  mutating func became(_ member: Member, _ number: Number) { made.append((number, member)) }
 }
 
 extension SchedulerState {
@@ -91,6 +89,9 @@ extension SchedulerState {
   }
 
   /// Gives a slot to the first of the closures that wait.
+  ///
+  /// That makes nothing wait in the line for slots (``noteWaitInLine()``): while there are closures,
+  /// nothing stands in that.
   mutating func startClosure(_ effects: inout Effects) -> Step? {
     guard let (number, closure) = closures.begin() else { return nil }
     slotsInUse += 1
@@ -118,19 +119,16 @@ extension SchedulerState {
   /// - Complexity: O(n), n the number of closures; each becomes an operation once.
   mutating func closuresBecomeOperations() {
     guard !closures.isEmpty, let owner else { return }
-    let waiting = closures.takeWaiting()
-    // Not in place: what makes a member changes the rest of the state.
-    var closures = closures
-    closures.runningBecame { _ in
+    let (running, waiting) = closures.takeAll()
+    for number in running {
       let operation = BlockOperation()
       let member = becameMember(operation, of: owner)
       operation.becomeRunning()
       move(member, to: .starting)
       member.fields.holdsSlot = true
       member.fields.isOnStack = true
-      return member
+      closures.became(member, number)
     }
-    self.closures = closures
     for index in 0..<waiting.count {
       _ = becameMember(BlockOperation(block: waiting[index].run), of: owner)
     }

@@ -256,15 +256,6 @@ import Testing
   }
 
   @Test func `keeps a queue alive that nothing else has, and no longer`() {
-    final class CountedQueue: OperationQueue, @unchecked Sendable {
-      let count: LiveCount
-      init(_ count: LiveCount, _ executor: ManualExecutor) {
-        self.count = count
-        super.init(executor: executor)
-        count.born()
-      }
-      deinit { count.died() }
-    }
     let (live, ran) = (LiveCount(), Tally())
     do {
       let queue = CountedQueue(live, executor)

@@ -73,15 +73,6 @@ import Testing
   }
 
   @Test func `a finished operation has let go of its dependents and its queue`() {
-    final class CountedQueue: OperationQueue, @unchecked Sendable {
-      let count: LiveCount
-      init(_ count: LiveCount, _ executor: ManualExecutor) {
-        self.count = count
-        super.init(executor: executor)
-        count.born()
-      }
-      deinit { count.died() }
-    }
     let live = LiveCount()
     let queues = LiveCount()
     let executor = ManualExecutor()
@@ -289,15 +280,6 @@ import Testing
   }
 
   @Test func `a queue with unfinished work lives until that has finished, then goes`() async {
-    final class CountedQueue: OperationQueue, @unchecked Sendable {
-      let live: LiveCount
-      init(_ live: LiveCount) {
-        self.live = live
-        super.init(executor: DefaultExecutor.shared)
-        live.born()
-      }
-      deinit { live.died() }
-    }
     let live = LiveCount()
     let mayEnd = Gate()
     let first = BlockOperation { mayEnd.pass() }

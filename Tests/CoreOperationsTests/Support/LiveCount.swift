@@ -61,6 +61,20 @@ final class Token: Sendable {
   func touch() {}
 }
 
+/// A queue that is counted.
+final class CountedQueue: OperationQueue, @unchecked Sendable {
+  // Sendable: the count is.
+  private let count: LiveCount
+
+  init(_ count: LiveCount, _ executor: any OperationExecutor = DefaultExecutor.shared) {
+    self.count = count
+    super.init(executor: executor)
+    count.born()
+  }
+
+  deinit { count.died() }
+}
+
 /// An operation that is counted.
 final class Counted: Operation, @unchecked Sendable {
   private let count: LiveCount
