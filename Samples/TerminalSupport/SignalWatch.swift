@@ -1,4 +1,5 @@
 import Dispatch
+import Synchronization
 
 #if canImport(Glibc)
 import Glibc
@@ -19,6 +20,39 @@ package final class SignalWatch: Sendable {
   private let queue = DispatchQueue(label: "signals")
   /// The answer to the first signal, as long as it goes on.
   private let answer = DispatchGroup()
+  private let first = First()
+
+  /// When the first signal came, or no first one was expected any more.
+  private final class First: Sendable {
+    let time = Mutex<ContinuousClock.Instant?>(nil)
+
+    /// - Returns: How long ago it was; nil if it is now.
+    func comes() -> Duration? {
+      time.withLock { time in
+        if let time { return .now - time }
+        time = .now
+        return nil
+      }
+    }
+  }
+
+  /// Lets Ctrl-\\ end the program at once, as it does others, from its first line on.
+  ///
+  /// Swift's runtime takes SIGQUIT for a crash: it would write a report, and may hang in that.
+  package static func endAtQuit() {
+    if !isIgnored(SIGQUIT) { _ = signal(SIGQUIT, SIG_DFL) }
+  }
+
+  /// Whether who started the program has it ignore a signal, as `nohup` does.
+  package static func isIgnored(_ number: Int32) -> Bool {
+    var action = sigaction()
+    _ = sigaction(number, nil, &action)
+    #if canImport(Darwin)
+    return unsafeBitCast(action.__sigaction_u.__sa_handler, to: Int.self) == 1
+    #else
+    return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == 1
+    #endif
+  }
 
   /// Begins to watch; returns when no signal is lost any more.
   ///
@@ -34,29 +68,37 @@ package final class SignalWatch: Sendable {
     onSecond: @escaping @Sendable (Int32) -> Void
   ) {
     self.signals = signals
-    // Only touched on the queue.
-    nonisolated(unsafe) var first: ContinuousClock.Instant?
     let registration = DispatchGroup()
-    sources = signals.map { [queue, answer] number in
+    let sources = signals.map { [queue] number in
       // Ignored for the system, whose answer would be to end the program; sources see it still.
       _ = signal(number, SIG_IGN)
-      let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
-      source.setEventHandler {
-        if let first {
-          if .now - first >= echo { onSecond(number) }
+      return DispatchSource.makeSignalSource(signal: number, queue: queue)
+    }
+    self.sources = sources
+    for (number, source) in zip(signals, sources) {
+      source.setEventHandler { [answer, first] in
+        if let age = first.comes() {
+          if age >= echo { onSecond(number) }
           return
         }
-        first = .now
         // Elsewhere, as it may take its time, for example where nobody reads what it writes.
         DispatchQueue.global().async(group: answer) { onFirst(number) }
       }
       registration.enter()
       source.setRegistrationHandler { registration.leave() }
       source.resume()
-      return source
     }
     // Registered by another thread, and until then the signals are ignored.
     registration.wait()
+  }
+
+  /// Answers each signal as a second one from now on: what the first one asks for is over.
+  ///
+  /// Returns when no answer to a first one goes on any more. Until the program has ended, no signal
+  /// ends it with a status that says nothing of what it has done. Don't call it from a closure.
+  package func expectsNoFirst() {
+    queue.sync { _ = first.comes() }
+    answer.wait()
   }
 
   /// Lets the signals end the program again.

@@ -14,7 +14,7 @@ import TerminalSupport
 
       EXAMPLES:
         workflow run release.yml
-            Run it. Ctrl-C ends it gracefully, twice at once.
+            Run it. Ctrl-C ends it gracefully, a second one at once.
         workflow resume last
             Go on with the newest run where it ended.
         workflow check release.yml
@@ -54,6 +54,7 @@ import TerminalSupport
   /// It does what its default does, but writes through `TerminalText`: a message about an argument
   /// quotes it.
   static func main() async {
+    SignalWatch.endAtQuit()
     StandardStream.openMissing()
     do {
       var command = try parseAsRoot()

@@ -56,7 +56,7 @@ struct ConductedRun {
         _exit(interruption.withLock { $0?.exitCode } ?? 128 + signal)
       }
     }
-    let watch = SignalWatch(Self.signals, echo: .milliseconds(200)) { signal in
+    let watch = SignalWatch(Self.signals, echo: .milliseconds(50)) { signal in
       let came = Interruption(signal: signal)
       interruption.withLock { $0 = came }
       if !came.isGraceful { kill(signal) }
@@ -68,7 +68,8 @@ struct ConductedRun {
     let result: Result<RunEnd, any Error>
     do { result = .success(try await run.run()) } catch { result = .failure(error) }
     explain?.end()
-    watch.stop()
+    watch.expectsNoFirst()
+    defer { withExtendedLifetime(watch) {} }
     display.end()
     let end = try result.get()
     try options.writePictures(of: run)
@@ -87,14 +88,7 @@ struct ConductedRun {
 
   /// Those that ask the program to end; a program started by `nohup` ignores one of them.
   private static var signals: [Int32] {
-    var action = sigaction()
-    _ = sigaction(SIGHUP, nil, &action)
-    #if canImport(Darwin)
-    let isIgnored = unsafeBitCast(action.__sigaction_u.__sa_handler, to: Int.self) == 1
-    #else
-    let isIgnored = unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == 1
-    #endif
-    return [SIGINT, SIGTERM, SIGQUIT] + (isIgnored ? [] : [SIGHUP])
+    [SIGINT, SIGTERM, SIGQUIT] + (SignalWatch.isIgnored(SIGHUP) ? [] : [SIGHUP])
   }
 
   static func status(of end: RunEnd, _ interruption: Interruption?) -> Int32 {

@@ -1,0 +1,41 @@
+import Dispatch
+import TerminalSupport
+import Testing
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// What becomes of signals; each test in a process of its own, which they would end.
+@Suite struct SignalWatchTests {
+  @Test func `The first signal and the second one are told apart, and echoes count as the first`()
+    async
+  {
+    await #expect(processExitsWith: .exitCode(7)) {
+      let first = DispatchSemaphore(value: 0)
+      let watch = SignalWatch([SIGUSR1, SIGUSR2], echo: .seconds(3600)) { signal in
+        if signal == SIGUSR1 { first.signal() }
+      } onSecond: { _ in
+        exit(1)
+      }
+      kill(getpid(), SIGUSR1)
+      first.wait()
+      kill(getpid(), SIGUSR2)
+      watch.expectsNoFirst()
+      exit(7)
+    }
+  }
+
+  @Test func `A signal after the last first one doesn't end the process by itself`() async {
+    await #expect(processExitsWith: .exitCode(7)) {
+      let watch = SignalWatch([SIGUSR1]) { _ in exit(1) } onSecond: { _ in exit(7) }
+      watch.expectsNoFirst()
+      kill(getpid(), SIGUSR1)
+      while true { sleep(1) }
+    }
+  }
+}
