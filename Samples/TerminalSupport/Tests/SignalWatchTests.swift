@@ -32,7 +32,11 @@ import Darwin
 
   @Test func `A signal after the last first one doesn't end the process by itself`() async {
     await #expect(processExitsWith: .exitCode(7)) {
-      let watch = SignalWatch([SIGUSR1]) { _ in exit(1) } onSecond: { _ in exit(7) }
+      let watch = SignalWatch([SIGUSR1]) { _ in
+        exit(1)
+      } onSecond: { _ in
+        exit(7)
+      }
       watch.expectsNoFirst()
       kill(getpid(), SIGUSR1)
       while true { sleep(1) }

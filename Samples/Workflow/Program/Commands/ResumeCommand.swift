@@ -14,6 +14,10 @@ struct ResumeCommand: AsyncParsableCommand {
       is. A file that was changed since is refused, because what is done may not fit any more. What \
       --only chose before is the choice again, unless --only or --all say otherwise.
 
+      A step that was being undone is undone first, from the beginning of its ‘on-rollback’: that \
+      has to bear being repeated. Where it fails again, nothing runs until it succeeds, or is \
+      accepted as it is.
+
       EXAMPLES:
         workflow resume last
             Go on with the newest run.
@@ -21,6 +25,8 @@ struct ResumeCommand: AsyncParsableCommand {
             A part of the name is enough where it means one run; “workflow runs” lists them.
         workflow resume last --accept-changes
             Go on with the file as it is now; says what differs.
+        workflow resume last --accept-failed-rollbacks
+            Go on after you have undone by hand what a rollback couldn't.
       """
   )
 
@@ -32,6 +38,9 @@ struct ResumeCommand: AsyncParsableCommand {
 
   @Flag(help: "Go on although the file was changed; what differs is said.")
   var acceptChanges = false
+
+  @Flag(help: "Run steps again that could not be undone, as things are.")
+  var acceptFailedRollbacks = false
 
   @OptionGroup var folder: RunsFolderOption
   @OptionGroup(title: "How steps run") var running: RunOptions
@@ -61,6 +70,7 @@ struct ResumeCommand: AsyncParsableCommand {
     var options = running.options(file: file)
     if options.only.isEmpty, !all { options.only = contents?.only ?? [] }
     options.acceptsChanges = acceptChanges
+    options.acceptsFailedRollbacks = acceptFailedRollbacks
     options.fileText = source.text
     try await running.conduct(
       source.workflow,

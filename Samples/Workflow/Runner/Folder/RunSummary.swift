@@ -38,10 +38,10 @@ extension RunFolder {
       var end: RunEnd?
       for record in contents?.records ?? [] {
         switch record {
-        case .begun, .started, .attemptFailed, .rollbackStarted: break
+        case .begun, .started, .attemptFailed, .rollbackStarted, .rollbackFailed: break
         case .resumed: end = nil
         case .ended(let step, let stepEnd): ends[step] = stepEnd
-        case .rolledBack(let step): ends[step] = nil
+        case .rollbackBegun(let step), .rolledBack(let step): ends[step] = nil
         case .runEnded(let runEnd): end = runEnd
         }
       }

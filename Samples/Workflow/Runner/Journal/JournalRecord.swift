@@ -11,10 +11,15 @@ public enum JournalRecord: Codable, Equatable, Sendable {
   case attemptFailed(step: String, attempt: Int)
   /// A step has ended.
   case ended(step: String, end: StepEnd)
-  /// A step that had succeeded was undone, so that it has to run again.
-  case rolledBack(step: String)
+  /// A step that had succeeded is about to be undone: until that has ended well, it isn't known
+  /// what there is of it.
+  case rollbackBegun(step: String)
   /// The command that undoes a step has begun, and its engine can find it again.
   case rollbackStarted(step: String, attempt: Int, handle: String, engine: String? = nil)
+  /// A step that had succeeded was undone, so that it has to run again.
+  case rolledBack(step: String)
+  /// The command that undoes a step failed.
+  case rollbackFailed(step: String, reason: String)
   /// All steps have ended.
   case runEnded(end: RunEnd)
 }

@@ -13,14 +13,24 @@ public struct RunProgress: Sendable, Equatable {
     public var engine: String?
   }
 
+  /// A step that was being undone, and isn't known to have been.
+  public struct UnfinishedRollback: Sendable, Equatable {
+    /// The step.
+    public var step: String
+    /// Why its rollback failed; nil if its end isn't known.
+    public var failure: String?
+    /// The command, if it may go on without a runner.
+    public var open: OpenAttempt?
+  }
+
   /// The last end of each step, in this run.
   public var ends: [String: StepEnd] = [:]
   /// The steps that don't run again, in the order in which they ended.
   public var done: [String] = []
   /// The attempts that may be going on without a runner.
   public var open: [String: OpenAttempt] = [:]
-  /// The commands that undo steps, and that may be going on without a runner.
-  public var openRollbacks: [String: OpenAttempt] = [:]
+  /// The steps of which nobody knows how much is undone, in the order in which that was begun.
+  public var unfinishedRollbacks: [UnfinishedRollback] = []
   /// How many attempts of a step that is to be tried again have failed.
   public var failures: [String: Int] = [:]
   /// The outputs that steps declare by now, and didn't give when they succeeded.
@@ -58,14 +68,23 @@ public struct RunProgress: Sendable, Equatable {
         open[step] = nil
         failures[step] = nil
         attempts[step] = max(attempts[step] ?? 0, stepEnd.attempts)
-        openRollbacks[step] = nil
+        unfinishedRollbacks.removeAll { $0.step == step }
         ends[step] = stepEnd
         undone.remove(step)
         order.append(step)
+      case .rollbackBegun(let step):
+        undone.insert(step)
+        if !unfinishedRollbacks.contains(where: { $0.step == step }) {
+          unfinishedRollbacks.append(UnfinishedRollback(step: step))
+        }
+      case .rollbackStarted(let step, let attempt, let handle, let engine):
+        let open = OpenAttempt(number: attempt, handle: handle, engine: engine)
+        changeRollback(of: step) { $0.open = open }
+      case .rollbackFailed(let step, let reason):
+        changeRollback(of: step) { ($0.failure, $0.open) = (reason, nil) }
       case .rolledBack(let step):
         undone.insert(step)
-      case .rollbackStarted(let step, let attempt, let handle, let engine):
-        openRollbacks[step] = OpenAttempt(number: attempt, handle: handle, engine: engine)
+        unfinishedRollbacks.removeAll { $0.step == step }
       case .runEnded(let runEnd): end = runEnd
       }
     }
@@ -76,6 +95,14 @@ public struct RunProgress: Sendable, Equatable {
       done.append(step)
     }
     done.reverse()
+  }
+
+  private mutating func changeRollback(
+    of step: String,
+    _ change: (inout UnfinishedRollback) -> Void
+  ) {
+    guard let index = unfinishedRollbacks.firstIndex(where: { $0.step == step }) else { return }
+    change(&unfinishedRollbacks[index])
   }
 
   private mutating func doneSteps(of workflow: Workflow, undone: Set<String>) -> Set<String> {

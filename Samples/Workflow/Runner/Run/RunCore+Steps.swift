@@ -20,7 +20,6 @@ extension RunCore {
     guard state.withLock({ $0.begins(index, now: now) }) else { throw CancellationError() }
     waits.leaves(operations[index])
     gate.passes(index)
-    try await endRollback(of: index)
     while true {
       let (number, open) = attemptBegins(index)
       do {
@@ -35,17 +34,6 @@ extension RunCore {
           .retrying(step: step.id, attempt: number, after: .zero, because: "\(lost)".oneLine)
         )
       }
-    }
-  }
-
-  /// Waits for what undoes the step and was left by an earlier runner: it would undo this one.
-  private func endRollback(of index: Int) async throws {
-    let open = state.withLock { $0.openRollbackTaken(index) }
-    guard let open, let command = steps[index].rollback else { return }
-    let attempt = try makeAttempt(index, command, open.number)
-    let report = report(index)
-    _ = try await engine.takeUp(attempt, handle: open.handle) { news in
-      if case .waiting = news { report(news) }
     }
   }
 
@@ -219,11 +207,20 @@ extension RunCore {
   // MARK: What is run
 
   /// What the places of a step are filled with.
-  func values(of index: Int) throws(TemplateError) -> TemplateValues {
+  ///
+  /// - Parameters:
+  ///   - index: The step.
+  ///   - outputs: What steps gave, if that isn't what those of this process did.
+  /// - Returns: The values.
+  /// - Throws: What can't be filled.
+  func values(
+    of index: Int,
+    _ outputs: [String: [String: String]]? = nil
+  ) throws(TemplateError) -> TemplateValues {
     try workflow.values(
       for: steps[index],
       inherited: current?.variables ?? [:],
-      outputs: state.withLock { $0.outputs },
+      outputs: outputs ?? state.withLock { $0.outputs },
       run: folder.name
     )
   }
@@ -238,10 +235,11 @@ extension RunCore {
   func makeAttempt(
     _ index: Int,
     _ command: Command,
-    _ number: Int
+    _ number: Int,
+    outputs: [String: [String: String]]? = nil
   ) throws(TemplateError) -> StepAttempt {
     let step = steps[index]
-    let values = try values(of: index)
+    let values = try values(of: index, outputs)
     var variables = values.environment
     let filled: StepAttempt.Command
     switch try command.filled(values) {

@@ -49,6 +49,7 @@ final class RunCore: Sendable {
   private let problem: RunError?
 
   let state: Mutex<RunState>
+  let left = Mutex(LeftRollbacks())
   private let made = Mutex<Made?>(nil)
   private let begun = Mutex<Begun?>(nil)
   /// Why the journal can't be written any more; what rollbacks threw.
@@ -137,7 +138,10 @@ final class RunCore: Sendable {
         isResumed: isResumed
       )
     )
-    if isResumed { await endLeftovers() }
+    if isResumed {
+      await endLeftovers()
+      await finishRollbacks()
+    }
     waits.begin { [weak self] operation, cause in
       guard let self, let step = operation.name else { return }
       send(.waiting(step: step, for: RunWords.wait(cause)))
@@ -176,7 +180,9 @@ final class RunCore: Sendable {
       if let other = contents.header.folder, folder.isCopy(of: other) {
         // What may be going on is the other one's.
         progress.open = [:]
-        progress.openRollbacks = [:]
+        for index in progress.unfinishedRollbacks.indices {
+          progress.unfinishedRollbacks[index].open = nil
+        }
         folder.emptyScratch()
       }
       if let left = progress.left(byOtherThan: engine.name) { throw left }
@@ -221,6 +227,10 @@ final class RunCore: Sendable {
   }
 
   private func resume(_ progress: RunProgress) {
+    left.withLock { left in
+      left.rollbacks = progress.unfinishedRollbacks
+      left.outputs = progress.ends.mapValues(\.outputs)
+    }
     let open = steps.indices.filter { progress.open[steps[$0].id] != nil }
     gate.close(for: Set(open), of: steps)
     state.withLock { state in
@@ -229,8 +239,7 @@ final class RunCore: Sendable {
           index,
           attempts: progress.attempts[step.id] ?? 0,
           failures: progress.failures[step.id] ?? 0,
-          open: progress.open[step.id],
-          openRollback: progress.openRollbacks[step.id]
+          open: progress.open[step.id]
         )
       }
       for id in progress.done {

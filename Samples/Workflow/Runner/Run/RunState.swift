@@ -69,8 +69,6 @@ struct RunState {
     var cutLog: String?
     /// Whether it writes to its log.
     var isLogging = false
-    /// What undoes it and may still be going on.
-    var openRollback: RunProgress.OpenAttempt?
   }
 
   /// What is known of the times of an attempt.
@@ -124,10 +122,8 @@ struct RunState {
     _ index: Int,
     attempts: Int,
     failures: Int,
-    open: RunProgress.OpenAttempt?,
-    openRollback: RunProgress.OpenAttempt?
+    open: RunProgress.OpenAttempt?
   ) {
-    steps[index].openRollback = openRollback
     steps[index].attempts = attempts
     steps[index].earlierFailures = failures
     steps[index].open = open
@@ -146,12 +142,6 @@ struct RunState {
     steps[index].phase = .running
     steps[index].begin = now
     return true
-  }
-
-  /// What undoes a step, and was left by an earlier runner; once.
-  mutating func openRollbackTaken(_ index: Int) -> RunProgress.OpenAttempt? {
-    defer { steps[index].openRollback = nil }
-    return steps[index].openRollback
   }
 
   /// An attempt begins; returns its number, and what an earlier runner left of it.
@@ -242,8 +232,8 @@ struct RunState {
     return true
   }
 
-  /// A step that has ended is being undone, or has been.
-  mutating func undoes(_ index: Int, _ undoing: Undoing) { steps[index].undoing = undoing }
+  /// A step that has ended is being undone, or has been; nil: it is to run again.
+  mutating func undoes(_ index: Int, _ undoing: Undoing?) { steps[index].undoing = undoing }
 
   /// No further steps begin, the first reason is the one that counts, and a cancel counts more.
   ///

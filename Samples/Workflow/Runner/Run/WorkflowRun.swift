@@ -39,6 +39,8 @@ public final class WorkflowRun: Sendable {
     public var environment: [String: String]?
     /// Whether to go on with a run of which the workflow was changed meanwhile.
     public var acceptsChanges = false
+    /// Whether steps run again that could not be undone, neither when that was due nor again now.
+    public var acceptsFailedRollbacks = false
     /// What the workflow's file has by now, to be kept if changes are accepted.
     public var fileText: String?
 
