@@ -23,13 +23,13 @@ struct CheckCommand: AsyncParsableCommand {
   func run() async throws {
     var isWrong = false
     for file in files {
-      do throws(Complaint) {
+      do {
         let workflow = try WorkflowSource(file).workflow
         let steps = workflow.steps.count.counted("step")
-        try? StandardStream.output.send("\(file): \(workflow.name), \(steps), no mistakes\n")
-      } catch {
+        try StandardStream.output.send("\(file): \(workflow.name), \(steps), no mistakes\n")
+      } catch let mistakes as Complaint {
         isWrong = true
-        try? StandardStream.error.send(error.text)
+        try? StandardStream.error.send(mistakes.text)
       }
     }
     if isWrong { throw ExitCode(Complaint.Status.mistakes.rawValue) }

@@ -66,13 +66,27 @@ struct DisplayOptions: ParsableArguments {
     return StandardStream.output.canRewriteLines(environment) ? .auto : .plain
   }
 
+  private var timelineFile: OutputFile? {
+    timeline.map { OutputFile(option: "--timeline", path: $0) }
+  }
+
+  var graphFile: OutputFile? { graph.map { OutputFile(option: "--graph", path: $0) } }
+
+  /// Refuses drawings in the place of what is read; called before anything runs.
+  ///
+  /// - Parameter inputs: The files that are read.
+  /// - Throws: ``Complaint``.
+  func checkPictures(against inputs: [String]) throws(Complaint) {
+    try timelineFile?.check(against: inputs)
+    try graphFile?.check(against: inputs, and: timelineFile.map { [$0] } ?? [])
+  }
+
   /// Writes the drawings that were asked for.
   func writePictures(of run: any RunControl) throws {
-    if let timeline {
+    if let file = timelineFile {
       let content = run.timeline()
-      let isSVG = timeline.hasSuffix(".svg")
-      try PictureFile.write(isSVG ? content.svg : content.chromeTrace, to: timeline)
+      try file.write(file.path.hasSuffix(".svg") ? content.svg : content.chromeTrace)
     }
-    if let graph { try PictureFile.write(run.graph(), to: graph) }
+    try graphFile?.write(run.graph())
   }
 }

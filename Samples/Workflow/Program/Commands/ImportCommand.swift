@@ -38,6 +38,9 @@ struct ImportCommand: AsyncParsableCommand {
   )
   var output: String?
 
+  @Flag(name: .shortAndLong, help: "Replace a file that is there.")
+  var force = false
+
   func validate() throws {
     if !(scale > 0 && scale <= 1e6) {
       throw ValidationError("--scale needs a number above 0, to 1000000, not \(scale).")
@@ -45,12 +48,13 @@ struct ImportCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let json: Data
-    do {
-      json = try Data(contentsOf: URL(filePath: file))
-    } catch {
-      throw Complaint(.mistakes, "“\(file)” can't be read: \(FileReason.of(error))")
+    let place = output.map { OutputFile(option: "--output", path: $0) }
+    try place?.check(against: [file])
+    if let output, !force, FileManager.default.fileExists(atPath: output), !InputFile.isPipe(output)
+    {
+      throw Complaint(.usage, "“\(output)” is there already; --force replaces it")
     }
+    let json = Data(try InputFile.bytes(file))
     let workflow: Workflow
     do {
       let options = WfCommonsImport.Options(scale: scale, work: work.work, name: name)
@@ -59,10 +63,10 @@ struct ImportCommand: AsyncParsableCommand {
       throw Complaint(.mistakes, "\(file): \(error)")
     }
     let text = WorkflowFile.text(of: workflow)
-    guard let output else { return try StandardStream.output.send("\(text)") }
-    try PictureFile.write(text, to: output)
+    guard let place else { return try StandardStream.output.send("\(text)") }
+    try place.write(text)
     let steps = workflow.steps.count.counted("step")
-    try StandardStream.error.send("\(output): \(workflow.name), \(steps)\n")
+    try StandardStream.error.send("\(place.path): \(workflow.name), \(steps)\n")
   }
 }
 

@@ -49,8 +49,14 @@ struct LogCommand: AsyncParsableCommand {
       )
     }
     if follow { return try await log.follow(step, of: record) }
-    let reason = recorded.text(of: step) ?? "“\(step)” hasn't begun"
-    throw Complaint(.failure, "there is no log. \(reason)")
+    throw Complaint(.failure, "there is no log. \(reason(recorded, record))")
+  }
+
+  /// Why it has printed nothing; of a run that goes on, its program knows.
+  private func reason(_ recorded: RecordedExplanation, _ record: RunRecord) -> String {
+    let answer = record.isRunning ? ExplainSocket.ask(step, in: record.path) : nil
+    if let answer = answer?.trimmingCharacters(in: .newlines), !answer.isEmpty { return answer }
+    return recorded.text(of: step) ?? "“\(step)” hasn't begun"
   }
 }
 

@@ -66,6 +66,8 @@ struct ResumeCommand: AsyncParsableCommand {
     }
     let file = contents?.header.file(from: record.folder)
     let source = try source(of: record, file)
+    try display.checkPictures(against: [source.path, record.workflowFile])
+    try running.checkEngine()
     try compare(source, record, contents)
     var options = running.options(file: file)
     if options.only.isEmpty, !all { options.only = contents?.only ?? [] }
@@ -89,6 +91,10 @@ struct ResumeCommand: AsyncParsableCommand {
   ) throws(Complaint) -> WorkflowSource {
     if let file, FileManager.default.fileExists(atPath: file) {
       return try WorkflowSource(file)
+    }
+    if let file {
+      let notice = "“\(file)” is gone; the run goes on with its copy, \(record.workflowFile)"
+      try? StandardStream.error.send("workflow: \(notice)\n")
     }
     return try WorkflowSource(record.workflowFile, name: record.workflowName)
   }

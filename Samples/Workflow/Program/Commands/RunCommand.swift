@@ -57,6 +57,8 @@ struct RunCommand: AsyncParsableCommand {
 
   func run() async throws {
     let source = try WorkflowSource(file)
+    try display.checkPictures(against: [file])
+    try running.checkEngine()
     let shown = try source.workflow.reduced(to: running.only)
     let catalog = RunCatalog(runsFolder ?? source.runsFolder)
     if dryRun { return try showPlan(shown, catalog) }
@@ -79,6 +81,9 @@ struct RunCommand: AsyncParsableCommand {
     if display.timeline != nil {
       throw Complaint(.usage, "--timeline draws what happened, and --dry-run runs nothing")
     }
+    if display.format == .json {
+      throw Complaint(.usage, "--dry-run says what would run in words, and has no --format json")
+    }
     let stream = StandardStream.output
     let environment = ProcessInfo.processInfo.environment
     let colour = stream.hasColour(environment)
@@ -86,6 +91,6 @@ struct RunCommand: AsyncParsableCommand {
     for line in DryRun(workflow).lines {
       try stream.send(line.cut(toColumns: width).terminalText(colour: colour) + "\n")
     }
-    if let graph = display.graph { try PictureFile.write(StepPlan.graph(of: workflow), to: graph) }
+    try display.graphFile?.write(StepPlan.graph(of: workflow))
   }
 }

@@ -18,6 +18,7 @@ struct RunOptions: ParsableArguments {
 
   @Option(
     name: .shortAndLong,
+    parsing: .unconditional,
     help: ArgumentHelp(
       "How many steps run at a time. (default: one per processor)",
       valueName: "n"
@@ -74,6 +75,25 @@ struct RunOptions: ParsableArguments {
       var options = SlurmEngine.Options()
       options.arraysFrom = slurmArrayFrom
       return SlurmEngine(options: options)
+    }
+  }
+
+  /// Refuses an engine that isn't here, before there is a run.
+  ///
+  /// - Throws: ``Complaint``.
+  func checkEngine() throws(Complaint) {
+    if engine != .slurm { return }
+    let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
+    for program in ["srun", "sbatch", "squeue"] {
+      if folders.contains(where: {
+        FileManager.default.isExecutableFile(atPath: "\($0)/\(program)")
+      }) {
+        continue
+      }
+      throw Complaint(
+        .usage,
+        "--engine slurm needs Slurm's commands, and “\(program)” is in no folder of PATH"
+      )
     }
   }
 

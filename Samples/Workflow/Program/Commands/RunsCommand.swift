@@ -20,7 +20,7 @@ struct RunsCommand: AsyncParsableCommand {
 
   @OptionGroup var folder: RunsFolderOption
 
-  @Option(help: ArgumentHelp("List only so many.", valueName: "n"))
+  @Option(parsing: .unconditional, help: ArgumentHelp("List only so many.", valueName: "n"))
   var last: Int?
 
   func validate() throws {

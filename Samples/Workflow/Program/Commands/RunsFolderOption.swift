@@ -14,9 +14,14 @@ struct RunsFolderOption: ParsableArguments {
 
   func validate() throws { try Self.check(runsFolder) }
 
-  /// Refuses a name that is none: a variable without a value, most of the time.
+  /// Refuses a file, and a name that is none: a variable without a value, most of the time.
   static func check(_ folder: String?) throws {
-    if folder == "" { throw ValidationError("--runs-folder needs the name of a folder.") }
+    guard let folder else { return }
+    if folder.isEmpty { throw ValidationError("--runs-folder needs the name of a folder.") }
+    var isFolder: ObjCBool = false
+    if FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder), !isFolder.boolValue {
+      throw ValidationError("--runs-folder needs a folder, and “\(folder)” is a file.")
+    }
   }
 
   var catalog: RunCatalog {

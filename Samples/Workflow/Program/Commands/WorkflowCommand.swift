@@ -49,6 +49,17 @@ import TerminalSupport
     ]
   )
 
+  /// Refuses a first word that is no command: it would be taken for an argument too many.
+  private static func checkCommandName() throws {
+    guard let name = CommandLine.arguments.dropFirst().first, !name.hasPrefix("-") else { return }
+    let names = configuration.subcommands.compactMap { $0.configuration.commandName } + ["help"]
+    if names.contains(name) { return }
+    let isFile = FileManager.default.fileExists(atPath: name)
+    let near = isFile ? "run \(name)" : Nearest.name(to: name, among: names)
+    let hint = near.map { "; did you mean “workflow \($0)”?" } ?? "."
+    throw ValidationError("There is no command “\(name)”\(hint)")
+  }
+
   /// Runs what the command line says, and ends with its exit status.
   ///
   /// It does what its default does, but writes through `TerminalText`: a message about an argument
@@ -57,6 +68,7 @@ import TerminalSupport
     SignalWatch.endAtQuit()
     StandardStream.openMissing()
     do {
+      try checkCommandName()
       var command = try parseAsRoot()
       if var command = command as? any AsyncParsableCommand {
         try await command.run()

@@ -2,14 +2,6 @@ import Foundation
 import TerminalSupport
 import WorkflowDocument
 
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#elseif canImport(Darwin)
-import Darwin
-#endif
-
 /// A workflow's file, read and checked.
 struct WorkflowSource {
   /// As it was given.
@@ -36,7 +28,7 @@ struct WorkflowSource {
   }
 
   /// The path, if there will be the same later; nil for a pipe, of which the run's copy is left.
-  var lastingPath: String? { Self.isPipe(path) ? nil : path }
+  var lastingPath: String? { InputFile.isPipe(path) ? nil : path }
 
   /// The folder where its runs are kept if nothing else is said.
   var runsFolder: String {
@@ -58,27 +50,7 @@ struct WorkflowSource {
         "“\(path)” is a folder; give a file in it\(others(beside: "\(path)/x"))"
       )
     }
-    do {
-      if isPipe(path) { return try bytesOfPipe(path) }
-      return Array(try Data(contentsOf: URL(filePath: path)))
-    } catch {
-      throw Complaint(.mistakes, "“\(path)” can't be read: \(FileReason.of(error))")
-    }
-  }
-
-  private static func isPipe(_ path: String) -> Bool {
-    var status = stat()
-    return stat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFREG
-  }
-
-  /// All that comes out of `/dev/stdin` or `<(command)`.
-  private static func bytesOfPipe(_ path: String) throws -> [UInt8] {
-    // Its name can't be opened where it is a socket, or another user's.
-    let isInput = path == "/dev/stdin" || path == "/dev/fd/0" || path == "/proc/self/fd/0"
-    if isInput { return Array(try FileHandle.standardInput.readToEnd() ?? Data()) }
-    let file = try FileHandle(forReadingFrom: URL(filePath: path))
-    defer { try? file.close() }
-    return Array(try file.readToEnd() ?? Data())
+    return try InputFile.bytes(path)
   }
 
   /// What could have been meant.

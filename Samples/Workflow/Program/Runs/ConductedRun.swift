@@ -57,7 +57,7 @@ struct ConductedRun {
       }
     }
     let watch = SignalWatch(Self.signals, echo: .milliseconds(50)) { signal in
-      let came = Interruption(signal: signal)
+      let came = Interruption(signal: signal, isRunOver: run.isOver)
       interruption.withLock { $0 = came }
       if !came.isGraceful { kill(signal) }
       run.cancel(because: came.reason)

@@ -11,6 +11,8 @@ import Darwin
 /// A signal that asked the program to end.
 struct Interruption: Sendable, Equatable {
   var signal: Int32
+  /// Whether all steps had ended.
+  var isRunOver = false
 
   /// What shells say of programs that a signal ended.
   var exitCode: Int32 { 128 + signal }
@@ -31,6 +33,9 @@ struct Interruption: Sendable, Equatable {
 
   /// What people read when it came.
   var notice: String {
+    if isRunOver {
+      return "\(reason): all steps have ended; what they printed and isn't shown is in their logs"
+    }
     if !isGraceful { return "ending because of \(reason): steps are killed" }
     let again = signal == SIGINT ? "Ctrl-C again" : "a second signal"
     return "ending because of \(reason): steps are asked to end, \(again) kills them"

@@ -95,7 +95,7 @@ struct RecordedExplanation {
     let reason = end.reason.map { ": \($0)" } ?? ""
     switch end.outcome {
     case .succeeded:
-      let before = end.isFromJournal ? " in an earlier run" : ""
+      let before = end.isFromJournal ? " before the run was resumed," : ""
       let attempts = end.attempts > 1 ? ", at attempt \(end.attempts)" : ""
       let node = end.node.map { " on \($0)" } ?? ""
       return "succeeded\(before) after \(end.duration.readable)\(attempts)\(node)"

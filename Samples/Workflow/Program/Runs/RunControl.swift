@@ -4,6 +4,8 @@ import WorkflowRunner
 /// What the program does with a run; tests have one that follows a script.
 protocol RunControl: Sendable {
   func run() async throws -> RunEnd
+  /// Whether all steps have ended, and what undoes them.
+  var isOver: Bool { get }
   func cancel(because reason: String)
   func kill()
   func explain(_ step: String) -> String?

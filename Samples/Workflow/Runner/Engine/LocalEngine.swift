@@ -177,7 +177,12 @@ extension LocalEngineError {
         reason: reason.map { "\($0)" } ?? "it isn't there"
       )
     case .executableNotFound: self = .programNotFound(name: program.name, searched: nil)
-    default: self = .notStarted(reason.map { "\($0)" } ?? "\(error)")
+    default:
+      if reason?.code == E2BIG {
+        self = .tooLong
+        return
+      }
+      self = .notStarted(reason.map { "\($0)" } ?? "\(error)")
     }
   }
 }

@@ -6,6 +6,8 @@ public enum LocalEngineError: Error, Equatable, CustomStringConvertible {
   case noWorkingDirectory(path: String, reason: String)
   /// The file for its output can't be written.
   case noLog(path: String, reason: String)
+  /// The command and its variables are longer than the system allows.
+  case tooLong
   /// Something else, in words without a full stop.
   case notStarted(String)
 
@@ -18,6 +20,9 @@ public enum LocalEngineError: Error, Equatable, CustomStringConvertible {
     case .noWorkingDirectory(let path, let reason):
       "The command can't run in the folder \(path): \(reason)."
     case .noLog(let path, let reason): "The log \(path) can't be written: \(reason)."
+    case .tooLong:
+      "The command and its variables are longer than the system allows: pass large values, such as "
+        + "outputs of other steps, in files."
     case .notStarted(let reason): "The command was not started: \(reason)."
     }
   }

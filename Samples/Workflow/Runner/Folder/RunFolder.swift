@@ -153,7 +153,7 @@ public struct RunFolder: Sendable, Equatable {
   ///   - runs: The folder of the runs.
   /// - Returns: The names. Those of which it isn't known stay before what has a later time.
   public static func inOrder(_ names: [String], of runs: String) -> [String] {
-    guard let bytes = try? OpenFile(order(of: runs), O_RDONLY).readAll() else { return names }
+    guard let bytes = try? OpenFile(reading: order(of: runs)).readAll() else { return names }
     let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
     let places = Dictionary(lines.enumerated().map { ($1, $0) }) { _, last in last }
     let times = Dictionary(names.enumerated().map { ($1, $0) }) { first, _ in first }
@@ -209,9 +209,21 @@ public struct RunFolder: Sendable, Equatable {
       return true
     } catch {
       if !withIntermediates, FileManager.default.fileExists(atPath: path) { return false }
-      let isFull = (error as? CocoaError)?.code == .fileWriteOutOfSpace
-      let reason = isFull ? ": \(SystemCallError.fullDisk)" : ""
-      throw RunFolderError(path: path, problem: "the folder can't be made\(reason)")
+      throw RunFolderError(path: path, problem: "the folder can't be made: \(reason(of: error))")
+    }
+  }
+
+  /// What the system says, in its words.
+  private static func reason(of error: any Error) -> String {
+    if (error as? CocoaError)?.code == .fileWriteOutOfSpace { return SystemCallError.fullDisk }
+    if let posix = (error as? CocoaError)?.underlying as? POSIXError {
+      return "\(SystemCallError(code: posix.code.rawValue))"
+    }
+    switch (error as? CocoaError)?.code {
+    case .fileWriteFileExists: return "there is a file of that name"
+    case .fileWriteNoPermission: return "permission denied"
+    case .fileWriteVolumeReadOnly: return "the file system is read-only"
+    default: return "\(error)"
     }
   }
 

@@ -21,9 +21,13 @@ struct SystemCallError: Error, Equatable, CustomStringConvertible {
 
   var isFullDisk: Bool { code == ENOSPC || code == EDQUOT }
 
+  /// What was to be read is no file that can be.
+  static let noFile = SystemCallError(code: -1)
+
   /// What the system calls it, without a full stop.
   var description: String {
     if isFullDisk { return Self.fullDisk }
+    if self == .noFile { return "it is a pipe, a device or a folder, and no file" }
     return systemText
   }
 
@@ -45,6 +49,15 @@ final class OpenFile: Sendable {
     repeat { result = open(path, flags | O_CLOEXEC, mode) } while result < 0 && errno == EINTR
     guard result >= 0 else { throw SystemCallError() }
     descriptor = result
+  }
+
+  /// Opens a file for reading; what is none, such as a pipe that nobody writes to, is refused.
+  convenience init(reading path: String) throws(SystemCallError) {
+    // A pipe would be waited for otherwise.
+    try self.init(path, O_RDONLY | O_NONBLOCK)
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else { throw SystemCallError() }
+    if status.st_mode & S_IFMT != S_IFREG { throw .noFile }
   }
 
   deinit { close(descriptor) }

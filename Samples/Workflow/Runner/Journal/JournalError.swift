@@ -11,7 +11,8 @@ public enum JournalError: Error, Equatable, CustomStringConvertible {
   public var description: String {
     switch self {
     case .damaged(let path, let line):
-      "Line \(line) of the journal \(path) is damaged, so what is finished isn't known for sure."
+      "Line \(line) of the journal \(path) is damaged, so what is finished isn't known for sure. "
+        + "“workflow run” begins a new run; the logs of this one stay."
     case .unknownVersion(let path, let version):
       "The journal \(path) has version \(version), and this program knows version "
         + "\(JournalHeader.currentVersion)."

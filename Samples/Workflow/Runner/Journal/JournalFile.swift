@@ -77,7 +77,7 @@ public final class JournalFile: Sendable {
   public static func contents(of path: String) throws(JournalError) -> JournalContents? {
     let bytes: [UInt8]
     do throws(SystemCallError) {
-      bytes = try OpenFile(path, O_RDONLY).readAll()
+      bytes = try OpenFile(reading: path).readAll()
     } catch {
       if error.isMissing { return nil }
       throw .inaccessible(path: path, reason: "\(error)")

@@ -82,13 +82,13 @@ enum StepOutputs {
 
   private static func bytes(of path: String) throws(OutputProblem) -> [UInt8]? {
     do throws(SystemCallError) {
-      let file = try OpenFile(path, O_RDONLY)
+      let file = try OpenFile(reading: path)
       let size = try file.size()
       if size <= limit { return try file.read(atMost: limit, at: 0) }
       throw SystemCallError(code: EFBIG)
     } catch {
       if error.isMissing { return nil }
-      if error.code == EFBIG { throw .tooLarge(bytes: (try? OpenFile(path, O_RDONLY).size()) ?? 0) }
+      if error.code == EFBIG { throw .tooLarge(bytes: (try? OpenFile(reading: path).size()) ?? 0) }
       throw .unreadable("\(error)")
     }
   }

@@ -1,4 +1,5 @@
 public import AdvancedOperations
+import Synchronization
 public import WorkflowDocument
 
 /// One run of a workflow, from its start, or from where an earlier one ended, to its end.
@@ -99,6 +100,9 @@ public final class WorkflowRun: Sendable {
   /// - Throws: What kept it from beginning (``RunError``, ``RunFolderError``, ``JournalError``), or
   ///   its journal from being written.
   public func run() async throws -> RunEnd { try await core.run() }
+
+  /// Whether all steps have ended, and what undoes them: what is left is to report what they printed.
+  public var isOver: Bool { core.state.withLock { $0.isOver } }
 
   /// Ends it: steps that run are asked to end, others don't start, what succeeded is rolled back.
   ///

@@ -132,6 +132,31 @@ import Darwin
     #expect(try place.read("order") == "made\nnot made\nmade\n")
   }
 
+  @Test func `waits for no pipe in the place of a file`() throws {
+    try place.write(
+      "steps: [{id: a, command: mkfifo \"$WORKFLOW_OUTPUT\", outputs: [v]}]"
+    )
+    let end = try place.run("run", "w.yml")
+    #expect(end.status == 1)
+    #expect(end.output.contains("it is a pipe, a device or a folder, and no file"))
+    let journal = ".workflow/runs/\(try #require(place.runs.last))/journal"
+    let path = place.url.appending(path: journal).path(percentEncoded: false)
+    try FileManager.default.removeItem(atPath: path)
+    mkfifo(path, 0o600)
+    let resumed = try place.run("resume", "last")
+    #expect(resumed.status == 1)
+    #expect(resumed.errors.contains("it is a pipe, a device or a folder, and no file"))
+  }
+
+  @Test func `says of a step in a run that goes on why it has no log`() throws {
+    let (process, output) = try begin()
+    let errors = try place.run("log", "last", "later").errors
+    #expect(errors.hasPrefix("workflow: there is no log. later waits for slow\n"), "\(errors)")
+    kill(process.processIdentifier, SIGKILL)
+    process.waitUntilExit()
+    _ = try output.readToEnd()
+  }
+
   @Test func `undoes nothing that it can't write down as undone`() throws {
     let steps = (1...60).map { number in
       let needs = number == 1 ? "" : ", needs: s\(number - 1)"

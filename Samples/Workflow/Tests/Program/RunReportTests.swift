@@ -83,7 +83,7 @@ import WorkflowRunner
   )
   func `has an exit status`(failed: Int, cancelled: Int, signal: Int32?, status: Int32) {
     let end = Self.end(1, failed, cancelled)
-    #expect(ConductedRun.status(of: end, signal.map(Interruption.init)) == status)
+    #expect(ConductedRun.status(of: end, signal.map { Interruption(signal: $0) }) == status)
   }
 
   @Test(

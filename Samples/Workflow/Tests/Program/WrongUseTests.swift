@@ -36,6 +36,97 @@ import Testing
     )
   }
 
+  @Test func `destroys no file that it reads, under whatever name`() throws {
+    let text = "{\"steps\": [{\"id\": \"a\", \"command\": \"touch ran\"}]}\n"
+    try place.write(text, to: "t.json")
+    for link in ["link.svg", "link.json"] {
+      try FileManager.default.createSymbolicLink(
+        at: place.url.appending(path: link),
+        withDestinationURL: place.url.appending(path: "t.json")
+      )
+    }
+    #expect(
+      try complaint("run", "t.json", "--timeline", "t.json")
+        == (64, "workflow: --timeline would overwrite “t.json”: give another file\n")
+    )
+    let expected = "would overwrite “t.json”, which is “link.svg” too: give another file\n"
+    #expect(
+      try complaint("run", "t.json", "--graph", "link.svg") == (64, "workflow: --graph \(expected)")
+    )
+    #expect(
+      try complaint("run", "t.json", "--dry-run", "--graph", "link.svg")
+        == (64, "workflow: --graph \(expected)")
+    )
+    #expect(
+      try complaint("run", "link.json", "--timeline", "./t.json").text
+        .hasPrefix("workflow: --timeline would overwrite “link.json”")
+    )
+    #expect(
+      try complaint("run", "t.json", "--timeline", "a.svg", "--graph", "a.svg")
+        == (64, "workflow: --graph and --timeline name the same file, “a.svg”\n")
+    )
+    #expect(!place.has("ran"))
+    #expect(try place.read("t.json") == text)
+    #expect(
+      try complaint("import", "t.json", "-o", "t.json", "--force")
+        == (64, "workflow: --output would overwrite “t.json”: give another file\n")
+    )
+    #expect(
+      try complaint("import", "t.json", "-o", "hello.yml")
+        == (64, "workflow: “hello.yml” is there already; --force replaces it\n")
+    )
+    #expect(try place.read("t.json") == text)
+  }
+
+  @Test func `a drawing takes the place of an older one, or leaves it`() throws {
+    try place.write("old", to: "a.svg")
+    #expect(try place.run("run", "hello.yml", "--dry-run", "--graph", "a.svg").status == 0)
+    #expect(try place.read("a.svg").contains("</svg>"))
+    #expect(try place.run("run", "hello.yml", "--dry-run", "--graph", "no/a.svg").status == 1)
+  }
+
+  @Test func `is told from a command that there isn't, and what there is of numbers`() throws {
+    #expect(
+      try complaint("rnu", "hello.yml").text
+        .hasPrefix("Error: There is no command “rnu”; did you mean “workflow run”?\n")
+    )
+    #expect(
+      try complaint("hello.yml").text
+        .hasPrefix("Error: There is no command “hello.yml”; did you mean “workflow run hello.yml”?")
+    )
+    #expect(try complaint("run", "hello.yml", "-j", "-1").text.contains("not -1."))
+    #expect(try complaint("runs", "--last", "-1").text.contains("not -1."))
+    #expect(try complaint("runs", "--runs-folder", "hello.yml").text.contains("is a file"))
+    #expect(try complaint("run", "hello.yml", "--dry-run", "--format", "json").status == 64)
+    #expect(
+      try complaint("run", "hello.yml", "--engine", "slurm", "--runs-folder", "r").status
+        == (hasSlurm ? 0 : 64)
+    )
+  }
+
+  private var hasSlurm: Bool {
+    let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
+    return path.split(separator: ":").contains { folder in
+      FileManager.default.isExecutableFile(atPath: "\(folder)/srun")
+    }
+  }
+
+  @Test func `reads no more than a workflow can have`() throws {
+    let (status, text) = try complaint("check", "/dev/zero")
+    #expect(status == 2)
+    #expect(text.hasPrefix("workflow: “/dev/zero” has more than 64 MB"))
+  }
+
+  @Test func `a check that can't say what it found has failed`() throws {
+    guard FileManager.default.fileExists(atPath: "/dev/full") else { return }
+    let process = try place.process(["check", "hello.yml"])
+    process.standardOutput = FileHandle(forWritingAtPath: "/dev/full")
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 1)
+  }
+
   @Test func `shows the mistakes of a file with their lines, before anything runs`() throws {
     for command in [["run"], ["check"], ["simulate", "-w", "1"], ["run", "--dry-run"]] {
       let process = try place.process([command[0], "wrong.yml"] + command.dropFirst())

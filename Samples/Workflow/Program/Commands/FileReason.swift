@@ -1,27 +1,4 @@
-import AdvancedOperations
 import Foundation
-
-/// A file that gets a drawing.
-enum PictureFile {
-  static func write(_ graph: OperationGraph, to path: String) throws {
-    switch URL(filePath: path).pathExtension {
-    case "dot": try write(graph.dot, to: path)
-    case "mmd": try write(graph.mermaid, to: path)
-    default: try write(GraphDrawing(graph).svg, to: path)
-    }
-  }
-
-  static func write(_ text: String, to path: String) throws {
-    do {
-      try Data(text.utf8).write(to: URL(filePath: path))
-    } catch {
-      throw Complaint(
-        .failure,
-        "\(path) can't be written: \(FileReason.of(error, missing: "folder"))"
-      )
-    }
-  }
-}
 
 /// Why the system didn't do something with a file, in its words.
 enum FileReason {

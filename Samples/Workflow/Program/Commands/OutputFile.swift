@@ -1,0 +1,73 @@
+import AdvancedOperations
+import Foundation
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// A file that an option names for what is drawn or written.
+struct OutputFile {
+  /// The option, as it is written.
+  let option: String
+  let path: String
+
+  /// Refuses a place that would destroy what the program reads, under whatever name.
+  ///
+  /// - Parameters:
+  ///   - inputs: The files that are read.
+  ///   - others: Other places that are written.
+  /// - Throws: ``Complaint``.
+  func check(against inputs: [String], and others: [OutputFile] = []) throws(Complaint) {
+    if let input = inputs.first(where: { Self.isSame($0, path) }) {
+      let name = input == path ? "" : ", which is “\(path)” too"
+      throw Complaint(.usage, "\(option) would overwrite “\(input)”\(name): give another file")
+    }
+    if let other = others.first(where: { Self.isSame($0.path, path) }) {
+      throw Complaint(.usage, "\(option) and \(other.option) name the same file, “\(path)”")
+    }
+  }
+
+  /// Writes a drawing, in the format that the name ends with.
+  func write(_ graph: OperationGraph) throws {
+    switch URL(filePath: path).pathExtension {
+    case "dot": try write(graph.dot)
+    case "mmd": try write(graph.mermaid)
+    default: try write(GraphDrawing(graph).svg)
+    }
+  }
+
+  /// Writes the file whole, or leaves the one that is there.
+  ///
+  /// - Throws: ``Complaint``.
+  func write(_ text: String) throws {
+    let data = Data(text.utf8)
+    do {
+      if let status = Self.status(of: path), status.st_mode & S_IFMT != S_IFREG {
+        // A pipe or a terminal, which nothing can take the place of.
+        return try data.write(to: URL(filePath: path))
+      }
+      let place = URL(filePath: path).resolvingSymlinksInPath()
+      try data.write(to: place, options: .atomic)
+    } catch {
+      throw Complaint(
+        .failure,
+        "\(path) can't be written: \(FileReason.of(error, missing: "folder"))"
+      )
+    }
+  }
+
+  private static func isSame(_ one: String, _ other: String) -> Bool {
+    if one == other { return true }
+    guard let one = status(of: one), let other = status(of: other) else { return false }
+    return one.st_dev == other.st_dev && one.st_ino == other.st_ino
+  }
+
+  private static func status(of path: String) -> stat? {
+    var status = stat()
+    return stat(path, &status) == 0 ? status : nil
+  }
+}
