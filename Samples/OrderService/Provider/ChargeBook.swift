@@ -6,7 +6,7 @@
 struct ChargeBook: Sendable {
   /// What a request for a charge meets.
   enum BeginAction: Equatable, Sendable {
-    /// Nothing: it is to be processed, and reported with ``finish(_:declining:)`` or
+    /// Nothing: it is to be processed, and reported with ``finishing(_:declining:)`` or
     /// ``forget(_:)``.
     case process
     /// A charge that has ended: the answer is that one.
@@ -56,17 +56,17 @@ struct ChargeBook: Sendable {
     }
   }
 
-  /// A charge that was to be processed is made, or declined.
+  /// What becomes of a charge that was to be processed, and is made or declined; ``take(_:)`` has it
+  /// happen.
   ///
-  /// - Returns: What became of it: voided if a refund has come meanwhile.
-  mutating func finish(_ key: String, declining reason: String?) -> Charge? {
-    guard var entry = entries[key] else { return nil }
-    if entry.charge.status == .pending {
-      entry.charge.status = reason == nil ? .charged : .declined
-      entry.charge.reason = reason
-      entries[key] = entry
+  /// - Returns: The charge: voided if a refund has come meanwhile; nil if nothing is known of it.
+  func finishing(_ key: String, declining reason: String?) -> Charge? {
+    guard var charge = charge(key) else { return nil }
+    if charge.status == .pending {
+      charge.status = reason == nil ? .charged : .declined
+      charge.reason = reason
     }
-    return entry.charge
+    return charge
   }
 
   /// A charge that was to be processed is not made: as if its request had not come.
@@ -77,27 +77,23 @@ struct ChargeBook: Sendable {
     if let place = order.lastIndex(of: key) { order.remove(at: place) }
   }
 
-  /// A request for a refund has come.
+  /// What becomes of a charge at a request for a refund; ``take(_:)`` has it happen.
   ///
-  /// - Returns: What became of the charge: refunded if it was made, as it was if it was declined,
-  ///   voided otherwise. And whether that is new.
-  mutating func refund(_ key: String) -> (charge: Charge, isNew: Bool) {
-    guard var entry = entries[key] else {
-      let charge = Charge(key: key, status: .voided, amount: 0, currency: "", reference: "")
-      insert(Entry(charge: charge))
-      return (charge, true)
+  /// - Returns: The charge: refunded if it was made, as it was if it was declined, voided otherwise.
+  func refunding(_ key: String) -> Charge {
+    guard var charge = charge(key) else {
+      return Charge(key: key, status: .voided, amount: 0, currency: "", reference: "")
     }
-    switch entry.charge.status {
-    case .pending: entry.charge.status = .voided
-    case .charged: entry.charge.status = .refunded
-    case .declined, .refunded, .voided: return (entry.charge, false)
+    switch charge.status {
+    case .pending: charge.status = .voided
+    case .charged: charge.status = .refunded
+    case .declined, .refunded, .voided: break
     }
-    entries[key] = entry
-    return (entry.charge, true)
+    return charge
   }
 
-  /// Takes over what a ledger's file says about a charge.
-  mutating func restore(_ charge: Charge) {
+  /// Something has become of a charge.
+  mutating func take(_ charge: Charge) {
     if entries[charge.key] == nil {
       insert(Entry(charge: charge))
     } else {

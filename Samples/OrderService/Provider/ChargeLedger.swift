@@ -1,7 +1,8 @@
 /// What was charged and refunded: in memory, or in a file as well that is there after a restart.
 ///
 /// The file has one line for each change, in JSON; what follows the last line break was cut off by a
-/// crash, and is dropped. It is written before a change is answered, and one program has it at a time.
+/// crash, and is dropped. A change happens when its line is written, and not if that fails; one program
+/// has the file at a time.
 public actor ChargeLedger {
   private var book = ChargeBook()
   private let file: LedgerFile?
@@ -9,12 +10,12 @@ public actor ChargeLedger {
   /// Creates a ledger.
   ///
   /// - Parameter path: The file, which is created if it is missing; nil to keep nothing.
-  /// - Throws: What the system says when the file can't be read or written, or a `DecodingError` when
-  ///   a line isn't one of a ledger; ``LedgerInUse`` when another program has it.
+  /// - Throws: ``LedgerNotOpened``, ``LedgerDamaged``, ``LedgerInUse``; what the system says when the
+  ///   file can't be read.
   public init(path: String? = nil) throws {
     file = try path.map { try LedgerFile(path: $0) }
     entries = file?.entries ?? []
-    for charge in entries { book.restore(charge) }
+    for charge in entries { book.take(charge) }
   }
 
   /// All that became of charges, in the order of its coming: what the file has.
@@ -33,23 +34,35 @@ public actor ChargeLedger {
     book.begin(key, request)
   }
 
+  /// A charge that was to be processed is made, or declined.
+  ///
+  /// - Throws: ``LedgerNotWritten``; it is as if its request had not come then.
   func finish(_ key: String, declining reason: String?) throws -> Charge? {
-    let before = book.charge(key)
-    guard let charge = book.finish(key, declining: reason) else { return nil }
-    if charge != before { try write(charge) }
+    guard let charge = book.finishing(key, declining: reason) else { return nil }
+    do {
+      try take(charge)
+    } catch {
+      book.forget(key)
+      throw error
+    }
     return charge
   }
 
   func forget(_ key: String) { book.forget(key) }
 
+  /// A charge is given back, or forbidden before it comes.
+  ///
+  /// - Throws: ``LedgerNotWritten``; nothing has changed then.
   func refund(_ key: String) throws -> Charge {
-    let (charge, isNew) = book.refund(key)
-    if isNew { try write(charge) }
+    let charge = book.refunding(key)
+    try take(charge)
     return charge
   }
 
-  private func write(_ charge: Charge) throws {
+  private func take(_ charge: Charge) throws {
+    if charge == book.charge(charge.key) { return }
     try file?.write(charge)
     entries.append(charge)
+    book.take(charge)
   }
 }

@@ -5,8 +5,16 @@ import ServiceSupport
 ///
 /// The lock is the kernel's, on the open file: it ends with the program, however that ends. Lines are
 /// appended by the kernel as well, so that none is written over another.
+///
+/// A line is written whole or not at all: what a full disk has left of one is cut off again, so that
+/// the next one doesn't stand behind it.
 final class LedgerFile {
+  private let path: String
   private let handle: FileHandle
+  /// Where the lines that are whole end.
+  private var length: UInt64
+  /// Whether something that is no line may stand behind them.
+  private var isTorn = false
 
   /// The lines that are in it.
   let entries: [Charge]
@@ -21,23 +29,51 @@ final class LedgerFile {
       throw errno == EWOULDBLOCK ? LedgerInUse(path: path) : Self.problem(path)
     }
     let data = try handle.readToEnd() ?? Data()
-    entries = try JSONLines.values(of: Charge.self, in: data)
-    let whole = JSONLines.whole(data).count
-    if whole < data.count { try handle.truncate(atOffset: UInt64(whole)) }
+    let reading = JSONLines.read(Charge.self, in: data)
+    if !reading.damagedLines.isEmpty {
+      throw LedgerDamaged(path: path, lines: reading.damagedLines)
+    }
+    entries = reading.values
+    self.path = path
+    length = UInt64(JSONLines.whole(data).count)
+    isTorn = length < data.count
+    try cutOff()
   }
 
   /// Appends a line.
+  ///
+  /// - Throws: ``LedgerNotWritten``; the file is as it was then.
   func write(_ charge: Charge) throws {
     let encoder = JSONEncoder()
     encoder.outputFormatting = .sortedKeys
-    try handle.write(contentsOf: encoder.encode(charge) + [UInt8(ascii: "\n")])
+    let line = try encoder.encode(charge) + [UInt8(ascii: "\n")]
+    do {
+      try cutOff()
+      isTorn = true
+      try handle.write(contentsOf: line)
+      isTorn = false
+      length += UInt64(line.count)
+    } catch {
+      // If that fails as well, nothing is written before it has been done.
+      try? cutOff()
+      throw LedgerNotWritten(path: path, reason: Self.reason(error))
+    }
+  }
+
+  private func cutOff() throws {
+    if isTorn { try handle.truncate(atOffset: length) }
+    isTorn = false
+  }
+
+  private static func reason(_ error: any Error) -> String {
+    let underlying = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError
+    guard let code = underlying?.code, underlying?.domain == NSPOSIXErrorDomain else {
+      return "\(error)"
+    }
+    return String(cString: strerror(Int32(code)))
   }
 
   private static func problem(_ path: String) -> any Error {
-    let reason = String(cString: strerror(errno))
-    return CocoaError(
-      .fileReadUnknown,
-      userInfo: [NSFilePathErrorKey: path, NSLocalizedDescriptionKey: reason]
-    )
+    LedgerNotOpened(path: path, reason: String(cString: strerror(errno)))
   }
 }

@@ -52,7 +52,9 @@ extension ProviderServer {
       await wait(delay / 2)
       throw failed
     }
-    let charge = try await ledger.finish(key, declining: reason(for: wanted.card))
+    let charge = try await written {
+      try await ledger.finish(key, declining: reason(for: wanted.card))
+    }
     await wait(delay / 2)
     guard let charge else { throw failed }
     return try await finish(charge, isNew: true, fault, request, context)
@@ -76,7 +78,7 @@ extension ProviderServer {
     guard !wanted.charge.isEmpty else { throw mistaken(["“charge” is missing"]) }
     await wait(delay / 2)
     if fault == .fails { throw failed }
-    let charge = try await ledger.refund(wanted.charge)
+    let charge = try await written { try await ledger.refund(wanted.charge) }
     await wait(delay / 2)
     return try await finish(charge, isNew: true, fault, request, context, isReading: true)
   }
@@ -119,6 +121,20 @@ extension ProviderServer {
     case .tooMany:
       throw ProviderError(.tooManyRequests, "too_many", "Too many requests.", retryAfter: 1)
     case .none, .fails, .lies, .losesAnswer: return
+    }
+  }
+
+  /// What doesn't stand in the ledger has not happened, and can be asked for again.
+  private func written<Value>(_ change: () async throws -> Value) async throws -> Value {
+    do {
+      return try await change()
+    } catch let error as LedgerNotWritten {
+      throw ProviderError(
+        .serviceUnavailable,
+        "ledger",
+        "Nothing was changed, as the ledger can't be written: \(error.reason).",
+        retryAfter: 5
+      )
     }
   }
 

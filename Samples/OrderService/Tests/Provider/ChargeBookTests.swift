@@ -107,3 +107,19 @@ import Testing
     #expect(book.charges.map(\.key) == ["c", "b"])
   }
 }
+
+extension ChargeBook {
+  /// A charge that was to be processed is made, or declined, and that is written.
+  fileprivate mutating func finish(_ key: String, declining reason: String?) -> Charge? {
+    let charge = finishing(key, declining: reason)
+    if let charge { take(charge) }
+    return charge
+  }
+
+  /// A request for a refund has come, and what it makes of the charge is written.
+  fileprivate mutating func refund(_ key: String) -> (charge: Charge, isNew: Bool) {
+    let (before, charge) = (self.charge(key), refunding(key))
+    take(charge)
+    return (charge, charge != before)
+  }
+}
