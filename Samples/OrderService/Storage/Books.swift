@@ -14,8 +14,8 @@ struct Books: Sendable {
     let state: String
     /// The kind of its failure.
     let cause: String?
-    /// What it costs, in the smallest unit of the currency; nil before it was validated.
-    let total: Int?
+    /// What it costs; nil before it was validated.
+    let total: Money?
   }
 
   private(set) var orders: [Row] = []
@@ -24,7 +24,7 @@ struct Books: Sendable {
   /// Reads the books.
   ///
   /// - Parameter query: Gives the rows of a query, whose columns are all text.
-  /// - Throws: What the query throws; an error of decoding.
+  /// - Throws: What the query throws.
   init(_ query: (String) throws -> [[String?]]) throws {
     try readOrders(query)
     for rule in Self.rules {
@@ -47,22 +47,31 @@ struct Books: Sendable {
     )
     for row in rows {
       let (id, state) = (row[0] ?? "", row[1] ?? "")
-      let failure = try row[2].map { try OrderFailure(json: $0) }
-      let total = try row[4].map { try Money(json: $0) }
-      orders.append(
-        Row(
-          id: id,
-          state: state,
-          cause: failure?.kind.rawValue,
-          total: total?.minorUnits
-        )
-      )
-      if let failure, failure.reason.isEmpty || failure.tree.isEmpty {
+      let failure = value(of: OrderFailure.self, row[2], "The cause of order \(id)")
+      let total = value(of: Money.self, row[4], "The sum of order \(id)")
+      orders.append(Row(id: id, state: state, cause: failure?.kind.rawValue, total: total))
+      let isUnsaid = failure.map { $0.reason.isEmpty || $0.tree.isEmpty } ?? (row[2] == nil)
+      if isUnsaid, !["open", "confirmed"].contains(state) {
         mistakes.append("Order \(id) is \(state), and has no cause.")
       }
       if state == "stuck" {
         mistakes.append("Order \(id) is stuck, and needs a person: \(row[3] ?? "")")
       }
+    }
+  }
+
+  /// Reads a column; what can't be read is a mistake.
+  private mutating func value<Value: Decodable>(
+    of type: Value.Type,
+    _ text: String?,
+    _ name: String
+  ) -> Value? {
+    guard let text else { return nil }
+    do {
+      return try Value(json: text)
+    } catch {
+      mistakes.append("\(name) can't be read: “\(text.prefix(40))”.")
+      return nil
     }
   }
 
@@ -97,7 +106,7 @@ struct Books: Sendable {
     Rule(
       sql: """
         SELECT id FROM orders LEFT JOIN parcel ON orderID = id
-        WHERE state = 'confirmed' AND parcel.number IS NULL
+        WHERE state = 'confirmed' AND coalesce(parcel.number, '') = ''
         """
     ) { "Order \($0) is confirmed, and not shipped." },
     Rule(
@@ -106,5 +115,20 @@ struct Books: Sendable {
         WHERE state IN ('failed', 'cancelled') AND parcel.number IS NOT NULL
         """
     ) { "Order \($0) has come to nothing, and is shipped." },
+    Rule(sql: "SELECT id FROM orders WHERE id NOT IN (SELECT orderID FROM orderLine)") {
+      "Order \($0) is for nothing: it has no lines."
+    },
+    Rule(
+      sql: """
+        SELECT DISTINCT id FROM orders JOIN step ON step.orderID = id
+        WHERE orders.state = 'confirmed' AND step.state != 'done'
+        """
+    ) { "Order \($0) is confirmed, and a step of it isn't done." },
+    Rule(
+      sql: "SELECT DISTINCT orderID FROM reservation WHERE orderID NOT IN (SELECT id FROM orders)"
+    ) { "Items are set aside for order \($0), which there isn't." },
+    Rule(sql: "SELECT DISTINCT sku FROM reservation WHERE sku NOT IN (SELECT sku FROM item)") {
+      "“\($0)” is set aside, and the shop doesn't have it."
+    },
   ]
 }

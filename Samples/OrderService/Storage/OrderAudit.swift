@@ -19,15 +19,42 @@ public struct OrderAudit: Sendable, CustomStringConvertible {
     public var status: String
     /// How much, in the smallest unit of the currency.
     public var amount: Int
+    /// The code of the currency; nil if the ledger doesn't say it.
+    public var currency: String?
     /// The order that it is for.
     public var reference: String
 
     /// Creates a charge.
-    public init(key: String, status: String, amount: Int, reference: String) {
+    public init(
+      key: String,
+      status: String,
+      amount: Int,
+      currency: String? = nil,
+      reference: String
+    ) {
       self.key = key
       self.status = status
       self.amount = amount
+      self.currency = currency
       self.reference = reference
+    }
+
+    /// “1999 EUR”.
+    var sum: String { "\(amount)" + (currency.map { " \($0)" } ?? "") }
+  }
+
+  /// The ledger of a provider, with all lines of each charge in their order: one that was made, given
+  /// back and made again is found by that.
+  public struct Ledger: Sendable {
+    /// The lines.
+    public var charges: [Charge]
+    /// What can't be read of it; one sentence each.
+    public var damage: [String]
+
+    /// Creates a ledger.
+    public init(_ charges: [Charge], damage: [String] = []) {
+      self.charges = charges
+      self.damage = damage
     }
   }
 
@@ -47,10 +74,11 @@ public struct OrderAudit: Sendable, CustomStringConvertible {
   ///
   /// - Parameters:
   ///   - path: The file of the database; it is only read.
-  ///   - charges: Gives the ledger of the provider, with all lines of each charge in their order:
-  ///     one that was made, given back and made again is found by that.
-  /// - Throws: `DatabaseError` when the file can't be read; what `charges` throws.
-  public init(of path: String, charges: () async throws -> [Charge]) async throws {
+  ///   - ledger: Gives the ledger of the provider.
+  /// - Throws: ``StoreNotOpened`` when there is no such database; `DatabaseError` when it can't be
+  ///   read; what `ledger` throws.
+  public init(of path: String, ledger: () async throws -> Ledger) async throws {
+    try SQLiteFile.check(path, as: path, isNeeded: true)
     var configuration = Configuration()
     configuration.readonly = true
     configuration.busyMode = .timeout(5)
@@ -62,7 +90,7 @@ public struct OrderAudit: Sendable, CustomStringConvertible {
       books.noteDamage(try String.fetchAll(database, sql: "PRAGMA integrity_check"))
       return books
     }
-    try await self.init(books, charges: charges) {
+    try await self.init(books, ledger: ledger) {
       try await queue.read { try Set(String.fetchAll($0, sql: "SELECT id FROM orders")) }
     }
   }
@@ -71,18 +99,18 @@ public struct OrderAudit: Sendable, CustomStringConvertible {
   ///
   /// - Parameters:
   ///   - books: What the database says.
-  ///   - charges: Gives the ledger of the provider.
+  ///   - ledger: Gives the ledger of the provider.
   ///   - orders: Gives the orders that there are when the ledger was read.
   /// - Throws: What the closures throw.
   init(
     _ books: Books,
-    charges: () async throws -> [Charge],
+    ledger: () async throws -> Ledger,
     orders: () async throws -> Set<String>
   ) async throws {
-    let charges = try await charges()
+    let ledger = try await ledger()
     // An order may have come meanwhile, and its charge too.
     let known = try await orders()
-    mistakes = books.mistakes
+    mistakes = books.mistakes + ledger.damage
     for order in books.orders {
       counts[order.state, default: 0] += 1
       if order.state == "open" || order.state == "rolling back" {
@@ -90,7 +118,7 @@ public struct OrderAudit: Sendable, CustomStringConvertible {
       }
       if let kind = order.cause { causes[kind, default: 0] += 1 }
     }
-    compare(books.orders, charges, known)
+    compare(books.orders, ledger.charges, known)
   }
 
   /// Whether all is as it must be, and no order is on its way any more.
@@ -101,6 +129,7 @@ public struct OrderAudit: Sendable, CustomStringConvertible {
     for charge in ledger.standing where !known.contains(charge.reference) {
       mistakes.append("The provider has charged “\(charge.key)”, which belongs to no order.")
     }
+    mistakes += ledger.mistakes
     for (reference, count) in ledger.counts.sorted(by: { $0.key < $1.key }) where count > 1 {
       mistakes.append("The provider has charged \(count) times for “\(reference)”.")
     }
@@ -113,15 +142,18 @@ public struct OrderAudit: Sendable, CustomStringConvertible {
           mistakes.append("Order \(order.id) is confirmed, and not charged.")
           continue
         }
-        if charge.amount != order.total {
-          let total = order.total.map(String.init) ?? "nothing"
-          mistakes.append("Order \(order.id) costs \(total), and \(charge.amount) were charged.")
+        let isSameCurrency = charge.currency == nil || charge.currency == order.total?.currency
+        if charge.amount != order.total?.minorUnits || !isSameCurrency {
+          let total = order.total.map { "\($0.minorUnits) \($0.currency)" } ?? "nothing"
+          mistakes.append("Order \(order.id) costs \(total), and \(charge.sum) were charged.")
         }
       case "failed", "cancelled":
         if charge != nil {
           mistakes.append("Order \(order.id) is \(order.state), and charged.")
         }
-      default: break
+      case "open", "rolling back", "stuck": break
+      default:
+        mistakes.append("Order \(order.id) is “\(order.state)”, which is no state of an order.")
       }
     }
   }

@@ -32,11 +32,13 @@ public final class SQLiteOrderStore: OrderStore {
   ///
   /// - Parameter path: The file; SQLite puts others next to it, whose names begin like its own.
   /// - Throws: ``StoreInUse`` when another program has it; ``StoreHasOtherNames`` when the file has
-  ///   several names; `DatabaseError` when it can't be opened.
+  ///   several names; ``StoreNotOpened`` when there is no folder for it, or something else is there;
+  ///   `DatabaseError` when it can't be read or written.
   public init(path: String) throws {
     self.path = path
     // A file has one lock, under whatever name it is opened.
     let file = URL(filePath: path).resolvingSymlinksInPath().path(percentEncoded: false)
+    try SQLiteFile.check(file, as: path)
     lock = try Self.lock(file, as: path)
     // There are none of a file that isn't there yet.
     let attributes = try? FileManager.default.attributesOfItem(atPath: file)
@@ -77,7 +79,22 @@ public final class SQLiteOrderStore: OrderStore {
 
   func write<Value: Sendable>(
     _ body: @escaping @Sendable (Database) throws -> Value
-  ) async throws -> Value { try await writes.write(body) }
+  ) async throws -> Value {
+    do {
+      return try await writes.write(body)
+    } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
+      throw StoreContradiction(reason: error.message ?? "\(error)")
+    }
+  }
+
+  /// Writes what is there already.
+  public func probe() async throws {
+    try await write { database in
+      try database.execute(
+        sql: "UPDATE item SET stock = stock WHERE sku = (SELECT min(sku) FROM item)"
+      )
+    }
+  }
 
   // MARK: The shop
 
@@ -86,7 +103,7 @@ public final class SQLiteOrderStore: OrderStore {
   /// - Parameter item: Its `stock` is how many come in; name and price take the place of older ones.
   /// - Throws: `DatabaseError`, also for a price or a number that is out of bounds.
   public func deliver(_ item: Item) async throws {
-    try await write { database in
+    try await writes.write { database in
       try database.execute(
         sql: """
           INSERT INTO item (sku, name, price, currency, delivered, stock)

@@ -28,6 +28,8 @@ struct DeskState {
   /// The orders that are taken up again after a while.
   var recoveries: [OrderID: Recovery] = [:]
   var acceptances: [OrderID: Acceptance] = [:]
+  /// Since an order could not be kept: why, and what finds out when one can.
+  var refusedOrder: (reason: String, probe: AdvancedOperation)?
   /// Says again and again that this instance lives, and listens to the others.
   var keepers: [AdvancedOperation] = []
   /// Gets the orders that can't be read.

@@ -9,7 +9,40 @@ extension OrderDesk {
   /// tried again and again, and none of them fails for it.
   public var storeTrouble: String? {
     if let reason = tools.trouble.reason { return reason }
-    return state.withLock { $0.recoveries.values.first?.reason }
+    return state.withLock { $0.recoveries.values.first?.reason ?? $0.refusedOrder?.reason }
+  }
+
+  /// The store didn't keep a new order: from now on it is tried whether it would, as nobody else may
+  /// try that while orders are sent elsewhere.
+  func storeRefused(because reason: String) {
+    let (store, clock, delay) = (store, queue.environment.clock, options.recoveryDelay)
+    let probe = ResultOperation(name: "probe of the store") {
+      repeat {
+        try await clock.sleep(for: delay)
+      } while (try? await store.probe()) == nil
+    }
+    let isFirst = state.withLock { state in
+      let isFirst = state.refusedOrder == nil && !state.isDraining
+      if isFirst { state.refusedOrder = (reason, probe) }
+      return isFirst
+    }
+    guard isFirst else { return }
+    probe.onFinish { [weak self] operation, _ in self?.storeKeeps(probedBy: operation) }
+    leaseQueue.addOperation(probe)
+  }
+
+  /// The store has kept an order, or would.
+  ///
+  /// - Parameter probe: What found out; nil: an order did.
+  func storeKeeps(probedBy probe: AdvancedOperation? = nil) {
+    let over = state.withLock { state -> AdvancedOperation? in
+      guard let known = state.refusedOrder, probe == nil || known.probe === probe else {
+        return nil
+      }
+      state.refusedOrder = nil
+      return known.probe
+    }
+    over?.cancel()
   }
 
   /// Begins with an order again, after a while; it counts as open meanwhile.
@@ -49,6 +82,7 @@ extension OrderDesk {
 
   /// The desk closes: the next program takes up what waits.
   func endRecoveries() {
+    storeKeeps()
     for recovery in state.withLock({ Array($0.recoveries.values) }) { recovery.operation.cancel() }
   }
 }

@@ -24,6 +24,7 @@ extension OrderDesk {
       state.withLock { $0.withdrawn() }
       throw error
     }
+    storeKeeps()
     // Another request with the key may have come at the same time.
     guard submission.isNew else {
       state.withLock { $0.withdrawn() }

@@ -105,10 +105,16 @@ public final class OrderDesk: Sendable {
   /// - Returns: The order.
   /// - Throws: ``OrderRefusal``; an error of the store.
   public func submit(_ draft: OrderDraft, key: String) async throws -> Submission {
-    if let known = try await known(draft, key: key) { return known }
-    let problems = draft.problems(in: try await store.items())
-    if !problems.isEmpty { throw OrderRefusal.invalid(problems) }
-    return try await accept(draft, key: key)
+    do {
+      if let known = try await known(draft, key: key) { return known }
+      let problems = draft.problems(in: try await store.items())
+      if !problems.isEmpty { throw OrderRefusal.invalid(problems) }
+      return try await accept(draft, key: key)
+    } catch {
+      let isRefusal = error is OrderRefusal || PatientStore.isAnswer(error)
+      if !isRefusal { storeRefused(because: "\(error)") }
+      throw error
+    }
   }
 
   /// An order as the store knows it; nil if there is none.

@@ -16,7 +16,8 @@ public enum OrderRefusal: Error, Hashable, Sendable, CustomStringConvertible {
   public var description: String {
     switch self {
     case .invalid(let problems): problems.map(\.description).joined(separator: " ")
-    case .keyReused(let id): "The key belongs to order \(id), which has other contents."
+    case .keyReused(let id):
+      "The key belongs to order \(id), which has other contents: a new order needs a new key."
     case .full(let open, _): "\(open) orders are open; try again later."
     case .draining: "The service is closing; try again later."
     }

@@ -12,6 +12,15 @@ public struct Money: Hashable, Codable, Sendable, CustomStringConvertible {
     self.currency = currency
   }
 
+  /// This much more, so many times.
+  ///
+  /// - Returns: nil if that is more than can be counted.
+  public func adding(_ price: Money, times quantity: Int) -> Money? {
+    let (product, isTooLarge) = price.minorUnits.multipliedReportingOverflow(by: quantity)
+    let (sum, overflows) = minorUnits.addingReportingOverflow(product)
+    return isTooLarge || overflows ? nil : Money(sum, price.currency)
+  }
+
   /// “19.99 EUR”.
   public var description: String {
     let (whole, part) = minorUnits.magnitude.quotientAndRemainder(dividingBy: 100)

@@ -35,6 +35,9 @@ public final class InMemoryOrderStore: OrderStore {
     contents.withLock { $0.items.values.sorted { $0.sku < $1.sku } }
   }
 
+  /// Does nothing: memory takes all.
+  public func probe() {}
+
   /// Keeps an order, unless there is one with the same key.
   public func accept(_ draft: OrderDraft, id: OrderID, key: String) throws -> Submission {
     try contents.withLock { contents in

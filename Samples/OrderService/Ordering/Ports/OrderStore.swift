@@ -8,6 +8,11 @@ public protocol OrderStore: Sendable {
   /// What the shop sells, in the order of the numbers.
   func items() async throws -> [Item]
 
+  /// Writes something that changes nothing: whether the store takes what is written.
+  ///
+  /// - Throws: Any error; it doesn't then.
+  func probe() async throws
+
   // MARK: Orders
 
   /// Keeps an order with its lines, unless there is one with the same key.

@@ -72,3 +72,17 @@ public struct LeaseLost: Error, Hashable, Sendable, CustomStringConvertible {
   /// One sentence with the order's ID.
   public var description: String { "Another instance has taken order \(order) over." }
 }
+
+/// The store refuses a change for good, because of what it has: somebody has edited it by hand.
+///
+/// It is the order's trouble, not the store's, which does what it is to do for all others.
+public struct StoreContradiction: Error, Hashable, Sendable, CustomStringConvertible {
+  /// What the store says.
+  public var reason: String
+
+  /// Creates the error.
+  public init(reason: String) { self.reason = reason }
+
+  /// One sentence with the reason.
+  public var description: String { "The store has something that contradicts it: \(reason)" }
+}

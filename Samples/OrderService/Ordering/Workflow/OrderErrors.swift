@@ -33,3 +33,15 @@ public struct ItemWithdrawn: Error, Hashable, Sendable, CustomStringConvertible 
   /// One sentence with the number.
   public var description: String { "“\(sku)” isn't sold any more." }
 }
+
+/// An order costs more than can be counted: the price of an item is wrong.
+public struct SumTooLarge: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The item's number in the shop.
+  public var sku: String
+
+  /// Creates the error.
+  public init(sku: String) { self.sku = sku }
+
+  /// One sentence with the number.
+  public var description: String { "With “\(sku)” the order costs more than can be counted." }
+}

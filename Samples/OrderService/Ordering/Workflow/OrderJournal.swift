@@ -21,7 +21,9 @@ struct OrderJournal: OperationJournal {
   init(_ store: any OrderStore, _ order: Order) {
     self.store = store
     self.order = order.id
-    done = Set(order.steps.filter { $0.state == .done }.map(\.key))
+    let done = Set(order.steps.filter { $0.state == .done }.map(\.key))
+    // What confirms an order ends it: one that is open all the same was opened by hand.
+    self.done = order.state == .open ? done.subtracting([OrderStep.confirm.key]) : done
   }
 
   func value<Value: Codable & Sendable>(

@@ -39,8 +39,10 @@ extension OrderRun {
     var total = Money(0)
     for line in order.draft.lines {
       guard let item = items[line.sku] else { throw ItemWithdrawn(sku: line.sku) }
-      total.currency = item.price.currency
-      total.minorUnits += item.price.minorUnits * line.quantity
+      guard let sum = total.adding(item.price, times: line.quantity) else {
+        throw SumTooLarge(sku: line.sku)
+      }
+      total = sum
     }
     return total
   }

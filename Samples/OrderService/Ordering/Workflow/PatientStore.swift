@@ -31,10 +31,10 @@ struct PatientStore: OrderStore {
   }
 
   /// Whether an error is what the store has to say, and no trouble of its own.
-  private static func isAnswer(_ error: any Error) -> Bool {
+  static func isAnswer(_ error: any Error) -> Bool {
     switch error {
     case is OutOfStock, is RollbackHasBegun, is LeaseLost, is OrderIDTaken: true
-    case is OrderCancelled, is CancellationError: true
+    case is OrderCancelled, is StoreContradiction, is CancellationError: true
     default: false
     }
   }
@@ -42,6 +42,8 @@ struct PatientStore: OrderStore {
   // MARK: As the store does it
 
   func items() async throws -> [Item] { try await repeating { try await store.items() } }
+
+  func probe() async throws { try await repeating { try await store.probe() } }
 
   func begin(_ step: OrderStep, of order: OrderID) async throws {
     try await repeating { try await store.begin(step, of: order) }

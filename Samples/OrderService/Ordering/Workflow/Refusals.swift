@@ -25,7 +25,11 @@ final class Refusals: Sendable {
 
   /// An attempt has failed; returns whether another one is to follow.
   func allowsAnother(after error: any Error) -> Bool {
-    let isRefusal = if case PaymentProviderError.refused = error { true } else { false }
+    let isRefusal =
+      switch error {
+      case PaymentProviderError.refused, is StoreContradiction: true
+      default: false
+      }
     return state.withLock { state in
       state.count = isRefusal ? state.count + 1 : 0
       state.isLeaseLost = error is LeaseLost

@@ -25,5 +25,8 @@ public struct PostgreSQLError: Error, Hashable, Sendable, CustomStringConvertibl
 
   /// A second row with a key that must be unique.
   static let uniqueViolation = "23505"
+
+  /// Whether a constraint of a table forbids the change: class 23 of the states.
+  var isContradiction: Bool { sqlState?.hasPrefix("23") == true }
 }
 #endif

@@ -11,23 +11,27 @@ extension PostgreSQLOrderStore: ParcelBook {
   ///   - order: The order.
   ///   - body: Gets the state of the order.
   /// - Returns: What the body returns.
-  /// - Throws: `LeaseLost`, ``PostgreSQLError``; what the body throws.
+  /// - Throws: `LeaseLost`, `StoreContradiction`, ``PostgreSQLError``; what the body throws.
   @discardableResult
   func write<Value: Sendable>(
     about order: OrderID,
     _ body: @escaping @Sendable (PostgreSQLConnection, _ state: String) throws -> Value
   ) async throws -> Value {
     let epoch = held.withLock { $0[order] }
-    return try await pool.write { connection in
-      let row = try connection.execute(
-        "SELECT state, epoch FROM orders WHERE id = $1 FOR UPDATE",
-        [order.rawValue]
-      )
-      .rows.first
-      guard let row, let state = row[0], let epoch, row[1] == "\(epoch)" else {
-        throw LeaseLost(order: order)
+    do {
+      return try await pool.write { connection in
+        let row = try connection.execute(
+          "SELECT state, epoch FROM orders WHERE id = $1 FOR UPDATE",
+          [order.rawValue]
+        )
+        .rows.first
+        guard let row, let state = row[0], let epoch, row[1] == "\(epoch)" else {
+          throw LeaseLost(order: order)
+        }
+        return try body(connection, state)
       }
-      return try body(connection, state)
+    } catch let error as PostgreSQLError where error.isContradiction {
+      throw StoreContradiction(reason: error.message)
     }
   }
 

@@ -115,6 +115,15 @@ public final class PostgreSQLOrderStore: OrderStore {
     }
   }
 
+  /// Writes what is there already.
+  public func probe() async throws {
+    try await pool.write { connection in
+      try connection.execute(
+        "UPDATE item SET stock = stock WHERE sku = (SELECT min(sku) FROM item)"
+      )
+    }
+  }
+
   // MARK: Orders
 
   /// Keeps an order with its lines, unless there is one with the same key; this instance holds it.

@@ -114,4 +114,10 @@ struct OrderTests {
       #expect(shop.mistakes.isEmpty, "seed \(seed)")
     }
   }
+
+  @Test func `a sum that can't be counted is none`() {
+    #expect(Money(1).adding(Money(450), times: 3) == Money(1_351))
+    #expect(Money(0).adding(Money(.max), times: 2) == nil)
+    #expect(Money(1).adding(Money(.max), times: 1) == nil)
+  }
 }

@@ -58,6 +58,26 @@ struct StoreTroubleTests {
     }
   }
 
+  @Test func `is known by an order that it doesn't keep, until it would keep one`() throws {
+    let shop = Shop()
+    let life = try Life(in: shop)
+    shop.failure.isFailing = true
+    #expect(throws: FlakyStore.DiskFull.self) { try life.submit(.tea()) }
+    #expect(life.desk.storeTrouble == "disk full")
+    life.run(until: .seconds(60))
+    #expect(life.desk.storeTrouble == "disk full")
+    shop.failure.isFailing = false
+    life.run()
+    #expect(life.desk.storeTrouble == nil)
+    // An order that is kept says the same, and at once.
+    shop.failure.isFailing = true
+    #expect(throws: FlakyStore.DiskFull.self) { try life.submit(.tea()) }
+    shop.failure.isFailing = false
+    _ = try life.submit(.teaAndCups)
+    #expect(life.desk.storeTrouble == nil)
+    life.run()
+  }
+
   @Test func `doesn't keep the desk from closing`() throws {
     let shop = Shop()
     let life = try Life(in: shop)

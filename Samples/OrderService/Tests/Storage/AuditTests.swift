@@ -37,7 +37,7 @@ struct AuditTests {
   }
 
   private func audit(_ charges: OrderAudit.Charge...) async throws -> OrderAudit {
-    try await OrderAudit(of: database.path) { charges }
+    try await OrderAudit(of: database.path) { OrderAudit.Ledger(charges) }
   }
 
   @Test func `finds nothing where all is well`() async throws {
@@ -92,7 +92,9 @@ struct AuditTests {
     count: Int
   ) async throws {
     try await prepare()
-    let audit = try await OrderAudit(of: database.path) { lines.map { charge($0) } }
+    let audit = try await OrderAudit(of: database.path) {
+      OrderAudit.Ledger(lines.map { charge($0) })
+    }
     #expect(audit.mistakes == ["The provider has charged \(count) times for “\(id)”."])
   }
 
@@ -140,16 +142,90 @@ struct AuditTests {
       mistake: "needs a person: [\"refund\"]"
     ),
     Fraud(sql: "UPDATE step SET value = replace(value, 450, 900)", mistake: "450 were charged"),
+    Fraud(
+      sql: "UPDATE orders SET state = 'frobnicated'",
+      mistake: "is “frobnicated”, which is no state"
+    ),
+    Fraud(sql: "UPDATE orders SET state = 'failed'", mistake: "is failed, and has no cause"),
+    Fraud(
+      sql: "UPDATE orders SET state = 'failed', failure = '{'",
+      mistake: "can't be read: “{”"
+    ),
+    Fraud(
+      sql: "UPDATE step SET value = '{' WHERE key = 'validate'",
+      mistake: "can't be read: “{”"
+    ),
+    Fraud(sql: "UPDATE parcel SET number = ''", mistake: "not shipped"),
+    Fraud(sql: "DELETE FROM orderLine", mistake: "it has no lines"),
+    Fraud(
+      sql: "UPDATE step SET state = 'undone', value = NULL WHERE key = 'confirm'",
+      mistake: "a step of it isn't done"
+    ),
+    Fraud(
+      sql: "UPDATE reservation SET orderID = 'x'",
+      mistake: "set aside for order x, which there isn't"
+    ),
+    Fraud(sql: "DELETE FROM item", mistake: "“tea” is set aside, and the shop doesn't have it"),
   ])
   func `finds what was done to the database alone`(fraud: Fraud) async throws {
     try await prepare()
-    let queue = try DatabaseQueue(path: database.path)
+    var configuration = Configuration()
+    configuration.foreignKeysEnabled = false
+    let queue = try DatabaseQueue(path: database.path, configuration: configuration)
     try await queue.write { database in
       try database.execute(sql: "PRAGMA ignore_check_constraints = TRUE")
       try database.execute(sql: fraud.sql)
     }
     let mistakes = try await audit(charge("charged")).mistakes
     #expect(mistakes.contains { $0.contains(fraud.mistake) }, "\(mistakes)")
+  }
+
+  /// What the ledger says after the charge of 450 EUR, and what the audit says about it.
+  @Test(arguments: [
+    ("refunded", 1, "EUR", "has charged 450 EUR for “1”, and given back 1 EUR."),
+    ("refunded", 450, "USD", "has charged 450 EUR for “1”, and given back 450 USD."),
+    ("charged", 450, "USD", "costs 450 EUR, and 450 USD were charged."),
+  ])
+  func `finds what was given back or charged otherwise`(
+    status: String,
+    amount: Int,
+    currency: String,
+    mistake: String
+  ) async throws {
+    try await prepare()
+    let key = "order-\(id)"
+    func line(_ status: String, _ amount: Int, _ currency: String) -> OrderAudit.Charge {
+      OrderAudit.Charge(
+        key: key,
+        status: status,
+        amount: amount,
+        currency: currency,
+        reference: id.rawValue
+      )
+    }
+    let lines =
+      status == "charged"
+      ? [line(status, amount, currency)]
+      : [line("charged", 450, "EUR"), line(status, amount, currency)]
+    let audit = try await OrderAudit(of: database.path) { OrderAudit.Ledger(lines) }
+    let expected = mistake.replacing("“1”", with: "“\(id)”")
+    #expect(audit.mistakes.contains { $0.hasSuffix(expected) }, "\(audit.mistakes)")
+  }
+
+  @Test func `finds a charge that was given back twice`() async throws {
+    try await prepare()
+    let audit = try await audit(charge("charged"), charge("refunded"), charge("refunded"))
+    #expect(audit.mistakes.contains("The provider has given back 2 times for “\(id)”."))
+  }
+
+  @Test func `goes on behind what can't be read of the ledger`() async throws {
+    try await prepare()
+    let audit = try await OrderAudit(of: database.path) {
+      OrderAudit.Ledger([], damage: ["Line 3 can't be read."])
+    }
+    #expect(
+      audit.mistakes == ["Line 3 can't be read.", "Order \(id) is confirmed, and not charged."]
+    )
   }
 
   private static let cause = #"{"kind":"other","reason":"fire","tree":"fire"}"#

@@ -51,6 +51,52 @@ struct DeskOnDatabaseTests {
     #expect(audit.causes["outOfStock"] != nil)
   }
 
+  /// What somebody does to the database by hand, and what becomes of an order and of the next one.
+  @Test(arguments: Backend.here)
+  func `an order that was opened by hand is confirmed again`(_ backend: Backend) async throws {
+    let database = try await backend.database()
+    let id = try await order(in: try await database.shop())
+    try await database.change("UPDATE orders SET state = 'open'")
+    let store = try await database.open()
+    let desk = desk(store)
+    try await desk.open()
+    await desk.drain(within: .seconds(600))
+    #expect(try await store.order(id)?.state == .confirmed)
+    #expect(try await database.audit { provider.charges }.mistakes == [])
+  }
+
+  @Test(arguments: Backend.here)
+  func `an order that the tables contradict fails, and is no trouble of the store`(
+    _ backend: Backend
+  ) async throws {
+    let database = try await backend.database()
+    let id = try await order(in: try await database.shop())
+    // Its items are set aside, and nobody knows of the step that did so.
+    try await database.change(
+      "UPDATE orders SET state = 'open'; DELETE FROM step WHERE key LIKE 'reserve%'"
+    )
+    let store = try await database.open()
+    let desk = desk(store)
+    try await desk.open()
+    let other = try await desk.submit(.tea(1), key: "other").order.id
+    _ = try await desk.outcome(of: id, within: .seconds(600))
+    #expect(desk.storeTrouble == nil)
+    await desk.drain(within: .seconds(600))
+    let failure = try #require(try await store.order(id)?.state.failure)
+    #expect(failure.reason.contains("contradicts"))
+    #expect(try await store.order(other)?.state == .confirmed)
+  }
+
+  /// An order that was confirmed by a program that has ended.
+  private func order(in store: any ShopStore) async throws -> OrderID {
+    let desk = desk(store)
+    try await desk.open()
+    let id = try await desk.submit(.tea(1), key: "first").order.id
+    await desk.drain(within: .seconds(600))
+    #expect(try await store.order(id)?.state == .confirmed)
+    return id
+  }
+
   @Test(arguments: Backend.here)
   func `goes on after it was cut short, and its books add up`(
     _ backend: Backend

@@ -48,4 +48,29 @@ struct SQLiteFileTests {
     try FileManager.default.removeItem(atPath: other)
     _ = try await database.reopen()
   }
+
+  @Test func `is refused where there can be none, and nothing is left there`() throws {
+    func reason(_ path: String) -> String? {
+      do {
+        _ = try SQLiteOrderStore(path: path)
+        return nil
+      } catch { return (error as? StoreNotOpened)?.reason ?? "\(error)" }
+    }
+    let folder = database.folder.path
+    let before = try FileManager.default.contentsOfDirectory(atPath: folder)
+    #expect(reason("") == "its name is empty")
+    #expect(reason(folder) == "it is a folder; give a file in it")
+    #expect(reason("\(folder)/no/x.sqlite") == "there is no folder “\(folder)/no/”")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == before)
+    let text = database.folder.appending(path: "text.sqlite")
+    try Data("no database, and long enough".utf8).write(to: text)
+    #expect(reason(text.path) == "it is no SQLite database")
+    let other = database.folder.appending(path: "other.sqlite").path
+    try DatabaseQueue(path: other).write { try $0.execute(sql: "CREATE TABLE mine (x)") }
+    #expect(reason(other) == "it is the database of another program")
+    let tables = try DatabaseQueue(path: other).read { database in
+      try String.fetchAll(database, sql: "SELECT name FROM sqlite_master")
+    }
+    #expect(tables == ["mine"])
+  }
 }

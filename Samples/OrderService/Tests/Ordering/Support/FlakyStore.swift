@@ -27,6 +27,8 @@ struct FlakyStore: OrderStore {
     return store.items()
   }
 
+  func probe() throws { try failure.check() }
+
   func order(_ id: OrderID) -> Order? { store.order(id) }
   func order(forKey key: String) -> Order? { store.order(forKey: key) }
   func orders(limit: Int) -> [Order] { store.orders(limit: limit) }

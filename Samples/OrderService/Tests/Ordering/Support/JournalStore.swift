@@ -34,6 +34,7 @@ struct JournalStore: OrderStore {
   // MARK: As the store in memory does it
 
   func items() -> [Item] { store.items() }
+  func probe() {}
   func order(_ id: OrderID) -> Order? { store.order(id) }
   func order(forKey key: String) -> Order? { store.order(forKey: key) }
   func orders(limit: Int) -> [Order] { store.orders(limit: limit) }

@@ -31,7 +31,7 @@ enum Backend: String, CustomTestStringConvertible {
       return ShopDatabase {
         try await database.reopen()
       } audit: { charges in
-        try await OrderAudit(of: database.path, charges: charges)
+        try await OrderAudit(of: database.path) { OrderAudit.Ledger(try await charges()) }
       } change: { sql in
         let queue = try DatabaseQueue(path: database.path)
         try await queue.writeWithoutTransaction { try $0.execute(sql: sql) }
@@ -42,7 +42,7 @@ enum Backend: String, CustomTestStringConvertible {
       return ShopDatabase {
         try await schema.open()
       } audit: { charges in
-        try await OrderAudit(ofServer: schema.url, charges: charges)
+        try await OrderAudit(ofServer: schema.url) { OrderAudit.Ledger(try await charges()) }
       } change: { sql in
         try await PostgreSQLPool(url: schema.url, connections: 1).write { connection in
           try connection.run(script: sql)
