@@ -26,6 +26,9 @@ public final class OrderServer: Sendable {
     /// How long `?wait=` may be at most.
     public var longestWait = Duration.seconds(60)
 
+    /// How long the body of a request may take to come.
+    public var bodyLimit = Duration.seconds(30)
+
     /// How often a stream on which nothing happens says that it is there.
     public var heartbeat = Duration.seconds(15)
 

@@ -29,6 +29,7 @@ struct AuditCommand: AsyncParsableCommand {
     if Database.isServer(database), provider == nil, ledger == nil {
       throw ValidationError("Give --provider or --ledger for a PostgreSQL database.")
     }
+    if let provider { try ServiceAddress.check("--provider", provider) }
     if provider != nil, ledger != nil {
       throw ValidationError("Give --provider or --ledger, not both.")
     }

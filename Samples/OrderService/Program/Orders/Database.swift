@@ -36,11 +36,11 @@ enum Database {
   /// Compares a database with the ledger of the provider.
   static func audit(
     _ name: String,
-    charges: () async throws -> [OrderAudit.Charge]
+    ledger: () async throws -> OrderAudit.Ledger
   ) async throws -> OrderAudit {
-    guard isServer(name) else { return try await OrderAudit(of: name, charges: charges) }
+    guard isServer(name) else { return try await OrderAudit(of: name, ledger: ledger) }
     #if PostgreSQL
-    return try await OrderAudit(ofServer: name, charges: charges)
+    return try await OrderAudit(ofServer: name, ledger: ledger)
     #else
     throw noPostgreSQL
     #endif

@@ -39,6 +39,7 @@ struct LoadCommand: AsyncParsableCommand {
   var name = String(UInt64.random(in: 0...UInt64.max), radix: 36)
 
   func validate() throws {
+    try ServiceAddress.check("--url", url)
     if orders < 1 || concurrency < 1 {
       throw ValidationError("--orders and --concurrency are at least 1.")
     }

@@ -16,8 +16,9 @@ struct OrderClient: Sendable {
   }
 
   /// Why an order wasn't accepted.
-  struct Refusal: Error {
+  struct Refusal: Error, CustomStringConvertible {
     var reason: String
+    var description: String { reason }
   }
 
   /// What became of a request.
@@ -50,7 +51,9 @@ struct OrderClient: Sendable {
   /// The numbers of what the shop sells.
   func items() async throws -> [String] {
     let (status, body) = try await send(.GET, "/items", nil, key: nil)
-    let items = try JSONDecoder().decode([Item].self, from: body)
+    guard let items = try? JSONDecoder().decode([Item].self, from: body) else {
+      throw Refusal(reason: "\(url) is no service for orders: /items gives status \(status).")
+    }
     guard status == 200, !items.isEmpty else { throw Refusal(reason: "The shop sells nothing.") }
     return items.map(\.sku)
   }

@@ -14,27 +14,62 @@ enum ProviderLedger {
     var description: String { "\(address) gives no ledger: status \(status)." }
   }
 
+  /// Nobody answers.
+  struct NotReached: Error, CustomStringConvertible {
+    var address: String
+    var reason: String
+    var description: String { "\(address) doesn't answer: \(reason)." }
+  }
+
+  /// The ledger's file can't be read.
+  struct NotRead: Error, CustomStringConvertible {
+    var path: String
+    var reason: String
+    var description: String { "The ledger “\(path)” can't be read: \(reason)" }
+  }
+
   /// Reads the file that the provider keeps: a line for each change of a charge.
   ///
-  /// - Throws: What the system says about the file; a `DecodingError` for a line that is no charge.
-  static func read(file path: String) throws -> [OrderAudit.Charge] {
-    let data = try Data(contentsOf: URL(filePath: path))
-    return try JSONLines.values(of: OrderAudit.Charge.self, in: data)
+  /// - Throws: ``NotRead``.
+  static func read(file path: String) throws -> OrderAudit.Ledger {
+    let data: Data
+    do {
+      data = try Data(contentsOf: URL(filePath: path))
+    } catch {
+      throw NotRead(path: path, reason: (error as NSError).localizedDescription)
+    }
+    let reading = JSONLines.read(OrderAudit.Charge.self, in: data)
+    return OrderAudit.Ledger(
+      reading.values,
+      damage: reading.damagedLines.map { "Line \($0) of “\(path)” can't be read as a charge." }
+    )
   }
 
   /// Fetches the ledger over HTTP.
   ///
   /// - Throws: ``NoLedger``; what the client throws when there is no connection.
-  static func fetch(from provider: String) async throws -> [OrderAudit.Charge] {
+  static func fetch(from provider: String) async throws -> OrderAudit.Ledger {
     let address = provider + "/ledger"
-    let response = try await HTTPClient.shared.execute(
-      HTTPClientRequest(url: address),
-      timeout: .seconds(30)
-    )
-    guard response.status == .ok else {
+    var configuration = HTTPClient.Configuration()
+    // Who asks for an audit is told at once that nobody is there.
+    configuration.connectionPool.retryConnectionEstablishment = false
+    let client = HTTPClient(configuration: configuration)
+    let response: HTTPClientResponse
+    do {
+      response = try await client.execute(HTTPClientRequest(url: address), timeout: .seconds(30))
+    } catch {
+      try? await client.shutdown()
+      throw NotReached(address: address, reason: "\(error)")
+    }
+    let body = try? await response.body.collect(upTo: 1 << 30)
+    try await client.shutdown()
+    guard response.status == .ok, let body else {
       throw NoLedger(address: address, status: UInt(response.status.code))
     }
-    let body = try await response.body.collect(upTo: 1 << 30)
-    return try JSONDecoder().decode([OrderAudit.Charge].self, from: Data(body.readableBytesView))
+    let data = Data(body.readableBytesView)
+    guard let charges = try? JSONDecoder().decode([OrderAudit.Charge].self, from: data) else {
+      throw NoLedger(address: address, status: UInt(response.status.code))
+    }
+    return OrderAudit.Ledger(charges)
   }
 }

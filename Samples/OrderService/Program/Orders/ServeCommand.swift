@@ -68,6 +68,7 @@ struct ServeCommand: AsyncParsableCommand {
     if Database.isServer(database), provider == nil {
       throw ValidationError("Instances that share a database share a provider: give --provider.")
     }
+    if let provider { try ServiceAddress.check("--provider", provider) }
     if heartbeat < .milliseconds(50) { throw ValidationError("--heartbeat is at least 50ms.") }
     if maximumOpen < 1 { throw ValidationError("--maximum-open is at least 1.") }
   }
@@ -80,6 +81,8 @@ struct ServeCommand: AsyncParsableCommand {
       handler.logLevel = logLevel
       return handler
     }
+    // Before orders are taken up: a service that can't listen is none.
+    try ServiceAddress.checkFree(host: host, port: port)
     // Before the provider: of two services that are started at once, one has the database, and only
     // that one starts a provider.
     let store = try await Database.open(database, instance: instance, heartbeat: heartbeat)

@@ -16,6 +16,7 @@ struct RequestError: Error, HTTPResponseError, Encodable {
   let status: HTTPResponse.Status
   private let error: Content
   private var retryAfter: Duration?
+  private var allowed: [HTTPRequest.Method] = []
 
   init(
     _ status: HTTPResponse.Status,
@@ -55,6 +56,41 @@ struct RequestError: Error, HTTPResponseError, Encodable {
     RequestError(.serviceUnavailable, "store_fails", message, retryAfter: .seconds(5))
   }
 
+  /// Says which methods there are at a path.
+  static func wrongMethod(
+    _ method: HTTPRequest.Method,
+    allowed: [HTTPRequest.Method]
+  ) -> RequestError {
+    let names = allowed.map(\.rawValue).joined(separator: ", ")
+    var error = RequestError(
+      .methodNotAllowed,
+      "http_405",
+      "There is no \(method.rawValue) at this path, only \(names)."
+    )
+    error.allowed = allowed
+    return error
+  }
+
+  /// Says to a client that has closed its side of the connection what that means.
+  static var hungUp: RequestError {
+    RequestError(
+      HTTPResponse.Status(code: 499, reasonPhrase: "Client Closed Request"),
+      "hung_up",
+      "The client closed its side of the connection before it had its answer."
+    )
+  }
+
+  /// Says what can't be read of a body.
+  static func body(_ error: any Error, limit: Int) -> any Error {
+    switch error {
+    case is CancellationError, is RequestError: error
+    case let error as any HTTPResponseError where error.status == .contentTooLarge:
+      RequestError(.contentTooLarge, "too_large", "The body has more than \(limit) bytes.")
+    default:
+      RequestError(.badRequest, "body", "The body can't be read: its length or chunks are wrong.")
+    }
+  }
+
   /// Says that there is no such order.
   static func unknown(_ id: String) -> RequestError {
     RequestError(.notFound, "unknown", "There is no order “\(id)”.")
@@ -63,6 +99,12 @@ struct RequestError: Error, HTTPResponseError, Encodable {
   func response(from request: Request, context: some RequestContext) throws -> Response {
     var response = try context.responseEncoder.encode(self, from: request, context: context)
     response.status = status
+    response.headers[.xContentTypeOptions] = "nosniff"
+    if !allowed.isEmpty {
+      response.headers[.allow] = allowed.map(\.rawValue).joined(separator: ", ")
+    }
+    // What is left of a body that was not read to its end would be taken for the next request.
+    if [400, 408, 413, 499].contains(status.code) { response.headers[.connection] = "close" }
     if let retryAfter {
       // Whole seconds, at least one: a client isn't to come back too early.
       let seconds = max((retryAfter / .seconds(1)).rounded(.up), 1)

@@ -5,6 +5,7 @@ import Logging
 /// Has each error answered with JSON and a sentence, also those that the router throws.
 struct ErrorAnswers<Context: RequestContext>: RouterMiddleware {
   let logger: Logger
+  let methods: MethodTable
 
   func handle(
     _ request: Request,
@@ -13,18 +14,28 @@ struct ErrorAnswers<Context: RequestContext>: RouterMiddleware {
   ) async throws -> Response {
     do {
       return try await next(request, context)
-    } catch let error as RequestError {
-      throw error
-    } catch let error as CancellationError {
-      throw error
-    } catch let error as any HTTPResponseError {
-      throw RequestError(error.status, "http_\(error.status.code)", Self.sentence(error.status))
     } catch {
+      var response = try answer(to: error, request).response(from: request, context: context)
+      // As with all answers to a HEAD: its client doesn't read a body.
+      if request.method == .head { response.body = ResponseBody() }
+      return response
+    }
+  }
+
+  private func answer(to error: any Error, _ request: Request) -> RequestError {
+    switch error {
+    case let error as RequestError: return error
+    case is CancellationError: return .hungUp
+    case let error as any HTTPResponseError:
+      let allowed = error.status == .notFound ? methods.methods(of: request.uri.path) : []
+      if !allowed.isEmpty { return .wrongMethod(request.method, allowed: allowed) }
+      return RequestError(error.status, "http_\(error.status.code)", Self.sentence(error.status))
+    default:
       logger.error(
         "a request has failed",
         metadata: ["path": "\(request.uri.path)", "error": "\(error)"]
       )
-      throw RequestError(
+      return RequestError(
         .internalServerError,
         "failed",
         "The service could not do this; its log says why."

@@ -140,12 +140,13 @@ extension OrderServer {
       )
     }
     var copy = request
-    copy.body = RequestBody(buffer: try await body.collect(upTo: 65_536))
+    copy.body = RequestBody(buffer: try await bytes(of: body))
     let reading: DraftReading
     do {
       reading = try await copy.decode(as: DraftReading.self, context: context)
     } catch {
-      throw RequestError([Mistake(field: "", message: "The body isn't the JSON of an object.")])
+      let message = "The body isn't the JSON of an object with a few levels, in UTF-8."
+      throw RequestError([Mistake(field: "", message: message)])
     }
     let keys = request.headers[values: .idempotencyKey]
     let key = keys.first ?? ""
@@ -165,13 +166,36 @@ extension OrderServer {
     throw RequestError(reading.all(mistakes, items: try await desk.items()))
   }
 
+  /// All of a body, which has to come in time.
+  private func bytes(of body: RequestBody) async throws -> ByteBuffer {
+    let (limit, time) = (65_536, options.bodyLimit)
+    do {
+      return try await withThrowingTaskGroup { group in
+        group.addTask { try await body.collect(upTo: limit) }
+        group.addTask {
+          try await Task.sleep(for: time)
+          let message = "The body has not come within \(DurationText.text(time))."
+          throw RequestError(.requestTimeout, "too_slow", message)
+        }
+        defer { group.cancelAll() }
+        guard let bytes = try await group.next() else { throw CancellationError() }
+        return bytes
+      }
+    } catch {
+      throw RequestError.body(error, limit: limit)
+    }
+  }
+
   private func waitLimit(_ request: Request) throws -> Duration? {
-    guard let text = request.uri.queryParameters["wait"] else { return nil }
-    guard let limit = DurationText.duration(of: text) else {
-      let message = "“wait” is a duration such as 5s or 500ms."
+    let texts = request.uri.queryParameters[values: "wait"]
+    guard let text = texts.first else { return nil }
+    let longest = options.longestWait
+    guard texts.count == 1, let limit = DurationText.duration(of: text), limit <= longest else {
+      let message =
+        "“wait” is one duration, such as 5s or 500ms, of at most \(DurationText.text(longest))."
       throw RequestError([Mistake(field: "wait", message: message)])
     }
-    return min(limit, options.longestWait)
+    return limit
   }
 
   /// The order, and its link; 200 when it is final, else 202.

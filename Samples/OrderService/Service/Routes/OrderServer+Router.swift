@@ -4,14 +4,16 @@ import ServiceLifecycle
 
 extension OrderServer {
   func router() -> Router<OrderContext> {
-    let router = Router(context: OrderContext.self)
+    let router = Router(context: OrderContext.self, options: .autoGenerateHeadEndpoints)
+    let methods = MethodTable()
     router.add(middleware: TracingMiddleware())
     router.add(middleware: MetricsMiddleware())
-    router.add(middleware: ErrorAnswers(logger: logger))
+    router.add(middleware: ErrorAnswers(logger: logger, methods: methods))
     addOrders(to: router)
     addViews(to: router)
     addStatus(to: router)
     addPage(to: router)
+    methods.set(router.routes)
     return router
   }
 }
@@ -25,6 +27,7 @@ func text(
 ) -> Response {
   var fields = headers
   fields[.contentType] = type
+  fields[.xContentTypeOptions] = "nosniff"
   return Response(
     status: status,
     headers: fields,

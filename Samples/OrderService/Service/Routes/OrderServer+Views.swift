@@ -65,8 +65,9 @@ extension OrderServer {
     if case .stuck(_, let problems) = order.state {
       lines += ["A person has to look at it:"] + problems.map { "  \($0)" }
     }
-    // A customer's name has no say in where lines begin.
+    // A customer's name has no say in where lines begin, nor in what a terminal does.
     lines[0] = String(lines[0].map { $0.isNewline ? " " : $0 })
+    lines = lines.map(\.withoutControls)
     return lines.filter { !$0.isEmpty }.joined(separator: "\n")
   }
 
@@ -118,5 +119,21 @@ extension OrderServer {
         heart.cancel()
       }
     }
+  }
+}
+
+extension String {
+  /// The text with signs in the place of characters that terminals and readers obey: escapes, returns,
+  /// directions of writing.
+  fileprivate var withoutControls: String {
+    var text = ""
+    for scalar in unicodeScalars {
+      switch scalar.properties.generalCategory {
+      case .control, .format, .lineSeparator, .paragraphSeparator:
+        text.unicodeScalars.append(scalar == "\n" ? scalar : "\u{FFFD}")
+      default: text.unicodeScalars.append(scalar)
+      }
+    }
+    return text
   }
 }

@@ -29,7 +29,7 @@ import Testing
       _ = await service.program.status()
       old = service
     }
-    let lines = try ProviderLedger.read(file: "\(database).ledger.jsonl")
+    let lines = try ProviderLedger.read(file: "\(database).ledger.jsonl").charges
     #expect(Set(lines.map(\.key)).count == lines.count)
   }
 

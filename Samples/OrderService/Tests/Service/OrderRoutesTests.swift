@@ -240,4 +240,95 @@ import Testing
       #expect(try await client.get("/provider/mood").status == .notFound)
     }
   }
+
+  @Test func `A path without the method says which there are, and HEAD has no body`() async throws {
+    try await bench.test { client in
+      for (method, path, allowed) in [
+        (.put, "/orders", "GET, HEAD, POST"), (.delete, "/orders", "GET, HEAD, POST"),
+        (.patch, "/orders/x", "DELETE, GET, HEAD"), (.post, "/health", "GET, HEAD"),
+      ] as [(HTTPRequest.Method, String, String)] {
+        let answer = try await client.executeRequest(
+          uri: path,
+          method: method,
+          headers: [:],
+          body: nil
+        )
+        #expect(answer.status == .methodNotAllowed, "\(method) \(path)")
+        #expect(answer.headers[.allow] == allowed, "\(method) \(path)")
+        #expect(
+          answer.text.contains("There is no \(method.rawValue) at this path, only \(allowed).")
+        )
+      }
+      #expect(try await client.get("/nothing").status == .notFound)
+      for (path, status) in [("/health", .ok), ("/orders/x", .notFound), ("/no", .notFound)]
+        as [(String, HTTPResponse.Status)]
+      {
+        let answer = try await client.executeRequest(
+          uri: path,
+          method: .head,
+          headers: [:],
+          body: nil
+        )
+        #expect(answer.status == status, "\(path)")
+        #expect(answer.text.isEmpty, "\(path)")
+      }
+    }
+  }
+
+  @Test func `A wait is one duration, and not too long`() async throws {
+    try await bench.test { client in
+      for query in ["?wait=61s", "?wait=1s&wait=2s", "?wait=soon"] {
+        let answer = try await client.place(query: query)
+        #expect(answer.status == .badRequest, "\(query)")
+        #expect(answer.text.contains("of at most 1m"), "\(query)")
+      }
+    }
+  }
+
+  @Test func `A name obeys no terminal that shows the explanation`() async throws {
+    try await bench.test { client in
+      let name = #"Ada\u001b[31m\r\u202e"#
+      let placed = try await client.place(
+        Bench.order.replacing("Ada", with: name),
+        query: "?wait=60s"
+      )
+      let link = try #require(placed.headers[.location])
+      let answer = try await client.get("\(link)/explain")
+      #expect(answer.text.contains("Ada\u{FFFD}[31m \u{FFFD} is confirmed"))
+      #expect(answer.headers[.xContentTypeOptions] == "nosniff")
+    }
+  }
+
+  @Test
+  func `A body that doesn't come in time is a 408, and one that is too large names the limit`()
+    async throws
+  {
+    let bench = try Bench { $0.bodyLimit = .milliseconds(1) }
+    try await bench.test(.live) { client in
+      let port = try #require(client.port)
+      let half = try await RawConnection(port: port)
+      try await half.send(
+        "POST /orders HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+          + "Idempotency-Key: k\r\nContent-Length: 60\r\n\r\n{"
+      )
+      #expect(try await half.text().hasPrefix("HTTP/1.1 408 "))
+    }
+    try await Bench().test { client in
+      let answer = try await client.place(String(repeating: " ", count: 65_537))
+      #expect(answer.status == .contentTooLarge)
+      #expect(answer.text.contains("more than 65536 bytes"))
+    }
+  }
+
+  @Test func `Chunks that are none are the client's mistake`() async throws {
+    try await bench.test(.live) { client in
+      let port = try #require(client.port)
+      let wrong = try await RawConnection(port: port)
+      try await wrong.send(
+        "POST /orders HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+          + "Idempotency-Key: k\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"
+      )
+      #expect(try await wrong.text().hasPrefix("HTTP/1.1 400 "))
+    }
+  }
 }

@@ -73,6 +73,8 @@ import Testing
       #expect(try await client.get(link).json["state"] as? String == "open")
 
       try await Self.refuse(false, in: store)
+      // An order that is kept says that the store works; without one, a probe finds out.
+      #expect(try await client.place(key: "c", query: "?wait=60s").status == .ok)
       let outcome = try await client.place(query: "?wait=60s")
       #expect(try outcome.json["state"] as? String == "confirmed")
       #expect(bench.desk.storeTrouble == nil)

@@ -32,6 +32,8 @@ final class GatedStore: OrderStore {
     if isHeld { await gate.pass() }
   }
 
+  func probe() {}
+
   func items() async -> [Item] {
     await pass("items")
     return store.items()

@@ -1,13 +1,34 @@
 import NIOCore
 import NIOPosix
+import Synchronization
 
 /// A connection that sends what a test says, and hangs up.
 struct RawConnection {
   private let channel: any Channel
+  private let answer = Answer()
+
+  /// What the other end has sent.
+  private final class Answer: ChannelInboundHandler, Sendable {
+    typealias InboundIn = ByteBuffer
+
+    let text = Mutex("")
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+      let piece = String(buffer: unwrapInboundIn(data))
+      text.withLock { $0 += piece }
+    }
+  }
 
   init(port: Int) async throws {
     channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+      .channelInitializer { [answer] in $0.pipeline.addHandler(answer) }
       .connect(host: "127.0.0.1", port: port).get()
+  }
+
+  /// What the other end has sent when it has closed the connection.
+  func text() async throws -> String {
+    try await untilClosed()
+    return answer.text.withLock { $0 }
   }
 
   func send(_ text: String) async throws {
