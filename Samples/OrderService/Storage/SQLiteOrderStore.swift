@@ -32,23 +32,31 @@ public final class SQLiteOrderStore: OrderStore {
   ///
   /// - Parameter path: The file; SQLite puts others next to it, whose names begin like its own.
   /// - Throws: ``StoreInUse`` when another program has it; ``StoreHasOtherNames`` when the file has
-  ///   several names; ``StoreNotOpened`` when there is no folder for it, or something else is there;
-  ///   `DatabaseError` when it can't be read or written.
+  ///   several names; ``StoreNotOpened`` when there is no folder for it, something else is there, or it
+  ///   can't be read or written.
   public init(path: String) throws {
     self.path = path
     // A file has one lock, under whatever name it is opened.
     let file = URL(filePath: path).resolvingSymlinksInPath().path(percentEncoded: false)
     try SQLiteFile.check(file, as: path)
-    lock = try Self.lock(file, as: path)
+    do {
+      lock = try Self.lock(file, as: path)
+    } catch let error as DatabaseError {
+      throw StoreNotOpened(path: path, reason: error.message ?? "\(error)")
+    }
     // There are none of a file that isn't there yet.
     let attributes = try? FileManager.default.attributesOfItem(atPath: file)
     if let count = attributes?[.referenceCount] as? Int, count > 1 {
       throw StoreHasOtherNames(path: path)
     }
-    pool = try DatabasePool(path: file, configuration: Self.configuration)
-    // After opening: GRDB sets NORMAL itself in WAL mode, after all that a configuration prepares.
-    try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
-    try OrderSchema.migrator.migrate(pool)
+    do {
+      pool = try DatabasePool(path: file, configuration: Self.configuration)
+      // After opening: GRDB sets NORMAL itself in WAL mode, after all that a configuration prepares.
+      try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
+      try OrderSchema.migrator.migrate(pool)
+    } catch let error as DatabaseError {
+      throw StoreNotOpened(path: path, reason: error.message ?? "\(error)")
+    }
     writes = GroupCommit(pool)
   }
 

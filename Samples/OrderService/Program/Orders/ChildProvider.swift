@@ -10,7 +10,7 @@ final class ChildProvider: Sendable {
   struct NotStarted: Error, CustomStringConvertible {
     var program: String
     var description: String {
-      "\(program) did not start; is its port in use? See --provider-port and --provider."
+      "\(program) did not start; what it says is above. See --provider-port and --provider."
     }
   }
 

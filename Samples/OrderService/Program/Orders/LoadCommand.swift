@@ -17,10 +17,10 @@ struct LoadCommand: AsyncParsableCommand {
   @Option(help: "Where the service is.")
   var url = "http://127.0.0.1:8080"
 
-  @Option(help: "How many orders are placed.")
+  @Option(parsing: .unconditional, help: "How many orders are placed.")
   var orders = 1_000
 
-  @Option(help: "How many requests are on their way at once.")
+  @Option(parsing: .unconditional, help: "How many requests are on their way at once.")
   var concurrency = 64
 
   @Option(help: "How long requests wait for the outcome; they don't unless given.")
@@ -29,10 +29,14 @@ struct LoadCommand: AsyncParsableCommand {
   @Flag(help: "Afterwards, ask until each order is final.")
   var follow = false
 
-  @Option(help: "How long an order is tried to be placed, or followed.", transform: duration)
+  @Option(
+    parsing: .unconditional,
+    help: "How long an order is tried to be placed, or followed.",
+    transform: duration
+  )
   var patience = Duration.seconds(600)
 
-  @Option(help: "Which orders are placed.")
+  @Option(parsing: .unconditional, help: "Which orders are placed.")
   var seed: UInt64 = 1
 
   @Option(help: "What the keys begin with: the same orders are placed for the same name.")

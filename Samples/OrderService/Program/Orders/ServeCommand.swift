@@ -24,7 +24,7 @@ struct ServeCommand: AsyncParsableCommand {
   @Option(help: "Where it listens.")
   var host = "127.0.0.1"
 
-  @Option(help: "The port; 0 for any that is free.")
+  @Option(parsing: .unconditional, help: "The port; 0 for any that is free.")
   var port = 8_080
 
   @Option(
@@ -36,6 +36,7 @@ struct ServeCommand: AsyncParsableCommand {
   var instance = "\(ProcessInfo.processInfo.hostName)-\(ProcessInfo.processInfo.processIdentifier)"
 
   @Option(
+    parsing: .unconditional,
     help: "The time between two heartbeats; after two that are missed, others take over.",
     transform: duration
   )
@@ -44,16 +45,20 @@ struct ServeCommand: AsyncParsableCommand {
   @Option(help: "Where the payment provider is; it is started as well unless this is given.")
   var provider: String?
 
-  @Option(help: "The port of the provider that is started.")
+  @Option(parsing: .unconditional, help: "The port of the provider that is started.")
   var providerPort = 8_081
 
-  @Option(help: "How many requests a second the provider takes.")
+  @Option(parsing: .unconditional, help: "How many requests a second the provider takes.")
   var providerRate = 200
 
-  @Option(help: "How many orders may be open at once.")
+  @Option(parsing: .unconditional, help: "How many orders may be open at once.")
   var maximumOpen = 5_000
 
-  @Option(help: "How long open orders may take at the end.", transform: duration)
+  @Option(
+    parsing: .unconditional,
+    help: "How long open orders may take at the end.",
+    transform: duration
+  )
   var drain = Duration.seconds(20)
 
   @Option(help: "What is logged: trace, debug, info, notice, warning or error.", transform: level)

@@ -24,6 +24,9 @@ enum ServiceAddress {
 
   /// Refuses a port that another program has.
   ///
+  /// - Parameters:
+  ///   - host: The address of this machine.
+  ///   - port: The port; 0 is free.
   /// - Throws: `ValidationError`; what else keeps a program from listening there.
   static func checkFree(host: String, port: Int) throws {
     let bootstrap = ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
@@ -34,6 +37,8 @@ enum ServiceAddress {
       throw ValidationError(
         "Port \(port) of \(host) is in use: stop the program that has it, or give another --port."
       )
+    } catch is SocketAddressError {
+      throw ValidationError("--host “\(host)” is no address of this machine.")
     } catch let error as IOError {
       let reason = String(cString: strerror(error.errnoCode))
       throw ValidationError("The service can't listen at \(host), port \(port): \(reason).")

@@ -23,37 +23,47 @@ struct PaymentProviderCommand: AsyncParsableCommand {
   @Option(help: "Where it listens.")
   var host = "127.0.0.1"
 
-  @Option(help: "The port; 0 for any that is free.")
+  @Option(parsing: .unconditional, help: "The port; 0 for any that is free.")
   var port = 8_081
 
   @Option(help: "A file that keeps what was charged; in memory only unless given.")
   var ledger: String?
 
-  @Option(help: "How often a request fails, from 0 to 1.")
+  @Option(parsing: .unconditional, help: "How often a request fails, from 0 to 1.")
   var fail = 0.0
 
-  @Option(help: "How often the answer says that a charge failed that was made, from 0 to 1.")
+  @Option(
+    parsing: .unconditional,
+    help: "How often the answer says that a charge failed that was made, from 0 to 1."
+  )
   var lie = 0.0
 
-  @Option(help: "How often there is no answer, from 0 to 1.")
+  @Option(parsing: .unconditional, help: "How often there is no answer, from 0 to 1.")
   var lose = 0.0
 
-  @Option(help: "How long each request takes.", transform: duration)
+  @Option(parsing: .unconditional, help: "How long each request takes.", transform: duration)
   var slow = Duration.zero
 
   @Flag(help: "Answer every request with 503.")
   var down = false
 
-  @Option(help: "How many requests a second are answered; any number unless given.")
+  @Option(
+    parsing: .unconditional,
+    help: "How many requests a second are answered; any number unless given."
+  )
   var rate: Int?
 
-  @Option(help: "Which of the requests go wrong.")
+  @Option(parsing: .unconditional, help: "Which of the requests go wrong.")
   var seed: UInt64 = 1
 
   @Flag(help: "End when the input does, as it does when the program that started this one ends.")
   var withParent = false
 
-  @Option(help: "How long to wait for another program to give up the ledger.", transform: duration)
+  @Option(
+    parsing: .unconditional,
+    help: "How long to wait for another program to give up the ledger.",
+    transform: duration
+  )
   var patience = Duration.seconds(15)
 
   func validate() throws {
