@@ -12,6 +12,9 @@ import CoreOperations
 /// )
 /// ```
 ///
+/// It sees the operation's own dependencies, and not theirs: what failed two steps before is known
+/// to the operation in between, which fails for it if it has a rule as well.
+///
 /// The rule is evaluated each time a dependency finishes, until it returns true or false:
 ///
 /// - False: the condition fails at once. The operation leaves its queue without waiting for its

@@ -1,7 +1,8 @@
 extension OperationGraph {
   /// The graph in the language of Graphviz.
   ///
-  /// Arrows point from what is waited for to what waits; dashed ones from a producer to its
+  /// A dashed frame is an operation that is in no queue. Arrows point from what is waited for to
+  /// what waits; dashed ones from a producer to its
   /// product. Children are in a box with their group. Long names are folded, and very long ones cut
   /// in the middle. `dot -Tsvg` makes a picture of it.
   public var dot: String {

@@ -30,7 +30,7 @@ extension OperationTimeline {
     } else {
       // There is no event for the end of the last dependency of an operation without conditions.
       let resolved = span.dependencies.map { spans[$0].ended ?? end }.max()
-      ready = clamp(span.ready ?? resolved ?? enqueued)
+      ready = clamp(span.ready ?? (span.waitsForUnrecorded ? last : resolved ?? enqueued))
       asked = ready
     }
     return [

@@ -32,6 +32,8 @@ public struct OperationTimeline: Sendable {
     public var dependencies: [Int]
     /// The index of the group that it is a child of.
     public var group: Int?
+    /// Whether it depends on something that wasn't recorded and hasn't ended.
+    var waitsForUnrecorded = false
 
     /// How long it executed; nil if it hasn't, or goes on.
     public var executed: Duration? { ended.flatMap { executed(until: $0) } }

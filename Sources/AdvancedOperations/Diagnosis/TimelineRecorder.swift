@@ -65,12 +65,15 @@ public final class TimelineRecorder: OperationObserver {
       (core.extra?.stateTimes ?? StateTimes(), core.extra?.group)
     }
     let dependencies = operation.dependencies
+    let hasEnded = dependencies.map(\.isFinished)
     return state.withLock { state in
-      TimelineRecord.Details(
+      let places = dependencies.map { dependency in
+        (dependency as? AdvancedOperation).flatMap { state.place(of: $0) }
+      }
+      return TimelineRecord.Details(
         times: times,
-        dependencies: dependencies.compactMap { dependency in
-          (dependency as? AdvancedOperation).flatMap { state.place(of: $0) }
-        },
+        dependencies: places.compactMap { $0 },
+        waitsForUnrecorded: zip(places, hasEnded).contains { $0 == nil && !$1 },
         group: group.flatMap { state.place(of: $0) }
       )
     }
@@ -193,6 +196,7 @@ private struct TimelineRecord {
   struct Details {
     var times = StateTimes()
     var dependencies: [Int] = []
+    var waitsForUnrecorded = false
     var group: Int?
   }
 
@@ -221,7 +225,8 @@ private struct TimelineRecord {
       ended: ended,
       outcome: outcome,
       dependencies: details.dependencies,
-      group: details.group
+      group: details.group,
+      waitsForUnrecorded: details.waitsForUnrecorded
     )
   }
 }

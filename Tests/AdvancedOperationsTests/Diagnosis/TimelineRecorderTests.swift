@@ -56,6 +56,23 @@ extension World {
     )
   }
 
+  @Test func `knows a wait for what isn't recorded, until that has ended`() {
+    let world = World()
+    let recorder = TimelineRecorder()
+    let (waiting, late) = (world.taking(2, "waiting"), world.taking(3, "late"))
+    waiting.addObserver(recorder)
+    waiting.addDependency(late)
+    world.queue.addOperation(waiting)
+    world.simulation.run(until: .seconds(5))
+    #expect(
+      recorder.timeline.phases(of: 0)
+        == [.init(kind: .dependencies, begin: .zero, end: .seconds(5))]
+    )
+    world.queue.addOperation(late)
+    world.simulation.run()
+    #expect(recorder.timeline.spans[0].started == .seconds(8))
+  }
+
   @Test func `tells the wait for a turn from the wait for dependencies`() {
     let world = World(limit: 1)
     let recorder = TimelineRecorder()
