@@ -1,0 +1,40 @@
+public import AdvancedOperations
+import CoreOperations
+
+extension SimulatedEnvironment {
+  /// Makes something go wrong in all operations of a name, when they enter a state.
+  ///
+  /// ```swift
+  /// simulation.inject(.error(Offline()), into: "download", at: .executing)
+  /// queue.addOperations([download, parse])
+  /// simulation.run()
+  /// try expectOutcome(of: parse, is: .failed)
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - fault: What goes wrong.
+  ///   - name: The name of the operations.
+  ///   - state: The state in which it does.
+  /// - Precondition: Called before the operations are added. An error has a place in
+  ///   `evaluatingConditions` and `executing`, a delay in these and in `pending`, and a cancel
+  ///   everywhere; an operation that nothing keeps waiting may enter `executing` without having
+  ///   been seen in `ready`.
+  public func inject(
+    _ fault: OperationFault,
+    into name: String,
+    at state: AdvancedOperation.State
+  ) {
+    switch (fault, state) {
+    case (.error, .evaluatingConditions), (.error, .executing), (.delay, .pending),
+      (.delay, .evaluatingConditions), (.delay, .executing), (.cancel, _):
+      simulation.withState { simulation in
+        simulation.faults.append(Fault(fault: fault, name: name, state: state))
+      }
+    case (.error, _), (.delay, _):
+      trap(
+        "inject(_:into:at:) was called with a fault that has no place in the state \(state). "
+          + "Inject errors at evaluatingConditions or executing, delays there or at pending."
+      )
+    }
+  }
+}
