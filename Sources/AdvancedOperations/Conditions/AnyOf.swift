@@ -10,7 +10,7 @@ import CoreOperations
 /// ```
 public struct AnyOf: OperationCondition {
   /// None of the conditions holds.
-  public struct NoneHolds: Error, CustomStringConvertible {
+  public struct NoneHolds: ConditionFailures, CustomStringConvertible {
     /// Why not, in the order of the conditions that failed.
     public var failures: [OperationConditionError] {
       get { list.failures }

@@ -35,9 +35,9 @@ public struct OperationConditionError: Error, CustomStringConvertible,
         let isOfPart = part.underlying is OperationConditionError
         text += "condition “\(part.condition)”\(isOfPart ? ", because of " : ": ")"
         due.append(("", part.underlying))
-      case let none as AnyOf.NoneHolds where none.failures.isEmpty:
+      case let none as any ConditionFailures where none.failures.isEmpty:
         text += "There is no condition that could hold."
-      case let none as AnyOf.NoneHolds:
+      case let none as any ConditionFailures:
         text += "None of them holds:"
         due += none.failures.reversed().map { ("\n", $0) }
       default: text += "\(error)"
@@ -52,10 +52,16 @@ public struct OperationConditionError: Error, CustomStringConvertible,
     while let error = due.popLast() {
       switch error {
       case let part as OperationConditionError: due.append(part.underlying)
-      case let none as AnyOf.NoneHolds where !none.failures.isEmpty: due += none.failures
+      case let none as any ConditionFailures where !none.failures.isEmpty: due += none.failures
       default: if (error as? any InheritedFailure)?.isInherited != true { return false }
       }
     }
     return true
   }
+}
+
+/// An error that stands for the failures of several conditions.
+protocol ConditionFailures: Error {
+  /// Why they don't hold, in their order.
+  var failures: [OperationConditionError] { get }
 }

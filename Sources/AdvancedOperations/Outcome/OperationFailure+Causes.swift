@@ -18,7 +18,7 @@ extension OperationFailure {
       if let error = error as? E { return error }
       switch error {
       case let condition as OperationConditionError: due.append(condition.underlying)
-      case let none as AnyOf.NoneHolds: due += none.failures.reversed() as [any Error]
+      case let none as any ConditionFailures: due += none.failures.reversed() as [any Error]
       default:
         guard let failure = error.innerFailure, let storage = failure.storage,
           seen.insert(ObjectIdentifier(storage)).inserted
@@ -159,7 +159,7 @@ extension Error {
     switch self {
     case let part as OperationConditionError:
       [.init(origin: .condition(part.condition), error: part)]
-    case let none as AnyOf.NoneHolds where !none.failures.isEmpty:
+    case let none as any ConditionFailures where !none.failures.isEmpty:
       none.failures.map { .init(origin: .condition($0.condition), error: $0) }
     default: nil
     }

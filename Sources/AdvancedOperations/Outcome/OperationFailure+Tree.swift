@@ -129,7 +129,7 @@ struct FailureTree {
     case let inherited as any InheritedFailure where !inherited.failure.elements.isEmpty:
       let node = append(heading, text: "\(inherited)", to: parent)
       due.append((.failure(inherited.failure, isInherited: true), node))
-    case let none as AnyOf.NoneHolds where !none.failures.isEmpty:
+    case let none as any ConditionFailures where !none.failures.isEmpty:
       due.append((.conditions(none.failures), append(heading, to: parent)))
     case let part as OperationConditionError:
       due.append((.conditions([part]), append(heading, to: parent)))
