@@ -115,15 +115,3 @@ extension [ClaimDemand] {
     }
   }
 }
-
-extension WhenBusy {
-  /// What forbids to wait counts most, and of that, failing, as with conditions.
-  var rank: Int {
-    switch self {
-    case .wait: 0
-    case .cancelHolder: 1
-    case .skip: 2
-    case .fail: 3
-    }
-  }
-}

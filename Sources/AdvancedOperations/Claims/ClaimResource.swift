@@ -44,7 +44,7 @@ final class ClaimResource {
   }
 
   /// Whether a new account would be no different, as far as is known at a time of some clock.
-  func isForgettable(_ time: ExclusivityState.Time?) -> Bool {
+  func isForgettable(_ time: ClaimLedger.Time?) -> Bool {
     if claimantCount > 0 { return false }
     guard let bucket, let clock else { return true }
     guard let time, time.clock.identity === clock else { return false }
@@ -69,11 +69,17 @@ final class ClaimResource {
     return held.first { $0.limit == limit }
   }
 
-  /// Whether there is room for so many of its own units.
-  ///
-  /// What groups hold of a pool is for their children, whatever the capacity is by now.
-  private func hasRoom(for units: Int, of demand: ClaimDemand) -> Bool {
-    units == 0 && demand.pool != nil || units <= limit(for: demand) - used
+  /// The rule for a demand that has met no group yet.
+  private func rule(for demand: ClaimDemand) -> LineRule {
+    LineRule(units: demand.units, room: limit(for: demand) - used, isPool: demand.pool != nil)
+  }
+
+  /// The rule for a demand to which all of some groups have lent what they can.
+  private func rule(for demand: ClaimDemand, lentBy groups: [ObjectNumber]) -> LineRule {
+    var rule = rule(for: demand)
+    if heldByParents.isEmpty { return rule }
+    for group in groups { rule.lend(heldByParents[group]?.lendable ?? 0) }
+    return rule
   }
 
   /// Whether nothing is free.
@@ -86,21 +92,12 @@ final class ClaimResource {
   /// Whether there is room for a demand of an operation inside of some groups, the innermost first.
   func fits(_ demand: ClaimDemand, inside groups: [ObjectNumber]) -> Bool {
     if demand.isRate { return bucket?.allows(demand.rates) ?? true }
-    return hasRoom(for: needed(for: demand, inside: groups), of: demand)
-  }
-
-  /// How many of its own units it has to give for a demand.
-  private func needed(for demand: ClaimDemand, inside groups: [ObjectNumber]) -> Int {
-    if groups.isEmpty || heldByParents.isEmpty { return demand.units }
-    let lendable = groups.reduce(0) { $0 + (heldByParents[$1]?.lendable ?? 0) }
-    return max(0, demand.units - lendable)
+    return rule(for: demand, lentBy: groups).hasRoom
   }
 
   /// How many units are missing for a demand.
   func missing(for demand: ClaimDemand, inside groups: [ObjectNumber]) -> Int {
-    if demand.isRate { return 0 }
-    let needed = needed(for: demand, inside: groups)
-    return hasRoom(for: needed, of: demand) ? 0 : needed - (limit(for: demand) - used)
+    demand.isRate ? 0 : rule(for: demand, lentBy: groups).missing
   }
 
   /// What the groups around an operation hold, the innermost first.
@@ -227,17 +224,23 @@ final class ClaimResource {
       if line.isAhead(of: ticket) { return .behind(line) }
       return fits(demand, inside: []) ? .open : .full
     }
-    var open = demand.units
+    var rule = rule(for: demand)
     if !heldByParents.isEmpty {
       for group in groups {
         guard let lender = heldByParents[group] else { continue }
-        if let line = lender.line, line.isAhead(of: ticket) { return .behind(line) }
-        open -= lender.lendable
-        if open <= 0, hasRoom(for: 0, of: demand) { return .open }
+        let isBehind = lender.line?.isAhead(of: ticket) ?? false
+        switch rule.group(lends: lender.lendable, isBehind: isBehind) {
+        case .enters: return .open
+        case .waitsForTurn: return .behind(lender.line ?? line)
+        case .waitsForRoom, .goesOn: continue
+        }
       }
     }
-    if line.isAhead(of: ticket) { return .behind(line) }
-    return hasRoom(for: max(0, open), of: demand) ? .open : .full
+    switch rule.common(isBehind: line.isAhead(of: ticket)) {
+    case .enters: return .open
+    case .waitsForTurn: return .behind(line)
+    case .waitsForRoom, .goesOn: return .full
+    }
   }
 
   /// The line for an operation inside of some groups, the innermost first; made if there is none.

@@ -15,7 +15,7 @@ struct ClaimWait {
   let needs: [WaitNeed]
 }
 
-extension ExclusivityState {
+extension ClaimLedger {
   /// What a waiter waits for; nothing when it is about to try again.
   func waits(of operation: AdvancedOperation) -> [ClaimWait] {
     guard let claimant = waiting(operation) else { return [] }
@@ -70,7 +70,7 @@ extension ExclusivityState {
   /// once, because two could pass each other for ever.
   ///
   /// - Returns: Whether it came after others until now.
-  mutating func movedToFront(
+  func movedToFront(
     _ operation: AdvancedOperation,
     _ effects: inout ClaimEffects
   ) -> Bool {

@@ -45,7 +45,4 @@ final class Claimant: LineMember {
   }
 
   override var claimant: Claimant? { self }
-
-  /// What to do about a claim that is busy.
-  func policy(of demand: ClaimDemand) -> WhenBusy { terms.alwaysWaits ? .wait : demand.whenBusy }
 }

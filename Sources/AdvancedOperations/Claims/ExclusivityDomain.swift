@@ -30,7 +30,7 @@ public final class ExclusivityDomain: Sendable {
   /// The domain of environments that were given none.
   public static let shared = ExclusivityDomain()
 
-  private let state = Locked(ExclusivityState())
+  private let ledger = Locked(ClaimLedger())
   private let sink = Locked<ClaimEvent.Sink?>(nil)
 
   /// Creates a domain in which nothing is held.
@@ -67,7 +67,7 @@ public final class ExclusivityDomain: Sendable {
     alwaysWaits: Bool = false
   ) -> Decision {
     let time = time(of: demands, for: operation)
-    let attempt = ExclusivityState.Attempt(
+    let attempt = ClaimLedger.Attempt(
       operation: operation,
       demands: demands,
       terms: Claimant.Terms(
@@ -85,16 +85,16 @@ public final class ExclusivityDomain: Sendable {
   /// The immediate conditions of an operation are about to be asked.
   func conditionsAsked(_ demands: [ClaimDemand], for operation: AdvancedOperation) {
     let time = time(of: demands, for: operation)
-    state.withLock { $0.conditionsAsked(demands, for: operation, time) }
+    ledger.withLock { $0.conditionsAsked(demands, for: operation, time) }
   }
 
   private func time(
     of demands: [ClaimDemand],
     for operation: AdvancedOperation
-  ) -> ExclusivityState.Time? {
+  ) -> ClaimLedger.Time? {
     if !demands.contains(where: \.isRate) { return nil }
     let clock = operation.environment.clock
-    return ExclusivityState.Time(clock: clock, now: clock.now)
+    return ClaimLedger.Time(clock: clock, now: clock.now)
   }
 
   /// Gives back what a quiet operation holds, and offers it to operations that wait.
@@ -123,22 +123,22 @@ public final class ExclusivityDomain: Sendable {
 
   /// What an operation that waits for its claims waits for; nothing when it is about to try again.
   func waits(of operation: AdvancedOperation) -> [ClaimWait] {
-    state.withLock { $0.waits(of: operation) }
+    ledger.withLock { $0.waits(of: operation) }
   }
 
   /// Whether an operation waits for one that may wait for others.
   func waitsForParent(_ operation: AdvancedOperation) -> Bool {
-    state.withLock { $0.waitsForParent(operation) }
+    ledger.withLock { $0.waitsForParent(operation) }
   }
 
   /// Whether others may stand behind an operation in a line, and so wait for its start.
   func mayBeFollowed(_ operation: AdvancedOperation) -> Bool {
-    state.withLock { $0.mayBeFollowed(operation) }
+    ledger.withLock { $0.mayBeFollowed(operation) }
   }
 
   /// Whether it is the order of coming that keeps an operation waiting.
   func isBehind(_ operation: AdvancedOperation) -> Bool {
-    state.withLock { $0.isBehind(operation) }
+    ledger.withLock { $0.isBehind(operation) }
   }
 
   /// Lets an operation come first wherever it is only the order that keeps it waiting.
@@ -152,9 +152,9 @@ public final class ExclusivityDomain: Sendable {
   ///
   /// - Returns: Whether it was, so that it has neither got its claims nor been told to try again.
   func withdrawWaiting(_ operation: AdvancedOperation) -> Bool {
-    update { state, effects in
-      guard state.isWaiting(operation) else { return false }
-      state.withdrawCalled(operation, now: nil, &effects)
+    update { ledger, effects in
+      guard ledger.isWaiting(operation) else { return false }
+      ledger.withdrawCalled(operation, now: nil, &effects)
       return true
     }
   }
@@ -162,11 +162,11 @@ public final class ExclusivityDomain: Sendable {
   // MARK: Tracing
 
   /// How many resources there is an account of.
-  package var resourceCount: Int { state.withLock { $0.resourceCount } }
+  package var resourceCount: Int { ledger.withLock { $0.resourceCount } }
   #if DEBUG
   /// How often was looked whether an operation may have a claim, to check what is promised about
   /// that.
-  package var lookCount: Int { state.withLock { $0.lookCount } }
+  package var lookCount: Int { ledger.withLock { $0.lookCount } }
   #endif
 
   /// Tells of what happens to claims from now on, in the order in which it does as long as one
@@ -177,15 +177,15 @@ public final class ExclusivityDomain: Sendable {
       defer { kept = sink }
       return kept
     }
-    withExtendedLifetime(old) { state.withLock { $0.isTraced = true } }
+    withExtendedLifetime(old) { ledger.withLock { $0.isTraced = true } }
   }
 
   private func update<Result>(
-    _ body: (inout ExclusivityState, inout ClaimEffects) -> Result
+    _ body: (ClaimLedger, inout ClaimEffects) -> Result
   ) -> Result {
-    let (result, effects) = state.withLock { state in
+    let (result, effects) = ledger.withLock { ledger in
       var effects = ClaimEffects()
-      let result = body(&state, &effects)
+      let result = body(ledger, &effects)
       return (result, effects)
     }
     effects.forEach(perform)
@@ -209,7 +209,7 @@ public final class ExclusivityDomain: Sendable {
         let now = clock.now
         self?.update { $0.timerFired(of: key, number: number, now: now, &$1) }
       }
-      let isWanted = state.withLock { $0.timerMade(timer, of: key, number: number) }
+      let isWanted = ledger.withLock { $0.timerMade(timer, of: key, number: number) }
       if !isWanted { timer.cancel() }
     case .cancelTimer(let timer): timer.cancel()
     case .trace(let event, let operation): sink.withLock { $0 }?(event, operation)

@@ -1,8 +1,8 @@
 import CoreOperations
 
 /// Waiting in lines, and what happens when something becomes free.
-extension ExclusivityState {
-  mutating func joinLine(
+extension ClaimLedger {
+  func joinLine(
     _ claimant: Claimant,
     of demand: ClaimDemand,
     _ effects: inout ClaimEffects
@@ -23,14 +23,14 @@ extension ExclusivityState {
   }
 
   /// Those behind one that has left may have waited for nothing else.
-  mutating func lineLeft(_ place: Claimant.Place, _ effects: inout ClaimEffects) {
+  func lineLeft(_ place: Claimant.Place, _ effects: inout ClaimEffects) {
     drain(place.line, &effects)
     updateTimer(place.demand.resource, &effects)
   }
 
   /// Lets those in front of an operation go by whose queue can't start them now: they try again
   /// when it can.
-  mutating func passStuck(_ claimant: Claimant, _ effects: inout ClaimEffects) {
+  func passStuck(_ claimant: Claimant, _ effects: inout ClaimEffects) {
     for demand in claimant.demands where fits(demand, claimant) {
       while case .behind(let line) = way(of: claimant, to: demand), let front = line.first,
         !front.terms.isByHand, !front.operation.mayStartNow, let left = leaveLine(front)
@@ -45,7 +45,7 @@ extension ExclusivityState {
   ///
   /// What is free in none of them is free in no other line: those of children that wait for more
   /// than their group holds stand in them, too.
-  mutating func drain(_ start: ClaimLine, _ effects: inout ClaimEffects) {
+  func drain(_ start: ClaimLine, _ effects: inout ClaimEffects) {
     var next: ClaimLine? = start
     var noted: Claimant?
     while let line = next {
@@ -65,15 +65,13 @@ extension ExclusivityState {
       // Others are first now from there on.
       next = place.line
       _ = leaveLine(claimant)
-      let busy = busyDemands(of: claimant)
-      if let awaited = busy.awaited, busy.decisive.map(claimant.policy(of:)) == .wait {
-        joinLine(claimant, of: awaited, &effects)
+      switch decision(about: claimant) {
+      case .enter: offer(claimant, &effects)
+      case .wait(let index):
+        joinLine(claimant, of: claimant.demands[index], &effects)
         noteMoved(claimant, &effects)
-      } else if busy.awaited != nil {
-        // Another claim became busy meanwhile that isn't to be waited for: its policy decides.
-        tellToTryAgain(claimant, &effects)
-      } else {
-        offer(claimant, &effects)
+      // Another claim became busy meanwhile that isn't to be waited for: its policy decides.
+      case .cancelHolders, .skip, .fail: tellToTryAgain(claimant, &effects)
       }
     }
   }
@@ -83,7 +81,7 @@ extension ExclusivityState {
     if mayCloseRing(claimant) { effects.append(.moved(claimant.operation)) }
   }
 
-  private mutating func offer(_ claimant: Claimant, _ effects: inout ClaimEffects) {
+  private func offer(_ claimant: Claimant, _ effects: inout ClaimEffects) {
     let operation = claimant.operation
     let isByHand = claimant.terms.isByHand
     if isByHand || operation.reserveSlot() {
@@ -105,7 +103,7 @@ extension ExclusivityState {
   // MARK: Time
 
   /// Sets the timer of a bucket to when there will be enough for the first in line.
-  mutating func updateTimer(_ resource: ClaimResource, _ effects: inout ClaimEffects) {
+  func updateTimer(_ resource: ClaimResource, _ effects: inout ClaimEffects) {
     guard resource.isRate, let bucket = resource.bucket else { return }
     let front = resource.line.first
     let deadline = front?.place.map { bucket.allowedAt($0.demand.rates) }
@@ -123,7 +121,7 @@ extension ExclusivityState {
     resource(key)?.timer.made(timer, number: number) ?? false
   }
 
-  mutating func timerFired(
+  func timerFired(
     of key: ClaimKey,
     number: UInt64,
     now: Duration,

@@ -1,6 +1,6 @@
 import CoreOperations
 
-/// The account itself, behind the lock of its domain.
+/// The ledger of a domain: which operations hold what, and which stand in which line.
 ///
 /// An operation that has to wait stands in the line of one resource, one that it can't have at the
 /// moment. When that becomes free for the first in line, all of its claims are looked at: it gets
@@ -8,10 +8,15 @@ import CoreOperations
 /// leaves the line and tries again when its queue can. So no operation is looked at in vain twice
 /// for the same release, and one that can't start lets others pass.
 ///
-/// Resources and claimants are objects that only the account knows: each is looked up once per
-/// operation, and changed where it is. Looking them up at each step, and copying them, was half of
-/// the cost of a claim (callgrind).
-struct ExclusivityState {
+/// The rules are values: ``LineRule`` for one resource, ``StartRule`` for all claims of an
+/// operation. What is left to do afterwards are ``ClaimEffects``, in the order in which things
+/// happened.
+///
+/// A class, because it has an identity, and all that it consists of is shared: resources, lines and
+/// claimants are objects that only the ledger knows. Each is looked up once per operation, and
+/// changed where it is; looking them up at each step, and copying them, was half of the cost of
+/// a claim (callgrind). It has no lock of its own: that of its domain is held by each caller.
+final class ClaimLedger {
   /// What an operation says when it wants its claims.
   struct Attempt {
     let operation: AdvancedOperation
@@ -41,13 +46,13 @@ struct ExclusivityState {
 
   init() {}
 
-  mutating func nextNumber() -> UInt64 {
+  func nextNumber() -> UInt64 {
     lastNumber += 1
     return lastNumber
   }
 
   /// A ticket that comes before all others.
-  mutating func nextFirstTicket() -> Int64 {
+  func nextFirstTicket() -> Int64 {
     firstTicket -= 1
     return firstTicket
   }
@@ -61,7 +66,7 @@ struct ExclusivityState {
   func resource(_ key: ClaimKey) -> ClaimResource? { resources[key] }
 
   /// The record of an operation, made if there is none.
-  private mutating func claimant(
+  private func claimant(
     _ operation: AdvancedOperation,
     _ demands: [ClaimDemand],
     _ time: Time?
@@ -74,7 +79,7 @@ struct ExclusivityState {
   }
 
   /// Forgets an operation that has nothing and waits for nothing.
-  private mutating func forget(_ claimant: Claimant) {
+  private func forget(_ claimant: Claimant) {
     claimants[ObjectIdentifier(claimant.operation)] = nil
     for demand in claimant.demands {
       demand.resource.claimantCount -= 1
@@ -82,7 +87,7 @@ struct ExclusivityState {
     }
   }
 
-  private mutating func resource(
+  private func resource(
     for demand: ClaimDemand,
     _ time: Time?
   ) -> ClaimResource {
@@ -100,7 +105,7 @@ struct ExclusivityState {
   /// They aren't forgotten as soon as they are like that: the next operation mostly claims the
   /// same. Those of a clock that is gone go whatever is claimed next, those of another one when
   /// that is looked at.
-  private mutating func forgetResources(_ time: Time?) {
+  private func forgetResources(_ time: Time?) {
     resources = resources.filter { !$0.value.isForgettable(time) }
     resourceLimit = max(64, 2 * resources.count)
   }
@@ -112,7 +117,7 @@ struct ExclusivityState {
 
   // MARK: Questions
 
-  mutating func conditionsAsked(
+  func conditionsAsked(
     _ demands: [ClaimDemand],
     for operation: AdvancedOperation,
     _ time: Time?
@@ -127,7 +132,7 @@ struct ExclusivityState {
 
   // MARK: Taking
 
-  mutating func takeCalled(
+  func takeCalled(
     _ attempt: Attempt,
     _ effects: inout ClaimEffects
   ) -> ExclusivityDomain.Decision {
@@ -141,31 +146,37 @@ struct ExclusivityState {
     }
     if let time = attempt.time { timePassed(to: time.now, for: claimant) }
     passStuck(claimant, &effects)
-    let busy = busyDemands(of: claimant)
-    // A refusal counts before anything is done to others.
-    guard let first = busy.decisive, let awaited = busy.awaited else {
+    switch decision(about: claimant) {
+    case .enter:
       let isOutdated = isOutdated(claimant)
       grant(claimant, &effects)
       return .granted(isOutdated: isOutdated)
-    }
-    let policy = claimant.policy(of: first)
-    switch policy {
-    case .fail:
+    case .fail(let index):
       claimant.ticket = nil
-      return .refused(first, holders: holders(of: first, claimant), isExcessive: false)
-    case .skip:
+      let demand = claimant.demands[index]
+      return .refused(demand, holders: holders(of: demand, claimant), isExcessive: false)
+    case .skip(let index):
       claimant.ticket = nil
-      return .skipped(first, holders: holders(of: first, claimant))
-    case .wait, .cancelHolder:
-      let inTheWay =
-        policy == .wait
-        ? []
-        : claimant.demands.filter { $0.whenBusy == .cancelHolder && !fits($0, claimant) }
-          .flatMap { holders(of: $0, claimant) }
-      noteWaiting(claimant, &effects)
-      joinLine(claimant, of: awaited, &effects)
-      return .wait(cancelling: inTheWay, mayCloseRing: mayCloseRing(claimant))
+      let demand = claimant.demands[index]
+      return .skipped(demand, holders: holders(of: demand, claimant))
+    case .wait(let index): return wait(claimant, for: index, cancelling: [], &effects)
+    case .cancelHolders(let index):
+      let inTheWay = claimant.demands
+        .filter { $0.whenBusy == .cancelHolder && !fits($0, claimant) }
+        .flatMap { holders(of: $0, claimant) }
+      return wait(claimant, for: index, cancelling: inTheWay, &effects)
     }
+  }
+
+  private func wait(
+    _ claimant: Claimant,
+    for index: Int,
+    cancelling holders: [AdvancedOperation],
+    _ effects: inout ClaimEffects
+  ) -> ExclusivityDomain.Decision {
+    noteWaiting(claimant, &effects)
+    joinLine(claimant, of: claimant.demands[index], &effects)
+    return .wait(cancelling: holders, mayCloseRing: mayCloseRing(claimant))
   }
 
   private func timePassed(to now: Duration, for claimant: Claimant) {
@@ -204,33 +215,18 @@ struct ExclusivityState {
     demand.resource.held(besides: claimant.terms.groups).map(\.by)
   }
 
-  /// What of an operation's claims is busy.
-  struct Busy {
-    /// What says what to do about it: a refusal before anything that is done to others.
-    var decisive: ClaimDemand?
-    /// What the operation waits for: where it keeps the fewest others waiting.
-    var awaited: ClaimDemand?
-    fileprivate var urgency = 0
-  }
-
-  func busyDemands(of claimant: Claimant) -> Busy {
-    var busy = Busy()
-    for demand in claimant.demands where !isAvailable(demand, claimant) {
-      if busy.decisive.map({ demand.whenBusy.rank > $0.whenBusy.rank }) ?? true {
-        busy.decisive = demand
-      }
+  /// What becomes of an operation as things are.
+  func decision(about claimant: Claimant) -> StartRule.Decision {
+    var rule = StartRule(alwaysWaits: claimant.terms.alwaysWaits)
+    for (index, demand) in claimant.demands.enumerated() where !isAvailable(demand, claimant) {
       let isFull = !demand.isRate && demand.resource.isFull(for: demand)
-      let urgency = isFull ? 3 : fits(demand, claimant) ? 1 : 2
-      if urgency > busy.urgency {
-        busy.urgency = urgency
-        busy.awaited = demand
-      }
+      rule.isBusy(index, demand.whenBusy, isFull ? .full : fits(demand, claimant) ? .turn : .room)
     }
-    return busy
+    return rule.decision
   }
 
   /// The operation has its claims, and waits no more.
-  mutating func grant(_ claimant: Claimant, _ effects: inout ClaimEffects) {
+  func grant(_ claimant: Claimant, _ effects: inout ClaimEffects) {
     if isTraced { effects.append(.trace(.taken, claimant.operation)) }
     for demand in claimant.demands {
       let resource = demand.resource
@@ -248,7 +244,7 @@ struct ExclusivityState {
   }
 
   /// Makes the operation one that waits, in no line yet; it keeps a ticket that it has.
-  private mutating func noteWaiting(_ claimant: Claimant, _ effects: inout ClaimEffects) {
+  private func noteWaiting(_ claimant: Claimant, _ effects: inout ClaimEffects) {
     if claimant.ticket != nil { return }
     lastTicket += 1
     claimant.ticket = lastTicket
@@ -258,7 +254,7 @@ struct ExclusivityState {
 
   // MARK: Giving back
 
-  mutating func releaseCalled(_ operation: AdvancedOperation, _ effects: inout ClaimEffects) {
+  func releaseCalled(_ operation: AdvancedOperation, _ effects: inout ClaimEffects) {
     guard let claimant = claimant(operation) else { return }
     let left = leaveLine(claimant)
     if let left { lineLeft(left, &effects) }
@@ -280,7 +276,7 @@ struct ExclusivityState {
     forget(claimant)
   }
 
-  mutating func withdrawCalled(
+  func withdrawCalled(
     _ operation: AdvancedOperation,
     now: Duration?,
     _ effects: inout ClaimEffects
@@ -301,7 +297,7 @@ struct ExclusivityState {
   /// The capacity of a pool was changed: what waits is looked at again.
   ///
   /// An operation that needs more than the pool has in all now tries again, and fails then.
-  mutating func capacityChanged(of pool: ResourcePool, _ effects: inout ClaimEffects) {
+  func capacityChanged(of pool: ResourcePool, _ effects: inout ClaimEffects) {
     guard let resource = resource(ClaimKey(.pool(pool.number))) else { return }
     let refused = claimants.values.filter { claimant in
       claimant.place != nil
@@ -318,7 +314,7 @@ struct ExclusivityState {
   }
 
   /// One that was given its claims doesn't start after all, or not now: rates don't count it.
-  mutating func grantReturned(
+  func grantReturned(
     _ operation: AdvancedOperation,
     now: Duration?,
     _ effects: inout ClaimEffects
@@ -327,7 +323,7 @@ struct ExclusivityState {
     releaseCalled(operation, &effects)
   }
 
-  private mutating func takeStartBack(
+  private func takeStartBack(
     _ claimant: Claimant,
     now: Duration?,
     _ effects: inout ClaimEffects
