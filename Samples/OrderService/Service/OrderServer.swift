@@ -140,7 +140,7 @@ public final class OrderServer: Sendable {
       continuation.finish()
     }
     // Services are ended from the last to the first.
-    var group = ServiceGroupConfiguration(
+    let group = ServiceGroupConfiguration(
       services: [application(configuration, onRunning: onRunning), closing],
       gracefulShutdownSignals: Self.signals,
       cancellationSignals: [.sigquit],

@@ -11,16 +11,20 @@ package enum DurationText {
 
   /// The duration that a text says; nil for a text that says none.
   ///
-  /// - Parameter text: Numbers with units, without spaces; a unit is never left out.
+  /// - Parameter text: Numbers with units, without spaces; a unit is never left out, nor repeated.
   /// - Returns: The duration, in whole milliseconds.
   package static func duration(of text: some StringProtocol) -> Duration? {
     var (sum, rest) = (Duration.zero, text[...])
+    var units = Self.units[...]
     if rest.isEmpty { return nil }
     while !rest.isEmpty {
       let digits = rest.prefix { $0.isASCII && $0.isNumber || $0 == "." }
       guard let number = Double(digits), number < 1e9 else { return nil }
       rest = rest.dropFirst(digits.count)
-      guard let unit = units.first(where: { rest.hasPrefix($0.name) }) else { return nil }
+      // “ms” is in front of “m”. Each unit is there once, the long ones first.
+      guard let index = units.firstIndex(where: { rest.hasPrefix($0.name) }) else { return nil }
+      let unit = units[index]
+      units = units[..<index]
       rest = rest.dropFirst(unit.name.count)
       // Whole milliseconds, so that 0.1s is the same as 100ms.
       sum += .milliseconds((number * (unit.duration / .milliseconds(1))).rounded())

@@ -153,7 +153,7 @@ extension OrderServer {
     var mistakes = reading.mistakes
     // In ASCII: of other bytes the text of a header doesn't tell all apart.
     if keys.count != 1 || !(1...200).contains(key.utf8.count)
-      || !key.utf8.allSatisfy { (0x20...0x7E).contains($0) }
+      || !key.utf8.allSatisfy({ (0x20...0x7E).contains($0) })
     {
       let message = """
         It is needed once, with 1 to 200 characters of ASCII: the same for a repetition, else a new \
@@ -167,7 +167,7 @@ extension OrderServer {
   }
 
   /// All of a body, which has to come in time.
-  private func bytes(of body: RequestBody) async throws -> ByteBuffer {
+  func bytes(of body: RequestBody) async throws -> ByteBuffer {
     let (limit, time) = (65_536, options.bodyLimit)
     do {
       return try await withThrowingTaskGroup { group in

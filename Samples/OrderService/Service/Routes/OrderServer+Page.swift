@@ -30,7 +30,7 @@ extension OrderServer {
       guard type.lowercased().hasPrefix("application/json") else {
         throw RequestError(.unsupportedMediaType, "not_json", "The mood is JSON.")
       }
-      return try await self.mood(try await request.body.collect(upTo: 16_384))
+      return try await self.mood(try await self.bytes(of: request.body))
     }
   }
 

@@ -8,6 +8,7 @@ extension OrderServer {
     let methods = MethodTable()
     router.add(middleware: TracingMiddleware())
     router.add(middleware: MetricsMiddleware())
+    router.add(middleware: UnreadBodies(limit: options.closeLimit))
     router.add(middleware: ErrorAnswers(logger: logger, methods: methods))
     addOrders(to: router)
     addViews(to: router)

@@ -12,28 +12,37 @@ extension OrderServer {
       )
     }
     router.get("health") { _, _ in text("ok\n") }
-    router.get("ready") { _, _ in await self.readiness() }
+    router.get("ready") { _, _ in try await self.readiness() }
     router.get("metrics") { _, _ in
       text(self.registry.text, PrometheusText.contentType)
     }
   }
 
   /// Whether orders are taken: a balancer of loads sends them elsewhere otherwise.
-  private func readiness() async -> Response {
-    if desk.isDraining { return text("closing\n", status: .serviceUnavailable) }
+  private func readiness() async throws -> Readiness {
+    if desk.isDraining {
+      throw RequestError(.serviceUnavailable, "draining", "The service is closing.")
+    }
     if let reason = desk.storeTrouble {
-      return text("the store fails: \(reason)\n", status: .serviceUnavailable)
+      throw RequestError.storeFails("No order is taken, as the store fails: \(reason).")
     }
     do {
       _ = try await desk.items()
     } catch {
-      return text("the store doesn't answer: \(error)\n", status: .serviceUnavailable)
+      throw RequestError.storeFails("No order is taken, as the store doesn't answer: \(error).")
     }
-    return text((["ready"] + unreadable).map { $0 + "\n" }.joined())
+    return Readiness(leftAlone: unreadable)
   }
 
   /// A line for each order that is left alone, because this version of the program can't read it.
   var unreadable: [String] {
     desk.unreadableOrders.map { "order \($0) is left alone: \($1)" }.sorted()
   }
+}
+
+/// A service that takes orders: `{"leftAlone": [], "ready": true}`.
+private struct Readiness: ResponseEncodable {
+  /// A sentence for each order that this version of the program can't read.
+  var leftAlone: [String]
+  var ready = true
 }

@@ -19,7 +19,11 @@ extension OrderServer {
     router.get("orders/:id/timeline.svg") { _, context in
       let order = try await self.order(context)
       guard let timeline = self.desk.timeline(of: order.id) else {
-        throw RequestError(.notFound, "no_timeline", "The order hasn't been worked on here lately.")
+        let message = """
+          Timelines are kept in memory, for the orders of this run that ended last; this one isn't \
+          among them. “explain” says what is known of it.
+          """
+        throw RequestError(.notFound, "no_timeline", message)
       }
       return text(timeline.svg, "image/svg+xml")
     }

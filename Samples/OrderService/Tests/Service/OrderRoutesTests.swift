@@ -277,7 +277,7 @@ import Testing
 
   @Test func `A wait is one duration, and not too long`() async throws {
     try await bench.test { client in
-      for query in ["?wait=61s", "?wait=1s&wait=2s", "?wait=soon"] {
+      for query in ["?wait=61s", "?wait=1s&wait=2s", "?wait=5s5s", "?wait=soon"] {
         let answer = try await client.place(query: query)
         #expect(answer.status == .badRequest, "\(query)")
         #expect(answer.text.contains("of at most 1m"), "\(query)")
@@ -317,6 +317,15 @@ import Testing
       let answer = try await client.place(String(repeating: " ", count: 65_537))
       #expect(answer.status == .contentTooLarge)
       #expect(answer.text.contains("more than 65536 bytes"))
+    }
+  }
+
+  @Test(arguments: ["GET /health", "DELETE /orders/x", "POST /nothing", "POST /orders"])
+  func `A body that nobody reads keeps no connection`(start: String) async throws {
+    try await bench.test(.live) { client in
+      let half = try await RawConnection(port: try #require(client.port))
+      try await half.send("\(start) HTTP/1.1\r\nHost: x\r\nContent-Length: 60\r\n\r\n{")
+      #expect(try await half.text().contains("\r\nConnection: close\r\n"))
     }
   }
 

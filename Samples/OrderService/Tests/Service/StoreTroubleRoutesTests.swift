@@ -39,6 +39,7 @@ import Testing
     try await Bench(store: store).test { client in
       let ready = try await client.get("/ready")
       #expect(ready.status == .ok)
+      #expect(try ready.json["ready"] as? Bool == true)
       for text in [ready.text, try await client.get("/operations.txt").text] {
         #expect(text.contains("order lent is left alone: "), "\(text)")
       }
@@ -67,6 +68,7 @@ import Testing
       let ready = try await client.get("/ready")
       #expect(ready.status == .serviceUnavailable)
       #expect(ready.text.contains("readonly database"))
+      #expect(try (ready.json["error"] as? [String: Any])?["code"] as? String == "store_fails")
       let refused = try await client.place(key: "b")
       #expect(refused.status == .serviceUnavailable)
       #expect(refused.headers[.retryAfter].flatMap(Int.init) ?? 0 >= 1)

@@ -11,7 +11,9 @@ import Testing
     #expect(DurationText.duration(of: text) == duration)
   }
 
-  @Test(arguments: ["", "5", "s", "-1s", "1 s", "1s ", "1.2.3s", "1e3s", "9999999999h", "5 sec"])
+  @Test(arguments: [
+    "", "5", "s", "-1s", "1 s", "1s ", "1.2.3s", "1e3s", "9999999999h", "5 sec", "5s5s", "5s1m",
+  ])
   func `Anything else is no duration`(text: String) {
     #expect(DurationText.duration(of: text) == nil)
   }

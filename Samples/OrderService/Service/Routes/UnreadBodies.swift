@@ -1,0 +1,38 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+
+/// Has the connection closed after the answer to a request whose body isn't read to its end.
+///
+/// Before the next request of a connection, and before its end, the server library waits for the rest
+/// of the body, and has no limit for that: a client that sends a byte now and then would keep the
+/// connection for ever.
+struct UnreadBodies: RouterMiddleware {
+  /// How long the client has for its answer.
+  let limit: Duration
+
+  func handle(
+    _ request: Request,
+    context: OrderContext,
+    next: @concurrent (Request, OrderContext) async throws -> Response
+  ) async throws -> Response {
+    var response = try await next(request, context)
+    let isUnread = request.method != .post || Self.unread.contains(response.status.code)
+    let isStream = response.headers[.contentType] == "text/event-stream"
+    guard isUnread, !isStream, Self.hasBody(request) else { return response }
+    response.headers[.connection] = "close"
+    let channel = context.channel
+    channel.eventLoop.scheduleTask(in: .nanoseconds(Int64(limit / .nanoseconds(1)))) {
+      channel.close(promise: nil)
+    }
+    return response
+  }
+
+  /// The answers that are given before all of a body has come.
+  private static var unread: Set<Int> { [400, 404, 405, 408, 413, 415] }
+
+  private static func hasBody(_ request: Request) -> Bool {
+    if request.headers[.transferEncoding] != nil { return true }
+    return request.headers[.contentLength].map { $0 != "0" } ?? false
+  }
+}
