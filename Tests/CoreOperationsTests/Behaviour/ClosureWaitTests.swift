@@ -56,6 +56,24 @@ import Testing
     #expect(queue.operationCount == 0)
   }
 
+  /// In a process of its own: a state that has both waiting closures and members traps.
+  @Test func `knows all of them as in front of a barrier that comes after them`() async {
+    await #expect(processExitsWith: .success) {
+      let (executor, log) = (ManualExecutor(), Log<String>())
+      let queue = OperationQueue(executor: executor)
+      queue.maxConcurrentOperationCount = 2
+      queue.addOperation {
+        queue.addBarrierBlock { log.add("barrier") }
+        // There is a slot, but the barrier may not run yet, nor before the other one.
+        executor.runAll()
+        log.add("before")
+      }
+      queue.addOperation { log.add("beside") }
+      executor.runAll()
+      try #require(log.entries == ["beside", "before", "barrier"])
+    }
+  }
+
   @Test func `of those before a barrier doesn't end before all have returned`() async throws {
     let queue = OperationQueue()
     let (before, behind, early, late) = (Tally(), Tally(), Tally(), Tally())
