@@ -11,6 +11,7 @@ struct LogFile {
 
   /// The last lines that have something on them; a large file isn't read from its beginning.
   func lastLines(_ count: Int) -> [String] {
+    if InputFile.isPipe(path) { return [] }
     guard let handle = FileHandle(forReadingAtPath: path) else { return [] }
     defer { try? handle.close() }
     let size = (try? handle.seekToEnd()) ?? 0

@@ -81,7 +81,10 @@ struct RunRecord {
 
   /// The events that the folder keeps; a torn last line is left out.
   func events() -> [RunEvent] {
-    guard let data = FileManager.default.contents(atPath: "\(path)/events.jsonl") else { return [] }
+    let file = "\(path)/events.jsonl"
+    // A pipe would be waited for.
+    if InputFile.isPipe(file) { return [] }
+    guard let data = FileManager.default.contents(atPath: file) else { return [] }
     let decoder = JSONDecoder()
     return data.split(separator: UInt8(ascii: "\n")).compactMap {
       try? decoder.decode(RunEvent.self, from: Data($0))

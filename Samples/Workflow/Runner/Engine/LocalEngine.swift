@@ -92,7 +92,7 @@ public final class LocalEngine: StepEngine {
 
   private static func openLog(_ path: String) throws(LocalEngineError) -> OpenFile {
     do throws(SystemCallError) {
-      return try OpenFile(path, OpenFile.appending)
+      return try OpenFile(appendingTo: path)
     } catch {
       throw .noLog(path: path, reason: "\(error)")
     }

@@ -124,7 +124,7 @@ public struct RunFolder: Sendable, Equatable {
           try folder.makeParts()
           try write(text, to: folder.workflowFile)
           // Without it the names say which is newer, as far as clocks can be relied on.
-          try? OpenFile(order(of: runs), OpenFile.appending).write("\(folder.name)\n".utf8)
+          try? OpenFile(appendingTo: order(of: runs)).write("\(folder.name)\n".utf8)
         } catch {
           // A run that is none mustn't be the last one.
           try? FileManager.default.removeItem(atPath: folder.path)

@@ -60,6 +60,21 @@ final class OpenFile: Sendable {
     if status.st_mode & S_IFMT != S_IFREG { throw .noFile }
   }
 
+  /// Opens a file for writing at its end; what is no file is refused, and not waited for either.
+  convenience init(appendingTo path: String) throws(SystemCallError) {
+    do throws(SystemCallError) {
+      try self.init(path, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK)
+    } catch {
+      // A pipe that nobody reads, or a socket.
+      throw error.code == ENXIO ? .noFile : error
+    }
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else { throw SystemCallError() }
+    if status.st_mode & S_IFMT != S_IFREG { throw .noFile }
+    // Commands have it as their output.
+    if fcntl(descriptor, F_SETFL, O_APPEND) < 0 { throw SystemCallError() }
+  }
+
   deinit { close(descriptor) }
 
   /// How many bytes the file has.
@@ -152,6 +167,4 @@ final class OpenFile: Sendable {
 extension OpenFile {
   /// Opens for writing; what was there is gone.
   static var writingAnew: Int32 { O_WRONLY | O_CREAT | O_TRUNC }
-  /// Opens for writing at the end.
-  static var appending: Int32 { O_WRONLY | O_CREAT | O_APPEND }
 }

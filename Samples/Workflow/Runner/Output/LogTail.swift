@@ -45,7 +45,7 @@ struct LogTail {
       let bytes: [UInt8]
       do throws(SystemCallError) {
         // Not kept open: of thousands the lines may have to wait.
-        bytes = try OpenFile(path, O_RDONLY).read(atMost: count, at: offset)
+        bytes = try OpenFile(reading: path).read(atMost: count, at: offset)
       } catch {
         throw LogProblem(reason: "\(error)", bytes: size - offset)
       }

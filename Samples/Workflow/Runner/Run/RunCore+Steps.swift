@@ -266,7 +266,7 @@ extension RunCore {
   }
 
   private func writeHeading(of attempt: StepAttempt) {
-    try? OpenFile(attempt.logFile, OpenFile.appending)
+    try? OpenFile(appendingTo: attempt.logFile)
       .write("—— attempt \(attempt.number) ——\n".utf8)
   }
 }

@@ -209,7 +209,7 @@ final class RunCore: Sendable {
       }
     }
     let (clock, time) = (environment.clock, environment.clock.now)
-    sink.begin(try? OpenFile(folder.events, OpenFile.appending)) {
+    sink.begin(try? OpenFile(appendingTo: folder.events)) {
       clock.now - time
     } look: { [weak self] in
       self?.noteFullDisk()

@@ -148,6 +148,27 @@ import Darwin
     #expect(resumed.errors.contains("it is a pipe, a device or a folder, and no file"))
   }
 
+  @Test func `writes its logs and events to no pipe, and reads none`() throws {
+    try place.write("steps: [{id: a, command: test -e ok}]")
+    #expect(try place.run("run", "w.yml").status == 1)
+    try place.write("", to: "ok")
+    let folder = ".workflow/runs/\(try #require(place.runs.last))"
+    for name in ["logs/a.log", "events.jsonl"] {
+      let path = place.url.appending(path: "\(folder)/\(name)").path(percentEncoded: false)
+      try FileManager.default.removeItem(atPath: path)
+      mkfifo(path, 0o600)
+    }
+    let resumed = try place.run("resume", "last")
+    #expect(resumed.status == 1)
+    #expect(
+      resumed.output.contains(
+        "logs/a.log can't be written: it is a pipe, a device or a folder, and no file"
+      )
+    )
+    #expect(try place.run("explain", "last", "a").status == 0)
+    #expect(try place.run("runs").status == 0)
+  }
+
   @Test func `says of a step in a run that goes on why it has no log`() throws {
     let (process, output) = try begin()
     let errors = try place.run("log", "last", "later").errors

@@ -267,6 +267,16 @@ import Glibc
   }
 
   #if os(Linux)
+  @Test func `A value that is too large for a command is refused with advice`() async throws {
+    let value = String(repeating: "x", count: 200_000)
+    let attempt = attempt(.arguments(["true", value]))
+    let error = await #expect(throws: LocalEngineError.self) {
+      try await LocalEngine().run(attempt) { _ in }
+    }
+    #expect(error == .tooLong)
+    #expect(error?.description.contains("in files") == true)
+  }
+
   @Test func `What an earlier runner left running is ended before it is run again`() async throws {
     let reports = reports
     let attempt = attempt(.shell("echo up; while :; do sleep 0.01; done"), grace: .seconds(5))
