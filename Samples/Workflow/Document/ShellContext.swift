@@ -4,7 +4,7 @@
 /// wrong words or a literal `"`, but no value that a shell reads as a program.
 struct ShellContext {
   /// How a variable has to be written.
-  enum Quoting { case none, single, double, escaped, impossible }
+  enum Quoting { case none, single, double, escaped, escapedInDouble, impossible }
 
   private enum Level: Equatable {
     /// Commands, which a `)` may end.
@@ -22,7 +22,12 @@ struct ShellContext {
 
   /// How a variable has to be written here.
   var quoting: Quoting {
-    if isEscaped { return .escaped }
+    let quoting = unescapedQuoting
+    if !isEscaped { return quoting }
+    return quoting == .double ? .escapedInDouble : .escaped
+  }
+
+  private var unescapedQuoting: Quoting {
     for level in levels.reversed() {
       switch level {
       case .commands, .backtick: return .none

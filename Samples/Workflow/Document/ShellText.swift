@@ -46,6 +46,8 @@ public struct ShellText: Sendable, Equatable {
       case .double: text += "${\(name)}"
       case .single: text += "'\"${\(name)}\"'"
       case .escaped: text += "\\\"${\(name)}\""
+      // The backslash stands for itself; the quotes around it have to stay open.
+      case .escapedInDouble: text += "\\${\(name)}"
       case .impossible:
         unusablePlace = unusablePlace ?? number
         text += "${\(name)}"

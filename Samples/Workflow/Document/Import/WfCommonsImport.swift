@@ -83,7 +83,7 @@ public enum WfCommonsImport {
 
   private static func command(for seconds: Double, _ work: Options.Work) -> Command {
     // Milliseconds: a process takes longer to start.
-    let milliseconds = Int(min(seconds * 1000, 1e15).rounded())
+    let milliseconds = Int(min(seconds * 1000, 1e18).rounded())
     let fraction = String(1000 + milliseconds % 1000).dropFirst()
     var text = "\(milliseconds / 1000).\(fraction)"
     while text.last == "0" { text.removeLast() }

@@ -23,6 +23,9 @@ struct WfCommonsInstance {
   /// Sentences that are shown at most.
   private static let problemLimit = 20
 
+  /// In seconds; what is longer was no run of a program.
+  private static let longestTime = 1e9
+
   /// Reads JSON.
   init(_ json: some Sequence<UInt8>) throws(WfCommonsError) {
     let file: File
@@ -90,6 +93,10 @@ struct WfCommonsInstance {
       }
       guard seconds.isFinite, seconds >= 0 else {
         problems.append("the time of the task \(quoted) is \(seconds) seconds")
+        continue
+      }
+      guard seconds <= Self.longestTime else {
+        problems.append("the task \(quoted) took \(seconds) seconds, which is more than 30 years")
         continue
       }
       var task = Task(

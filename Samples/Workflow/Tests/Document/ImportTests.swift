@@ -75,6 +75,10 @@ import WorkflowDocument
   @Test(arguments: [
     ("", "the file is no JSON"),
     ("{", "the file is no JSON"),
+    (
+      #"{"workflow": {"tasks": [{"name": "a", "runtime": 1e308}]}}"#,
+      "the task ‘a’ took 1e+308 seconds, which is more than 30 years"
+    ),
     ("[]", "the top of the file has another type than it should have"),
     ("{}", "the instance has no ‘workflow’"),
     (#"{"workflow": {}}"#, "the instance has no ‘workflow.specification.tasks’"),

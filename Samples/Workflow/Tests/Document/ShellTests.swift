@@ -49,6 +49,7 @@ import WorkflowDocument
     ("cat <<END\n'${{ matrix.os }}'.\nEND\nprintf '[%s]' ${{ matrix.os }}", "'V'.\n[V]"),
     ("cat <<-'A' <<B\n\t'\n\tA\n\"${{ matrix.os }}\nB\nprintf '[%s]' ${{ matrix.os }}", "\"V\n[V]"),
     ("if (true); then printf '[%s]' ${{ matrix.os }}; fi", "[V]"),
+    ("printf '[%s]' \"a \\${{ matrix.os }} b\"", "[a \\V b]"),
     ("echo it\\'s; printf '[%s]' ${{ matrix.os }}", "it's\n[V]"),
     ("printf '[%s]' \"`printf '%s.' ${{ matrix.os }}`\"", "[V.]"),
   ]
@@ -104,6 +105,21 @@ import WorkflowDocument
         "WORKFLOW_steps_a_b_c", "WORKFLOW_steps_a_b_c_2", "WORKFLOW_steps_a_b_c_3",
       ]
     )
+  }
+
+  @Test(arguments: [
+    ("sh -c \"ls ${{ run.id }}\"", "sh"), ("x=1; /bin/bash -eu -c 'ls ${{ run.id }}'", "bash"),
+    ("a && (eval ls ${{ run.id }})", "eval"), ("[dash, -c, \"ls ${{ run.id }}\"]", "dash"),
+    ("sh -c \"echo \\\"a\\\"; ls ${{ run.id }}\"", "sh"),
+    ("sh -c 'ls \"$1\"' sh ${{ run.id }}", nil), ("eval x; ls ${{ run.id }}", nil),
+    ("[sh, -c, \"ls $1\", sh, \"${{ run.id }}\"]", nil), ("crash -c ${{ run.id }}", nil),
+    ("sh -c \"ls\"; ls \"${{ run.id }}\"", nil), ("[sh, \"${{ run.id }}\"]", nil),
+  ])
+  func `is seen where a second shell reads it as a program`(text: String, reader: String?) throws {
+    let line = text.hasPrefix("[") ? text : "|\n      \(text)"
+    let file = "steps:\n  - id: a\n    command: \(line)\n"
+    let command = try WorkflowFile.workflow(from: file, name: "f").steps[0].command
+    #expect(command.secondReader == reader)
   }
 
   @Test func `stays as it is in a list of arguments`() throws {

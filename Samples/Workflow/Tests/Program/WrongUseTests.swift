@@ -78,6 +78,23 @@ import Testing
     #expect(try place.read("t.json") == text)
   }
 
+  @Test func `is warned of a value in the program of a second shell, once for a matrix`() throws {
+    try place.write(
+      """
+      steps:
+        - id: a
+          matrix: {os: [x, y]}
+          command: "true"
+          on-rollback: sh -c "ls ${{ matrix.os }}"
+      """,
+      to: "second.yml"
+    )
+    let expected =
+      "second.yml:2: warning: ‘a’ puts a value into a program that ‘sh’ reads, so that "
+      + "commands in the value run; give it as an argument or a variable\n"
+    #expect(try complaint("check", "second.yml") == (0, expected))
+  }
+
   @Test func `a drawing takes the place of an older one, or leaves it`() throws {
     try place.write("old", to: "a.svg")
     #expect(try place.run("run", "hello.yml", "--dry-run", "--graph", "a.svg").status == 0)
