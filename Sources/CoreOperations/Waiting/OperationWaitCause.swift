@@ -87,6 +87,8 @@ extension Operation {
 
   /// What the operation's own code waits for, its body or a condition.
   private var ownWaits: [OperationWaitCause] {
+    // Several pieces of its code may wait for the same operation.
+    var seen: Set<ObjectIdentifier> = []
     let waited = withLinks { $0.extra?.ownWaits ?? [] }
       .flatMap { wait -> [Operation] in
         switch wait.target {
@@ -94,6 +96,7 @@ extension Operation {
         case .queue(let queue): queue.operations.filter { $0 != self }
         }
       }
+      .filter { seen.insert(ObjectIdentifier($0)).inserted }
     return waited.isEmpty ? [] : [.ownWait(waited)]
   }
 
