@@ -42,7 +42,7 @@ public struct JournalContents: Sendable, Equatable {
       begin = end + 1
       switch (record, contents) {
       case (.begun(let header), nil):
-        guard header.version == JournalHeader.currentVersion else {
+        guard (1...JournalHeader.currentVersion).contains(header.version) else {
           throw .unknownVersion(path: path, version: header.version)
         }
         contents = JournalContents(header: header, records: [], length: 0, checksum: 0)

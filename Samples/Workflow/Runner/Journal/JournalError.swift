@@ -14,8 +14,8 @@ public enum JournalError: Error, Equatable, CustomStringConvertible {
       "Line \(line) of the journal \(path) is damaged, so what is finished isn't known for sure. "
         + "“workflow run” begins a new run; the logs of this one stay."
     case .unknownVersion(let path, let version):
-      "The journal \(path) has version \(version), and this program knows version "
-        + "\(JournalHeader.currentVersion)."
+      "The journal \(path) has version \(version), and this program knows versions up "
+        + "to \(JournalHeader.currentVersion)."
     case .inaccessible(let path, SystemCallError.fullDisk):
       "The journal \(path) can't be written: \(SystemCallError.fullDisk). When there is room "
         + "again, “workflow resume” goes on with what isn't done."

@@ -26,8 +26,11 @@ public enum JournalRecord: Codable, Equatable, Sendable {
 
 /// What a journal begins with.
 public struct JournalHeader: Codable, Equatable, Sendable {
-  /// The format that this code writes.
-  public static let currentVersion = 1
+  /// The format that this code writes; it reads the earlier ones as well.
+  ///
+  /// In version 1, ``JournalRecord/rolledBack(step:)`` came before the command that undoes a step, and
+  /// nothing behind it.
+  public static let currentVersion = 2
 
   /// The format of the lines that follow.
   public var version: Int

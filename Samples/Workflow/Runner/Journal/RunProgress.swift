@@ -79,6 +79,10 @@ public struct RunProgress: Sendable, Equatable {
         }
       case .rollbackStarted(let step, let attempt, let handle, let engine):
         let open = OpenAttempt(number: attempt, handle: handle, engine: engine)
+        // In a journal of version 1, which doesn't say whether it has ended.
+        if !unfinishedRollbacks.contains(where: { $0.step == step }) {
+          unfinishedRollbacks.append(UnfinishedRollback(step: step))
+        }
         changeRollback(of: step) { $0.open = open }
       case .rollbackFailed(let step, let reason):
         changeRollback(of: step) { ($0.failure, $0.open) = (reason, nil) }

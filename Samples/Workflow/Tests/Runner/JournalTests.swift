@@ -67,7 +67,7 @@ import WorkflowDocument
     }
     #expect(try record(#"{"resumed":{"fingerprint":"f"}}"#) == .resumed(fingerprint: "f"))
     #expect(
-      try record(#"{"begun":{"_0":{"version":1,"run":"r","workflow":"w","fingerprint":"f"}}}"#)
+      try record(#"{"begun":{"_0":{"version":2,"run":"r","workflow":"w","fingerprint":"f"}}}"#)
         == .begun(JournalHeader(run: "r", workflow: "w", fingerprint: "f", file: nil))
     )
   }
@@ -143,9 +143,9 @@ import WorkflowDocument
 
   @Test func `A journal of another version is refused with its number`() throws {
     var header = Self.header
-    header.version = 2
+    header.version = 3
     try JournalFile(path).append(.begun(header), synced: false)
-    #expect(throws: JournalError.unknownVersion(path: path, version: 2)) { try JournalFile(path) }
+    #expect(throws: JournalError.unknownVersion(path: path, version: 3)) { try JournalFile(path) }
   }
 
   @Test func `Threads that write at the same time lose nothing`() async throws {

@@ -354,6 +354,18 @@ import WorkflowDocument
     #expect(seen.count == 3)
   }
 
+  @Test func `A journal that doesn't say whether an undo has ended has it undone again`() {
+    // As version 1 has written them.
+    let records: [JournalRecord] = [
+      .ended(step: "a", end: StepEnd(outcome: .succeeded)), .rolledBack(step: "a"),
+      .rollbackStarted(step: "a", attempt: 1, handle: "h"),
+    ]
+    let progress = RunProgress(records, of: Self.undone)
+    #expect(progress.done == [])
+    #expect(progress.unfinishedRollbacks.map(\.step) == ["a"])
+    #expect(progress.unfinishedRollbacks.first?.open?.handle == "h")
+  }
+
   @Test func `What can't be undone again keeps all from running, until it can`() throws {
     let place = try undoneRun(.exit(7))
     let second = SimulatedRun(Self.undone, in: place, plays: ["undo-a": [.exit(8)]])
