@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import OrderWorkflow
 
@@ -78,7 +79,8 @@ public struct OrderAudit: Sendable, CustomStringConvertible {
   /// - Throws: ``StoreNotOpened`` when there is no such database; `DatabaseError` when it can't be
   ///   read; what `ledger` throws.
   public init(of path: String, ledger: () async throws -> Ledger) async throws {
-    try SQLiteFile.check(path, as: path, isNeeded: true)
+    let file = URL(filePath: path).resolvingSymlinksInPath().path(percentEncoded: false)
+    try SQLiteFile.check(file, as: path, isNeeded: true)
     var configuration = Configuration()
     configuration.readonly = true
     configuration.busyMode = .timeout(5)

@@ -18,6 +18,7 @@ enum SQLiteFile {
     if manager.fileExists(atPath: file, isDirectory: &isFolder) {
       if isFolder.boolValue { throw refuse("it is a folder; give a file in it") }
       if let reason = try reasonAgainst(file) { throw refuse(reason) }
+      if isNeeded, try size(of: file) == 0 { throw refuse("it is empty") }
       return
     }
     if isNeeded { throw refuse("there is no such file") }
@@ -28,10 +29,15 @@ enum SQLiteFile {
     if !manager.isWritableFile(atPath: folder) { throw refuse("its folder can't be written") }
   }
 
+  private static func size(of file: String) throws -> Int? {
+    try FileManager.default.attributesOfItem(atPath: file)[.size] as? Int
+  }
+
   /// Why a file is no database of orders; nil if it is one, or is empty.
   private static func reasonAgainst(_ file: String) throws -> String? {
-    let size = try FileManager.default.attributesOfItem(atPath: file)[.size] as? Int
-    if size == 0 { return nil }
+    let type = try FileManager.default.attributesOfItem(atPath: file)[.type] as? FileAttributeType
+    if let type, type != .typeRegular { return "it is a device or a pipe, and no file" }
+    if try size(of: file) == 0 { return nil }
     guard let handle = FileHandle(forReadingAtPath: file) else { return "it can't be read" }
     defer { try? handle.close() }
     let head = try handle.read(upToCount: 16) ?? Data()

@@ -50,7 +50,13 @@ struct OrderClient: Sendable {
 
   /// The numbers of what the shop sells.
   func items() async throws -> [String] {
-    let (status, body) = try await send(.GET, "/items", nil, key: nil)
+    let status: Int
+    let body: Data
+    do {
+      (status, body) = try await send(.GET, "/items", nil, key: nil)
+    } catch {
+      throw Refusal(reason: "\(url) doesn't answer: \(error).")
+    }
     guard let items = try? JSONDecoder().decode([Item].self, from: body) else {
       throw Refusal(reason: "\(url) is no service for orders: /items gives status \(status).")
     }

@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import OrderStorage
 import OrderWorkflow
@@ -216,6 +217,16 @@ struct AuditTests {
     try await prepare()
     let audit = try await audit(charge("charged"), charge("refunded"), charge("refunded"))
     #expect(audit.mistakes.contains("The provider has given back 2 times for “\(id)”."))
+  }
+
+  @Test func `needs a database that there is`() async throws {
+    for (path, reason) in [("no.sqlite", "there is no such file"), ("empty", "it is empty")] {
+      let place = database.folder.appending(path: path).path
+      if path == "empty" { FileManager.default.createFile(atPath: place, contents: nil) }
+      await #expect(throws: StoreNotOpened(path: place, reason: reason)) {
+        try await OrderAudit(of: place) { OrderAudit.Ledger([]) }
+      }
+    }
   }
 
   @Test func `goes on behind what can't be read of the ledger`() async throws {
