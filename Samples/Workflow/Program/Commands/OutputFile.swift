@@ -15,13 +15,16 @@ struct OutputFile {
   let option: String
   let path: String
 
-  /// Refuses a place that would destroy what the program reads, under whatever name.
+  /// Refuses a folder, and a place that would destroy what the program reads, under whatever name.
   ///
   /// - Parameters:
   ///   - inputs: The files that are read.
   ///   - others: Other places that are written.
   /// - Throws: ``Complaint``.
   func check(against inputs: [String], and others: [OutputFile] = []) throws(Complaint) {
+    if Self.status(of: path).map({ $0.st_mode & S_IFMT == S_IFDIR }) == true {
+      throw Complaint(.usage, "\(option) needs a file, and “\(path)” is a folder")
+    }
     if let input = inputs.first(where: { Self.isSame($0, path) }) {
       let name = input == path ? "" : ", which is “\(path)” too"
       throw Complaint(.usage, "\(option) would overwrite “\(input)”\(name): give another file")

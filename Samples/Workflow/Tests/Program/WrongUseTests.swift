@@ -65,6 +65,14 @@ import Testing
       try complaint("run", "t.json", "--timeline", "a.svg", "--graph", "a.svg")
         == (64, "workflow: --graph and --timeline name the same file, “a.svg”\n")
     )
+    try FileManager.default.createDirectory(
+      at: place.url.appending(path: "d.svg"),
+      withIntermediateDirectories: false
+    )
+    #expect(
+      try complaint("run", "t.json", "--graph", "d.svg")
+        == (64, "workflow: --graph needs a file, and “d.svg” is a folder\n")
+    )
     #expect(!place.has("ran"))
     #expect(try place.read("t.json") == text)
     #expect(
