@@ -123,17 +123,19 @@ import Testing
     #expect(try complaint("runs", "--last", "-1").text.contains("not -1."))
     #expect(try complaint("runs", "--runs-folder", "hello.yml").text.contains("is a file"))
     #expect(try complaint("run", "hello.yml", "--dry-run", "--format", "json").status == 64)
-    #expect(
-      try complaint("run", "hello.yml", "--engine", "slurm", "--runs-folder", "r").status
-        == (hasSlurm ? 0 : 64)
-    )
   }
 
-  private var hasSlurm: Bool {
-    let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
-    return path.split(separator: ":").contains { folder in
-      FileManager.default.isExecutableFile(atPath: "\(folder)/srun")
-    }
+  @Test func `is told that there is no Slurm before there is a run`() throws {
+    let process = try place.process(["run", "hello.yml", "--engine", "slurm"])
+    process.environment = ["PATH": "/nowhere"]
+    let errors = Pipe()
+    process.standardError = errors
+    try process.run()
+    let data = try errors.fileHandleForReading.readToEnd() ?? Data()
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 64)
+    #expect(String(decoding: data, as: UTF8.self).contains("“srun” is in no folder of PATH"))
+    #expect(!place.has(".workflow"))
   }
 
   @Test func `reads no more than a workflow can have`() throws {
