@@ -99,6 +99,8 @@ struct RequestError: Error, HTTPResponseError, Encodable {
   func response(from request: Request, context: some RequestContext) throws -> Response {
     var response = try context.responseEncoder.encode(self, from: request, context: context)
     response.status = status
+    // As with all answers to a HEAD: its client doesn't read a body.
+    if request.method == .head { response.body = ResponseBody() }
     response.headers[.xContentTypeOptions] = "nosniff"
     if !allowed.isEmpty {
       response.headers[.allow] = allowed.map(\.rawValue).joined(separator: ", ")

@@ -15,10 +15,8 @@ struct ErrorAnswers<Context: RequestContext>: RouterMiddleware {
     do {
       return try await next(request, context)
     } catch {
-      var response = try answer(to: error, request).response(from: request, context: context)
-      // As with all answers to a HEAD: its client doesn't read a body.
-      if request.method == .head { response.body = ResponseBody() }
-      return response
+      // Thrown on, so that metrics and traces count it as an error.
+      throw answer(to: error, request)
     }
   }
 

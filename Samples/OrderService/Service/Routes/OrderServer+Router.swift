@@ -6,9 +6,9 @@ extension OrderServer {
   func router() -> Router<OrderContext> {
     let router = Router(context: OrderContext.self, options: .autoGenerateHeadEndpoints)
     let methods = MethodTable()
+    router.add(middleware: UnreadBodies(limit: options.closeLimit))
     router.add(middleware: TracingMiddleware())
     router.add(middleware: MetricsMiddleware())
-    router.add(middleware: UnreadBodies(limit: options.closeLimit))
     router.add(middleware: ErrorAnswers(logger: logger, methods: methods))
     addOrders(to: router)
     addViews(to: router)

@@ -16,7 +16,12 @@ struct UnreadBodies: RouterMiddleware {
     context: OrderContext,
     next: @concurrent (Request, OrderContext) async throws -> Response
   ) async throws -> Response {
-    var response = try await next(request, context)
+    var response: Response
+    do {
+      response = try await next(request, context)
+    } catch let error as RequestError {
+      response = try error.response(from: request, context: context)
+    }
     let isUnread = request.method != .post || Self.unread.contains(response.status.code)
     let isStream = response.headers[.contentType] == "text/event-stream"
     guard isUnread, !isStream, Self.hasBody(request) else { return response }
