@@ -1,4 +1,3 @@
-import Foundation
 import GRDB
 import OrderWorkflow
 
@@ -79,12 +78,8 @@ public struct OrderAudit: Sendable, CustomStringConvertible {
   /// - Throws: ``StoreNotOpened`` when there is no such database; `DatabaseError` when it can't be
   ///   read; what `ledger` throws.
   public init(of path: String, ledger: () async throws -> Ledger) async throws {
-    let file = URL(filePath: path).resolvingSymlinksInPath().path(percentEncoded: false)
-    try SQLiteFile.check(file, as: path, isNeeded: true)
-    var configuration = Configuration()
-    configuration.readonly = true
-    configuration.busyMode = .timeout(5)
-    let queue = try DatabaseQueue(path: path, configuration: configuration)
+    let file = try SQLiteFile.checked(path, isNeeded: true)
+    let queue = try DatabaseQueue(path: file, configuration: SQLiteFile.readOnly)
     let books = try await queue.read { database in
       var books = try Books { sql in
         try Row.fetchAll(database, sql: sql).map { $0.databaseValues.map(String.fromDatabaseValue) }

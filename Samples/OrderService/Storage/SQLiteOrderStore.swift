@@ -37,19 +37,14 @@ public final class SQLiteOrderStore: OrderStore {
   public init(path: String) throws {
     self.path = path
     // A file has one lock, under whatever name it is opened.
-    let file = URL(filePath: path).resolvingSymlinksInPath().path(percentEncoded: false)
-    try SQLiteFile.check(file, as: path)
+    let file = try SQLiteFile.checked(path)
     do {
       lock = try Self.lock(file, as: path)
-    } catch let error as DatabaseError {
-      throw StoreNotOpened(path: path, reason: error.message ?? "\(error)")
-    }
-    // There are none of a file that isn't there yet.
-    let attributes = try? FileManager.default.attributesOfItem(atPath: file)
-    if let count = attributes?[.referenceCount] as? Int, count > 1 {
-      throw StoreHasOtherNames(path: path)
-    }
-    do {
+      // There are none of a file that isn't there yet.
+      let attributes = try? FileManager.default.attributesOfItem(atPath: file)
+      if let count = attributes?[.referenceCount] as? Int, count > 1 {
+        throw StoreHasOtherNames(path: path)
+      }
       pool = try DatabasePool(path: file, configuration: Self.configuration)
       // After opening: GRDB sets NORMAL itself in WAL mode, after all that a configuration prepares.
       try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
