@@ -2,6 +2,7 @@ import AsyncHTTPClient
 import Foundation
 import NIOCore
 import NIOHTTP1
+import OrderHTTP
 import OrderStorage
 import ServiceSupport
 
@@ -47,13 +48,10 @@ enum ProviderLedger {
 
   /// Fetches the ledger over HTTP.
   ///
-  /// - Throws: ``NoLedger``; what the client throws when there is no connection.
+  /// - Throws: ``NotReached``, ``NoLedger``.
   static func fetch(from provider: String) async throws -> OrderAudit.Ledger {
     let address = provider + "/ledger"
-    var configuration = HTTPClient.Configuration()
-    // Who asks for an audit is told at once that nobody is there.
-    configuration.connectionPool.retryConnectionEstablishment = false
-    let client = HTTPClient(configuration: configuration)
+    let client = HTTPClient(configuration: HTTPPaymentProvider.configuration)
     let response: HTTPClientResponse
     do {
       response = try await client.execute(HTTPClientRequest(url: address), timeout: .seconds(30))
