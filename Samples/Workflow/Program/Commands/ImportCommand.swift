@@ -50,8 +50,7 @@ struct ImportCommand: AsyncParsableCommand {
   func run() async throws {
     let place = output.map { OutputFile(option: "--output", path: $0) }
     try place?.check(against: [file])
-    if let output, !force, FileManager.default.fileExists(atPath: output), !InputFile.isPipe(output)
-    {
+    if let output, !force, FileStatus(output)?.isFile == true {
       throw Complaint(.usage, "“\(output)” is there already; --force replaces it")
     }
     let json = Data(try InputFile.bytes(file))

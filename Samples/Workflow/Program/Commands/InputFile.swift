@@ -1,14 +1,6 @@
 import Foundation
 import TerminalSupport
 
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#elseif canImport(Darwin)
-import Darwin
-#endif
-
 /// A file that the command line names for what is read: a file, or a pipe.
 enum InputFile {
   /// More than any workflow has; what doesn't end is a mistake.
@@ -20,7 +12,9 @@ enum InputFile {
   /// - Returns: The bytes.
   /// - Throws: ``Complaint``.
   static func bytes(_ path: String) throws(Complaint) -> [UInt8] {
-    if isFolder(path) { throw Complaint(.mistakes, "“\(path)” is a folder; give a file in it") }
+    if FileStatus(path)?.isFolder == true {
+      throw Complaint(.mistakes, "“\(path)” is a folder; give a file in it")
+    }
     let bytes: Data
     do {
       let file = try open(path)
@@ -40,14 +34,7 @@ enum InputFile {
 
   /// Whether it is there only once.
   static func isPipe(_ path: String) -> Bool {
-    var status = stat()
-    return stat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFREG
-  }
-
-  private static func isFolder(_ path: String) -> Bool {
-    var isFolder: ObjCBool = false
-    return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
-      && isFolder.boolValue
+    FileStatus(path).map { !$0.isFile } ?? false
   }
 
   private static func open(_ path: String) throws -> FileHandle {

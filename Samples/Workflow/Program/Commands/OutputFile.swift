@@ -1,14 +1,6 @@
 import AdvancedOperations
 import Foundation
 
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#elseif canImport(Darwin)
-import Darwin
-#endif
-
 /// A file that an option names for what is drawn or written.
 struct OutputFile {
   /// The option, as it is written.
@@ -22,14 +14,18 @@ struct OutputFile {
   ///   - others: Other places that are written.
   /// - Throws: ``Complaint``.
   func check(against inputs: [String], and others: [OutputFile] = []) throws(Complaint) {
-    if Self.status(of: path).map({ $0.st_mode & S_IFMT == S_IFDIR }) == true {
+    let status = FileStatus(path)
+    if status?.isFolder == true {
       throw Complaint(.usage, "\(option) needs a file, and “\(path)” is a folder")
     }
-    if let input = inputs.first(where: { Self.isSame($0, path) }) {
+    func isSame(_ other: String) -> Bool {
+      other == path || status.map { $0 == FileStatus(other) } ?? false
+    }
+    if let input = inputs.first(where: isSame) {
       let name = input == path ? "" : ", which is “\(path)” too"
       throw Complaint(.usage, "\(option) would overwrite “\(input)”\(name): give another file")
     }
-    if let other = others.first(where: { Self.isSame($0.path, path) }) {
+    if let other = others.first(where: { isSame($0.path) }) {
       throw Complaint(.usage, "\(option) and \(other.option) name the same file, “\(path)”")
     }
   }
@@ -49,7 +45,7 @@ struct OutputFile {
   func write(_ text: String) throws {
     let data = Data(text.utf8)
     do {
-      if let status = Self.status(of: path), status.st_mode & S_IFMT != S_IFREG {
+      if let status = FileStatus(path), !status.isFile {
         // A pipe or a terminal, which nothing can take the place of.
         return try data.write(to: URL(filePath: path))
       }
@@ -61,16 +57,5 @@ struct OutputFile {
         "\(path) can't be written: \(FileReason.of(error, missing: "folder"))"
       )
     }
-  }
-
-  private static func isSame(_ one: String, _ other: String) -> Bool {
-    if one == other { return true }
-    guard let one = status(of: one), let other = status(of: other) else { return false }
-    return one.st_dev == other.st_dev && one.st_ino == other.st_ino
-  }
-
-  private static func status(of path: String) -> stat? {
-    var status = stat()
-    return stat(path, &status) == 0 ? status : nil
   }
 }

@@ -18,8 +18,7 @@ struct RunsFolderOption: ParsableArguments {
   static func check(_ folder: String?) throws {
     guard let folder else { return }
     if folder.isEmpty { throw ValidationError("--runs-folder needs the name of a folder.") }
-    var isFolder: ObjCBool = false
-    if FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder), !isFolder.boolValue {
+    if let status = FileStatus(folder), !status.isFolder {
       throw ValidationError("--runs-folder needs a folder, and “\(folder)” is a file.")
     }
   }

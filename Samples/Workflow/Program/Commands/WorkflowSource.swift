@@ -39,12 +39,11 @@ struct WorkflowSource {
   }
 
   private static func bytes(_ path: String) throws(Complaint) -> [UInt8] {
-    var isFolder: ObjCBool = false
-    guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
+    guard let status = FileStatus(path) else {
       let hint = others(beside: path)
       throw Complaint(.mistakes, "there is no file “\(path)”\(hint)")
     }
-    if isFolder.boolValue {
+    if status.isFolder {
       throw Complaint(
         .mistakes,
         "“\(path)” is a folder; give a file in it\(others(beside: "\(path)/x"))"

@@ -63,11 +63,7 @@ struct RunCatalog {
   private var namesInOrder: [String] {
     let entries = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
     return entries.filter { name in
-      var isFolder: ObjCBool = false
-      let path = "\(path)/\(name)"
-      return !name.hasPrefix(".")
-        && FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
-        && isFolder.boolValue
+      !name.hasPrefix(".") && FileStatus("\(path)/\(name)")?.isFolder == true
     }
     .sorted { $0.compare($1, options: .numeric) == .orderedAscending }
   }
