@@ -55,9 +55,7 @@ final class OpenFile: Sendable {
   convenience init(reading path: String) throws(SystemCallError) {
     // A pipe would be waited for otherwise.
     try self.init(path, O_RDONLY | O_NONBLOCK)
-    var status = stat()
-    guard fstat(descriptor, &status) == 0 else { throw SystemCallError() }
-    if status.st_mode & S_IFMT != S_IFREG { throw .noFile }
+    try checkIsFile()
   }
 
   /// Opens a file for writing at its end; what is no file is refused, and not waited for either.
@@ -68,21 +66,25 @@ final class OpenFile: Sendable {
       // A pipe that nobody reads, or a socket.
       throw error.code == ENXIO ? .noFile : error
     }
-    var status = stat()
-    guard fstat(descriptor, &status) == 0 else { throw SystemCallError() }
-    if status.st_mode & S_IFMT != S_IFREG { throw .noFile }
+    try checkIsFile()
     // Commands have it as their output.
     if fcntl(descriptor, F_SETFL, O_APPEND) < 0 { throw SystemCallError() }
   }
 
   deinit { close(descriptor) }
 
-  /// How many bytes the file has.
-  func size() throws(SystemCallError) -> Int {
+  private func status() throws(SystemCallError) -> stat {
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { throw SystemCallError() }
-    return Int(status.st_size)
+    return status
   }
+
+  private func checkIsFile() throws(SystemCallError) {
+    if try status().st_mode & S_IFMT != S_IFREG { throw .noFile }
+  }
+
+  /// How many bytes the file has.
+  func size() throws(SystemCallError) -> Int { Int(try status().st_size) }
 
   /// Writes all of the bytes.
   func write(_ bytes: some Collection<UInt8>) throws(SystemCallError) {

@@ -17,8 +17,6 @@ public struct RunProgress: Sendable, Equatable {
   public struct UnfinishedRollback: Sendable, Equatable {
     /// The step.
     public var step: String
-    /// Why its rollback failed; nil if its end isn't known.
-    public var failure: String?
     /// The command, if it may go on without a runner.
     public var open: OpenAttempt?
   }
@@ -74,18 +72,17 @@ public struct RunProgress: Sendable, Equatable {
         order.append(step)
       case .rollbackBegun(let step):
         undone.insert(step)
-        if !unfinishedRollbacks.contains(where: { $0.step == step }) {
-          unfinishedRollbacks.append(UnfinishedRollback(step: step))
-        }
+        _ = unfinishedRollback(of: step)
       case .rollbackStarted(let step, let attempt, let handle, let engine):
-        let open = OpenAttempt(number: attempt, handle: handle, engine: engine)
-        // In a journal of version 1, which doesn't say whether it has ended.
-        if !unfinishedRollbacks.contains(where: { $0.step == step }) {
-          unfinishedRollbacks.append(UnfinishedRollback(step: step))
-        }
-        changeRollback(of: step) { $0.open = open }
-      case .rollbackFailed(let step, let reason):
-        changeRollback(of: step) { ($0.failure, $0.open) = (reason, nil) }
+        // A journal of version 1 says nothing before it, nor whether it has ended.
+        let index = unfinishedRollback(of: step)
+        unfinishedRollbacks[index].open = OpenAttempt(
+          number: attempt,
+          handle: handle,
+          engine: engine
+        )
+      case .rollbackFailed(let step, _):
+        unfinishedRollbacks[unfinishedRollback(of: step)].open = nil
       case .rolledBack(let step):
         undone.insert(step)
         unfinishedRollbacks.removeAll { $0.step == step }
@@ -101,12 +98,12 @@ public struct RunProgress: Sendable, Equatable {
     done.reverse()
   }
 
-  private mutating func changeRollback(
-    of step: String,
-    _ change: (inout UnfinishedRollback) -> Void
-  ) {
-    guard let index = unfinishedRollbacks.firstIndex(where: { $0.step == step }) else { return }
-    change(&unfinishedRollbacks[index])
+  /// The place of a step among those of which nobody knows how much is undone; the last one if it is
+  /// new.
+  private mutating func unfinishedRollback(of step: String) -> Int {
+    if let index = unfinishedRollbacks.firstIndex(where: { $0.step == step }) { return index }
+    unfinishedRollbacks.append(UnfinishedRollback(step: step))
+    return unfinishedRollbacks.count - 1
   }
 
   private mutating func doneSteps(of workflow: Workflow, undone: Set<String>) -> Set<String> {
