@@ -69,14 +69,11 @@ package final class SignalWatch: Sendable {
   ) {
     self.signals = signals
     let registration = DispatchGroup()
-    let sources = signals.map { [queue] number in
+    sources = signals.map { [queue, answer, first] number in
       // Ignored for the system, whose answer would be to end the program; sources see it still.
       _ = signal(number, SIG_IGN)
-      return DispatchSource.makeSignalSource(signal: number, queue: queue)
-    }
-    self.sources = sources
-    for (number, source) in zip(signals, sources) {
-      source.setEventHandler { [answer, first] in
+      let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
+      source.setEventHandler {
         if let age = first.comes() {
           if age >= echo { onSecond(number) }
           return
@@ -87,6 +84,7 @@ package final class SignalWatch: Sendable {
       registration.enter()
       source.setRegistrationHandler { registration.leave() }
       source.resume()
+      return source
     }
     // Registered by another thread, and until then the signals are ignored.
     registration.wait()
