@@ -12,7 +12,10 @@ import Testing
   }
 
   private func complaint(_ arguments: String...) throws -> (status: Int32, text: String) {
-    let process = try place.process(arguments)
+    try complaint(of: place.process(arguments))
+  }
+
+  private func complaint(of process: Process) throws -> (status: Int32, text: String) {
     let errors = Pipe()
     process.standardOutput = FileHandle.nullDevice
     process.standardError = errors
@@ -128,13 +131,9 @@ import Testing
   @Test func `is told that there is no Slurm before there is a run`() throws {
     let process = try place.process(["run", "hello.yml", "--engine", "slurm"])
     process.environment = ["PATH": "/nowhere"]
-    let errors = Pipe()
-    process.standardError = errors
-    try process.run()
-    let data = try errors.fileHandleForReading.readToEnd() ?? Data()
-    process.waitUntilExit()
-    #expect(process.terminationStatus == 64)
-    #expect(String(decoding: data, as: UTF8.self).contains("“srun” is in no folder of PATH"))
+    let (status, text) = try complaint(of: process)
+    #expect(status == 64)
+    #expect(text.contains("“srun” is in no folder of PATH"))
     #expect(!place.has(".workflow"))
   }
 
@@ -156,14 +155,9 @@ import Testing
 
   @Test func `shows the mistakes of a file with their lines, before anything runs`() throws {
     for command in [["run"], ["check"], ["simulate", "-w", "1"], ["run", "--dry-run"]] {
-      let process = try place.process([command[0], "wrong.yml"] + command.dropFirst())
-      let errors = Pipe()
-      process.standardError = errors
-      try process.run()
-      let data = try errors.fileHandleForReading.readToEnd() ?? Data()
-      process.waitUntilExit()
-      #expect(process.terminationStatus == 2)
-      let text = String(decoding: data, as: UTF8.self)
+      let arguments = [command[0], "wrong.yml"] + command.dropFirst()
+      let (status, text) = try complaint(of: place.process(arguments))
+      #expect(status == 2)
       #expect(text.contains("wrong.yml:2:"))
       #expect(text.contains("did you mean ‘command’?"))
     }
@@ -214,14 +208,9 @@ import Testing
     ]
   )
   func `says what is right about arguments`(arguments: [String]) throws {
-    let process = try place.process(arguments)
-    let errors = Pipe()
-    process.standardError = errors
-    try process.run()
-    let data = try errors.fileHandleForReading.readToEnd() ?? Data()
-    process.waitUntilExit()
-    #expect(process.terminationStatus == 64)
-    #expect(String(decoding: data, as: UTF8.self).hasPrefix("Error: "))
+    let (status, text) = try complaint(of: place.process(arguments))
+    #expect(status == 64)
+    #expect(text.hasPrefix("Error: "))
     #expect(!place.has(".workflow"))
   }
 
