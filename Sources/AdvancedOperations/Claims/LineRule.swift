@@ -55,7 +55,7 @@ package struct LineRule: Equatable, Sendable {
     return hasRoom ? .enters : .waitsForRoom
   }
 
-  /// A group lends units, whoever comes first.
+  /// A group lends units, without a look at who stands before the operation in its line.
   package mutating func lend(_ units: Int) { open -= units }
 
   /// Whether there is room for what no group lends.
