@@ -89,8 +89,8 @@ final class ClaimDemand: @unchecked Sendable {
   var isRate: Bool { !rates.isEmpty }
   /// How many units children may have.
   var lendable: Int { units - lent }
-  /// Whether there will never be enough for an operation to which groups can lend so many units.
-  func isExcessive(besides lent: Int) -> Bool { units > limit && units > lent }
+  /// Whether there will never be enough for an operation whose groups have so many units.
+  func isExcessive(besides own: Int) -> Bool { units > limit && units > own }
 
   /// Takes another demand on the same resource in.
   func merged(with other: ClaimDemand) -> ClaimDemand { ClaimDemand(self, and: other) }

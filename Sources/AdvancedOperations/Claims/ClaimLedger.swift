@@ -195,7 +195,8 @@ final class ClaimLedger {
   private func isExcessive(_ demand: ClaimDemand, _ claimant: Claimant) -> Bool {
     if demand.units <= demand.limit { return false }
     let lenders = demand.resource.lenders(inside: claimant.terms.groups)
-    return demand.isExcessive(besides: lenders.reduce(0) { $0 + $1.units })
+    // What one group has lent to the next is there once.
+    return demand.isExcessive(besides: lenders.reduce(0) { $0 + $1.taken })
   }
 
   func way(of claimant: Claimant, to demand: ClaimDemand) -> ClaimResource.Way {

@@ -120,8 +120,11 @@ extension ClaimResource {
       needs.append(units: missing, sources)
     }
     if isOverLimit {
-      // What the groups hold is of no use before that.
-      needs.append(units: used - demand.limit, held.map { (.quiet($1), $0.taken) })
+      // What the groups hold is of no use before that, and in its way as all else is.
+      needs.append(
+        units: used - demand.limit,
+        self.held(besides: []).map { (.quiet($1), $0.taken) }
+      )
     }
     // Last, because a search begins there: mostly the first in line can go on, and all do behind
     // it.
