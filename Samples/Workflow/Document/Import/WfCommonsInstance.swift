@@ -28,11 +28,12 @@ struct WfCommonsInstance {
 
   /// Reads JSON.
   init(_ json: some Sequence<UInt8>) throws(WfCommonsError) {
+    let data = Data(json)
     let file: File
     do {
-      file = try JSONDecoder().decode(File.self, from: Data(json))
+      file = try JSONDecoder().decode(File.self, from: data)
     } catch let error as DecodingError {
-      throw WfCommonsError(Self.sentence(about: error))
+      throw WfCommonsError(Self.sentence(about: error, in: data))
     } catch {
       throw WfCommonsError("the file is no JSON")
     }
@@ -158,7 +159,7 @@ struct WfCommonsInstance {
     }
   }
 
-  private static func sentence(about error: DecodingError) -> String {
+  private static func sentence(about error: DecodingError, in json: Data) -> String {
     func path(_ context: DecodingError.Context, and key: (any CodingKey)? = nil) -> String {
       let keys = context.codingPath + (key.map { [$0] } ?? [])
       let text = keys.map { key in key.intValue.map { "\($0)" } ?? key.stringValue }
@@ -171,8 +172,30 @@ struct WfCommonsInstance {
     case .valueNotFound(_, let context): return "\(path(context)) has no value"
     case .dataCorrupted(let context):
       return context.codingPath.isEmpty
-        ? "the file is no JSON" : "\(path(context)) has a value that it can’t have"
+        ? "the file is no JSON\(flaw(of: json))" : "\(path(context)) has a value that it can’t have"
     @unknown default: return "the file can’t be read"
+    }
+  }
+
+  /// What is wrong with a text that is no JSON, and where, to go on after a sentence.
+  ///
+  /// The decoder doesn't say it on all systems; the serializer does, in words.
+  private static func flaw(of json: Data) -> String {
+    do {
+      _ = try JSONSerialization.jsonObject(with: json, options: .fragmentsAllowed)
+      return ""
+    } catch {
+      guard let text = (error as NSError).userInfo["NSDebugDescription"] as? String else {
+        return ""
+      }
+      let match = text.firstMatch(of: #/^(.+?) around character (\d+)/#)
+      guard let match, let offset = Int(match.2) else {
+        return text.hasPrefix("Unexpected end") ? ": it ends in the middle of something" : ""
+      }
+      let before = json.prefix(offset)
+      let line = before.count { $0 == UInt8(ascii: "\n") } + 1
+      let column = before.reversed().prefix { $0 != UInt8(ascii: "\n") }.count + 1
+      return " at line \(line), column \(column): \(match.1.lowercased())"
     }
   }
 }

@@ -51,7 +51,11 @@ import TerminalSupport
 
   /// Refuses a first word that is no command: it would be taken for an argument too many.
   private static func checkCommandName() throws {
-    guard let name = CommandLine.arguments.dropFirst().first, !name.hasPrefix("-") else { return }
+    let words = CommandLine.arguments.dropFirst()
+    // “help nope” would be answered as “help” is.
+    guard let name = words.first == "help" ? words.dropFirst().first : words.first,
+      !name.hasPrefix("-")
+    else { return }
     let names = configuration.subcommands.compactMap { $0.configuration.commandName } + ["help"]
     if names.contains(name) { return }
     let isFile = FileManager.default.fileExists(atPath: name)

@@ -14,7 +14,6 @@ struct RecordedExplanation {
   private var needs: [String: [String]] = [:]
   private let chosen: (names: [String], steps: Set<String>)?
   private var cancelled: String?
-  private var hasEnded = false
 
   /// Reads events.
   ///
@@ -31,7 +30,7 @@ struct RecordedExplanation {
     for step in workflow?.steps ?? [] { needs[step.id] = step.needs }
     for event in events {
       switch event.kind {
-      case .runStarted: (hasEnded, cancelled, starts, waits, pauses) = (false, nil, [:], [:], [:])
+      case .runStarted: (cancelled, starts, waits, pauses) = (nil, [:], [:], [:])
       case .waiting(let step, let cause): waits[step] = cause
       case .started(let step, let attempt, _):
         starts[step] = attempt
@@ -42,14 +41,13 @@ struct RecordedExplanation {
       case .rollingBack(let step): rollbacks[step] = "was being undone when the program ended"
       case .retrying(let step, let attempt, let delay, let reason):
         (starts[step], pauses[step], waits[step]) = (nil, attempt, nil)
-        retries[step, default: []].append(
-          "attempt \(attempt): \(reason); again in \(delay.readable)"
-        )
+        let pause = delay > .zero ? "; again in \(delay.readable)" : ""
+        retries[step, default: []].append("attempt \(attempt): \(reason)\(pause)")
       case .ended(let step, let end): ends[step] = end
       case .rolledBack(let step, let error):
         rollbacks[step] = error.map { "could not be undone: \($0)" } ?? "undone"
       case .cancelling(let reason): cancelled = reason
-      case .runEnded: hasEnded = true
+      case .runEnded: break
       }
     }
   }

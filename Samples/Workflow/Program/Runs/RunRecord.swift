@@ -79,8 +79,17 @@ struct RunRecord {
     return try? WorkflowFile.workflow(from: text, name: workflowName)
   }
 
-  /// The events that the folder keeps; a torn last line is left out.
+  /// What happened, as the folder keeps it: what its journal says if the file of the events is gone.
   func events() -> [RunEvent] {
+    let kept = keptEvents()
+    guard kept.isEmpty, let contents = try? JournalFile.contents(of: folder.journal) else {
+      return kept
+    }
+    return contents.records.compactMap(RunEvent.Kind.init).map { RunEvent(time: .zero, kind: $0) }
+  }
+
+  /// The events in their file; a torn last line is left out.
+  private func keptEvents() -> [RunEvent] {
     let file = "\(path)/events.jsonl"
     // A pipe would be waited for.
     if InputFile.isPipe(file) { return [] }
@@ -109,7 +118,7 @@ struct RunRecord {
       digest.steps = end.succeeded + end.failed + end.skipped + end.cancelled
     }
     if digest.duration != nil { return digest }
-    for event in events() {
+    for event in keptEvents() {
       // Of one that goes on this would be the time of its last news.
       if digest.state != .running { digest.duration = event.time }
       if case .runStarted(_, _, let steps, _) = event.kind { digest.steps = steps }
@@ -157,6 +166,24 @@ struct RunRecord {
       guard case .ended(let step, let end) = record else { return }
       if end.outcome == .succeeded { durations[step] = end.duration }
       if end.outcome == .skipped { durations[step] = .zero }
+    }
+  }
+}
+
+extension RunEvent.Kind {
+  /// What a line of a journal says of a step; nil for what says nothing of one.
+  fileprivate init?(_ record: JournalRecord) {
+    switch record {
+    case .begun, .resumed, .rollbackStarted: return nil
+    case .started(let step, let attempt, let node, _, _):
+      self = .started(step: step, attempt: attempt, node: node)
+    case .attemptFailed(let step, let attempt):
+      self = .retrying(step: step, attempt: attempt, after: .zero, because: "failed")
+    case .ended(let step, let end): self = .ended(step: step, end)
+    case .rollbackBegun(let step): self = .rollingBack(step: step)
+    case .rolledBack(let step): self = .rolledBack(step: step, error: nil)
+    case .rollbackFailed(let step, let reason): self = .rolledBack(step: step, error: reason)
+    case .runEnded(let end): self = .runEnded(end)
     }
   }
 }

@@ -73,8 +73,9 @@ import WorkflowDocument
   }
 
   @Test(arguments: [
-    ("", "the file is no JSON"),
-    ("{", "the file is no JSON"),
+    ("", "the file is no JSON: it ends in the middle of something"),
+    ("{", "the file is no JSON: it ends in the middle of something"),
+    ("{\"name\": 1,\n  tru}", "the file is no JSON at line 2, column 3: invalid value"),
     (
       #"{"workflow": {"tasks": [{"name": "a", "runtime": 1e308}]}}"#,
       "the task ‘a’ took 1e+308 seconds, which is more than 30 years"

@@ -136,6 +136,36 @@ import WorkflowRunner
     )
   }
 
+  @Test func `are known from their journals if the events are lost`() throws {
+    try make("r")
+    let journal = try JournalFile(place.path("runs/r/journal"))
+    let succeeded = StepEnd(outcome: .succeeded, attempts: 2, duration: .seconds(3))
+    let records: [JournalRecord] = [
+      .begun(JournalHeader(run: "r", workflow: "w", fingerprint: "", file: nil)),
+      .started(step: "a", attempt: 1, node: nil, handle: "1"),
+      .attemptFailed(step: "a", attempt: 1),
+      .started(step: "a", attempt: 2, node: nil, handle: "2"),
+      .ended(step: "a", end: succeeded), .ended(step: "b", end: succeeded),
+      .started(step: "c", attempt: 1, node: nil, handle: "3"),
+      .rollbackBegun(step: "b"), .rolledBack(step: "b"),
+    ]
+    for record in records { try journal.append(record, synced: false) }
+    let record = catalog.record("r")
+    #expect(record.finished() == ["a"])
+    #expect(record.hasEnded("a") && !record.hasEnded("c"))
+    let explanation = record.explanation(nil)
+    #expect(
+      explanation.text(of: "a") == """
+        “a” succeeded after 3.0 s, at attempt 2
+          attempt 1: failed
+        """
+    )
+    #expect(explanation.text(of: "b")?.hasSuffix("\n  undone") == true)
+    #expect(explanation.text(of: "c") == "“c” was executing (attempt 1) when the program ended")
+    // Those of its steps are not the time of the run.
+    #expect(record.digest().duration == nil)
+  }
+
   @Test func `have events without the last line that is torn`() throws {
     try make("r")
     let events: [RunEvent] = [

@@ -122,6 +122,11 @@ import Testing
       try complaint("hello.yml").text
         .hasPrefix("Error: There is no command “hello.yml”; did you mean “workflow run hello.yml”?")
     )
+    #expect(
+      try complaint("help", "rnu").text
+        .hasPrefix("Error: There is no command “rnu”; did you mean “workflow run”?\n")
+    )
+    #expect(try place.run("help", "run").status == 0)
     #expect(try complaint("run", "hello.yml", "-j", "-1").text.contains("not -1."))
     #expect(try complaint("runs", "--last", "-1").text.contains("not -1."))
     #expect(try complaint("runs", "--runs-folder", "hello.yml").text.contains("is a file"))
