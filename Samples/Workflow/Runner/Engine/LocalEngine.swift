@@ -21,7 +21,7 @@ import Darwin
 ///   wants to ask for a password fails instead of waiting; standard input is `/dev/null`.
 /// - Both output streams are the log, in the order of writing.
 /// - An attempt ends when its process does, as with make: what a command leaves in the background
-///   goes on, and may go on to write to the log.
+///   goes on, and may go on to write to the log; that it does is reported.
 /// - When an attempt is cancelled, all processes of its session's group get SIGTERM, and SIGKILL
 ///   when the grace period is over.
 public final class LocalEngine: StepEngine {
@@ -154,7 +154,22 @@ public final class LocalEngine: StepEngine {
       await group.end(isAsked: true, gracePeriod: attempt.gracePeriod)
     }
     try checkGoesOn()
+    if let group = started.withLock({ $0 }), await Self.hasLeftovers(group) {
+      report(
+        .notice(
+          "its command has ended, and left processes behind that go on (process group "
+            + "\(group.leader))"
+        )
+      )
+    }
     return status
+  }
+
+  /// Whether processes go on whose leader has ended, and aren't just about to end as well.
+  private static func hasLeftovers(_ group: ProcessGroup) async -> Bool {
+    if !group.isThere { return false }
+    try? await ContinuousClock().sleep(for: .milliseconds(50))
+    return group.isThere
   }
 }
 

@@ -169,6 +169,8 @@ public enum StepReport: Sendable, Equatable {
   /// It has ended, and its command ran for that time: said where it may have waited before that, or
   /// have begun in the time of an earlier runner.
   case ran(for: Duration)
+  /// Something that is to be known of it: words to go on after the name of the step.
+  case notice(String)
 }
 
 /// How an attempt ended.

@@ -116,14 +116,20 @@ extension RunCore {
   func finishRollbacks() async {
     let left = left.withLock { $0 }
     for rollback in left.rollbacks {
-      guard let index = state.withLock({ $0.place(of: rollback.step) }) else { continue }
       // The next process goes on with it.
       if state.withLock({ $0.isKilled }) { return }
+      guard let index = state.withLock({ $0.place(of: rollback.step) }) else {
+        // One that wasn't chosen this time is left to a time when it is.
+        if !workflow.steps.contains(where: { $0.id == rollback.step }) {
+          accept("the file has no such step any more that says how", rollback.step)
+        }
+        continue
+      }
       do {
         try await finish(rollback, index, left.outputs)
       } catch {
         if state.withLock({ $0.isKilled }) { return }
-        accept(RunWords.reason(of: error), index)
+        accept(RunWords.reason(of: error), steps[index].id)
       }
       // It is to run again.
       state.withLock { $0.undoes(index, nil) }
@@ -160,11 +166,10 @@ extension RunCore {
   }
 
   /// A step couldn't be undone again: it runs as things are, or nothing does.
-  private func accept(_ reason: String, _ index: Int) {
-    let step = steps[index].id
+  private func accept(_ reason: String, _ step: String) {
     if options.acceptsFailedRollbacks {
       append(.rolledBack(step: step), synced: true)
-      send(.notice(step: step, "it runs again although it could not be undone: \(reason)"))
+      send(.notice(step: step, "the run goes on although it could not be undone: \(reason)"))
     } else {
       let log = folder.logFile(of: step)
       rollbackFailed(

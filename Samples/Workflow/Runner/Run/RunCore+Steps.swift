@@ -200,6 +200,7 @@ extension RunCore {
         send(.started(step: step, attempt: number, node: node))
         if let log { sink.send(log) }
       case .ran(let time): state.withLock { $0.attemptRan(index, for: time) }
+      case .notice(let text): send(.notice(step: step, text))
       }
     }
   }

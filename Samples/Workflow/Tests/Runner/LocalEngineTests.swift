@@ -167,6 +167,13 @@ import Glibc
     )
     #expect(exit.isSuccess)
     #expect(reports.lines == ["now"])
+    let process = try #require(reports.process)
+    #expect(
+      reports.all.last
+        == .notice(
+          "its command has ended, and left processes behind that go on (process group \(process))"
+        )
+    )
     try folder.write("", to: "go")
     let path = folder.path
     try await until { access(path + "/done", F_OK) == 0 }

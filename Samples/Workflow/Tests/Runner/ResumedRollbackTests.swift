@@ -94,6 +94,37 @@ import WorkflowDocument
     #expect(next.engine.begins == [])
   }
 
+  @Test func `What can't be undone because its step is gone keeps all from running, too`() throws {
+    let place = try undoneRun(.exit(7))
+    let rest = Workflow([Step("b")])
+    let run = SimulatedRun(rest, in: place) { $0.acceptsChanges = true }
+    let end = try run.end()
+    #expect(run.engine.begins == [])
+    #expect(end.cancelled == 1)
+    #expect(end.failures.hasPrefix("a: its rollback failed: the file has no such step any more"))
+    #expect(end.failures.contains("--accept-failed-rollbacks"))
+    let accepted = SimulatedRun(rest, in: place) {
+      $0.acceptsChanges = true
+      $0.acceptsFailedRollbacks = true
+    }
+    #expect(try accepted.end().succeeded == 1)
+    #expect(accepted.events.all.contains { $0.kind.step == "a" })
+  }
+
+  @Test func `What isn't chosen is undone when it is chosen again`() throws {
+    let place = try undoneRun(.exit(7))
+    let workflow = Workflow(Self.undone.steps + [Step("c")])
+    let run = SimulatedRun(workflow, in: place) {
+      $0.acceptsChanges = true
+      $0.only = ["c"]
+    }
+    #expect(try run.end().succeeded == 1)
+    #expect(run.engine.begins == ["c"])
+    let all = SimulatedRun(workflow, in: place)
+    #expect(try all.end().succeeded == 3)
+    #expect(all.engine.begins == ["undo-a", "a", "b"])
+  }
+
   @Test func `A rollback that went on without its runner is awaited, and not repeated`() throws {
     let place = try undoneRun(hasHandles: true)
     let text = try String(contentsOfFile: place.journal, encoding: .utf8)
