@@ -195,7 +195,7 @@ struct FleetTests {
 
   @Test func `wait no longer for another one's order than they were to`() throws {
     let pair = try Pair(.tea())
-    let (fleet, first, second, id) = (pair.fleet, pair.first, pair.second, pair.id)
+    let (fleet, second, id) = (pair.fleet, pair.second, pair.id)
     let time = fleet.simulation.environment.clock.now
     let order = try fleet.simulation.run {
       try await second.desk.outcome(of: id, within: .seconds(1))
