@@ -17,7 +17,7 @@ struct RunOptions: ParsableArguments {
   var only: [String] = []
 
   @Option(
-    name: .shortAndLong,
+    name: [.customShort("j", allowingJoined: true), .long],
     parsing: .unconditional,
     help: ArgumentHelp(
       "How many steps run at a time. (default: one per processor)",

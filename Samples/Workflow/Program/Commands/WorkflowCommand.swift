@@ -9,8 +9,8 @@ import TerminalSupport
     abstract: "Runs guarded commands from a file, and loses nothing.",
     discussion: """
       A workflow is a YAML file of steps: commands, what they need, what has to hold for them, how \
-      often they are tried. What has ended well is never run twice, even if the machine went down \
-      in between.
+      often they are tried. What has ended well isn't run again, even if the machine went down in \
+      between; what was made of something that was undone is.
 
       EXAMPLES:
         workflow run release.yml

@@ -93,8 +93,8 @@ struct ConductedRun {
 
   static func status(of end: RunEnd, _ interruption: Interruption?) -> Int32 {
     // A signal that came after all was done changes nothing.
-    if let interruption, end.cancelled > 0 || end.failed > 0 { return interruption.exitCode }
-    return end.failed + end.cancelled > 0 ? 1 : 0
+    if end.isSuccess { return 0 }
+    return interruption?.exitCode ?? 1
   }
 
   private func display(_ output: RunOutput) -> any RunDisplay {

@@ -115,7 +115,7 @@ struct RunRecord {
     case .ended(let end):
       digest.state = Self.state(of: end)
       digest.duration = end.duration
-      digest.steps = end.succeeded + end.failed + end.skipped + end.cancelled
+      digest.steps = end.steps
     }
     if digest.duration != nil { return digest }
     for event in keptEvents() {
@@ -151,7 +151,7 @@ struct RunRecord {
 
   static func state(of end: RunEnd) -> State {
     if end.failed > 0 { return .failed }
-    return end.cancelled > 0 ? .cancelled : .succeeded
+    return end.isSuccess ? .succeeded : .cancelled
   }
 
   /// How long its steps took that succeeded; those that had nothing to do took no time.

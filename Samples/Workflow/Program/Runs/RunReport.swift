@@ -65,7 +65,7 @@ struct RunReport {
     }
     let counts = [
       (end.succeeded, "succeeded"), (end.failed, "failed"), (end.skipped, "skipped"),
-      (end.cancelled, "cancelled"),
+      (end.cancelled, "cancelled"), (end.undone ?? 0, "undone"),
     ]
     .filter { $0.0 > 0 }.map { "\($0.0.grouped) \($0.1)" }.joined(separator: ", ")
     return sign + StyledLine(workflow, .bold)

@@ -20,8 +20,9 @@ import Darwin
 /// - Each attempt is the leader of a session of its own. It has no terminal, so a command that
 ///   wants to ask for a password fails instead of waiting; standard input is `/dev/null`.
 /// - Both output streams are the log, in the order of writing.
-/// - An attempt ends when its process does, as with make: what a command leaves in the background
-///   goes on, and may go on to write to the log; that it does is reported.
+/// - An attempt ends when its process does, as with make: what a command that succeeded leaves in
+///   the background goes on, and may go on to write to the log; that it does is reported. What one
+///   that failed leaves is ended as by a cancel.
 /// - When an attempt is cancelled, all processes of its session's group get SIGTERM, and SIGKILL
 ///   when the grace period is over.
 public final class LocalEngine: StepEngine {
@@ -154,22 +155,33 @@ public final class LocalEngine: StepEngine {
       await group.end(isAsked: true, gracePeriod: attempt.gracePeriod)
     }
     try checkGoesOn()
-    if let group = started.withLock({ $0 }), await Self.hasLeftovers(group) {
-      report(
-        .notice(
-          "its command has ended, and left processes behind that go on (process group "
-            + "\(group.leader))"
-        )
-      )
+    if let group = started.withLock({ $0 }), group.isThere {
+      await leaderEnded(group, attempt, isSuccess: status == .exited(0), report)
     }
     return status
   }
 
-  /// Whether processes go on whose leader has ended, and aren't just about to end as well.
-  private static func hasLeftovers(_ group: ProcessGroup) async -> Bool {
-    if !group.isThere { return false }
+  /// Processes go on whose leader has ended: those of an attempt that failed mustn't run beside the
+  /// next one, or what undoes others.
+  private func leaderEnded(
+    _ group: ProcessGroup,
+    _ attempt: StepAttempt,
+    isSuccess: Bool,
+    _ report: @escaping @Sendable (StepReport) -> Void
+  ) async {
+    if !isSuccess {
+      report(.waiting(for: "processes that its command left, which were asked to end"))
+      return await group.end(gracePeriod: attempt.gracePeriod)
+    }
+    // Unless they are just about to end as well.
     try? await ContinuousClock().sleep(for: .milliseconds(50))
-    return group.isThere
+    guard group.isThere else { return }
+    report(
+      .notice(
+        "its command has ended, and left processes behind that go on (process group "
+          + "\(group.leader))"
+      )
+    )
   }
 }
 

@@ -40,9 +40,9 @@ public struct RunProgress: Sendable, Equatable {
 
   /// Sums up the records of a journal.
   ///
-  /// A step is done that succeeded and wasn't undone. One that was skipped is done as well, unless
-  /// it was skipped because of how others had ended that run again now. What was undone, and will
-  /// be made anew, is what the steps that need it were made of: they run again too. So does one
+  /// A step is done that succeeded and wasn't undone. One that was skipped is done as well. One that
+  /// ran, or was skipped, because of how others had ended is not if any of those runs again. What was undone, and is or
+  /// will be made anew, is what the steps that need it were made of: they run again too. So does one
   /// that declares an output by now that it didn't give.
   ///
   /// - Parameters:
@@ -50,15 +50,17 @@ public struct RunProgress: Sendable, Equatable {
   ///   - workflow: What the run is of.
   public init(_ records: [JournalRecord], of workflow: Workflow) {
     var order: [String] = []
-    var undone: Set<String> = []
-    for record in records {
+    var history = History()
+    for (place, record) in records.enumerated() {
       switch record {
       case .begun: break
       case .resumed: end = nil
       case .started(let step, let attempt, _, let handle, let engine):
+        history.began(step)
         open[step] = OpenAttempt(number: attempt, handle: handle, engine: engine)
         attempts[step] = max(attempts[step] ?? 0, attempt)
       case .attemptFailed(let step, let attempt):
+        history.began(step)
         open[step] = nil
         attempts[step] = max(attempts[step] ?? 0, attempt)
         failures[step, default: 0] += 1
@@ -68,10 +70,10 @@ public struct RunProgress: Sendable, Equatable {
         attempts[step] = max(attempts[step] ?? 0, stepEnd.attempts)
         unfinishedRollbacks.removeAll { $0.step == step }
         ends[step] = stepEnd
-        undone.remove(step)
+        history.ended(step, stepEnd.outcome, at: place)
         order.append(step)
       case .rollbackBegun(let step):
-        undone.insert(step)
+        history.undone.insert(step)
         _ = unfinishedRollback(of: step)
       case .rollbackStarted(let step, let attempt, let handle, let engine):
         // A journal of version 1 says nothing before it, nor whether it has ended.
@@ -84,12 +86,12 @@ public struct RunProgress: Sendable, Equatable {
       case .rollbackFailed(let step, _):
         unfinishedRollbacks[unfinishedRollback(of: step)].open = nil
       case .rolledBack(let step):
-        undone.insert(step)
+        history.undone.insert(step)
         unfinishedRollbacks.removeAll { $0.step == step }
       case .runEnded(let runEnd): end = runEnd
       }
     }
-    let isDone = doneSteps(of: workflow, undone: undone)
+    let isDone = doneSteps(of: workflow, history)
     var seen: Set<String> = []
     // The last end of a step is the one that counts.
     for step in order.reversed() where isDone.contains(step) && seen.insert(step).inserted {
@@ -106,13 +108,16 @@ public struct RunProgress: Sendable, Equatable {
     return unfinishedRollbacks.count - 1
   }
 
-  private mutating func doneSteps(of workflow: Workflow, undone: Set<String>) -> Set<String> {
+  private mutating func doneSteps(of workflow: Workflow, _ history: History) -> Set<String> {
     var done: Set<String> = []
-    var stale: Set<String> = undone
+    var stale: Set<String> = history.undone
     // Needs come first; in a file they may stand in any order.
     for step in workflow.stepsInOrder {
       let outcomes = step.outcomeSteps
-      if outcomes.isEmpty, step.needs.contains(where: stale.contains) { stale.insert(step.id) }
+      let isStale = step.needs.contains { need in
+        stale.contains(need) || history.isRenewed(need, since: step.id)
+      }
+      if outcomes.isEmpty ? isStale : !outcomes.allSatisfy(done.contains) { stale.insert(step.id) }
       guard let end = ends[step.id], !stale.contains(step.id) else { continue }
       switch end.outcome {
       case .succeeded:
@@ -123,11 +128,44 @@ public struct RunProgress: Sendable, Equatable {
           missingOutputs[step.id] = missing
           stale.insert(step.id)
         }
-      case .skipped: if outcomes.allSatisfy(done.contains) { done.insert(step.id) }
+      case .skipped: done.insert(step.id)
       case .failed, .cancelled: break
       }
     }
     return done
+  }
+}
+
+/// When steps ended well, as places in the journal.
+private struct History {
+  /// The steps whose last success is void, and that haven't succeeded again.
+  var undone: Set<String> = []
+  private var goodEnds: [String: Int] = [:]
+  private var successes: Set<String> = []
+  /// When steps were made anew that had succeeded before.
+  private var renewals: [String: Int] = [:]
+
+  /// One that had succeeded is being made anew.
+  mutating func began(_ step: String) {
+    if successes.contains(step) { undone.insert(step) }
+  }
+
+  mutating func ended(_ step: String, _ outcome: OutcomeExpression.Outcome, at place: Int) {
+    switch outcome {
+    case .succeeded, .skipped:
+      let isSuccess = outcome == .succeeded
+      let isAgain = isSuccess && successes.contains(step)
+      if undone.remove(step) != nil || isAgain { renewals[step] = place }
+      goodEnds[step] = place
+      if isSuccess { successes.insert(step) }
+    case .failed, .cancelled: began(step)
+    }
+  }
+
+  /// Whether a step was made anew after another one had ended well.
+  func isRenewed(_ step: String, since other: String) -> Bool {
+    guard let renewal = renewals[step], let end = goodEnds[other] else { return false }
+    return renewal > end
   }
 }
 

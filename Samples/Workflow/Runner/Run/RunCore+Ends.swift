@@ -47,7 +47,7 @@ extension RunCore {
     let step = steps[index]
     switch end.outcome {
     case .succeeded:
-      if let rollback = step.rollback { addRollback(rollback, of: index) }
+      if let rollback = step.rollback, !end.isFromJournal { addRollback(rollback, of: index) }
     case .failed, .skipped: append(.ended(step: step.id, end: end), synced: false)
     // It is as if it had not begun.
     case .cancelled: break

@@ -15,6 +15,21 @@ struct LeftRollbacks {
 /// The journal says that it begins before it does, and what came of it: a step whose rollback has
 /// begun doesn't run again before its rollback has ended well, in this process or a later one.
 extension RunCore {
+  /// Has the steps undone that earlier processes have finished if this one is cancelled or fails.
+  ///
+  /// All of them, in the order in which they ended: those that this process has not come to yet are
+  /// made of the others. A run of which nothing is left to do is over, and none is undone.
+  func addEarlierRollbacks() {
+    let done = done.withLock { $0 }
+    let indices = state.withLock { state in done.compactMap { state.place(of: $0) } }
+    if indices.count == steps.count { return }
+    for index in indices {
+      // One that was skipped has done nothing.
+      let hasSucceeded = state.withLock { $0.steps[index].success?.outcome == .succeeded }
+      if hasSucceeded, let rollback = steps[index].rollback { addRollback(rollback, of: index) }
+    }
+  }
+
   func addRollback(_ command: Command, of index: Int) {
     group.onRollback { [weak self] in try await self?.rollBack(index, command) }
   }
@@ -119,10 +134,11 @@ extension RunCore {
       // The next process goes on with it.
       if state.withLock({ $0.isKilled }) { return }
       guard let index = state.withLock({ $0.place(of: rollback.step) }) else {
-        // One that wasn't chosen this time is left to a time when it is.
-        if !workflow.steps.contains(where: { $0.id == rollback.step }) {
-          accept("the file has no such step any more that says how", rollback.step)
-        }
+        let isKnown = workflow.steps.contains { $0.id == rollback.step }
+        accept(
+          isKnown ? "--only leaves it out" : "the file has no such step any more that says how",
+          rollback.step
+        )
         continue
       }
       do {

@@ -50,6 +50,8 @@ final class RunCore: Sendable {
 
   let state: Mutex<RunState>
   let left = Mutex(LeftRollbacks())
+  /// The steps that earlier processes have finished, in that order.
+  let done = Mutex<[String]>([])
   private let made = Mutex<Made?>(nil)
   private let begun = Mutex<Begun?>(nil)
   /// Why the journal can't be written any more; what rollbacks threw.
@@ -147,6 +149,7 @@ final class RunCore: Sendable {
       send(.waiting(step: step, for: RunWords.wait(cause)))
     }
     let group = group
+    addEarlierRollbacks()
     group.onChildError { [weak self] operation, error in self?.childFailed(operation, error) }
     let queue = AdvancedOperationQueue(name: workflow.name, environment: environment)
     if let reason = state.withLock({ $0.cancelReason }) {
@@ -248,6 +251,7 @@ final class RunCore: Sendable {
         state.wasDone(index, end)
       }
     }
+    done.withLock { $0 = progress.done }
   }
 
   /// Writes down how the run has ended, and waits until that was passed on.
@@ -265,7 +269,7 @@ final class RunCore: Sendable {
   private func summary() -> RunEnd {
     let (rollbacks, notUndone) = problems.withLock { ($0.rollbacks, $0.notUndone) }
     let (ends, failed) = state.withLock { state in
-      (state.steps.map { $0.end?.outcome ?? .cancelled }, state.failed)
+      (state.steps.filter { !$0.isUndone }.map { $0.end?.outcome ?? .cancelled }, state.failed)
     }
     var lines = failed.flatMap { failureLines(of: $0) }
     lines += rollbacks
@@ -287,6 +291,7 @@ final class RunCore: Sendable {
       failed: failed.count,
       skipped: ends.count { $0 == .skipped },
       cancelled: cancelled,
+      undone: steps.count - ends.count,
       duration: duration,
       failures: lines.joined(separator: "\n")
     )

@@ -120,6 +120,7 @@ extension RunEvent: Codable {
           failed: try value("failed"),
           skipped: try value("skipped"),
           cancelled: try value("cancelled"),
+          undone: try container.decodeIfPresent(Int.self, forKey: Key("undone")) ?? 0,
           duration: try time("duration"),
           failures: try value("failures")
         )
@@ -175,6 +176,7 @@ extension RunEvent: Codable {
       rest = [
         ("succeeded", .number(end.succeeded)), ("failed", .number(end.failed)),
         ("skipped", .number(end.skipped)), ("cancelled", .number(end.cancelled)),
+        ("undone", .number(end.undone ?? 0)),
         ("duration", .seconds(end.duration)), ("failures", .text(end.failures)),
       ]
     }

@@ -97,7 +97,8 @@ public struct StepEnd: Sendable, Codable, Equatable {
 
 /// How a run ended.
 public struct RunEnd: Sendable, Codable, Equatable {
-  /// How many steps succeeded, in this run or an earlier one that it goes on with.
+  /// How many steps succeeded, in this run or an earlier one that it goes on with, and weren't
+  /// undone.
   public var succeeded: Int
   /// How many failed.
   public var failed: Int
@@ -105,10 +106,17 @@ public struct RunEnd: Sendable, Codable, Equatable {
   public var skipped: Int
   /// How many were cancelled, or never came to run.
   public var cancelled: Int
+  /// How many steps had succeeded and were undone; nil: an earlier version of the program didn't say.
+  public var undone: Int?
   /// How long it took.
   public var duration: Duration
   /// The tree of failures, in words; empty when there were none.
   public var failures: String
+
+  /// How many steps there are.
+  public var steps: Int { succeeded + failed + skipped + cancelled + (undone ?? 0) }
+  /// Whether all has been done that was to be.
+  public var isSuccess: Bool { succeeded + skipped == steps }
 
   /// Creates an end.
   public init(
@@ -116,6 +124,7 @@ public struct RunEnd: Sendable, Codable, Equatable {
     failed: Int,
     skipped: Int,
     cancelled: Int,
+    undone: Int = 0,
     duration: Duration,
     failures: String
   ) {
@@ -123,6 +132,7 @@ public struct RunEnd: Sendable, Codable, Equatable {
     self.failed = failed
     self.skipped = skipped
     self.cancelled = cancelled
+    self.undone = undone
     self.duration = duration
     self.failures = failures
   }

@@ -53,6 +53,9 @@ struct RunState {
     var end: StepEnd?
     /// What became of it afterwards; nil if it isn't undone.
     var undoing: Undoing?
+    var isUndone: Bool {
+      if case .done = undoing { true } else { false }
+    }
     /// What it comes down to that it didn't run.
     var root: NeedNotDone?
     /// The attempt of an earlier runner that may be going on.

@@ -65,11 +65,12 @@ import WorkflowRunner
           failed: 2,
           skipped: 3,
           cancelled: 4,
+          undone: 5,
           duration: .seconds(5),
           failures: "a\nb"
         )
       ),
-      #""event":"runEnded","succeeded":1,"failed":2,"skipped":3,"cancelled":4,"duration":5.0,"#
+      #""event":"runEnded","succeeded":1,"failed":2,"skipped":3,"cancelled":4,"undone":5,"duration":5.0,"#
         + #""failures":"a\nb""#
     ),
   ]

@@ -251,6 +251,19 @@ import Glibc
     try await until { !group.isThere }
   }
 
+  @Test func `What a failed command leaves has ended when its attempt has`() async throws {
+    let exit = try await shell(
+      Self.loop("(trap 'echo bye; exit 0' TERM; echo up; LOOP) & ") + """
+
+        while ! grep -q up log; do sleep 0.01; done; kill -9 $$
+        """
+    )
+    #expect(exit.status == .signalled(9))
+    #expect(reports.lines.contains("bye"))
+    let group = ProcessGroup(leader: try #require(reports.process))
+    #expect(!group.isThere)
+  }
+
   @Test func `A kill waits for no grace period, and nothing begins afterwards`() async throws {
     let reports = reports
     let engine = LocalEngine()
