@@ -73,7 +73,36 @@ public final class LocalEngine: StepEngine {
     report: @escaping @Sendable (StepReport) -> Void
   ) async {
     guard let group = LocalHandle(handle)?.group, group.isThere else { return }
-    report(.waiting(for: "\(Self.earlierProcess)\(group.leader), which was asked to end"))
+    await Self.end(group, gracePeriod, report)
+  }
+
+  /// Ends the processes that have a variable of an attempt: one that was killed a moment after it
+  /// had started them has written nothing down.
+  public func endUnrecorded(
+    gracePeriod: Duration,
+    _ find: @Sendable (_ outputFile: String) -> (@Sendable (StepReport) -> Void)?
+  ) async {
+    var found: [ProcessGroup: @Sendable (StepReport) -> Void] = [:]
+    for process in ProcessStatus.processes {
+      guard let file = ProcessStatus.variable("WORKFLOW_OUTPUT", of: process),
+        let report = find(file)
+      else { continue }
+      let leader = getpgid(process)
+      if leader > 1, leader != getpgrp() { found[ProcessGroup(leader: leader)] = report }
+    }
+    await withTaskGroup { tasks in
+      for (group, report) in found {
+        tasks.addTask { await Self.end(group, gracePeriod, report) }
+      }
+    }
+  }
+
+  private static func end(
+    _ group: ProcessGroup,
+    _ gracePeriod: Duration,
+    _ report: @Sendable (StepReport) -> Void
+  ) async {
+    report(.waiting(for: "\(earlierProcess)\(group.leader), which was asked to end"))
     await group.end(gracePeriod: gracePeriod)
   }
 

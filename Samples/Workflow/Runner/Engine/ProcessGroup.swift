@@ -25,15 +25,8 @@ struct ProcessGroup: Hashable, Sendable {
   /// never look.
   private var hasLiving: Bool {
     #if os(Linux)
-    guard let folder = opendir("/proc") else { return true }
-    defer { closedir(folder) }
-    while let entry = readdir(folder) {
-      let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-        pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-      }
-      if let process = Int32(name), isLiving(process) { return true }
-    }
-    return false
+    let processes = ProcessStatus.processes
+    return processes.isEmpty || processes.contains { isLiving($0) }
     #else
     return true
     #endif

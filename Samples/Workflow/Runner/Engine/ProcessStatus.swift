@@ -20,6 +20,30 @@ struct ProcessStatus {
     fields = line[end...].split(separator: " ")
   }
 
+  /// The numbers of all processes that can be seen.
+  static var processes: [Int32] {
+    var processes: [Int32] = []
+    guard let folder = opendir("/proc") else { return [] }
+    defer { closedir(folder) }
+    while let entry = readdir(folder) {
+      let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+        pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+      }
+      if let process = Int32(name) { processes.append(process) }
+    }
+    return processes
+  }
+
+  /// What a process had as a variable when its program began; nil also for another user's.
+  static func variable(_ name: String, of process: Int32) -> String? {
+    guard let file = try? OpenFile("/proc/\(process)/environ", O_RDONLY),
+      let bytes = try? file.readAll()
+    else { return nil }
+    let beginning = Array("\(name)=".utf8)
+    return bytes.split(separator: 0).first { $0.starts(with: beginning) }
+      .map { String(decoding: $0.dropFirst(beginning.count), as: UTF8.self) }
+  }
+
   /// Whether it has ended, and stays until its parent has seen it.
   var hasEnded: Bool { fields.count > 1 && (fields[1] == "Z" || fields[1] == "X") }
 

@@ -56,6 +56,19 @@ public protocol StepEngine: Sendable {
     report: @escaping @Sendable (StepReport) -> Void
   ) async
 
+  /// Ends what an earlier runner had started when it died, before it could say so.
+  ///
+  /// Called before the first step begins, behind ``endLeftover(handle:gracePeriod:report:)``.
+  ///
+  /// - Parameters:
+  ///   - gracePeriod: The time between being asked to end and being killed.
+  ///   - find: Returns for the file of an attempt's outputs, its `WORKFLOW_OUTPUT`, what takes reports
+  ///     of its step; nil if nothing of that is to be ended.
+  func endUnrecorded(
+    gracePeriod: Duration,
+    _ find: @Sendable (_ outputFile: String) -> (@Sendable (StepReport) -> Void)?
+  ) async
+
   /// Kills all attempts that are running, without a grace period; later ones don't begin.
   func kill()
 
@@ -75,6 +88,12 @@ extension StepEngine {
     handle: String,
     gracePeriod: Duration,
     report: @escaping @Sendable (StepReport) -> Void
+  ) async {}
+
+  /// Does nothing: an engine that knows an attempt before it begins finds it again.
+  public func endUnrecorded(
+    gracePeriod: Duration,
+    _ find: @Sendable (_ outputFile: String) -> (@Sendable (StepReport) -> Void)?
   ) async {}
 
   /// Does nothing: attempts end when their tasks are cancelled.

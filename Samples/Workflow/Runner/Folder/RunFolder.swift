@@ -92,6 +92,11 @@ public struct RunFolder: Sendable, Equatable {
   /// The log of a step.
   public func logFile(of step: String) -> String { "\(logs)/\(Step.fileName(for: step)).log" }
 
+  /// The file to which an attempt of a step writes its outputs.
+  func outputFile(of step: String, attempt: Int) -> String {
+    "\(scratch)/\(Step.fileName(for: step)).\(attempt).outputs"
+  }
+
   /// The folder where runs are kept of the workflow files in a folder.
   public static func runs(beside file: String) -> String {
     let folder = file.lastIndex(of: "/").map { String(file[..<$0]) } ?? "."

@@ -38,7 +38,9 @@ public enum RunError: Error, Equatable, CustomStringConvertible {
   /// One sentence.
   public var description: String {
     switch self {
-    case .isRunning(let run): "The run \(run) is going on in another process."
+    case .isRunning(let run):
+      "The run \(run) is going on in another process; “workflow explain” says what it waits for, and "
+        + "Ctrl-C in its terminal ends it."
     case .workflowChanged(let run): "The workflow was changed since the run \(run) began."
     case .otherEngine(let engine, let step):
       "Step ‘\(step)’ may still be going on with the engine ‘\(engine)’, which alone can find it: "

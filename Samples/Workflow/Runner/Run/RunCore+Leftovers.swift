@@ -1,4 +1,5 @@
 import Synchronization
+import WorkflowDocument
 
 /// What an earlier runner has left, that was killed.
 extension RunCore {
@@ -16,6 +17,7 @@ extension RunCore {
         }
     }
     let gracePeriod = options.gracePeriod
+    let outputs = outputsOfOpenSteps
     await withTaskGroup { [engine] tasks in
       for (index, handle) in left {
         let report = report(waitsOf: index)
@@ -24,6 +26,30 @@ extension RunCore {
         }
       }
     }
+    await engine.endUnrecorded(gracePeriod: gracePeriod) { file in
+      outputs[file.withoutAttempt].map { self.report(waitsOf: $0) }
+    }
+  }
+
+  /// The steps that aren't done, by the files of their outputs without the numbers of attempts.
+  ///
+  /// What a step that is done has left goes on.
+  private var outputsOfOpenSteps: [Substring: Int] {
+    state.withLock { state in
+      var outputs: [Substring: Int] = [:]
+      for (index, step) in steps.enumerated() where state.steps[index].success == nil {
+        outputs[folder.outputFile(of: step.id, attempt: 0).withoutAttempt] = index
+      }
+      return outputs
+    }
+  }
+}
+
+extension String {
+  /// The path of a file of outputs without what tells one attempt's from others.
+  fileprivate var withoutAttempt: Substring {
+    let end = self[...].lastIndex(of: ".").flatMap { self[..<$0].lastIndex(of: ".") }
+    return self[..<(end ?? endIndex)]
   }
 }
 

@@ -169,7 +169,8 @@ extension Step {
 extension RetryRule {
   /// How long to wait after so many failed attempts, without jitter.
   func delay(after failed: Int) -> Duration {
-    let longest = maximumDelay ?? .seconds(86_400)
+    // What grows needs an end.
+    let longest = maximumDelay ?? max(delay, .seconds(86_400))
     switch backoff {
     case .constant: return min(delay, longest)
     case .linear:

@@ -252,7 +252,7 @@ extension RunCore {
     variables["WORKFLOW_RUN"] = folder.name
     variables["WORKFLOW_STEP"] = step.id
     variables["WORKFLOW_ATTEMPT"] = "\(number)"
-    variables["WORKFLOW_OUTPUT"] = "\(folder.scratch)/\(step.fileName).\(number).outputs"
+    variables["WORKFLOW_OUTPUT"] = folder.outputFile(of: step.id, attempt: number)
     return StepAttempt(
       run: folder.name,
       step: step,

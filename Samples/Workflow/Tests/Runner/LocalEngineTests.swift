@@ -251,6 +251,40 @@ import Glibc
     try await until { !group.isThere }
   }
 
+  /// It was killed a moment after it had started them.
+  @Test func `What an earlier runner has started and not written down is ended`() async throws {
+    let reports = reports
+    let engine = LocalEngine()
+    let path = folder.path
+    func begin(_ name: String) -> Task<StepExit, any Error> {
+      let attempt = attempt(
+        .shell(Self.loop("LOOP")),
+        environment: ["PATH": "/usr/bin:/bin", "WORKFLOW_OUTPUT": "\(path)/\(name).1.outputs"]
+      )
+      return Task { try await engine.run(attempt) { _ in } }
+    }
+    let tasks = [begin("mine"), begin("other")]
+    let mine = path + "/mine.1.outputs"
+    let other = path + "/other.1.outputs"
+    try await until {
+      let files = ProcessStatus.processes.map { Self.output(of: $0) }
+      return files.contains(mine) && files.contains(other)
+    }
+    let report: @Sendable (StepReport) -> Void = { reports.add($0) }
+    await LocalEngine().endUnrecorded(gracePeriod: .zero) { $0 == mine ? report : nil }
+    #expect(!ProcessStatus.processes.contains { Self.output(of: $0) == mine })
+    let exit = try await tasks[0].value
+    #expect(!exit.isSuccess)
+    #expect(reports.all.count == 1)
+    #expect(ProcessStatus.processes.contains { Self.output(of: $0) == other })
+    tasks[1].cancel()
+    await #expect(throws: CancellationError.self) { try await tasks[1].value }
+  }
+
+  private static func output(of process: Int32) -> String? {
+    ProcessStatus.variable("WORKFLOW_OUTPUT", of: process)
+  }
+
   @Test func `What a failed command leaves has ended when its attempt has`() async throws {
     let exit = try await shell(
       Self.loop("(trap 'echo bye; exit 0' TERM; echo up; LOOP) & ") + """
