@@ -7,7 +7,8 @@ struct OutputFile {
   let option: String
   let path: String
 
-  /// Refuses a folder, and a place that would destroy what the program reads, under whatever name.
+  /// Refuses a folder, a place in a folder that there isn't, and one that would destroy what the
+  /// program reads, under whatever name.
   ///
   /// - Parameters:
   ///   - inputs: The files that are read.
@@ -17,6 +18,10 @@ struct OutputFile {
     let status = FileStatus(path)
     if status?.isFolder == true {
       throw Complaint(.usage, "\(option) needs a file, and “\(path)” is a folder")
+    }
+    let folder = URL(filePath: path).deletingLastPathComponent().relativePath
+    if status == nil, FileStatus(folder)?.isFolder != true {
+      throw Complaint(.usage, "\(option) “\(path)”: there is no folder “\(folder)”; make it first")
     }
     func isSame(_ other: String) -> Bool {
       other == path || status.map { $0 == FileStatus(other) } ?? false

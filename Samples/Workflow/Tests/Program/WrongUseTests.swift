@@ -110,7 +110,11 @@ import Testing
     try place.write("old", to: "a.svg")
     #expect(try place.run("run", "hello.yml", "--dry-run", "--graph", "a.svg").status == 0)
     #expect(try place.read("a.svg").contains("</svg>"))
-    #expect(try place.run("run", "hello.yml", "--dry-run", "--graph", "no/a.svg").status == 1)
+    #expect(try place.run("run", "hello.yml", "--dry-run", "--graph", "no/a.svg").status == 64)
+    // Before anything runs.
+    let text = try complaint("run", "hello.yml", "--timeline", "no/a.svg").text
+    #expect(text.contains("--timeline “no/a.svg”: there is no folder “no”; make it first"))
+    #expect(!place.has(".workflow/runs"))
   }
 
   @Test func `is told from a command that there isn't, and what there is of numbers`() throws {
