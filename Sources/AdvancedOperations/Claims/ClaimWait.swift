@@ -4,6 +4,8 @@ import CoreOperations
 struct ClaimWait {
   /// What the claim is called.
   let name: String
+  /// How much of a pool it needs; nil for what isn't counted in units.
+  let units: Units?
   /// Those that hold some of it, besides the operation's own groups, in the order of taking; empty
   /// when there is room, and others only come first.
   let holders: [AdvancedOperation]
@@ -13,6 +15,13 @@ struct ClaimWait {
   let availableAt: Duration?
   /// What has to happen before the operation can have it, as far as that can't come by itself.
   let needs: [WaitNeed]
+
+  struct Units {
+    let needed: Int
+    /// Negative when the capacity was lowered.
+    let free: Int
+    let capacity: Int
+  }
 }
 
 extension ClaimLedger {
@@ -94,6 +103,7 @@ extension ClaimResource {
     if isRate {
       return ClaimWait(
         name: demand.name,
+        units: nil,
         holders: [],
         front: line.isAhead(of: claimant.ticket) ? line.first?.operation : nil,
         availableAt: bucket?.allowedAt(demand.rates),
@@ -131,6 +141,9 @@ extension ClaimResource {
     needs += turns
     return ClaimWait(
       name: demand.name,
+      units: demand.pool.map {
+        ClaimWait.Units(needed: demand.units, free: $0.capacity - used, capacity: $0.capacity)
+      },
       holders: holders.map(\.by),
       front: front,
       availableAt: nil,

@@ -21,24 +21,9 @@ extension AdvancedOperation {
   private final var textsOfClaims: [String]? {
     if withCore({ $0.claims.isEmpty }) { return nil }
     let environment = environment
-    let obstacles = environment.exclusivity.obstacles(of: self)
-    if obstacles.isEmpty { return nil }
+    let waits = environment.exclusivity.waits(of: self)
+    if waits.isEmpty { return nil }
     let now = environment.clock.now
-    return obstacles.map { "waits for “\($0.name)”\($0.reason(at: now))" }
-  }
-}
-
-extension ClaimObstacle {
-  /// Why it is an obstacle, as the end of a sentence.
-  fileprivate func reason(at now: Duration) -> String {
-    if let availableAt {
-      return ", which lets the next start in \(max(availableAt - now, .zero).readable)"
-    }
-    if !holders.isEmpty {
-      let names = holders.prefix(8).map(\.label).joined(separator: ", ")
-      let rest = holders.count > 8 ? " and \(holders.count - 8) more" : ""
-      return ", which \(names)\(rest) \(holders.count == 1 ? "holds" : "hold")"
-    }
-    return front.map { ", for which it is \($0.label)'s turn" } ?? ""
+    return waits.map { $0.text(at: now) }
   }
 }

@@ -239,48 +239,24 @@ extension AdvancedOperation {
 
   private func claimFindings(_ look: Look, _ now: Duration) -> [Finding]? {
     guard look.hasClaims else { return nil }
-    let obstacles = environment.exclusivity.obstacles(of: self)
+    let waits = environment.exclusivity.waits(of: self)
     let duration = (pause?.end ?? look.times[.ready]).map { max(now - $0, .zero) }
-    if obstacles.isEmpty {
+    if waits.isEmpty {
       return [finding(.worker, "is about to \(pause == nil ? "start" : "go on")")]
     }
-    return obstacles.map { finding($0, for: duration, now) }
+    return waits.map { finding($0, for: duration, now) }
   }
 
-  private func finding(
-    _ obstacle: ClaimObstacle,
-    for duration: Duration?,
-    _ now: Duration
-  ) -> Finding {
-    let name = "“\(obstacle.name)”"
-    if let time = obstacle.availableAt {
-      let text =
-        "waits for \(name), which lets the next start in "
-        + max(time - now, .zero).readable
-      return finding(.claim, text, about: obstacle.name)
-    }
-    if !obstacle.holders.isEmpty {
-      let verb = obstacle.holders.count == 1 ? "holds" : "hold"
-      let text = "waits for \(name), which \(obstacle.holders.names) \(verb)"
-      return finding(
-        .claim,
-        text,
-        for: duration,
-        about: obstacle.name,
-        next: obstacle.holders
-      )
-    }
-    if let front = obstacle.front {
-      let text = "waits for \(name), for which it is \(front.label)'s turn"
-      return finding(.claim, text, for: duration, about: obstacle.name, next: [front])
-    }
-    let remedy = "\(name) has to become free"
+  private func finding(_ wait: ClaimWait, for duration: Duration?, _ now: Duration) -> Finding {
+    let next = wait.holders.isEmpty ? [wait.front].compactMap { $0 } : wait.holders
+    let isNamed = wait.availableAt != nil || !next.isEmpty
     return finding(
       .claim,
-      "waits for \(name)",
-      remedy: remedy,
-      for: duration,
-      about: obstacle.name
+      wait.text(at: now),
+      remedy: isNamed ? nil : "“\(wait.name)” has to become free",
+      for: wait.availableAt == nil ? duration : nil,
+      about: wait.name,
+      next: wait.availableAt == nil ? next : []
     )
   }
 }

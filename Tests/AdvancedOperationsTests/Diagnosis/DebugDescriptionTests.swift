@@ -45,7 +45,12 @@ import Testing
     ]
     for work in works { world.run(work) }
     #expect(
-      works[2].debugDescription == "small (ready): waits for “pool”, for which it is large's turn"
+      works[1].debugDescription
+        == "large (ready): waits for 4 of “pool” (2 of 4 free), which holder holds"
+    )
+    #expect(
+      works[2].debugDescription
+        == "small (ready): waits for 1 of “pool” (2 of 4 free), for which it is large's turn"
     )
     world.finishAll(works)
   }
