@@ -181,7 +181,7 @@ private final class Order: Sendable {
     #expect(throws: ScheduleFailure.self) {
       try exploreSchedules(replaying: failure.schedule, of: Self.workflow)
     }
-    #expect(failure.description.contains("replay it with \"\(failure.schedule)\""))
+    #expect(failure.description.contains("(replaying: \"\(failure.schedule)\")"))
     #expect(failure.log.contains("step: "))
   }
 

@@ -76,7 +76,13 @@ private struct SignInRefused: Error {}
     let session: Session
 
     func dependency(for operation: AdvancedOperation) -> AdvancedOperation? {
-      ResultOperation(name: "sign in") { await session.signIn() }
+      let signIn = ResultOperation(name: "sign in") {
+        if await session.isValid { throw OperationSkipped(reason: "there is a session") }
+        await session.signIn()
+      }
+      // Of several that need it, the first one signs in, and the others find the session.
+      signIn.addCondition(MutuallyExclusive("sign in"))
+      return signIn
     }
 
     func evaluate(for operation: AdvancedOperation) async -> OperationConditionResult {

@@ -29,6 +29,22 @@ import Testing
     return upload
   }
 
+  @Test func `what each begins with`() throws {
+    let simulation = SimulatedEnvironment(seed: 1)
+    let queue = AdvancedOperationQueue(environment: simulation.environment)
+    let network = ConditionProbe(name: "network")
+    let changes = ConditionProbe(name: "changes")
+    let upload = HeldOperation(name: "upload")
+    let other = HeldOperation(name: "other")
+    _ = makeUpload(upload, network: network, changes: changes)
+    queue.addOperation(upload)
+    simulation.run()
+    #expect(upload.state == .evaluatingConditions)
+    #expect(other.state == .pending)
+    upload.cancel()
+    simulation.run()
+  }
+
   @Test func `the network is down`() throws {
     queue.addOperation(upload)
     network.answer(.failed(Offline()))

@@ -17,12 +17,15 @@ public final class DelayOperation: AdvancedOperation, @unchecked Sendable {
   // Sendable: `waiting` has a lock.
   private struct Waiting {
     var timer: OperationTimer?
+    var end: Duration?
     var isOver = false
   }
 
   /// How long it takes.
   public let duration: Duration
   private let waiting = Locked(Waiting())
+  /// When it ends, by its environment's clock; nil before it has begun.
+  var end: Duration? { waiting.withLock { $0.end } }
 
   /// Creates an operation.
   ///
@@ -42,7 +45,9 @@ public final class DelayOperation: AdvancedOperation, @unchecked Sendable {
       return
     }
     let clock = environment.clock
-    let timer = clock.schedule(at: clock.now.saturatingAdding(duration)) { self.finish() }
+    let end = clock.now.saturatingAdding(duration)
+    waiting.withLock { $0.end = end }
+    let timer = clock.schedule(at: end) { self.finish() }
     let isOver = waiting.withLock { waiting in
       if !waiting.isOver { waiting.timer = timer }
       return waiting.isOver

@@ -6,6 +6,15 @@ extension Operation {
   /// What keeps this operation, seen from itself.
   final func findings() -> [Finding] {
     if let advanced = self as? AdvancedOperation { return advanced.advancedFindings() }
+    if hasUnreportedEnd {
+      return [
+        finding(
+          .executing,
+          "says that it is finished, and has not reported that",
+          remedy: "\(label) has to call willChangeValue and didChangeValue for “isFinished”"
+        )
+      ]
+    }
     if isFinished { return [finding(.finished, "has finished\(endInWords)")] }
     let causes = waitCauses
     if causes.isEmpty {
@@ -145,6 +154,10 @@ extension AdvancedOperation {
       var finding = finding(.retry, pause.text(at: now))
       finding.cause.duration = max(now.saturatingSubtracting(pause.begin), .zero)
       return [finding]
+    }
+    if let end = (self as? DelayOperation)?.end {
+      let left = max(end.saturatingSubtracting(now), .zero)
+      return [finding(.executing, "is a delay that ends in \(left.readable)")]
     }
     let bodyBegin = bodyBegin
     let duration = (look.times[.executing] ?? bodyBegin).map {

@@ -224,7 +224,10 @@ public func expectNoStrays(
 extension AdvancedOperation {
   /// What keeps the operation from ending: what has left its simulation, or else what it waits for.
   fileprivate var whyNotEnded: String {
-    guard let simulation = Simulation.of(self) else { return "\(explain())" }
+    guard let simulation = Simulation.of(self) else {
+      return "It is in no simulation: wait for its end before, or make its queue with "
+        + "AdvancedOperationQueue(environment: simulation.environment). \(explain())"
+    }
     let strays = simulation.strays
     if !strays.isEmpty { return strays.map(\.description).joined(separator: "\n") }
     let hint = simulation.isIdle ? "" : "Steps of the simulation are pending: call run(). "

@@ -24,7 +24,7 @@ public struct ScheduleFailure: Error, CustomStringConvertible {
   public var description: String {
     """
     \(fileID):\(line): schedule \(scheduleCount + 1) fails: \(underlying)
-    replay it with "\(schedule)":
+    replay it with exploreSchedules(replaying: "\(schedule)") { … }:
     \(log)
     """
   }

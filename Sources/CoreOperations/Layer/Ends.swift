@@ -6,6 +6,9 @@ extension Operation {
     if !register(.closure(body)) { body(self) }
   }
 
+  /// Whether an override of ``isFinished`` says so, and has not reported it: nobody has heard of it.
+  package final var hasUnreportedEnd: Bool { isFinished && life.current.phase < .ended }
+
   /// Whether others depend on the operation, or wait for its end.
   package final var hasDependents: Bool {
     withLinks { !$0.dependents.isEmpty || $0.extra?.waiters.isEmpty == false }

@@ -31,7 +31,8 @@ public enum OperationWaitCause: Sendable, CustomStringConvertible {
   /// Nothing keeps the operation from starting: the queue has requested a worker from its executor,
   /// and that hasn't begun yet.
   case worker(OperationQueue)
-  /// The operation's own code, its body or one of its conditions, waits for these operations.
+  /// The operation's own code, its body or one of its conditions, or a task that these have made,
+  /// waits for these operations.
   case ownWait([Operation])
 
   /// The cause as the end of a sentence that begins with the operation: “waits for download”.
@@ -102,7 +103,12 @@ extension Operation {
 
   private var openDependencies: [OperationWaitCause] {
     if isCancelledFlag { return [] }
-    let open = dependencies.filter { !$0.isFinished }
+    let dependencies = dependencies
+    var open = dependencies.filter { !$0.isFinished }
+    if open.isEmpty, !readiness.current.dependenciesAreFinished {
+      // Nobody has heard of their ends.
+      open = dependencies.filter(\.hasUnreportedEnd)
+    }
     return open.isEmpty ? [] : [.dependencies(open)]
   }
 }

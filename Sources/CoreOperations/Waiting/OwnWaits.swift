@@ -3,7 +3,8 @@ import Synchronization
 /// The waits that operations begin with their own code, which may close a ring that no dependency
 /// shows.
 enum OwnWaits {
-  /// How many are going on in this process: while there are none, nothing else needs to look.
+  /// How many binding ones are going on in this process: while there are none, nothing else needs
+  /// to look.
   private static let count = Atomic<Int>(0)
   private static let lastID = Atomic<UInt64>(0)
 
@@ -13,6 +14,7 @@ enum OwnWaits {
   struct Token {
     fileprivate var operations: [Operation] = []
     fileprivate var id: UInt64 = 0
+    fileprivate var isBinding = true
     static let none = Token()
   }
 
@@ -21,12 +23,10 @@ enum OwnWaits {
   /// Of several waits that close a ring together, the last one to be registered sees the others.
   static func begin(for target: WaitTarget) -> Result<Token, OperationCycleError> {
     let waiting = operationsRunningHere()
-    if waiting.isEmpty { return .success(.none) }
+    if waiting.isEmpty { return .success(noteWaitOfMadeTask(for: target)) }
     let id = lastID.add(1, ordering: .relaxed).newValue
     count.add(1, ordering: .sequentiallyConsistent)
-    for operation in waiting {
-      operation.withLinks { $0.makeExtra().ownWaits.append(OwnWait(id: id, target: target)) }
-    }
+    note(OwnWait(id: id, target: target, isBinding: true), of: waiting)
     let awaited =
       switch target {
       case .operation(let operation): [operation]
@@ -45,6 +45,23 @@ enum OwnWaits {
     return result
   }
 
+  /// Notes the wait of a task that an operation's code has made, for explanations: what becomes of
+  /// that task, only the code knows, so that it closes no ring.
+  private static func noteWaitOfMadeTask(for target: WaitTarget) -> Token {
+    guard let operation = TaskOccupant.current?.operation, operation.endsWithItsCode else {
+      return .none
+    }
+    let id = lastID.add(1, ordering: .relaxed).newValue
+    note(OwnWait(id: id, target: target, isBinding: false), of: [operation])
+    return Token(operations: [operation], id: id, isBinding: false)
+  }
+
+  private static func note(_ wait: OwnWait, of operations: [Operation]) {
+    for operation in operations {
+      operation.withLinks { $0.makeExtra().ownWaits.append(wait) }
+    }
+  }
+
   static func end(_ token: Token) {
     if token.operations.isEmpty { return }
     for operation in token.operations {
@@ -56,7 +73,7 @@ enum OwnWaits {
       }
       withExtendedLifetime(garbage) {}
     }
-    count.subtract(1, ordering: .sequentiallyConsistent)
+    if token.isBinding { count.subtract(1, ordering: .sequentiallyConsistent) }
   }
 
   /// Begins a wait that blocks the thread; one that would never end traps.

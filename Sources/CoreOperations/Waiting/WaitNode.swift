@@ -50,7 +50,7 @@ extension Operation {
   /// What the code that runs on the operation's behalf waits for.
   fileprivate func needsOfOwnWaits() -> [WaitNeed] {
     let waits = withLinks { $0.extra?.ownWaits ?? [] }
-    return waits.flatMap { wait -> [WaitNeed] in
+    return waits.filter(\.isBinding).flatMap { wait -> [WaitNeed] in
       switch wait.target {
       case .operation(let operation): [WaitNeed(.end(operation), stamp: wait.id)]
       case .queue(let queue):

@@ -11,8 +11,11 @@ enum WaitTarget {
   }
 }
 
-/// A wait that the code of an operation is in, so that the operation can't end before it.
+/// A wait that the code of an operation is in.
 struct OwnWait {
   let id: UInt64
   let target: WaitTarget
+  /// Whether the operation can't end before it: not so for that of a task that its code has made,
+  /// and may cancel, or let be.
+  let isBinding: Bool
 }

@@ -23,6 +23,77 @@ import Testing
     world.simulation.run()
   }
 
+  @Test func `an operation of one's own doesn't report its end`() {
+    final class Silent: Operation, @unchecked Sendable {
+      let over = Locked(false)
+      override var isAsynchronous: Bool { true }
+      override var isFinished: Bool { over.withLock { $0 } }
+      override func start() { over.withLock { $0 = true } }
+    }
+    let queue = OperationQueue()
+    let silent = Silent()
+    silent.name = "silent"
+    let after = BlockOperation {}
+    after.name = "after"
+    after.addDependency(silent)
+    silent.start()
+    queue.addOperation(after)
+    #expect(after.debugDescription == "after (waiting): waits for silent")
+    #expect(
+      after.explain().description == """
+        after waits for silent
+          silent says that it is finished, and has not reported that
+        needed: silent has to call willChangeValue and didChangeValue for “isFinished”
+        """
+    )
+    after.cancel()
+    queue.waitUntilAllOperationsAreFinished()
+  }
+
+  @Test func `it is a delay`() {
+    let world = World()
+    let pause = DelayOperation(name: "pause", .seconds(120))
+    world.queue.addOperation(pause)
+    world.simulation.advance(by: .seconds(30))
+    #expect(text(pause) == "pause is a delay that ends in 1 min 30 s")
+    #expect(kinds(pause) == [.executing])
+    world.simulation.run()
+  }
+
+  /// The body may cancel them, so they close no ring, and an explanation is all there is.
+  @Test func `tasks that its body has made wait for others`() {
+    let world = World()
+    let operations = Locked<[ResultOperation<Int>]>([])
+    let first = ResultOperation(name: "first") {
+      let second = operations.withLock { $0[1] }
+      async let value = second.value
+      return try await value
+    }
+    let second = ResultOperation(name: "second") {
+      let first = operations.withLock { $0[0] }
+      return try await withThrowingTaskGroup(of: Int.self) { group in
+        group.addTask { try await first.value }
+        return try await group.next() ?? 0
+      }
+    }
+    operations.withLock { $0 = [first, second] }
+    world.queue.addOperations([first, second])
+    world.simulation.run()
+    #expect(
+      text(first) == """
+        first has code that waits for second
+          first waits in a ring: first → second → first
+        needed: one of first, second has to be cancelled
+        """
+    )
+    #expect(text(second).hasPrefix("second has code that waits for first"))
+    first.cancel()
+    second.cancel()
+    world.simulation.run()
+    #expect([first, second].allSatisfy { $0.waitCauses.isEmpty && $0.isFinished })
+    operations.withLock { $0 = [] }
+  }
+
   @Test func `it waits to be tried again`() {
     let world = World()
     let failing = ResultOperation(name: "failing", retry: .constant(.seconds(60), attempts: 3)) {
