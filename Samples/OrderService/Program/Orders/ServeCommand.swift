@@ -37,7 +37,9 @@ struct ServeCommand: AsyncParsableCommand {
 
   @Option(
     parsing: .unconditional,
-    help: "The time between two heartbeats; after two that are missed, others take over.",
+    help: """
+      The time between two heartbeats; after two that are missed, others take over. (default: 2s)
+      """,
     transform: duration
   )
   var heartbeat = Duration.seconds(2)
@@ -56,12 +58,15 @@ struct ServeCommand: AsyncParsableCommand {
 
   @Option(
     parsing: .unconditional,
-    help: "How long open orders may take at the end.",
+    help: "How long open orders may take at the end. (default: 20s)",
     transform: duration
   )
   var drain = Duration.seconds(20)
 
-  @Option(help: "What is logged: trace, debug, info, notice, warning or error.", transform: level)
+  @Option(
+    help: "What is logged: trace, debug, info, notice, warning or error. (default: notice)",
+    transform: level
+  )
   var logLevel = Logger.Level.notice
 
   func validate() throws {
