@@ -28,6 +28,7 @@ public struct StrayOperation: Sendable, CustomStringConvertible {
   /// What leaves a simulation, and what to do instead; the end of a sentence.
   static let hint =
     "it left the simulation: with Task.sleep (sleep by the clock instead, as in "
-    + "operation.environment.clock.sleep(for: .seconds(1))), in a Task {} of its own (use async let or "
-    + "a task group), in a detached task, on the main actor, on another executor, or in real input and output."
+    + "operation.environment.clock.sleep(for: .seconds(1))), in a Task {} of its own (use async "
+    + "let or a task group), in a detached task, on the main actor, on another executor, or in "
+    + "real input and output."
 }

@@ -17,7 +17,7 @@ class LineMember {
   var line: ClaimLine? { nil }
 }
 
-/// The earliest ticket first; the index is that among those who came back to a line.
+/// The earliest ticket first; the index is that among those that came back to a line.
 extension LineMember: HeapElement {
   final func isBefore(_ other: LineMember) -> Bool { ticket ?? .max < other.ticket ?? .max }
   final func moved(to index: Int) { position = .returned(index) }

@@ -17,7 +17,8 @@ public struct FreeSpace: ImmediateCondition {
     public var description: String {
       switch self {
       case .tooLittle(let path, let available, let needed):
-        "The volume of \(path) has \(Self.text(available)) free, and \(Self.text(needed)) are needed."
+        "The volume of \(path) has \(Self.text(available)) free, and \(Self.text(needed)) are "
+          + "needed."
       case .unknown(let path, let code):
         "The volume of \(path) could not be asked for its free space (error \(code))."
       }

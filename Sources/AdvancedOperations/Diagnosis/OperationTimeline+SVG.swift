@@ -226,10 +226,10 @@ private struct TimelineDrawing {
       }
     } else if let ended = span.ended {
       let color = OperationStatus(.finishing, span.outcome).color
-      let x = x(ended)
+      let (left, top) = (PictureElements.number(x(ended)), PictureElements.number(y + 4))
       elements.add(
-        "<path d=\"M\(PictureElements.number(x)) \(PictureElements.number(y + 4)) l6 6 l-6 6 l-6 -6 z\""
-          + " fill=\"\(color)\" stroke=\"#666666\" stroke-width=\"0.7\"/>"
+        "<path d=\"M\(left) \(top) l6 6 l-6 6 l-6 -6 z\" fill=\"\(color)\""
+          + " stroke=\"#666666\" stroke-width=\"0.7\"/>"
       )
     }
     elements.add("</g>")

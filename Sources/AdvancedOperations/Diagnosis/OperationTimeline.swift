@@ -62,7 +62,8 @@ public struct OperationTimeline: Sendable {
   /// From its begin to its end.
   public var duration: Duration { max(end.saturatingSubtracting(begin), .zero) }
 
-  /// The same timeline with other names in pictures: with the machine that an operation ran on, say.
+  /// The same timeline with other names in pictures, such as with the machine that an operation ran
+  /// on.
   ///
   /// - Parameter name: Returns the name of a span; called once for each of ``spans``, in order.
   /// - Returns: A timeline that differs in nothing else.

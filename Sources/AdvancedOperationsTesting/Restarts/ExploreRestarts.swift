@@ -192,8 +192,8 @@ private struct RestartExplorer {
     if !missing.isEmpty || !surplus.isEmpty {
       throw fail(
         story,
-        "In the end, \(Self.list(missing)) was missing in the journal, and \(Self.list(surplus)) was "
-          + "not expected."
+        "In the end, \(Self.list(missing)) was missing in the journal, and "
+          + "\(Self.list(surplus)) was not expected."
       )
     }
     for record in life.journal.records {

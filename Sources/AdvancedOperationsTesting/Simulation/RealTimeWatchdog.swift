@@ -94,9 +94,9 @@ package enum RealTimeWatchdog {
     // Once for each step.
     guard simulation.progress.reported(count) else { return }
     withState { $0.report }(
-      "SimulatedEnvironment(seed: \(simulation.seed)): the step “\(name)” has blocked its thread for "
-        + "\(entry.since.duration(to: now)) of real time. A step can't wait for another one on its "
-        + "thread: await it, or wait outside of the simulation."
+      "SimulatedEnvironment(seed: \(simulation.seed)): the step “\(name)” has blocked its thread "
+        + "for \(entry.since.duration(to: now)) of real time. A step can't wait for another one on "
+        + "its thread: await it, or wait outside of the simulation."
     )
   }
 }

@@ -6,7 +6,8 @@ extension Operation {
     if !register(.closure(body)) { body(self) }
   }
 
-  /// Whether an override of ``isFinished`` says so, and has not reported it: nobody has heard of it.
+  /// Whether an override of ``isFinished`` says so and has not reported it, so that the end is
+  /// unknown to dependents.
   package final var hasUnreportedEnd: Bool { isFinished && life.current.phase < .ended }
 
   /// Whether others depend on the operation, or wait for its end.

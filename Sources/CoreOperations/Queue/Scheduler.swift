@@ -151,7 +151,7 @@ final class Scheduler: Sendable {
     return isAdded
   }
 
-  /// The operation that a closure is which runs: from now on, if nobody has looked before.
+  /// The operation of a running closure, which becomes one now if nothing has looked at it before.
   func operation(ofRunning number: QueueClosures.Number) -> Operation? {
     state.withLock { state in
       state.closuresBecomeOperations()

@@ -1,12 +1,12 @@
-/// Closures that are no operations, because nobody has looked.
+/// Closures that are no operations, because nothing has looked at them.
 ///
 /// What a program adds as a closure it seldom asks for as an operation, and an operation is an
 /// object with four cache lines. So a queue that holds nothing else keeps closures as they are: a
 /// line of those that wait, and a number for each that runs. As soon as something looks
 /// (`operations`, a cancel of all, a barrier, an operation that comes, code of a closure that
 /// waits), all of them become what they would have been from the beginning, in one step under the
-/// lock, so nobody can tell. From then on, closures that come are operations as well, until the
-/// queue has no operation any more.
+/// lock, so that no code sees a difference. From then on, closures that come are operations as
+/// well, until the queue has no operation any more.
 package struct QueueClosures {
   /// What generic code can hand on without a thunk.
   package struct Closure: Sendable {
@@ -90,8 +90,8 @@ extension SchedulerState {
 
   /// Gives a slot to the first of the closures that wait.
   ///
-  /// That makes nothing wait in the line for slots (``noteWaitInLine()``): while there are closures,
-  /// nothing stands in that.
+  /// That makes nothing wait in the line for slots (``noteWaitInLine()``), which is empty while
+  /// there are closures.
   mutating func startClosure(_ effects: inout Effects) -> Step? {
     guard let (number, closure) = closures.begin() else { return nil }
     slotsInUse += 1

@@ -106,7 +106,7 @@ extension Operation {
     let dependencies = dependencies
     var open = dependencies.filter { !$0.isFinished }
     if open.isEmpty, !readiness.current.dependenciesAreFinished {
-      // Nobody has heard of their ends.
+      // Their ends were not reported.
       open = dependencies.filter(\.hasUnreportedEnd)
     }
     return open.isEmpty ? [] : [.dependencies(open)]

@@ -180,8 +180,8 @@ struct WaitSearch {
     return ofDependencies
   }
 
-  /// Whether a way that has come to a node is a ring: what waits for the start of an operation isn't
-  /// kept by what keeps only the end.
+  /// Whether a way that has come to a node is a ring: what waits for the start of an operation
+  /// isn't kept by what keeps only the end.
   private static func isClosed(by node: WaitNode, root: WaitNode) -> Bool {
     guard node.operation === root.operation else { return false }
     return switch (node, root) {
