@@ -60,8 +60,8 @@ struct ResumeCommand: AsyncParsableCommand {
     if contents == nil, !record.events().isEmpty {
       throw Complaint(
         .mistakes,
-        "\(record.folder.journal) is \(record.hasJournal ? "empty" : "gone"), so what \(record.name) has "
-          + "done isn't known; “workflow run” begins a new run"
+        "\(record.folder.journal) \(record.hasJournal ? "has no whole line" : "is gone"), so what "
+          + "\(record.name) has done isn't known; “workflow run” begins a new run"
       )
     }
     let file = contents?.header.file(from: record.folder)

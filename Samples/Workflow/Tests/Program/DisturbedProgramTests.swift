@@ -236,7 +236,7 @@ import Darwin
     }
     let resumed = try place.run("resume", "last")
     #expect(resumed.status == 2)
-    #expect(resumed.errors.contains("journal is \(isEmpty ? "empty" : "gone"), so what"))
+    #expect(resumed.errors.contains("journal \(isEmpty ? "has no whole line" : "is gone"), so what"))
     #expect(try place.read("begins") == "\n")
   }
 
