@@ -236,7 +236,8 @@ import Darwin
     }
     let resumed = try place.run("resume", "last")
     #expect(resumed.status == 2)
-    #expect(resumed.errors.contains("journal \(isEmpty ? "has no whole line" : "is gone"), so what"))
+    let problem = isEmpty ? "has no whole line" : "is gone"
+    #expect(resumed.errors.contains("journal \(problem), so what"))
     #expect(try place.read("begins") == "\n")
   }
 
