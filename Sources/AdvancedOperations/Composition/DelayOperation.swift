@@ -46,9 +46,9 @@ public final class DelayOperation: AdvancedOperation, @unchecked Sendable {
     }
     let clock = environment.clock
     let end = clock.now.saturatingAdding(duration)
-    waiting.withLock { $0.end = end }
     let timer = clock.schedule(at: end) { self.finish() }
     let isOver = waiting.withLock { waiting in
+      waiting.end = end
       if !waiting.isOver { waiting.timer = timer }
       return waiting.isOver
     }

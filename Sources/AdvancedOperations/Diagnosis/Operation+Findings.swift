@@ -261,15 +261,17 @@ extension AdvancedOperation {
   }
 
   private func finding(_ wait: ClaimWait, for duration: Duration?, _ now: Duration) -> Finding {
+    let text = wait.text(at: now)
+    // Time alone makes it available.
+    if wait.availableAt != nil { return finding(.claim, text, about: wait.name) }
     let next = wait.holders.isEmpty ? [wait.front].compactMap { $0 } : wait.holders
-    let isNamed = wait.availableAt != nil || !next.isEmpty
     return finding(
       .claim,
-      wait.text(at: now),
-      remedy: isNamed ? nil : "“\(wait.name)” has to become free",
-      for: wait.availableAt == nil ? duration : nil,
+      text,
+      remedy: next.isEmpty ? "“\(wait.name)” has to become free" : nil,
+      for: duration,
       about: wait.name,
-      next: wait.availableAt == nil ? next : []
+      next: next
     )
   }
 }

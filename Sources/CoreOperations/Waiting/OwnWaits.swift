@@ -22,8 +22,9 @@ enum OwnWaits {
   ///
   /// Of several waits that close a ring together, the last one to be registered sees the others.
   static func begin(for target: WaitTarget) -> Result<Token, OperationCycleError> {
-    let waiting = operationsRunningHere()
-    if waiting.isEmpty { return .success(noteWaitOfMadeTask(for: target)) }
+    let task = TaskOccupant.current
+    let waiting = operationsRunningHere(in: task)
+    if waiting.isEmpty { return .success(noteWait(ofTaskMadeBy: task?.operation, for: target)) }
     let id = lastID.add(1, ordering: .relaxed).newValue
     count.add(1, ordering: .sequentiallyConsistent)
     note(OwnWait(id: id, target: target, isBinding: true), of: waiting)
@@ -47,10 +48,11 @@ enum OwnWaits {
 
   /// Notes the wait of a task that an operation's code has made, for explanations: what becomes of
   /// that task, only the code knows, so that it closes no ring.
-  private static func noteWaitOfMadeTask(for target: WaitTarget) -> Token {
-    guard let operation = TaskOccupant.current?.operation, operation.endsWithItsCode else {
-      return .none
-    }
+  private static func noteWait(
+    ofTaskMadeBy operation: Operation?,
+    for target: WaitTarget
+  ) -> Token {
+    guard let operation, operation.endsWithItsCode else { return .none }
     let id = lastID.add(1, ordering: .relaxed).newValue
     note(OwnWait(id: id, target: target, isBinding: false), of: [operation])
     return Token(operations: [operation], id: id, isBinding: false)
@@ -100,7 +102,7 @@ enum OwnWaits {
   /// The operations that can't go on before this code returns; the innermost first.
   ///
   /// One whose `start()` is overridden isn't among them: who ends it, only itself knows.
-  private static func operationsRunningHere() -> [Operation] {
+  private static func operationsRunningHere(in task: TaskOccupant?) -> [Operation] {
     var operations: [Operation] = []
     var next = ThreadOccupant.current
     while let occupant = next {
@@ -109,7 +111,7 @@ enum OwnWaits {
       }
       next = occupant.outer
     }
-    if let task = TaskOccupant.current, task.isOwnTask { operations.append(task.operation) }
+    if let task, task.isOwnTask { operations.append(task.operation) }
     return operations
   }
 }

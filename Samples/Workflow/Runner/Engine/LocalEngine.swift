@@ -200,7 +200,8 @@ public final class LocalEngine: StepEngine {
   ) async {
     if !isSuccess {
       report(.waiting(for: "processes that its command left, which were asked to end"))
-      return await group.end(gracePeriod: attempt.gracePeriod)
+      await group.end(gracePeriod: attempt.gracePeriod)
+      return report(.waiting(for: nil))
     }
     // Unless they are just about to end as well.
     try? await ContinuousClock().sleep(for: .milliseconds(50))

@@ -56,6 +56,20 @@ public struct JournalContents: Sendable, Equatable {
   }
 }
 
+extension JournalContents {
+  /// The fingerprint of the workflow with which the run was begun, or went on.
+  var fingerprint: String {
+    for case .resumed(let fingerprint, _) in records.reversed() { return fingerprint }
+    return header.fingerprint
+  }
+
+  /// The only steps that the run was to run, when it was begun or went on last; empty: all.
+  public var only: [String] {
+    for case .resumed(_, let only) in records.reversed() { return only ?? [] }
+    return header.only ?? []
+  }
+}
+
 /// A line of a journal as bytes.
 enum JournalLine {
   private static let digits = Array("0123456789abcdef".utf8)

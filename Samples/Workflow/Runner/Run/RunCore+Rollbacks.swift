@@ -19,14 +19,16 @@ extension RunCore {
   ///
   /// All of them, in the order in which they ended: those that this process has not come to yet are
   /// made of the others. A run of which nothing is left to do is over, and none is undone.
-  func addEarlierRollbacks() {
-    let done = done.withLock { $0 }
-    let indices = state.withLock { state in done.compactMap { state.place(of: $0) } }
-    if indices.count == steps.count { return }
-    for index in indices {
-      // One that was skipped has done nothing.
-      let hasSucceeded = state.withLock { $0.steps[index].success?.outcome == .succeeded }
-      if hasSucceeded, let rollback = steps[index].rollback { addRollback(rollback, of: index) }
+  ///
+  /// - Parameter done: The steps, in that order.
+  func addRollbacks(ofDone done: [String]) {
+    let (places, ends) = state.withLock { state in
+      (done.compactMap { state.place(of: $0) }, state.steps.map(\.success?.outcome))
+    }
+    if places.count == steps.count { return }
+    // One that was skipped has done nothing.
+    for index in places where ends[index] == .succeeded {
+      if let rollback = steps[index].rollback { addRollback(rollback, of: index) }
     }
   }
 

@@ -50,8 +50,6 @@ final class RunCore: Sendable {
 
   let state: Mutex<RunState>
   let left = Mutex(LeftRollbacks())
-  /// The steps that earlier processes have finished, in that order.
-  let done = Mutex<[String]>([])
   private let made = Mutex<Made?>(nil)
   private let begun = Mutex<Begun?>(nil)
   /// Why the journal can't be written any more; what rollbacks threw.
@@ -149,7 +147,6 @@ final class RunCore: Sendable {
       send(.waiting(step: step, for: RunWords.wait(cause)))
     }
     let group = group
-    addEarlierRollbacks()
     group.onChildError { [weak self] operation, error in self?.childFailed(operation, error) }
     let queue = AdvancedOperationQueue(name: workflow.name, environment: environment)
     if let reason = state.withLock({ $0.cancelReason }) {
@@ -251,7 +248,7 @@ final class RunCore: Sendable {
         state.wasDone(index, end)
       }
     }
-    done.withLock { $0 = progress.done }
+    addRollbacks(ofDone: progress.done)
   }
 
   /// Writes down how the run has ended, and waits until that was passed on.
@@ -387,19 +384,5 @@ extension [any Error] {
   /// Whether one of the errors, or what a condition gave, is of a type.
   fileprivate func first<E: Error>(of type: E.Type) -> Bool {
     OperationFailure(elements: map { .init(origin: .body, error: $0) }).first(type) != nil
-  }
-}
-
-extension JournalContents {
-  /// The fingerprint of the workflow with which the run was begun, or went on.
-  var fingerprint: String {
-    for case .resumed(let fingerprint, _) in records.reversed() { return fingerprint }
-    return header.fingerprint
-  }
-
-  /// The only steps that the run was to run, when it was begun or went on last; empty: all.
-  public var only: [String] {
-    for case .resumed(_, let only) in records.reversed() { return only ?? [] }
-    return header.only ?? []
   }
 }

@@ -294,6 +294,8 @@ import Glibc
     )
     #expect(exit.status == .signalled(9))
     #expect(reports.lines.contains("bye"))
+    // Or all of its time would count as time in which it waited.
+    #expect(reports.all.last == .waiting(for: nil))
     let group = ProcessGroup(leader: try #require(reports.process))
     #expect(!group.isThere)
   }
