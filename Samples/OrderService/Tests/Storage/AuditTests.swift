@@ -222,7 +222,7 @@ struct AuditTests {
   @Test func `needs a database that there is`() async throws {
     for (path, reason) in [("no.sqlite", "there is no such file"), ("empty", "it is empty")] {
       let place = database.folder.appending(path: path).path
-      if path == "empty" { FileManager.default.createFile(atPath: place, contents: nil) }
+      if path == "empty" { try Data().write(to: URL(filePath: place)) }
       await #expect(throws: StoreNotOpened(path: place, reason: reason)) {
         try await OrderAudit(of: place) { OrderAudit.Ledger([]) }
       }
