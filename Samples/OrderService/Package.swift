@@ -200,6 +200,7 @@ let package = Package(
         arguments,
         client,
         hummingbird,
+        .product(name: "HummingbirdCore", package: "hummingbird"),
         lifecycle,
         logging,
         metrics,

@@ -47,6 +47,11 @@ final class LedgerFile {
     let encoder = JSONEncoder()
     encoder.outputFormatting = .sortedKeys
     let line = try encoder.encode(charge) + [UInt8(ascii: "\n")]
+    // A line in a file without a name would be lost.
+    if !isThere {
+      let reason = "it was removed or replaced; start the provider again"
+      throw LedgerNotWritten(path: path, reason: reason)
+    }
     do {
       try cutOff()
       isTorn = true
@@ -58,6 +63,13 @@ final class LedgerFile {
       try? cutOff()
       throw LedgerNotWritten(path: path, reason: Self.reason(error))
     }
+  }
+
+  /// Whether the file that is open is the one at its place.
+  private var isThere: Bool {
+    var (here, open) = (stat(), stat())
+    return stat(path, &here) == 0 && fstat(handle.fileDescriptor, &open) == 0
+      && here.st_dev == open.st_dev && here.st_ino == open.st_ino
   }
 
   private func cutOff() throws {

@@ -8,18 +8,25 @@ struct DeskService: Service {
   let desk: OrderDesk
   let limit: Duration
   let logger: Logger
+  /// Ends when open orders are to have no more time.
+  let hurry: AsyncStream<Void>
   /// Called when the desk is closed.
   let onClosed: @Sendable () -> Void
 
   /// Waits for the end, and drains the desk.
   ///
-  /// A second signal, or a failure of another service, cancels this task: then there is no time for
-  /// open orders. They are interrupted where they are, and taken up after the restart.
+  /// After a second signal there is no time for open orders, nor when a failure of another service
+  /// cancels this task. They are interrupted where they are, and taken up after the restart.
   func run() async throws {
     try? await gracefulShutdown()
     let count = desk.openCount
     logger.notice("closing", metadata: ["open": "\(count)", "limit": "\(limit)"])
-    await desk.drain(within: Task.isCancelled ? .zero : limit)
+    await withTaskGroup { [desk, limit, hurry] group in
+      group.addTask { await _ = desk.drain(within: Task.isCancelled ? .zero : limit) }
+      group.addTask { for await _ in hurry {} }
+      await group.next()
+      group.cancelAll()
+    }
     let interrupted = desk.interruptedCount
     logger.notice(
       "closed",

@@ -116,8 +116,8 @@ public final class OrderServer: Sendable {
 
   /// Opens the desk and serves it, until a signal ends that.
   ///
-  /// SIGTERM and SIGINT close the desk first; a second one of them, or SIGQUIT, ends all at once, and
-  /// the next start takes up what was open. While it drains, the server goes on answering: requests
+  /// SIGTERM and SIGINT close the desk first; after a second one of them, open orders have no more time,
+  /// and the next start takes them up; a third, or SIGQUIT, ends all at once. While it drains, the server goes on answering: requests
   /// for orders with 503, `/ready` with 503, all others as before. Then it stops listening, and
   /// returns when all requests were answered, or ``Options/closeLimit`` is over.
   ///
@@ -136,7 +136,13 @@ public final class OrderServer: Sendable {
     let count = try await desk.open()
     if count > 0 { logger.notice("took up orders", metadata: ["count": "\(count)"]) }
     let (closed, continuation) = AsyncStream<Void>.makeStream()
-    let closing = DeskService(desk: desk, limit: options.drainLimit, logger: logger) {
+    let (hurry, hurrying) = AsyncStream<Void>.makeStream()
+    let closing = DeskService(
+      desk: desk,
+      limit: options.drainLimit,
+      logger: logger,
+      hurry: hurry
+    ) {
       continuation.finish()
     }
     // Services are ended from the last to the first.
@@ -146,18 +152,23 @@ public final class OrderServer: Sendable {
       cancellationSignals: [.sigquit],
       logger: logger
     )
-    try await run(ServiceGroup(configuration: group), closed)
+    try await run(ServiceGroup(configuration: group), closed) { hurrying.finish() }
   }
 
   private static let signals: [UnixSignal] = [.sigterm, .sigint]
 
-  /// Runs services until a signal ends them; a second one ends them at once.
+  /// Runs services until a signal ends them; a third one ends them at once.
   ///
   /// - Parameters:
   ///   - group: The services.
   ///   - closed: A stream that ends when the desk is closed.
+  ///   - hurry: Called at the second signal.
   /// - Throws: What a service throws.
-  private func run(_ group: ServiceGroup, _ closed: AsyncStream<Void>) async throws {
+  private func run(
+    _ group: ServiceGroup,
+    _ closed: AsyncStream<Void>,
+    hurry: @escaping @Sendable () -> Void
+  ) async throws {
     let signals = await UnixSignalsSequence(trapping: Self.signals)
     let services = Task { try await group.run() }
     let limit = options.closeLimit
@@ -171,16 +182,19 @@ public final class OrderServer: Sendable {
       var count = 0
       for await signal in signals {
         count += 1
+        if count > 2 { services.cancel() }
         guard count == 2 else { continue }
         logger.notice(
           "a second signal: open orders are left to the next start",
           metadata: ["signal": "\(signal)"]
         )
-        services.cancel()
+        hurry()
       }
     }
+    let storeWatch = Task { try await StoreWatch(desk: desk, logger: logger).run() }
     defer {
       watch.cancel()
+      storeWatch.cancel()
       end.cancel()
     }
     try await withTaskCancellationHandler {

@@ -21,7 +21,9 @@ extension Order {
     _ arguments: StatementArguments,
     in database: Database
   ) throws -> [Order] {
-    try rows(clauses, arguments, in: database).map { try Order($0, in: database) }
+    try rows(clauses, arguments, in: database).map { row in
+      try Order.read(OrderID(rawValue: row[0])) { try Order(row, in: database) }
+    }
   }
 
   /// Reads the orders that can be read, with what is wrong with the others.
@@ -35,7 +37,7 @@ extension Order {
   ) throws -> OrderReading {
     var reading = OrderReading()
     for row in try rows(clauses, arguments, in: database) {
-      reading.read(OrderID(rawValue: row[0])) { try Order(row, in: database) }
+      try reading.read(OrderID(rawValue: row[0])) { try Order(row, in: database) }
     }
     return reading
   }

@@ -7,8 +7,14 @@ struct OrderReading {
   private(set) var unreadable: [OrderID: String] = [:]
 
   /// Reads one order; what is wrong with it is noted.
-  mutating func read(_ id: OrderID, _ body: () throws -> Order) {
-    do { orders.append(try body()) } catch { unreadable[id] = "\(error)" }
+  ///
+  /// - Throws: An error of the database, which says nothing about the order.
+  mutating func read(_ id: OrderID, _ body: () throws -> Order) throws {
+    do {
+      orders.append(try Order.read(id, body))
+    } catch let error as OrderUnreadable {
+      unreadable[id] = error.reason
+    }
   }
 }
 
@@ -17,6 +23,17 @@ extension Order {
   struct Unknown: Error, CustomStringConvertible {
     let name: String
     var description: String { "“\(name)” is unknown to this version of the program" }
+  }
+
+  /// Reads one order.
+  ///
+  /// - Throws: `OrderUnreadable`; an error of the database, which says nothing about the order.
+  static func read(_ id: OrderID, _ body: () throws -> Order) throws -> Order {
+    do {
+      return try body()
+    } catch  where error is Unknown || error is DecodingError {
+      throw OrderUnreadable(order: id, reason: "\(error)")
+    }
   }
 
   /// Throws unless each step is one that this version can go on with, and undo.

@@ -24,7 +24,7 @@ enum SQLiteFile {
       }
       if attributes[.size] as? Int == 0 {
         if isNeeded { throw refuse("it is empty") }
-      } else if let reason = reasonAgainst(file) {
+      } else if let reason = reasonAgainst(file, isNeeded: isNeeded) {
         throw refuse(reason)
       }
       return file
@@ -47,7 +47,7 @@ enum SQLiteFile {
   }
 
   /// Why a file that isn't empty is no database of orders; nil if it is one.
-  private static func reasonAgainst(_ file: String) -> String? {
+  private static func reasonAgainst(_ file: String, isNeeded: Bool) -> String? {
     let tables: [String]
     do {
       tables = try DatabaseQueue(path: file, configuration: readOnly).read { database in
@@ -61,6 +61,9 @@ enum SQLiteFile {
     }
     // Of a first start that was cut short there may be less.
     let others = tables.filter { !$0.hasPrefix("sqlite_") && $0 != "grdb_migrations" }
+    if others.isEmpty, isNeeded {
+      return "it has no orders; to a copy belongs the file beside it that ends in “-wal”"
+    }
     return others.isEmpty || others.contains("orderLine")
       ? nil : "it is the database of another program"
   }

@@ -27,6 +27,8 @@ public final class SQLiteOrderStore: OrderStore {
   private let unreadable = Mutex<[OrderID: String]>([:])
   /// Holds the lock of the program.
   private let lock: DatabaseQueue
+  /// The database, its log, and the lock.
+  private let files: [FileIdentity]
 
   /// Opens a file, and makes it when there is none.
   ///
@@ -49,6 +51,7 @@ public final class SQLiteOrderStore: OrderStore {
       // After opening: GRDB sets NORMAL itself in WAL mode, after all that a configuration prepares.
       try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
       try OrderSchema.migrator.migrate(pool)
+      files = ["", "-wal", "-program"].compactMap { FileIdentity(file + $0) }
     } catch let error as DatabaseError {
       throw StoreNotOpened(path: path, reason: error.message ?? "\(error)")
     }
@@ -78,16 +81,38 @@ public final class SQLiteOrderStore: OrderStore {
 
   func read<Value: Sendable>(
     _ body: @escaping @Sendable (Database) throws -> Value
-  ) async throws -> Value { try await pool.read(body) }
+  ) async throws -> Value {
+    try checkFiles()
+    return try await pool.read(body)
+  }
 
   func write<Value: Sendable>(
     _ body: @escaping @Sendable (Database) throws -> Value
   ) async throws -> Value {
+    try checkFiles()
     do {
-      return try await writes.write(body)
+      let value = try await writes.write(body)
+      // Afterwards as well: what is acknowledged is in a file that has a name.
+      try checkFiles()
+      return value
     } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
       throw StoreContradiction(reason: error.message ?? "\(error)")
     }
+  }
+
+  private func checkFiles() throws {
+    if !files.allSatisfy(\.isThere) { throw StoreFileRemoved(path: path) }
+  }
+
+  /// Closes the file, with all that was written in it, and none beside it.
+  ///
+  /// Until then, what was written last is in the log beside the file. Nothing may be read or written
+  /// afterwards.
+  ///
+  /// - Throws: `DatabaseError`, when something is still being read or written; nothing is lost then.
+  public func close() throws {
+    try pool.close()
+    try lock.close()
   }
 
   /// Writes what is there already.

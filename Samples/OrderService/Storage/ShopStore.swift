@@ -7,10 +7,18 @@ public protocol ShopStore: OrderStore, ParcelBook {
   /// - Parameter item: Its `stock` is how many come in; name and price take the place of older ones.
   /// - Throws: An error of the database, also for a price or a number that is out of bounds.
   func deliver(_ item: Item) async throws
+
+  /// Ends the work with the database, in a program that ends.
+  ///
+  /// - Throws: An error of the database; nothing is lost then.
+  func close() throws
 }
 
 extension SQLiteOrderStore: ShopStore {}
 
 #if PostgreSQL
-extension PostgreSQLOrderStore: ShopStore {}
+extension PostgreSQLOrderStore: ShopStore {
+  /// Does nothing: its connections end with it.
+  public func close() {}
+}
 #endif

@@ -15,6 +15,22 @@ public struct StoreHasOtherNames: Error, Hashable, Sendable, CustomStringConvert
   }
 }
 
+/// The file of a database was removed, or another one was put into its place, while it was used.
+///
+/// What would be written now is lost when the program ends.
+public struct StoreFileRemoved: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The file of the database.
+  public var path: String
+
+  /// Creates the error.
+  public init(path: String) { self.path = path }
+
+  /// What has happened, and what to do.
+  public var description: String {
+    "A file of the database “\(path)” was removed or replaced: put it back, or start again."
+  }
+}
+
 /// What stands at the place of a database can't be opened as one.
 public struct StoreNotOpened: Error, Hashable, Sendable, CustomStringConvertible {
   /// The file of the database.

@@ -2,7 +2,7 @@ public import OrderWorkflow
 
 /// The shop's own carrier: a parcel is a row of the database.
 ///
-/// What the database throws is `StoreUnavailable`: trouble of the database fails no order.
+/// What else the database throws than its answers is `StoreUnavailable`: its trouble fails no order.
 public struct Warehouse: Shipping {
   private let book: any ParcelBook
 
@@ -22,7 +22,9 @@ public struct Warehouse: Shipping {
   private func translating<Value>(_ body: () async throws -> Value) async throws -> Value {
     do {
       return try await body()
-    } catch  where error is RollbackHasBegun || error is LeaseLost || error is CancellationError {
+    } catch  where error is RollbackHasBegun || error is LeaseLost || error is StoreContradiction {
+      throw error
+    } catch let error as CancellationError {
       throw error
     } catch {
       throw StoreUnavailable(reason: "\(error)")

@@ -82,8 +82,9 @@ extension OrderDesk {
     leases?.leave(id)
   }
 
-  /// The time for rollbacks is over.
+  /// The time for rollbacks is over, and that for a store that fails.
   func interruptRollbacks() {
+    tools.trouble.giveUp()
     for run in state.withLock({ Array($0.runs.values) }) { run.interrupt() }
   }
 }

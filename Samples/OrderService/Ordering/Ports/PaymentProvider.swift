@@ -13,7 +13,7 @@ public protocol PaymentProvider: Sendable {
   ///   - cardToken: Which card.
   ///   - key: What the charge is called, on both sides.
   /// - Returns: What the provider says about the charge now. `.declined` may be a lie: see
-  ///   ``charge(forKey:)``.
+  ///   ``charge(forKey:of:for:)``.
   /// - Throws: ``PaymentProviderError`` when it isn't known what has happened.
   func charge(
     _ amount: Money,
@@ -24,9 +24,17 @@ public protocol PaymentProvider: Sendable {
 
   /// Looks up what the provider's ledger has under a key.
   ///
+  /// - Parameters:
+  ///   - key: What the charge is called, on both sides.
+  ///   - amount: How much it has to be for.
+  ///   - order: What it has to be for.
   /// - Returns: What it has; nil when the request has not arrived, or not yet.
-  /// - Throws: ``PaymentProviderError`` when that can't be learnt.
-  func charge(forKey key: String) async throws -> ChargeStatus?
+  /// - Throws: ``PaymentProviderError`` when that can't be learnt, or the charge is another one.
+  func charge(
+    forKey key: String,
+    of amount: Money,
+    for order: OrderID
+  ) async throws -> ChargeStatus?
 
   /// Gives the money back, and sees to it that nothing is charged under the key any more.
   ///

@@ -46,6 +46,24 @@ public struct StoreUnavailable: Error, Hashable, Sendable, CustomStringConvertib
   public var description: String { "The store fails: \(reason)" }
 }
 
+/// The store has an order that this version of the program can't read: it is left alone.
+public struct OrderUnreadable: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The order.
+  public var order: OrderID
+
+  /// What is wrong with it.
+  public var reason: String
+
+  /// Creates the error.
+  public init(order: OrderID, reason: String) {
+    self.order = order
+    self.reason = reason
+  }
+
+  /// One sentence with both.
+  public var description: String { "Order \(order) can't be read: \(reason)." }
+}
+
 /// There is an order with the ID that a new one was to have.
 public struct OrderIDTaken: Error, Hashable, Sendable, CustomStringConvertible {
   /// The ID.

@@ -15,13 +15,15 @@ extension OrderRun {
     return try await repeating("charge", within: tools.options.stepTimeout) { attempt in
       let request = ResultOperation(name: "charge request") {
         // A request of which no answer came may have arrived all the same.
-        if attempt > 1 || asksFirst, let known = try await payments.charge(forKey: key) {
+        if attempt > 1 || asksFirst,
+          let known = try await payments.charge(forKey: key, of: total, for: id)
+        {
           return known
         }
         let answer = try await payments.charge(total, for: id, cardToken: token, key: key)
         guard case .declined = answer else { return answer }
         // It may be a lie. The ledger decides, and a ledger that has nothing is tried again.
-        guard let known = try await payments.charge(forKey: key) else {
+        guard let known = try await payments.charge(forKey: key, of: total, for: id) else {
           throw PaymentProviderError.unavailable("it declined a charge that it doesn't know")
         }
         return known
@@ -153,7 +155,7 @@ extension OrderRun {
   private static func isFinal(_ error: any Error) -> Bool {
     switch error {
     case PaymentProviderError.refused: true
-    case is RollbackHasBegun, is LeaseLost: true
+    case is RollbackHasBegun, is LeaseLost, is StoreContradiction: true
     default: false
     }
   }

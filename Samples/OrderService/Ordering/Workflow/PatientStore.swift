@@ -23,7 +23,9 @@ struct PatientStore: OrderStore {
       } catch {
         let reason = "\(error)"
         call = trouble.failed(call, because: reason)
-        guard clock.now + delay < deadline else { throw StoreUnavailable(reason: reason) }
+        guard clock.now + delay < deadline, !trouble.isGivenUp else {
+          throw StoreUnavailable(reason: reason)
+        }
         try await clock.sleep(for: delay)
         delay = min(delay * 2, options.longestStoreDelay)
       }
@@ -35,6 +37,7 @@ struct PatientStore: OrderStore {
     switch error {
     case is OutOfStock, is RollbackHasBegun, is LeaseLost, is OrderIDTaken: true
     case is OrderCancelled, is StoreContradiction, is CancellationError: true
+    case is OrderUnreadable: true
     default: false
     }
   }

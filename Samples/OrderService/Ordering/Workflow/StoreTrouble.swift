@@ -5,6 +5,7 @@ final class StoreTrouble: Sendable {
   private struct State {
     var calls: [Int: String] = [:]
     var last = 0
+    var isGivenUp = false
   }
 
   private let state = Mutex(State())
@@ -13,6 +14,12 @@ final class StoreTrouble: Sendable {
   var reason: String? {
     state.withLock { state in state.calls.max { $0.key < $1.key }?.value }
   }
+
+  /// Whether nothing that fails is repeated any more.
+  var isGivenUp: Bool { state.withLock { $0.isGivenUp } }
+
+  /// The program ends: what fails from now on isn't repeated.
+  func giveUp() { state.withLock { $0.isGivenUp = true } }
 
   /// A call has failed.
   ///

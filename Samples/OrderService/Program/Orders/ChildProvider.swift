@@ -36,8 +36,7 @@ final class ChildProvider: Sendable {
     self.ledger = ledger
     let (process, input) = Self.process(port: port, ledger: ledger)
     url = try Self.start(process)
-    state.withLock { ($0.process, $0.input) = (process, input) }
-    watch(process)
+    take(process, input)
   }
 
   /// Ends it.
@@ -77,31 +76,42 @@ final class ChildProvider: Sendable {
     return String(text[place.lowerBound...].prefix { !$0.isWhitespace })
   }
 
-  private func watch(_ process: Process) {
-    Thread.detachNewThread { [weak self] in
-      process.waitUntilExit()
-      self?.ended(process)
+  /// Keeps a child that listens, and has its end noticed; ends it when there is to be none any more.
+  private func take(_ process: Process, _ input: Pipe) {
+    let isStopped = state.withLock { state in
+      (state.process, state.input) = (process, input)
+      return state.isStopped
     }
+    // `waitUntilExit()` would do as well, but for a whole processor: it asks again and again.
+    process.terminationHandler = { [weak self] process in self?.ended(process) }
+    // One that has ended before that calls nobody.
+    if !process.isRunning { ended(process) }
+    if isStopped { process.terminate() }
   }
 
-  /// Starts it again, unless it was stopped; on a thread of its own.
+  /// Has it started again, unless it was stopped; once for each that has ended.
   private func ended(_ process: Process) {
+    let isOver = state.withLock { state in
+      guard state.process === process else { return true }
+      state.process = nil
+      return state.isStopped
+    }
+    if isOver { return }
+    let status = process.terminationStatus
+    Thread.detachNewThread { [weak self] in self?.restart(after: status) }
+  }
+
+  /// Starts it until it listens, on a thread of its own.
+  private func restart(after status: Int32) {
     while !state.withLock({ $0.isStopped }) {
       Logger(label: "orders").error(
-        "The payment provider has ended with \(process.terminationStatus); it is started again."
+        "The payment provider has ended with \(status); it is started again."
       )
-      let port = URL(string: url)?.port ?? 0
-      let (next, input) = Self.process(port: port, ledger: ledger)
-      guard (try? Self.start(next)) != nil else {
-        Thread.sleep(forTimeInterval: 1)
-        continue
+      let (next, input) = Self.process(port: URL(string: url)?.port ?? 0, ledger: ledger)
+      if (try? Self.start(next)) != nil {
+        return take(next, input)
       }
-      let isStopped = state.withLock { state in
-        (state.process, state.input) = (next, input)
-        return state.isStopped
-      }
-      if isStopped { next.terminate() }
-      return watch(next)
+      Thread.sleep(forTimeInterval: 1)
     }
   }
 }

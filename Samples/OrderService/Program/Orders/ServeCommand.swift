@@ -2,6 +2,7 @@ import ArgumentParser
 import AsyncHTTPClient
 import Foundation
 import Hummingbird
+import HummingbirdCore
 import Logging
 import Metrics
 import OrderHTTP
@@ -109,7 +110,18 @@ struct ServeCommand: AsyncParsableCommand {
       try await client.shutdown()
     } catch {
       try? await client.shutdown()
+      try? store.close()
       throw error
+    }
+    close(store)
+  }
+
+  private func close(_ store: any ShopStore) {
+    do {
+      try store.close()
+    } catch {
+      // What is in the log of the database is read at its next opening.
+      Logger(label: "orders").notice("the database isn't closed", metadata: ["error": "\(error)"])
     }
   }
 
@@ -138,10 +150,16 @@ struct ServeCommand: AsyncParsableCommand {
       options: times
     )
     let host = host
+    // A server that can't open a connection asks the system for it again and again.
+    let connections = OpenFiles.connections(limit: OpenFiles.raiseLimit())
     try await server.run(
-      ApplicationConfiguration(address: .hostname(host, port: port), serverName: "orders")
+      ApplicationConfiguration(
+        address: .hostname(host, port: port),
+        serverName: "orders",
+        availableConnectionsDelegate: MaximumAvailableConnections(connections)
+      )
     ) { port in
-      Announcement.write("open for orders: http://\(host):\(port)")
+      Announcement.write("open for orders: \(ServiceAddress.url(host: host, port: port))")
     }
   }
 }

@@ -22,6 +22,11 @@ enum ServiceAddress {
     )
   }
 
+  /// The URL of a place: an address of version 6 has brackets in it.
+  static func url(host: String, port: Int) -> String {
+    "http://\(host.contains(":") ? "[\(host)]" : host):\(port)"
+  }
+
   /// Refuses a port that another program has.
   ///
   /// - Parameters:

@@ -56,6 +56,16 @@ struct RequestError: Error, HTTPResponseError, Encodable {
     RequestError(.serviceUnavailable, "store_fails", message, retryAfter: .seconds(5))
   }
 
+  /// Says that an order is left alone: nothing changes that by itself.
+  init(_ error: OrderUnreadable) {
+    self.init(
+      .internalServerError,
+      "left_alone",
+      "\(error) It is left alone until a version of the service that can read it has started, or a "
+        + "person has mended it."
+    )
+  }
+
   /// Says which methods there are at a path.
   static func wrongMethod(
     _ method: HTTPRequest.Method,

@@ -73,8 +73,8 @@ public struct HTTPPaymentProvider: PaymentProvider {
     var reference: String?
 
     /// Whether it is about a charge: a proxy that mixes answers up must not pay an order.
-    func isAbout(_ body: ChargeBody) -> Bool {
-      amount == body.amount && currency == body.currency && reference == body.reference
+    func isAbout(_ sum: Money, for order: OrderID) -> Bool {
+      amount == sum.minorUnits && currency == sum.currency && reference == order.rawValue
     }
   }
 
@@ -95,14 +95,21 @@ public struct HTTPPaymentProvider: PaymentProvider {
     if status == 402 { return .declined(reason: answer.error?.code ?? "declined") }
     if status == 409, answer.error?.code == "voided" { return .refunded }
     let standing = try standing(status, answer, of: key)
-    if standing == .charged, !answer.isAbout(body) { throw Self.otherCharge }
+    if standing == .charged, !answer.isAbout(amount, for: order) { throw Self.otherCharge }
     return standing
   }
 
   /// Looks a charge up.
-  public func charge(forKey key: String) async throws -> ChargeStatus? {
+  public func charge(
+    forKey key: String,
+    of amount: Money,
+    for order: OrderID
+  ) async throws -> ChargeStatus? {
     let (status, answer) = try await send(.GET, "/charges/\(key)")
-    return status == 404 ? nil : try standing(status, answer, of: key)
+    if status == 404 { return nil }
+    let standing = try standing(status, answer, of: key)
+    if standing == .charged, !answer.isAbout(amount, for: order) { throw Self.otherCharge }
+    return standing
   }
 
   /// Asks for a refund; the provider refuses later charges of the key.

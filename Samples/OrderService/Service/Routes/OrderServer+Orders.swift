@@ -34,6 +34,7 @@ extension OrderServer {
   /// Says that an order can't be read at the moment; the error is logged.
   private func unread(_ error: any Error) -> any Error {
     if error is CancellationError { return error }
+    if let error = error as? OrderUnreadable { return RequestError(error) }
     logger.error("an order can't be read", metadata: ["error": "\(error)"])
     return RequestError.storeFails("The order can't be read at the moment; try again later.")
   }
@@ -75,7 +76,7 @@ extension OrderServer {
       )
     }
     // What looked for the end of the connection has read what comes after the request.
-    response.headers[.connection] = "close"
+    response.closesConnection(context.channel, after: options.closeLimit)
     return response
   }
 
@@ -117,6 +118,8 @@ extension OrderServer {
       return try await task.value.order
     } catch let refusal as OrderRefusal {
       throw RequestError(refusal)
+    } catch let error as OrderUnreadable {
+      throw RequestError(error)
     } catch {
       // Nothing was kept, or the same key finds what was: the client is to come back.
       logger.error("an order can't be kept", metadata: ["error": "\(error)"])
@@ -132,7 +135,8 @@ extension OrderServer {
   ) async throws -> (OrderDraft, String) {
     let type = request.headers[.contentType] ?? ""
     // Also keeps forms of other sites from placing orders: a browser asks before it sends JSON.
-    guard type.lowercased().hasPrefix("application/json") else {
+    let name = type.prefix { $0 != ";" && !$0.isWhitespace }
+    guard name.lowercased() == "application/json" else {
       throw RequestError(
         .unsupportedMediaType,
         "not_json",
@@ -140,9 +144,12 @@ extension OrderServer {
       )
     }
     var copy = request
-    copy.body = RequestBody(buffer: try await bytes(of: body))
+    let content = try await bytes(of: body)
+    copy.body = RequestBody(buffer: content)
     let reading: DraftReading
     do {
+      // The reader of JSON takes other encodings as well.
+      guard content.isUTF8 else { throw NotUTF8() }
       reading = try await copy.decode(as: DraftReading.self, context: context)
     } catch {
       let message = "The body isn't the JSON of an object with a few levels, in UTF-8."
@@ -209,5 +216,16 @@ extension OrderServer {
     response.status = status ?? (order.state.isFinal ? .ok : .accepted)
     response.headers[.location] = "/orders/\(order.id)"
     return response
+  }
+}
+
+/// The body of a request has another encoding than UTF-8.
+private struct NotUTF8: Error {}
+
+extension ByteBuffer {
+  /// Whether it is text in UTF-8; JSON has no zero bytes, and that of other encodings has.
+  fileprivate var isUTF8: Bool {
+    let bytes = readableBytesView
+    return !bytes.contains(0) && String(validating: bytes, as: UTF8.self) != nil
   }
 }

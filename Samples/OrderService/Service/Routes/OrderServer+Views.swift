@@ -48,7 +48,13 @@ extension OrderServer {
 
   /// What the queue waits for, and which orders are left alone.
   private var explanation: String {
-    ([desk.queue.explain().description] + unreadable).joined(separator: "\n")
+    let trouble = trouble.map { [$0] } ?? []
+    return ([desk.queue.explain().description] + trouble + unreadable).joined(separator: "\n")
+  }
+
+  /// Says that the store fails, if it does: what waits for a journal waits for that.
+  private var trouble: String? {
+    desk.storeTrouble.map { "the store fails, and is tried again: \($0)" }
   }
 
   /// The operations of the first orders of the queue: a picture of thousands shows nothing.
@@ -60,6 +66,7 @@ extension OrderServer {
     if order.state == .open, let reason = order.cancelReason {
       lines.append("it is to be cancelled: \(reason)")
     }
+    if !order.state.isFinal, let trouble { lines.append(trouble) }
     if let operation = desk.operation(of: order.id), !operation.isFinished {
       lines.append(operation.explain().description)
     }

@@ -25,11 +25,7 @@ struct UnreadBodies: RouterMiddleware {
     let isUnread = request.method != .post || Self.unread.contains(response.status.code)
     let isStream = response.headers[.contentType] == "text/event-stream"
     guard isUnread, !isStream, Self.hasBody(request) else { return response }
-    response.headers[.connection] = "close"
-    let channel = context.channel
-    channel.eventLoop.scheduleTask(in: .nanoseconds(Int64(limit / .nanoseconds(1)))) {
-      channel.close(promise: nil)
-    }
+    response.closesConnection(context.channel, after: limit)
     return response
   }
 
@@ -39,5 +35,22 @@ struct UnreadBodies: RouterMiddleware {
   private static func hasBody(_ request: Request) -> Bool {
     if request.headers[.transferEncoding] != nil { return true }
     return request.headers[.contentLength].map { $0 != "0" } ?? false
+  }
+}
+
+extension Response {
+  /// Has the connection closed after this answer: the server library only does what requests ask for.
+  ///
+  /// - Parameters:
+  ///   - channel: The connection.
+  ///   - limit: How long the client has to read the answer, once that was written.
+  mutating func closesConnection(_ channel: any Channel, after limit: Duration) {
+    headers[.connection] = "close"
+    let time = TimeAmount.nanoseconds(Int64(limit / .nanoseconds(1)))
+    let answer = body
+    body = ResponseBody(contentLength: answer.contentLength) { writer in
+      defer { channel.eventLoop.scheduleTask(in: time) { channel.close(promise: nil) } }
+      try await answer.write(writer)
+    }
   }
 }

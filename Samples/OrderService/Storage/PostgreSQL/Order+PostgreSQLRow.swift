@@ -16,7 +16,9 @@ extension Order {
     _ parameters: [String?],
     on connection: PostgreSQLConnection
   ) throws -> [Order] {
-    try rows(clauses, parameters, on: connection).map { try Order(row: $0) }
+    try rows(clauses, parameters, on: connection).map { row in
+      try Order.read(OrderID(rawValue: row[0] ?? "")) { try Order(row: row) }
+    }
   }
 
   /// Reads the orders that can be read, with what is wrong with the others.
@@ -30,7 +32,7 @@ extension Order {
   ) throws -> OrderReading {
     var reading = OrderReading()
     for row in try rows(clauses, parameters, on: connection) {
-      reading.read(OrderID(rawValue: row[0] ?? "")) { try Order(row: row) }
+      try reading.read(OrderID(rawValue: row[0] ?? "")) { try Order(row: row) }
     }
     return reading
   }

@@ -51,6 +51,25 @@ struct DrainTests {
     #expect(shop.mistakes.isEmpty)
   }
 
+  @Test func `waits no longer for a store that fails than for orders`() throws {
+    let life = try Life(in: shop)
+    let id = try life.submit(.tea())
+    try life.run(untilExecuting: .charge, of: id)
+    shop.failure.isFailing = true
+    let begin = life.simulation.now
+    try drain(life, within: .seconds(5))
+    // The wait before one more call is all that may follow.
+    let longest = Duration.seconds(5) + life.desk.options.longestStoreDelay
+    #expect(life.simulation.now - begin <= longest)
+    #expect(try life.state(of: id) == .open)
+
+    shop.failure.isFailing = false
+    let next = try Life(in: shop)
+    next.run()
+    #expect(try next.state(of: id) == .confirmed)
+    #expect(shop.mistakes.isEmpty)
+  }
+
   @Test func `interrupts a rollback that takes too long, which goes on in the next life`() throws {
     let life = try Life(in: shop) { $0.stepTimeout = .seconds(5) }
     shop.carrier.failures = .max

@@ -78,6 +78,7 @@ import Testing
     let service = try await ServiceProcess(database: database, "--drain", "86400s")
     try await service.mood(#"{"down":true}"#)
     #expect(try await service.place("a").status == 202)
+    async let waiting = service.place("a", query: "?wait=60s")
     service.program.signal(SIGTERM)
     while try await service.get("/ready").status != 503 {}
     let refused = try await service.place("b")
@@ -86,6 +87,8 @@ import Testing
     #expect(try await service.place("a").status == 202)
     #expect(try await service.get("/health").status == 200)
     service.program.signal(SIGTERM)
+    // Who waits for an outcome learns that there is none yet.
+    #expect(try await waiting.status == 202)
     #expect(await service.program.status() == 0)
     #expect(try await states() == [.open])
   }

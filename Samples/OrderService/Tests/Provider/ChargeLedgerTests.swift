@@ -68,6 +68,18 @@ import Testing
     }
   }
 
+  @Test func `Nothing is charged while its file is gone`() async throws {
+    let ledger = try await open()
+    _ = await ledger.begin("a", request)
+    let aside = path + ".aside"
+    try FileManager.default.moveItem(atPath: path, toPath: aside)
+    await #expect(throws: LedgerNotWritten.self) { try await ledger.finish("a", declining: nil) }
+    try FileManager.default.moveItem(atPath: aside, toPath: path)
+    #expect(await ledger.begin("a", request) == .process)
+    _ = try await ledger.finish("a", declining: nil)
+    #expect(await ledger.entries.map(\.status) == [.charged])
+  }
+
   @Test func `A file belongs to one ledger at a time`() async throws {
     do {
       let ledger = try await open()

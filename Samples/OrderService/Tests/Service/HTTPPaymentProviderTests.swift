@@ -58,19 +58,21 @@ private let id = OrderID(rawValue: "7")
       client: client,
       limit: .seconds(86_400)
     )
-    await #expect(throws: PaymentProviderError.self) { try await payments.charge(forKey: "a") }
+    await #expect(throws: PaymentProviderError.self) {
+      try await payments.charge(forKey: "a", of: Money(500), for: id)
+    }
     try await client.shutdown()
   }
 
   @Test func `A charge is made, looked up and given back`() async throws {
     try await test { payments in
-      #expect(try await payments.charge(forKey: "a") == nil)
+      #expect(try await payments.charge(forKey: "a", of: Money(500), for: id) == nil)
       let charged = try await payments.charge(Money(500), for: id, cardToken: "tok_visa", key: "a")
       #expect(charged == .charged)
-      #expect(try await payments.charge(forKey: "a") == .charged)
+      #expect(try await payments.charge(forKey: "a", of: Money(500), for: id) == .charged)
       try await payments.refund(key: "a")
       try await payments.refund(key: "a")
-      #expect(try await payments.charge(forKey: "a") == .refunded)
+      #expect(try await payments.charge(forKey: "a", of: Money(500), for: id) == .refunded)
     }
   }
 
@@ -84,12 +86,16 @@ private let id = OrderID(rawValue: "7")
   func `An answer about another charge is no answer`(_ text: String) async throws {
     let router = Router()
     router.post("/charges") { _, _ in text }
+    router.get("/charges/a") { _, _ in text }
     let place = ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0))
     try await Application(router: router, configuration: place).test(.live) { client in
       let port = try #require(client.port)
       let payments = HTTPPaymentProvider(url: "http://127.0.0.1:\(port)")
       await #expect(throws: PaymentProviderError.noAnswer("The answer is about another charge.")) {
         try await payments.charge(Money(500), for: id, cardToken: "t", key: "a")
+      }
+      await #expect(throws: PaymentProviderError.noAnswer("The answer is about another charge.")) {
+        try await payments.charge(forKey: "a", of: Money(500), for: id)
       }
     }
   }
@@ -103,7 +109,7 @@ private let id = OrderID(rawValue: "7")
           .charge(Money(5), for: id, cardToken: "tok_declined", key: "a")
         #expect(answer == declined)
       }
-      #expect(try await payments.charge(forKey: "a") == declined)
+      #expect(try await payments.charge(forKey: "a", of: Money(5), for: id) == declined)
     }
   }
 

@@ -94,6 +94,19 @@ import Testing
     }
   }
 
+  @Test func `A connection is closed after the answer, whatever was sent behind the request`()
+    async throws
+  {
+    let bench = try Bench { $0.closeLimit = .milliseconds(1) }
+    try await bench.test(.live) { client in
+      let socket = try await RawConnection(port: try #require(client.port))
+      try await socket.place()
+      try await socket.send("GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+      let answer = try await socket.text()
+      #expect(answer.hasPrefix("HTTP/1.1 200") && answer.contains("Connection: close"), "\(answer)")
+    }
+  }
+
   @Test func `A repetition finds the order that is being accepted, and waits for its outcome`()
     async throws
   {

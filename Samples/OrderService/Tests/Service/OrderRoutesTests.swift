@@ -2,7 +2,9 @@ import AdvancedOperations
 import Foundation
 import HTTPTypes
 import HummingbirdTesting
+import NIOCore
 import OrderWorkflow
+import ServiceSupport
 import Testing
 
 @testable import OrderHTTP
@@ -73,7 +75,20 @@ import Testing
       }
       #expect(try await client.place("{}").mistakes == ["customer", "cardToken", "lines"])
       #expect(try await client.place(query: "?wait=long").mistakes == ["wait"])
-      #expect(try await client.place(type: "text/plain").status == .unsupportedMediaType)
+      for type in ["text/plain", "application/jsonx", "application/json-patch+json"] {
+        #expect(try await client.place(type: type).status == .unsupportedMediaType, "\(type)")
+      }
+      for type in ["application/json; charset=utf-8", "Application/JSON"] {
+        #expect(try await client.place("{}", type: type).status == .badRequest, "\(type)")
+      }
+      let wide = try #require(Bench.order.data(using: .utf16LittleEndian))
+      let refused = try await client.executeRequest(
+        uri: "/orders",
+        method: .post,
+        headers: [.contentType: "application/json", .idempotencyKey: "wide"],
+        body: ByteBuffer(bytes: wide)
+      )
+      #expect(refused.status == .badRequest && refused.text.contains("UTF-8"))
     }
     #expect(try await bench.desk.orders(limit: 10).isEmpty)
   }

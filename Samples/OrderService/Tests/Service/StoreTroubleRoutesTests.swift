@@ -43,7 +43,20 @@ import Testing
       for text in [ready.text, try await client.get("/operations.txt").text] {
         #expect(text.contains("order lent is left alone: "), "\(text)")
       }
-      #expect(try await client.get("/orders/lent").status == .serviceUnavailable)
+      for answer in [
+        try await client.get("/orders/lent"), try await client.place(key: "lent"),
+        try await client.executeRequest(
+          uri: "/orders/lent",
+          method: .delete,
+          headers: [:],
+          body: nil
+        ),
+      ] {
+        // It isn't over after a while: nobody is to try again.
+        #expect(answer.status == .internalServerError && answer.headers[.retryAfter] == nil)
+        #expect(answer.text.contains("It is left alone until"), "\(answer.text)")
+      }
+      #expect(try await client.get("/ready").status == .ok)
       #expect(try await client.place(query: "?wait=60s").json["state"] as? String == "confirmed")
       #expect(try await client.get("/orders").status == .ok)
     }
@@ -73,6 +86,10 @@ import Testing
       #expect(refused.status == .serviceUnavailable)
       #expect(refused.headers[.retryAfter].flatMap(Int.init) ?? 0 >= 1)
       #expect(try await client.get(link).json["state"] as? String == "open")
+      for path in ["\(link)/explain", "/operations.txt"] {
+        let text = try await client.get(path).text
+        #expect(text.contains("the store fails, and is tried again: "), "\(text)")
+      }
 
       try await Self.refuse(false, in: store)
       // An order that is kept says that the store works; without one, a probe finds out.

@@ -1,7 +1,9 @@
 import AdvancedOperations
-import OrderStorage
+import GRDB
 import OrderWorkflow
 import Testing
+
+@testable import OrderStorage
 
 @Suite("A desk with a database")
 struct DeskOnDatabaseTests {
@@ -85,6 +87,32 @@ struct DeskOnDatabaseTests {
     let failure = try #require(try await store.order(id)?.state.failure)
     #expect(failure.reason.contains("contradicts"))
     #expect(try await store.order(other)?.state == .confirmed)
+  }
+
+  @Test func `an order whose parcel the tables refuse fails, and its card is refunded`()
+    async throws
+  {
+    let database = try TemporaryDatabase()
+    let store = try await database.shop()
+    try await store.pool.write { database in
+      try database.execute(
+        sql: """
+          CREATE TRIGGER strike BEFORE INSERT ON parcel WHEN new.number IS NOT NULL
+          BEGIN SELECT RAISE(ABORT, 'no parcel today'); END
+          """
+      )
+    }
+    let desk = desk(store)
+    try await desk.open()
+    let id = try await desk.submit(.tea(1), key: "first").order.id
+    let order = try #require(try await desk.outcome(of: id, within: .seconds(600)))
+    #expect(desk.storeTrouble == nil)
+    let failure = try #require(order.state.failure)
+    #expect(order.state.name == "failed" && failure.step == "ship", "\(order.state)")
+    #expect(failure.reason.contains("no parcel today"))
+    #expect(provider.charges.map(\.status) == ["refunded"])
+    #expect(try await store.tea == 10)
+    await desk.drain(within: .seconds(600))
   }
 
   /// An order that was confirmed by a program that has ended.

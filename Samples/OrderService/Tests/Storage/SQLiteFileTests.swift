@@ -49,6 +49,45 @@ struct SQLiteFileTests {
     _ = try await database.reopen()
   }
 
+  @Test(arguments: ["", "-wal", "-program"])
+  func `takes nothing while one of its files is gone`(_ suffix: String) async throws {
+    let store = try await database.shop()
+    let (file, aside) = (database.path + suffix, database.path + ".aside")
+    try FileManager.default.moveItem(atPath: file, toPath: aside)
+    let removed = StoreFileRemoved(path: database.path)
+    await #expect(throws: removed) { try await store.order(1) }
+    await #expect(throws: removed) { try await store.items() }
+    // Another file in its place isn't it.
+    try Data().write(to: URL(filePath: file))
+    await #expect(throws: removed) { try await store.order(1) }
+    try FileManager.default.removeItem(atPath: file)
+    try FileManager.default.moveItem(atPath: aside, toPath: file)
+    let id = try await store.order(1)
+    #expect(try await store.order(id)?.draft == .tea())
+  }
+
+  @Test func `has all that was written when it is closed, and no log beside it`() async throws {
+    let store = try await database.shop()
+    let id = try await store.order(1)
+    try store.close()
+    #expect(!FileManager.default.fileExists(atPath: database.path + "-wal"))
+    let copy = database.folder.appending(path: "copy.sqlite").path
+    try FileManager.default.copyItem(atPath: database.path, toPath: copy)
+    #expect(try await SQLiteOrderStore(path: copy).order(id)?.draft == .tea())
+    _ = try database.open()
+  }
+
+  @Test func `isn't audited as a copy without its log, which has no orders`() async throws {
+    let store = try await database.shop()
+    let copy = database.folder.appending(path: "copy.sqlite").path
+    try FileManager.default.copyItem(atPath: database.path, toPath: copy)
+    let error = await #expect(throws: StoreNotOpened.self) {
+      try await OrderAudit(of: copy) { OrderAudit.Ledger([]) }
+    }
+    #expect(error?.reason.contains("“-wal”") == true)
+    withExtendedLifetime(store) {}
+  }
+
   @Test func `is refused where there can be none, and nothing is left there`() throws {
     func reason(_ path: String) -> String? {
       do {

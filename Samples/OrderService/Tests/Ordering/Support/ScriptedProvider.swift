@@ -108,7 +108,11 @@ final class ScriptedProvider: PaymentProvider {
     }
   }
 
-  func charge(forKey key: String) async throws -> ChargeStatus? {
+  func charge(
+    forKey key: String,
+    of amount: Money,
+    for order: OrderID
+  ) async throws -> ChargeStatus? {
     note("look up")
     return state.withLock { $0.ledger[key] }
   }

@@ -43,7 +43,11 @@ final class StubPayments: PaymentProvider {
     }
   }
 
-  func charge(forKey key: String) async throws -> ChargeStatus? {
+  func charge(
+    forKey key: String,
+    of amount: Money,
+    for order: OrderID
+  ) async throws -> ChargeStatus? {
     state.withLock { state in
       state.refunded.contains(key) ? .refunded : state.charged.contains(key) ? .charged : nil
     }

@@ -29,7 +29,7 @@ final class UnreliableProvider: PaymentProvider {
     }
   }
 
-  func charge(forKey key: String) -> ChargeStatus? {
+  func charge(forKey key: String, of amount: Money, for order: OrderID) -> ChargeStatus? {
     state.withLock { $0.ledger[key]?.status }
   }
 
