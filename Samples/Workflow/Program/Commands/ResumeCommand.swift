@@ -67,7 +67,7 @@ struct ResumeCommand: AsyncParsableCommand {
     let file = contents?.header.file(from: record.folder)
     let source = try source(of: record, file)
     try display.checkPictures(against: [source.path, record.workflowFile])
-    try running.checkEngine()
+    try running.checkEngine(for: source.workflow)
     try compare(source, record, contents)
     var options = running.options(file: file)
     if options.only.isEmpty, !all { options.only = contents?.only ?? [] }

@@ -58,8 +58,8 @@ struct RunCommand: AsyncParsableCommand {
   func run() async throws {
     let source = try WorkflowSource(file)
     try display.checkPictures(against: [file])
-    try running.checkEngine()
     let shown = try source.workflow.reduced(to: running.only)
+    try running.checkEngine(for: shown)
     let catalog = RunCatalog(runsFolder ?? source.runsFolder)
     if dryRun { return try showPlan(shown, catalog) }
     let folder = try RunFolder.create(
@@ -84,6 +84,8 @@ struct RunCommand: AsyncParsableCommand {
     if display.format == .json {
       throw Complaint(.usage, "--dry-run says what would run in words, and has no --format json")
     }
+    // Before the plan, whose reader may have had enough of it.
+    try display.graphFile?.write(StepPlan.graph(of: workflow))
     let stream = StandardStream.output
     let environment = ProcessInfo.processInfo.environment
     let colour = stream.hasColour(environment)
@@ -91,6 +93,5 @@ struct RunCommand: AsyncParsableCommand {
     for line in DryRun(workflow).lines {
       try stream.send(line.cut(toColumns: width).terminalText(colour: colour) + "\n")
     }
-    try display.graphFile?.write(StepPlan.graph(of: workflow))
   }
 }

@@ -78,10 +78,12 @@ struct RunOptions: ParsableArguments {
     }
   }
 
-  /// Refuses an engine that isn't here, before there is a run.
+  /// Refuses an engine that isn't here, or can't run so many commands, before there is a run.
   ///
+  /// - Parameter workflow: What is to run.
   /// - Throws: ``Complaint``.
-  func checkEngine() throws(Complaint) {
+  func checkEngine(for workflow: Workflow) throws(Complaint) {
+    try OpenFileLimit.check(jobs: min(workers, workflow.steps.count))
     if engine != .slurm { return }
     let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
     for program in ["srun", "sbatch", "squeue"] {

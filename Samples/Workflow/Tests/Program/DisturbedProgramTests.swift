@@ -201,6 +201,35 @@ import Darwin
     #expect((1...60).filter { !place.has("made\($0)") } == [])
   }
 
+  @Test(arguments: [
+    ("ulimit -n 60", "--jobs 30", 64, "30 commands at a time need 152 open files"),
+    ("ulimit -n 60", "--jobs 30", 64, "“ulimit -n 152”, or give --jobs 7"),
+    ("ulimit -n 60", "--jobs 7", 0, ""),
+    ("ulimit -n 24", "--jobs 1", 64, "a command needs 36 open files, and the system allows 24"),
+    ("ulimit -S -n 24", "--jobs 30", 0, ""),
+  ])
+  func `says what it needs of open files before anything runs, and raises a limit that it may`(
+    _ limit: String,
+    _ jobs: String,
+    _ status: Int32,
+    _ text: String
+  ) throws {
+    let steps = (1...40).map { "  - {id: s\($0), command: touch made\($0)}\n" }
+    try place.write("steps:\n\(steps.joined())")
+    let limited = Process()
+    limited.executableURL = URL(filePath: "/bin/sh")
+    let program = try RunPlace.program.path(percentEncoded: false)
+    limited.arguments = ["-c", "\(limit); exec \(program) run w.yml --quiet \(jobs) 2>said"]
+    limited.currentDirectoryURL = place.url
+    limited.standardOutput = FileHandle.nullDevice
+    try limited.run()
+    limited.waitUntilExit()
+    #expect(limited.terminationStatus == status)
+    let said = try String(contentsOf: place.url.appending(path: "said"), encoding: .utf8)
+    #expect(said.contains(text) || text.isEmpty, "\(said)")
+    #expect((1...40).count { place.has("made\($0)") } == (status == 0 ? 40 : 0))
+  }
+
   @Test func `ends what a killed program has left before others get what that claims`() throws {
     try runAndKill(
       """
