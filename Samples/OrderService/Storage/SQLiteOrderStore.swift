@@ -112,6 +112,10 @@ public final class SQLiteOrderStore: OrderStore {
   /// - Throws: `DatabaseError`, when something is still being read or written; nothing is lost then.
   public func close() throws {
     try pool.close()
+    // The pool closes what only reads last, which can't bring the log into the file.
+    let last = try DatabaseQueue(path: pool.path, configuration: Self.configuration)
+    _ = try last.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM item") }
+    try last.close()
     try lock.close()
   }
 

@@ -43,14 +43,16 @@ extension Response {
   ///
   /// - Parameters:
   ///   - channel: The connection.
-  ///   - limit: How long the client has to read the answer, once that was written.
+  ///   - limit: How long the client has to read the answer and to close its side.
   mutating func closesConnection(_ channel: any Channel, after limit: Duration) {
     headers[.connection] = "close"
     let time = TimeAmount.nanoseconds(Int64(limit / .nanoseconds(1)))
     let answer = body
     body = ResponseBody(contentLength: answer.contentLength) { writer in
-      defer { channel.eventLoop.scheduleTask(in: time) { channel.close(promise: nil) } }
       try await answer.write(writer)
+      // The client reads the answer and its end; what it sends until it closes its side is dropped.
+      channel.close(mode: .output, promise: nil)
+      channel.eventLoop.scheduleTask(in: time) { channel.close(promise: nil) }
     }
   }
 }
