@@ -51,23 +51,31 @@ struct DrainTests {
     #expect(shop.mistakes.isEmpty)
   }
 
-  @Test func `waits no longer for a store that fails than for orders`() throws {
-    let life = try Life(in: shop)
-    let id = try life.submit(.tea())
-    try life.run(untilExecuting: .charge, of: id)
-    shop.failure.isFailing = true
-    let begin = life.simulation.now
-    try drain(life, within: .seconds(5))
-    // The wait before one more call is all that may follow.
-    let longest = Duration.seconds(5) + life.desk.options.longestStoreDelay
-    #expect(life.simulation.now - begin <= longest)
-    #expect(try life.state(of: id) == .open)
+  @Test(arguments: [Duration.zero, .seconds(1)])
+  func `waits no longer for a store that fails than for orders, whichever step it fails in`(
+    _ head: Duration
+  ) throws {
+    for steps in 0... {
+      let shop = Shop()
+      let life = try Life(in: shop, seed: UInt64(steps))
+      let id = try life.submit(.teaAndCups)
+      for _ in 0..<steps { life.simulation.step() }
+      if try life.state(of: id).isFinal { break }
+      shop.failure.isFailing = true
+      life.run(until: life.simulation.now + head)
+      let begin = life.simulation.now
+      try drain(life, within: .seconds(5))
+      // The wait before one more call is all that may follow.
+      let longest = Duration.seconds(5) + life.desk.options.longestStoreDelay
+      #expect(life.simulation.now - begin <= longest, "after \(steps) steps")
+      #expect(try life.state(of: id) == .open, "after \(steps) steps")
 
-    shop.failure.isFailing = false
-    let next = try Life(in: shop)
-    next.run()
-    #expect(try next.state(of: id) == .confirmed)
-    #expect(shop.mistakes.isEmpty)
+      shop.failure.isFailing = false
+      let next = try Life(in: shop)
+      next.run()
+      #expect(try next.state(of: id) == .confirmed, "after \(steps) steps")
+      #expect(shop.mistakes.isEmpty, "after \(steps) steps")
+    }
   }
 
   @Test func `interrupts a rollback that takes too long, which goes on in the next life`() throws {
