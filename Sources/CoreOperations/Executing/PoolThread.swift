@@ -32,6 +32,10 @@ final class PoolThread: @unchecked Sendable {
     return unsafe thread._withUnsafeGuaranteedRef(body)
   }
   private let semaphore = DispatchSemaphore(value: 0)
+  /// Belongs to the thread.
+  var lingerTime = LingerTime()
+  /// When `next` was handed to the idle thread.
+  private var handedAt: Int64 = 0
   /// Nil until the thread has begun.
   private let activity = Locked<ThreadActivity?>(nil)
   private var sampled: Int64 = -1
@@ -74,11 +78,17 @@ final class PoolThread: @unchecked Sendable {
   /// Whether the worker at hand should leave after its operation.
   var isWanted: Bool { wanted.load(ordering: .relaxed) }
 
-  func wake() { semaphore.signal() }
+  func wake() {
+    handedAt = MonotonicClock.nanoseconds
+    semaphore.signal()
+  }
 
   /// Returns whether it was woken in time.
   func sleep(for interval: DispatchTimeInterval) -> Bool {
-    semaphore.wait(timeout: .now() + interval) == .success
+    let idleSince = MonotonicClock.nanoseconds - lingerTime.nanoseconds
+    guard semaphore.wait(timeout: .now() + interval) == .success else { return false }
+    lingerTime.workCame(after: handedAt - idleSince)
+    return true
   }
 
   func sleepUntilWoken() { semaphore.wait() }

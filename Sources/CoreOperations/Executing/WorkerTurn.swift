@@ -20,11 +20,13 @@ struct WorkerTurn {
   ///
   /// Waking a thread costs as much as 40 empty operations, so a queue that is fed one by one lost
   /// most of its time to threads that fell asleep between two.
-  var mayLinger: Bool { isInSharedPool }
+  var mayLinger: Bool { thread.map { $0.lingerTime.nanoseconds > 0 } ?? false }
 
-  /// Returns when there is news, when a request waits for a thread, or after 5 µs: half a wake-up.
+  /// Returns when there is news, when a request waits for a thread, or when that has taken longer
+  /// than it is worth.
   func linger(until hasNews: () -> Bool) {
-    let end = MonotonicClock.nanoseconds + 5_000
+    guard let thread else { return }
+    let end = MonotonicClock.nanoseconds + thread.lingerTime.nanoseconds
     while !hasNews(), !isOver, !ElasticThreadPool.shared.hasRequests {
       if MonotonicClock.nanoseconds >= end { return }
     }

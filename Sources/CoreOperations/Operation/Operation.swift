@@ -250,8 +250,8 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
   open func waitUntilFinished() {
     if withLinks({ $0.isClosed }) { return }
     let token = OwnWaits.beginBlocking(for: .operation(self), call: "waitUntilFinished()")
-    let semaphore = DispatchSemaphore(value: 0)
-    if register(.thread(semaphore)) { semaphore.wait() }
+    let wait = ThreadWait()
+    if register(.thread(wait)) { wait.block() }
     OwnWaits.end(token)
   }
 

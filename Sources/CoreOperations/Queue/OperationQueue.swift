@@ -167,13 +167,13 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
           + "Wait somewhere else, or add a barrier block."
       )
     }
-    let semaphore = DispatchSemaphore(value: 0)
-    guard scheduler.wait(.thread(semaphore)) else { return }
+    let wait = ThreadWait()
+    guard scheduler.wait(.thread(wait)) else { return }
     let token = OwnWaits.beginBlocking(
       for: .queue(self),
       call: "waitUntilAllOperationsAreFinished()"
     )
-    semaphore.wait()
+    wait.block()
     OwnWaits.end(token)
   }
 

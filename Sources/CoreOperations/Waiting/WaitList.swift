@@ -1,12 +1,10 @@
-package import Dispatch
-
 /// The waiters for the end of something, an operation or all of a queue, blocking a thread or not.
 ///
 /// A closure gets what has ended, which the caller of ``wakeAll(_:)`` keeps alive meanwhile: a
 /// closure that kept it would be kept by it, and one that didn't could find it gone.
 package struct WaitList<Ended> {
   package enum Waiter {
-    case thread(DispatchSemaphore)
+    case thread(ThreadWait)
     case task(AsyncWait)
     case closure(@Sendable (Ended) -> Void)
 
@@ -46,7 +44,7 @@ package struct WaitList<Ended> {
   package func wakeAll(_ ended: Ended) {
     for waiter in waiters {
       switch waiter {
-      case .thread(let semaphore): semaphore.signal()
+      case .thread(let wait): wait.finish()
       case .task(let wait): wait.finish()
       case .closure(let body): body(ended)
       }
