@@ -21,6 +21,19 @@ package struct Member: Equatable, @unchecked Sendable {
     unsafe reference._withUnsafeGuaranteedRef(body)
   }
 
+  /// Calls `body` with each of several operations, in order, without counting references.
+  ///
+  /// The array holds them. Two walks over a batch that counted were a tenth of what a chain costs.
+  static func forEach(in operations: [Operation], _ body: (Member) -> Void) {
+    unsafe operations.withUnsafeBufferPointer { operations in
+      unsafe operations.withMemoryRebound(to: Unmanaged<Operation>.self) { references in
+        for index in references.indices { unsafe body(Member(references[index])) }
+      }
+    }
+  }
+
+  private init(_ reference: Unmanaged<Operation>) { unsafe self.reference = reference }
+
   /// What the queue knows of the operation.
   package var fields: SchedulingFields {
     @inline(__always) _read { yield unsafe reference._withUnsafeGuaranteedRef { $0 }.scheduling }

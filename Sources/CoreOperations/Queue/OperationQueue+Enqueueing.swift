@@ -22,9 +22,9 @@ extension OperationQueue {
 
   final func enqueue(_ operations: [Operation]) {
     var isPlain = valueObservers.isEmpty
-    for operation in operations {
-      switch take(operation) {
-      case .plain: continue
+    Member.forEach(in: operations) { member in
+      switch member.use({ take($0) }) {
+      case .plain: break
       case .layered, .suspect, .over: isPlain = false
       }
     }

@@ -166,9 +166,9 @@ final class Scheduler: Sendable {
   func addIfOpen(_ operations: [Operation], owner: OperationQueue) -> Bool {
     let (isClosed, mayBeNeeded, isAwaited) = update { state in
       if state.gate != nil { return (true, false, false) }
-      for operation in operations {
-        state.memberAdded(Member(operation), owner: owner)
-        state.letIn(Member(operation))
+      Member.forEach(in: operations) { member in
+        state.memberAdded(member, owner: owner)
+        state.letIn(member)
       }
       return (false, state.isWatched, state.isAwaited)
     }

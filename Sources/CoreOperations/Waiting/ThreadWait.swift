@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// A thread that sleeps costs two switches and, where its processor has gone to sleep meanwhile, as
 /// much as a hundred empty operations until it comes up again. So it watches for the end for a
-/// moment first, as long as that has paid off before.
+/// moment first, where that has paid off before (``WatchHistory``).
 package final class ThreadWait: Sendable {
   private static let watching: UInt8 = 0
   private static let asleep: UInt8 = 1
@@ -34,43 +34,19 @@ package final class ThreadWait: Sendable {
     if isAsleep { semaphore.wait() }
   }
 
-  /// Watches for the end for a moment, and notes whether it came.
+  /// Watches for the end for a moment, if that is worthwhile, and notes whether it came.
   private func isOverSoon() -> Bool {
-    guard let time = WatchHistory.shared.nextTime() else { return isOver }
-    let end = MonotonicClock.nanoseconds + time
+    guard WatchHistory.nextOfProcess() else { return isOver }
+    let end = MonotonicClock.nanoseconds + WatchHistory.nanoseconds
     repeat {
       if isOver {
-        WatchHistory.shared.note(hasPaidOff: true)
+        WatchHistory.change { $0.note(hasPaidOff: true) }
         return true
       }
     } while MonotonicClock.nanoseconds < end
-    WatchHistory.shared.note(hasPaidOff: false)
+    WatchHistory.change { $0.note(hasPaidOff: false) }
     return false
   }
 
   private var isOver: Bool { state.load(ordering: .acquiring) == Self.over }
-}
-
-/// Whether threads of this process that watched for an end saw it.
-private struct WatchHistory: ~Copyable, Sendable {
-  static let shared = WatchHistory()
-
-  /// 0 after a success, and one more for each failure since. A hint: of two threads that write at
-  /// the same time, one is forgotten.
-  private let failures = Atomic<UInt32>(0)
-  private let isUseful = Processors.available > 1
-
-  /// How long to watch; nil for not at all.
-  func nextTime() -> Int64? {
-    guard isUseful else { return nil }
-    let failures = failures.load(ordering: .relaxed)
-    if failures < 3 || failures % 16 == 0 { return 4_000 }
-    self.failures.store(failures &+ 1, ordering: .relaxed)
-    return nil
-  }
-
-  func note(hasPaidOff: Bool) {
-    let next = hasPaidOff ? 0 : failures.load(ordering: .relaxed) &+ 1
-    failures.store(next, ordering: .relaxed)
-  }
 }

@@ -1,0 +1,112 @@
+import Synchronization
+import Testing
+
+@testable import CoreOperations
+
+@Suite struct `The time for which a worker looks out for work` {
+  @Test func `grows to twice what was needed, where work came just too late`() {
+    var time = LingerTime()
+    time.workCame(after: 12_000)
+    #expect(time.nanoseconds == 24_000)
+    time.workCame(after: 20_000)
+    #expect(time.nanoseconds == 40_000)
+    // It was long enough.
+    time.workCame(after: 1_000)
+    #expect(time.nanoseconds == 40_000)
+  }
+
+  @Test func `has a limit`() {
+    var time = LingerTime()
+    time.workCame(after: LingerTime.longest)
+    #expect(time.nanoseconds == LingerTime.longest)
+  }
+
+  @Test func `shrinks to nothing where work comes long after, and grows again from there`() {
+    var time = LingerTime()
+    var steps = 0
+    while time.nanoseconds > 0, steps < 100 {
+      let before = time.nanoseconds
+      time.workCame(after: LingerTime.longest + 1)
+      #expect(time.nanoseconds < before)
+      steps += 1
+    }
+    #expect(time.nanoseconds == 0)
+    time.workCame(after: .max)
+    #expect(time.nanoseconds == 0)
+    time.workCame(after: 3_000)
+    #expect(time.nanoseconds == 6_000)
+  }
+}
+
+@Suite struct `Watching for an end before sleeping` {
+  @Test func `goes on while it pays off`() {
+    var history = WatchHistory()
+    for _ in 0..<100 {
+      #expect(history.next())
+      history.note(hasPaidOff: true)
+    }
+    #expect(history == WatchHistory())
+  }
+
+  @Test func `is tried now and then where it doesn't, and goes on at the first success`() {
+    var history = WatchHistory()
+    var watched: [Int] = []
+    for wait in 0..<64 where history.next() {
+      watched.append(wait)
+      history.note(hasPaidOff: false)
+    }
+    #expect(watched == [0, 1, 2, 16, 32, 48])
+    while !history.next() {}
+    history.note(hasPaidOff: true)
+    #expect(history.next())
+  }
+
+  @Test func `goes on for ever, however often nothing came of it`() {
+    var history = WatchHistory()
+    var watched = 0
+    for _ in 0..<1_000_000 where history.next() {
+      watched += 1
+      history.note(hasPaidOff: false)
+    }
+    #expect(watched == 3 + 999_999 / 16)
+  }
+}
+
+@Suite(.watched) struct `The wait of a thread` {
+  @Test func `is over at once when its end came before`() {
+    let wait = ThreadWait()
+    wait.finish()
+    wait.block()
+  }
+
+  /// The end comes while the thread has not begun to wait, watches, falls asleep and sleeps.
+  @Test func `ends once, whenever its end comes, and shows what was done before`() async throws {
+    let queue = OperationQueue()
+    queue.maxConcurrentOperationCount = 1
+    for round in 0..<2_000 {
+      let wait = ThreadWait()
+      let value = Shared()
+      queue.addOperation {
+        for _ in 0..<(round % 64) * 16 { value.touch() }
+        value.finish(wait)
+      }
+      wait.block()
+      #expect(value.isDone)
+    }
+  }
+
+  private final class Shared: Sendable {
+    private let touches = Atomic(0)
+    private let done = Atomic(0)
+
+    var isDone: Bool { done.load(ordering: .relaxed) == 1 }
+
+    func touch() { touches.add(1, ordering: .relaxed) }
+
+    func finish(_ wait: ThreadWait) {
+      // Relaxed: the wait is what makes it visible.
+      done.store(1, ordering: .relaxed)
+      wait.finish()
+    }
+  }
+}
