@@ -55,7 +55,7 @@ extension GroupOperation {
         var next: RollbackList.Rollback? = last
         while let rollback = next {
           do { try await rollback() } catch {
-            elements.append(.init(origin: .body, error: error))
+            elements.append(.rollback(error))
           }
           next = self.members.withLock { $0.rollbacks.next() }
         }

@@ -174,6 +174,6 @@ extension AdvancedOperation {
 extension OperationFailure.Element {
   /// The same as that of a child.
   func inChild(_ name: String) -> Self {
-    .init(origin: .child(name, origin), error: error, isInherited: isInherited)
+    from(.child(name, origin))
   }
 }

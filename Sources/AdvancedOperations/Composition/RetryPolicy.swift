@@ -211,7 +211,7 @@ public struct RetryPolicy: Sendable {
   ///
   /// No attempt begins when the time is over: when the next one would, the policy gives up at once.
   /// An attempt that is still going on then is cancelled, as by ``attemptTimeout(_:)``, and is the
-  /// last.
+  /// last. In both cases descriptions of the failure say that the policy gave up because of it.
   ///
   /// ```swift
   /// let policy = RetryPolicy.exponential(.seconds(1), attempts: 10)

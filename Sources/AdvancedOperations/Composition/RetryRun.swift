@@ -57,33 +57,34 @@ package struct RetryRun {
   /// No other attempt begins, for a reason of its own.
   mutating func attemptRefused(because element: OperationFailure.Element) {
     elements.append(element)
+    if element.origin == .timeout { timeIsOver() }
+  }
+
+  /// Says with the last error why no other attempt follows.
+  private mutating func timeIsOver() {
+    guard let limit = policy.totalLimit, !elements.isEmpty else { return }
+    elements[elements.count - 1].noteGivingUp(after: failedCount, limit: limit)
   }
 
   /// Keeps what went wrong in an attempt.
   package mutating func record(_ failures: [OperationFailure.Element]) {
     for failure in failures {
-      elements.append(
-        .init(
-          origin: .attempt(number, failure.origin),
-          error: failure.error,
-          isInherited: failure.isInherited
-        )
-      )
+      elements.append(failure.from(.attempt(number, failure.origin)))
     }
     failedCount += 1
   }
 
   /// Asks the policy about the attempt that was recorded last; calls the user's closure.
-  package func next(
+  package mutating func next(
     after failures: [OperationFailure.Element],
     now: Duration,
     random: @Sendable () -> UInt64
   ) -> Next {
-    guard let delay = policy.delay(after: failedCount, Self.error(of: failures), random: random)
-    else { return .giveUp }
-    let time = now.saturatingAdding(max(delay, .zero))
-    if let end, time >= end { return .giveUp }
-    return .attempt(at: time)
+    let delay = policy.delay(after: failedCount, Self.error(of: failures), random: random)
+    let time = now.saturatingAdding(max(delay ?? .zero, .zero))
+    // Also when the policy has no more attempts: the limit has cut this one short.
+    if let end, time >= end { timeIsOver() } else if delay != nil { return .attempt(at: time) }
+    return .giveUp
   }
 
   /// The error of an attempt: a timeout if it had one, the only error, or all together.

@@ -31,17 +31,20 @@ extension AdvancedOperation {
 
   private func askAfterHelpers(_ question: AdvancedCore.Question) {
     var helpers: [AdvancedOperation] = []
+    var names: [String] = []
     for condition in question.conditions {
       switch help(for: condition) {
       case .none: continue
-      case .run(let helper): helpers.append(helper)
+      case .run(let helper):
+        helpers.append(helper)
+        names.append(condition.name)
       case .refused(let verdict):
         apply(verdict)
         return
       }
     }
     // Without helpers no closure is made, which would be an allocation.
-    if helpers.isEmpty { ask(question) } else { run(helpers) { self.ask(question) } }
+    if helpers.isEmpty { ask(question) } else { run(helpers, of: names) { self.ask(question) } }
   }
 
   private func ask(_ question: AdvancedCore.Question) {
@@ -50,7 +53,17 @@ extension AdvancedOperation {
     askAll(question.conditions)
   }
 
-  final func run(_ helpers: [AdvancedOperation], then next: @escaping @Sendable () -> Void) {
+  /// Runs the helpers of conditions.
+  ///
+  /// - Parameters:
+  ///   - helpers: The helpers, added to the queue if they are in none.
+  ///   - conditions: For each of them, the name of the condition that brought it.
+  ///   - next: Called when all of them have finished.
+  final func run(
+    _ helpers: [AdvancedOperation],
+    of conditions: [String],
+    then next: @escaping @Sendable () -> Void
+  ) {
     if helpers.contains(self) {
       cancel(withError: OperationCycleError(path: [label, label]))
       return
@@ -61,6 +74,7 @@ extension AdvancedOperation {
       let extra = core.makeExtra()
       extra.helpers = added
       extra.awaitedHelpers = helpers
+      extra.helpedConditions = conditions
       return false
     }
     if isCancelled { for helper in added { helper.cancel(forwarding: cancellationReason) } }
@@ -236,6 +250,7 @@ extension AdvancedOperation {
   ///     evaluated again when the operation starts.
   final func apply(_ verdict: OperationStateMachine.Verdict, isOutdated: Bool = false) {
     var isByHand = false
+    let verdict = namingHelpers(in: verdict)
     let action = change { core in
       core.extra?.evaluation = nil
       core.extra?.openConditions = []
@@ -251,5 +266,22 @@ extension AdvancedOperation {
       }
     case .ignore: return
     }
+  }
+
+  /// The verdict, in which conditions that don't hold name their helpers that didn't succeed.
+  private func namingHelpers(
+    in verdict: OperationStateMachine.Verdict
+  ) -> OperationStateMachine.Verdict {
+    guard case .failed(var elements) = verdict else { return verdict }
+    let (helpers, conditions) = withCore { core in
+      (core.extra?.awaitedHelpers ?? [], core.extra?.helpedConditions ?? [])
+    }
+    for (helper, condition) in zip(helpers, conditions) {
+      guard let failure = helper.outcome?.failure,
+        let index = elements.firstIndex(where: { $0.origin == .condition(condition) })
+      else { continue }
+      elements[index].remarks.append(.helper(helper.label, failure))
+    }
+    return .failed(elements)
   }
 }

@@ -93,7 +93,9 @@ extension AdvancedOperation {
     after helper: AdvancedOperation,
     isOutdated: Bool
   ) {
-    run([helper]) { self.askInOrder(conditions, isHelped: true, isOutdated: isOutdated) }
+    run([helper], of: conditions.prefix(1).map(\.name)) {
+      self.askInOrder(conditions, isHelped: true, isOutdated: isOutdated)
+    }
   }
 
   /// The same in a task, up to a condition that needs a helper; the first one has had its own.

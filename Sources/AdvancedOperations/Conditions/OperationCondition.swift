@@ -24,9 +24,10 @@ public protocol OperationCondition: Sendable {
   ///
   /// Asked for once, after the operation's own dependencies have finished. It is no member of
   /// `dependencies`; if it is in no queue it is added to that of the operation, and then cancelled
-  /// with it. The condition is asked whatever its outcome. When the operation is cancelled at the
-  /// moment in which the helper is added, the cancelled helper may enter and leave the queue after
-  /// the operation.
+  /// with it. The condition is asked whatever its outcome; if it doesn't hold, descriptions of the
+  /// failure show what went wrong with the helper. When the operation is cancelled at the moment in
+  /// which the helper is added, the cancelled helper may enter and leave the queue after the
+  /// operation.
   ///
   /// A helper that waits for the operation closes a ring: the operations of the ring are cancelled
   /// with an `OperationCycleError`. The condition fails with an ``OperationHelperError`` when the

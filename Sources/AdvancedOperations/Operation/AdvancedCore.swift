@@ -90,6 +90,8 @@ final class AdvancedExtra {
   var helpers: [AdvancedOperation] = []
   /// All helpers that have to end before the conditions are asked, also those that others run.
   var awaitedHelpers: [AdvancedOperation] = []
+  /// The names of the conditions that brought these.
+  var helpedConditions: [String] = []
   /// Time limits that have not begun to count, and those that have.
   var timeouts: [TimeLimit] = []
   var timers: [(phase: TimeoutObserver.Phase, timer: OperationTimer)] = []

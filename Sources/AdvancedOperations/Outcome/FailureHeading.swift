@@ -6,6 +6,8 @@ enum FailureHeading: Hashable {
   case cancelled
   case timedOut
   case skipped
+  case rollback
+  case helper(String)
   /// The middle of a long way.
   case more(Int)
 
@@ -17,6 +19,8 @@ enum FailureHeading: Hashable {
     case .cancelled: "cancelled"
     case .timedOut: "timed out"
     case .skipped: "skipped"
+    case .rollback: "rollback"
+    case .helper(let name): "its helper “\(name)”"
     case .more(let count): "… \(count) more …"
     }
   }
@@ -25,7 +29,7 @@ enum FailureHeading: Hashable {
   fileprivate var count: Int {
     switch self {
     case .more(let count): count
-    case .step, .condition, .dependency, .cancelled, .timedOut, .skipped: 1
+    case .step, .condition, .dependency, .cancelled, .timedOut, .skipped, .rollback, .helper: 1
     }
   }
 }

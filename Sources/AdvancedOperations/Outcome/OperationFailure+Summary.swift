@@ -22,6 +22,7 @@ extension OperationFailure {
     var parts = elements.prefix(max(limit, 0)).map { $0.inOneLine(levels: levels) }
     let more = elements.count - parts.count
     if more > 0 { parts.append("\(more) more \(more == 1 ? "error" : "errors")") }
+    parts += elements.flatMap { $0.ends.map(\.text) }
     if elements.isEmpty { parts.append("cancelled without a reason") }
     if notRunCount > 0 { parts.append("\(notRunCount) not run because of it") }
     return parts.joined(separator: "; ")
@@ -34,13 +35,18 @@ extension OperationFailure.Element {
     var element = self
     while true {
       element.origin.append(to: &headings)
+      if element.isOfRollback { headings.append(.rollback) }
       let error = (element.error as? OperationConditionError)?.underlying ?? element.error
       guard var failure = error.innerFailure else {
-        return (headings.texts + ["\(error)".inOneLine]).joined(separator: ": ")
+        let helpers = element.helpers.map { name, failure in
+          " (\(FailureHeading.helper(name).text): \(failure.summary(limit: 1, levels: levels - 1)))"
+        }
+        let text = "\(error)".inOneLine + helpers.joined()
+        return (headings.texts + [text]).joined(separator: ": ")
       }
       failure = headings.appendLongWay(of: failure) ?? failure
       let elements = failure.elements
-      guard elements.count == 1, failure.notRunCount == 0 else {
+      guard elements.count == 1, failure.notRunCount == 0, elements[0].ends.isEmpty else {
         let text = failure.summary(limit: levels > 0 ? 3 : 0, levels: levels - 1)
         return (headings.texts + [text]).joined(separator: ": ")
       }

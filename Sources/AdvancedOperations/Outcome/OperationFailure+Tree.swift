@@ -97,23 +97,43 @@ struct FailureTree {
 
   private mutating func add(_ element: OperationFailure.Element, to parent: Int) {
     let error = (element.error as? OperationConditionError)?.underlying ?? element.error
-    var parent = parent
-    var origin = element.origin
+    var (parent, origin) = (parent, element.origin)
+    var places = [parent]
+    defer { if !element.remarks.isEmpty { addEnds(of: element, along: places) } }
     while let (step, inner) = origin.outermost {
-      if case .attempt = step, inner.origin == .body {
+      if case .attempt = step, inner.origin == .body, !element.isOfRollback {
         return add(.step(step), error, to: parent)
       }
       parent = branch(.step(step), of: parent)
+      places.append(parent)
       origin = inner.origin
     }
+    if element.isOfRollback { return add(.rollback, error, to: parent) }
     switch origin {
-    case .condition(let name): add(.condition(name), error, to: parent)
+    case .condition(let name):
+      add(.condition(name), error, to: parent)
+      if let node = nodes[parent].last { addHelpers(of: element, to: node) }
     case .dependency(let name):
       add(.dependency(name), error, isInherited: element.isInherited, to: parent)
     case .cancel: add(.cancelled, error, to: parent)
     case .timeout: add(.timedOut, error, to: parent)
     case .skipped(let reason): _ = append(nil, text: "skipped: \(reason)", to: parent)
     case .body, .child, .attempt, .inDependency, .inCondition: add(nil, error, to: parent)
+    }
+  }
+
+  /// Why no attempt followed: behind all of them, and those that are inside of others first.
+  private mutating func addEnds(of element: OperationFailure.Element, along places: [Int]) {
+    let depth = element.origin.steps.steps.count
+    for end in element.ends.sorted(by: { $0.depth < $1.depth }) {
+      let place = places[min(max(depth - end.depth, 0), places.count - 1)]
+      _ = append(nil, text: end.text, to: place)
+    }
+  }
+
+  private mutating func addHelpers(of element: OperationFailure.Element, to node: Int) {
+    for (name, failure) in element.helpers {
+      due.append((.failure(failure, isInherited: true), append(.helper(name), to: node)))
     }
   }
 

@@ -44,6 +44,8 @@ public struct OperationFailure: Error, CustomStringConvertible, CustomDebugStrin
     public var error: any Error
     /// Whether it is the failure of a dependency, and not this operation's own.
     public var isInherited: Bool
+    /// What descriptions say of it beside that.
+    var remarks: [Remark] = []
 
     /// Creates an element.
     public init(origin: Origin, error: any Error, isInherited: Bool = false) {
