@@ -25,6 +25,10 @@ private func workflow(_ clock: OperationClock) -> [ResultOperation<Void>] {
 
   print(queue.graph.dot)
 
+  // What hasn't ended, and what went wrong:
+  let rest = queue.graph.filter { $0.outcome?.isSuccess != true }
+  #expect(rest.nodes.count == 2)
+
   simulation.run()
   #expect(print.all.map { $0.contains("op_download") } == [true, true, true])
 }

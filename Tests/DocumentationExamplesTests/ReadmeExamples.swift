@@ -130,14 +130,7 @@ struct Failures: OperationObserver {
 
   /// Draws the picture again: a night's import in a simulation, equal each time.
   @Test func `the timeline is what the package draws, here and in the tutorial`() throws {
-    let svg = try Night().timeline()
-    let folder = "Sources/AdvancedOperations/AdvancedOperations.docc/Resources"
-    let file = repository.appending(path: "\(folder)/timeline.svg")
-    if ProcessInfo.processInfo.environment["OPERATIONS_WRITE_PICTURES"] != nil {
-      try svg.write(to: file, atomically: true, encoding: .utf8)
-    }
-    let hasDrawing = try String(contentsOf: file, encoding: .utf8) == svg
-    #expect(hasDrawing, "OPERATIONS_WRITE_PICTURES=1 swift test --filter README draws it again")
+    try expectPicture(Night().timeline(), "timeline")
   }
 }
 

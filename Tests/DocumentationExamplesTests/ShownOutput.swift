@@ -23,7 +23,10 @@ func expectShown(
   #expect(isShown, "not in \(article).md:\n\(printed)", sourceLocation: sourceLocation)
 }
 
-/// Checks that a picture of an article is the one that its example draws.
+/// Checks that a picture of an article is the one that its example draws, in both variants.
+///
+/// The variant for dark pages is there because a page of documentation may be dark where the system
+/// isn't: a picture that is a file of its own is told of the system only.
 ///
 /// With `OPERATIONS_WRITE_PICTURES` in the environment, writes the picture in place of looking.
 ///
@@ -37,15 +40,25 @@ func expectPicture(
   _ name: String,
   sourceLocation: SourceLocation = #_sourceLocation
 ) throws {
-  if ProcessInfo.processInfo.environment["OPERATIONS_WRITE_PICTURES"] != nil {
-    return try drawn.write(to: file(ofPicture: name), atomically: true, encoding: .utf8)
+  for (name, drawn) in [(name, drawn), ("\(name)~dark", try dark(drawn))] {
+    if ProcessInfo.processInfo.environment["OPERATIONS_WRITE_PICTURES"] != nil {
+      try drawn.write(to: file(ofPicture: name), atomically: true, encoding: .utf8)
+      continue
+    }
+    let isShown = try picture(name) == drawn
+    #expect(
+      isShown,
+      "\(name).svg is another one; OPERATIONS_WRITE_PICTURES=1 writes it",
+      sourceLocation: sourceLocation
+    )
   }
-  let isShown = try picture(name) == drawn
-  #expect(
-    isShown,
-    "\(name).svg is another one; OPERATIONS_WRITE_PICTURES=1 writes it",
-    sourceLocation: sourceLocation
-  )
+}
+
+/// The picture with the colours for dark pages, whatever its reader prefers.
+private func dark(_ picture: String) throws -> String {
+  let rule = /@media \(prefers-color-scheme: dark\) \{\n(?<rules>(?:\..*\n)*)\}\n/
+  let match = try #require(picture.firstMatch(of: rule))
+  return picture.replacingCharacters(in: match.range, with: match.output.rules)
 }
 
 /// A picture in the catalogue of AdvancedOperations.

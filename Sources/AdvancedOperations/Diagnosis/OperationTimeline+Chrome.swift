@@ -44,9 +44,14 @@ private struct ChromeTraceWriter {
   }
 
   private let timeline: OperationTimeline
+  // Looked for once: a timeline goes through all of its spans for it.
+  private let begin: Duration
   private var events: [String] = []
 
-  init(_ timeline: OperationTimeline) { self.timeline = timeline }
+  init(_ timeline: OperationTimeline) {
+    self.timeline = timeline
+    begin = timeline.begin
+  }
 
   mutating func text() -> String {
     let lanes = timeline.lanes(ofGroups: false)
@@ -161,7 +166,7 @@ private struct ChromeTraceWriter {
   ) {
     events.append(
       "{\"ph\":\"\(kind)\",\"pid\":\(process.rawValue),\"tid\":\(lane + 1),"
-        + "\"ts\":\(Self.microseconds(time.saturatingSubtracting(timeline.begin))),"
+        + "\"ts\":\(Self.microseconds(time.saturatingSubtracting(begin))),"
         + "\"name\":\(Self.quoted(name)),\"cat\":\"\(category)\"\(extra)}"
     )
   }

@@ -1,0 +1,284 @@
+/// One drawing of a timeline.
+struct TimelineDrawing {
+  private static let width = 1080.0
+  private static let rowHeight = 20.0
+  /// Where the chart begins below a legend of one line.
+  private static let leastTop = 76.0
+  private static let rightMargin = 72.0
+  /// Names don't take more than a third of the picture.
+  private static let widths = 98.0...350.0
+  private static let fontSize = 12.0
+  /// Several readers draw no picture that is higher than 32,767; a smaller one can still be read.
+  private static let mostHeight = 32_000.0
+  private static let leastScale = 0.6
+
+  private let timeline: OperationTimeline
+  private let rows: [(index: Int, depth: Int)]
+  /// How many operations have no row.
+  private let leftOut: Int
+  private let left: Double
+  private let critical: [Int]
+  // Looked for once: a timeline goes through all of its spans for them.
+  private let begin: Duration
+  private let duration: Duration
+  private let slack: [Duration]
+  private var legend: TimelineLegend?
+  private var elements = PictureElements()
+
+  init(_ timeline: OperationTimeline, rows limit: Int) {
+    self.timeline = timeline
+    critical = timeline.criticalPath
+    let rows = TimelineRows(timeline, critical: critical, limit: limit)
+    self.rows = rows.rows
+    leftOut = rows.leftOut
+    begin = timeline.begin
+    duration = timeline.duration
+    slack = timeline.slack
+    let isCritical = Set(critical)
+    var widest = 0.0
+    for row in rows.rows where widest < Self.widths.upperBound {
+      let name = timeline.spans[row.index].name.prefix(80)
+      let isBold = isCritical.contains(row.index)
+      let width = PictureText.width(of: name, size: Self.fontSize, isBold: isBold)
+      widest = max(widest, Self.indent(row.depth) + width)
+    }
+    left = min(max(widest + 16, Self.widths.lowerBound), Self.widths.upperBound)
+    legend = TimelineLegend(marks, width: Self.width - 24)
+  }
+
+  private var top: Double {
+    Self.leastTop + (legend?.extraHeight ?? 0) + (leftOut > 0 ? 18 : 0)
+  }
+  private var height: Double { top + Self.rowHeight * Double(rows.count) + 28 }
+  private var scale: Double {
+    (Self.width - left - Self.rightMargin) / max(duration.inSeconds, 1e-9)
+  }
+
+  private func x(_ time: Duration) -> Double {
+    left + time.saturatingSubtracting(begin).inSeconds * scale
+  }
+  private func y(_ row: Int) -> Double { top + Self.rowHeight * Double(row) }
+
+  mutating func text() -> String {
+    header()
+    axis()
+    var places: [Int: Int] = [:]
+    for (row, entry) in rows.enumerated() { places[entry.index] = row }
+    let isCritical = Set(critical)
+    names(isCritical)
+    for (row, entry) in rows.enumerated() {
+      bars(row, entry.index, isCritical: isCritical.contains(entry.index))
+    }
+    for (from, to) in zip(critical, critical.dropFirst()) {
+      guard let fromRow = places[from], let toRow = places[to] else { continue }
+      connect(from, fromRow, to, toRow)
+    }
+    let scale = min(max(Self.mostHeight / height, Self.leastScale), 1)
+    let size =
+      "width=\"\(PictureElements.number(Self.width * scale))\""
+      + " height=\"\(PictureElements.number(height * scale))\""
+    return """
+      <svg xmlns="http://www.w3.org/2000/svg" \(size) \
+      viewBox="0 0 \(PictureElements.number(Self.width)) \(PictureElements.number(height))" \
+      class="operation-timeline" role="img" \
+      font-family="Helvetica, Arial, sans-serif" font-size="\(Int(Self.fontSize))">
+      \(Self.style)
+      <rect class="paper" width="100%" height="100%" fill="#ffffff"/>
+      \(elements.lines.joined(separator: "\n"))
+      </svg>
+
+      """
+  }
+
+  /// What differs on a dark page.
+  ///
+  /// A reader of pictures that doesn't ask for the scheme shows the colours of the elements. The
+  /// class keeps the rules off other pictures of a page.
+  private static let style = """
+    <style>
+    @media (prefers-color-scheme: dark) {
+    .operation-timeline text { fill: #e6edf3 }
+    .operation-timeline .paper { fill: #0d1117 }
+    .operation-timeline .band { fill: #161b22 }
+    .operation-timeline .dependencies { fill: #57606a }
+    .operation-timeline .grid { stroke: #30363d }
+    .operation-timeline .muted { fill: #9198a1 }
+    .operation-timeline .inside { fill: #1f2328 }
+    .operation-timeline .slack { stroke: #9198a1 }
+    .operation-timeline .critical { stroke: #ff7b72 }
+    }
+    </style>
+    """
+
+  // MARK: Parts
+
+  private mutating func header() {
+    let plan = timeline.plan
+    let count = timeline.spans.count
+    let title =
+      "\(count) operation\(count == 1 ? "" : "s") in \(duration.readable)"
+      + " · work \(plan.work.readable) · critical path \(plan.criticalDuration.readable)"
+    elements.label(title, 24, 24, " font-size=\"15\" font-weight=\"bold\"")
+    if leftOut > 0 {
+      let text =
+        "Drawn are \(rows.count): the critical path, what failed, and what took longest."
+        + " \(leftOut) more are left out."
+      elements.label(text, 24, 46, " font-size=\"12\"")
+    }
+    legend?.draw(into: &elements, baseline: leftOut > 0 ? 66 : 48)
+  }
+
+  /// The marks that occur in the chart.
+  private var marks: Set<TimelineLegend.Mark> {
+    var marks: Set<TimelineLegend.Mark> = []
+    let isCritical = Set(critical)
+    for (index, _) in rows {
+      let span = timeline.spans[index]
+      for phase in timeline.phases(of: index) { marks.insert(.wait(phase.kind)) }
+      if !span.retries.isEmpty, span.started != nil { marks.insert(.retry) }
+      if isCritical.contains(index) { marks.insert(.critical) }
+      if let bar = bar(of: index) {
+        marks.insert(.bar(OperationStatus(.executing, span.outcome)))
+        if bar.slack != nil { marks.insert(.slack) }
+      } else if span.ended != nil {
+        marks.formUnion([.diamond, .bar(OperationStatus(.finishing, span.outcome))])
+      }
+    }
+    return marks
+  }
+
+  private mutating func axis() {
+    let bottom = top + Self.rowHeight * Double(rows.count)
+    let step = Self.step(for: duration)
+    // Who scrolls through many rows begins at the top.
+    let places = [bottom + 16] + (rows.count > 30 ? [top - 8] : [])
+    for tick in 0...10 {
+      let time = step.saturatingMultiplied(by: tick)
+      if time > duration { return }
+      let x = x(begin.saturatingAdding(time))
+      elements.line(x, top - 4, x, bottom, "#e4e4e4", " class=\"grid\"")
+      let text = time == .zero ? "0" : time.readable
+      let style = " class=\"muted\" font-size=\"11\" fill=\"#555555\" text-anchor=\"middle\""
+      for y in places { elements.label(text, x, y, style) }
+    }
+  }
+
+  /// The column of names: a picture of its own, so that none reaches into the chart with any font.
+  private mutating func names(_ isCritical: Set<Int>) {
+    let width = left - 8
+    elements.add(
+      "<svg width=\"\(PictureElements.number(width))\""
+        + " height=\"\(PictureElements.number(height))\" overflow=\"hidden\">"
+    )
+    for (row, entry) in rows.enumerated() {
+      let y = y(row)
+      if row % 2 == 1 {
+        elements.rectangle(0, y, width, Self.rowHeight, "#f6f6f6", " class=\"band\"")
+      }
+      let name = timeline.spans[entry.index].name
+      let isBold = isCritical.contains(entry.index)
+      let indent = Self.indent(entry.depth)
+      let size = Self.fontSize
+      let text = PictureText.fitted(name, width: width - indent, size: size, isBold: isBold)
+      if text != name { elements.add("<g><title>\(PictureElements.escaped(name))</title>") }
+      elements.label(text, indent, y + 14, isBold ? " font-weight=\"bold\"" : "")
+      if text != name { elements.add("</g>") }
+    }
+    elements.add("</svg>")
+  }
+
+  /// The bar of an operation that executed.
+  private struct Bar {
+    let begin: Double
+    let width: Double
+    /// How long it took, and where that is written: in the bar if it fits, otherwise behind it.
+    let text: String
+    let isTextInside: Bool
+    /// How much longer it could have taken, as far as that can be seen.
+    var slack: (begin: Double, end: Double)?
+  }
+
+  private func bar(of index: Int) -> Bar? {
+    let span = timeline.spans[index]
+    guard let started = span.started else { return nil }
+    let (begin, end) = (x(started), x(span.ended ?? timeline.end))
+    let width = max(end - begin, 1.5)
+    let text = (span.executed(until: timeline.end) ?? .zero).readable
+    let room = PictureText.width(of: text, size: 10) + 6
+    var bar = Bar(begin: begin, width: width, text: text, isTextInside: width > room)
+    let free = begin + width + (bar.isTextInside ? 0 : room)
+    let until = min(end + slack[index].inSeconds * scale, Self.width - Self.rightMargin)
+    if until > free + 1 { bar.slack = (free, until) }
+    return bar
+  }
+
+  private mutating func bars(_ row: Int, _ index: Int, isCritical: Bool) {
+    let span = timeline.spans[index]
+    let y = y(row)
+    elements.add("<g><title>\(PictureElements.escaped(timeline.summary(of: index)))</title>")
+    for phase in timeline.phases(of: index) {
+      let begin = x(phase.begin)
+      TimelineMarks.wait(phase.kind, begin, y + 8, max(x(phase.end) - begin, 1), &elements)
+    }
+    if let bar = bar(of: index) {
+      let color = OperationStatus(.executing, span.outcome).color
+      let frame = isCritical ? TimelineMarks.criticalFrame : TimelineMarks.plainFrame
+      elements.rectangle(bar.begin, y + 3, bar.width, 14, color, frame + " rx=\"2\"")
+      for retry in span.retries { TimelineMarks.retry(x(retry), y + 3, y + 17, &elements) }
+      let place = bar.isTextInside ? bar.begin + 4 : bar.begin + bar.width + 4
+      let style = " font-size=\"10\" fill=\"#222222\""
+      elements.label(bar.text, place, y + 14, (bar.isTextInside ? " class=\"inside\"" : "") + style)
+      if let slack = bar.slack {
+        TimelineMarks.slack(slack.begin, slack.end, y + 10, &elements)
+      }
+    } else if let ended = span.ended {
+      let color = OperationStatus(.finishing, span.outcome).color
+      TimelineMarks.diamond(x(ended), y + 4, color, &elements)
+    }
+    elements.add("</g>")
+  }
+
+  private mutating func connect(_ from: Int, _ fromRow: Int, _ to: Int, _ toRow: Int) {
+    guard let end = timeline.spans[from].ended, let begin = timeline.spans[to].started else {
+      return
+    }
+    // Along the edge of the row, because the duration of a short bar stands behind that.
+    let isDown = toRow > fromRow
+    let edge = y(fromRow) + (isDown ? 19 : 1)
+    let points = [
+      (x(end) - 1, y(fromRow) + (isDown ? 17 : 3)), (x(end) - 1, edge), (x(begin) - 5, edge),
+      (x(begin) - 5, y(toRow) + 10), (x(begin), y(toRow) + 10),
+    ]
+    let path = points.map { "\(PictureElements.number($0.0)),\(PictureElements.number($0.1))" }
+      .joined(separator: " ")
+    elements.add(
+      "<polyline class=\"critical\" points=\"\(path)\" fill=\"none\" stroke=\"#a01010\""
+        + " stroke-width=\"1.2\"/>"
+    )
+  }
+
+  // MARK: Values
+
+  private static func indent(_ depth: Int) -> Double { 12 + 12 * Double(min(depth, 6)) }
+
+  /// A step of 1, 2 or 5 that gives at most ten ticks; in minutes and hours, what divides those.
+  static func step(for duration: Duration) -> Duration {
+    let tenth = duration.clamped / 10
+    let wanted = max(tenth.wholeNanoseconds, 1)
+    var step: Int64 = 1
+    while step < 1_000_000_000, step < wanted {
+      for factor in [2, 5, 10] as [Int64] where step * factor >= wanted || factor == 10 {
+        step *= factor
+        break
+      }
+    }
+    if step < wanted {
+      let seconds: [Int64] = [
+        2, 5, 10, 20, 30, 60, 120, 300, 600, 1_200, 1_800, 3_600, 7_200, 14_400, 21_600, 43_200,
+      ]
+      let days = tenth.components.seconds / 86_400 + 1
+      return .seconds(seconds.first { $0 * 1_000_000_000 >= wanted } ?? days * 86_400)
+    }
+    return .nanoseconds(step)
+  }
+}

@@ -1,0 +1,132 @@
+/// What the marks of a timeline's picture mean: those that occur in it, in lines.
+struct TimelineLegend {
+  enum Mark: Hashable {
+    case wait(OperationTimeline.Phase.Kind)
+    case bar(OperationStatus)
+    /// The end of an operation that never executed.
+    case diamond
+    /// The end of an attempt that was followed by another one.
+    case retry
+    case critical
+    case slack
+
+    fileprivate static let all: [Mark] =
+      [.wait(.dependencies), .wait(.conditions), .wait(.turn)]
+      + OperationStatus.allCases.map { .bar($0) } + [.diamond, .retry, .critical, .slack]
+
+    fileprivate var text: String {
+      switch self {
+      case .wait(.dependencies): "waiting for dependencies"
+      case .wait(.conditions): "asking conditions"
+      case .wait(.turn): "waiting for its turn"
+      case .bar(let status): status.rawValue
+      case .diamond: "ended without executing"
+      case .retry: "attempt failed, tried again"
+      case .critical: "critical path"
+      case .slack: "slack"
+      }
+    }
+  }
+
+  static let fontSize = 11.0
+  private static let lineHeight = 18.0
+
+  /// The marks with their places.
+  private let entries: [(mark: Mark, x: Double, line: Int)]
+  /// How much higher it is than one line.
+  let extraHeight: Double
+
+  /// - Parameters:
+  ///   - marks: Those that occur.
+  ///   - width: Up to where a line may reach.
+  init(_ marks: Set<Mark>, width: Double) {
+    var entries: [(mark: Mark, x: Double, line: Int)] = []
+    var (next, line) = (24.0, 0)
+    for mark in Mark.all where marks.contains(mark) {
+      let room = 34 + PictureText.width(of: mark.text, size: Self.fontSize)
+      if next > 24, next + room - 15 > width {
+        (next, line) = (24, line + 1)
+      }
+      entries.append((mark, next, line))
+      next += room
+    }
+    self.entries = entries
+    extraHeight = Self.lineHeight * Double(line)
+  }
+
+  /// Draws it.
+  ///
+  /// - Parameters:
+  ///   - elements: The elements of the picture.
+  ///   - baseline: Where the text of the first line stands.
+  func draw(into elements: inout PictureElements, baseline: Double) {
+    for (mark, x, line) in entries {
+      let y = baseline + Self.lineHeight * Double(line)
+      switch mark {
+      case .wait(let kind): TimelineMarks.wait(kind, x, y - 6, 14, &elements)
+      case .bar(let status):
+        elements.rectangle(x, y - 10, 14, 12, status.color, TimelineMarks.plainFrame)
+      case .diamond: TimelineMarks.diamond(x + 7, y - 10, "#ffffff", &elements)
+      case .retry:
+        let color = OperationStatus.succeeded.color
+        elements.rectangle(x, y - 10, 14, 12, color, TimelineMarks.plainFrame)
+        TimelineMarks.retry(x + 7, y - 10, y + 2, &elements)
+      case .critical:
+        elements.rectangle(x, y - 10, 14, 12, "none", TimelineMarks.criticalFrame)
+      case .slack: TimelineMarks.slack(x - 1, x + 15, y - 4, &elements)
+      }
+      let weight = mark == .critical ? " font-weight=\"bold\"" : ""
+      elements.label(mark.text, x + 19, y, weight + " font-size=\"\(Int(Self.fontSize))\"")
+    }
+  }
+}
+
+/// The marks themselves, the same in the chart and in its legend.
+enum TimelineMarks {
+  static let plainFrame = " stroke=\"#666666\" stroke-width=\"0.7\""
+  static let criticalFrame = " class=\"critical\" stroke=\"#a01010\" stroke-width=\"1.5\""
+
+  static func wait(
+    _ kind: OperationTimeline.Phase.Kind,
+    _ x: Double,
+    _ y: Double,
+    _ width: Double,
+    _ elements: inout PictureElements
+  ) {
+    let (color, style) =
+      switch kind {
+      case .dependencies: ("#c9c9c9", " class=\"dependencies\"")
+      case .conditions: ("#e8b93c", "")
+      case .turn: ("#7fa8d8", "")
+      }
+    elements.rectangle(x, y, width, 4, color, style)
+  }
+
+  static func diamond(
+    _ x: Double,
+    _ y: Double,
+    _ color: String,
+    _ elements: inout PictureElements
+  ) {
+    let (left, top) = (PictureElements.number(x), PictureElements.number(y))
+    elements.add("<path d=\"M\(left) \(top) l6 6 l-6 6 l-6 -6 z\" fill=\"\(color)\"\(plainFrame)/>")
+  }
+
+  static func retry(
+    _ x: Double,
+    _ top: Double,
+    _ bottom: Double,
+    _ elements: inout PictureElements
+  ) {
+    elements.line(x, top, x, bottom, "#a01010", " class=\"retry\" stroke-width=\"2\"")
+  }
+
+  static func slack(
+    _ begin: Double,
+    _ end: Double,
+    _ y: Double,
+    _ elements: inout PictureElements
+  ) {
+    elements.line(begin, y, end, y, "#333333", " class=\"slack\" stroke-dasharray=\"2 2\"")
+  }
+}
