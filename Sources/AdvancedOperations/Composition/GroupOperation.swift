@@ -74,7 +74,11 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
   }
 
   // Groups may be in each other as deep as a program likes.
-  deinit { FlatRelease.release(members.withLock { $0.childrenTaken() }) }
+  deinit {
+    // What points at children goes first, so that the list has the last references.
+    _ = members.withLock { $0.takeErrors() }
+    FlatRelease.release(members.withLock { $0.children.taken() })
+  }
 
   // MARK: Children
 
@@ -98,7 +102,9 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
     _ = operation.claim()
     if let child = operation as? AdvancedOperation {
       child.withCore { core in
-        core.makeExtra().group = self
+        let extra = core.makeExtra()
+        extra.group = self
+        extra.numberInGroup = number
         core.isChild = true
       }
       if let inner = child as? GroupOperation { checkIsNotAround(inner) }
@@ -108,7 +114,7 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
     }
     // From here on the group, which may just start, finds it.
     let queue = members.withLock { $0.childCame(number) }
-    if isCancelled || members.withLock({ $0.hasFailedFast || $0.isLeaving }) {
+    if isCancelled || members.withLock({ $0.firstFailed != nil || $0.isLeaving }) {
       cancel(operation, reason: reasonOfChildren)
     }
     if let queue {
@@ -127,7 +133,7 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
   /// added a child to one before it looks for children of the other; so at least one sees the ring.
   private func checkIsNotAround(_ child: GroupOperation) {
     // A group without children is around no other.
-    guard child === self || child.members.withLock({ $0.hasChildren }) else { return }
+    guard child === self || child.members.withLock({ $0.children.count > 0 }) else { return }
     var around: AdvancedOperation? = self
     while let next = around, next !== child { around = next.withCore { $0.extra?.group } }
     guard around != nil else { return }
@@ -139,7 +145,7 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
   }
 
   /// The children that were taken in, in the order of adding, finished or not.
-  public final var children: [Operation] { members.withLock { $0.children } }
+  public final var children: [Operation] { members.withLock { $0.children.operations } }
 
   /// How many children may execute at once; -1 for as many as there are threads.
   ///
@@ -176,10 +182,7 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
   public final func onChildError(
     _ hook: @escaping @Sendable (AdvancedOperation, any Error) -> (any Error)?
   ) {
-    let old = members.withLock { members in
-      defer { members.hook = hook }
-      return members.hook
-    }
+    let old = members.withLock { exchange(&$0.hook, with: hook) }
     withExtendedLifetime(old) {}
   }
 
@@ -215,7 +218,7 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
     }
     queue.addOperations(children)
     WaitRings.lookAtChildren(children, in: queue)
-    if members.withLock({ $0.childrenBegan() }) { childrenHaveEnded() }
+    follow(members.withLock { $0.children.begun() })
   }
 
   /// Why children are cancelled that come or leave because of the group's own end.
@@ -232,24 +235,24 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
   ///
   /// A child that has said nothing counts as one unit, one that has ended as done, a group as the
   /// sum of its own children. Observers of the group are told of each change while it executes.
-  public final var progress: OperationProgressUpdate { members.withLock { $0.progress } }
+  public final var progress: OperationProgressUpdate { members.withLock { $0.progress.sum } }
 
   override func child(
     _ child: AdvancedOperation,
     didUpdateProgress update: OperationProgressUpdate
   ) -> ProgressNews? {
     // One that has ended was counted as done, and so it stays.
-    changeProgress { members in
-      child.withCore { $0.machine.state < .finished } && members.childUpdated(child, update)
+    changeProgress {
+      child.withCore { $0.machine.state < .finished } && $0.childUpdated(child, update)
     }
   }
 
   /// Changes the sum, and tells of it in the order of the changes.
   ///
   /// The lock of the members is taken in that of the group, and that of a child in both.
-  private func changeProgress(_ body: (inout GroupMembers) -> Bool) -> ProgressNews? {
+  private func changeProgress(_ body: (inout GroupProgress) -> Bool) -> ProgressNews? {
     let (group, progress) = withCore { core -> (AdvancedOperation?, OperationProgressUpdate) in
-      let (isNew, progress) = members.withLock { members in (body(&members), members.progress) }
+      let (isNew, progress) = members.withLock { (body(&$0.progress), $0.progress.sum) }
       guard isNew, core.machine.state == .executing else { return (nil, progress) }
       if !core.observers.isEmpty { core.line.append(.progress(progress)) }
       return (core.extra?.group, progress)
@@ -264,21 +267,16 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
   public final override var cancellationPolicy: CancellationPolicy { .whenFinishIsCalled }
 
   override var parentNumber: ObjectNumber? { number }
-  override var openChildren: [Operation] {
-    children.filter { child in
-      guard let child = child as? AdvancedOperation else { return !child.isFinished }
-      return !child.withCore { $0.machine.isQuiet }
-    }
-  }
+  override var openChildren: [Operation] { children.filter(\.isOpenAsChild) }
 
   override var hasWaitingChildren: Bool {
-    members.withLock { $0.isWaiting && !$0.children.isEmpty }
+    members.withLock { $0.children.phase == .waiting && !$0.children.operations.isEmpty }
   }
 
   override func stopBody() { cancelChildren(reason: cancellationReason) }
 
   private func cancelChildren(reason: (any Error)?) {
-    let (children, queue) = members.withLock { ($0.children, $0.queue) }
+    let (children, queue) = members.withLock { ($0.children.operations, $0.queue) }
     let cancel = { children.cancelTogether { self.cancel($0, reason: reason) } }
     // No dependent of a cancelled child slips through.
     if let queue { queue.withoutStarts(cancel) } else { cancel() }
@@ -295,9 +293,12 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
   }
 
   override func childEnds(_ child: AdvancedOperation) {
-    let (isLeaving, hook) = members.withLock { ($0.isLeaving, $0.hook) }
+    let (isLeaving, hasFailedFast, hook) = members.withLock { members in
+      (members.isLeaving, members.firstFailed != nil, members.hook)
+    }
     if isLeaving { return }
-    let elements = errors(of: child, hook: hook)
+    let elements = child.elementsForParent(isCancelledByParent: isCancelled || hasFailedFast)
+      .inChild(child, hook)
     let failure = child.outcome?.failure ?? OperationFailure(elements: [])
     // A group inside has counted its own.
     var notRunCount = failure.notRunCount
@@ -306,14 +307,14 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
     {
       notRunCount += 1
     }
+    let number = child.withCore { $0.extra?.numberInGroup ?? 0 }
     let reason = SiblingFailed(sibling: child.label, failure: failure)
+    let failsFast =
+      errorPolicy == .failFast && !elements.isEmpty && !child.awaitsRecovery(in: self)
     let isFirst = members.withLock { members in
-      members.recorded(
-        elements,
-        notRunCount: notRunCount,
-        of: child,
-        failsFast: errorPolicy == .failFast && !child.awaitsRecovery(in: self) ? reason : nil
-      )
+      members.children.errors
+        .record(elements, notRunCount: notRunCount, of: child, number: number)
+      return failsFast && members.failsFast(because: reason)
     }
     if isFirst && !isCancelled { cancelChildren(reason: reason) }
   }
@@ -322,23 +323,15 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
     if !members.withLock({ $0.isLeaving }) {
       tellParents(changeProgress { $0.childCompleted(child) })
     }
-    if members.withLock({ $0.childEnded(number) }) { childrenHaveEnded() }
+    follow(members.withLock { $0.children.ended(number) })
   }
 
-  /// What a child adds to the group's errors.
-  private func errors(
-    of child: AdvancedOperation,
-    hook: (@Sendable (AdvancedOperation, any Error) -> (any Error)?)?
-  ) -> [OperationFailure.Element] {
-    let isCancelledByGroup = isCancelled || members.withLock { $0.hasFailedFast }
-    let label = child.label
-    return child.elementsForParent(isCancelledByParent: isCancelledByGroup).compactMap { element in
-      var element = element.inChild(label)
-      if let hook {
-        guard let error = hook(child, element.error) else { return nil }
-        element.error = error
-      }
-      return element
+  private func follow(_ action: Children.EndAction) {
+    switch action {
+    case .none, .wake: action.wake()
+    case .close:
+      members.withLock { $0.childrenClosed() }
+      childrenHaveEnded()
     }
   }
 

@@ -15,14 +15,14 @@ final class OperationRounds: Sendable {
   private struct State {
     /// Where the operations run; made for the first one.
     var queue: AdvancedOperationQueue?
-    /// The operation of this round, and those that were produced in it, or that it depends on.
-    var members: [AdvancedOperation] = []
+    /// The operation of this round, first, and those that were produced in it, or that it depends
+    /// on.
+    var round = Children()
     /// Those of the members that were added because the operation of the round depends on them.
     var predecessors: Set<ObjectIdentifier> = []
-    var open = OpenCount()
     var roundStop: Stop?
     var isStopped = false
-    /// The number of the round: a timer of an earlier one does nothing.
+    /// The number of the round, 0 before the first: a timer of an earlier one does nothing.
     var number = 0
   }
 
@@ -52,7 +52,8 @@ final class OperationRounds: Sendable {
   ) async -> [OperationFailure.Element] {
     let number = state.withLock { state in
       state.number += 1
-      state.open.add()
+      state.round = Children()
+      state.round.begins()
       state.roundStop = state.isStopped ? .owner : nil
       return state.number
     }
@@ -62,20 +63,20 @@ final class OperationRounds: Sendable {
     let timer = limit.map { limit in
       owner.environment.clock.schedule(at: limit.time) { self.stopRound(number, limit.element) }
     }
-    memberEnded()
-    await state.untilAllEnded(\.open)
+    state.withLock { $0.round.begun() }.wake()
+    await state.untilAllEnded(\.round)
     timer?.cancel()
-    let (members, isStopped) = state.withLock { state in
-      // What went wrong with a predecessor is the operation's to report, if it matters to it.
-      let members = state.members.filter { !state.predecessors.contains(ObjectIdentifier($0)) }
-      state.members = []
-      state.predecessors = []
-      return (members, state.isStopped)
+    let (members, before, isStopped) = state.withLock { state in
+      (state.round.taken(), exchange(&state.predecessors, with: []), state.isStopped)
     }
-    return members.enumerated().flatMap { index, member in
+    var failures: [OperationFailure.Element] = []
+    // What went wrong with a predecessor is the operation's to report, if it matters to it.
+    for case let member as AdvancedOperation in members
+    where !before.contains(ObjectIdentifier(member)) {
       let elements = member.elementsForParent(isCancelledByParent: isStopped)
-      return index == 0 ? elements : elements.map { $0.inChild(member.label) }
+      failures += member === operation ? elements : elements.inChild(member)
     }
+    return failures
   }
 
   private func addPredecessors(_ operations: [Operation], of owner: AdvancedOperation) {
@@ -93,15 +94,18 @@ final class OperationRounds: Sendable {
   ///
   /// - Returns: Whether the round was still going on.
   func add(_ operation: AdvancedOperation, of owner: AdvancedOperation) -> Bool {
-    let (isInTime, stop) = state.withLock { state in
-      guard state.open.count > 0 else { return (false, state.roundStop) }
-      state.open.add()
-      state.members.append(operation)
-      return (true, state.roundStop)
+    let (number, stop) = state.withLock { state -> (Int?, Stop?) in
+      guard state.round.phase != .waiting else { return (nil, nil) }
+      switch state.round.comes(CollectionOfOne(operation)) {
+      case .refuseAsTooLate: return (nil, nil)
+      case .take(let number):
+        state.round.came(number..<number + 1)
+        return (number, state.roundStop)
+      }
     }
-    guard isInTime else { return false }
+    guard let number else { return false }
     operation.withCore { $0.makeExtra().group = owner }
-    operation.afterQuiet { _ in self.memberEnded() }
+    operation.afterQuiet { _ in self.state.withLock { $0.round.ended(number) }.wake() }
     switch stop {
     case nil: break
     case .owner: operation.cancelAsChild(reason: owner.cancellationReason)
@@ -115,65 +119,41 @@ final class OperationRounds: Sendable {
 
   /// What has not ended.
   var openMembers: [Operation] {
-    state.withLock { $0.members }.filter { !$0.withCore { $0.machine.isQuiet } }
+    state.withLock { $0.round.operations }.filter(\.isOpenAsChild)
   }
 
   /// Whether this is what the round began with, and not something that it produced.
   func isRound(_ operation: AdvancedOperation) -> Bool {
-    state.withLock { $0.members.first === operation }
+    state.withLock { $0.round.first === operation }
   }
-
-  private func memberEnded() { state.withLock { $0.open.ended() }?.resume() }
 
   // MARK: Cancelling
 
   /// The owner was cancelled: so is what is going on, and what may still come.
   func stop(reason: (any Error)?) {
-    let (members, queue) = state.withLock { state in
+    cancelMembers { state in
       state.isStopped = true
       state.roundStop = .owner
-      return (state.members, state.queue)
+      return true
+    } _: {
+      $0.cancelAsChild(reason: reason)
     }
-    queue?.withoutStarts { members.cancelTogether { $0.cancelAsChild(reason: reason) } }
   }
 
   private func stopRound(_ number: Int, _ element: OperationFailure.Element) {
-    let (members, queue) = state.withLock { state in
-      guard state.number == number else { return ([AdvancedOperation](), state.queue) }
+    cancelMembers { state in
+      guard state.number == number else { return false }
       if state.roundStop == nil { state.roundStop = .limit(element) }
-      return (state.members, state.queue)
-    }
-    queue?.withoutStarts { members.cancelTogether { $0.cancel(reason: element) } }
-  }
-}
-
-extension AdvancedOperation {
-  /// What an operation that has ended adds to the errors of its group.
-  ///
-  /// - Parameters:
-  ///   - isCancelledByParent: Whether the group has cancelled its children, so that the reason is
-  ///     its own.
-  ///   - isPlainCancelAnError: Whether a cancel without a reason, by other code, is one.
-  /// - Returns: The errors with their origins in the child.
-  final func elementsForParent(
-    isCancelledByParent: Bool,
-    isPlainCancelAnError: Bool = true
-  ) -> [OperationFailure.Element] {
-    if isRecovered { return [] }
-    switch outcome {
-    case .succeeded, .skipped, nil: return []
-    case .failed(let failure): return failure.elements
-    case .cancelled(let failure):
-      if isCancelledByParent { return failure.elements.filter { $0.origin != .cancel } }
-      if !failure.elements.isEmpty || !isPlainCancelAnError { return failure.elements }
-      return [.init(origin: .cancel, error: CancellationError())]
+      return true
+    } _: {
+      ($0 as? AdvancedOperation)?.cancel(reason: element)
     }
   }
-}
 
-extension OperationFailure.Element {
-  /// The same as that of a child.
-  func inChild(_ name: String) -> Self {
-    from(.child(name, origin))
+  private func cancelMembers(_ isDue: (inout State) -> Bool, _ cancel: (Operation) -> Void) {
+    let (members, queue) = state.withLock { state in
+      (isDue(&state) ? state.round.operations : [], state.queue)
+    }
+    queue?.withoutStarts { members.cancelTogether(cancel) }
   }
 }

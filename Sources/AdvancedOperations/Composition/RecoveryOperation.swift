@@ -51,9 +51,8 @@ final class RecoveryOperation<Output: Sendable>: ResultOperation<Output>, @unche
   final func run(_ made: MadeOperation<Output>) async throws -> Output {
     guard let rounds else { throw BodyFailure(elements: []) }
     let failures = await rounds.run(made.operation, of: self)
-    let label = made.operation.label
     guard failures.isEmpty, !isCancelled else {
-      throw BodyFailure(elements: failures.map { $0.inChild(label) })
+      throw BodyFailure(elements: failures.inChild(made.operation))
     }
     return try made.value()
   }

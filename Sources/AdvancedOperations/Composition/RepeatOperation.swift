@@ -28,13 +28,12 @@ import CoreOperations
 /// the next one.
 public final class RepeatOperation<Output: Sendable>: ResultOperation<Output>, @unchecked Sendable {
   // Sendable: `hook` has a lock, all else is immutable.
-  private typealias Hook = @Sendable (AdvancedOperation, any Error) -> (any Error)?
   private typealias Make = @Sendable (_ round: Int) -> MadeOperation<Output>?
 
   private let number = ObjectNumber()
   private let times: Int?
   private let interval: Duration
-  private let hook = Locked<Hook?>(nil)
+  private let hook = Locked<ChildErrors.Hook?>(nil)
 
   /// Creates an operation whose rounds give values, of which it gives the last.
   ///
@@ -122,7 +121,8 @@ public final class RepeatOperation<Output: Sendable>: ResultOperation<Output>, @
     var last = initial
     while !isOver, round <= times ?? .max, let rounds, let made = make(round) {
       let failures = await rounds.run(made.operation, of: self)
-      let elements = errors(failures, of: made.operation)
+      // What is left when the hook has seen them.
+      let elements = failures.inChild(made.operation, hook.withLock { $0 })
       if let times { updateProgress(completed: Int64(round), total: Int64(times)) }
       if !elements.isEmpty { throw BodyFailure(elements: elements) }
       // A round that was skipped, or has failed and was recovered from, has none.
@@ -135,27 +135,8 @@ public final class RepeatOperation<Output: Sendable>: ResultOperation<Output>, @
     return last
   }
 
-  /// What is left of the errors of a round when the hook has seen them.
-  private func errors(
-    _ failures: [OperationFailure.Element],
-    of operation: AdvancedOperation
-  ) -> [OperationFailure.Element] {
-    let hook = hook.withLock { $0 }
-    return failures.compactMap { failure in
-      var element = failure.inChild(operation.label)
-      if let hook {
-        guard let error = hook(operation, failure.error) else { return nil }
-        element.error = error
-      }
-      return element
-    }
-  }
-
-  private func exchangeHook(_ new: Hook?) {
-    let old = hook.withLock { hook in
-      defer { hook = new }
-      return hook
-    }
+  private func exchangeHook(_ new: ChildErrors.Hook?) {
+    let old = hook.withLock { exchange(&$0, with: new) }
     withExtendedLifetime(old) {}
   }
 

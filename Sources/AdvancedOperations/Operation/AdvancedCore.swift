@@ -114,4 +114,6 @@ final class AdvancedExtra {
   var afterQuiet: [@Sendable (AdvancedOperation) -> Void] = []
   /// The operation that this one is a child of: a group, or one that repeats.
   weak var group: AdvancedOperation?
+  /// Its number among the children of that, where it is a group.
+  var numberInGroup = 0
 }

@@ -1,0 +1,44 @@
+import CoreOperations
+
+/// How far the children of a group are, in sum: a plain value behind its lock.
+struct GroupProgress {
+  // Each of what the children said may be as large as can be; one that said nothing counts as one
+  // unit.
+  private var completedUnits: Int128 = 0
+  private var totalUnits: Int128 = 0
+  private var updates: [ObjectIdentifier: OperationProgressUpdate] = [:]
+
+  var sum: OperationProgressUpdate {
+    OperationProgressUpdate(
+      completedUnitCount: Int64(clamping: completedUnits),
+      totalUnitCount: Int64(clamping: totalUnits)
+    )
+  }
+
+  mutating func childCame() { totalUnits += 1 }
+
+  /// A child that has not ended said how far it is; returns whether that changed the sum.
+  mutating func childUpdated(_ child: Operation, _ update: OperationProgressUpdate) -> Bool {
+    guard update.totalUnitCount > 0 else { return false }
+    let completed = min(max(update.completedUnitCount, 0), update.totalUnitCount)
+    return replace(
+      child,
+      by: .init(completedUnitCount: completed, totalUnitCount: update.totalUnitCount)
+    )
+  }
+
+  /// A child has ended, so all of it is done; returns whether that changed the sum.
+  mutating func childCompleted(_ child: Operation) -> Bool {
+    let total = updates[ObjectIdentifier(child)]?.totalUnitCount ?? 1
+    defer { updates[ObjectIdentifier(child)] = nil }
+    return replace(child, by: .init(completedUnitCount: total, totalUnitCount: total))
+  }
+
+  private mutating func replace(_ child: Operation, by update: OperationProgressUpdate) -> Bool {
+    let old = updates[ObjectIdentifier(child)] ?? .init(completedUnitCount: 0, totalUnitCount: 1)
+    updates[ObjectIdentifier(child)] = update
+    completedUnits += Int128(update.completedUnitCount) - Int128(old.completedUnitCount)
+    totalUnits += Int128(update.totalUnitCount) - Int128(old.totalUnitCount)
+    return update != old
+  }
+}
