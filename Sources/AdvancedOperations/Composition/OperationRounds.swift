@@ -22,10 +22,22 @@ final class OperationRounds: Sendable {
     var predecessors: Set<ObjectIdentifier> = []
     var roundStop: Stop?
     var isStopped = false
+    /// Whether the owner has ended.
+    var isOver = false
     /// The number of the round, 0 before the first: a timer of an earlier one does nothing.
     var number = 0
+
+    /// Takes the queue out once it isn't needed any more, to be released without the lock.
+    mutating func takeQueueIfOver() -> AdvancedOperationQueue? {
+      switch round.phase {
+      case .waiting, .closed: isOver ? queue.take() : nil
+      case .beginning, .running: nil
+      }
+    }
   }
 
+  /// The owner's number as one that runs others.
+  let number = ObjectNumber()
   private let state = Locked(State())
 
   init() {}
@@ -66,9 +78,11 @@ final class OperationRounds: Sendable {
     state.withLock { $0.round.begun() }.wake()
     await state.untilAllEnded(\.round)
     timer?.cancel()
-    let (members, before, isStopped) = state.withLock { state in
-      (state.round.taken(), exchange(&state.predecessors, with: []), state.isStopped)
+    let (members, before, isStopped, queue) = state.withLock { state in
+      let before = exchange(&state.predecessors, with: [])
+      return (state.round.taken(), before, state.isStopped, state.takeQueueIfOver())
     }
+    withExtendedLifetime(queue) {}
     var failures: [OperationFailure.Element] = []
     // What went wrong with a predecessor is the operation's to report, if it matters to it.
     for case let member as AdvancedOperation in members
@@ -90,10 +104,12 @@ final class OperationRounds: Sendable {
     }
   }
 
-  /// Takes in the operation of the round, or one that was produced in it.
-  ///
-  /// - Returns: Whether the round was still going on.
-  func add(_ operation: AdvancedOperation, of owner: AdvancedOperation) -> Bool {
+  /// Takes in what was produced in a round; returns whether that was still going on.
+  func adopt(_ operation: AdvancedOperation, of owner: AdvancedOperation) -> Bool {
+    !isOver && add(operation, of: owner)
+  }
+
+  private func add(_ operation: AdvancedOperation, of owner: AdvancedOperation) -> Bool {
     let (number, stop) = state.withLock { state -> (Int?, Stop?) in
       guard state.round.phase != .waiting else { return (nil, nil) }
       switch state.round.comes(CollectionOfOne(operation)) {
@@ -115,6 +131,18 @@ final class OperationRounds: Sendable {
     queue.addOperation(operation)
     WaitRings.lookAtChildren(CollectionOfOne(operation), in: queue)
     return true
+  }
+
+  /// Whether the owner has ended.
+  var isOver: Bool { state.withLock { $0.isOver } }
+
+  /// The owner has ended, and takes nothing in any more; the round that is going on goes on.
+  func ownerEnded() {
+    let queue = state.withLock { state in
+      state.isOver = true
+      return state.takeQueueIfOver()
+    }
+    withExtendedLifetime(queue) {}
   }
 
   /// What has not ended.

@@ -3,7 +3,7 @@ import CoreOperations
 /// Gives the value of another operation, or what a closure makes of its failure.
 final class RecoveryOperation<Output: Sendable>: ResultOperation<Output>, @unchecked Sendable {
   // Sendable: all stored properties are immutable.
-  private let number = ObjectNumber()
+  private let own = OperationRounds()
 
   init(
     _ name: String?,
@@ -16,16 +16,12 @@ final class RecoveryOperation<Output: Sendable>: ResultOperation<Output>, @unche
       switch result {
       case .success(let output): return output
       case .failure(let failure):
-        guard let recovery = AdvancedOperation.current as? RecoveryOperation<Output> else {
-          trap("the body of a recovery ran elsewhere")
-        }
-        do { return try await recover(failure, recovery) } catch {
+        do { return try await recover(failure, .running()) } catch {
           if let error = error as? OperationSkipped { throw error }
           throw Self.failure(operation.label, failure, error)
         }
       }
     }
-    runsRounds()
     receive(from: [operation], recovering: true)
     operation.withCore { $0.makeExtra().recovery = self }
   }
@@ -49,15 +45,15 @@ final class RecoveryOperation<Output: Sendable>: ResultOperation<Output>, @unche
 
   /// Runs a fallback, and waits until all of it is quiet.
   final func run(_ made: MadeOperation<Output>) async throws -> Output {
-    guard let rounds else { throw BodyFailure(elements: []) }
-    let failures = await rounds.run(made.operation, of: self)
+    if own.isOver { throw BodyFailure(elements: []) }
+    let failures = await own.run(made.operation, of: self)
     guard failures.isEmpty, !isCancelled else {
       throw BodyFailure(elements: failures.inChild(made.operation))
     }
     return try made.value()
   }
 
-  override var parentNumber: ObjectNumber? { number }
+  override var rounds: OperationRounds? { own }
 
   override func outcomeDecided(_ outcome: OperationOutcome) {
     if outcome.isSuccess {

@@ -30,7 +30,7 @@ public final class RepeatOperation<Output: Sendable>: ResultOperation<Output>, @
   // Sendable: `hook` has a lock, all else is immutable.
   private typealias Make = @Sendable (_ round: Int) -> MadeOperation<Output>?
 
-  private let number = ObjectNumber()
+  private let own = OperationRounds()
   private let times: Int?
   private let interval: Duration
   private let hook = Locked<ChildErrors.Hook?>(nil)
@@ -95,13 +95,7 @@ public final class RepeatOperation<Output: Sendable>: ResultOperation<Output>, @
     }
     self.times = times
     self.interval = interval
-    super.init(name: name) {
-      guard let operation = AdvancedOperation.current as? RepeatOperation<Output> else {
-        trap("the body of a repeat operation ran elsewhere")
-      }
-      return try await operation.repeats(initial, make)
-    }
-    runsRounds()
+    super.init(name: name) { try await RepeatOperation.running().repeats(initial, make) }
   }
 
   /// Sets what becomes of the errors of rounds.
@@ -119,8 +113,8 @@ public final class RepeatOperation<Output: Sendable>: ResultOperation<Output>, @
     var round = 1
     var begin = clock.now
     var last = initial
-    while !isOver, round <= times ?? .max, let rounds, let made = make(round) {
-      let failures = await rounds.run(made.operation, of: self)
+    while !isOver, round <= times ?? .max, let made = make(round) {
+      let failures = await own.run(made.operation, of: self)
       // What is left when the hook has seen them.
       let elements = failures.inChild(made.operation, hook.withLock { $0 })
       if let times { updateProgress(completed: Int64(round), total: Int64(times)) }
@@ -140,7 +134,7 @@ public final class RepeatOperation<Output: Sendable>: ResultOperation<Output>, @
     withExtendedLifetime(old) {}
   }
 
-  override var parentNumber: ObjectNumber? { number }
+  override var rounds: OperationRounds? { own }
 
   override func releaseResources() {
     super.releaseResources()

@@ -163,23 +163,4 @@ extension ResultOperation {
       task.cancel()
     }
   }
-
-  // MARK: Rounds
-
-  /// Gives the operation what runs the operations that its body makes; once, while initialising.
-  final func runsRounds() {
-    work.withLock { $0.setRare(rounds: OperationRounds()) }
-  }
-
-  /// Runs the operations that the body makes; nil where that makes none, and once all is over.
-  final var rounds: OperationRounds? { work.withLock { $0.rare?.rounds } }
-
-  /// No round goes on, or follows.
-  final func roundsDidEnd() {
-    let old = work.withLock { work in
-      work.isBodyOver = true
-      return work.rare?.lastRounds == nil ? nil : work.rare.take()
-    }
-    withExtendedLifetime(old) {}
-  }
 }

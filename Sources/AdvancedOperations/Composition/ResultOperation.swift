@@ -241,7 +241,6 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
     }
     // It was released before.
     guard let body else { return finish() }
-    defer { if rare?.rounds != nil { roundsDidEnd() } }
     do {
       let output =
         if let retry = rare?.retry {
@@ -278,19 +277,26 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
 
   override func stopBody() {
     abandonAttempt()
-    let (task, rounds) = work.withLock { ($0.task, $0.rare?.rounds) }
+    let task = work.withLock { $0.task }
     task?.cancel()
     rounds?.stop(reason: cancellationReason)
   }
 
   override var pause: OperationPause? { work.withLock { $0.pause } }
-  override var openChildren: [Operation] {
-    work.withLock { $0.rare?.rounds ?? $0.rare?.lastRounds }?.openMembers ?? []
-  }
+
+  // MARK: Rounds
+
+  /// What runs the operations that the body makes; nil where that makes none.
+  var rounds: OperationRounds? { nil }
+
+  override var parentNumber: ObjectNumber? { rounds?.number }
+  override var openChildren: [Operation] { rounds?.openMembers ?? [] }
 
   override func adopt(_ operation: AdvancedOperation) -> Bool {
-    rounds?.add(operation, of: self) ?? false
+    rounds?.adopt(operation, of: self) ?? false
   }
+
+  // MARK: Predecessors
 
   override var hasInputs: Bool { work.withLock { $0.rare?.predecessors.isEmpty == false } }
 
@@ -352,13 +358,16 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
     pausing?.cancel()
   }
 
-  override func releaseResources() { releaseWork() }
+  override func releaseResources() {
+    releaseWork()
+    rounds?.ownerEnded()
+  }
 
   private func releaseWork() {
     var body: (@Sendable () async throws -> Output)?
     let means = work.withLock { work in
       body = takeBody()
-      return work.takeMeans(isBodyOn: body == nil)
+      return work.takeMeans()
     }
     means.captured?.discard()
     // Let go of here, without the lock.

@@ -6,10 +6,6 @@ struct ResultWork {
     let predecessors: [AdvancedOperation]
     /// Whether the body runs also when a predecessor failed.
     let recovers: Bool
-    /// Runs what the body makes.
-    let rounds: OperationRounds?
-    /// Runs what the body has made of an operation that has ended, and doesn't go on with it.
-    let lastRounds: OperationRounds?
     /// Where the value is recorded.
     let journal: JournalEntry?
 
@@ -18,23 +14,13 @@ struct ResultWork {
       retry: RetryPolicy?,
       predecessors: [AdvancedOperation] = [],
       recovers: Bool = false,
-      rounds: OperationRounds? = nil,
       journal: JournalEntry? = nil
     ) {
-      if retry == nil && predecessors.isEmpty && rounds == nil && journal == nil { return nil }
+      if retry == nil && predecessors.isEmpty && journal == nil { return nil }
       self.retry = retry
       self.predecessors = predecessors
       self.recovers = recovers
-      self.rounds = rounds
-      lastRounds = nil
       self.journal = journal
-    }
-
-    /// What is left of it while the last round of an operation goes on that has ended.
-    init(lastRounds: OperationRounds) {
-      (retry, predecessors, recovers) = (nil, [], false)
-      (rounds, journal) = (nil, nil)
-      self.lastRounds = lastRounds
     }
   }
 
@@ -51,8 +37,6 @@ struct ResultWork {
   var pause: OperationPause?
   /// Whether the outcome is decided: there is a failure from then on, or an output.
   var isDecided = false
-  /// Whether the body of an operation that runs others has returned.
-  var isBodyOver = false
   var failure: OperationFailure?
   /// When the body began, in nanoseconds of the environment's clock; a `Duration` takes 16 bytes.
   var begin = Self.notBegun
@@ -68,14 +52,12 @@ struct ResultWork {
   mutating func setRare(
     predecessors: [AdvancedOperation]? = nil,
     recovers: Bool? = nil,
-    rounds: OperationRounds? = nil,
     journal: JournalEntry? = nil
   ) {
     rare = Rare(
       retry: rare?.retry,
       predecessors: predecessors ?? rare?.predecessors ?? [],
       recovers: recovers ?? rare?.recovers ?? false,
-      rounds: rounds ?? rare?.rounds,
       journal: journal ?? rare?.journal
     )
   }
@@ -87,13 +69,8 @@ struct ResultWork {
     let task: Task<Void, Never>?
   }
 
-  /// Takes out what isn't needed any more.
-  ///
-  /// - Parameter isBodyOn: Whether the body has begun; what it runs may go on.
-  /// - Returns: What to let go of, without the lock.
-  mutating func takeMeans(isBodyOn: Bool) -> Means {
-    let old = rare.take()
-    if isBodyOn, !isBodyOver, let rounds = old?.rounds { rare = Rare(lastRounds: rounds) }
-    return Means(rare: old, captured: captured.take(), task: task.take())
+  /// Takes out what isn't needed any more, to be let go of without the lock.
+  mutating func takeMeans() -> Means {
+    Means(rare: rare.take(), captured: captured.take(), task: task.take())
   }
 }

@@ -44,7 +44,7 @@ import CoreOperations
 /// one.
 public final class RetryOperation<Output: Sendable>: ResultOperation<Output>, @unchecked Sendable {
   // Sendable: all stored properties are immutable.
-  private let number = ObjectNumber()
+  private let own = OperationRounds()
   private let policy: RetryPolicy
 
   /// Creates an operation whose attempts give a value.
@@ -88,23 +88,17 @@ public final class RetryOperation<Output: Sendable>: ResultOperation<Output>, @u
     _ make: @escaping @Sendable (_ attempt: Int) -> MadeOperation<Output>
   ) {
     self.policy = policy
-    super.init(name: name) {
-      guard let operation = AdvancedOperation.current as? RetryOperation<Output> else {
-        trap("the body of a retry operation ran elsewhere")
-      }
-      return try await operation.attempts(make)
-    }
-    runsRounds()
+    super.init(name: name) { try await RetryOperation.running().attempts(make) }
   }
 
   private func attempts(
     _ make: @Sendable (_ attempt: Int) -> MadeOperation<Output>
   ) async throws -> Output {
     var run = RetryRun(policy, now: environment.clock.now)
-    while !isOver, let rounds {
+    while !isOver {
       let limit = run.limit(now: environment.clock.now)
       let made = make(run.number)
-      let failures = await rounds.run(made.operation, of: self, until: limit)
+      let failures = await own.run(made.operation, of: self, until: limit)
       if failures.isEmpty {
         if isCancelled { break }
         return try made.value()
@@ -115,10 +109,10 @@ public final class RetryOperation<Output: Sendable>: ResultOperation<Output>, @u
     throw BodyFailure(elements: run.elements)
   }
 
-  override var parentNumber: ObjectNumber? { number }
+  override var rounds: OperationRounds? { own }
 
   override func child(
     _ child: AdvancedOperation,
     didUpdateProgress update: OperationProgressUpdate
-  ) -> ProgressNews? { rounds?.isRound(child) == true ? says(update) : nil }
+  ) -> ProgressNews? { own.isRound(child) ? says(update) : nil }
 }

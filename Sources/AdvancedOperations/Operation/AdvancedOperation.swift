@@ -86,6 +86,12 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   /// The operation whose body or condition runs here, on this thread or in this task; nil outside.
   public static var current: AdvancedOperation? { CurrentCode.operation as? AdvancedOperation }
 
+  /// The operation of this type whose body runs here.
+  static func running() -> Self {
+    guard let operation = current as? Self else { trap("the body of a \(Self.self) ran elsewhere") }
+    return operation
+  }
+
   // MARK: Hooks
 
   /// Does the work, and calls ``finish()`` or one of its siblings, here or later; the default
