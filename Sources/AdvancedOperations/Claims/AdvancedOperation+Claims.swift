@@ -1,6 +1,6 @@
 import CoreOperations
 
-extension AdvancedOperation {
+extension AdvancedOperation: ClaimHolder {
   // MARK: Attaching
 
   /// Adds something that the operation holds while it runs.
@@ -98,7 +98,9 @@ extension AdvancedOperation {
       returnGrant()
       return .park
     case .wait(let holders, let mayCloseRing):
-      for holder in holders { holder.cancel(withError: OperationClaimError.preempted(by: label)) }
+      for case let holder as AdvancedOperation in holders {
+        holder.cancel(withError: OperationClaimError.preempted(by: label))
+      }
       // A cancel that came before this operation stood in line found nothing to withdraw; nor did
       // the end of one that has executed.
       if withCore({ $0.machine.isCancelled || $0.machine.isEndDecided }) {
@@ -132,7 +134,7 @@ extension AdvancedOperation {
     let hasStarted: Bool
   }
 
-  private static func reason(_ claim: ClaimDemand, _ holders: [AdvancedOperation]) -> String {
+  private static func reason(_ claim: ClaimDemand, _ holders: [any ClaimHolder]) -> String {
     if let rate = claim.rates.first {
       return
         "“\(claim.name)” lets no more than \(rate.count) start within \(rate.duration.readable)"
@@ -149,6 +151,17 @@ extension AdvancedOperation {
     return switch change({ $0.machine.reviewed(verdict) }) {
     case .becomeReady(let isMarked): isMarked ? .skip : .run
     case .ignore: .run
+    }
+  }
+
+  // MARK: In no queue
+
+  final func claimsAreFreeByHand() { environment.enqueue { self.goOnByHand(hasWaited: true) } }
+
+  final func claimsAreTakenByHand() {
+    environment.enqueue {
+      self.reviewGranted()
+      self.takeTurnByHand()
     }
   }
 

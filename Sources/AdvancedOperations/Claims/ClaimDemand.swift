@@ -23,7 +23,7 @@ final class ClaimDemand: @unchecked Sendable {
   /// What is claimed; nil until the account knows the operation.
   var knownResource: ClaimResource?
   /// The operation that holds it; nil when none does.
-  var holder: AdvancedOperation?
+  var holder: (any ClaimHolder)?
   /// Where it stands among what is held of the resource.
   var index = 0
   /// Counts what was taken, to list it in that order.

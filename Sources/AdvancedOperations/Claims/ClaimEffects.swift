@@ -3,19 +3,19 @@ import CoreOperations
 /// What is left to do after a change of the account, once its lock was given back.
 enum ClaimEffect {
   /// It has slot and claims; its queue has to look.
-  case slotReserved(AdvancedOperation)
+  case slotReserved(any ClaimHolder)
   /// Its claims were free a moment ago.
-  case reoffer(AdvancedOperation, afterReview: Bool)
+  case reoffer(any ClaimHolder, afterReview: Bool)
   /// The same for one that is in no queue.
-  case reofferByHand(AdvancedOperation)
+  case reofferByHand(any ClaimHolder)
   /// It has its claims, and needs no slot.
-  case runByHand(AdvancedOperation)
+  case runByHand(any ClaimHolder)
   /// It waits for something else than before, or has come to the front.
-  case moved(AdvancedOperation)
+  case moved(any ClaimHolder)
   case setTimer(ClaimKey, number: UInt64, deadline: Duration, OperationClock)
   case cancelTimer(OperationTimer)
   /// An event for the tracer of the domain.
-  case trace(ClaimEvent, AdvancedOperation)
+  case trace(ClaimEvent, Operation)
 }
 
 /// A list of effects that has room for one without an array: mostly there is no second.

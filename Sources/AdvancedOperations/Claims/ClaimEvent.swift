@@ -1,3 +1,5 @@
+package import CoreOperations
+
 /// What happens to the claims of an operation.
 package enum ClaimEvent: Sendable {
   /// It has begun to wait; told once.
@@ -6,5 +8,5 @@ package enum ClaimEvent: Sendable {
   case taken
   case givenBack
 
-  package typealias Sink = @Sendable (ClaimEvent, AdvancedOperation) -> Void
+  package typealias Sink = @Sendable (ClaimEvent, Operation) -> Void
 }

@@ -19,7 +19,7 @@ import CoreOperations
 final class ClaimLedger {
   /// What an operation says when it wants its claims.
   struct Attempt {
-    let operation: AdvancedOperation
+    let operation: any ClaimHolder
     let demands: [ClaimDemand]
     let terms: Claimant.Terms
     let time: Time?
@@ -30,6 +30,18 @@ final class ClaimLedger {
   struct Time {
     let clock: OperationClock
     let now: Duration
+  }
+
+  /// What became of an attempt to take all claims of an operation.
+  enum Decision {
+    /// The operation has them. Another one may have given back one of them since its conditions
+    /// were evaluated, and may have changed what they look at: evaluate them again then.
+    case granted(isOutdated: Bool)
+    /// In line; those are to be cancelled first.
+    case wait(cancelling: [any ClaimHolder], mayCloseRing: Bool)
+    /// Not taken, because these hold what is claimed, or because there will never be enough.
+    case refused(ClaimDemand, holders: [any ClaimHolder], isExcessive: Bool)
+    case skipped(ClaimDemand, holders: [any ClaimHolder])
   }
 
   private var resources: [ClaimKey: ClaimResource] = [:]
@@ -59,7 +71,7 @@ final class ClaimLedger {
 
   // MARK: Who is known
 
-  func claimant(_ operation: AdvancedOperation) -> Claimant? {
+  func claimant(_ operation: any ClaimHolder) -> Claimant? {
     claimants[ObjectIdentifier(operation)]
   }
 
@@ -67,7 +79,7 @@ final class ClaimLedger {
 
   /// The record of an operation, made if there is none.
   private func claimant(
-    _ operation: AdvancedOperation,
+    _ operation: any ClaimHolder,
     _ demands: [ClaimDemand],
     _ time: Time?
   ) -> Claimant {
@@ -119,7 +131,7 @@ final class ClaimLedger {
 
   func conditionsAsked(
     _ demands: [ClaimDemand],
-    for operation: AdvancedOperation,
+    for operation: any ClaimHolder,
     _ time: Time?
   ) {
     claimant(operation, demands, time).askedAt = releaseCount
@@ -135,7 +147,7 @@ final class ClaimLedger {
   func takeCalled(
     _ attempt: Attempt,
     _ effects: inout ClaimEffects
-  ) -> ExclusivityDomain.Decision {
+  ) -> Decision {
     let claimant = claimant(attempt.operation, attempt.demands, attempt.time)
     claimant.terms = attempt.terms
     let left = leaveLine(claimant)
@@ -171,9 +183,9 @@ final class ClaimLedger {
   private func wait(
     _ claimant: Claimant,
     for index: Int,
-    cancelling holders: [AdvancedOperation],
+    cancelling holders: [any ClaimHolder],
     _ effects: inout ClaimEffects
-  ) -> ExclusivityDomain.Decision {
+  ) -> Decision {
     noteWaiting(claimant, &effects)
     joinLine(claimant, of: claimant.demands[index], &effects)
     return .wait(cancelling: holders, mayCloseRing: mayCloseRing(claimant))
@@ -212,7 +224,7 @@ final class ClaimLedger {
     return false
   }
 
-  func holders(of demand: ClaimDemand, _ claimant: Claimant) -> [AdvancedOperation] {
+  func holders(of demand: ClaimDemand, _ claimant: Claimant) -> [any ClaimHolder] {
     demand.resource.held(besides: claimant.terms.groups).map(\.by)
   }
 
@@ -255,7 +267,7 @@ final class ClaimLedger {
 
   // MARK: Giving back
 
-  func releaseCalled(_ operation: AdvancedOperation, _ effects: inout ClaimEffects) {
+  func releaseCalled(_ operation: any ClaimHolder, _ effects: inout ClaimEffects) {
     guard let claimant = claimant(operation) else { return }
     let left = leaveLine(claimant)
     if let left { lineLeft(left, &effects) }
@@ -278,7 +290,7 @@ final class ClaimLedger {
   }
 
   func withdrawCalled(
-    _ operation: AdvancedOperation,
+    _ operation: any ClaimHolder,
     now: Duration?,
     _ effects: inout ClaimEffects
   ) {
@@ -316,7 +328,7 @@ final class ClaimLedger {
 
   /// One that was given its claims doesn't start after all, or not now: rates don't count it.
   func grantReturned(
-    _ operation: AdvancedOperation,
+    _ operation: any ClaimHolder,
     now: Duration?,
     _ effects: inout ClaimEffects
   ) {

@@ -107,7 +107,7 @@ final class ClaimResource {
   }
 
   func taken(
-    by operation: AdvancedOperation,
+    by operation: any ClaimHolder,
     _ demand: ClaimDemand,
     inside groups: [ObjectNumber],
     number: UInt64
@@ -197,7 +197,7 @@ final class ClaimResource {
   }
 
   /// What is held by other operations than these groups, in the order of taking.
-  func held(besides groups: [ObjectNumber]) -> [(demand: ClaimDemand, by: AdvancedOperation)] {
+  func held(besides groups: [ObjectNumber]) -> [(demand: ClaimDemand, by: any ClaimHolder)] {
     held.compactMap { demand in demand.holder.map { (demand, $0) } }
       .filter { !($0.1.parentNumber.map(groups.contains) ?? false) }
       .sorted { $0.0.number < $1.0.number }

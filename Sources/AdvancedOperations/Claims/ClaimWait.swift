@@ -8,9 +8,9 @@ struct ClaimWait {
   let units: Units?
   /// Those that hold some of it, besides the operation's own groups, in the order of taking; empty
   /// when there is room, and others only come first.
-  let holders: [AdvancedOperation]
+  let holders: [Operation]
   /// The first in line, when it comes before the operation.
-  let front: AdvancedOperation?
+  let front: Operation?
   /// When time alone makes it available; nil when time has nothing to do with it.
   let availableAt: Duration?
   /// What has to happen before the operation can have it, as far as that can't come by itself.
@@ -26,7 +26,7 @@ struct ClaimWait {
 
 extension ClaimLedger {
   /// What a waiter waits for; nothing when it is about to try again.
-  func waits(of operation: AdvancedOperation) -> [ClaimWait] {
+  func waits(of operation: any ClaimHolder) -> [ClaimWait] {
     guard let claimant = waiting(operation) else { return [] }
     return claimant.demands.compactMap { demand in
       if case .open = way(of: claimant, to: demand) { return nil }
@@ -35,12 +35,12 @@ extension ClaimLedger {
   }
 
   /// One that stands in a line.
-  private func waiting(_ operation: AdvancedOperation) -> Claimant? {
+  private func waiting(_ operation: any ClaimHolder) -> Claimant? {
     guard let claimant = claimant(operation), claimant.place != nil else { return nil }
     return claimant
   }
 
-  func isWaiting(_ operation: AdvancedOperation) -> Bool { waiting(operation) != nil }
+  func isWaiting(_ operation: any ClaimHolder) -> Bool { waiting(operation) != nil }
 
   /// Whether a wait may close a ring: a holder of what is claimed may wait for others, or the code
   /// of an operation does.
@@ -52,7 +52,7 @@ extension ClaimLedger {
   }
 
   /// Whether a waiter waits for an operation that may wait for others.
-  func waitsForParent(_ operation: AdvancedOperation) -> Bool {
+  func waitsForParent(_ operation: any ClaimHolder) -> Bool {
     guard let claimant = waiting(operation) else { return false }
     return claimant.demands.contains {
       $0.resource.isHeldByParent && !isAvailable($0, claimant)
@@ -60,7 +60,7 @@ extension ClaimLedger {
   }
 
   /// Whether others may stand behind a waiter in a line, and so wait for its start.
-  func mayBeFollowed(_ operation: AdvancedOperation) -> Bool {
+  func mayBeFollowed(_ operation: any ClaimHolder) -> Bool {
     guard let claimant = claimant(operation) else { return false }
     var next = claimant.place?.line
     while let line = next {
@@ -71,7 +71,7 @@ extension ClaimLedger {
   }
 
   /// Whether it is the order of coming that keeps a waiter waiting.
-  func isBehind(_ operation: AdvancedOperation) -> Bool {
+  func isBehind(_ operation: any ClaimHolder) -> Bool {
     waits(of: operation).contains { $0.front != nil }
   }
 
@@ -80,7 +80,7 @@ extension ClaimLedger {
   ///
   /// - Returns: Whether it came after others until now.
   func movedToFront(
-    _ operation: AdvancedOperation,
+    _ operation: any ClaimHolder,
     _ effects: inout ClaimEffects
   ) -> Bool {
     guard let claimant = waiting(operation), !claimant.wasMoved, isBehind(operation),
@@ -160,9 +160,9 @@ extension ClaimResource {
     for demand: ClaimDemand,
     of claimant: Claimant,
     _ held: [ClaimDemand]
-  ) -> (front: AdvancedOperation?, needs: [WaitNeed]) {
+  ) -> (front: Operation?, needs: [WaitNeed]) {
     let lenders = lenders(inside: claimant.terms.groups)
-    var front: AdvancedOperation?
+    var front: Operation?
     var needs: [WaitNeed] = []
     var open = demand.units
     for (index, line) in (lenders.map(\.line) + [line]).enumerated() where open > 0 {

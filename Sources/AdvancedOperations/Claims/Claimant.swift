@@ -6,7 +6,7 @@ import CoreOperations
 /// Only touched with the lock of its domain held. An object, so that lines and resources point at
 /// it, and nothing about it is looked up or copied.
 final class Claimant: LineMember {
-  let operation: AdvancedOperation
+  let operation: any ClaimHolder
   let demands: [ClaimDemand]
   /// What it said when it last wanted them.
   var terms = Terms()
@@ -39,7 +39,7 @@ final class Claimant: LineMember {
     let number: UInt64
   }
 
-  init(_ operation: AdvancedOperation, _ demands: [ClaimDemand]) {
+  init(_ operation: any ClaimHolder, _ demands: [ClaimDemand]) {
     self.operation = operation
     self.demands = demands
   }

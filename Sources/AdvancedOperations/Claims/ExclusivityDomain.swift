@@ -30,134 +30,14 @@ public final class ExclusivityDomain: Sendable {
   /// The domain of environments that were given none.
   public static let shared = ExclusivityDomain()
 
-  private let ledger = Locked(ClaimLedger())
+  let ledger = Locked(ClaimLedger())
   private let sink = Locked<ClaimEvent.Sink?>(nil)
 
   /// Creates a domain in which nothing is held.
   public init() {}
 
-  /// What became of an attempt to take all claims of an operation.
-  enum Decision {
-    /// The operation has them. Another one may have given back one of them since its conditions
-    /// were evaluated, and may have changed what they look at: evaluate them again then.
-    case granted(isOutdated: Bool)
-    /// In line; those are to be cancelled first.
-    case wait(cancelling: [AdvancedOperation], mayCloseRing: Bool)
-    /// Not taken, because these hold what is claimed, or because there will never be enough.
-    case refused(ClaimDemand, holders: [AdvancedOperation], isExcessive: Bool)
-    case skipped(ClaimDemand, holders: [AdvancedOperation])
-  }
-
-  /// Takes all claims or none.
-  ///
-  /// Called with a slot for the operation in hand.
-  ///
-  /// - Parameters:
-  ///   - demands: What the operation claims.
-  ///   - operation: Who claims it.
-  ///   - needsReview: Whether the operation is to be asked before it tries again.
-  ///   - isByHand: Whether the operation is in no queue and needs no slot.
-  ///   - alwaysWaits: Whether it waits for what is busy, whatever its claims say.
-  /// - Returns: What became of the attempt.
-  func take(
-    _ demands: [ClaimDemand],
-    for operation: AdvancedOperation,
-    needsReview: Bool,
-    isByHand: Bool,
-    alwaysWaits: Bool = false
-  ) -> Decision {
-    let time = time(of: demands, for: operation)
-    let attempt = ClaimLedger.Attempt(
-      operation: operation,
-      demands: demands,
-      terms: Claimant.Terms(
-        groups: operation.enclosingGroups,
-        clock: time?.clock,
-        needsReview: needsReview,
-        isByHand: isByHand,
-        alwaysWaits: alwaysWaits
-      ),
-      time: time
-    )
-    return update { $0.takeCalled(attempt, &$1) }
-  }
-
-  /// The immediate conditions of an operation are about to be asked.
-  func conditionsAsked(_ demands: [ClaimDemand], for operation: AdvancedOperation) {
-    let time = time(of: demands, for: operation)
-    ledger.withLock { $0.conditionsAsked(demands, for: operation, time) }
-  }
-
-  private func time(
-    of demands: [ClaimDemand],
-    for operation: AdvancedOperation
-  ) -> ClaimLedger.Time? {
-    if !demands.contains(where: \.isRate) { return nil }
-    let clock = operation.environment.clock
-    return ClaimLedger.Time(clock: clock, now: clock.now)
-  }
-
-  /// Gives back what a quiet operation holds, and offers it to operations that wait.
-  package func release(_ operation: AdvancedOperation) {
-    update { $0.releaseCalled(operation, &$1) }
-  }
-
-  /// Gives back what an operation was given that doesn't start now, also the starts that rates
-  /// count.
-  func returnGrant(_ operation: AdvancedOperation) {
-    let time = time(of: operation.withCore { $0.claims }, for: operation)
-    update { $0.grantReturned(operation, now: time?.now, &$1) }
-  }
-
   /// A pool of this domain has another capacity: looks again at what waits.
   func capacityChanged(of pool: ResourcePool) { update { $0.capacityChanged(of: pool, &$1) } }
-
-  /// Takes an operation that won't execute out of the line; what it was given it keeps until its
-  /// end, besides the starts that rates count.
-  package func withdraw(_ operation: AdvancedOperation) {
-    let time = time(of: operation.withCore { $0.claims }, for: operation)
-    update { $0.withdrawCalled(operation, now: time?.now, &$1) }
-  }
-
-  // MARK: Waits
-
-  /// What an operation that waits for its claims waits for; nothing when it is about to try again.
-  func waits(of operation: AdvancedOperation) -> [ClaimWait] {
-    ledger.withLock { $0.waits(of: operation) }
-  }
-
-  /// Whether an operation waits for one that may wait for others.
-  func waitsForParent(_ operation: AdvancedOperation) -> Bool {
-    ledger.withLock { $0.waitsForParent(operation) }
-  }
-
-  /// Whether others may stand behind an operation in a line, and so wait for its start.
-  func mayBeFollowed(_ operation: AdvancedOperation) -> Bool {
-    ledger.withLock { $0.mayBeFollowed(operation) }
-  }
-
-  /// Whether it is the order of coming that keeps an operation waiting.
-  func isBehind(_ operation: AdvancedOperation) -> Bool {
-    ledger.withLock { $0.isBehind(operation) }
-  }
-
-  /// Lets an operation come first wherever it is only the order that keeps it waiting.
-  ///
-  /// - Returns: Whether it was that.
-  func moveToFront(_ operation: AdvancedOperation) -> Bool {
-    update { $0.movedToFront(operation, &$1) }
-  }
-
-  /// Takes an operation out of the line, unless it isn't in one.
-  ///
-  /// - Returns: Whether it was, so that it has neither got its claims nor been told to try again.
-  func withdrawWaiting(_ operation: AdvancedOperation) -> Bool {
-    update { ledger, effects in
-      guard ledger.isWaiting(operation) else { return false }
-      ledger.withdrawCalled(operation, now: nil, &effects)
-      return true
-    }
-  }
 
   // MARK: Tracing
 
@@ -180,7 +60,8 @@ public final class ExclusivityDomain: Sendable {
     withExtendedLifetime(old) { ledger.withLock { $0.isTraced = true } }
   }
 
-  private func update<Result>(
+  /// Changes the account, and then does what that leaves to do.
+  func update<Result>(
     _ body: (ClaimLedger, inout ClaimEffects) -> Result
   ) -> Result {
     let (result, effects) = ledger.withLock { ledger in
@@ -196,13 +77,8 @@ public final class ExclusivityDomain: Sendable {
     switch effect {
     case .slotReserved(let operation): operation.wakeQueue()
     case .reoffer(let operation, let afterReview): operation.reoffer(afterReview: afterReview)
-    case .reofferByHand(let operation):
-      operation.environment.enqueue { operation.goOnByHand(hasWaited: true) }
-    case .runByHand(let operation):
-      operation.environment.enqueue {
-        operation.reviewGranted()
-        operation.takeTurnByHand()
-      }
+    case .reofferByHand(let operation): operation.claimsAreFreeByHand()
+    case .runByHand(let operation): operation.claimsAreTakenByHand()
     case .moved(let operation): operation.claimWaitMoved()
     case .setTimer(let key, let number, let deadline, let clock):
       let timer = clock.schedule(at: deadline) { [weak self] in
