@@ -35,8 +35,8 @@ package struct ChildErrors {
     reports.append(Report(number: number, operation: operation, elements: elements))
   }
 
-  /// The causes, in the order of the children, without what one inherited from another: such a child
-  /// is counted.
+  /// The causes, in the order of the children, without what one inherited from another: such a
+  /// child is counted.
   ///
   /// To be asked without the lock: this calls the program, an override of `dependencies` for
   /// instance.

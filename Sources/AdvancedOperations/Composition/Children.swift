@@ -3,9 +3,9 @@ package import CoreOperations
 /// The children of a group, of a round or of a scope: who has come, who may still come, and when
 /// all have ended.
 ///
-/// A plain value behind the lock of their parent. A child comes, which is when it is counted; it has
-/// come, which is when the parent may touch it; and it ends. Children are closed, once, when all have
-/// ended and the parent adds no more itself: nothing comes after that.
+/// A plain value behind the lock of their parent. A child comes, which is when it is counted; it
+/// has come, which is when the parent may touch it; and it ends. Children are closed, once, when
+/// all have ended and the parent adds no more itself: nothing comes after that.
 package struct Children {
   /// How far the children are; only ever forward.
   package enum Phase: Equatable, CaseIterable, Sendable {

@@ -234,7 +234,10 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
   /// ``AdvancedOperation/updateProgress(completed:total:)``.
   ///
   /// A child that has said nothing counts as one unit, one that has ended as done, a group as the
-  /// sum of its own children. Observers of the group are told of each change while it executes.
+  /// sum of its own children. Neither count goes back: a child that says less than before, as one
+  /// that is tried again, counts as far as it had come. With a child that is added, or that says
+  /// there is more to do, the total grows. Observers of the group are told of each change while it
+  /// executes.
   public final var progress: OperationProgressUpdate { members.withLock { $0.progress.sum } }
 
   override func child(

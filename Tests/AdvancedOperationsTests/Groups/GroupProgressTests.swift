@@ -103,13 +103,39 @@ import Testing
     open.updateProgress(completed: 9, total: 3)
     #expect(group.progress == OperationProgressUpdate(completedUnitCount: 3, totalUnitCount: 4))
     open.updateProgress(completed: -9, total: 3)
-    #expect(group.progress == OperationProgressUpdate(completedUnitCount: 0, totalUnitCount: 4))
+    #expect(group.progress == OperationProgressUpdate(completedUnitCount: 3, totalUnitCount: 4))
     open.updateProgress(completed: .max, total: .max)
     open.finish()
     world.simulation.run()
     group.cancel()
     world.simulation.run()
     #expect(group.kind == .cancelled)
+  }
+
+  @Test func `doesn't go back with a child that begins anew, or says that there is more`() {
+    let world = World()
+    let retried = RetryOperation(retry: .immediate(attempts: 2)) { attempt in
+      Work { work in
+        work.updateProgress(completed: attempt == 1 ? 6 : 2, total: 8)
+        if attempt == 1 { return work.finish(withError: Flaw(1)) }
+        work.updateProgress(completed: 7, total: 8)
+        work.finish()
+      }
+    }
+    let open = Work.open()
+    let group = GroupOperation {
+      retried
+      open
+    }
+    let told = Self.told(group)
+    world.run(group)
+    #expect(told.entries == ["6/9", "7/9", "8/9"])
+    open.updateProgress(completed: 3, total: 4)
+    open.updateProgress(completed: 1, total: 2)
+    open.updateProgress(completed: 1, total: 20)
+    #expect(group.addOperation(Work.open()))
+    #expect(group.progress == OperationProgressUpdate(completedUnitCount: 11, totalUnitCount: 29))
+    #expect(told.entries.dropFirst(3) == ["11/12", "11/28"])
   }
 
   @Test func `that of an attempt is that of the retry, that of a repetition counts its rounds`() {
