@@ -16,19 +16,30 @@ public enum OperationProduceError: Error, Hashable, CustomStringConvertible {
 
 extension AdvancedOperation {
   final func add(produced operation: AdvancedOperation) throws {
-    guard withCore({ $0.machine.mayProduce }) else {
-      throw OperationProduceError.notExecuting
+    // Its place among the events is taken in the step that finds it in time, and what comes
+    // meanwhile, the end among it, is told behind it.
+    let (isInTime, isAnnounced) = withCore { core in
+      guard core.machine.mayProduce else { return (false, false) }
+      if core.observers.isEmpty { return (true, false) }
+      core.line.append(.produced(operation))
+      core.line.sweepBegan()
+      return (true, true)
     }
+    if !isInTime { throw OperationProduceError.notExecuting }
     // Before it is added, because a queue that is being drained takes it in for that.
     operation.withCore { $0.makeExtra().producer = self }
-    do { try addWhereThisRuns(operation) } catch {
-      operation.withCore { $0.extra?.producer = nil }
-      throw error
-    }
+    let result = Result { try addWhereThisRuns(operation) }
     withCore { core in
-      if !core.observers.isEmpty { core.line.append(.produced(operation)) }
+      if isAnnounced { core.line.sweepEnded() }
+      switch result {
+      case .success:
+        if !isAnnounced, !core.observers.isEmpty { core.line.append(.produced(operation)) }
+      case .failure: if isAnnounced { core.line.removeProduced(operation) }
+      }
     }
     deliver()
+    if case .failure = result { operation.withCore { $0.extra?.producer = nil } }
+    try result.get()
   }
 
   private func addWhereThisRuns(_ operation: AdvancedOperation) throws {

@@ -61,7 +61,8 @@ extension AdvancedOperation {
 
   /// Adds another operation to where this one runs: its queue, or its group.
   ///
-  /// Observers are notified once it was added, unless this operation has finished by then.
+  /// Observers are notified once it was added. What comes meanwhile, the end of this operation
+  /// among it, is told after that.
   ///
   /// - Parameter operation: In no queue yet.
   /// - Throws: ``OperationProduceError`` unless the operation is in a queue, and executing or

@@ -76,6 +76,16 @@ package struct EventLine {
     return true
   }
 
+  /// What was announced has not come about: takes it out of a line that was held since.
+  package mutating func removeProduced(_ operation: AdvancedOperation) {
+    let items = ([first].compactMap { $0 } + others[Int(next)...]).filter { item in
+      if case .produced(operation) = item { false } else { true }
+    }
+    first = items.first
+    others = Array(items.dropFirst())
+    next = 0
+  }
+
   /// The caller has told everything.
   mutating func endDelivery() {
     isDelivering = false

@@ -37,6 +37,36 @@ import Testing
     #expect(child.kind == .succeeded)
   }
 
+  @Test func `is told also when the operation ends while it adds`() {
+    struct Ends: OperationObserver {
+      let other: AdvancedOperation
+      func operationDidEnqueue(_ operation: AdvancedOperation) { other.finish() }
+    }
+    let world = World()
+    let recorder = RecordingObserver()
+    let child = Work("child")
+    let work = Work("work") { work in
+      #expect(throws: Never.self) { try work.produce(child) }
+    }
+    work.addObserver(recorder)
+    child.addObserver(Ends(other: work))
+    world.run(work)
+    #expect(recorder.kinds == [.enqueued, .started, .produced, .willFinish, .finished])
+    #expect(child.kind == .succeeded)
+  }
+
+  @Test func `is not told when there is no place for it, and what came meanwhile is`() {
+    let recorder = RecordingObserver()
+    let work = Work { work in
+      #expect(throws: OperationProduceError.noQueue) { try work.produce(Work()) }
+      work.updateProgress(completed: 1, total: 1)
+      work.finish()
+    }
+    work.addObserver(recorder)
+    work.start()
+    #expect(recorder.kinds == [.started, .progress, .willFinish, .finished])
+  }
+
   @Test func `in the hook before will-finish is allowed too`() {
     final class Producer: Work, @unchecked Sendable {
       let child = Work("child")

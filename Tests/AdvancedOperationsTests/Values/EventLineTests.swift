@@ -25,6 +25,20 @@ import Testing
     #expect(Self.names(line) == ["progress 1", "progress 2", "progress 3"])
   }
 
+  @Test func `what was announced and has not come about is taken out`() {
+    let (one, other) = (Work("one"), Work("other"))
+    for place in 0...2 {
+      var line = EventLine()
+      for number in 0...2 {
+        if number == place { line.append(.produced(one)) }
+        line.append(.progress(.init(completedUnitCount: Int64(number), totalUnitCount: 3)))
+      }
+      line.removeProduced(other)
+      line.removeProduced(one)
+      #expect(Self.names(line) == ["progress 0", "progress 1", "progress 2"])
+    }
+  }
+
   @Test func `a launch comes after all that came behind it meanwhile`() {
     var line = EventLine()
     line.append(.launch)
