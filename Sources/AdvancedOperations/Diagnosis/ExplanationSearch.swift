@@ -172,17 +172,8 @@ struct ExplanationSearch {
       }
     }
     guard let first = isFree.firstIndex(of: false) else { return nil }
-    var seen: [Int: Int] = [:]
-    var walk: [Int] = []
-    var next: Int? = first
-    while let here = next, seen[here] == nil {
-      seen[here] = walk.count
-      walk.append(here)
-      next = nodes[here].next.first
-    }
-    guard let next, let begin = seen[next] else { return nil }
-    let members = (walk[begin...] + [next]).map { nodes[$0].operation }
-    return Root(cause: .ring(members), node: next)
+    guard let ring = WaitRings.firstRing(from: first, next: { nodes[$0].next }) else { return nil }
+    return Root(cause: .ring(ring.map { nodes[$0].operation }), node: ring[0])
   }
 }
 

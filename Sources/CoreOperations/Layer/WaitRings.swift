@@ -28,6 +28,22 @@ package enum WaitRings {
   package static func ring(through node: WaitNode) -> [Operation]? {
     WaitSearch.ring(through: node)?.operations
   }
+
+  /// The first ring that is come to from a node by what explanations know, which is less than what
+  /// ``ring(through:)`` looks for, and more: code that waits may give up.
+  ///
+  /// - Parameters:
+  ///   - start: Where the search begins.
+  ///   - next: What keeps a node; the first of it is followed first.
+  /// - Returns: The nodes along it; the first is the last again.
+  /// - Complexity: O(v + e) of what can be reached.
+  package static func firstRing<Node: Hashable>(
+    from start: Node,
+    next: @escaping (Node) -> [Node]
+  ) -> [Node]? {
+    var search = StrongComponents(next)
+    return search.firstRing(from: start)
+  }
 }
 
 /// What can still happen, as far as can be seen while this is asked; each operation is looked at

@@ -100,16 +100,8 @@ package enum CycleSearch {
   /// The names along one way around, beginning and ending with the same.
   private static func path(through ring: [Operation]) -> [String] {
     let members = Set(ring)
-    var path: [Operation] = []
-    var places: [Operation: Int] = [:]
-    var next = ring.last
-    while let operation = next, places[operation] == nil {
-      places[operation] = path.count
-      path.append(operation)
-      next = waits(of: operation).first(where: members.contains)
-    }
-    guard let next, let begin = places[next] else { return ring.map(\.label) }
-    return path[begin...].map(\.label) + [next.label]
+    var search = StrongComponents<Operation> { waits(of: $0).filter(members.contains) }
+    return (ring.last.flatMap { search.firstRing(from: $0) } ?? ring).map(\.label)
   }
 }
 

@@ -35,6 +35,20 @@ struct StrongComponents<Node: Hashable> {
     return found
   }
 
+  /// The first ring that is come to when a node is left by its first wait, the next by its first
+  /// one, and so on; nil if there is no ring.
+  ///
+  /// Asked of a search that hasn't begun, once.
+  ///
+  /// - Returns: The nodes along it; the first is the last again.
+  /// - Complexity: O(v + e) of what can be reached.
+  mutating func firstRing(from start: Node) -> [Node]? {
+    enter(start)
+    while !frames.isEmpty, closing.isEmpty { step() }
+    guard let (_, begin) = closing.first else { return nil }
+    return frames.drop { $0.node != begin }.map(\.node) + [begin]
+  }
+
   private mutating func enter(_ node: Node) {
     let number = low.count
     numbers[node] = number
