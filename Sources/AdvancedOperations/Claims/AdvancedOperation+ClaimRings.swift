@@ -69,18 +69,18 @@ extension AdvancedOperation {
   ///
   /// - Returns: Whether it did.
   private func refuseWaiting(in ring: [Operation]) -> Bool {
-    let wait = environment.exclusivity.waits(of: self).first
-    guard let wait, environment.exclusivity.withdrawWaiting(self) else { return false }
+    let claim = environment.exclusivity.waits(of: self).first?.claim
+    guard let claim, environment.exclusivity.withdrawWaiting(self) else { return false }
     // Named from the one that is refused on.
     let members = ring.dropLast()
     let start = members.firstIndex(of: self) ?? 0
     let path = members[start...] + members[..<start] + [self]
     let error = OperationCycleError(path: path.map(\.label))
     if attemptTurn != nil {
-      abandonAttempt(because: Self.element(wait.name, error))
+      abandonAttempt(because: Self.element(claim.name, error))
       return true
     }
-    switch change({ $0.machine.reviewed(.failed([Self.element(wait.name, error)])) }) {
+    switch change({ $0.machine.reviewed(.failed([Self.element(claim.name, error)])) }) {
     case .becomeReady:
       if withCore({ $0.machine.isStartedByHand }) {
         environment.enqueue { self.takeTurnByHand() }

@@ -106,10 +106,10 @@ extension AdvancedOperation: ClaimHolder {
       if withCore({ $0.machine.isCancelled || $0.machine.isEndDecided }) {
         environment.exclusivity.withdraw(self)
       }
-      guard mayCloseRing, let waited = environment.exclusivity.waits(of: self).first,
+      guard mayCloseRing, let claim = environment.exclusivity.waits(of: self).first?.claim,
         let ring = ringOfClaims()
       else { return .park }
-      return mark(.failed([Self.element(waited.name, ring)]))
+      return mark(.failed([Self.element(claim.name, ring)]))
     case .refused(let claim, let holders, let isExcessive):
       let error: OperationClaimError
       if isExcessive {

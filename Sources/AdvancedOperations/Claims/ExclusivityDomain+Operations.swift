@@ -73,7 +73,7 @@ extension ExclusivityDomain {
   // MARK: Waits
 
   /// What an operation that waits for its claims waits for; nothing when it is about to try again.
-  func waits(of operation: AdvancedOperation) -> [ClaimWait] {
+  func waits(of operation: AdvancedOperation) -> [Wait] {
     ledger.withLock { $0.waits(of: operation) }
   }
 

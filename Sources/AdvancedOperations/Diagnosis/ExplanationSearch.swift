@@ -80,7 +80,7 @@ struct ExplanationSearch {
       for finding in node.findings where finding.next.isEmpty {
         // To add what is in a ring to a queue is of no use.
         if finding.cause.kind == .notEnqueued, members.contains(node.operation) { continue }
-        roots.append((finding.cause.kind.rank, Root(cause: finding.cause, node: index)))
+        roots.append((finding.cause.kind.traits.rank, Root(cause: finding.cause, node: index)))
       }
     }
     if let ring { roots.append((3, ring)) }
@@ -187,7 +187,7 @@ extension OperationExplanation.Cause {
     let path = names.joined(separator: " → ")
     // A ring that isn't in queues yet would only be cancelled there.
     let isInQueues = members.allSatisfy { member in
-      !member.waitCauses.contains { if case .notEnqueued = $0 { true } else { false } }
+      !member.currentWaits.contains { if case .enqueueing = $0.kind { true } else { false } }
     }
     return Self(
       operation: members[0],
@@ -209,7 +209,7 @@ extension [ExplanationSearch.Root] {
     var groups: [[ExplanationSearch.Root]] = []
     for root in self {
       // The words name what is common to all.
-      let key = root.cause.kind.isShared ? root.cause.text : nil
+      let key = root.cause.kind.traits.isShared ? root.cause.text : nil
       if let place = key.flatMap({ places[$0] }) {
         groups[place].append(root)
       } else {
@@ -218,18 +218,6 @@ extension [ExplanationSearch.Root] {
       }
     }
     return groups
-  }
-}
-
-extension OperationExplanation.Cause.Kind {
-  /// Whether it is about a queue, and the same for all that wait in it.
-  fileprivate var isShared: Bool {
-    switch self {
-    case .suspended, .limit, .barrier, .worker: true
-    case .ring, .finishNotCalled, .notEnqueued, .notReady, .claim, .condition, .journal, .helper,
-      .dependency, .group, .children, .ownWait, .retry, .executing, .finishing, .finished:
-      false
-    }
   }
 }
 

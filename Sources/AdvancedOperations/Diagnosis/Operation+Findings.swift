@@ -16,11 +16,11 @@ extension Operation {
       ]
     }
     if isFinished { return [finding(.finished, "has finished\(endInWords)")] }
-    let causes = waitCauses
-    if causes.isEmpty {
+    let waits = currentWaits
+    if waits.isEmpty {
       return [finding(.executing, "is executing", remedy: "\(label) has to finish")]
     }
-    return causes.map { finding($0) }
+    return waits.map { finding($0) }
   }
 
   /// What is known of the end of one that has no outcome.
@@ -49,30 +49,6 @@ extension Operation {
     )
     return Finding(cause: cause, next: next)
   }
-
-  /// What the core says, in this layer's words.
-  final func finding(_ cause: OperationWaitCause) -> Finding {
-    let text = cause.description
-    switch cause {
-    case .notEnqueued:
-      return finding(.notEnqueued, text, remedy: "\(label) has to be added to a queue")
-    case .dependencies(let operations): return finding(.dependency, text, next: operations)
-    case .suspended(let queue):
-      return finding(.suspended, text, remedy: "queue “\(queue.label)” has to be resumed")
-    case .barrier(_, let operations):
-      return finding(.barrier, text, remedy: "the barrier has to return", next: operations)
-    case .limit(let queue, let limit, let holders):
-      let remedy =
-        limit == 0
-        ? "the limit of queue “\(queue.label)” has to be raised"
-        : "the barrier of queue “\(queue.label)” has to return"
-      return finding(.limit, text, remedy: remedy, next: holders)
-    case .notReady:
-      return finding(.notReady, text, remedy: "\(label) has to report that it is ready")
-    case .worker: return finding(.worker, text)
-    case .ownWait(let operations): return finding(.ownWait, text, next: operations)
-    }
-  }
 }
 
 extension AdvancedOperation {
@@ -83,8 +59,6 @@ extension AdvancedOperation {
     let hasReturned: Bool
     let hasClaims: Bool
     let times: StateTimes
-    let group: AdvancedOperation?
-    let helpers: [AdvancedOperation]
     let openConditions: [any OperationCondition]
     let hasBody: Bool
     let isCancelled: Bool
@@ -99,8 +73,6 @@ extension AdvancedOperation {
         hasReturned: core.machine.hasReturned,
         hasClaims: !core.claims.isEmpty,
         times: core.extra?.stateTimes ?? StateTimes(),
-        group: core.extra?.group,
-        helpers: core.extra?.awaitedHelpers ?? [],
         openConditions: (core.extra?.openConditions ?? [])
           .filter { core.conditions.indices.contains($0) }.map { core.conditions[$0] },
         hasBody: core.machine.hasBody,
@@ -118,8 +90,8 @@ extension AdvancedOperation {
       if !look.hasBody { return [finding(.finished, text)] }
       return [finding(.finished, text + "; its body goes on", next: openChildren)]
     case .finishing:
-      let children = openChildren
-      if !children.isEmpty, outcome == nil { return [childrenFinding(children)] }
+      let waits = layerWaits(.execution)
+      if !waits.isEmpty, outcome == nil { return waits.map { finding($0) } }
       return [finding(.finishing, "is notifying observers of its end")]
     case .executing: return executingFindings(look, now)
     case .evaluatingConditions: return conditionFindings(look, now) + queueFindings(look, now)
@@ -138,18 +110,14 @@ extension AdvancedOperation {
     look.times[state].map { max(now - $0, .zero) }
   }
 
-  private func childrenFinding(_ children: [Operation]) -> Finding {
-    finding(.children, "waits for its children \(children.names)", next: children)
-  }
-
   private func executingFindings(_ look: Look, _ now: Duration) -> [Finding] {
     let waits = attemptFindings(look, now)
     if !waits.isEmpty { return waits }
     if let entry = journalEntry, entry.phase == .recording {
       return [journalFinding("waits for its journal to record “\(entry.key)”")]
     }
-    let children = openChildren
-    if !children.isEmpty { return [childrenFinding(children)] }
+    let children = layerWaits(.execution)
+    if !children.isEmpty { return children.map { finding($0) } }
     if let pause, pause.end > now {
       var finding = finding(.retry, pause.text(at: now))
       finding.cause.duration = max(now.saturatingSubtracting(pause.begin), .zero)
@@ -175,18 +143,10 @@ extension AdvancedOperation {
 
   /// What its code waits for, or what keeps its next attempt from its turn.
   private func attemptFindings(_ look: Look, _ now: Duration) -> [Finding] {
-    let causes = waitCauses
+    var findings = turnFindings(look, now)
     guard let pause, let attempt = pause.nextAttempt, pause.turn != nil, pause.end <= now else {
-      return causes.map { finding($0) }
+      return findings
     }
-    var findings = causes.flatMap { cause -> [Finding] in
-      if case .notReady = cause {
-        claimFindings(look, now) ?? [finding(cause)]
-      } else {
-        [finding(cause)]
-      }
-    }
-    if findings.isEmpty { findings = look.isStartedByHand ? claimFindings(look, now) ?? [] : [] }
     if findings.isEmpty { findings = [finding(.worker, "is about to go on")] }
     return findings.map { finding in
       var finding = finding
@@ -209,10 +169,8 @@ extension AdvancedOperation {
       let text = "waits for its journal to look up “\(entry.key)”"
       return [journalFinding(text, for: duration(since: .evaluatingConditions, look, now))]
     }
-    let helpers = look.helpers.filter { !$0.isFinished }
-    if !helpers.isEmpty {
-      return [finding(.helper, "needs \(helpers.names) for a condition", next: helpers)]
-    }
+    let waits = layerWaits(.connections).filter(\.isCurrent)
+    if !waits.isEmpty { return waits.map { finding($0) } }
     let duration = duration(since: .evaluatingConditions, look, now)
     if look.openConditions.isEmpty {
       return [finding(.condition, "is evaluating its conditions", for: duration)]
@@ -225,53 +183,30 @@ extension AdvancedOperation {
     }
   }
 
-  /// What keeps it from its turn.
+  /// What keeps it from its start.
   private func queueFindings(_ look: Look, _ now: Duration) -> [Finding] {
-    var findings: [Finding] = []
-    let causes = waitCauses
-    for cause in causes {
-      switch cause {
-      case .notEnqueued:
-        if let group = look.group {
-          let text = "is a child of \(group.label), which has not started"
-          findings.append(finding(.group, text, next: [group]))
-        } else {
-          findings.append(finding(cause))
-        }
-      case .notReady: findings += claimFindings(look, now) ?? [finding(cause)]
-      case .dependencies, .suspended, .barrier, .limit, .worker, .ownWait:
-        findings.append(finding(cause))
-      }
-    }
-    if causes.isEmpty, look.isStartedByHand { findings += claimFindings(look, now) ?? [] }
-    if findings.isEmpty && look.state != .evaluatingConditions {
-      findings.append(finding(.worker, "is about to start"))
-    }
-    return findings
+    let findings = turnFindings(look, now)
+    if !findings.isEmpty { return findings }
+    // Its claims are looked at when it has been started by hand, and nothing keeps it from them.
+    let isAtItsClaims = look.isStartedByHand && look.hasClaims
+    if look.state == .evaluatingConditions && !isAtItsClaims { return [] }
+    return [finding(.worker, "is about to start")]
   }
 
-  private func claimFindings(_ look: Look, _ now: Duration) -> [Finding]? {
-    guard look.hasClaims else { return nil }
-    let waits = environment.exclusivity.waits(of: self)
+  /// What keeps it from its turn, each wait in words.
+  private func turnFindings(_ look: Look, _ now: Duration) -> [Finding] {
     let duration = (pause?.end ?? look.times[.ready]).map { max(now - $0, .zero) }
-    if waits.isEmpty {
-      return [finding(.worker, "is about to \(pause == nil ? "start" : "go on")")]
+    return waitsInDetail.flatMap { wait -> [Finding] in
+      if case .enqueueing = wait.kind {
+        // Its group adds it, when that has started.
+        let waits = layerWaits(.connections)
+        return (waits.isEmpty ? [wait] : waits).map { finding($0) }
+      }
+      if case .readiness = wait.kind, look.hasClaims {
+        // They have become free, and it hasn't been asked again.
+        return [finding(.worker, "is about to \(pause == nil ? "start" : "go on")")]
+      }
+      return [finding(wait, at: now, for: duration)]
     }
-    return waits.map { finding($0, for: duration, now) }
-  }
-
-  private func finding(_ wait: ClaimWait, for duration: Duration?, _ now: Duration) -> Finding {
-    let text = wait.text(at: now)
-    // Time alone makes it available.
-    if wait.availableAt != nil { return finding(.claim, text, about: wait.name) }
-    let next = wait.holders.isEmpty ? [wait.front].compactMap { $0 } : wait.holders
-    return finding(
-      .claim,
-      text,
-      remedy: next.isEmpty ? "“\(wait.name)” has to become free" : nil,
-      for: duration,
-      about: wait.name,
-      next: next
-    )
   }
 }

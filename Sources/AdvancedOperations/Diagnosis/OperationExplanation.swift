@@ -114,14 +114,18 @@ public struct OperationExplanation: Sendable, Hashable, CustomStringConvertible 
 }
 
 extension OperationExplanation.Cause.Kind {
-  /// The more, the less likely it is that it goes by itself.
-  var rank: Int {
+  /// How causes of this kind are sorted and gathered.
+  ///
+  /// The higher the rank, the less likely it is that it goes by itself. One that is shared is about
+  /// a queue, and the same for all that wait in it.
+  var traits: (rank: Int, isShared: Bool) {
     switch self {
-    case .ring, .finishNotCalled, .notEnqueued, .suspended, .notReady: 2
-    case .limit, .barrier, .claim, .condition, .journal, .helper, .dependency, .group, .children,
-      .ownWait:
-      1
-    case .retry, .worker, .executing, .finishing, .finished: 0
+    case .suspended: (2, true)
+    case .ring, .finishNotCalled, .notEnqueued, .notReady: (2, false)
+    case .limit, .barrier: (1, true)
+    case .claim, .condition, .journal, .helper, .dependency, .group, .children, .ownWait: (1, false)
+    case .worker: (0, true)
+    case .retry, .executing, .finishing, .finished: (0, false)
     }
   }
 }

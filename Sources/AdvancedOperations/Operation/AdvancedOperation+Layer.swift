@@ -100,42 +100,56 @@ extension AdvancedOperation: LayeredOperation {
   /// The group that the operation is a child of, until that executes.
   package final var awaitedParent: Operation? {
     guard let group = withCore({ $0.extra?.group }) else { return nil }
-    return group.withCore { $0.machine.state < .executing } ? group : nil
-  }
-
-  package final var awaitedHelpers: [Operation] {
-    let helpers = withCore { core in
-      core.machine.isCancelled ? [] : core.extra?.awaitedHelpers ?? []
-    }
-    return helpers.filter { !$0.isFinished }
+    return group.hasStarted ? nil : group
   }
 
   package final var isAwaitedInLayer: Bool {
     hasWaitingChildren || withCore { $0.isAwaitedAsHelper }
   }
 
-  /// Helpers that conditions brought, the start of the group that the operation is a child of, and
-  /// what it claims.
-  package final func layerNeedsBeforeStart() -> [WaitNeed] {
-    let (group, hasClaims) = withCore { core in (core.extra?.group, !core.claims.isEmpty) }
-    var needs = awaitedHelpers.map { WaitNeed(.end($0)) }
-    if let group { needs.append(WaitNeed(.start(group))) }
-    if hasClaims { needs += environment.exclusivity.waits(of: self).flatMap(\.needs) }
-    return needs
-  }
-
   package final var isStartingByHand: Bool {
     withCore { $0.machine.isStartedByHand && $0.machine.state < .executing }
   }
 
-  /// The claims that the next attempt waits for.
-  package final func layerNeedsOfTurn() -> [WaitNeed] {
-    guard attemptTurn != nil, withCore({ !$0.claims.isEmpty }) else { return [] }
-    return environment.exclusivity.waits(of: self).flatMap(\.needs)
+  package final func layerWaits(_ part: Wait.Part) -> [Wait] {
+    switch part {
+    case .connections: waitsForConnections()
+    case .turn: waitsForClaims()
+    case .execution: waitsForChildren()
+    }
+  }
+
+  /// Helpers that conditions brought, and the start of the group that the operation is a child of.
+  private func waitsForConnections() -> [Wait] {
+    let (group, helpers, isCancelled) = withCore { core in
+      (core.extra?.group, core.extra?.awaitedHelpers ?? [], core.machine.isCancelled)
+    }
+    let open: [Operation] = helpers.filter { !$0.isFinished }
+    var waits: [Wait] = []
+    if !open.isEmpty {
+      // One that is cancelled doesn't need them, and leaves as soon as its queue lets it.
+      waits.append(Wait(.helpers, of: open, until: isCancelled ? .byItself : .ends(open)))
+    }
+    if let group {
+      waits.append(
+        Wait(.parent, of: [group], until: .starts([group]), isCurrent: !group.hasStarted)
+      )
+    }
+    return waits
+  }
+
+  /// The claims that it waits for before its start, or before its next attempt.
+  private func waitsForClaims() -> [Wait] {
+    let (hasClaims, hasStarted) = withCore { (!$0.claims.isEmpty, $0.machine.state >= .executing) }
+    guard hasClaims, !hasStarted || attemptTurn != nil else { return [] }
+    return environment.exclusivity.waits(of: self)
   }
 
   /// Children that have not ended.
-  package final func layerNeedsOfExecution() -> [WaitNeed] {
-    openChildren.map { WaitNeed(.quiet($0)) }
+  private func waitsForChildren() -> [Wait] {
+    let children = openChildren
+    return children.isEmpty ? [] : [Wait(.children, of: children, until: .leaves(children))]
   }
+
+  private var hasStarted: Bool { withCore { $0.machine.state >= .executing } }
 }

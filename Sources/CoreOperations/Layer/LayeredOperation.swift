@@ -97,20 +97,15 @@ package protocol LayeredOperation: Operation {
   func deliverEvents()
   /// Whose start the operation waits for, besides its dependencies; nil when that has come.
   var awaitedParent: Operation? { get }
-  /// The operations whose end this one waits for before it can start, besides its dependencies.
-  var awaitedHelpers: [Operation] { get }
-  /// Whether others wait for the operation that aren't its dependents: as their ``awaitedParent``,
-  /// or as one of their ``awaitedHelpers``.
+  /// Whether others wait for the operation that aren't its dependents, because of what
+  /// ``Wait/Part/connections`` are.
   var isAwaitedInLayer: Bool { get }
   /// Whether the operation was started in no queue, and still waits for what it needs before its
   /// work.
   var isStartingByHand: Bool { get }
-  /// What has to happen before the operation can start, besides dependencies and a slot.
-  func layerNeedsBeforeStart() -> [WaitNeed]
-  /// What has to happen before its next turn after a pause, besides a slot.
-  func layerNeedsOfTurn() -> [WaitNeed]
-  /// What has to happen before its work can end, besides its turn and what its own code waits for.
-  func layerNeedsOfExecution() -> [WaitNeed]
+  /// What the operation waits for besides dependencies, its queue, and what its own code waits for;
+  /// nothing of what it doesn't wait for at this moment, such as children that have ended.
+  func layerWaits(_ part: Wait.Part) -> [Wait]
 }
 
 extension Operation {

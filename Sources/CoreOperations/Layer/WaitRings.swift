@@ -60,6 +60,12 @@ package struct WaitOutlook {
 }
 
 extension Operation {
+  /// What keeps the operation at this moment, as far as the core knows, in its order; what the
+  /// layer knows is behind ``Wait/Kind/readiness`` and ``Wait/Kind/enqueueing``.
+  ///
+  /// - Complexity: That of ``waitCauses``.
+  package final var currentWaits: [Wait] { waitsForPeople() }
+
   /// Whether code that executes, or a barrier, needs the end of this operation.
   package final var isNeeded: Bool { withLinks { $0.mark } > .none }
 }

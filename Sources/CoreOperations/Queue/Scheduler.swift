@@ -55,9 +55,9 @@ final class Scheduler: Sendable {
   var progress: (added: Int64, left: Int64) { state.withLock { ($0.addedCount, $0.leftCount) } }
   var owner: OperationQueue? { state.withLock { $0.owner } }
 
-  /// What has to happen before an operation that is ready can start.
-  func needs(of operation: Operation) -> [WaitNeed] {
-    state.withLock { $0.needs(of: operation) }
+  /// What keeps an operation from its turn, as far as the queue is concerned.
+  func waits(of operation: Operation, isLaterIncluded: Bool) -> [Wait] {
+    state.withLock { $0.waits(of: operation, isLaterIncluded: isLaterIncluded) }
   }
 
   func hasBarrier(inFrontOf operation: Operation) -> Bool {
@@ -65,16 +65,6 @@ final class Scheduler: Sendable {
       let member = Member(operation)
       return member.fields.isMember && member.placement != .gone
         && state.barriersInFront(of: member) > 0
-    }
-  }
-
-  func causes(of operation: Operation) -> [OperationWaitCause] {
-    state.withLock { state in state.owner.map { state.causes(of: operation, in: $0) } ?? [] }
-  }
-
-  func causesAfterPause(of operation: Operation) -> [OperationWaitCause] {
-    state.withLock { state in
-      state.owner.map { state.causesAfterPause(of: operation, in: $0) } ?? []
     }
   }
 

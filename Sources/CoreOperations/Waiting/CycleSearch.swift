@@ -88,13 +88,7 @@ package enum CycleSearch {
     let life = operation.life.current
     // Started by hand, its conditions may still be evaluated.
     guard life.phase <= .started else { return [] }
-    if life.isCancelled { return operation.parentToLeave.map { [$0] } ?? [] }
-    let helpers = unsafe operation.layer?.awaitedHelpers ?? []
-    guard life.phase <= .enqueued else { return helpers }
-    let dependencies = operation.withDependencyList { $0.latest(limit) }
-      .filter { $0.life.current.phase != .finished }
-    let parent = unsafe operation.layer?.awaitedParent
-    return dependencies + (parent.map { [$0] } ?? []) + helpers
+    return operation.waitsForConnections(atMost: limit).filter(\.isCurrent).flatMap(\.operations)
   }
 
   /// The names along one way around, beginning and ending with the same.
@@ -133,8 +127,7 @@ extension Operation {
 
   private var waitsForOthers: Bool {
     if readiness.current.unfinished > 0 { return true }
-    guard let layer = unsafe layer else { return false }
-    return layer.awaitedParent != nil || !layer.awaitedHelpers.isEmpty
+    return unsafe layer?.layerWaits(.connections).contains(where: \.isCurrent) ?? false
   }
 
   /// Cancels an operation that is in a ring.

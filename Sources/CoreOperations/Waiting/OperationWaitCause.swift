@@ -72,43 +72,5 @@ extension Operation {
   ///
   /// - Complexity: O(d), d the number of dependencies; O(n), n the number of operations in the
   ///   queue, when its slots are used up or a barrier is in front.
-  public final var waitCauses: [OperationWaitCause] {
-    let life = life.current
-    switch life.phase {
-    case .finished, .ended: return []
-    case .started, .executing:
-      guard isLayered, let scheduler = withLinks({ $0.scheduler }) else { return ownWaits }
-      return ownWaits + scheduler.causesAfterPause(of: self)
-    case .created: return openDependencies + [.notEnqueued]
-    case .enqueued:
-      guard let scheduler = withLinks({ $0.scheduler }) else { return [] }
-      return openDependencies + ownWaits + scheduler.causes(of: self)
-    }
-  }
-
-  /// What the operation's own code waits for, its body or a condition.
-  private var ownWaits: [OperationWaitCause] {
-    // Several pieces of its code may wait for the same operation.
-    var seen: Set<ObjectIdentifier> = []
-    let waited = withLinks { $0.extra?.ownWaits ?? [] }
-      .flatMap { wait -> [Operation] in
-        switch wait.target {
-        case .operation(let operation): [operation]
-        case .queue(let queue): queue.operations.filter { $0 != self }
-        }
-      }
-      .filter { seen.insert(ObjectIdentifier($0)).inserted }
-    return waited.isEmpty ? [] : [.ownWait(waited)]
-  }
-
-  private var openDependencies: [OperationWaitCause] {
-    if isCancelledFlag { return [] }
-    let dependencies = dependencies
-    var open = dependencies.filter { !$0.isFinished }
-    if open.isEmpty, !readiness.current.dependenciesAreFinished {
-      // Their ends were not reported.
-      open = dependencies.filter(\.hasUnreportedEnd)
-    }
-    return open.isEmpty ? [] : [.dependencies(open)]
-  }
+  public final var waitCauses: [OperationWaitCause] { waitsForPeople().compactMap(\.cause) }
 }

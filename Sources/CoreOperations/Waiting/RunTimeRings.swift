@@ -91,7 +91,7 @@ enum RunTimeRings {
   /// begun.
   private static func needed(by operation: Operation) -> [Operation] {
     if operation.hasBegun { return [] }
-    return operation.needsBeforeStart(includingQueue: false)
+    return operation.waitsBeforeStart(includingQueue: false).flatMap(\.needs)
       .flatMap { need in need.sources.map(\.node.operation) }
   }
 
@@ -165,8 +165,9 @@ enum RunTimeRings {
 
   /// Their dependencies were there before, so what is new is what their queues let them wait for.
   private static func lookAtQueues(of operations: [Operation], _ search: inout WaitSearch) {
-    for operation in operations where !search.canSatisfy(operation.needsOfQueue()) {
-      openRing(through: operation)
+    for operation in operations {
+      let needs = operation.waitsInQueue().flatMap(\.needs)
+      if !search.canSatisfy(needs) { openRing(through: operation) }
     }
   }
 
@@ -199,7 +200,8 @@ enum RunTimeRings {
       // Siblings are marked by themselves. Marked before the look: a wait that begins after the
       // look finds the mark.
       child.withLinks { $0.mark = .code }
-      let others = child.openDependencies(outside: queue) + child.openHelpers
+      let others = child.waitsForConnections().filter(\.isCurrent).flatMap(\.operations)
+        .filter { other in other.withLinks { $0.scheduler !== queue.scheduler } }
       if others.isEmpty { continue }
       awaited += others
       outward.append(child)
@@ -285,14 +287,5 @@ extension Operation {
   fileprivate final var isBehindBarrier: Bool {
     if PendingBarriers.isEmpty { return false }
     return withLinks { $0.scheduler }?.hasBarrier(inFrontOf: self) ?? false
-  }
-
-  fileprivate final var openHelpers: [Operation] { unsafe layer?.awaitedHelpers ?? [] }
-
-  fileprivate final func openDependencies(outside queue: OperationQueue) -> [Operation] {
-    withDependencyList { $0.operations }.filter { dependency in
-      dependency.life.current.phase != .finished
-        && dependency.withLinks { $0.scheduler !== queue.scheduler }
-    }
   }
 }

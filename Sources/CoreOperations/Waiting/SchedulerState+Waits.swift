@@ -1,20 +1,66 @@
 /// What keeps an operation from its turn, as far as its queue is concerned.
 extension SchedulerState {
-  /// What has to happen before the queue can start an operation, once it is ready.
-  func needs(of operation: Operation) -> [WaitNeed] {
+  /// All that the queue lets an operation wait for before its start, or before its next turn after
+  /// a pause.
+  ///
+  /// - Parameters:
+  ///   - operation: A member.
+  ///   - isLaterIncluded: Whether that includes what keeps it only once others are over.
+  /// - Returns: What keeps it.
+  /// - Complexity: O(n), n the number of members, when one of the waits is for a slot or for a
+  ///   barrier, and otherwise O(1).
+  func waits(of operation: Operation, isLaterIncluded: Bool) -> [Wait] {
+    guard let owner else { return [] }
     let member = Member(operation)
-    guard isWaiting(member) else { return [] }
-    var needs = membersBefore(member).map { WaitNeed(.quiet($0)) }
-    if let slot = needOfSlot { needs.append(slot) }
-    return needs
+    let isOnItsWay = isOnItsWay(member)
+    let isWaiting = isWaiting(member)
+    let isLeaving = member.fields.leavesAhead || member.isCancelled
+    let isKept = isOnItsWay && !isLeaving
+    let waitsLater = isWaiting && isLaterIncluded
+    var waits: [Wait] = []
+    if isSuspended && isOnItsWay { waits.append(Wait(.resumption(owner))) }
+    if (isKept || waitsLater) && barriersInFront(of: member) > 0 {
+      let before = membersBefore(member)
+      waits.append(
+        Wait(
+          .barrier(owner),
+          of: isBarrierRunning ? [] : before,
+          until: isWaiting ? .leaves(before) : .byItself,
+          isCurrent: isKept
+        )
+      )
+    }
+    let isInLine = member.placement == .ready || member.placement == .service
+    if isFull && (isKept && isInLine || waitsLater) {
+      let holders = slotHolders
+      let need = isWaiting ? needOfSlot(heldBy: holders) : nil
+      waits.append(
+        Wait(
+          .slot(owner, limit: limit),
+          of: holders,
+          until: need.map { .needs([$0]) } ?? .byItself,
+          isCurrent: isKept && isInLine
+        )
+      )
+    }
+    guard isOnItsWay else { return waits }
+    switch member.placement {
+    case .parked: waits.append(Wait(.readiness))
+    case .ready, .service, .granted, .starting:
+      if !waits.contains(where: \.isCurrent) { waits.append(Wait(.worker(owner))) }
+    case .outside, .waiting, .behindBarrier, .evaluating, .paused, .ending, .gone: break
+    }
+    return waits
   }
 
   /// What has to happen before there is a free slot: the same for all that wait for one; nil if
   /// there is one, or people have to do something for it.
-  var needOfSlot: WaitNeed? {
-    guard isFull, limit > 0, !isBarrierRunning else { return nil }
+  var needOfSlot: WaitNeed? { isFull ? needOfSlot(heldBy: slotHolders) : nil }
+
+  private func needOfSlot(heldBy holders: [Operation]) -> WaitNeed? {
+    guard limit > 0, !isBarrierRunning else { return nil }
     // One that is being asked whether it may start either does or gives its slot back.
-    let holders = slotHolders.filter { holder in
+    let holders = holders.filter { holder in
       let member = Member(holder)
       return member.placement != .starting
         || holder.life.current.phase > .enqueued && !member.fields.isPaused
@@ -25,40 +71,15 @@ extension SchedulerState {
     return WaitNeed(units: missing, from: holders.map { .init(.quiet($0), units: 1) })
   }
 
-  func causes(of operation: Operation, in queue: OperationQueue) -> [OperationWaitCause] {
-    let member = Member(operation)
-    var causes: [OperationWaitCause] = []
-    let isLeaving = member.fields.leavesAhead || member.isCancelled
-    if isSuspended { causes.append(.suspended(queue)) }
-    if barriersInFront(of: member) > 0 && !isLeaving {
-      causes.append(.barrier(queue, behind: isBarrierRunning ? [] : membersBefore(member)))
-    }
-    switch member.placement {
-    case .parked: causes.append(.notReady)
-    case .ready, .service:
-      if isFull && !isLeaving {
-        causes.append(.limit(queue, limit, holders: slotHolders))
-      } else if causes.isEmpty {
-        causes.append(.worker(queue))
-      }
-    case .granted, .starting:
-      if causes.isEmpty { causes.append(.worker(queue)) }
-    case .outside, .waiting, .behindBarrier, .evaluating, .paused, .ending, .gone: break
-    }
-    return causes
-  }
-
-  /// What keeps an operation that executes from going on after a pause.
-  func causesAfterPause(of operation: Operation, in queue: OperationQueue) -> [OperationWaitCause] {
-    let member = Member(operation)
-    guard member.fields.isPaused, !member.fields.isFinished, member.placement != .paused else {
-      return []
-    }
-    return causes(of: operation, in: queue)
-  }
-
   private var isFull: Bool { slotsInUse >= limit }
 
+  /// Whether an operation has not started, or has paused and wants to go on.
+  private func isOnItsWay(_ member: Member) -> Bool {
+    if member.use({ $0.life.current.phase <= .enqueued }) { return true }
+    return member.fields.isPaused && !member.fields.isFinished && member.placement != .paused
+  }
+
+  /// Whether an operation needs something of the queue that it hasn't got.
   private func isWaiting(_ member: Member) -> Bool {
     if member.fields.holdsSlot || member.fields.leavesAhead { return false }
     switch member.placement {

@@ -120,6 +120,33 @@ import Testing
     #expect(ring(of: work).map(Set.init) == ["work", "helper"])
   }
 
+  @Test func `waits for a slot, whose holder waits for the operation, started by hand`() {
+    let world = World(limit: 1)
+    let work = Work("work")
+    let helper = Work("helper")
+    work.use(world.simulation.environment)
+    work.addCondition(Asked { _ in helper })
+    let caught = Locked<[String]>([])
+    let mayWait = Work.open("gate")
+    let holder = ResultOperation(name: "holder") {
+      try await mayWait.untilFinished()
+      do {
+        try await work.untilFinished()
+      } catch let error as OperationCycleError {
+        caught.withLock { $0 = error.path }
+      }
+    }
+    world.queue.addOperations([holder, helper])
+    world.makeQueue().addOperation(mayWait)
+    work.start()
+    world.simulation.run()
+    #expect(work.state == .evaluatingConditions)
+    mayWait.finish()
+    world.simulation.run()
+    #expect(caught.withLock { $0 } == ["holder", "work", "helper", "holder"])
+    #expect(work.kind == .succeeded)
+  }
+
   @Test(arguments: seeds)
   func `has a helper that is the operation`(seed: UInt64) {
     let world = World(seed: seed)

@@ -93,14 +93,14 @@ final class Layered: Operation, LayeredOperation, @unchecked Sendable {
 
   func openRing(_ ring: [Operation]) -> Bool { false }
   var awaitedParent: Operation? { nil }
-  var awaitedHelpers: [Operation] { [] }
   var isAwaitedInLayer: Bool { false }
   var isStartingByHand: Bool { false }
-  func layerNeedsOfTurn() -> [WaitNeed] { [] }
-  func layerNeedsOfExecution() -> [WaitNeed] { [] }
 
-  func layerNeedsBeforeStart() -> [WaitNeed] {
-    answers.withLock { $0 }.askedForNeeds(self)
+  func layerWaits(_ part: Wait.Part) -> [Wait] {
+    switch part {
+    case .turn: answers.withLock { $0 }.askedForNeeds(self)
+    case .connections, .execution: break
+    }
     return []
   }
 

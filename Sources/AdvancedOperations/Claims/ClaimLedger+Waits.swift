@@ -1,32 +1,8 @@
 import CoreOperations
 
-/// What keeps a waiting operation from one of its claims.
-struct ClaimWait {
-  /// What the claim is called.
-  let name: String
-  /// How much of a pool it needs; nil for what isn't counted in units.
-  let units: Units?
-  /// Those that hold some of it, besides the operation's own groups, in the order of taking; empty
-  /// when there is room, and others only come first.
-  let holders: [Operation]
-  /// The first in line, when it comes before the operation.
-  let front: Operation?
-  /// When time alone makes it available; nil when time has nothing to do with it.
-  let availableAt: Duration?
-  /// What has to happen before the operation can have it, as far as that can't come by itself.
-  let needs: [WaitNeed]
-
-  struct Units {
-    let needed: Int
-    /// Negative when the capacity was lowered.
-    let free: Int
-    let capacity: Int
-  }
-}
-
 extension ClaimLedger {
   /// What a waiter waits for; nothing when it is about to try again.
-  func waits(of operation: any ClaimHolder) -> [ClaimWait] {
+  func waits(of operation: any ClaimHolder) -> [Wait] {
     guard let claimant = waiting(operation) else { return [] }
     return claimant.demands.compactMap { demand in
       if case .open = way(of: claimant, to: demand) { return nil }
@@ -72,7 +48,7 @@ extension ClaimLedger {
 
   /// Whether it is the order of coming that keeps a waiter waiting.
   func isBehind(_ operation: any ClaimHolder) -> Bool {
-    waits(of: operation).contains { $0.front != nil }
+    waits(of: operation).contains { $0.claim?.front != nil }
   }
 
   /// Lets a waiter come before all others, because those in front wait for it in some other way;
@@ -99,16 +75,14 @@ extension ClaimLedger {
 
 extension ClaimResource {
   /// What keeps a waiter from what it can't have at this moment.
-  fileprivate func wait(for demand: ClaimDemand, of claimant: Claimant) -> ClaimWait {
+  fileprivate func wait(for demand: ClaimDemand, of claimant: Claimant) -> Wait {
     if isRate {
-      return ClaimWait(
+      let claim = Wait.Claim(
         name: demand.name,
-        units: nil,
-        holders: [],
         front: line.isAhead(of: claimant.ticket) ? line.first?.operation : nil,
-        availableAt: bucket?.allowedAt(demand.rates),
-        needs: []
+        availableAt: bucket?.allowedAt(demand.rates)
       )
+      return Wait(claim, needs: [])
     }
     let groups = claimant.terms.groups
     let held = held(besides: groups)
@@ -139,16 +113,15 @@ extension ClaimResource {
     // Last, because a search begins there: mostly the first in line can go on, and all do behind
     // it.
     needs += turns
-    return ClaimWait(
+    let claim = Wait.Claim(
       name: demand.name,
       units: demand.pool.map {
-        ClaimWait.Units(needed: demand.units, free: $0.capacity - used, capacity: $0.capacity)
+        Wait.Claim.Units(needed: demand.units, free: $0.capacity - used, capacity: $0.capacity)
       },
       holders: holders.map(\.by),
-      front: front,
-      availableAt: nil,
-      needs: needs
+      front: front
     )
+    return Wait(claim, needs: needs)
   }
 
   /// Whose turn it is before a waiter's: that of the first in each line that it needs.
@@ -177,6 +150,18 @@ extension ClaimResource {
       if index < lenders.count { open -= lenders[index].lendable }
     }
     return (front, needs)
+  }
+}
+
+extension Wait {
+  /// A wait for a claim, and what has to happen before the operation can have it, as far as that
+  /// can't come by itself.
+  fileprivate init(_ claim: Claim, needs: [WaitNeed]) {
+    // Time alone makes it available.
+    let others =
+      claim.availableAt != nil
+      ? [] : claim.holders.isEmpty ? claim.front.map { [$0] } ?? [] : claim.holders
+    self.init(.claim(claim), of: others, until: .needs(needs))
   }
 }
 

@@ -1,0 +1,89 @@
+import CoreOperations
+
+extension Operation {
+  /// A wait of this operation in words: the one place that has those of each kind.
+  ///
+  /// - Parameters:
+  ///   - wait: The wait.
+  ///   - now: The time, for a claim that time makes available.
+  ///   - duration: For how long it has waited for a claim, if that is known.
+  /// - Returns: The words, and the operations that the wait comes down to.
+  final func finding(
+    _ wait: Wait,
+    at now: Duration = .zero,
+    for duration: Duration? = nil
+  ) -> Finding {
+    let text = wait.cause?.description ?? ""
+    let others = wait.operations
+    switch wait.kind {
+    case .enqueueing:
+      return finding(.notEnqueued, text, remedy: "\(label) has to be added to a queue")
+    case .dependencies: return finding(.dependency, text, next: others)
+    case .resumption(let queue):
+      return finding(.suspended, text, remedy: "queue “\(queue.label)” has to be resumed")
+    case .barrier:
+      return finding(.barrier, text, remedy: "the barrier has to return", next: others)
+    case .slot(let queue, let limit):
+      let remedy =
+        limit == 0
+        ? "the limit of queue “\(queue.label)” has to be raised"
+        : "the barrier of queue “\(queue.label)” has to return"
+      return finding(.limit, text, remedy: remedy, next: others)
+    case .readiness:
+      return finding(.notReady, text, remedy: "\(label) has to report that it is ready")
+    case .worker: return finding(.worker, text)
+    case .code: return finding(.ownWait, text, next: others)
+    case .parent:
+      return finding(.group, "is a child of \(others.names), which has not started", next: others)
+    case .helpers:
+      return finding(.helper, "needs \(others.names) for a condition", next: others)
+    case .children:
+      return finding(.children, "waits for its children \(others.names)", next: others)
+    case .claim(let claim):
+      let isTimed = claim.availableAt != nil
+      return finding(
+        .claim,
+        claim.text(at: now),
+        remedy: others.isEmpty && !isTimed ? "“\(claim.name)” has to become free" : nil,
+        for: isTimed ? nil : duration,
+        about: claim.name,
+        next: others
+      )
+    }
+  }
+}
+
+extension Wait.Claim {
+  /// What it waits for and why it can't have it, to go on after the name of an operation.
+  fileprivate func text(at now: Duration) -> String {
+    var text = "waits for “\(name)”"
+    if let units {
+      text =
+        "waits for \(units.needed) of “\(name)” (\(max(units.free, 0)) of \(units.capacity) free)"
+    }
+    if let availableAt {
+      return "\(text), which lets the next start in \(max(availableAt - now, .zero).readable)"
+    }
+    if !holders.isEmpty {
+      return "\(text), which \(holders.names) \(holders.count == 1 ? "holds" : "hold")"
+    }
+    return front.map { "\(text), for which it is \($0.label)'s turn" } ?? text
+  }
+}
+
+extension AdvancedOperation {
+  /// What keeps the operation from its turn at this moment, its claims in the place of what its
+  /// queue sees of them.
+  final var waitsInDetail: [Wait] {
+    let waits = currentWaits
+    // One that is started by hand is in no queue that could say so.
+    if waits.isEmpty {
+      return withCore { $0.machine.isStartedByHand } ? layerWaits(.turn) : []
+    }
+    return waits.flatMap { wait in
+      guard case .readiness = wait.kind else { return [wait] }
+      let details = layerWaits(.turn)
+      return details.isEmpty ? [wait] : details
+    }
+  }
+}
