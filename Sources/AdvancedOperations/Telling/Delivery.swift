@@ -24,8 +24,5 @@ struct Delivery {
     unsafe self.init(reference: .passUnretained(operation))
   }
 
-  /// Whether there is one.
-  var isGoingOn: Bool { unsafe reference != nil }
-
   var operation: AdvancedOperation? { unsafe reference?.takeUnretainedValue() }
 }
