@@ -46,8 +46,8 @@ struct TimelineRows {
     return rows
   }
 
-  /// The critical path first, then what failed by itself, in no more than half of the rows, then what
-  /// took longest; each with its groups, as long as there is room for all of them.
+  /// The critical path first, then what failed by itself, in no more than half of the rows, then
+  /// what took longest; each with its groups, as long as there is room for all of them.
   private static func choice(
     of timeline: OperationTimeline,
     critical: Set<Int>,

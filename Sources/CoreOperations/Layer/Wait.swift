@@ -15,7 +15,7 @@ package struct Wait: Sendable {
     case dependencies
     /// What the operation's own code waits for, or a task that it has made.
     case code
-    /// A queue; nobody has called `start()` either.
+    /// A queue; `start()` was not called either.
     case enqueueing
 
     // What the queue knows.
@@ -87,8 +87,10 @@ package struct Wait: Sendable {
 
   /// Which of its waits a layer is asked for.
   package enum Part: CaseIterable, Sendable {
-    /// What the program connects it with, besides dependencies. It is read whenever an edge is added
-    /// to an operation that others wait for, and so may cost no more than a look at the operation.
+    /// What the program connects it with, besides dependencies.
+    ///
+    /// It is read whenever an edge is added to an operation that others wait for, and so may cost no
+    /// more than a look at the operation.
     case connections
     /// What it takes together with its slot, for its start or for its next turn.
     case turn
