@@ -87,7 +87,10 @@ final class PoolThread: @unchecked Sendable {
   func sleep(for interval: DispatchTimeInterval) -> Bool {
     let idleSince = MonotonicClock.nanoseconds - lingerTime.nanoseconds
     guard semaphore.wait(timeout: .now() + interval) == .success else { return false }
-    lingerTime.workCame(after: handedAt - idleSince)
+    lingerTime.workCame(
+      after: handedAt - idleSince,
+      wakeUp: MonotonicClock.nanoseconds - handedAt
+    )
     return true
   }
 

@@ -6,19 +6,27 @@ import Testing
 @Suite struct `The time for which a worker looks out for work` {
   @Test func `grows to twice what was needed, where work came just too late`() {
     var time = LingerTime()
-    time.workCame(after: 12_000)
+    time.workCame(after: 12_000, wakeUp: 40_000)
     #expect(time.nanoseconds == 24_000)
-    time.workCame(after: 20_000)
+    time.workCame(after: 20_000, wakeUp: 40_000)
     #expect(time.nanoseconds == 40_000)
     // It was long enough.
-    time.workCame(after: 1_000)
+    time.workCame(after: 1_000, wakeUp: 40_000)
     #expect(time.nanoseconds == 40_000)
   }
 
-  @Test func `has a limit`() {
+  @Test func `is never longer than is worth the wake-up that it spares`() {
     var time = LingerTime()
-    time.workCame(after: LingerTime.longest)
-    #expect(time.nanoseconds == LingerTime.longest)
+    time.workCame(after: 9_000, wakeUp: 5_000)
+    #expect(time.nanoseconds == 10_000)
+    // Wake-ups became short: what they are worth is less than what was needed.
+    time.workCame(after: 9_000, wakeUp: 100)
+    #expect(time.nanoseconds == 5_000)
+    time.workCame(after: 4_000, wakeUp: 0)
+    #expect(time.nanoseconds == LingerTime.bounds.lowerBound)
+    // The thread has waited for a processor.
+    time.workCame(after: 49_000, wakeUp: .max)
+    #expect(time.nanoseconds == LingerTime.bounds.upperBound)
   }
 
   @Test func `shrinks to nothing where work comes long after, and grows again from there`() {
@@ -26,14 +34,14 @@ import Testing
     var steps = 0
     while time.nanoseconds > 0, steps < 100 {
       let before = time.nanoseconds
-      time.workCame(after: LingerTime.longest + 1)
+      time.workCame(after: 10_001, wakeUp: 5_000)
       #expect(time.nanoseconds < before)
       steps += 1
     }
     #expect(time.nanoseconds == 0)
-    time.workCame(after: .max)
+    time.workCame(after: .max, wakeUp: .max)
     #expect(time.nanoseconds == 0)
-    time.workCame(after: 3_000)
+    time.workCame(after: 3_000, wakeUp: 5_000)
     #expect(time.nanoseconds == 6_000)
   }
 }
