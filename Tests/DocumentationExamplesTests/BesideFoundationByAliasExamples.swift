@@ -1,4 +1,5 @@
 import AdvancedOperations
+import CoreOperations
 import Foundation
 import Testing
 

@@ -40,6 +40,7 @@ private struct LoggedOut: Error, CustomStringConvertible {
     case nil: "has not ended"
     case .succeeded: "succeeded"
     case .skipped(let reason): "had nothing to do: \(reason)"
+    case .cancelled(let failure) where failure.isTimeout: "took too long: \(failure.summary())"
     case .cancelled(let failure): "was cancelled: \(failure.summary())"
     case .failed(let failure) where failure.isCancellation:
       "did not run, another was cancelled: \(failure.summary())"
