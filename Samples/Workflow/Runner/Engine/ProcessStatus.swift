@@ -8,16 +8,18 @@ import Darwin
 
 /// What `/proc` says of a process; nothing on systems without it.
 struct ProcessStatus {
+  /// The line is shorter: a name, and fifty numbers.
+  private static let size = 4_096
+
   /// From the end of its name on, which is the second field and may contain anything.
-  private let fields: [Substring]
+  private let fields: [ArraySlice<UInt8>]
 
   init?(of process: Int32) {
     guard let file = try? OpenFile("/proc/\(process)/stat", O_RDONLY),
-      let bytes = try? file.readAll()
+      let line = try? file.read(atMost: Self.size, at: 0),
+      let end = line.lastIndex(of: UInt8(ascii: ")"))
     else { return nil }
-    let line = String(decoding: bytes, as: UTF8.self)
-    guard let end = line.lastIndex(of: ")") else { return nil }
-    fields = line[end...].split(separator: " ")
+    fields = line[end...].split(separator: UInt8(ascii: " "), maxSplits: 21)
   }
 
   /// The numbers of all processes that can be seen.
@@ -45,8 +47,10 @@ struct ProcessStatus {
   }
 
   /// Whether it has ended, and stays until its parent has seen it.
-  var hasEnded: Bool { fields.count > 1 && (fields[1] == "Z" || fields[1] == "X") }
+  var hasEnded: Bool {
+    fields.count > 1 && (fields[1] == [UInt8(ascii: "Z")] || fields[1] == [UInt8(ascii: "X")])
+  }
 
   /// When it began, in ticks since the start of the machine.
-  var begin: String? { fields.count > 20 ? String(fields[20]) : nil }
+  var begin: String? { fields.count > 20 ? String(decoding: fields[20], as: UTF8.self) : nil }
 }

@@ -69,7 +69,9 @@ public struct RunFolder: Sendable, Equatable {
 
   /// Makes the folders for logs and for files of attempts, unless they are there.
   func makeParts() throws(RunFolderError) {
-    for path in [logs, scratch] where mkdir(path, 0o777) != 0 && errno != EEXIST {
+    // Called for each attempt, for which they are there but for accidents.
+    for path in [logs, scratch]
+    where access(path, F_OK) != 0 && mkdir(path, 0o777) != 0 && errno != EEXIST {
       throw RunFolderError(path: path, problem: "\(SystemCallError())")
     }
   }

@@ -74,25 +74,28 @@ extension JournalContents {
 enum JournalLine {
   private static let digits = Array("0123456789abcdef".utf8)
 
-  /// The bytes of a record, with the line break.
+  /// A record as JSON, which is a line but for its checksum.
+  typealias JSON = [UInt8]
+
+  /// Encodes a record; throws what the encoder says.
+  static func json(of record: JournalRecord) throws -> JSON {
+    JSON(try JSONEncoder().encode(record))
+  }
+
+  /// Appends the line of a record.
   ///
   /// - Parameters:
-  ///   - record: What is to be known.
+  ///   - json: The record.
+  ///   - bytes: Get the line, with its line break.
   ///   - checksum: That of the line before; of this line afterwards.
-  /// - Returns: The line.
-  /// - Throws: What the encoder says.
-  static func bytes(of record: JournalRecord, checksum: inout UInt32) throws -> [UInt8] {
-    let json = try JSONEncoder().encode(record)
+  static func append(_ json: JSON, to bytes: inout [UInt8], checksum: inout UInt32) {
     checksum = CRC32.checksum(json, after: checksum)
-    var line: [UInt8] = []
-    line.reserveCapacity(json.count + 10)
     for shift in stride(from: 28, through: 0, by: -4) {
-      line.append(digits[Int(checksum >> UInt32(shift) & 15)])
+      bytes.append(digits[Int(checksum >> UInt32(shift) & 15)])
     }
-    line.append(UInt8(ascii: " "))
-    line.append(contentsOf: json)
-    line.append(UInt8(ascii: "\n"))
-    return line
+    bytes.append(UInt8(ascii: " "))
+    bytes.append(contentsOf: json)
+    bytes.append(UInt8(ascii: "\n"))
   }
 
   /// The record of a line without its line break; nil if it isn't what was written.

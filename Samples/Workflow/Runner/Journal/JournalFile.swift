@@ -1,3 +1,4 @@
+import Dispatch
 import Synchronization
 
 #if canImport(Glibc)
@@ -10,9 +11,9 @@ import Darwin
 
 /// The journal of a run, open for writing; one process at a time has it open, by the run's lock.
 ///
-/// Lines are appended, never changed. ``append(_:synced:)`` of a line that matters returns when the
-/// line is on the disk; lines that several threads append at the same time are written and synced
-/// together.
+/// Lines are appended, never changed. ``append(_:synced:)`` and ``record(_:isUrgent:)`` of a line
+/// that matters return when the line is on the disk; lines that are appended at the same time are
+/// written and synced together. While the disk is waited for, other lines can be written.
 public final class JournalFile: Sendable {
   private struct Pending {
     var bytes: [UInt8] = []
@@ -25,10 +26,17 @@ public final class JournalFile: Sendable {
 
   private struct Written {
     var length: Int
-    /// How many records are in the file, and how many of those are on the disk.
-    var writtenCount = 0
-    var syncedCount = 0
+    /// How many records are in the file.
+    var count = 0
   }
+
+  private struct Waiter {
+    let place: Int
+    let continuation: CheckedContinuation<Result<Void, JournalError>, Never>
+  }
+
+  /// For how long a line that holds nothing up waits for others to share its sync.
+  private static let pause = DispatchTimeInterval.milliseconds(2)
 
   /// Where it is.
   public let path: String
@@ -39,6 +47,11 @@ public final class JournalFile: Sendable {
   private let pending: Mutex<Pending>
   // Held while bytes are written; no code of others runs meanwhile.
   private let written: Mutex<Written>
+  /// How many records are on the disk; held while the disk is waited for.
+  private let syncedCount = Mutex(0)
+  private let schedule = Mutex(SyncSchedule<Waiter>())
+  /// Has the thread that waits for the disk in place of tasks.
+  private let queue = DispatchQueue(label: "journal of a run")
 
   /// Opens a journal, and cuts a last line that was torn.
   ///
@@ -95,48 +108,108 @@ public final class JournalFile: Sendable {
   ///     end of the process, and is on the disk before any record that comes later and is synced.
   /// - Throws: ``JournalError``; after one, each call throws the same.
   public func append(_ record: JournalRecord, synced: Bool) throws(JournalError) {
-    let place = try pending.withLock { pending throws(JournalError) in
-      if let failure = pending.failure { throw failure }
-      do {
-        pending.bytes += try JournalLine.bytes(of: record, checksum: &pending.checksum)
-      } catch {
-        throw .inaccessible(path: path, reason: "a record can't be encoded: \(error)")
-      }
-      pending.count += 1
-      return pending.count
+    let place = try add(record)
+    if synced { try synchronize(upTo: place) } else { _ = try write(upTo: place) }
+  }
+
+  /// Appends a record, and returns when it survives a loss of power.
+  ///
+  /// No thread is blocked: the task is suspended until a sync that others may share has ended.
+  ///
+  /// - Parameters:
+  ///   - record: What is to be known from now on.
+  ///   - isUrgent: Whether something can't go on before this returns; if not, the sync begins up to
+  ///     two milliseconds later, so that more records share it.
+  /// - Throws: ``JournalError``; after one, each call throws the same.
+  public func record(_ record: JournalRecord, isUrgent: Bool) async throws(JournalError) {
+    let place = try add(record)
+    let result = await withCheckedContinuation { continuation in
+      let waiter = Waiter(place: place, continuation: continuation)
+      perform(schedule.withLock { $0.waits(waiter, isUrgent: isUrgent) })
     }
-    try written.withLock { written throws(JournalError) in
-      try write(&written, upTo: place, synced: synced)
+    try result.get()
+  }
+
+  private func perform(_ action: SyncSchedule<Waiter>.Action) {
+    switch action {
+    case .none: break
+    case .sync: queue.async { self.synchronizeForWaiters() }
+    case .pause:
+      queue.asyncAfter(deadline: .now() + Self.pause) {
+        let action = self.schedule.withLock { $0.pauseEnded() }
+        if action == .sync { self.synchronizeForWaiters() }
+      }
     }
   }
 
-  /// Writes all that is pending, unless another thread has written up to the place before.
-  private func write(
-    _ written: inout Written,
-    upTo place: Int,
-    synced: Bool
-  ) throws(JournalError) {
-    guard (synced ? written.syncedCount : written.writtenCount) < place else { return }
-    let (bytes, count, failure) = pending.withLock { pending in
-      defer { pending.bytes.removeAll(keepingCapacity: true) }
-      return (pending.bytes, pending.count, pending.failure)
-    }
-    if let failure { throw failure }
-    do throws(SystemCallError) {
-      if !bytes.isEmpty {
-        try file.write(bytes)
-        written.length += bytes.count
-        written.writtenCount = count
-      }
-      guard synced else { return }
-      try file.synchronize()
-      written.syncedCount = written.writtenCount
+  private func synchronizeForWaiters() {
+    let waiters = schedule.withLock { $0.syncBegins() }
+    let last = waiters.lazy.map(\.place).max() ?? 0
+    let result = Result { () throws(JournalError) in try synchronize(upTo: last) }
+    for waiter in waiters { waiter.continuation.resume(returning: result) }
+    perform(schedule.withLock { $0.syncEnded() })
+  }
+
+  /// Makes a line of a record, to be written with the next ones; returns its place among them.
+  private func add(_ record: JournalRecord) throws(JournalError) -> Int {
+    let json: JournalLine.JSON
+    do {
+      json = try JournalLine.json(of: record)
     } catch {
-      // What may be there of the lines is torn, or follows one that is.
-      try? file.truncate(to: written.length)
-      let failure = JournalError.inaccessible(path: path, reason: "\(error)")
-      pending.withLock { $0.failure = failure }
-      throw failure
+      throw .inaccessible(path: path, reason: "a record can't be encoded: \(error)")
+    }
+    return try pending.withLock { pending throws(JournalError) in
+      if let failure = pending.failure { throw failure }
+      JournalLine.append(json, to: &pending.bytes, checksum: &pending.checksum)
+      pending.count += 1
+      return pending.count
+    }
+  }
+
+  /// Writes all that is pending, unless another thread has written up to the place before; returns
+  /// how many records are in the file.
+  private func write(upTo place: Int) throws(JournalError) -> Int {
+    try written.withLock { written throws(JournalError) in
+      if written.count >= place { return written.count }
+      let (bytes, count, failure) = pending.withLock { pending in
+        defer { pending.bytes.removeAll(keepingCapacity: true) }
+        return (pending.bytes, pending.count, pending.failure)
+      }
+      if let failure { throw failure }
+      do throws(SystemCallError) {
+        try file.write(bytes)
+      } catch {
+        // What may be there of the lines is torn, or follows one that is.
+        try? file.truncate(to: written.length)
+        throw fails(error)
+      }
+      written.length += bytes.count
+      written.count = count
+      return count
+    }
+  }
+
+  /// Returns when all up to a place is on the disk.
+  private func synchronize(upTo place: Int) throws(JournalError) {
+    try syncedCount.withLock { syncedCount throws(JournalError) in
+      if syncedCount >= place { return }
+      let count = try write(upTo: place)
+      do throws(SystemCallError) {
+        try file.synchronize()
+      } catch {
+        // It isn't known what of the lines is on the disk.
+        throw fails(error)
+      }
+      syncedCount = count
+    }
+  }
+
+  /// Nothing can be written any more; returns the reason.
+  private func fails(_ error: SystemCallError) -> JournalError {
+    pending.withLock { pending in
+      let failure = pending.failure ?? .inaccessible(path: path, reason: "\(error)")
+      pending.failure = failure
+      return failure
     }
   }
 }

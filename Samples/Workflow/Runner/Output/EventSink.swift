@@ -22,14 +22,18 @@ final class EventSink: Sendable {
     /// The same after a pause; nil: lines come when an attempt has ended.
     var runLater: (@Sendable (@escaping @Sendable () -> Void) -> Void)?
 
+    /// Whether what sends an event doesn't wait until it was passed on.
+    var isOwnThread: Bool { runLater != nil }
+
     /// How often lines are looked for.
     static let pause = Duration.milliseconds(50)
 
-    /// A thread of its own.
+    /// A thread of its own, which begins a moment after an event: to wake it for each one would cost
+    /// more than the events do.
     static func ownThread() -> Place {
       let queue = DispatchQueue(label: "events of a run")
       return Place {
-        queue.async(execute: $0)
+        queue.asyncAfter(deadline: .now() + .milliseconds(5), execute: $0)
       } runLater: {
         queue.asyncAfter(deadline: .now() + .milliseconds(50), execute: $0)
       }

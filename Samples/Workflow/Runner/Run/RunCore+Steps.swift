@@ -60,7 +60,7 @@ extension RunCore {
     // Somebody may have cleaned up.
     try folder.makeParts()
     // Of an attempt of the same number, whose runner was killed before it wrote that down.
-    if !engine.hasSubmitted(attempt) { unlink(attempt.outputFile) }
+    if current?.isResumed == true, !engine.hasSubmitted(attempt) { unlink(attempt.outputFile) }
     if number > 1 { writeHeading(of: attempt) }
     let exit = try await logged(index, attempt) { log in
       try await engine.run(attempt, report: report(index, log))
@@ -116,12 +116,14 @@ extension RunCore {
   }
 
   private func ended(_ index: Int, _ attempt: StepAttempt, _ exit: StepExit) throws -> StepEnd {
-    defer { unlink(attempt.outputFile) }
     let step = steps[index]
-    if let error = StepError(exit.status) { throw caused(error) }
+    if let error = StepError(exit.status) {
+      unlink(attempt.outputFile)
+      throw caused(error)
+    }
     let outputs: [String: String]
     do throws(OutputProblem) {
-      outputs = try StepOutputs.read(attempt.outputFile, declared: step.outputs)
+      outputs = try StepOutputs.take(attempt.outputFile, declared: step.outputs)
     } catch {
       throw caused(.outputs(error))
     }
@@ -146,20 +148,22 @@ extension RunCore {
   }
 
   /// A step has succeeded: it is done from the moment at which this has returned.
-  func record(_ end: StepEnd, of id: String) throws(JournalError) {
-    state.withLock { state in
-      if let index = state.place(of: id) { state.recordingBegins(index) }
-    }
+  func record(_ end: StepEnd, of id: String) async throws(JournalError) {
+    guard let index = state.withLock({ $0.place(of: id) }) else { return }
+    state.withLock { $0.recordingBegins(index) }
     slots.recordingBegins(in: group)
+    let record = JournalRecord.ended(step: id, end: end)
     do throws(JournalError) {
-      try current?.journal.append(.ended(step: id, end: end), synced: true)
+      if place.isOwnThread {
+        try await current?.journal.record(record, isUrgent: holdingUp.contains(index))
+      } else {
+        try current?.journal.append(record, synced: true)
+      }
     } catch {
       journalFailed(error)
       throw error
     }
-    state.withLock { state in
-      if let index = state.place(of: id) { state.succeeded(index, end) }
-    }
+    state.withLock { $0.succeeded(index, end) }
   }
 
   /// How a step ended that runs no more; nil for others.
@@ -222,7 +226,7 @@ extension RunCore {
       for: steps[index],
       inherited: current?.variables ?? [:],
       outputs: outputs ?? state.withLock { $0.outputs },
-      run: folder.name
+      run: runName
     )
   }
 
@@ -249,12 +253,12 @@ extension RunCore {
       variables.merge(ofPlaces) { _, new in new }
     case .arguments(let list): filled = .arguments(list)
     }
-    variables["WORKFLOW_RUN"] = folder.name
+    variables["WORKFLOW_RUN"] = runName
     variables["WORKFLOW_STEP"] = step.id
     variables["WORKFLOW_ATTEMPT"] = "\(number)"
     variables["WORKFLOW_OUTPUT"] = folder.outputFile(of: step.id, attempt: number)
     return StepAttempt(
-      run: folder.name,
+      run: runName,
       step: step,
       number: number,
       command: filled,

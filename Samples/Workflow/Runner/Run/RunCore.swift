@@ -31,6 +31,8 @@ final class RunCore: Sendable {
     let variables: [String: String]
     /// What steps run in.
     let directory: String
+    /// Whether an earlier process had begun the run.
+    let isResumed: Bool
     let time: Duration
   }
 
@@ -38,6 +40,7 @@ final class RunCore: Sendable {
   /// The steps of the workflow that belong to the run.
   let steps: [Step]
   let folder: RunFolder
+  let runName: String
   let engine: any StepEngine
   let options: WorkflowRun.Options
   let environment: OperationEnvironment
@@ -46,6 +49,10 @@ final class RunCore: Sendable {
   let waits: WaitWatch
   let slots: Slots
   let gate = TakeUpGate()
+  /// Where events are passed on, and whether the journal's disk is waited for apart.
+  let place: EventSink.Place
+  /// The steps whose ends others may have to wait for: they are needed, or have claims.
+  let holdingUp: Set<Int>
   private let problem: RunError?
 
   let state: Mutex<RunState>
@@ -67,6 +74,7 @@ final class RunCore: Sendable {
     self.workflow = workflow
     // Steps run in other folders than the runner.
     self.folder = RunFolder(folder.path.path(in: FileManager.default.currentDirectoryPath))
+    runName = self.folder.name
     self.engine = engine
     self.options = options
     self.environment = environment
@@ -80,6 +88,8 @@ final class RunCore: Sendable {
     state = Mutex(RunState(steps))
     let places = Dictionary(steps.enumerated().map { ($1.id, $0) }) { first, _ in first }
     let needs = steps.map { $0.predecessors.compactMap { places[$0] } }
+    self.place = place
+    holdingUp = Set(needs.joined()).union(steps.indices.filter { [steps] in steps[$0].hasClaims })
     sink = EventSink(steps.map(\.id), needs: needs, place, report)
     waits = WaitWatch(clock: environment.clock)
     slots = Slots(jobs: max(options.jobs, 1))
@@ -220,6 +230,7 @@ final class RunCore: Sendable {
         lock: lock,
         variables: options.environment ?? ProcessInfo.processInfo.environment,
         directory: directory,
+        isResumed: journal.contents != nil,
         time: time
       )
     }

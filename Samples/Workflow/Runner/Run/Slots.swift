@@ -8,7 +8,8 @@ import Synchronization
 /// being recorded; and as more of them wait for the disk at the same time, it is asked once for all
 /// of them.
 final class Slots: Sendable {
-  /// Each blocks a thread.
+  /// More of them wait when the disk stands still, and each would have to run again if the runner
+  /// were killed then.
   private static let mostRecording = 32
 
   private struct State {

@@ -8,8 +8,8 @@ struct StepJournal: OperationJournal {
     core?.doneEnd(of: key) as? Value
   }
 
-  func record<Value: Codable & Sendable>(_ value: Value, for key: String) throws {
+  func record<Value: Codable & Sendable>(_ value: Value, for key: String) async throws {
     guard let core, let end = value as? StepEnd else { throw CancellationError() }
-    try core.record(end, of: key)
+    try await core.record(end, of: key)
   }
 }

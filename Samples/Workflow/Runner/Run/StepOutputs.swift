@@ -44,6 +44,26 @@ enum StepOutputs {
   /// Values are written to the journal and passed to commands: they are small.
   static let limit = 1 << 20
 
+  /// Reads the file of an attempt that succeeded, and removes it.
+  ///
+  /// - Parameters:
+  ///   - path: Its place; a file that isn't there has nothing in it.
+  ///   - names: The outputs that the step declares, all of which have to be there.
+  /// - Returns: The values; of a name that was written twice, the last one.
+  /// - Throws: What is wrong with the file, which is removed nonetheless.
+  static func take(
+    _ path: String,
+    declared names: [String]
+  ) throws(OutputProblem)
+    -> [String: String]
+  {
+    var isThere = true
+    defer { if isThere { unlink(path) } }
+    let bytes = try bytes(of: path)
+    isThere = bytes != nil
+    return try values(of: bytes, declared: names)
+  }
+
   /// Reads the file of an attempt that succeeded.
   ///
   /// - Parameters:
@@ -57,7 +77,16 @@ enum StepOutputs {
   ) throws(OutputProblem)
     -> [String: String]
   {
-    guard let bytes = try bytes(of: path) else {
+    try values(of: try bytes(of: path), declared: names)
+  }
+
+  private static func values(
+    of bytes: [UInt8]?,
+    declared names: [String]
+  ) throws(OutputProblem)
+    -> [String: String]
+  {
+    guard let bytes else {
       if let name = names.first { throw .missing(name: name) }
       return [:]
     }
