@@ -64,22 +64,6 @@ enum StepOutputs {
     return try values(of: bytes, declared: names)
   }
 
-  /// Reads the file of an attempt that succeeded.
-  ///
-  /// - Parameters:
-  ///   - path: Its place; a file that isn't there has nothing in it.
-  ///   - names: The outputs that the step declares, all of which have to be there.
-  /// - Returns: The values; of a name that was written twice, the last one.
-  /// - Throws: What is wrong with the file.
-  static func read(
-    _ path: String,
-    declared names: [String]
-  ) throws(OutputProblem)
-    -> [String: String]
-  {
-    try values(of: try bytes(of: path), declared: names)
-  }
-
   private static func values(
     of bytes: [UInt8]?,
     declared names: [String]

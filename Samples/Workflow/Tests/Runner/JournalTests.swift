@@ -173,6 +173,31 @@ import WorkflowDocument
     }
   }
 
+  @Test func `Tasks that wait for the disk at the same time all go on`() async throws {
+    let journal = try JournalFile(path)
+    try journal.append(.begun(Self.header), synced: true)
+    try await withThrowingTaskGroup(of: Void.self) { tasks in
+      for task in 0..<32 {
+        tasks.addTask {
+          for number in 0..<8 {
+            let record = JournalRecord.rolledBack(step: "\(task) \(number)")
+            try await journal.record(record, isUrgent: (task + number) % 3 == 0)
+          }
+        }
+      }
+      try await tasks.waitForAll()
+    }
+    let records = try JournalFile(path).contents?.records ?? []
+    #expect(records.count == 256)
+    for task in 0..<32 {
+      let own = records.compactMap { record -> String? in
+        guard case .rolledBack(let step) = record, step.hasPrefix("\(task) ") else { return nil }
+        return step
+      }
+      #expect(own == (0..<8).map { "\(task) \($0)" })
+    }
+  }
+
   @Test func `A journal that can't be opened says why`() {
     #expect(
       throws: JournalError.inaccessible(path: "/no/such/j", reason: "No such file or directory")

@@ -10,7 +10,7 @@ import Testing
 
   private func read(_ text: String, _ names: [String]) throws -> [String: String] {
     try folder.write(text, to: "outputs")
-    return try StepOutputs.read(folder.path + "/outputs", declared: names)
+    return try StepOutputs.take(folder.path + "/outputs", declared: names)
   }
 
   @Test func `Values are what is behind the first equals sign, and the last one counts`() throws {
@@ -19,13 +19,26 @@ import Testing
     #expect(try read("", []) == [:])
   }
 
+  @Test func `A file that was taken is gone, also when something is wrong with it`() throws {
+    let path = folder.path + "/outputs"
+    try folder.write("a=1\n", to: "outputs")
+    #expect(try StepOutputs.take(path, declared: ["a"]) == ["a": "1"])
+    #expect(!FileManager.default.fileExists(atPath: path))
+    try folder.write("b=1\n", to: "outputs")
+    #expect(throws: OutputProblem.undeclared(name: "b", line: 1)) {
+      try StepOutputs.take(path, declared: ["a"])
+    }
+    #expect(!FileManager.default.fileExists(atPath: path))
+    #expect(try StepOutputs.take(path, declared: []).isEmpty)
+  }
+
   @Test func `What is wrong is named with its line`() {
     #expect(throws: OutputProblem.noName(line: 2)) { try read("a=1\nb\n", ["a"]) }
     #expect(throws: OutputProblem.noName(line: 1)) { try read("=1\n", ["a"]) }
     #expect(throws: OutputProblem.undeclared(name: "b", line: 2)) { try read("a=1\nb=2", ["a"]) }
     #expect(throws: OutputProblem.missing(name: "b")) { try read("a=1\n", ["a", "b"]) }
     #expect(throws: OutputProblem.missing(name: "a")) {
-      try StepOutputs.read("/no/such/file", declared: ["a"])
+      try StepOutputs.take("/no/such/file", declared: ["a"])
     }
   }
 
@@ -34,7 +47,7 @@ import Testing
     #expect(throws: OutputProblem.tooLarge(bytes: large.utf8.count)) { try read(large, ["a"]) }
     try Data([0x61, 0x3D, 0xFF]).write(to: URL(filePath: folder.path + "/binary"))
     #expect(throws: OutputProblem.noText) {
-      try StepOutputs.read(folder.path + "/binary", declared: ["a"])
+      try StepOutputs.take(folder.path + "/binary", declared: ["a"])
     }
   }
 }
