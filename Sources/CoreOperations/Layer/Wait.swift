@@ -89,8 +89,8 @@ package struct Wait: Sendable {
   package enum Part: CaseIterable, Sendable {
     /// What the program connects it with, besides dependencies.
     ///
-    /// It is read whenever an edge is added to an operation that others wait for, and so may cost no
-    /// more than a look at the operation.
+    /// It is read whenever an edge is added to an operation that others wait for, and so may cost
+    /// no more than a look at the operation.
     case connections
     /// What it takes together with its slot, for its start or for its next turn.
     case turn
