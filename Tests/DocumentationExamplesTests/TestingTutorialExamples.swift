@@ -74,6 +74,21 @@ import Testing
     try expectOutcome(of: upload, is: .cancelled)
   }
 
+  @Test func `it succeeds at last`() throws {
+    let download = ResultOperation(
+      name: "download",
+      retry: .exponential(.seconds(120), attempts: 4)
+    ) {
+      let attempt = AdvancedOperation.current?.attempt ?? 0
+      if attempt < 4 { throw Offline() }
+      return "feed"
+    }
+    queue.addOperation(download)
+    simulation.run()
+    #expect(try download.result?.get() == "feed")
+    #expect(simulation.now == .seconds(120 + 240 + 480))
+  }
+
   @Test func `somebody else is uploading`() throws {
     network.answer(.satisfied)
     changes.answer(.satisfied)
