@@ -134,14 +134,6 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
   /// An override calls `super`.
   open func cancel() { cancelAsRequested(reason: nil) }
 
-  /// Cancels with the reason that ``cancellationReason`` then gives.
-  final func cancelAsRequested(reason: (any Error)?) {
-    if flagAsCancelled(reason: reason) == .leaveAhead {
-      withLinks { $0.scheduler }?.leaveAhead(self)
-    }
-    valuesMayHaveChanged()
-  }
-
   /// Runs exactly once, on another thread, after ``isFinished`` turned true; nil from then on.
   ///
   /// The slot is free and dependents start when ``isFinished`` turns true. The operation stays
