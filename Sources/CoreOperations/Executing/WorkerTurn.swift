@@ -20,7 +20,13 @@ struct WorkerTurn {
   ///
   /// Waking a thread costs as much as 40 empty operations, so a queue that is fed one by one lost
   /// most of its time to threads that fell asleep between two.
-  var mayLinger: Bool { thread.map { $0.lingerTime.nanoseconds > 0 } ?? false }
+  ///
+  /// On one processor, the thread that brings more work can't run meanwhile.
+  var mayLinger: Bool {
+    Self.hasOthers && (thread.map { $0.lingerTime.nanoseconds > 0 } ?? false)
+  }
+
+  private static let hasOthers = Processors.available > 1
 
   /// Returns when there is news, when a request waits for a thread, or when that has taken longer
   /// than it is worth.
