@@ -44,6 +44,7 @@ public final class JournalFile: Sendable {
   public let contents: JournalContents?
 
   private let file: OpenFile
+  private let disk: Disk
   private let pending: Mutex<Pending>
   // Held while bytes are written; no code of others runs meanwhile.
   private let written: Mutex<Written>
@@ -57,7 +58,11 @@ public final class JournalFile: Sendable {
   ///
   /// - Parameter path: The file; made if there is none.
   /// - Throws: ``JournalError``.
-  public init(_ path: String) throws(JournalError) {
+  public convenience init(_ path: String) throws(JournalError) { try self.init(path, disk: Disk()) }
+
+  /// The same with other calls for its lines.
+  init(_ path: String, disk: Disk) throws(JournalError) {
+    self.disk = disk
     let bytes: [UInt8]
     do throws(SystemCallError) {
       file = try OpenFile(path, O_RDWR | O_CREAT | O_APPEND)
@@ -177,7 +182,7 @@ public final class JournalFile: Sendable {
       }
       if let failure { throw failure }
       do throws(SystemCallError) {
-        try file.write(bytes)
+        try disk.write(file, bytes)
       } catch {
         // What may be there of the lines is torn, or follows one that is.
         try? file.truncate(to: written.length)
@@ -193,9 +198,12 @@ public final class JournalFile: Sendable {
   private func synchronize(upTo place: Int) throws(JournalError) {
     try syncedCount.withLock { syncedCount throws(JournalError) in
       if syncedCount >= place { return }
+      // The system tells a failure to write to the disk once: the next sync would succeed although
+      // the lines of the one before are lost.
+      if let failure = pending.withLock({ $0.failure }) { throw failure }
       let count = try write(upTo: place)
       do throws(SystemCallError) {
-        try file.synchronize()
+        try disk.synchronize(file)
       } catch {
         // It isn't known what of the lines is on the disk.
         throw fails(error)
