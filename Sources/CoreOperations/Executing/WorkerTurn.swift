@@ -23,10 +23,8 @@ struct WorkerTurn {
   ///
   /// On one processor, the thread that brings more work can't run meanwhile.
   var mayLinger: Bool {
-    Self.hasOthers && (thread.map { $0.lingerTime.nanoseconds > 0 } ?? false)
+    Processors.areSeveral && (thread.map { $0.lingerTime.nanoseconds > 0 } ?? false)
   }
-
-  private static let hasOthers = Processors.available > 1
 
   /// Returns when there is news, when a request waits for a thread, or when that has taken longer
   /// than it is worth.

@@ -30,8 +30,6 @@ extension WatchHistory {
   ///
   /// A hint: of two threads that change it at the same time, one is forgotten.
   private static let shared = Atomic<UInt32>(0)
-  /// On one processor, what is waited for can't run while a thread watches.
-  private static let hasOthers = Processors.available > 1
 
   static func change<Result>(_ body: (inout WatchHistory) -> Result) -> Result {
     var history = WatchHistory(failures: shared.load(ordering: .relaxed))
@@ -40,6 +38,7 @@ extension WatchHistory {
     return body(&history)
   }
 
-  /// Whether the wait that begins on this thread is to watch.
-  static func nextOfProcess() -> Bool { hasOthers && change { $0.next() } }
+  /// Whether the wait that begins on this thread is to watch; on one processor, what is waited for
+  /// couldn't run meanwhile.
+  static func nextOfProcess() -> Bool { Processors.areSeveral && change { $0.next() } }
 }
