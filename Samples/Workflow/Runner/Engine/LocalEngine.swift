@@ -152,6 +152,7 @@ public final class LocalEngine: StepEngine {
       if let group { _ = state.withLock { $0.groups.remove(group) } }
     }
     let status: TerminationStatus
+    let earliest = LocalHandle.now
     do {
       status = try await Subprocess.run(
         .path(FilePath(program.path)),
@@ -173,7 +174,7 @@ public final class LocalEngine: StepEngine {
           return state.isKilled
         }
         if isKilled { group.send(SIGKILL) }
-        report(.started(node: nil, handle: LocalHandle(group)?.text))
+        report(.started(node: nil, handle: LocalHandle(group, since: earliest)?.text))
       }.terminationStatus
     } catch let error as SubprocessError {
       try checkGoesOn()

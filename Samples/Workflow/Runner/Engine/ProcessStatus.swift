@@ -52,5 +52,7 @@ struct ProcessStatus {
   }
 
   /// When it began, in ticks since the start of the machine.
-  var begin: String? { fields.count > 20 ? String(decoding: fields[20], as: UTF8.self) : nil }
+  var begin: UInt64? {
+    fields.count > 20 ? UInt64(String(decoding: fields[20], as: UTF8.self)) : nil
+  }
 }

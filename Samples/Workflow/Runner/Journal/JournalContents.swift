@@ -77,11 +77,6 @@ enum JournalLine {
   /// A record as JSON, which is a line but for its checksum.
   typealias JSON = [UInt8]
 
-  /// Encodes a record; throws what the encoder says.
-  static func json(of record: JournalRecord) throws -> JSON {
-    JSON(try JSONEncoder().encode(record))
-  }
-
   /// Appends the line of a record.
   ///
   /// - Parameters:

@@ -157,12 +157,7 @@ public final class JournalFile: Sendable {
 
   /// Makes a line of a record, to be written with the next ones; returns its place among them.
   private func add(_ record: JournalRecord) throws(JournalError) -> Int {
-    let json: JournalLine.JSON
-    do {
-      json = try JournalLine.json(of: record)
-    } catch {
-      throw .inaccessible(path: path, reason: "a record can't be encoded: \(error)")
-    }
+    let json = JournalLine.JSON(record.json.utf8)
     return try pending.withLock { pending throws(JournalError) in
       if let failure = pending.failure { throw failure }
       JournalLine.append(json, to: &pending.bytes, checksum: &pending.checksum)

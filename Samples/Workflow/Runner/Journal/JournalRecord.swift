@@ -1,5 +1,5 @@
 /// One line of a journal: what is known for good about a run.
-public enum JournalRecord: Codable, Equatable, Sendable {
+public enum JournalRecord: Decodable, Equatable, Sendable {
   /// The first line: which run this is, of which workflow.
   case begun(JournalHeader)
   /// A later process goes on with the run; `only` are the steps that it was told to run, if it was.
@@ -25,7 +25,7 @@ public enum JournalRecord: Codable, Equatable, Sendable {
 }
 
 /// What a journal begins with.
-public struct JournalHeader: Codable, Equatable, Sendable {
+public struct JournalHeader: Decodable, Equatable, Sendable {
   /// The format that this code writes; it reads the earlier ones as well.
   ///
   /// In version 1, ``JournalRecord/rolledBack(step:)`` came before the command that undoes a step, and

@@ -185,24 +185,11 @@ extension RunEvent: Codable {
 
   private static func json(_ value: Value) -> String? {
     switch value {
-    case .text(let text): text.map(quoted)
+    case .text(let text): text.map(\.jsonQuoted)
     case .number(let number): "\(number)"
     case .seconds(let time): time.map { "\($0.roundedSeconds)" }
     case .flag(let flag): "\(flag)"
-    case .texts(let texts):
-      "{"
-        + texts.sorted { $0.key < $1.key }
-        .map { "\(quoted($0.key)):\(quoted($0.value))" }.joined(separator: ",") + "}"
-    }
-  }
-
-  private static func quoted(_ text: String) -> String {
-    text.doubleQuoted { scalar in
-      switch scalar {
-      // Control characters of C1 and line separators as well: readers split lines at them.
-      case "\0"..<" ", "\u{7F}"..."\u{9F}", "\u{2028}", "\u{2029}": scalar.jsonEscape
-      default: nil
-      }
+    case .texts(let texts): texts.json
     }
   }
 }

@@ -31,6 +31,24 @@ import WorkflowDocument
     .ended(step: "b", end: StepEnd(outcome: .skipped, reason: "no “reason”")),
     .rolledBack(step: "a"), .resumed(fingerprint: "g"), .resumed(fingerprint: "g", only: ["b"]),
     .attemptFailed(step: "b", attempt: 1),
+    .rollbackBegun(step: "\"c\\\u{2028}\u{85}\u{0}\u{1F}\t\r"),
+    .rollbackStarted(step: "c", attempt: 2, handle: "1 2-3 b", engine: "local"),
+    .rollbackFailed(step: "c", reason: "\u{FEFF}\u{E000}\u{10FFFF}"), .rolledBack(step: ""),
+    .started(step: "c", attempt: .max, node: nil, handle: "", engine: "slurm"),
+    .ended(
+      step: "d",
+      end: StepEnd(
+        outcome: .failed,
+        reason: "",
+        attempts: .min,
+        duration: .nanoseconds(-1),
+        queued: .seconds(Int64.max) + .nanoseconds(999_999_999),
+        node: "n2",
+        outputs: ["a": "", "\"": "1", "": "2"],
+        isFromJournal: true
+      )
+    ),
+    .ended(step: "e", end: StepEnd(outcome: .cancelled, duration: .seconds(Int64.min))),
     .runEnded(
       end: RunEnd(
         succeeded: 1,

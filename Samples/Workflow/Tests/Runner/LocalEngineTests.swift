@@ -31,10 +31,11 @@ import Glibc
       return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
     }
     var hasBegun: Bool { !all.isEmpty }
-    var process: Int32? {
-      for case .started(_, let handle?) in all { return LocalHandle(handle)?.leader }
+    var handle: String? {
+      for case .started(_, let handle?) in all { return handle }
       return nil
     }
+    var process: Int32? { handle.flatMap { LocalHandle($0) }?.leader }
     func add(_ report: StepReport) { state.withLock { $0.append(report) } }
     /// Whether it has begun and printed a line.
     func contains(_ line: String) -> Bool { hasBegun && lines.contains(line) }
@@ -340,17 +341,42 @@ import Glibc
     let task = Task { try await run(attempt, first) }
     try await until { reports.contains("up") }
     let process = try #require(reports.process)
-    let handle = try #require(LocalHandle(ProcessGroup(leader: process))).text
+    let handle = try #require(reports.handle)
+    #expect(LocalHandle(handle)?.leader == process)
     #expect(try await LocalEngine().takeUp(attempt, handle: handle) { _ in } == nil)
     #expect(try await task.value.status == .signalled(15))
   }
 
   @Test func `A number that another process has by now is left alone`() async throws {
-    let own = try #require(LocalHandle(ProcessGroup(leader: getpid())))
-    #expect(LocalHandle("\(own.leader) 1 \(own.boot)")?.group == nil)
-    #expect(LocalHandle("\(own.leader) \(own.begin) another-boot")?.group == nil)
-    #expect(LocalHandle("1 2 3") == nil)
-    #expect(LocalHandle("nonsense") == nil)
+    let process = getpid()
+    let begin = try #require(ProcessStatus(of: process)?.begin)
+    let boot = try #require(LocalHandle(ProcessGroup(leader: process), since: begin)?.boot)
+    func group(_ ticks: String, _ boot: String) -> ProcessGroup? {
+      LocalHandle("\(process) \(ticks) \(boot)")?.group
+    }
+    for ticks in ["\(begin)", "\(begin - 1)-\(begin)", "\(begin)-\(begin + 1)"] {
+      #expect(group(ticks, boot) == ProcessGroup(leader: process))
+      #expect(group(ticks, "another-boot") == nil)
+    }
+    for ticks in ["1", "\(begin + 1)-\(begin + 2)", "1-\(begin - 1)", "\(begin + 1)-\(begin)"] {
+      #expect(group(ticks, boot) == nil)
+    }
+    let odd = ["1 2 3", "nonsense", "7 - b", "7  b", "7 1-2-3 b", "7 -1 b", "7 1- b", "7 1 2 b"]
+    for text in odd { #expect(LocalHandle(text) == nil) }
+    for text in ["7 1 b", "7 1-2 b"] { #expect(LocalHandle(text)?.text == text) }
+  }
+
+  @Test(arguments: 1...20) func `A process began between the ticks of its handle`(
+    _: Int
+  ) async throws {
+    let reports = reports
+    let attempt = attempt(.shell("cat /proc/$$/stat"))
+    _ = try await run(attempt)
+    let handle = try #require(reports.handle.flatMap { LocalHandle($0) })
+    let line = try String(contentsOfFile: attempt.logFile, encoding: .utf8)
+    let fields = try #require(line.split(separator: ")").last).split(separator: " ")
+    let begin = try #require(UInt64(fields[19]))
+    #expect(handle.begin.contains(begin))
   }
   #endif
 }
