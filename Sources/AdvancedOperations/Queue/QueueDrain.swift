@@ -51,7 +51,12 @@ final class QueueDrain: ArrivalGate {
     for waiter in waiters { waiter.resume() }
   }
 
-  func arrived(_ operations: [Operation], in queue: OperationQueue, neededBy member: Operation?) {
+  func arrived(
+    _ operations: [Operation],
+    in object: any QueueObject,
+    neededBy member: Operation?
+  ) {
+    let queue = object.operationQueue
     let isOwn = member != nil || queue.isCalledByMember
     var own: [Operation] = []
     var others: [Operation] = []

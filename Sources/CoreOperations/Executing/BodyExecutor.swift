@@ -23,6 +23,15 @@ final class BodyExecutor: TaskExecutor {
     #endif
   }
 
+  /// Makes a task on an executor; nil for the one of all bodies.
+  static func startTask(
+    on executor: (any TaskExecutor)?,
+    _ body: @escaping @Sendable () async -> Void
+  ) -> Task<Void, Never> {
+    guard let executor = executor ?? preferred else { return Task { await body() } }
+    return Task(executorPreference: executor) { await body() }
+  }
+
   /// Keeps the first job of a task for the worker that makes it, and has all others run.
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)

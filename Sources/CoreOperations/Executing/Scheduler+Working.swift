@@ -37,7 +37,7 @@ extension Scheduler {
     var share = max(1, executor.operationsPerWorker)
     // Keeps the queue alive for code that reads the current one. Known from the first step on: a
     // queue that was empty when its worker came has no owner yet.
-    var owner: OperationQueue?
+    var owner: (any QueueObject)?
     defer { withExtendedLifetime(owner) { unsafe occupant.queue = nil } }
     while true {
       if share == 0 || owner != nil && turn.isOver { return leave(&done) }
@@ -110,7 +110,7 @@ extension Scheduler {
     /// what its end leaves is done.
     var operation: Operation?
     /// What its end leaves to do once the queue knows of it.
-    var ending = Operation.Ending()
+    var ending = OperationEnding()
 
     /// The report was read: does the rest, and lets go of the operation.
     mutating func proceed(in scheduler: Scheduler) {

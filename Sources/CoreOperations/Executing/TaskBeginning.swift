@@ -13,13 +13,6 @@ struct TaskBeginning: ~Copyable {
   let task: Task<Void, Never>
   private let job: UnownedJob
 
-  /// What the thread that makes a task wants of the executor.
-  enum Wish {
-    case none
-    case keepJob
-    case job(UnownedJob)
-  }
-
   /// Whether the body of an operation may begin here: whether this is a worker of the shared pool
   /// that has started the operation, and does nothing else.
   static func mayRun(of operation: Operation) -> Bool { worker(running: operation) != nil }

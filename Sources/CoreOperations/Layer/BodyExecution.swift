@@ -31,7 +31,7 @@ package enum BodyExecution {
 
   /// The queue of an operation whose body this thread runs, found without asking the queue itself.
   package static func queue(of operation: Operation) -> OperationQueue? {
-    ThreadOccupant.queue(of: operation)
+    ThreadOccupant.queue(of: operation)?.operationQueue
   }
 
   /// Makes a task on an executor; nil for the one of all bodies.
@@ -39,7 +39,7 @@ package enum BodyExecution {
     on executor: (any TaskExecutor)?,
     _ body: @escaping @Sendable () async -> Void
   ) -> Task<Void, Never> {
-    CoreOperations.startTask(on: executor, body)
+    BodyExecutor.startTask(on: executor, body)
   }
 
   /// What the tasks of bodies prefer where the environment says nothing; nil for no preference.

@@ -14,9 +14,9 @@ extension OperationQueue {
   /// Decides on no start while a body runs; what ends in it lets nothing start before it has
   /// returned.
   package final func withoutStarts(_ body: () -> Void) {
-    scheduler.holdStarts(true)
+    scheduler.sweep(isBeginning: true)
     body()
-    scheduler.holdStarts(false)
+    scheduler.sweep(isBeginning: false)
   }
 
   private static func cancelTogether(_ operations: [Operation], reason: (any Error)?) {

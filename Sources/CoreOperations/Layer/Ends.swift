@@ -19,7 +19,7 @@ extension Operation {
 extension OperationQueue {
   /// Runs a closure once the queue is empty; at once if it is.
   package final func whenEmpty(_ body: @escaping @Sendable () -> Void) {
-    if !scheduler.wait(.closure({ _ in body() })) { body() }
+    if !scheduler.waited(.closure({ _ in body() })) { body() }
   }
 
   /// Whether neither operations nor barriers are left.

@@ -45,11 +45,3 @@ package protocol SteppedQueue: AnyObject, Sendable {
   /// - Returns: All that decides what the queue does later.
   func fingerprint(_ number: (Operation) -> UInt64) -> [UInt64]
 }
-
-extension Scheduler: SteppedQueue {
-  package var givenName: String? { owner?.givenName }
-  package var unfinishedMembers: [Operation] { members.filter { !$0.isFinished } }
-  package func fingerprint(_ number: (Operation) -> UInt64) -> [UInt64] {
-    withState { $0.fingerprint(number) }
-  }
-}

@@ -21,15 +21,15 @@ package struct Wait: Sendable {
     // What the queue knows.
 
     /// The queue is suspended.
-    case resumption(OperationQueue)
+    case resumption(any QueueObject)
     /// A barrier, which runs first; no operations when it is running.
-    case barrier(OperationQueue)
+    case barrier(any QueueObject)
     /// A slot, which the operations hold; none when a barrier is running, or when the limit is 0.
-    case slot(OperationQueue, limit: Int)
+    case slot(any QueueObject, limit: Int)
     /// An override of `isReady`, or the layer, has said that the operation isn't ready.
     case readiness
     /// A worker, which is on its way.
-    case worker(OperationQueue)
+    case worker(any QueueObject)
 
     // What the layer knows.
 
@@ -147,20 +147,4 @@ package struct Wait: Sendable {
 
   /// The claim that is waited for; nil for another kind of wait.
   package var claim: Claim? { if case .claim(let claim) = kind { claim } else { nil } }
-
-  /// The wait as the core's users see it; nil for one of the layer, of which the core says only
-  /// that the operation isn't ready, or in no queue.
-  package var cause: OperationWaitCause? {
-    switch kind {
-    case .dependencies: .dependencies(operations)
-    case .code: .ownWait(operations)
-    case .enqueueing: .notEnqueued
-    case .resumption(let queue): .suspended(queue)
-    case .barrier(let queue): .barrier(queue, behind: operations)
-    case .slot(let queue, let limit): .limit(queue, limit, holders: operations)
-    case .readiness: .notReady
-    case .worker(let queue): .worker(queue)
-    case .helpers, .parent, .claim, .children: nil
-    }
-  }
 }

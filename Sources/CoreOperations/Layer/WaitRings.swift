@@ -2,7 +2,7 @@
 package enum WaitRings {
   /// Whether there is a wait in this process that could close a ring which isn't made of
   /// dependencies alone: while there is none, no operation that begins to wait has to look.
-  package static var areThinkable: Bool { RunTimeRings.areThinkable }
+  package static var areThinkable: Bool { OwnWaits.isAny || PendingBarriers.mayBeInRing }
 
   /// An operation got something to wait for that its layer knows of.
   package static func lookAtWait(of operation: Operation) {
@@ -16,7 +16,7 @@ package enum WaitRings {
   ///   those outside of the queue wait for.
   package static func lookAtChildren(_ children: some Sequence<Operation>, in queue: OperationQueue)
   {
-    RunTimeRings.lookAtChildren(children, in: queue)
+    RunTimeRings.lookAtChildren(children, in: queue.scheduler)
   }
 
   /// The ring that keeps something from ever happening; nil when it can happen.

@@ -30,15 +30,15 @@ final class AsyncBlockOperation: Operation, @unchecked Sendable {
       end()
       return
     }
-    let executor = withLinks { $0.scheduler }?.source.executor as? any TaskExecutor
+    let executor = withLinks { $0.scheduler }?.executor as? any TaskExecutor
     if executor == nil, let beginning = beginning(of: body) {
       keep(beginning.task)
       beginning.run()
       return
     }
-    let queue = OperationQueue.running
+    let queue = ThreadOccupant.queueRunningHere
     keep(
-      startTask(on: executor) {
+      BodyExecutor.startTask(on: executor) {
         await TaskOccupant.with(self, queue: queue) { await body() }
         self.end()
       }

@@ -105,7 +105,7 @@ open class BlockOperation: Operation, @unchecked Sendable {
   /// executor may have no other thread.
   private func run(_ first: @Sendable () -> Void, besides others: SharedBlocks) {
     let executor = withLinks { $0.scheduler }?.completionExecutor ?? DefaultExecutor.shared
-    let queue = OperationQueue.running
+    let queue = ThreadOccupant.queueRunningHere
     for _ in 0..<others.count {
       executor.enqueue {
         _ = others.runNext(in: queue)
@@ -145,14 +145,14 @@ private final class SharedBlocks: Sendable {
   /// Runs a block that hasn't begun.
   ///
   /// - Returns: Whether there was one.
-  func runNext(in queue: OperationQueue?) -> Bool {
+  func runNext(in queue: (any QueueObject)?) -> Bool {
     guard takeAndRun(in: queue) else { return false }
     running.leave()
     return true
   }
 
   /// The block is released when this returns, so that nothing of it outlives the operation's end.
-  private func takeAndRun(in queue: OperationQueue?) -> Bool {
+  private func takeAndRun(in queue: (any QueueObject)?) -> Bool {
     guard let block = waiting.withLock({ $0.popFirst() }) else { return false }
     unsafe ThreadOccupant.with(queue: queue, operation: operation) { _ in block() }
     return true

@@ -87,41 +87,14 @@ struct DependentList {
     return true
   }
 
-  /// Notifies every dependent that this dependency is resolved.
-  ///
-  /// Called with the lock of the list held, which keeps the dependents alive until they are
-  /// retained: one that a queue has let in can't leave it with an open dependency before it
-  /// unlinked itself, under this lock. It is retained before it is notified, because it may start,
-  /// finish and be released by other threads at once. One that has others to wait for, and one that
-  /// is in no queue, is notified and not touched any more, so it isn't retained: the latter may be
-  /// dying, and waiting for this lock to unlink itself.
-  ///
-  /// - Parameters:
-  ///   - ready: Gets those that have nothing else to wait for.
-  ///   - waiting: Gets those that turned out to have; to be released without the lock that is held.
-  /// - Complexity: O(n), n the number of dependents.
-  mutating func resolveAll(
-    _ ready: inout FewOperations,
-    waiting: inout FewOperations
-  ) {
+  /// Takes all edges out, and calls `body` with each dependent in order, not retained.
+  @inline(__always)
+  mutating func takeAll(_ body: (Unmanaged<Operation>) -> Void) {
     var next = unsafe head
     while let edge = unsafe next {
       unsafe next = edge.pointee.nextDependent
       unsafe edge.pointee.previousDependent = nil
-      let dependent = unsafe edge.pointee.dependent
-      let isOver = unsafe dependent._withUnsafeGuaranteedRef {
-        $0.readiness.step { $0.dependencyResolvedUnnoticed() }
-      }
-      if isOver { continue }
-      let retained = unsafe dependent.retain()
-      let progress = unsafe retained._withUnsafeGuaranteedRef {
-        $0.readiness.step { $0.dependencyResolved() }
-      }
-      if progress == .none {
-        unsafe waiting.append(retained: retained)
-      } else {
-        unsafe ready.append(retained: retained)
-      }
+      unsafe body(edge.pointee.dependent)
     }
     unsafe head = nil
   }

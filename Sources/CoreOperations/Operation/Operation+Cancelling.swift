@@ -3,7 +3,7 @@ extension Operation {
   /// Cancels with the reason that ``cancellationReason`` then gives.
   final func cancelAsRequested(reason: (any Error)?) {
     if flagAsCancelled(reason: reason) == .leaveAhead {
-      withLinks { $0.scheduler }?.leaveAhead(self)
+      withLinks { $0.scheduler }?.leavesAhead(self)
     }
     valuesMayHaveChanged()
   }

@@ -53,7 +53,7 @@ extension Operation {
 
   private func offerToQueue(ifMoved progress: OperationReadiness.Progress) {
     if progress == .none { return }
-    withLinks { $0.scheduler }?.offer(CollectionOfOne(self))
+    withLinks { $0.scheduler }?.offered(self)
   }
 
   final func unlinkDependency(_ dependency: Operation) {

@@ -102,11 +102,7 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
     switch life.step({ $0.startCalled(isReady: isReadyByHand) }) {
     case .callMain:
       valuesMayHaveChanged()
-      if isByHand {
-        ThreadOccupant.with(queue: .running, operation: self) { _ in main() }
-      } else {
-        main()
-      }
+      if isByHand { callMainByHand() } else { main() }
       if life.step({ $0.mainReturned() }) && isFinished { reportEnd() }
     case .finishCancelled: reportEnd()
     case .ignore: return
@@ -241,10 +237,10 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
   @available(*, noasync, message: "It blocks the thread; use 'try await untilFinished()'.")
   open func waitUntilFinished() {
     if withLinks({ $0.isClosed }) { return }
-    let token = OwnWaits.beginBlocking(for: .operation(self), call: "waitUntilFinished()")
-    let wait = ThreadWait()
-    if register(.thread(wait)) { wait.block() }
-    OwnWaits.end(token)
+    noteBlocking(by: "waitUntilFinished()") {
+      let wait = ThreadWait()
+      if register(.thread(wait)) { wait.block() }
+    }
   }
 
   /// Suspends the task until the operation has finished; blocks no thread.
@@ -310,7 +306,7 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
         links.priority = newValue
         return links.scheduler
       }
-      scheduler?.changePriority(of: self)
+      scheduler?.priorityChanged(of: self)
       valuesMayHaveChanged()
     }
   }

@@ -9,7 +9,7 @@ struct OperationLinks: ~Copyable {
   ///
   /// An operation forgets it before or when it leaves its queue, which keeps it alive until then.
   /// All operations of a queue would count references to it, on as many processors.
-  private let schedulerReference = unsafe Atomic<Unmanaged<Scheduler>?>(nil)
+  private let schedulerReference = unsafe Atomic<Unmanaged<AbstractScheduler>?>(nil)
   /// Made on first use.
   var extra: OperationExtra?
   /// Whether the operation is over: no wait for it can begin any more.
@@ -17,7 +17,7 @@ struct OperationLinks: ~Copyable {
   /// Whether an edge from or to the operation can have closed a ring.
   var mayBeInRing = false
   /// What waits for the end of the operation, besides dependents.
-  var mark = RunTimeRings.Mark.none
+  var mark = WaitMark.none
   /// Whether the blocks of a ``BlockOperation`` were taken out, to be run or released.
   var hasTakenBlocks = false
   /// Whether something has undertaken to add the operation to a queue.
@@ -27,7 +27,7 @@ struct OperationLinks: ~Copyable {
   init() {}
 
   /// The scheduler of the queue that the operation is in.
-  var scheduler: Scheduler? {
+  var scheduler: AbstractScheduler? {
     unsafe schedulerReference.load(ordering: .relaxed)?.takeUnretainedValue()
   }
 
@@ -40,7 +40,7 @@ struct OperationLinks: ~Copyable {
   }
 
   /// The operation is going to be a member of a queue.
-  mutating func enter(_ scheduler: Unmanaged<Scheduler>) {
+  mutating func enter(_ scheduler: Unmanaged<AbstractScheduler>) {
     unsafe schedulerReference.store(scheduler, ordering: .relaxed)
   }
 

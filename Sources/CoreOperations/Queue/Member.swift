@@ -62,3 +62,9 @@ package struct Member: Equatable, @unchecked Sendable {
   /// Takes over the reference of ``retained()``.
   func released() -> Operation { unsafe reference.takeRetainedValue() }
 }
+
+/// The links of a member to those beside it in a list.
+struct MemberLinks {
+  var next: Member?
+  var previous: Member?
+}

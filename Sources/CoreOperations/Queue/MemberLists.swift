@@ -1,9 +1,3 @@
-/// The links of a member to those beside it in a list.
-struct MemberLinks {
-  var next: Member?
-  var previous: Member?
-}
-
 /// Which of the two pairs of links of a member a list goes by.
 protocol MemberLinkage {
   static subscript(member: Member) -> MemberLinks { get set }

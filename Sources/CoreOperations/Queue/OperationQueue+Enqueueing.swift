@@ -57,7 +57,7 @@ extension OperationQueue {
     }
     let terms = unsafe operation.layer?.willEnqueue(in: self)
     if terms?.isHeld == true { operation.readiness.step { $0.holdTaken() } }
-    let scheduler = unsafe Unmanaged.passUnretained(scheduler)
+    let scheduler = unsafe Unmanaged<AbstractScheduler>.passUnretained(scheduler)
     return operation.withLinks { links in
       if links.isClosed { return .over }
       // Before other threads can find the scheduler, so that no later change is overwritten.
@@ -91,7 +91,7 @@ extension OperationQueue {
     // Before one of them runs and begins a wait, which would then get the error in its place.
     RunTimeRings.lookAtNew(
       operations,
-      in: self,
+      in: scheduler,
       isAwaited: isAwaited,
       isBeforeBarrier: isBeforeBarrier
     )

@@ -64,7 +64,7 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
     )
     ownProgress = OperationProgress(scheduler: scheduler)
     isMain = true
-    scheduler.setLimit(1)
+    scheduler.limited(1)
     settings.withLock { $0.name = "main" }
   }
 
@@ -84,7 +84,7 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
   ///
   /// - Parameter block: Runs on a worker; released when the operation finished.
   open func addOperation(_ block: @escaping @Sendable () -> Void) {
-    if !scheduler.addClosure(block, owner: self) { enqueue(BlockOperation(block: block)) }
+    if !scheduler.closureAdded(block, owner: self) { enqueue(BlockOperation(block: block)) }
   }
 
   /// Adds an async closure as an operation, which holds its slot until the closure returned.
@@ -130,7 +130,7 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
   /// - Complexity: O(n + e), n the number of operations since the barrier before, and e that of
   ///   what they depend on.
   open func addBarrierBlock(_ barrier: @escaping @Sendable () -> Void) {
-    scheduler.addBarrier(barrier, owner: self)
+    scheduler.barrierAdded(barrier, owner: self)
   }
 
   // MARK: Managing
@@ -168,7 +168,7 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
       )
     }
     let wait = ThreadWait()
-    guard scheduler.wait(.thread(wait)) else { return }
+    guard scheduler.waited(.thread(wait)) else { return }
     let token = OwnWaits.beginBlocking(
       for: .queue(self),
       call: "waitUntilAllOperationsAreFinished()"
@@ -186,7 +186,7 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
     defer { endOwnWait(token) }
     let scheduler = scheduler
     try await AsyncWait().run { wait in
-      scheduler.wait(.task(wait))
+      scheduler.waited(.task(wait))
     } unregister: { _ in
       scheduler.waitCancelled()
     }
@@ -217,7 +217,7 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
   ///
   /// The first name has the address, which differs from run to run: texts about operations, and the
   /// log of a simulation, have to be the same in each.
-  final var givenName: String? {
+  package final var givenName: String? {
     let name = name
     return name == firstName ? nil : name
   }
@@ -240,7 +240,7 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
         )
       }
       if isMain { return }
-      scheduler.setLimit(newValue)
+      scheduler.limited(newValue)
       valueObservers.look(at: self)
     }
   }
@@ -257,7 +257,7 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
     get { scheduler.isSuspended }
     set {
       if isMain { return }
-      scheduler.suspend(newValue)
+      scheduler.suspended(newValue)
       valueObservers.look(at: self)
     }
   }
@@ -286,7 +286,7 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
       if isMain { return }
       let executor = newValue.map { DispatchExecutor($0) } ?? ownExecutor
       let source = WorkerSource(executor, underlyingQueue: newValue)
-      guard scheduler.changeSourceIfEmpty(source) else {
+      guard scheduler.sourceChangedIfEmpty(source) else {
         trap(
           "underlyingQueue of queue “\(label)” was set while it has "
             + "operations. Set it before adding any."
@@ -302,13 +302,7 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
   /// Outside of any operation of a queue, it is ``main`` on the main thread and in code of the main
   /// dispatch queue, and nil elsewhere.
   open class var current: OperationQueue? {
-    running ?? (MainThread.isCurrent ? sharedMain : nil)
-  }
-
-  /// The queue whose operation runs on this thread or in this task; nil outside of any.
-  static var running: OperationQueue? {
-    if let occupant = ThreadOccupant.current { return unsafe occupant.queue }
-    return TaskOccupant.current?.queue
+    ThreadOccupant.queueRunningHere?.operationQueue ?? (MainThread.isCurrent ? sharedMain : nil)
   }
 
   /// The queue of the main thread; it runs one operation at a time on the main dispatch queue.

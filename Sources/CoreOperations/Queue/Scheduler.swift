@@ -4,63 +4,56 @@ import Synchronization
 ///
 /// Decisions are made by ``SchedulerState`` under one lock, as values; user code runs after the
 /// lock was given back. Operations come here ready: readiness is counted by themselves.
-final class Scheduler: Sendable {
+final class Scheduler: AbstractScheduler, @unchecked Sendable {
+  // Sendable: all that is added is behind a lock, atomic, or doesn't change.
+
   let state: ContendedLocked<SchedulerState>
   let valueObservers = ValueObservers()
   /// Tells the worker that lingers that there is work; written with the lock held that
   /// `isLingering` is behind, so it needs no order of its own.
   let hasNews = Atomic(false)
-  /// Where completion blocks run: off the worker that finished the operation, and never on a queue
-  /// that the program uses for something else.
-  let completionExecutor: any OperationExecutor
-  let steppedCompletion: (any SteppedExecutor)?
+  /// The executor of completion blocks, if it decides every step.
+  private let steppedCompletion: (any SteppedExecutor)?
 
   /// The scheduler of the operation whose completion block runs on this thread.
   private static let completing = ThreadLocal<Scheduler>()
 
-  /// Runs a completion block, which must not wait for its own queue.
-  static func withCompletion(of scheduler: Scheduler?, _ completion: () -> Void) {
-    let outer = completing.value
-    completing.value = scheduler
-    defer { withExtendedLifetime(scheduler) { completing.value = outer } }
-    completion()
-  }
-
+  /// Whether this is called by a completion block, which must not wait for its own queue.
   var isInOwnCompletion: Bool { Self.completing.value === self }
 
   init(source: WorkerSource, completionExecutor: any OperationExecutor) {
     state = ContendedLocked(SchedulerState(source: source))
-    self.completionExecutor = completionExecutor
     steppedCompletion = completionExecutor as? any SteppedExecutor
+    super.init(completionExecutor: completionExecutor)
   }
 
   /// Where workers come from at this moment.
   var source: WorkerSource { state.withLock { $0.source } }
+  override var executor: any OperationExecutor { source.executor }
 
   /// Has workers come from somewhere else, unless the queue has operations.
   ///
   /// - Returns: Whether it was done: both in one step, so an operation that another thread adds is
   ///   either there before, or runs on the new executor.
-  func changeSourceIfEmpty(_ source: WorkerSource) -> Bool {
+  func sourceChangedIfEmpty(_ source: WorkerSource) -> Bool {
     update { $0.sourceChangedIfEmpty(source) }
   }
 
   // MARK: Reading
 
-  var members: [Operation] { state.withLock { $0.operations() } }
+  override var members: [Operation] { state.withLock { $0.operations() } }
   var memberCount: Int { state.withLock { $0.members.count + $0.closures.count } }
   var isSuspended: Bool { state.withLock { $0.isSuspended } }
   var limit: Int { state.withLock { $0.limit } }
   /// How many operations were added and have left since the queue was last empty.
   var progress: (added: Int64, left: Int64) { state.withLock { ($0.addedCount, $0.leftCount) } }
-  var owner: OperationQueue? { state.withLock { $0.owner } }
+  override var owner: (any QueueObject)? { state.withLock { $0.owner } }
 
-  /// What keeps an operation from its turn, as far as the queue is concerned.
-  func waits(of operation: Operation, isLaterIncluded: Bool) -> [Wait] {
+  override func waits(of operation: Operation, isLaterIncluded: Bool) -> [Wait] {
     state.withLock { $0.waits(of: operation, isLaterIncluded: isLaterIncluded) }
   }
 
-  func hasBarrier(inFrontOf operation: Operation) -> Bool {
+  override func hasBarrier(inFrontOf operation: Operation) -> Bool {
     state.withLock { state in
       let member = Member(operation)
       return member.fields.isMember && member.placement != .gone
@@ -86,7 +79,7 @@ final class Scheduler: Sendable {
   func add(
     _ operations: some Sequence<Operation>,
     besides member: Operation?,
-    owner: OperationQueue
+    owner: any QueueObject
   ) -> (isAwaited: Bool, isBeforeBarrier: Bool, gate: (any ArrivalGate)?) {
     state.withLock { state in
       for operation in operations {
@@ -113,7 +106,7 @@ final class Scheduler: Sendable {
   /// Takes in an operation in one step, unless an observer has to be notified in between.
   ///
   /// - Returns: Whether it did.
-  func addIfUnobserved(_ operation: Operation, owner: OperationQueue) -> Bool {
+  func addIfUnobserved(_ operation: Operation, owner: any QueueObject) -> Bool {
     guard valueObservers.isEmpty else { return false }
     let (isClosed, mayBeNeeded, isAwaited) = update { state in
       if state.gate != nil { return (true, false, false) }
@@ -125,7 +118,7 @@ final class Scheduler: Sendable {
     // One may have begun to observe, or to wait, meanwhile.
     valueObservers.look(at: owner)
     if mayBeNeeded {
-      RunTimeRings.lookAtNew(CollectionOfOne(operation), in: owner, isAwaited: isAwaited)
+      RunTimeRings.lookAtNew(CollectionOfOne(operation), in: self, isAwaited: isAwaited)
     }
     return true
   }
@@ -133,7 +126,7 @@ final class Scheduler: Sendable {
   /// Takes in a closure as it is, unless something would see that it is no operation.
   ///
   /// - Returns: Whether it did.
-  func addClosure(_ closure: @escaping @Sendable () -> Void, owner: OperationQueue) -> Bool {
+  func closureAdded(_ closure: @escaping @Sendable () -> Void, owner: any QueueObject) -> Bool {
     guard valueObservers.isEmpty else { return false }
     let isAdded = update { $0.closureAdded(.init(run: closure), owner: owner) }
     // One may have begun to observe meanwhile.
@@ -141,8 +134,7 @@ final class Scheduler: Sendable {
     return isAdded
   }
 
-  /// The operation of a running closure, which becomes one now if nothing has looked at it before.
-  func operation(ofRunning number: QueueClosures.Number) -> Operation? {
+  override func operation(ofRunning number: ClosureNumber) -> Operation? {
     state.withLock { state in
       state.closuresBecomeOperations()
       return state.closures.member(madeOf: number)?.operation
@@ -153,7 +145,7 @@ final class Scheduler: Sendable {
   /// closed.
   ///
   /// - Returns: Whether it did.
-  func addIfOpen(_ operations: [Operation], owner: OperationQueue) -> Bool {
+  func addIfOpen(_ operations: [Operation], owner: any QueueObject) -> Bool {
     let (isClosed, mayBeNeeded, isAwaited) = update { state in
       if state.gate != nil { return (true, false, false) }
       Member.forEach(in: operations) { member in
@@ -162,15 +154,11 @@ final class Scheduler: Sendable {
       }
       return (false, state.isWatched, state.isAwaited)
     }
-    if mayBeNeeded { RunTimeRings.lookAtNew(operations, in: owner, isAwaited: isAwaited) }
+    if mayBeNeeded { RunTimeRings.lookAtNew(operations, in: self, isAwaited: isAwaited) }
     return !isClosed
   }
 
-  /// The code of an operation waits for the queue: every operation that is added from now on is
-  /// needed.
-  ///
-  /// - Returns: The members at this moment.
-  func markAsNeeded() -> [Operation] {
+  override func markAsNeeded() -> [Operation] {
     state.withLock { state in
       state.isAwaited = true
       return state.operations()
@@ -184,22 +172,18 @@ final class Scheduler: Sendable {
     }
   }
 
-  /// Looks again at operations whose last dependency finished.
-  func offer(_ operations: some Sequence<Operation>) {
-    update { state in
-      for operation in operations { state.offered(Member(operation)) }
-    }
-  }
-
-  func leaveAhead(_ operation: Operation) { update { $0.leavesAhead(Member(operation)) } }
-  func reoffer(_ operation: Operation, afterReview: Bool) {
+  override func offered(_ operation: Operation) { update { $0.offered(Member(operation)) } }
+  override func leavesAhead(_ operation: Operation) { update { $0.leavesAhead(Member(operation)) } }
+  override func reoffered(_ operation: Operation, afterReview: Bool) {
     update { state in
       state.reoffered(Member(operation), afterReview: afterReview)
     }
   }
 
   /// Reserves a slot; ``wake()`` has to follow.
-  func reserve(_ operation: Operation) -> Bool { state.withLock { $0.reserved(Member(operation)) } }
+  func reserved(_ operation: Operation) -> Bool {
+    state.withLock { $0.reserved(Member(operation)) }
+  }
   func wake() { update { _ in } }
 
   /// Whether a parked operation could be started now, or is about to be.
@@ -208,7 +192,7 @@ final class Scheduler: Sendable {
   }
 
   /// The layer above releases its hold of an operation.
-  func holdReleased(_ operation: Operation, _ answer: SchedulerState.Answer) {
+  func holdReleased(_ operation: Operation, _ answer: LayerAnswer) {
     update { $0.holdReleased(Member(operation), answer) }
   }
 
@@ -217,21 +201,17 @@ final class Scheduler: Sendable {
     update { $0.reviewed(Member(operation), leavesAhead: leavesAhead) }
   }
 
-  /// Has an operation stand where its priority wants it.
-  ///
-  /// That is read here: of several that are set at once, the one that stays is in force.
-  func changePriority(of operation: Operation) {
+  override func priorityChanged(of operation: Operation) {
     update { state in
       state.priorityChanged(Member(operation), level: operation.withLinks { $0.priority.level })
     }
   }
 
-  /// Lets a finished operation go, and looks at the operations of this queue that waited for it.
-  func finished(
+  override func finished(
     _ operation: Operation,
     hasCompletion: Bool,
     holdsQuiet: Bool,
-    releasing released: borrowing FewOperations
+    releasing released: borrowing FewObjects<Operation>
   ) {
     updateWithEffects { state, effects in
       let member = Member(operation)
@@ -241,11 +221,29 @@ final class Scheduler: Sendable {
     }
   }
 
-  func completionReturned(_ operation: Operation) {
+  override func completionIsDue(
+    _ completion: @escaping @Sendable () -> Void,
+    of operation: Operation
+  ) {
+    let complete: @Sendable () -> Void = {
+      let outer = Self.completing.value
+      Self.completing.value = self
+      completion()
+      Self.completing.value = outer
+      self.completionReturned(operation)
+    }
+    if let steppedCompletion {
+      steppedCompletion.enqueue(.complete(operation), complete)
+    } else {
+      completionExecutor.enqueue(complete)
+    }
+  }
+
+  private func completionReturned(_ operation: Operation) {
     updateWithEffects { $0.completionReturned(Member(operation), &$1) }
   }
 
-  func holdQuiet(_ operation: Operation, isHeld: Bool) {
+  func quietHold(_ operation: Operation, isHeld: Bool) {
     updateWithEffects { $0.quietHold(Member(operation), isHeld: isHeld, &$1) }
   }
 
@@ -257,17 +255,16 @@ final class Scheduler: Sendable {
     RunTimeRings.lookAtPaused(operation)
   }
 
-  func abandonTurn(_ operation: Operation) { update { $0.turnAbandoned(Member(operation)) } }
+  func turnAbandoned(_ operation: Operation) { update { $0.turnAbandoned(Member(operation)) } }
 
-  /// Whether an operation has paused and not gone on since.
-  func isPaused(_ operation: Operation) -> Bool {
+  override func isPaused(_ operation: Operation) -> Bool {
     state.withLock { _ in Member(operation).fields.isPaused }
   }
 
   // MARK: The queue
 
-  func suspend(_ isSuspended: Bool) { update { $0.suspended(isSuspended) } }
-  func setLimit(_ limit: Int) {
+  func suspended(_ isSuspended: Bool) { update { $0.suspended(isSuspended) } }
+  func limited(_ limit: Int) {
     let (old, new, slot) = update { state in
       let old = state.limit
       state.limited(limit)
@@ -284,7 +281,7 @@ final class Scheduler: Sendable {
 
   var requestedLimit: Int { state.withLock { $0.requestedLimit } }
 
-  func addBarrier(_ block: @escaping @Sendable () -> Void, owner: OperationQueue) {
+  func barrierAdded(_ block: @escaping @Sendable () -> Void, owner: any QueueObject) {
     PendingBarriers.began()
     let (before, segment) = update { $0.barrierAdded(block, owner: owner) }
     RunTimeRings.lookAtBarrier(before: before, in: self) {
@@ -292,9 +289,7 @@ final class Scheduler: Sendable {
     }
   }
 
-  /// Begins or ends a time in which nothing is started, whatever else is set; such times may
-  /// overlap.
-  func holdStarts(_ isBeginning: Bool) { update { $0.sweep(isBeginning: isBeginning) } }
+  override func sweep(isBeginning: Bool) { update { $0.sweep(isBeginning: isBeginning) } }
 
   /// Runs `body`, which cancels all members, while nothing is started in between.
   func sweep(_ body: ([Operation]) -> Void) {
@@ -306,7 +301,7 @@ final class Scheduler: Sendable {
     update { $0.sweep(isBeginning: false) }
   }
 
-  func wait(_ waiter: WaitList<Void>.Waiter) -> Bool { state.withLock { $0.waited(waiter) } }
+  func waited(_ waiter: WaitList<Void>.Waiter) -> Bool { state.withLock { $0.waited(waiter) } }
   func waitCancelled() { state.withLock { $0.waitCancelled() } }
 
   // MARK: Effects
@@ -368,5 +363,13 @@ final class Scheduler: Sendable {
     } else {
       source.executor.enqueue { self.work(source) }
     }
+  }
+}
+
+extension Operation {
+  /// That of the queue that the operation is in.
+  final var scheduler: Scheduler? {
+    // No other subclass exists.
+    withLinks { $0.scheduler }.map { unsafe unsafeDowncast($0, to: Scheduler.self) }
   }
 }

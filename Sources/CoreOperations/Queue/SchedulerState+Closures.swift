@@ -14,15 +14,12 @@ package struct QueueClosures {
     package init(run: @escaping @Sendable () -> Void) { self.run = run }
   }
 
-  /// Tells the closures that run apart; never 0.
-  package typealias Number = UInt64
-
   private var waiting = FirstInFirstOut<Closure>()
   /// In the order of their starts, but for gaps that the last one fills.
-  private var running: [Number] = []
-  private var lastNumber: Number = 0
+  private var running: [ClosureNumber] = []
+  private var lastNumber: ClosureNumber = 0
   /// The operations that some of those that run have become.
-  private var made: [(number: Number, member: Member)] = []
+  private var made: [(number: ClosureNumber, member: Member)] = []
 
   /// How many there are that are no operations.
   package var count: Int { waiting.count + running.count }
@@ -34,7 +31,7 @@ package struct QueueClosures {
   mutating func append(_ closure: Closure) { waiting.append(closure) }
 
   /// Takes the first one, which runs from now on.
-  mutating func begin() -> (Number, Closure)? {
+  mutating func begin() -> (ClosureNumber, Closure)? {
     guard let first = waiting.popFirst() else { return nil }
     lastNumber += 1
     running.append(lastNumber)
@@ -42,30 +39,30 @@ package struct QueueClosures {
   }
 
   /// One has returned that is no operation.
-  mutating func ended(_ number: Number) {
+  mutating func ended(_ number: ClosureNumber) {
     guard let place = running.lastIndex(of: number) else { trap("a closure returned twice") }
     running[place] = running[running.count - 1]
     running.removeLast()
   }
 
   /// The operation that one has become which runs; nil if it is none.
-  func member(madeOf number: Number) -> Member? {
+  func member(madeOf number: ClosureNumber) -> Member? {
     made.first { $0.number == number }?.member
   }
 
   /// The same, once: nothing is known of it here afterwards.
-  mutating func takeMember(madeOf number: Number) -> Member? {
+  mutating func takeMember(madeOf number: ClosureNumber) -> Member? {
     guard let place = made.firstIndex(where: { $0.number == number }) else { return nil }
     return made.remove(at: place).member
   }
 
   /// Takes all out, those that run in the order of their starts: they become operations.
-  mutating func takeAll() -> (running: [Number], waiting: FirstInFirstOut<Closure>) {
+  mutating func takeAll() -> (running: [ClosureNumber], waiting: FirstInFirstOut<Closure>) {
     (exchange(&running, with: []).sorted(), exchange(&waiting, with: FirstInFirstOut()))
   }
 
   /// One that runs has become an operation.
-  mutating func became(_ member: Member, _ number: Number) { made.append((number, member)) }
+  mutating func became(_ member: Member, _ number: ClosureNumber) { made.append((number, member)) }
 }
 
 extension SchedulerState {
@@ -79,7 +76,7 @@ extension SchedulerState {
   /// - Returns: Whether it did; if not, it has to come as an operation.
   package mutating func closureAdded(
     _ closure: QueueClosures.Closure,
-    owner: OperationQueue
+    owner: any QueueObject
   ) -> Bool {
     guard takesClosures else { return false }
     if isIdle { begin(owner) }
@@ -100,7 +97,7 @@ extension SchedulerState {
   }
 
   /// A closure returned that is no operation.
-  mutating func closureReturned(_ number: QueueClosures.Number, _ effects: inout Effects) {
+  mutating func closureReturned(_ number: ClosureNumber, _ effects: inout Effects) {
     closures.ended(number)
     slotsInUse -= 1
     leftCount += 1
@@ -137,10 +134,10 @@ extension SchedulerState {
   /// Takes in an operation that was counted as a closure before, and could start.
   private mutating func becameMember(
     _ operation: BlockOperation,
-    of owner: OperationQueue
+    of owner: any QueueObject
   ) -> Member {
     operation.life.step { _ = $0.enqueued() }
-    operation.withLinks { links in unsafe links.enter(.passUnretained(owner.scheduler)) }
+    operation.withLinks { links in unsafe links.enter(.passUnretained(owner.abstractScheduler)) }
     let member = Member(operation)
     members.append(member)
     member.fields.segment = activeSegment

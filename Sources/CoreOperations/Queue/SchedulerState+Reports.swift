@@ -6,31 +6,14 @@ extension SchedulerState {
     /// What it has done that to.
     private(set) var member: Member?
     /// What came of a question about the operation, if that is known.
-    private(set) var answer: Answer?
+    private(set) var answer: LayerAnswer?
 
     package init(_ event: Event) { self.event = event }
 
-    package init(_ event: Event, of operation: Operation, answer: Answer? = nil) {
+    package init(_ event: Event, of operation: Operation, answer: LayerAnswer? = nil) {
       self.event = event
       self.member = Member(operation)
       self.answer = answer
-    }
-  }
-
-  /// The layer above is content with an operation.
-  package struct Answer {
-    /// Whether it is to be started ahead of others and without a slot.
-    let leavesAhead: Bool
-    /// Whether some of what the layer knows may have changed while it found out the rest.
-    let hasWaited: Bool
-    /// The ``SchedulerState/answerStamp`` from before the layer was asked; nil when that isn't
-    /// known, or makes no difference.
-    var since: UInt64?
-
-    package init(leavesAhead: Bool, hasWaited: Bool, since: UInt64? = nil) {
-      self.leavesAhead = leavesAhead
-      self.hasWaited = hasWaited
-      self.since = since
     }
   }
 
@@ -56,7 +39,7 @@ extension SchedulerState {
     /// The work of an operation that does nothing else returned: its end, in the same step.
     case ended(hasCompletion: Bool)
     /// A closure returned; it may have become an operation meanwhile.
-    case closureReturned(QueueClosures.Number)
+    case closureReturned(ClosureNumber)
     case barrierReturned
   }
 }

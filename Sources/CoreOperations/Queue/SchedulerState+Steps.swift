@@ -22,7 +22,7 @@ extension SchedulerState {
 
   package struct Idle {
     /// Let go of the queue.
-    var owner: OperationQueue?
+    var owner: (any QueueObject)?
     /// Wake what waited for that.
     var waiters: WaitList<Void>?
   }
@@ -43,7 +43,7 @@ extension SchedulerState {
     /// Start the operation on these terms.
     case start(Member, Terms)
     /// Run the closure among the effects, which is no operation.
-    case run(QueueClosures.Number)
+    case run(ClosureNumber)
     /// End the operation that a closure has become while it ran, and that has returned.
     case end(Member)
     /// Run a barrier.

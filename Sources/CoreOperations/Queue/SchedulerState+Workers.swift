@@ -37,7 +37,7 @@ extension SchedulerState {
   /// - Precondition: There is nothing to ``takeUnended(_:)``.
   mutating func shareUsedUp(
     after report: Report,
-    releasing released: borrowing FewOperations,
+    releasing released: borrowing FewObjects<Operation>,
     _ effects: inout Effects
   ) {
     account(for: report, releasing: released, &effects)
@@ -57,7 +57,7 @@ extension SchedulerState {
   /// - Returns: What it does next.
   package mutating func nextStep(
     after report: Report,
-    releasing released: borrowing FewOperations,
+    releasing released: borrowing FewObjects<Operation>,
     from source: WorkerSource,
     mayLinger: Bool = false,
     _ effects: inout Effects
@@ -85,7 +85,7 @@ extension SchedulerState {
 
   private mutating func account(
     for report: Report,
-    releasing released: borrowing FewOperations,
+    releasing released: borrowing FewObjects<Operation>,
     _ effects: inout Effects
   ) {
     loopingWorkers += 1

@@ -43,7 +43,7 @@ package struct SchedulerState {
   var source: WorkerSource
   var blockedStarts = 0
   /// The queue, kept alive while it has something to do.
-  var owner: OperationQueue?
+  var owner: (any QueueObject)?
   var waiters: WaitList<Void>?
   /// Whether the code of an operation has waited for all members; stays set.
   var isAwaited = false
@@ -73,7 +73,7 @@ package struct SchedulerState {
   package mutating func memberAdded(
     _ member: Member,
     besides other: Member? = nil,
-    owner: OperationQueue
+    owner: any QueueObject
   ) {
     // An override reported the end while the operation was on its way here.
     if member.fields.isFinished {
@@ -105,7 +105,7 @@ package struct SchedulerState {
   }
 
   /// The layer releases its hold of an operation.
-  package mutating func holdReleased(_ member: Member, _ answer: Answer) {
+  package mutating func holdReleased(_ member: Member, _ answer: LayerAnswer) {
     if answer.leavesAhead { member.fields.leavesAhead = true }
     if isOutdated(answer) { member.fields.hasWaited = true }
     if member.use({ $0.readiness.step { $0.holdReleased() } }) == .ready {
@@ -279,7 +279,7 @@ package struct SchedulerState {
   }
 
   /// The queue was empty and has something to do from now on.
-  mutating func begin(_ owner: OperationQueue) {
+  mutating func begin(_ owner: any QueueObject) {
     self.owner = owner
     addedCount = 0
     leftCount = 0
@@ -318,11 +318,11 @@ package struct SchedulerState {
 
   private var mayHaveToWait: Bool { slotsInUse >= limit || isBlocked }
 
-  /// What an answer that is given from now on depends on; see ``Answer/since``.
+  /// What an answer that is given from now on depends on; see ``LayerAnswer/since``.
   var answerStamp: UInt64 { mayHaveToWait ? .max : waitedTicket }
 
   /// Whether an operation would have had to wait at some time since an answer was begun.
-  func isOutdated(_ answer: Answer) -> Bool {
+  func isOutdated(_ answer: LayerAnswer) -> Bool {
     answer.hasWaited || answer.since.map { $0 != waitedTicket } ?? false
   }
 
@@ -337,7 +337,7 @@ package struct SchedulerState {
   ///   those that will come behind it.
   package mutating func barrierAdded(
     _ block: @escaping @Sendable () -> Void,
-    owner: OperationQueue
+    owner: any QueueObject
   ) -> (before: [Operation], segment: UInt32) {
     closuresBecomeOperations()
     let before = membersOfLastSegment

@@ -66,16 +66,16 @@ package enum CycleSearch {
   /// Keeps the queues of some operations from starting anything: the first of a ring to leave would
   /// otherwise let the next one start before it is cancelled too.
   private static func withoutStarts(of operations: [Operation], _ body: () -> Void) {
-    var schedulers: [Scheduler] = []
+    var schedulers: [AbstractScheduler] = []
     for operation in operations {
       guard let scheduler = operation.withLinks({ $0.scheduler }),
         !schedulers.contains(where: { $0 === scheduler })
       else { continue }
       schedulers.append(scheduler)
     }
-    for scheduler in schedulers { scheduler.holdStarts(true) }
+    for scheduler in schedulers { scheduler.sweep(isBeginning: true) }
     body()
-    for scheduler in schedulers { scheduler.holdStarts(false) }
+    for scheduler in schedulers { scheduler.sweep(isBeginning: false) }
   }
 
   /// What an operation waits for at this moment; nothing if it doesn't wait any more.

@@ -25,7 +25,7 @@ extension Operation {
         awaited = [.end(operation)]
         operations.append(operation)
       case .queue(let queue):
-        let members = queue.scheduler.members
+        let members = queue.abstractScheduler.members
         awaited = members.map { .quiet($0) }
         operations += members.filter { $0 !== self }
       }

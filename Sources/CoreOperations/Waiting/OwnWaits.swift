@@ -31,7 +31,7 @@ enum OwnWaits {
     let awaited =
       switch target {
       case .operation(let operation): [operation]
-      case .queue(let queue): queue.scheduler.markAsNeeded()
+      case .queue(let queue): queue.abstractScheduler.markAsNeeded()
       }
     let token = Token(operations: waiting, id: id)
     var result: Result<Token, OperationCycleError> = .success(token)
@@ -121,5 +121,19 @@ extension Operation {
     let phase = life.current.phase
     if isLayered { return phase == .started }
     return phase == .executing
+  }
+}
+
+extension Operation {
+  /// Blocks the thread, until this operation has finished, with a closure; has rings looked for
+  /// through that wait meanwhile.
+  ///
+  /// - Parameters:
+  ///   - call: What the program has called, for the message about a wait that would never end.
+  ///   - block: Returns when this operation has finished.
+  final func noteBlocking(by call: String, _ block: () -> Void) {
+    let token = OwnWaits.beginBlocking(for: .operation(self), call: call)
+    block()
+    OwnWaits.end(token)
   }
 }

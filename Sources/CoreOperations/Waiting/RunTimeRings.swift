@@ -9,21 +9,6 @@ import Synchronization
 /// one sees the other: one marks, then looks at everything; the other has what it waits for, then
 /// looks for the mark. An operation that no such wait needs costs nothing.
 enum RunTimeRings {
-  /// What waits for an operation; the later ones weigh more.
-  enum Mark: UInt8, Comparable {
-    case none
-    /// A barrier, directly or through others.
-    case barrier
-    /// Code that executes, or a group that does, directly or through others.
-    case code
-
-    static func < (one: Mark, other: Mark) -> Bool { one.rawValue < other.rawValue }
-  }
-
-  /// Whether there is a wait in this process that could close such a ring: while there is none, no
-  /// operation that begins to wait has to look.
-  static var areThinkable: Bool { OwnWaits.isAny || PendingBarriers.mayBeInRing }
-
   /// Marks operations, and what has to come before they can end as far as that hasn't begun; then
   /// looks for rings.
   ///
@@ -42,7 +27,7 @@ enum RunTimeRings {
   /// - Complexity: O(v + e) of what isn't marked so, and of what the search has to look at.
   static func mark(
     _ operations: some Sequence<Operation>,
-    _ mark: Mark,
+    _ mark: WaitMark,
     isOrder: Bool = false,
     thenLook look: (inout WaitSearch) -> Void = { _ in }
   ) {
@@ -102,35 +87,35 @@ enum RunTimeRings {
   /// - Parameters:
   ///   - operations: The new members; not let in yet, or they would be to blame for what they begin
   ///     to wait for.
-  ///   - queue: The queue.
+  ///   - scheduler: That of the queue.
   ///   - isAwaited: Whether the code of an operation waits for all that the queue has.
   ///   - isBeforeBarrier: Whether a barrier waits for them.
   static func lookAtNew(
     _ operations: some Sequence<Operation>,
-    in queue: OperationQueue,
+    in scheduler: AbstractScheduler,
     isAwaited: Bool,
     isBeforeBarrier: Bool = false
   ) {
     if isBeforeBarrier { mark(operations, .barrier, isOrder: true) }
     let needed = operations.filter(\.isNeeded)
     if needed.contains(where: \.isBehindBarrier) { PendingBarriers.neededOneIsBehind() }
-    for mark in [Mark.barrier, .code] {
+    for mark in [WaitMark.barrier, .code] {
       let needed = needed.filter { $0.mark == mark }
       if needed.isEmpty { continue }
       self.mark(needed.flatMap(Self.needed(by:)), mark) { lookAtQueues(of: needed, &$0) }
     }
-    if isAwaited { lookAtChildren(operations, in: queue) }
+    if isAwaited { lookAtChildren(operations, in: scheduler) }
   }
 
   /// A barrier has come into a queue, and waits for the operations in front of it.
   ///
   /// - Parameters:
   ///   - operations: The operations in front of it that no earlier barrier waits for.
-  ///   - scheduler: The queue.
+  ///   - scheduler: That of the queue.
   ///   - hasMembersBehind: Tells whether operations have come behind it meanwhile.
   static func lookAtBarrier(
     before operations: [Operation],
-    in scheduler: Scheduler,
+    in scheduler: AbstractScheduler,
     hasMembersBehind: () -> Bool
   ) {
     mark(operations, .barrier, isOrder: true) { search in
@@ -147,12 +132,12 @@ enum RunTimeRings {
 
   /// A queue can start something from now on; what it couldn't start before counted as something
   /// that people will change.
-  static func lookAtWaiting(in scheduler: Scheduler) {
+  static func lookAtWaiting(in scheduler: AbstractScheduler) {
     var search = WaitSearch()
     lookAtWaiting(in: scheduler, &search)
   }
 
-  private static func lookAtWaiting(in scheduler: Scheduler, _ search: inout WaitSearch) {
+  private static func lookAtWaiting(in scheduler: AbstractScheduler, _ search: inout WaitSearch) {
     lookAtQueues(of: scheduler.members.filter { $0.mayCloseRing && $0.waitsForTurn }, &search)
   }
 
@@ -193,7 +178,10 @@ enum RunTimeRings {
   ///
   /// - Complexity: O(n + e), n their number and e that of their dependencies, and O(v + e) of what
   ///   those outside of the queue wait for.
-  static func lookAtChildren(_ children: some Sequence<Operation>, in queue: OperationQueue) {
+  static func lookAtChildren(
+    _ children: some Sequence<Operation>,
+    in scheduler: AbstractScheduler
+  ) {
     var outward: [Operation] = []
     var awaited: [Operation] = []
     for child in children {
@@ -201,7 +189,7 @@ enum RunTimeRings {
       // look finds the mark.
       child.withLinks { $0.mark = .code }
       let others = child.waitsForConnections().filter(\.isCurrent).flatMap(\.operations)
-        .filter { other in other.withLinks { $0.scheduler !== queue.scheduler } }
+        .filter { other in other.withLinks { $0.scheduler !== scheduler } }
       if others.isEmpty { continue }
       awaited += others
       outward.append(child)
@@ -266,7 +254,7 @@ enum RunTimeRings {
 }
 
 extension Operation {
-  fileprivate final var mark: RunTimeRings.Mark { withLinks { $0.mark } }
+  fileprivate final var mark: WaitMark { withLinks { $0.mark } }
 
   /// Whether a ring may be closed by something that the operation begins to wait for.
   fileprivate final var mayCloseRing: Bool {

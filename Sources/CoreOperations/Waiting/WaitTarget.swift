@@ -1,7 +1,7 @@
 /// What code waits for: the end of an operation, or of all that a queue has.
 enum WaitTarget {
   case operation(Operation)
-  case queue(OperationQueue)
+  case queue(any QueueObject)
 
   var label: String {
     switch self {

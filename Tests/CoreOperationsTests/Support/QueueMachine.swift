@@ -36,7 +36,7 @@ struct QueueMachine {
     _ report: SchedulerState.Report = .init(.began),
     _ effects: inout SchedulerState.Effects
   ) -> SchedulerState.Step {
-    state.nextStep(after: report, releasing: FewOperations(), from: source, &effects)
+    state.nextStep(after: report, releasing: FewObjects<Operation>(), from: source, &effects)
   }
 
   mutating func finish(_ operation: Operation, hasCompletion: Bool = false) {

@@ -207,7 +207,7 @@ private struct Walk {
       machine.state.offered(Member(operation), isFresh: true)
     case .evaluate(let operation):
       let isHeld = operation.readiness.current.isHeld
-      let answer = SchedulerState.Answer(leavesAhead: chance(20), hasWaited: chance(20))
+      let answer = LayerAnswer(leavesAhead: chance(20), hasWaited: chance(20))
       work(isHeld ? .init(.asked, of: operation, answer: answer) : .init(.asked))
     case .start(let member, let terms): started(item(member), terms)
     }

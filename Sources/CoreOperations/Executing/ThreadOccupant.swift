@@ -1,5 +1,3 @@
-import Synchronization
-
 /// What a thread runs at this moment: the queue, and the operation whose code it is.
 ///
 /// A worker has one for all that it starts, so that a step costs a plain store. They nest: a block
@@ -13,12 +11,18 @@ final class ThreadOccupant: @unchecked Sendable {
   /// The innermost one of this thread.
   static var current: ThreadOccupant? { slot.value }
 
+  /// The queue whose operation runs on this thread or in this task; nil outside of any.
+  static var queueRunningHere: (any QueueObject)? {
+    if let occupant = slot.value { return unsafe occupant.queue }
+    return TaskOccupant.current?.queue
+  }
+
   /// Kept alive by the worker.
-  unowned(unsafe) var queue: OperationQueue?
+  unowned(unsafe) var queue: (any QueueObject)?
   /// That of the worker that this is the occupant of, and which keeps it alive; nil for all others.
   ///
   /// Not retained, because the worker does that: the reference would be counted on all processors.
-  fileprivate(set) var scheduler: Unmanaged<Scheduler>?
+  fileprivate(set) var scheduler: Unmanaged<AbstractScheduler>?
   /// Kept alive by its queue, or by the caller of its `start()`.
   ///
   /// A closure that runs becomes an operation when this is read, with the lock of its queue: not to
@@ -41,7 +45,7 @@ final class ThreadOccupant: @unchecked Sendable {
     }
   }
   /// The number of the closure that the worker runs; 0 when it runs none.
-  var runningClosure: QueueClosures.Number = 0
+  var runningClosure: ClosureNumber = 0
   /// Not even counted to be compared, as an unowned one would be.
   private var operationReference: Unmanaged<Operation>?
   /// Whether the end of the operation that the worker has started is left for it to report.
@@ -51,7 +55,15 @@ final class ThreadOccupant: @unchecked Sendable {
   /// Whether this is that of a worker on a thread of the shared pool; see ``TaskBeginning``.
   var mayBeginTasks = false
   /// The first job of a task that this thread is making.
-  var beginning: TaskBeginning.Wish = .none
+  var beginning = Beginning.none
+
+  /// What the thread that makes a task wants of the executor; see ``TaskBeginning``.
+  enum Beginning {
+    case none
+    case keepJob
+    case job(UnownedJob)
+  }
+
   /// The operation whose conditions the worker evaluates, without a slot, and the result so far.
   var question: Question?
 
@@ -60,13 +72,13 @@ final class ThreadOccupant: @unchecked Sendable {
   struct Question {
     unowned(unsafe) let operation: Operation
     /// Set when its hold was released here, which its queue learns with the worker's report.
-    var answer: SchedulerState.Answer?
+    var answer: LayerAnswer?
   }
 
   /// Takes the release of an operation's hold as the answer to what this thread's worker asks.
   ///
   /// - Returns: Whether that asks about this operation, and will tell the queue.
-  static func answer(for operation: Operation, _ answer: SchedulerState.Answer) -> Bool {
+  static func answer(for operation: Operation, _ answer: LayerAnswer) -> Bool {
     guard let worker = unsafe slot.reference else { return false }
     return unsafe worker._withUnsafeGuaranteedRef { worker in
       guard unsafe worker.question?.operation === operation else { return false }
@@ -75,7 +87,7 @@ final class ThreadOccupant: @unchecked Sendable {
     }
   }
 
-  private init(queue: OperationQueue?, operation: Operation?) {
+  private init(queue: (any QueueObject)?, operation: Operation?) {
     unsafe self.queue = queue
     outer = Self.slot.value
     self.operation = operation
@@ -109,7 +121,7 @@ final class ThreadOccupant: @unchecked Sendable {
   /// at.
   static func runBody(of operation: Operation, _ body: () -> Void) {
     guard let occupant = unsafe innermost(at: operation) else {
-      return with(queue: .running, operation: operation) { $0.enterBody(body) }
+      return with(queue: queueRunningHere, operation: operation) { $0.enterBody(body) }
     }
     unsafe occupant._withUnsafeGuaranteedRef { $0.enterBody(body) }
   }
@@ -120,7 +132,7 @@ final class ThreadOccupant: @unchecked Sendable {
   }
 
   /// Whether this is at the work of a queue, be it an operation or a barrier.
-  func isWorker(of queue: OperationQueue) -> Bool { unsafe self.queue === queue }
+  func isWorker(of queue: any QueueObject) -> Bool { unsafe self.queue === queue }
 
   /// Whether this is called from the body of an operation.
   static func isInBody(of operation: Operation) -> Bool {
@@ -138,7 +150,9 @@ final class ThreadOccupant: @unchecked Sendable {
   }
 
   /// This is the occupant of a worker.
-  func become(workerOf scheduler: Scheduler) { unsafe self.scheduler = .passUnretained(scheduler) }
+  func become(workerOf scheduler: AbstractScheduler) {
+    unsafe self.scheduler = .passUnretained(scheduler)
+  }
 
   /// Calls a body with that of the worker which has started an operation on this thread, and does
   /// nothing else, and with its scheduler.
@@ -146,7 +160,7 @@ final class ThreadOccupant: @unchecked Sendable {
   /// - Returns: Whether there is one.
   static func withWorker(
     running operation: Operation,
-    _ body: (ThreadOccupant, Scheduler) -> Void
+    _ body: (ThreadOccupant, AbstractScheduler) -> Void
   ) -> Bool {
     guard let occupant = unsafe innermost(at: operation) else { return false }
     return unsafe occupant._withUnsafeGuaranteedRef { occupant in
@@ -157,7 +171,7 @@ final class ThreadOccupant: @unchecked Sendable {
   }
 
   /// The queue of an operation whose body this thread runs, found without asking the queue itself.
-  static func queue(of operation: Operation) -> OperationQueue? {
+  static func queue(of operation: Operation) -> (any QueueObject)? {
     guard let scheduler = operation.withLinks({ $0.scheduler }) else { return nil }
     guard let occupant = slot.value, occupant.isAt(operation) else {
       return scheduler.owner
@@ -182,7 +196,7 @@ final class ThreadOccupant: @unchecked Sendable {
 
   /// Makes a new one the innermost for as long as a body runs.
   static func with<Result>(
-    queue: OperationQueue?,
+    queue: (any QueueObject)?,
     operation: Operation? = nil,
     _ body: (ThreadOccupant) -> Result
   ) -> Result {
@@ -195,69 +209,9 @@ final class ThreadOccupant: @unchecked Sendable {
   }
 }
 
-/// Makes a task on an executor; nil for the one of all bodies.
-func startTask(
-  on executor: (any TaskExecutor)?,
-  _ body: @escaping @Sendable () async -> Void
-) -> Task<Void, Never> {
-  guard let executor = executor ?? BodyExecutor.preferred else { return Task { await body() } }
-  return Task(executorPreference: executor) { await body() }
-}
-
-/// The same for a task and what inherits its task-locals.
-final class TaskOccupant: Sendable {
-  @TaskLocal static var current: TaskOccupant?
-
-  let operation: Operation
-  let queue: OperationQueue?
-  /// Set before the task runs.
-  private let task: Atomic<Int>
-
-  /// Whether the running task is the one whose end the operation waits for, and not one that it
-  /// made.
-  var isOwnTask: Bool {
-    // Outside of any task, what a thread inherits isn't its own either.
-    let current = TaskIdentity.current
-    return current != nil && current?.hash == task.load(ordering: .relaxed)
-  }
-
-  /// Of a task that isn't made yet, and will be the one whose end the operation waits for.
-  init(_ operation: Operation, queue: OperationQueue?, task: Int = 0) {
-    self.operation = operation
-    self.queue = queue
-    self.task = Atomic(task)
-  }
-
-  /// The operation doesn't wait for the end of the running task any more.
-  static func disown() { current?.task.store(0, ordering: .relaxed) }
-
-  /// The task was made, and has not run.
-  ///
-  /// It reads this in a job that is run later, and so is ordered behind it.
-  func own(_ made: Task<Void, Never>) { task.store(made.hashValue, ordering: .relaxed) }
-
-  /// Runs a body on behalf of an operation, in the task of the caller.
-  nonisolated(nonsending) static func with<Result>(
-    _ operation: Operation,
-    queue: OperationQueue? = nil,
-    _ body: nonisolated(nonsending) () async throws -> Result
-  ) async rethrows -> Result {
-    let occupant = TaskOccupant(
-      operation,
-      queue: queue ?? operation.withLinks { $0.scheduler }?.owner,
-      task: TaskIdentity.current?.hash ?? 0
-    )
-    return try await $current.withValue(occupant, operation: body)
-  }
-}
-
-/// Which task it is; compared, and never followed.
-private struct TaskIdentity {
-  // That of a task that is over may be given to another one, which then inherited its locals after
-  // the operation had ended, and its waits are no operation's.
-  let hash: Int
-
-  static var current: TaskIdentity? {
-    unsafe withUnsafeCurrentTask { unsafe $0.map { unsafe TaskIdentity(hash: $0.hashValue) } }
+extension Operation {
+  /// Calls ``main()`` for code that has started the operation by hand, and is no code of it.
+  final func callMainByHand() {
+    ThreadOccupant.with(queue: ThreadOccupant.queueRunningHere, operation: self) { _ in main() }
   }
 }

@@ -1,0 +1,17 @@
+extension Wait {
+  /// The wait as the core's users see it; nil for one of the layer, of which the core says only
+  /// that the operation isn't ready, or in no queue.
+  package var cause: OperationWaitCause? {
+    switch kind {
+    case .dependencies: .dependencies(operations)
+    case .code: .ownWait(operations)
+    case .enqueueing: .notEnqueued
+    case .resumption(let queue): .suspended(queue.operationQueue)
+    case .barrier(let queue): .barrier(queue.operationQueue, behind: operations)
+    case .slot(let queue, let limit): .limit(queue.operationQueue, limit, holders: operations)
+    case .readiness: .notReady
+    case .worker(let queue): .worker(queue.operationQueue)
+    case .helpers, .parent, .claim, .children: nil
+    }
+  }
+}
