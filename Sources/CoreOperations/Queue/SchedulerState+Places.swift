@@ -39,10 +39,6 @@ extension SchedulerState {
     }
   }
 
-  mutating func placeInService(_ member: Member) {
-    move(member, to: barriersInFront(of: member) > 0 ? .behindBarrier : .service)
-  }
-
   /// A dependency was added after the operation had become ready: its turn begins anew.
   mutating func waitsAgain(_ member: Member) {
     move(member, to: .waiting)

@@ -1,9 +1,5 @@
 /// What workers report and are told.
 extension SchedulerState {
-  var isServiceDue: Bool {
-    !service.isEmpty && (servedWithoutSlot == 0 || slotsInUse + servedWithoutSlot < limit)
-  }
-
   var isBarrierDue: Bool {
     activeMembers == 0 && !barriers.isEmpty && !isBarrierRunning
   }
@@ -95,9 +91,7 @@ extension SchedulerState {
       // It has been counted all the time.
       loopingWorkers -= 1
       isLingering = false
-    case .asked:
-      servedWithoutSlot -= 1
-      answered(report)
+    case .asked: asked(report)
     case .cameBack: answered(report)
     case .closureReturned(let number): closureReturned(number, &effects)
     case .barrierReturned:
@@ -112,11 +106,6 @@ extension SchedulerState {
     }
   }
 
-  /// A worker comes with the answer to what it asked, if there is one already.
-  private mutating func answered(_ report: Report) {
-    if let answer = report.answer, let member = report.member { holdReleased(member, answer) }
-  }
-
   private mutating func account(for event: Event, of member: Member, _ effects: inout Effects) {
     // While it was asked whether it may start, it was given what it would have waited for.
     let wasGranted = member.placement == .granted
@@ -124,9 +113,7 @@ extension SchedulerState {
     member.fields.isOnStack = false
     switch event {
     case .ended(let hasCompletion): finished(member, hasCompletion: hasCompletion, &effects)
-    case .leftAhead(let isEnd):
-      servedWithoutSlot -= 1
-      returned(member, isEnd: isEnd, &effects)
+    case .leftAhead(let isEnd): leftAhead(member, isEnd: isEnd, &effects)
     case .startReturned(let isEnd): returned(member, isEnd: isEnd, &effects)
     case .parked where wasGranted: move(member, to: .granted)
     case .parked:
@@ -146,10 +133,7 @@ extension SchedulerState {
       // What it was given goes to others.
       if wasGranted { effects.grantToReturn = member.operation }
       if member.isCancelled { leavesAhead(member) } else { offered(member) }
-    case .leavesAhead:
-      guard keepsPlace(member, &effects) else { break }
-      member.fields.leavesAhead = true
-      move(member, to: .service)
+    case .leavesAhead: leavesAheadInstead(member, &effects)
     case .began, .lingered, .asked, .cameBack, .closureReturned, .barrierReturned:
       trap("a report about no operation")
     }
@@ -160,14 +144,14 @@ extension SchedulerState {
   /// ended.
   ///
   /// - Returns: Whether it hasn't.
-  private mutating func keepsPlace(_ member: Member, _ effects: inout Effects) -> Bool {
+  mutating func keepsPlace(_ member: Member, _ effects: inout Effects) -> Bool {
     giveBackSlot(of: member)
     if member.fields.isFinished { settled(member, &effects) }
     return !member.fields.isFinished
   }
 
   /// The start of an operation returned; one that is over leaves.
-  private mutating func returned(_ member: Member, isEnd: Bool, _ effects: inout Effects) {
+  mutating func returned(_ member: Member, isEnd: Bool, _ effects: inout Effects) {
     if isEnd { move(member, to: .ending) }
     settled(member, &effects)
     if member.fields.pausesOnReturn { pauseDue(member, &effects) }
@@ -195,7 +179,7 @@ extension SchedulerState {
   }
 
   @inline(__always)
-  private mutating func start(_ member: Member, _ terms: Terms) -> Step {
+  mutating func start(_ member: Member, _ terms: Terms) -> Step {
     move(member, to: .starting)
     member.fields.isOnStack = true
     return .start(member, terms)
@@ -223,25 +207,5 @@ extension SchedulerState {
       return start(member, .asked(hasWaited: true))
     }
     return start(member, member.fields.isAskedAtStart ? .asked(hasWaited: false) : .unasked)
-  }
-
-  /// Decides what is done to the first in the line of those that need no slot; nil if nothing.
-  private mutating func serve(_ member: Member) -> Step? {
-    if member.progress == .none, !member.use({ $0.readiness.current.isDropped }),
-      !member.isCancelled
-    {
-      // A dependency was added while it stood in line; it will be offered again.
-      move(member, to: .waiting)
-      return nil
-    }
-    servedWithoutSlot += 1
-    if member.fields.leavesAhead || member.isCancelled { return start(member, .ahead) }
-    move(member, to: .evaluating)
-    if member.fields.needsReview {
-      member.fields.needsReview = false
-      member.fields.hasWaited = false
-      return .review(member.operation)
-    }
-    return .evaluate(member.operation)
   }
 }

@@ -104,61 +104,6 @@ package struct SchedulerState {
     if member.use({ $0.readiness.step { $0.letIn() } }) != .none { offered(member) }
   }
 
-  /// The layer releases its hold of an operation.
-  package mutating func holdReleased(_ member: Member, _ answer: LayerAnswer) {
-    if answer.leavesAhead { member.fields.leavesAhead = true }
-    if isOutdated(answer) { member.fields.hasWaited = true }
-    if member.use({ $0.readiness.step { $0.holdReleased() } }) == .ready {
-      offered(member, isFresh: true)
-    }
-  }
-
-  /// The layer has reviewed an operation, which is back in the line, at its old turn.
-  package mutating func reviewed(_ member: Member, leavesAhead: Bool) {
-    if leavesAhead { member.fields.leavesAhead = true }
-    offered(member, isFresh: true)
-  }
-
-  /// The operation's readiness may have changed.
-  ///
-  /// - Parameters:
-  ///   - member: The operation.
-  ///   - isFresh: Whether the layer has released its hold at this moment.
-  package mutating func offered(_ member: Member, isFresh: Bool = false) {
-    switch member.placement {
-    case .waiting: break
-    case .evaluating, .parked:
-      // A dependency was added after the layer was asked, and has ended.
-      if !isFresh, member.progress == .ready { member.fields.hasWaited = true }
-    case .starting:
-      // A dependency was added while a worker asked, and is resolved now.
-      member.fields.isNudged = true
-      return
-    case .outside, .behindBarrier, .service, .ready, .granted, .paused, .ending, .gone: return
-    }
-    switch member.progress {
-    case .none: return
-    case .onlyHeld:
-      if member.placement == .evaluating { return }
-      placeInService(member)
-    case .ready: place(member)
-    }
-  }
-
-  /// The operation was cancelled: it leaves ahead of others.
-  package mutating func leavesAhead(_ member: Member) {
-    // One that has executed has an end of its own.
-    if member.fields.isPaused { return }
-    switch member.placement {
-    case .outside, .granted, .paused, .ending, .gone: return
-    case .starting: member.fields.isNudged = true
-    case .service: member.fields.leavesAhead = true
-    case .waiting, .behindBarrier, .evaluating, .ready, .parked:
-      member.fields.leavesAhead = true
-      move(member, to: .service)
-    }
-  }
-
   /// What kept the operation parked may be gone.
   ///
   /// - Parameters:
