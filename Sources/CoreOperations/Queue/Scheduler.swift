@@ -366,6 +366,14 @@ final class Scheduler: AbstractScheduler, @unchecked Sendable {
   }
 }
 
+extension Scheduler: SteppedQueue {
+  package var givenName: String? { owner?.givenName }
+  package var unfinishedMembers: [Operation] { members.filter { !$0.isFinished } }
+  package func fingerprint(_ number: (Operation) -> UInt64) -> [UInt64] {
+    withState { $0.fingerprint(number) }
+  }
+}
+
 extension Operation {
   /// That of the queue that the operation is in.
   final var scheduler: Scheduler? {

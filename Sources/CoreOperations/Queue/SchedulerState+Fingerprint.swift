@@ -33,11 +33,3 @@ extension SchedulerState {
     return numbers
   }
 }
-
-extension Scheduler: SteppedQueue {
-  package var givenName: String? { owner?.givenName }
-  package var unfinishedMembers: [Operation] { members.filter { !$0.isFinished } }
-  package func fingerprint(_ number: (Operation) -> UInt64) -> [UInt64] {
-    withState { $0.fingerprint(number) }
-  }
-}
