@@ -7,7 +7,9 @@ extension AdvancedOperation {
   ///
   /// - Returns: What to fail with; nil to wait.
   final func ringOfClaims() -> OperationCycleError? {
-    guard let ring = ringOfWaits(), environment.exclusivity.withdrawWaiting(self) else {
+    guard let ring = ringOfWaits(),
+      environment.exclusivity.update({ $0.withdrawnFromLine(self, &$1) })
+    else {
       return nil
     }
     return OperationCycleError(path: ring.map(\.label))
@@ -23,7 +25,8 @@ extension AdvancedOperation {
   /// of coming; then the operations that this keeps come first.
   private func ringOfWaits() -> [Operation]? {
     // An operation that nothing waits for is in no ring.
-    guard isAwaited, WaitRings.areThinkable || environment.exclusivity.waitsForParent(self)
+    guard isAwaited,
+      WaitRings.areThinkable || environment.exclusivity.look({ $0.waitsForParent(self) })
     else { return nil }
     while let ring = WaitRings.ring(through: .start(self)) {
       if !Self.passOrder(in: ring) { return ring }
@@ -36,7 +39,8 @@ extension AdvancedOperation {
   /// in a line, because one that comes back or moves on stands in front of later ones that have
   /// looked before.
   private var isAwaited: Bool {
-    mayRunOthers || hasDependents || isNeeded || environment.exclusivity.mayBeFollowed(self)
+    mayRunOthers || hasDependents || isNeeded
+      || environment.exclusivity.look { $0.mayBeFollowed(self) }
       || withCore { $0.extra?.group } != nil
       || withCore { core in
         core.extra.map { !$0.afterFinished.isEmpty || !$0.afterQuiet.isEmpty } ?? false
@@ -48,9 +52,10 @@ extension AdvancedOperation {
   private static func passOrder(in ring: [Operation]) -> Bool {
     // Decided before any of them moves, or the one that was passed would pass again.
     let behind = ring.dropLast().compactMap { $0 as? AdvancedOperation }
-      .filter { $0.environment.exclusivity.isBehind($0) }
+      .filter { operation in operation.environment.exclusivity.look { $0.isBehind(operation) } }
     var hasPassed = false
-    for operation in behind where operation.environment.exclusivity.moveToFront(operation) {
+    for operation in behind
+    where operation.environment.exclusivity.update({ $0.movedToFront(operation, &$1) }) {
       hasPassed = true
     }
     return hasPassed
@@ -70,7 +75,9 @@ extension AdvancedOperation {
   /// - Returns: Whether it did.
   private func refuseWaiting(in ring: [Operation]) -> Bool {
     let claim = environment.exclusivity.waits(of: self).first?.claim
-    guard let claim, environment.exclusivity.withdrawWaiting(self) else { return false }
+    guard let claim, environment.exclusivity.update({ $0.withdrawnFromLine(self, &$1) }) else {
+      return false
+    }
     // Named from the one that is refused on.
     let members = ring.dropLast()
     let start = members.firstIndex(of: self) ?? 0

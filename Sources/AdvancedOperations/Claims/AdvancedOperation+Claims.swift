@@ -65,20 +65,18 @@ extension AdvancedOperation: ClaimHolder {
       )
     }
     guard let asked else { return .run }
-    let (claims, isByHand) = (asked.claims, asked.isByHand)
     // Conditions are about the start.
     let needsReview = !asked.hasStarted && asked.conditions.contains(where: \.hasImmediatePart)
     if hasWaited, needsReview {
       if review() { return .skip }
-      // A condition may have added a dependency.
-      if !isByHand, !dependenciesAreFinished, !isCancelled { return .park }
+      if gotDependency(isByHand: asked.isByHand) { return .park }
     }
-    if claims.isEmpty { return .run }
+    if asked.claims.isEmpty { return .run }
     let decision = environment.exclusivity.take(
-      claims,
+      asked.claims,
       for: self,
       needsReview: needsReview,
-      isByHand: isByHand,
+      isByHand: asked.isByHand,
       alwaysWaits: asked.hasStarted
     )
     // An end of a next attempt that was quiet before found nothing to give back, and no line to
@@ -89,36 +87,11 @@ extension AdvancedOperation: ClaimHolder {
     }
     switch decision {
     case .granted(let isOutdated):
-      // A cancel that came before found nothing to take back.
-      if isCancelled { environment.exclusivity.withdraw(self) }
-      if !isOutdated { return .run }
-      reviewGranted()
-      // A condition may have added a dependency.
-      if isByHand || dependenciesAreFinished || isCancelled { return .run }
-      returnGrant()
-      return .park
+      return claimsGranted(isOutdated: isOutdated, isByHand: asked.isByHand)
     case .wait(let holders, let mayCloseRing):
-      for case let holder as AdvancedOperation in holders {
-        holder.cancel(withError: OperationClaimError.preempted(by: label))
-      }
-      // A cancel that came before this operation stood in line found nothing to withdraw; nor did
-      // the end of one that has executed.
-      if withCore({ $0.machine.isCancelled || $0.machine.isEndDecided }) {
-        environment.exclusivity.withdraw(self)
-      }
-      guard mayCloseRing, let claim = environment.exclusivity.waits(of: self).first?.claim,
-        let ring = ringOfClaims()
-      else { return .park }
-      return mark(.failed([Self.element(claim.name, ring)]))
+      return claimsAwaited(cancelling: holders, mayCloseRing: mayCloseRing)
     case .refused(let claim, let holders, let isExcessive):
-      let error: OperationClaimError
-      if isExcessive {
-        error = .exceedsCapacity(needed: claim.units, capacity: claim.limit)
-      } else if let rate = claim.rates.first {
-        error = .rateExceeded(count: rate.count, duration: rate.duration)
-      } else {
-        error = .busy(holders: holders.map(\.label))
-      }
+      let error = Self.error(claim, holders, isExcessive: isExcessive)
       return mark(.failed([Self.element(claim.name, error)]))
     case .skipped(let claim, let holders):
       return mark(.skipped(reason: Self.reason(claim, holders)))
@@ -132,6 +105,53 @@ extension AdvancedOperation: ClaimHolder {
     let isByHand: Bool
     /// Whether it is the next attempt that starts.
     let hasStarted: Bool
+  }
+
+  /// Whether a condition that was evaluated again has added a dependency to wait for.
+  private func gotDependency(isByHand: Bool) -> Bool {
+    !isByHand && !dependenciesAreFinished && !isCancelled
+  }
+
+  /// The operation has its claims.
+  private func claimsGranted(isOutdated: Bool, isByHand: Bool) -> StartDecision {
+    // A cancel that came before found nothing to take back.
+    if isCancelled { environment.exclusivity.withdraw(self) }
+    if !isOutdated { return .run }
+    reviewGranted()
+    if !gotDependency(isByHand: isByHand) { return .run }
+    returnGrant()
+    return .park
+  }
+
+  /// The operation stands in a line, unless that closes a ring.
+  private func claimsAwaited(
+    cancelling holders: [any ClaimHolder],
+    mayCloseRing: Bool
+  ) -> StartDecision {
+    for case let holder as AdvancedOperation in holders {
+      holder.cancel(withError: OperationClaimError.preempted(by: label))
+    }
+    // A cancel that came before this operation stood in line found nothing to withdraw; nor did
+    // the end of one that has executed.
+    if withCore({ $0.machine.isCancelled || $0.machine.isEndDecided }) {
+      environment.exclusivity.withdraw(self)
+    }
+    guard mayCloseRing, let claim = environment.exclusivity.waits(of: self).first?.claim,
+      let ring = ringOfClaims()
+    else { return .park }
+    return mark(.failed([Self.element(claim.name, ring)]))
+  }
+
+  private static func error(
+    _ claim: ClaimDemand,
+    _ holders: [any ClaimHolder],
+    isExcessive: Bool
+  ) -> OperationClaimError {
+    if isExcessive { return .exceedsCapacity(needed: claim.units, capacity: claim.limit) }
+    if let rate = claim.rates.first {
+      return .rateExceeded(count: rate.count, duration: rate.duration)
+    }
+    return .busy(holders: holders.map(\.label))
   }
 
   private static func reason(_ claim: ClaimDemand, _ holders: [any ClaimHolder]) -> String {

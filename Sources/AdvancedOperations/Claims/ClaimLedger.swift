@@ -45,14 +45,14 @@ final class ClaimLedger {
   }
 
   private var resources: [ClaimKey: ClaimResource] = [:]
-  private var claimants: [ObjectIdentifier: Claimant] = [:]
+  private(set) var claimants: [ObjectIdentifier: Claimant] = [:]
   /// Whether all that happens is recorded.
   var isTraced = false
   private var lastTicket: Int64 = 0
   private var firstTicket: Int64 = 0
   private var lastNumber: UInt64 = 0
   /// Counts what was given back.
-  private var releaseCount: UInt64 = 0
+  var releaseCount: UInt64 = 0
   /// How many resources there may be before unclaimed ones are forgotten.
   private var resourceLimit = 64
 
@@ -91,7 +91,7 @@ final class ClaimLedger {
   }
 
   /// Forgets an operation that has nothing and waits for nothing.
-  private func forget(_ claimant: Claimant) {
+  func forget(_ claimant: Claimant) {
     claimants[ObjectIdentifier(claimant.operation)] = nil
     for demand in claimant.demands {
       demand.resource.claimantCount -= 1
@@ -191,7 +191,7 @@ final class ClaimLedger {
     return .wait(cancelling: holders, mayCloseRing: mayCloseRing(claimant))
   }
 
-  private func timePassed(to now: Duration, for claimant: Claimant) {
+  func timePassed(to now: Duration, for claimant: Claimant) {
     for demand in claimant.demands where demand.isRate {
       let resource = demand.resource
       if resource.bucket == nil { resource.bucket = RateBucket(now: now) }
@@ -204,7 +204,7 @@ final class ClaimLedger {
   }
 
   /// Whether there will never be enough for a demand, whatever others give back.
-  private func isExcessive(_ demand: ClaimDemand, _ claimant: Claimant) -> Bool {
+  func isExcessive(_ demand: ClaimDemand, _ claimant: Claimant) -> Bool {
     if demand.units <= demand.limit { return false }
     let lenders = demand.resource.lenders(inside: claimant.terms.groups)
     // What one group has lent to the next is there once.
@@ -263,90 +263,5 @@ final class ClaimLedger {
     claimant.ticket = lastTicket
     claimant.wasMoved = false
     if isTraced { effects.append(.trace(.waits, claimant.operation)) }
-  }
-
-  // MARK: Giving back
-
-  func releaseCalled(_ operation: any ClaimHolder, _ effects: inout ClaimEffects) {
-    guard let claimant = claimant(operation) else { return }
-    let left = leaveLine(claimant)
-    if let left { lineLeft(left, &effects) }
-    guard claimant.hasItsClaims else {
-      forget(claimant)
-      return
-    }
-    claimant.hasItsClaims = false
-    if isTraced { effects.append(.trace(.givenBack, operation)) }
-    releaseCount += 1
-    // All of them before anybody looks.
-    var lines: [ClaimLine] = []
-    for demand in claimant.demands where !demand.isRate {
-      lines += demand.resource.givenBack(demand)
-      demand.resource.lastRelease = releaseCount
-    }
-    for line in lines { drain(line, &effects) }
-    for demand in claimant.demands where !demand.isRate { drain(demand.resource.line, &effects) }
-    forget(claimant)
-  }
-
-  func withdrawCalled(
-    _ operation: any ClaimHolder,
-    now: Duration?,
-    _ effects: inout ClaimEffects
-  ) {
-    guard let claimant = claimant(operation) else { return }
-    claimant.askedAt = nil
-    let left = leaveLine(claimant)
-    claimant.ticket = nil
-    // Those behind it may have waited for nothing else.
-    if let left { lineLeft(left, &effects) }
-    if claimant.hasItsClaims {
-      takeStartBack(claimant, now: now, &effects)
-    } else {
-      forget(claimant)
-    }
-  }
-
-  /// The capacity of a pool was changed: what waits is looked at again.
-  ///
-  /// An operation that needs more than the pool has in all now tries again, and fails then.
-  func capacityChanged(of pool: ResourcePool, _ effects: inout ClaimEffects) {
-    guard let resource = resource(ClaimKey(.pool(pool.number))) else { return }
-    let refused = claimants.values.filter { claimant in
-      claimant.place != nil
-        && claimant.demands.contains { $0.resource === resource && isExcessive($0, claimant) }
-    }
-    for claimant in refused.sorted(by: { $0.ticket ?? .max < $1.ticket ?? .max }) {
-      guard let left = leaveLine(claimant) else { continue }
-      tellToTryAgain(claimant, &effects)
-      lineLeft(left, &effects)
-    }
-    drain(resource.line, &effects)
-    // With fewer units, the first may wait for more of the holders.
-    if let front = resource.line.first { noteMoved(front, &effects) }
-  }
-
-  /// One that was given its claims doesn't start after all, or not now: rates don't count it.
-  func grantReturned(
-    _ operation: any ClaimHolder,
-    now: Duration?,
-    _ effects: inout ClaimEffects
-  ) {
-    if let claimant = claimant(operation) { takeStartBack(claimant, now: now, &effects) }
-    releaseCalled(operation, &effects)
-  }
-
-  private func takeStartBack(
-    _ claimant: Claimant,
-    now: Duration?,
-    _ effects: inout ClaimEffects
-  ) {
-    guard let now else { return }
-    timePassed(to: now, for: claimant)
-    for demand in claimant.demands where demand.isRate {
-      demand.resource.startTakenBack(demand)
-      drain(demand.resource.line, &effects)
-      updateTimer(demand.resource, &effects)
-    }
   }
 }

@@ -138,12 +138,6 @@ final class ClaimResource {
     if commonLimit == nil, demand.pool == nil { heldLimits[demand.limit, default: 0] += 1 }
   }
 
-  /// What was to start doesn't.
-  func startTakenBack(_ demand: ClaimDemand) {
-    guard let start = demand.start.take() else { return }
-    bucket?.takenBack(start)
-  }
-
   /// A demand gives back what it has.
   ///
   /// - Returns: The lines in which operations may have it now, besides the common one.

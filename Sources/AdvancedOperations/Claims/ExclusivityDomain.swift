@@ -30,7 +30,7 @@ public final class ExclusivityDomain: Sendable {
   /// The domain of environments that were given none.
   public static let shared = ExclusivityDomain()
 
-  let ledger = Locked(ClaimLedger())
+  private let ledger = Locked(ClaimLedger())
   private let sink = Locked<ClaimEvent.Sink?>(nil)
 
   /// Creates a domain in which nothing is held.
@@ -39,14 +39,87 @@ public final class ExclusivityDomain: Sendable {
   /// A pool of this domain has another capacity: looks again at what waits.
   func capacityChanged(of pool: ResourcePool) { update { $0.capacityChanged(of: pool, &$1) } }
 
+  // MARK: What operations call
+
+  /// Takes all claims or none.
+  ///
+  /// Called with a slot for the operation in hand.
+  ///
+  /// - Parameters:
+  ///   - demands: What the operation claims.
+  ///   - operation: Who claims it.
+  ///   - needsReview: Whether the operation is to be asked before it tries again.
+  ///   - isByHand: Whether the operation is in no queue and needs no slot.
+  ///   - alwaysWaits: Whether it waits for what is busy, whatever its claims say.
+  /// - Returns: What became of the attempt.
+  func take(
+    _ demands: [ClaimDemand],
+    for operation: AdvancedOperation,
+    needsReview: Bool,
+    isByHand: Bool,
+    alwaysWaits: Bool = false
+  ) -> ClaimLedger.Decision {
+    let time = time(of: demands, for: operation)
+    let attempt = ClaimLedger.Attempt(
+      operation: operation,
+      demands: demands,
+      terms: Claimant.Terms(
+        groups: operation.enclosingGroups,
+        clock: time?.clock,
+        needsReview: needsReview,
+        isByHand: isByHand,
+        alwaysWaits: alwaysWaits
+      ),
+      time: time
+    )
+    return update { $0.takeCalled(attempt, &$1) }
+  }
+
+  /// The immediate conditions of an operation are about to be asked.
+  func conditionsAsked(_ demands: [ClaimDemand], for operation: AdvancedOperation) {
+    let time = time(of: demands, for: operation)
+    look { $0.conditionsAsked(demands, for: operation, time) }
+  }
+
+  private func time(
+    of demands: [ClaimDemand],
+    for operation: AdvancedOperation
+  ) -> ClaimLedger.Time? {
+    if !demands.contains(where: \.isRate) { return nil }
+    let clock = operation.environment.clock
+    return ClaimLedger.Time(clock: clock, now: clock.now)
+  }
+
+  /// Gives back what a quiet operation holds, and offers it to operations that wait.
+  package func release(_ operation: AdvancedOperation) {
+    update { $0.releaseCalled(operation, &$1) }
+  }
+
+  /// Gives back what an operation was given that doesn't start now, also the starts that rates
+  /// count.
+  func returnGrant(_ operation: AdvancedOperation) {
+    let time = time(of: operation.withCore { $0.claims }, for: operation)
+    update { $0.grantReturned(operation, now: time?.now, &$1) }
+  }
+
+  /// Takes an operation that won't execute out of the line; what it was given it keeps until its
+  /// end, besides the starts that rates count.
+  package func withdraw(_ operation: AdvancedOperation) {
+    let time = time(of: operation.withCore { $0.claims }, for: operation)
+    update { $0.withdrawCalled(operation, now: time?.now, &$1) }
+  }
+
+  /// What an operation that waits for its claims waits for; nothing when it is about to try again.
+  func waits(of operation: AdvancedOperation) -> [Wait] { look { $0.waits(of: operation) } }
+
   // MARK: Tracing
 
   /// How many resources there is an account of.
-  package var resourceCount: Int { ledger.withLock { $0.resourceCount } }
+  package var resourceCount: Int { look { $0.resourceCount } }
   #if DEBUG
   /// How often was looked whether an operation may have a claim, to check what is promised about
   /// that.
-  package var lookCount: Int { ledger.withLock { $0.lookCount } }
+  package var lookCount: Int { look { $0.lookCount } }
   #endif
 
   /// Tells of what happens to claims from now on, in the order in which it does as long as one
@@ -59,6 +132,11 @@ public final class ExclusivityDomain: Sendable {
     }
     withExtendedLifetime(old) { ledger.withLock { $0.isTraced = true } }
   }
+
+  // MARK: The account
+
+  /// Reads the account.
+  func look<Result>(_ body: (ClaimLedger) -> Result) -> Result { ledger.withLock { body($0) } }
 
   /// Changes the account, and then does what that leaves to do.
   func update<Result>(
@@ -85,7 +163,7 @@ public final class ExclusivityDomain: Sendable {
         let now = clock.now
         self?.update { $0.timerFired(of: key, number: number, now: now, &$1) }
       }
-      let isWanted = ledger.withLock { $0.timerMade(timer, of: key, number: number) }
+      let isWanted = look { $0.timerMade(timer, of: key, number: number) }
       if !isWanted { timer.cancel() }
     case .cancelTimer(let timer): timer.cancel()
     case .trace(let event, let operation): sink.withLock { $0 }?(event, operation)
