@@ -1,6 +1,17 @@
 import CoreOperations
 
 extension AdvancedOperation {
+  /// The last dependency has finished: evaluates the conditions, unless the operation is cancelled.
+  final func evaluateConditions() {
+    let question = change { core -> AdvancedCore.Question? in
+      switch core.machine.dependenciesFinished() {
+      case .evaluate: core.question
+      case .none: nil
+      }
+    }
+    if let question { begin(question) }
+  }
+
   /// The dependencies have finished: looks into the journal, lets helpers run, and evaluates the
   /// conditions.
   ///

@@ -51,16 +51,7 @@ extension AdvancedOperation: LayeredOperation {
     }
   }
 
-  package final func dependenciesDidFinish() {
-    var question: AdvancedCore.Question?
-    change { core in
-      switch core.machine.dependenciesFinished() {
-      case .evaluate: question = core.question
-      case .none: break
-      }
-    }
-    if let question { begin(question) }
-  }
+  package final func dependenciesDidFinish() { evaluateConditions() }
 
   // MARK: Its turn
 
