@@ -28,17 +28,17 @@ struct GroupMembers {
     if isLeaving { return nil }
     switch children.comes(CollectionOfOne(child)) {
     case .refuseAsTooLate: return nil
-    case .take(let number):
-      progress.childCame()
-      return number
+    case .take(let number): return number
     }
   }
 
   /// A child that is being added is ready for all that the group does with it.
   ///
-  /// - Returns: The queue to add it to; nil if the group will do that.
+  /// - Returns: The queue to add it to, and the progress doesn't count it yet; nil if the group
+  ///   will add it.
   mutating func childCame(_ number: Int) -> AdvancedOperationQueue? {
     children.came(number..<number + 1)
+    if queue == nil { _ = progress.childCame() }
     return queue
   }
 

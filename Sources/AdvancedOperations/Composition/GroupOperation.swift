@@ -118,6 +118,7 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
       cancel(operation, reason: reasonOfChildren)
     }
     if let queue {
+      tellParents(changeProgress { $0.childCame() })
       queue.addOperation(operation)
       WaitRings.lookAtChildren(CollectionOfOne(operation), in: queue)
     } else {

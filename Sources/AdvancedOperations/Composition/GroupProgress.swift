@@ -15,7 +15,11 @@ struct GroupProgress {
     )
   }
 
-  mutating func childCame() { totalUnits += 1 }
+  /// A child was added; returns whether that changed the sum, which it always does.
+  mutating func childCame() -> Bool {
+    totalUnits += 1
+    return true
+  }
 
   /// A child that has not ended said how far it is; returns whether that changed the sum.
   ///

@@ -91,6 +91,37 @@ import Testing
     #expect(group.progress == OperationProgressUpdate(completedUnitCount: 2, totalUnitCount: 2))
   }
 
+  @Test func `is told when a child comes late, also to groups around it, before that starts`() {
+    let world = World()
+    let inner = GroupOperation(name: "inner") { Work.open("first") }
+    let outer = GroupOperation(name: "outer") { inner }
+    let (innerTold, outerTold) = (Self.told(inner), Self.told(outer))
+    world.run(outer)
+    let late = Work.open("late")
+    let states = Log<AdvancedOperation.State>()
+    inner.addObserver(BlockObserver(didUpdateProgress: { _, _ in states.add(late.state) }))
+    #expect(inner.addOperation(late))
+    #expect(innerTold.entries == ["0/2"])
+    #expect(outerTold.entries == ["0/2"])
+    #expect(states.entries == [.pending])
+    world.simulation.run()
+    late.finish()
+    world.simulation.run()
+    #expect(innerTold.entries == ["0/2", "1/2"])
+    #expect(outerTold.entries == ["0/2", "1/2"])
+  }
+
+  @Test func `counts a child that is cancelled when its coming is told`() {
+    let world = World()
+    let group = GroupOperation(name: "group") { Work.open("first") }
+    group.addObserver(BlockObserver(didUpdateProgress: { group, _ in group.cancel() }))
+    world.run(group)
+    #expect(group.addOperation(Work("late")))
+    world.simulation.run()
+    #expect(group.progress == OperationProgressUpdate(completedUnitCount: 2, totalUnitCount: 2))
+    #expect(group.kind == .cancelled)
+  }
+
   @Test func `nonsense does no harm`() {
     let world = World()
     let open = Work.open()
@@ -135,7 +166,7 @@ import Testing
     open.updateProgress(completed: 1, total: 20)
     #expect(group.addOperation(Work.open()))
     #expect(group.progress == OperationProgressUpdate(completedUnitCount: 11, totalUnitCount: 29))
-    #expect(told.entries.dropFirst(3) == ["11/12", "11/28"])
+    #expect(told.entries.dropFirst(3) == ["11/12", "11/28", "11/29"])
   }
 
   @Test func `that of an attempt is that of the retry, that of a repetition counts its rounds`() {
