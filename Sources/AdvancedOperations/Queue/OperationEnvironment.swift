@@ -9,34 +9,24 @@ public import CoreOperations
 /// Copies are independent values. Operations get the environment of the queue that they are added
 /// to.
 public struct OperationEnvironment: Sendable {
+  private struct Values {
+    var clock: OperationClock
+    var executor: (any OperationExecutor)?
+    var exclusivity: ExclusivityDomain
+    var random: @Sendable () -> UInt64 = { UInt64.random(in: 0 ... .max) }
+    var tracer: (any OperationTracer)?
+    var observers: [ObserverEntry] = []
+    var interceptors: [InterceptorEntry] = []
+  }
+
   // One reference, so that an operation pays eight bytes for it.
   private final class Storage: Sendable {
-    let clock: OperationClock
-    let executor: (any OperationExecutor)?
-    let exclusivity: ExclusivityDomain
-    let random: @Sendable () -> UInt64
-    let tracer: (any OperationTracer)?
+    let values: Values
     let isTraced: Bool
-    let observers: [ObserverEntry]
-    let interceptors: [InterceptorEntry]
 
-    init(
-      clock: OperationClock,
-      executor: (any OperationExecutor)?,
-      exclusivity: ExclusivityDomain,
-      random: @escaping @Sendable () -> UInt64,
-      tracer: (any OperationTracer)?,
-      observers: [ObserverEntry],
-      interceptors: [InterceptorEntry]
-    ) {
-      self.clock = clock
-      self.executor = executor
-      self.exclusivity = exclusivity
-      self.random = random
-      self.tracer = tracer
-      isTraced = tracer != nil
-      self.observers = observers
-      self.interceptors = interceptors
+    init(_ values: Values) {
+      self.values = values
+      isTraced = values.tracer != nil
     }
   }
 
@@ -58,90 +48,68 @@ public struct OperationEnvironment: Sendable {
     executor: (any OperationExecutor)? = nil,
     exclusivity: ExclusivityDomain = .shared
   ) {
-    storage = Storage(
-      clock: clock,
-      executor: executor,
-      exclusivity: exclusivity,
-      random: { UInt64.random(in: 0 ... .max) },
-      tracer: nil,
-      observers: [],
-      interceptors: []
-    )
+    storage = Storage(Values(clock: clock, executor: executor, exclusivity: exclusivity))
   }
 
   /// Gives time to timeouts, retries and delays.
   public var clock: OperationClock {
-    get { storage.clock }
-    set { replace(clock: newValue) }
+    get { storage.values.clock }
+    set { change { $0.clock = newValue } }
   }
 
   /// Keeps account of claims.
   public var exclusivity: ExclusivityDomain {
-    get { storage.exclusivity }
-    set { replace(exclusivity: newValue) }
+    get { storage.values.exclusivity }
+    set { change { $0.exclusivity = newValue } }
   }
 
   /// Runs workers, and tasks if it is a `TaskExecutor` too; nil for the shared pool of threads.
   public var executor: (any OperationExecutor)? {
-    get { storage.executor }
-    set { replace(executor: newValue) }
+    get { storage.values.executor }
+    set { change { $0.executor = newValue } }
   }
 
   /// Where randomness (jitter) comes from: any 64 bits at each call.
   public var random: @Sendable () -> UInt64 {
-    get { storage.random }
-    set { replace(random: newValue) }
+    get { storage.values.random }
+    set { change { $0.random = newValue } }
   }
 
   /// Whether there is a tracer; cheaper than to look at it.
   var isTraced: Bool { storage.isTraced }
 
   package var tracer: (any OperationTracer)? {
-    get { storage.tracer }
-    set { replace(tracer: .some(newValue)) }
+    get { storage.values.tracer }
+    set { change { $0.tracer = newValue } }
   }
 
   /// Attached to every operation before it is enqueued.
   var observers: [ObserverEntry] {
-    get { storage.observers }
-    set { replace(observers: newValue) }
+    get { storage.values.observers }
+    set { change { $0.observers = newValue } }
   }
 
   /// Called around every async body.
   var interceptors: [InterceptorEntry] {
-    get { storage.interceptors }
-    set { replace(interceptors: newValue) }
+    get { storage.values.interceptors }
+    set { change { $0.interceptors = newValue } }
   }
 
   /// The executor, if that takes tasks.
-  var taskExecutor: (any TaskExecutor)? { storage.executor as? any TaskExecutor }
+  var taskExecutor: (any TaskExecutor)? { storage.values.executor as? any TaskExecutor }
 
   /// What the tasks that do an operation's work prefer; nil for no preference.
   var bodyExecutor: (any TaskExecutor)? { taskExecutor ?? BodyExecution.preferredExecutor }
 
   /// Runs a closure on the executor, on another stack.
   func enqueue(_ body: @escaping @Sendable () -> Void) {
-    (storage.executor ?? DefaultExecutor.shared).enqueue(body)
+    (storage.values.executor ?? DefaultExecutor.shared).enqueue(body)
   }
 
-  private mutating func replace(
-    clock: OperationClock? = nil,
-    executor: (any OperationExecutor)?? = nil,
-    exclusivity: ExclusivityDomain? = nil,
-    random: (@Sendable () -> UInt64)? = nil,
-    tracer: (any OperationTracer)?? = nil,
-    observers: [ObserverEntry]? = nil,
-    interceptors: [InterceptorEntry]? = nil
-  ) {
-    storage = Storage(
-      clock: clock ?? storage.clock,
-      executor: executor ?? storage.executor,
-      exclusivity: exclusivity ?? storage.exclusivity,
-      random: random ?? storage.random,
-      tracer: tracer ?? storage.tracer,
-      observers: observers ?? storage.observers,
-      interceptors: interceptors ?? storage.interceptors
-    )
+  private mutating func change(_ body: (inout Values) -> Void) {
+    var values = storage.values
+    body(&values)
+    storage = Storage(values)
   }
 }
 
