@@ -209,9 +209,7 @@ extension AdvancedOperation {
       extra.evaluationCount += 1
       number = extra.evaluationCount
       extra.openConditions = open
-      if extra.stateTimes[.evaluatingConditions] == nil {
-        extra.stateTimes[.evaluatingConditions] = now
-      }
+      if extra.stateTimes.evaluating == nil { extra.stateTimes.evaluating = now }
     }
     let task = evaluateInTask(body)
     let isCancelled = withCore { core in

@@ -52,50 +52,53 @@ extension Operation {
 }
 
 extension AdvancedOperation {
-  /// What is read under the lock, in one step.
+  /// What is read of the operation, under its lock in one step, and when that was.
   private struct Look {
     let state: State
-    let isStartedByHand: Bool
-    let hasReturned: Bool
+    let machine: OperationStateMachine
     let hasClaims: Bool
     let times: StateTimes
     let openConditions: [any OperationCondition]
-    let hasBody: Bool
-    let isCancelled: Bool
+    let now: Duration
+
+    /// For how long it has done what it began at a time, if that is known.
+    func duration(since begin: Duration?) -> Duration? {
+      begin.map { max(now.saturatingSubtracting($0), .zero) }
+    }
+
+    /// How long it takes until a time.
+    func left(until end: Duration) -> Duration { max(end.saturatingSubtracting(now), .zero) }
   }
 
   private final func look() -> Look {
-    let state = state
+    let (state, now) = (state, environment.clock.now)
     return withCore { core in
       Look(
         state: max(state, core.machine.state),
-        isStartedByHand: core.machine.isStartedByHand,
-        hasReturned: core.machine.hasReturned,
+        machine: core.machine,
         hasClaims: !core.claims.isEmpty,
         times: core.extra?.stateTimes ?? StateTimes(),
         openConditions: (core.extra?.openConditions ?? [])
           .filter { core.conditions.indices.contains($0) }.map { core.conditions[$0] },
-        hasBody: core.machine.hasBody,
-        isCancelled: core.machine.isCancelled
+        now: now
       )
     }
   }
 
   fileprivate final func advancedFindings() -> [Finding] {
     let look = look()
-    let now = environment.clock.now
     switch look.state {
     case .finished:
       let text = "has finished: \(outcome?.inOneLine ?? "finished")\(textOfSource)"
-      if !look.hasBody { return [finding(.finished, text)] }
+      if !look.machine.hasBody { return [finding(.finished, text)] }
       return [finding(.finished, text + "; its body goes on", next: openChildren)]
     case .finishing:
       let waits = layerWaits(.execution)
       if !waits.isEmpty, outcome == nil { return waits.map { finding($0) } }
       return [finding(.finishing, "is notifying observers of its end")]
-    case .executing: return executingFindings(look, now)
-    case .evaluatingConditions: return conditionFindings(look, now) + queueFindings(look, now)
-    case .pending, .ready: return queueFindings(look, now)
+    case .executing: return executingFindings(look)
+    case .evaluatingConditions: return conditionFindings(look) + queueFindings(look)
+    case .pending, .ready: return queueFindings(look)
     }
   }
 
@@ -106,32 +109,25 @@ extension AdvancedOperation {
     finding(.journal, text, remedy: "the journal of \(label) has to answer", for: duration)
   }
 
-  private func duration(since state: State, _ look: Look, _ now: Duration) -> Duration? {
-    look.times[state].map { max(now - $0, .zero) }
-  }
-
-  private func executingFindings(_ look: Look, _ now: Duration) -> [Finding] {
-    let waits = attemptFindings(look, now)
+  private func executingFindings(_ look: Look) -> [Finding] {
+    let waits = attemptFindings(look)
     if !waits.isEmpty { return waits }
     if let entry = journalEntry, entry.phase == .recording {
       return [journalFinding("waits for its journal to record “\(entry.key)”")]
     }
     let children = layerWaits(.execution)
     if !children.isEmpty { return children.map { finding($0) } }
-    if let pause, pause.end > now {
-      var finding = finding(.retry, pause.text(at: now))
-      finding.cause.duration = max(now.saturatingSubtracting(pause.begin), .zero)
+    if let pause, pause.end > look.now {
+      var finding = finding(.retry, pause.text(at: look.now))
+      finding.cause.duration = look.duration(since: pause.begin)
       return [finding]
     }
     if let end = (self as? DelayOperation)?.end {
-      let left = max(end.saturatingSubtracting(now), .zero)
-      return [finding(.executing, "is a delay that ends in \(left.readable)")]
+      return [finding(.executing, "is a delay that ends in \(look.left(until: end).readable)")]
     }
     let bodyBegin = bodyBegin
-    let duration = (look.times[.executing] ?? bodyBegin).map {
-      max(now.saturatingSubtracting($0), .zero)
-    }
-    if look.hasReturned {
+    let duration = look.duration(since: look.times.executing ?? bodyBegin)
+    if look.machine.hasReturned {
       let text = "has returned from execute(), and waits for finish() to be called"
       let remedy = "finish() has to be called on \(label)"
       return [finding(.finishNotCalled, text, remedy: remedy, for: duration)]
@@ -142,9 +138,10 @@ extension AdvancedOperation {
   }
 
   /// What its code waits for, or what keeps its next attempt from its turn.
-  private func attemptFindings(_ look: Look, _ now: Duration) -> [Finding] {
-    var findings = turnFindings(look, now)
-    guard let pause, let attempt = pause.nextAttempt, pause.turn != nil, pause.end <= now else {
+  private func attemptFindings(_ look: Look) -> [Finding] {
+    var findings = turnFindings(look)
+    guard let pause, let attempt = pause.nextAttempt, pause.turn != nil, pause.end <= look.now
+    else {
       return findings
     }
     if findings.isEmpty { findings = [finding(.worker, "is about to go on")] }
@@ -157,21 +154,21 @@ extension AdvancedOperation {
 
   /// What a body may be waiting for of which nothing is known here.
   private static func hint(_ look: Look, isAsync: Bool) -> String {
-    guard look.hasBody else { return "" }
+    guard look.machine.hasBody else { return "" }
     guard isAsync else { return " (its execute() has not returned)" }
-    return look.isCancelled
+    return look.machine.isCancelled
       ? " (its async body ignores the cancel, or waits for something that does)"
       : " (its async body may be waiting for a timer, a stream, a continuation or a lock)"
   }
 
-  private func conditionFindings(_ look: Look, _ now: Duration) -> [Finding] {
+  private func conditionFindings(_ look: Look) -> [Finding] {
     if let entry = journalEntry, entry.phase == .lookingUp {
       let text = "waits for its journal to look up “\(entry.key)”"
-      return [journalFinding(text, for: duration(since: .evaluatingConditions, look, now))]
+      return [journalFinding(text, for: look.duration(since: look.times.evaluating))]
     }
     let waits = layerWaits(.connections).filter(\.isCurrent)
     if !waits.isEmpty { return waits.map { finding($0) } }
-    let duration = duration(since: .evaluatingConditions, look, now)
+    let duration = look.duration(since: look.times.evaluating)
     if look.openConditions.isEmpty {
       return [finding(.condition, "is evaluating its conditions", for: duration)]
     }
@@ -184,18 +181,18 @@ extension AdvancedOperation {
   }
 
   /// What keeps it from its start.
-  private func queueFindings(_ look: Look, _ now: Duration) -> [Finding] {
-    let findings = turnFindings(look, now)
+  private func queueFindings(_ look: Look) -> [Finding] {
+    let findings = turnFindings(look)
     if !findings.isEmpty { return findings }
     // Its claims are looked at when it has been started by hand, and nothing keeps it from them.
-    let isAtItsClaims = look.isStartedByHand && look.hasClaims
+    let isAtItsClaims = look.machine.isStartedByHand && look.hasClaims
     if look.state == .evaluatingConditions && !isAtItsClaims { return [] }
     return [finding(.worker, "is about to start")]
   }
 
   /// What keeps it from its turn, each wait in words.
-  private func turnFindings(_ look: Look, _ now: Duration) -> [Finding] {
-    let duration = (pause?.end ?? look.times[.ready]).map { max(now - $0, .zero) }
+  private func turnFindings(_ look: Look) -> [Finding] {
+    let duration = look.duration(since: pause?.end ?? look.times.ready)
     return waitsInDetail.flatMap { wait -> [Finding] in
       if case .enqueueing = wait.kind {
         // Its group adds it, when that has started.
@@ -206,7 +203,7 @@ extension AdvancedOperation {
         // They have become free, and it hasn't been asked again.
         return [finding(.worker, "is about to \(pause == nil ? "start" : "go on")")]
       }
-      return [finding(wait, at: now, for: duration)]
+      return [finding(wait, at: look.now, for: duration)]
     }
   }
 }

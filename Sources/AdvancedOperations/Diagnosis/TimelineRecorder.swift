@@ -25,16 +25,16 @@ public final class TimelineRecorder: OperationObserver {
   /// - Complexity: O(n + e), n the number of operations and e that of their dependencies.
   public var timeline: OperationTimeline {
     let (records, now) = state.withLock { ($0.records, $0.lastTime) }
-    let clocks = records.compactMap { $0.isOver ? nil : $0.reference.operation?.environment.clock }
+    let open = records.map { $0.isOver ? nil : $0.reference.object }
     // Time may have passed since the last event if something is going on.
-    let end = clocks.first.map { max(now, $0.now) } ?? now
-    let operations = records.map { $0.isOver ? nil : $0.reference.operation }
-    let details = operations.map { $0.map { self.details(of: $0) } }
-    return OperationTimeline(
-      spans: zip(records, details).map { record, details in record.span(details ?? record.details)
-      },
-      end: end
-    )
+    let clock = open.lazy.compactMap { $0?.environment.clock }.first
+    let end = clock.map { max(now, $0.now) } ?? now
+    let spans = zip(records, open).map { record, operation in
+      var span = record.span
+      if let operation { details(of: operation)(&span) }
+      return span
+    }
+    return OperationTimeline(spans: spans, end: end)
   }
 
   /// The ``timeline`` in the format of Chrome's trace viewer, which `ui.perfetto.dev` opens.
@@ -47,35 +47,39 @@ public final class TimelineRecorder: OperationObserver {
 
   private func record(
     _ operation: AdvancedOperation,
-    _ body: (inout TimelineRecord, _ now: Duration) -> Void
+    isOver: Bool = false,
+    _ body: (inout OperationTimeline.Span, _ now: Duration) -> Void
   ) {
     let now = operation.environment.clock.now
     let name = operation.label
     state.withLock { state in
       let place = state.place(of: operation) ?? state.add(operation)
       state.lastTime = max(state.lastTime, now)
-      state.records[place].name = name
-      body(&state.records[place], now)
+      state.records[place].span.name = name
+      if isOver { state.records[place].isOver = true }
+      body(&state.records[place].span, now)
     }
   }
 
-  /// What has to be asked of the operation itself.
-  private func details(of operation: AdvancedOperation) -> TimelineRecord.Details {
+  /// Reads what only the operation itself knows; returns what writes that into its span.
+  private func details(of operation: AdvancedOperation) -> (inout OperationTimeline.Span) -> Void {
     let (times, group) = operation.withCore { core in
       (core.extra?.stateTimes ?? StateTimes(), core.extra?.group)
     }
     let dependencies = operation.dependencies
     let hasEnded = dependencies.map(\.isFinished)
-    return state.withLock { state in
+    let (places, groupPlace) = state.withLock { state in
       let places = dependencies.map { dependency in
         (dependency as? AdvancedOperation).flatMap { state.place(of: $0) }
       }
-      return TimelineRecord.Details(
-        times: times,
-        dependencies: places.compactMap { $0 },
-        waitsForUnrecorded: zip(places, hasEnded).contains { $0 == nil && !$1 },
-        group: group.flatMap { state.place(of: $0) }
-      )
+      return (places, group.flatMap { state.place(of: $0) })
+    }
+    return { span in
+      span.evaluating = times.evaluating
+      span.ready = times.ready
+      span.dependencies = places.compactMap { $0 }
+      span.waitsForUnrecorded = zip(places, hasEnded).contains { $0 == nil && !$1 }
+      span.group = groupPlace
     }
   }
 
@@ -113,15 +117,12 @@ public final class TimelineRecorder: OperationObserver {
   /// Writes it down.
   public func operationDidFinish(_ operation: AdvancedOperation, errors: [any Error]) {
     let outcome = operation.outcome
-    record(operation) { record, now in
-      record.ended = record.ended ?? now
-      record.outcome = outcome
+    record(operation) { span, now in
+      span.ended = span.ended ?? now
+      span.outcome = outcome
     }
     let details = details(of: operation)
-    record(operation) { record, _ in
-      record.details = details
-      record.isOver = true
-    }
+    record(operation, isOver: true) { span, _ in details(&span) }
   }
 }
 
@@ -138,7 +139,7 @@ private struct TimelineState {
   /// the last one, so that nothing is released here.
   func place(of operation: AdvancedOperation) -> Int? {
     guard let place = places[ObjectIdentifier(operation)],
-      records[place].reference.operation === operation
+      records[place].reference.object === operation
     else { return nil }
     return place
   }
@@ -151,45 +152,10 @@ private struct TimelineState {
 }
 
 private struct TimelineRecord {
-  final class Reference: Sendable {
-    weak let operation: AdvancedOperation?
-    init(_ operation: AdvancedOperation) { self.operation = operation }
-  }
-
-  struct Details {
-    var times = StateTimes()
-    var dependencies: [Int] = []
-    var waitsForUnrecorded = false
-    var group: Int?
-  }
-
-  let reference: Reference
-  var name = ""
-  var enqueued: Duration?
-  var started: Duration?
-  var retries: [Duration] = []
-  var cancelled: Duration?
-  var ended: Duration?
-  var outcome: OperationOutcome?
-  var details = Details()
+  let reference: WeakReference<AdvancedOperation>
+  var span = OperationTimeline.Span(name: "", dependencies: [])
+  /// Whether nothing that only the operation knows will change any more.
   var isOver = false
 
-  init(_ operation: AdvancedOperation) { reference = Reference(operation) }
-
-  func span(_ details: Details) -> OperationTimeline.Span {
-    OperationTimeline.Span(
-      name: name,
-      enqueued: enqueued,
-      evaluating: details.times[.evaluatingConditions],
-      ready: details.times[.ready],
-      started: started,
-      retries: retries,
-      cancelled: cancelled,
-      ended: ended,
-      outcome: outcome,
-      dependencies: details.dependencies,
-      group: details.group,
-      waitsForUnrecorded: details.waitsForUnrecorded
-    )
-  }
+  init(_ operation: AdvancedOperation) { reference = WeakReference(operation) }
 }

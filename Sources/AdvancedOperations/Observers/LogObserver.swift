@@ -22,62 +22,15 @@ import CoreOperations
 /// not at the same time for the same operation.
 public struct LogObserver: OperationObserver {
   private struct Times {
-    let reference: Reference
     var enqueued: Duration?
     var started: Duration?
-  }
-
-  /// Tells an operation from one that was at the same address before: that one is gone.
-  private final class Reference: Sendable {
-    weak let operation: AdvancedOperation?
-    init(_ operation: AdvancedOperation) { self.operation = operation }
   }
 
   /// When what is under way was enqueued and started; shared by copies.
   ///
   /// An operation whose end isn't heard of, because it was let go of or the observer was removed,
   /// is forgotten when it is gone.
-  private final class Notes: Sendable {
-    private struct State {
-      var times: [ObjectIdentifier: Times] = [:]
-      var limit = 64
-    }
-
-    private let state = Locked(State())
-
-    /// Changes what is known of an operation that the caller keeps alive: it isn't released here.
-    func change(_ operation: AdvancedOperation, _ body: (inout Times) -> Void) -> Times {
-      let reference = Reference(operation)
-      let (own, isFull) = state.withLock { state in
-        let known = state.times[ObjectIdentifier(operation)]
-        var own =
-          known.flatMap { $0.reference.operation === operation ? $0 : nil }
-          ?? Times(reference: reference)
-        body(&own)
-        state.times[ObjectIdentifier(operation)] = own
-        return (own, state.times.count > state.limit)
-      }
-      if isFull { forgetGone() }
-      return own
-    }
-
-    /// The operations are looked at outside of the lock: the last reference to one may go.
-    private func forgetGone() {
-      let references = state.withLock { $0.times.values.map(\.reference) }
-      let gone = Set(references.filter { $0.operation == nil }.map { ObjectIdentifier($0) })
-      state.withLock { state in
-        state.times = state.times.filter { !gone.contains(ObjectIdentifier($0.value.reference)) }
-        state.limit = max(64, 2 * state.times.count)
-      }
-    }
-
-    func take(_ operation: AdvancedOperation) -> Times? {
-      let times = state.withLock { $0.times.removeValue(forKey: ObjectIdentifier(operation)) }
-      return times.flatMap { $0.reference.operation === operation ? $0 : nil }
-    }
-  }
-
-  private let notes = Notes()
+  private let notes = WeakNotes<AdvancedOperation, Times>()
   private let log: @Sendable (String) -> Void
 
   /// Creates an observer; the same one may be attached to many operations.
@@ -92,14 +45,14 @@ public struct LogObserver: OperationObserver {
   /// Writes “enqueued”.
   public func operationDidEnqueue(_ operation: AdvancedOperation) {
     let now = operation.environment.clock.now
-    _ = notes.change(operation) { $0.enqueued = now }
+    notes.change(operation, from: Times()) { $0.enqueued = now }
     write(operation, "enqueued")
   }
 
   /// Writes “started”, and how long the operation has waited since it was enqueued.
   public func operationDidStart(_ operation: AdvancedOperation) {
     let now = operation.environment.clock.now
-    let times = notes.change(operation) { $0.started = now }
+    let times = notes.change(operation, from: Times()) { $0.started = now }
     let wait = times.enqueued.map { ", having waited \((now - $0).readable)" } ?? ""
     write(operation, "started\(wait)")
   }

@@ -27,7 +27,7 @@ extension AdvancedOperation {
     let environment = environment
     let now = StateTimes.hasPlace(for: state) ? environment.clock.now : nil
     let hasTimers = withCore { core in
-      if let now { core.extra?.stateTimes[state] = now }
+      if let now { core.extra?.stateTimes.entered(state, at: now) }
       return core.hasTimers
     }
     if environment.isTraced { environment.tracer?.operation(self, entered: state) }

@@ -1,9 +1,9 @@
 /// When an operation entered its states; nil for those that it was not seen to enter.
 struct StateTimes: Sendable {
   // Not an array, which cost more than all else about an async condition (callgrind).
-  private var evaluating: Duration?
-  private var ready: Duration?
-  private var executing: Duration?
+  var evaluating: Duration?
+  private(set) var ready: Duration?
+  private(set) var executing: Duration?
 
   init() {}
 
@@ -15,22 +15,12 @@ struct StateTimes: Sendable {
     }
   }
 
-  subscript(state: AdvancedOperation.State) -> Duration? {
-    get {
-      switch state {
-      case .evaluatingConditions: evaluating
-      case .ready: ready
-      case .executing: executing
-      case .pending, .finishing, .finished: nil
-      }
-    }
-    set {
-      switch state {
-      case .evaluatingConditions: evaluating = newValue
-      case .ready: ready = newValue
-      case .executing: executing = newValue
-      case .pending, .finishing, .finished: return
-      }
+  mutating func entered(_ state: AdvancedOperation.State, at time: Duration) {
+    switch state {
+    case .evaluatingConditions: evaluating = time
+    case .ready: ready = time
+    case .executing: executing = time
+    case .pending, .finishing, .finished: return
     }
   }
 }
