@@ -34,11 +34,28 @@ extension AdvancedOperation {
     case .evaluateAll: askAfterHelpers(question)
     case .stopAtFirstFailure:
       noteQuestion(question.conditions, question.claims)
-      askInOrder(question.conditions[...])
+      askInOrder(ConditionWalk(question.conditions))
     }
   }
 
   // MARK: Helpers
+
+  /// What a condition wants to run before it is evaluated.
+  enum Help: Sendable {
+    case none
+    case run(AdvancedOperation)
+    /// It can't be run.
+    case refused(OperationStateMachine.Verdict)
+  }
+
+  /// Calls `dependency(for:)` of a condition.
+  final func help(for condition: any OperationCondition) -> Help {
+    let helper = CurrentCode.asking(self) { condition.dependency(for: self) }
+    guard let helper else { return .none }
+    guard let group = helper.waitingGroup else { return .run(helper) }
+    let error = OperationHelperError(helper: helper.label, group: group.label)
+    return .refused(.failed([Self.element(condition.name, error)]))
+  }
 
   private func askAfterHelpers(_ question: AdvancedCore.Question) {
     var helpers: [AdvancedOperation] = []
@@ -222,6 +239,34 @@ extension AdvancedOperation {
       return false
     }
     if isCancelled { task.cancel() }
+  }
+
+  /// What a task that evaluates conditions came to.
+  enum Evaluation: Sendable {
+    /// All of them are evaluated, or one of them decides.
+    ///
+    /// Immediate conditions that were evaluated before a wait are outdated.
+    case decided(OperationStateMachine.Verdict, isOutdated: Bool)
+    /// A condition needs a helper; its turn has come, in order.
+    case needsHelp(AdvancedOperation, ConditionWalk)
+    /// The journal has no value; no condition is evaluated.
+    case notRecorded
+  }
+
+  /// A task has evaluated conditions; called when none of their code goes on.
+  final func conclude(_ evaluation: Evaluation) {
+    switch evaluation {
+    case .decided(let verdict, let isOutdated): apply(verdict, isOutdated: isOutdated)
+    case .needsHelp(let helper, let walk):
+      var task: Task<Void, Never>?
+      let isCancelled = withCore { core in
+        swap(&task, &core.makeExtra().evaluation)
+        core.makeExtra().openConditions = []
+        return core.machine.isCancelled
+      }
+      if !isCancelled { askInOrder(walk, after: helper) }
+    case .notRecorded: evaluateUnrecorded()
+    }
   }
 
   /// One verdict of all: failures win over skips, skips over satisfied; in attach order.
