@@ -41,7 +41,7 @@ extension AdvancedOperation {
   private var isAwaited: Bool {
     mayRunOthers || hasDependents || isNeeded
       || environment.exclusivity.look { $0.mayBeFollowed(self) }
-      || withCore { $0.extra?.group } != nil
+      || parent != nil
       || withCore { core in
         core.extra.map { !$0.afterFinished.isEmpty || !$0.afterQuiet.isEmpty } ?? false
       }

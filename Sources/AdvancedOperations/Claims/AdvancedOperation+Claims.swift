@@ -35,13 +35,8 @@ extension AdvancedOperation: ClaimHolder {
   ///
   /// As numbers: one of them may be gone while the account still knows the operation.
   final var enclosingGroups: [ObjectNumber] {
-    var groups: [ObjectNumber] = []
-    var next = withCore { $0.extra?.group }
-    while let group = next {
-      if let number = group.parentNumber { groups.append(number) }
-      next = group.withCore { $0.extra?.group }
-    }
-    return groups
+    guard let parent else { return [] }
+    return sequence(first: parent, next: \.parent).compactMap(\.parentNumber)
   }
 
   // MARK: The start gate

@@ -156,6 +156,15 @@ extension Children.EndAction {
 }
 
 extension Operation {
+  /// Calls a closure when nothing of the operation goes on any more; a plain one has finished then.
+  final func whenQuiet(_ body: @escaping @Sendable (Operation) -> Void) {
+    if let operation = self as? AdvancedOperation {
+      operation.afterQuiet(body)
+    } else {
+      whenFinished(body)
+    }
+  }
+
   /// Whether it keeps a parent from ending; to be asked without the parent's lock.
   var isOpenAsChild: Bool {
     guard let operation = self as? AdvancedOperation else { return !isFinished }

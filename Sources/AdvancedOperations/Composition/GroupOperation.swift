@@ -108,10 +108,8 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
         core.isChild = true
       }
       if let inner = child as? GroupOperation { checkIsNotAround(inner) }
-      child.afterQuiet { [weak self] in self?.childEnded($0, number) }
-    } else {
-      operation.whenFinished { [weak self] in self?.childEnded($0, number) }
     }
+    operation.whenQuiet { [weak self] in self?.childEnded($0, number) }
     // From here on the group, which may just start, finds it.
     let queue = members.withLock { $0.childCame(number) }
     if isCancelled || members.withLock({ $0.firstFailed != nil || $0.isLeaving }) {
@@ -135,9 +133,7 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
   private func checkIsNotAround(_ child: GroupOperation) {
     // A group without children is around no other.
     guard child === self || child.members.withLock({ $0.children.count > 0 }) else { return }
-    var around: AdvancedOperation? = self
-    while let next = around, next !== child { around = next.withCore { $0.extra?.group } }
-    guard around != nil else { return }
+    guard sequence(first: self, next: \.parent).contains(where: { $0 === child }) else { return }
     trap(
       "GroupOperation “\(child.label)” was added to the group “\(label)”, "
         + (child === self ? "which is itself. " : "which is inside of it. ")

@@ -43,8 +43,8 @@ extension AdvancedOperation {
   }
 
   private func addWhereThisRuns(_ operation: AdvancedOperation) throws {
-    if let group = withCore({ $0.extra?.group }) {
-      guard group.adopt(operation) else { throw OperationProduceError.notExecuting }
+    if let parent {
+      guard parent.adopt(operation) else { throw OperationProduceError.notExecuting }
     } else if let queue {
       queue.addOperation(operation)
     } else {

@@ -40,7 +40,9 @@ final class ScopeQueue: AdvancedOperationQueue, @unchecked Sendable {
           + "has ended. Add it before the closure returns, or from an operation in the scope."
       )
     }
-    for (index, operation) in operations.enumerated() { watch(operation, number: first + index) }
+    for (index, operation) in operations.enumerated() {
+      operation.whenQuiet { [weak self] in self?.ended($0, number: first + index) }
+    }
     if let stopReason {
       operations.cancelTogether { $0.cancelAsChild(reason: stopReason, isFromParent: false) }
     }
@@ -52,14 +54,6 @@ final class ScopeQueue: AdvancedOperationQueue, @unchecked Sendable {
     }
     guard stopReason == nil, let lateReason else { return }
     operations.cancelTogether { $0.cancelAsChild(reason: lateReason, isFromParent: false) }
-  }
-
-  private func watch(_ operation: Operation, number: Int) {
-    if let operation = operation as? AdvancedOperation {
-      operation.afterQuiet { [weak self] in self?.ended($0, number: number) }
-    } else {
-      operation.whenFinished { [weak self] in self?.ended($0, number: number) }
-    }
   }
 
   // MARK: Ending

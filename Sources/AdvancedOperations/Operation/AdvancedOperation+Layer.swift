@@ -90,8 +90,7 @@ extension AdvancedOperation: LayeredOperation {
 
   /// The group that the operation is a child of, until that executes.
   package final var awaitedParent: Operation? {
-    guard let group = withCore({ $0.extra?.group }) else { return nil }
-    return group.hasStarted ? nil : group
+    parent.flatMap { $0.hasStarted ? nil : $0 }
   }
 
   package final var isAwaitedInLayer: Bool {

@@ -60,13 +60,16 @@ extension AdvancedOperation {
   /// }
   /// ```
   public final var group: GroupOperation? {
-    var parent = withCore { $0.extra?.group }
-    while let next = parent {
-      if let group = next as? GroupOperation { return group }
-      parent = next.withCore { $0.extra?.group }
+    var next = parent
+    while let operation = next {
+      if let group = operation as? GroupOperation { return group }
+      next = operation.parent
     }
     return nil
   }
+
+  /// What the operation is a child of: a group, or what runs it as a round.
+  final var parent: AdvancedOperation? { withCore { $0.extra?.group } }
 
   /// The number of the attempt that is going on, or was the last; 1 for the first.
   ///

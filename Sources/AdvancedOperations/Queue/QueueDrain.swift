@@ -32,12 +32,7 @@ final class QueueDrain: ArrivalGate {
       return (first, state.reason)
     }
     for (index, operation) in operations.enumerated() {
-      let number = first + index
-      if let operation = operation as? AdvancedOperation {
-        operation.afterQuiet { self.ended($0, number) }
-      } else {
-        operation.whenFinished { self.ended($0, number) }
-      }
+      operation.whenQuiet { self.ended($0, first + index) }
     }
     if let reason { queue.cancel(operations, reason: reason) }
   }
@@ -126,8 +121,8 @@ extension OperationQueue {
     var next = operation
     while let operation = next {
       if has(operation) { return true }
-      let group = (operation as? AdvancedOperation)?.withCore { $0.extra?.group }
-      next = group ?? ((operation as? AdvancedOperation)?.queue as? ScopeQueue)?.opener
+      let advanced = operation as? AdvancedOperation
+      next = advanced?.parent ?? (advanced?.queue as? ScopeQueue)?.opener
     }
     return false
   }

@@ -112,7 +112,7 @@ extension AdvancedOperation {
     case .didFinish:
       if hearsOfOutcome, let outcome = withCore({ $0.machine.outcome }) { outcomeDecided(outcome) }
       // It may cancel what waits for this end, and so has to come before that.
-      if telling.isChild { withCore { $0.extra?.group }?.childEnds(self) }
+      if telling.isChild { parent?.childEnds(self) }
     }
     unsafe telling.observers.withUnsafeBufferPointer { observers in
       for index in observers.indices {
