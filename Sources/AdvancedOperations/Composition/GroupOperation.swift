@@ -251,14 +251,7 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
   ///
   /// The lock of the members is taken in that of the group, and that of a child in both.
   private func changeProgress(_ body: (inout GroupProgress) -> Bool) -> ProgressNews? {
-    let (group, progress) = withCore { core -> (AdvancedOperation?, OperationProgressUpdate) in
-      let (isNew, progress) = members.withLock { (body(&$0.progress), $0.progress.sum) }
-      guard isNew, core.machine.state == .executing else { return (nil, progress) }
-      if !core.observers.isEmpty { core.line.append(.progress(progress)) }
-      return (core.extra?.group, progress)
-    }
-    deliver()
-    return group.map { ProgressNews(child: self, parent: $0, update: progress) }
+    says { members.withLock { body(&$0.progress) ? $0.progress.sum : nil } }
   }
 
   override func adopt(_ operation: AdvancedOperation) -> Bool { addOperation(operation) }

@@ -6,23 +6,21 @@ extension ResultOperation {
 
   // MARK: Attempts
 
-  /// Runs the body until it returns or the policy gives up.
+  /// Makes attempts until one gives a value or the policy gives up.
   ///
-  /// - Throws: ``BodyFailure``.
+  /// - Parameters:
+  ///   - policy: Whether and when another attempt follows a failed one.
+  ///   - attempt: Makes one; gets its number and time limit.
+  /// - Returns: The value.
+  /// - Throws: ``BodyFailure``, and what an attempt throws.
   final func attempts(
     _ policy: RetryPolicy,
-    _ body: @escaping @Sendable () async throws -> Output,
-    inside interceptors: [InterceptorEntry]
+    _ attempt: (Int, RetryRun.Limit?) async throws -> Result<Output, BodyFailure>
   ) async throws -> Output {
     let clock = environment.clock
     var run = RetryRun(policy, now: clock.now)
     while true {
-      let number = run.number
-      var whole = body
-      if !interceptors.isEmpty {
-        whole = { try await self.run(body, attempt: number, inside: interceptors) }
-      }
-      switch await attempt(whole, until: run.limit(now: clock.now)) {
+      switch try await attempt(run.number, run.limit(now: clock.now)) {
       case .success(let output): return output
       case .failure(let failed):
         // That there is nothing to do is no failed attempt.
@@ -42,7 +40,7 @@ extension ResultOperation {
   ///   - run: Knows of the attempt; gets what keeps the next one from beginning.
   ///   - failures: What went wrong in it.
   /// - Returns: Whether there is to be another attempt, now.
-  final func retries(
+  private func retries(
     _ run: inout RetryRun,
     after failures: [OperationFailure.Element]
   ) async -> Bool {
@@ -128,9 +126,10 @@ extension ResultOperation {
     return begins
   }
 
-  private func attempt(
-    _ body: @escaping @Sendable () async throws -> Output,
-    until limit: RetryRun.Limit?
+  /// Runs the body for one attempt, which a time limit cancels.
+  final func attempt(
+    until limit: RetryRun.Limit?,
+    _ body: @escaping @Sendable () async throws -> Output
   ) async -> Result<Output, BodyFailure> {
     guard let limit else {
       do { return .success(try await body()) } catch {

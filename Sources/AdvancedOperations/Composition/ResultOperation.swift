@@ -233,7 +233,7 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
   /// it ends.
   open override var cancellationPolicy: CancellationPolicy { .whenFinishIsCalled }
 
-  private func run(inside interceptors: [InterceptorEntry]) async {
+  private func run(inside interceptors: [QueueAttachment<any OperationInterceptor>]) async {
     var body: (@Sendable () async throws -> Output)?
     let rare = work.withLock { work in
       body = takeBody()
@@ -244,7 +244,11 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
     do {
       let output =
         if let retry = rare?.retry {
-          try await attempts(retry, body, inside: interceptors)
+          try await attempts(retry) { number, limit in
+            await attempt(until: limit) {
+              try await self.run(body, attempt: number, inside: interceptors)
+            }
+          }
         } else if interceptors.isEmpty {
           try await body()
         } else {

@@ -94,19 +94,13 @@ public final class RetryOperation<Output: Sendable>: ResultOperation<Output>, @u
   private func attempts(
     _ make: @Sendable (_ attempt: Int) -> MadeOperation<Output>
   ) async throws -> Output {
-    var run = RetryRun(policy, now: environment.clock.now)
-    while !isOver {
-      let limit = run.limit(now: environment.clock.now)
-      let made = make(run.number)
+    try await attempts(policy) { number, limit in
+      if isOver { return .failure(BodyFailure(elements: [])) }
+      let made = make(number)
       let failures = await own.run(made.operation, of: self, until: limit)
-      if failures.isEmpty {
-        if isCancelled { break }
-        return try made.value()
-      }
-      run.record(failures)
-      guard await retries(&run, after: failures) else { break }
+      if failures.isEmpty, !isCancelled { return .success(try made.value()) }
+      return .failure(BodyFailure(elements: failures))
     }
-    throw BodyFailure(elements: run.elements)
   }
 
   override var rounds: OperationRounds? { own }
@@ -114,5 +108,5 @@ public final class RetryOperation<Output: Sendable>: ResultOperation<Output>, @u
   override func child(
     _ child: AdvancedOperation,
     didUpdateProgress update: OperationProgressUpdate
-  ) -> ProgressNews? { own.isRound(child) ? says(update) : nil }
+  ) -> ProgressNews? { own.isRound(child) ? says { update } : nil }
 }

@@ -100,8 +100,8 @@ extension AdvancedOperation {
     let isCancelled = withCore { core in
       if core.machine.isCancelled { return true }
       let extra = core.makeExtra()
-      extra.helpers = added
-      extra.awaitedHelpers = helpers
+      extra.asking.helpers = added
+      extra.asking.awaitedHelpers = helpers
       extra.helpedConditions = conditions
       return false
     }
@@ -234,7 +234,7 @@ extension AdvancedOperation {
       // Unless it has ended by now, and the next one was made.
       let extra = core.makeExtra()
       if core.machine.state == .evaluatingConditions, extra.evaluationCount == number {
-        extra.evaluation = task
+        extra.asking.evaluation = task
       }
       return false
     }
@@ -260,7 +260,7 @@ extension AdvancedOperation {
     case .needsHelp(let helper, let walk):
       var task: Task<Void, Never>?
       let isCancelled = withCore { core in
-        swap(&task, &core.makeExtra().evaluation)
+        swap(&task, &core.makeExtra().asking.evaluation)
         core.makeExtra().openConditions = []
         return core.machine.isCancelled
       }
@@ -306,7 +306,7 @@ extension AdvancedOperation {
     var isByHand = false
     let verdict = namingHelpers(in: verdict)
     let action = change { core in
-      core.extra?.evaluation = nil
+      core.extra?.asking.evaluation = nil
       core.extra?.openConditions = []
       isByHand = core.machine.isStartedByHand
       return core.machine.verdictsArrived(verdict)
@@ -328,7 +328,7 @@ extension AdvancedOperation {
   ) -> OperationStateMachine.Verdict {
     guard case .failed(var elements) = verdict else { return verdict }
     let (helpers, conditions) = withCore { core in
-      (core.extra?.awaitedHelpers ?? [], core.extra?.helpedConditions ?? [])
+      (core.extra?.asking.awaitedHelpers ?? [], core.extra?.helpedConditions ?? [])
     }
     for (helper, condition) in zip(helpers, conditions) {
       guard let failure = helper.outcome?.failure,

@@ -38,7 +38,7 @@ extension AdvancedOperation {
   final func evaluateUnrecorded() {
     var task: Task<Void, Never>?
     let question = withCore { core -> AdvancedCore.Question? in
-      swap(&task, &core.makeExtra().evaluation)
+      swap(&task, &core.makeExtra().asking.evaluation)
       return core.machine.state == .evaluatingConditions ? core.question : nil
     }
     guard let question else { return }

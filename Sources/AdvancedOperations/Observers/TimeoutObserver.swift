@@ -49,11 +49,6 @@ public struct TimeoutObserver: OperationObserver {
 struct TimeLimit {
   let timeout: TimeoutObserver
   let observation: OperationObservation
-
-  init(_ timeout: TimeoutObserver, of observation: OperationObservation) {
-    self.timeout = timeout
-    self.observation = observation
-  }
 }
 
 extension AdvancedOperation {

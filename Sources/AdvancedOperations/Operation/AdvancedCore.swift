@@ -70,27 +70,31 @@ struct AdvancedCore {
   }
 }
 
-/// An observer of all operations of a queue.
-struct ObserverEntry: Sendable {
-  let id: UInt32
-  let observer: any OperationObserver
+/// The task and the helpers by which the conditions of an operation come to a verdict.
+///
+/// They are cancelled with the operation, and released without its lock.
+struct Asking {
+  /// Evaluates conditions.
+  var evaluation: Task<Void, Never>?
+  /// Helpers that were added to a queue on the operation's behalf.
+  var helpers: [AdvancedOperation] = []
+  /// All helpers that have to end before the conditions are asked, also those that others run.
+  var awaitedHelpers: [AdvancedOperation] = []
+
+  init() {}
 }
 
 /// What few operations have; only touched under the lock of the ``AdvancedCore`` that it is in.
 final class AdvancedExtra {
-  /// Evaluates conditions.
-  var evaluation: Task<Void, Never>?
-  /// How many of these tasks there have been.
+  /// The task and the helpers by which the conditions come to a verdict.
+  var asking = Asking()
+  /// How many tasks that evaluate conditions there have been.
   var evaluationCount = 0
   /// Whether conditions will be asked early, because a dependency has finished.
   var isAskedSoon = false
   /// Whether they were to be asked early and have not been, because the queue is suspended.
   var isAskOwed = false
-  /// Helpers that were added to a queue on the operation's behalf.
-  var helpers: [AdvancedOperation] = []
-  /// All helpers that have to end before the conditions are asked, also those that others run.
-  var awaitedHelpers: [AdvancedOperation] = []
-  /// The names of the conditions that brought these.
+  /// The names of the conditions that brought the awaited helpers.
   var helpedConditions: [String] = []
   /// Time limits that have not begun to count, and those that have.
   var timeouts: [TimeLimit] = []

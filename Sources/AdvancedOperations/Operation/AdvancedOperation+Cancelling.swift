@@ -9,10 +9,7 @@ extension AdvancedOperation {
   /// What is left to do after a cancel was recorded.
   struct CancelEffects {
     let action: OperationStateMachine.CancelAction
-    let evaluation: Task<Void, Never>?
-    let helpers: [AdvancedOperation]
-    /// Only let go of, without a lock.
-    let awaitedHelpers: [AdvancedOperation]
+    let asking: Asking
     let reason: (any Error)?
   }
 
@@ -28,9 +25,7 @@ extension AdvancedOperation {
         policy: policy,
         isFromParent: isFromParent
       )
-      var evaluation: Task<Void, Never>?
-      var helpers: [AdvancedOperation] = []
-      var awaitedHelpers: [AdvancedOperation] = []
+      var asking = Asking()
       switch action {
       case .ignore, .recorded: break
       case .flag, .leaveQueue, .leaveHand, .finish, .stopBody:
@@ -38,29 +33,18 @@ extension AdvancedOperation {
         flagCancelled(reason: reason?.error)
         core.line.append(.cancelled(core.errors, callsHook: action == .stopBody))
         if action == .finish { core.appendEnd() }
-        evaluation = core.extra?.evaluation
-        core.extra?.evaluation = nil
-        if let extra = core.extra {
-          swap(&helpers, &extra.helpers)
-          swap(&awaitedHelpers, &extra.awaitedHelpers)
-        }
+        if let extra = core.extra { swap(&asking, &extra.asking) }
       }
-      return CancelEffects(
-        action: action,
-        evaluation: evaluation,
-        helpers: helpers,
-        awaitedHelpers: awaitedHelpers,
-        reason: reason?.error
-      )
+      return CancelEffects(action: action, asking: asking, reason: reason?.error)
     }
   }
 
   private func perform(_ effects: CancelEffects) {
     if effects.action == .ignore || effects.action == .recorded { return }
-    if effects.evaluation != nil || !effects.helpers.isEmpty {
+    if effects.asking.evaluation != nil || !effects.asking.helpers.isEmpty {
       follow {
-        effects.evaluation?.cancel()
-        effects.helpers.cancelTogether { $0.cancel(forwarding: effects.reason) }
+        effects.asking.evaluation?.cancel()
+        effects.asking.helpers.cancelTogether { $0.cancel(forwarding: effects.reason) }
       }
     }
     switch effects.action {

@@ -77,6 +77,7 @@ extension AdvancedOperation {
   ///   - completed: How many units are done.
   ///   - total: How many there are in all.
   public final func updateProgress(completed: Int64, total: Int64) {
-    tellParents(says(OperationProgressUpdate(completedUnitCount: completed, totalUnitCount: total)))
+    let update = OperationProgressUpdate(completedUnitCount: completed, totalUnitCount: total)
+    tellParents(says { update })
   }
 }

@@ -7,7 +7,7 @@ extension AdvancedOperation: LayeredOperation {
   package final func willEnqueue(in queue: any QueueObject) -> AdmissionTerms {
     let advanced = queue as? AdvancedOperationQueue
     let environment = advanced?.environment
-    for entry in environment?.observers ?? [] { addObserver(entry.observer) }
+    for entry in environment?.observers ?? [] { addObserver(entry.value) }
     if let advanced { advanced.delegate?.operationQueue(advanced, willAdd: self) }
     if let environment, environment.isTraced { environment.tracer?.operationWillEnqueue(self) }
     let hasInputs = hasInputs
@@ -112,7 +112,7 @@ extension AdvancedOperation: LayeredOperation {
   /// Helpers that conditions brought, and the start of the group that the operation is a child of.
   private func waitsForConnections() -> [Wait] {
     let (group, helpers, isCancelled) = withCore { core in
-      (core.extra?.group, core.extra?.awaitedHelpers ?? [], core.machine.isCancelled)
+      (core.extra?.group, core.extra?.asking.awaitedHelpers ?? [], core.machine.isCancelled)
     }
     let open: [Operation] = helpers.filter { !$0.isFinished }
     var waits: [Wait] = []

@@ -181,7 +181,7 @@ extension AdvancedOperation {
     let hasInputs = hasInputs
     if isUnclaimed {
       let observers = withCore { $0.environment }?.observers ?? []
-      for entry in observers { addObserver(entry.observer) }
+      for entry in observers { addObserver(entry.value) }
     }
     guard beginByHand() else { return }
     let action = change { core in

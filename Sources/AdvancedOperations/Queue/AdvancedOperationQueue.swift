@@ -98,8 +98,7 @@ open class AdvancedOperationQueue: OperationQueue, @unchecked Sendable {
   ///   are added later; those that were added before keep it until they have finished.
   @discardableResult
   public final func addObserver(_ observer: any OperationObserver) -> OperationObservation {
-    let id = attach { $0.observers.append(ObserverEntry(id: $1, observer: observer)) }
-    return observation { $0.observers.removeAll { $0.id == id } }
+    attach(observer, to: \.observers)
   }
 
   /// Has code run around each async body of the operations that are added from now on.
@@ -120,29 +119,24 @@ open class AdvancedOperationQueue: OperationQueue, @unchecked Sendable {
   public final func addInterceptor(
     _ interceptor: any OperationInterceptor
   ) -> OperationObservation {
-    let id = attach { environment, id in
-      environment.interceptors.append(InterceptorEntry(id: id, interceptor: interceptor))
-    }
-    return observation { $0.interceptors.removeAll { $0.id == id } }
+    attach(interceptor, to: \.interceptors)
   }
 
-  /// Adds something with a number of its own to the environment of later operations.
-  private func attach(_ add: (inout OperationEnvironment, UInt32) -> Void) -> UInt32 {
-    settings.withLock { settings in
-      settings.lastAttached += 1
-      add(&settings.environment, settings.lastAttached)
-      return settings.lastAttached
-    }
-  }
-
-  /// The attachment of something that can be taken out of the environment again.
-  private func observation(
-    removing remove: @escaping @Sendable (inout OperationEnvironment) -> Void
+  /// Adds something to the environment of later operations, from which it can be taken again.
+  private func attach<Value>(
+    _ value: Value,
+    to list: any WritableKeyPath<OperationEnvironment, [QueueAttachment<Value>]> & Sendable
   ) -> OperationObservation {
-    OperationObservation(removal: { [weak self] in
+    let id = settings.withLock { settings in
+      settings.lastAttached += 1
+      let attachment = QueueAttachment(id: settings.lastAttached, value: value)
+      settings.environment[keyPath: list].append(attachment)
+      return attachment.id
+    }
+    return OperationObservation(removal: { [weak self] in
       let old = self?.settings.withLock { settings in
         let old = settings.environment
-        remove(&settings.environment)
+        settings.environment[keyPath: list].removeAll { $0.id == id }
         return old
       }
       withExtendedLifetime(old) {}

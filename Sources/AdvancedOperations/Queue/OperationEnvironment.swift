@@ -15,8 +15,8 @@ public struct OperationEnvironment: Sendable {
     var exclusivity: ExclusivityDomain
     var random: @Sendable () -> UInt64 = { UInt64.random(in: 0 ... .max) }
     var tracer: (any OperationTracer)?
-    var observers: [ObserverEntry] = []
-    var interceptors: [InterceptorEntry] = []
+    var observers: [QueueAttachment<any OperationObserver>] = []
+    var interceptors: [QueueAttachment<any OperationInterceptor>] = []
   }
 
   // One reference, so that an operation pays eight bytes for it.
@@ -84,13 +84,13 @@ public struct OperationEnvironment: Sendable {
   }
 
   /// Attached to every operation before it is enqueued.
-  var observers: [ObserverEntry] {
+  var observers: [QueueAttachment<any OperationObserver>] {
     get { storage.values.observers }
     set { change { $0.observers = newValue } }
   }
 
   /// Called around every async body.
-  var interceptors: [InterceptorEntry] {
+  var interceptors: [QueueAttachment<any OperationInterceptor>] {
     get { storage.values.interceptors }
     set { change { $0.interceptors = newValue } }
   }
@@ -111,6 +111,12 @@ public struct OperationEnvironment: Sendable {
     body(&values)
     storage = Storage(values)
   }
+}
+
+/// What a queue attaches to all of its operations, with a number to find it again.
+struct QueueAttachment<Value: Sendable>: Sendable {
+  let id: UInt32
+  let value: Value
 }
 
 /// Hears of every change of state, and makes things go wrong; for simulations.

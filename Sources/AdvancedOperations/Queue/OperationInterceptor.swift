@@ -97,12 +97,6 @@ extension OperationInterceptor {
   }
 }
 
-/// An interceptor of all operations of a queue.
-struct InterceptorEntry: Sendable {
-  let id: UInt32
-  let interceptor: any OperationInterceptor
-}
-
 /// An interceptor has returned, and had not called the body.
 struct BodyNotCalled: Error, CustomStringConvertible {
   let interceptors: [String]
@@ -116,8 +110,9 @@ extension AdvancedOperation {
   final func run<Output: Sendable>(
     _ body: @escaping @Sendable () async throws -> Output,
     attempt: Int,
-    inside interceptors: [InterceptorEntry]
+    inside interceptors: [QueueAttachment<any OperationInterceptor>]
   ) async throws -> Output {
+    if interceptors.isEmpty { return try await body() }
     let ran = Locked(BodyRun<Output>.notCalled)
     var chain: @Sendable () async throws -> Void = { [label] in
       let isFirst = ran.withLock { ran in
@@ -141,7 +136,7 @@ extension AdvancedOperation {
     }
     for entry in interceptors.reversed() {
       let inner = chain
-      let interceptor: any CallerIsolatedInterceptor = entry.interceptor
+      let interceptor: any CallerIsolatedInterceptor = entry.value
       chain = { try await interceptor.intercept(self, attempt: attempt, body: inner) }
     }
     try await chain()
@@ -149,7 +144,7 @@ extension AdvancedOperation {
     case .returned(let output): return output
     case .threw(let error): throw error
     case .notCalled, .called:
-      throw BodyNotCalled(interceptors: interceptors.map { "\(type(of: $0.interceptor))" })
+      throw BodyNotCalled(interceptors: interceptors.map { "\(type(of: $0.value))" })
     }
   }
 }

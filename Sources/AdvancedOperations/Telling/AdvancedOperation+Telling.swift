@@ -147,16 +147,10 @@ extension AdvancedOperation {
 
   /// Returns what is to be called once the end was reported.
   private func letGo(of extra: AdvancedExtra) -> [@Sendable () -> Void] {
-    var helpers: [AdvancedOperation] = []
-    var awaitedHelpers: [AdvancedOperation] = []
-    var evaluation: Task<Void, Never>?
-    let after = withCore { _ in
-      swap(&helpers, &extra.helpers)
-      swap(&awaitedHelpers, &extra.awaitedHelpers)
-      swap(&evaluation, &extra.evaluation)
-      return exchange(&extra.afterFinished, with: [])
+    let (after, asking) = withCore { _ in
+      (exchange(&extra.afterFinished, with: []), exchange(&extra.asking, with: Asking()))
     }
-    withExtendedLifetime((helpers, awaitedHelpers, evaluation)) {}
+    withExtendedLifetime(asking) {}
     return after
   }
 
@@ -189,7 +183,7 @@ extension AdvancedOperation {
         )
         core.attach(observation)
         if let timeout {
-          core.makeExtra().timeouts.append(TimeLimit(timeout, of: observation))
+          core.makeExtra().timeouts.append(TimeLimit(timeout: timeout, observation: observation))
           core.hasTimers = true
         }
       }

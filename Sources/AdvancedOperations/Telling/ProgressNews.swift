@@ -6,17 +6,19 @@ struct ProgressNews {
 }
 
 extension AdvancedOperation {
-  /// Tells observers how far the operation is.
+  /// Tells observers how far the operation is, while it is executing.
   ///
+  /// - Parameter change: Finds out how far, with the operation's lock held; nil if that is nothing
+  ///   new.
   /// - Returns: What is to be told to its parent.
-  final func says(_ update: OperationProgressUpdate) -> ProgressNews? {
-    let group = withCore { core -> AdvancedOperation? in
-      guard core.machine.state == .executing else { return nil }
+  final func says(_ change: () -> OperationProgressUpdate?) -> ProgressNews? {
+    let news = withCore { core -> ProgressNews? in
+      guard let update = change(), core.machine.state == .executing else { return nil }
       if !core.observers.isEmpty { core.line.append(.progress(update)) }
-      return core.extra?.group
+      return core.extra?.group.map { ProgressNews(child: self, parent: $0, update: update) }
     }
     deliver()
-    return group.map { ProgressNews(child: self, parent: $0, update: update) }
+    return news
   }
 
   /// Tells a parent, then that one's parent, and so on: they may be in each other as deep as a
