@@ -78,7 +78,13 @@ extension AdvancedOperation {
   private func ask(_ question: AdvancedCore.Question) {
     if isCancelled { return }
     noteQuestion(question.conditions, question.claims)
-    askAll(question.conditions)
+    let conditions = question.conditions
+    // A single one, which is the usual case, is evaluated without an array of results.
+    if conditions.count == 1 {
+      askInOrder(ConditionWalk(conditions, isHelped: true))
+    } else {
+      askTogether(conditions)
+    }
   }
 
   /// Runs the helpers of conditions.
@@ -153,65 +159,46 @@ extension AdvancedOperation {
 
   // MARK: Asking
 
-  private func askAll(_ conditions: [any OperationCondition]) {
-    // The usual case costs no array.
-    if conditions.count == 1 {
-      if let result = verdictAtOnce(of: conditions[0]) {
-        apply(Self.verdict(ofOnly: conditions[0], result))
-      } else {
-        let isOutdated = conditions[0].hasImmediatePart
-        evaluate(asking: Self.firstCondition) { operation in
-          let result = await conditions[0].evaluate(for: operation)
-          return .decided(Self.verdict(ofOnly: conditions[0], result), isOutdated: isOutdated)
-        }
-      }
-      return
-    }
+  /// Evaluates all conditions at the same time.
+  private func askTogether(_ conditions: [any OperationCondition]) {
     let known = conditions.map { verdictAtOnce(of: $0) }
     let open = known.indices.filter { known[$0] == nil }
-    if open.isEmpty {
-      apply(Self.verdict(of: conditions, known))
-      return
-    }
+    if open.isEmpty { return apply(Self.verdict(of: conditions, known)) }
     let isOutdated = conditions.contains(where: \.hasImmediatePart)
     evaluate(asking: open) { operation in
       var results = known
       if open.count == 1 {
         results[open[0]] = await conditions[open[0]].evaluate(for: operation)
       } else {
-        await withTaskGroup(of: (Int, OperationConditionResult).self) { group in
-          for index in open {
-            // Each of these tasks is one whose end the operation waits for.
-            group.addTask {
-              await BodyExecution.inTask(of: operation) {
-                (index, await conditions[index].evaluate(for: operation))
-              }
-            }
-          }
-          for await (index, result) in group {
-            results[index] = result
-            operation.withCore { $0.extra?.openConditions.removeAll { $0 == index } }
-          }
-        }
+        await operation.evaluateTogether(open.map { ($0, conditions[$0]) }) { results[$0] = $1 }
       }
       return .decided(Self.verdict(of: conditions, results), isOutdated: isOutdated)
     }
   }
 
-  private static let firstCondition = [0]
+  private func evaluateTogether(
+    _ open: [(index: Int, condition: any OperationCondition)],
+    _ take: (Int, OperationConditionResult) -> Void
+  ) async {
+    await withTaskGroup(of: (Int, OperationConditionResult).self) { group in
+      for (index, condition) in open {
+        // Each of these tasks is one whose end the operation waits for.
+        group.addTask {
+          await BodyExecution.inTask(of: self) { (index, await condition.evaluate(for: self)) }
+        }
+      }
+      for await (index, result) in group {
+        take(index, result)
+        withCore { $0.extra?.openConditions.removeAll { $0 == index } }
+      }
+    }
+  }
 
   /// What a condition knows at once; it must not block the thread.
   final func verdictAtOnce(
     of condition: any OperationCondition
   ) -> OperationConditionResult? {
     CurrentCode.asking(self) { condition.verdict(for: self) }
-  }
-
-  private static func verdict(
-    ofOnly condition: any OperationCondition,
-    _ result: OperationConditionResult
-  ) -> OperationStateMachine.Verdict {
-    result.isSatisfied ? .satisfied : verdict(of: [condition], [result])
   }
 
   final func evaluate(

@@ -16,11 +16,17 @@ struct ConditionWalk: Sendable {
   /// Whose turn it is.
   private(set) var index = 0
   /// Whether the helper of that one has run, or it needs none.
-  private var isHelped = false
+  private var isHelped: Bool
   /// Whether immediate conditions were evaluated before a wait.
   private(set) var isOutdated = false
 
-  init(_ conditions: [any OperationCondition]) { self.conditions = conditions }
+  /// - Parameters:
+  ///   - conditions: The conditions.
+  ///   - isHelped: Whether the helper of the first one has run.
+  init(_ conditions: [any OperationCondition], isHelped: Bool = false) {
+    self.conditions = conditions
+    self.isHelped = isHelped
+  }
 
   /// The condition whose turn it is.
   var condition: any OperationCondition { conditions[index] }
@@ -64,6 +70,9 @@ struct ConditionWalk: Sendable {
 
 /// Conditions that are evaluated one after the other.
 extension AdvancedOperation {
+  /// Made once, for the usual case.
+  private static let firstCondition = [0]
+
   /// Goes on with a walk along the conditions, in a task when that is due.
   final func askInOrder(_ walk: ConditionWalk) {
     if isCancelled { return }
@@ -72,7 +81,8 @@ extension AdvancedOperation {
     case .decided(let verdict): apply(verdict, isOutdated: walk.isOutdated)
     case .help(let helper): askInOrder(walk, after: helper)
     case .ask:
-      evaluate(asking: [walk.index]) { [walk] operation in await operation.evaluateInOrder(walk) }
+      let open = walk.index == 0 ? Self.firstCondition : [walk.index]
+      evaluate(asking: open) { [walk] operation in await operation.evaluateInOrder(walk) }
     }
   }
 
