@@ -47,19 +47,7 @@ extension AdvancedOperation: ClaimHolder {
   /// - Parameter hasWaited: Whether it has waited since they were evaluated.
   /// - Returns: Whether it starts.
   final func takeClaims(hasWaited: Bool) -> StartDecision {
-    let asked = withCore { core -> Asked? in
-      if core.claims.isEmpty && !hasWaited { return nil }
-      if core.machine.isMarked || core.machine.isCancelled || core.machine.isEndDecided {
-        return nil
-      }
-      return Asked(
-        claims: core.claims,
-        conditions: core.conditions,
-        isByHand: core.machine.isStartedByHand,
-        hasStarted: core.machine.state == .executing
-      )
-    }
-    guard let asked else { return .run }
+    guard let asked = asked(hasWaited: hasWaited) else { return .run }
     // Conditions are about the start.
     let needsReview = !asked.hasStarted && asked.conditions.contains(where: \.hasImmediatePart)
     if hasWaited, needsReview {
@@ -100,6 +88,22 @@ extension AdvancedOperation: ClaimHolder {
     let isByHand: Bool
     /// Whether it is the next attempt that starts.
     let hasStarted: Bool
+  }
+
+  /// Reads what decides; nil if nothing keeps the operation.
+  private func asked(hasWaited: Bool) -> Asked? {
+    withCore { core in
+      if core.claims.isEmpty && !hasWaited { return nil }
+      if core.machine.isMarked || core.machine.isCancelled || core.machine.isEndDecided {
+        return nil
+      }
+      return Asked(
+        claims: core.claims,
+        conditions: core.conditions,
+        isByHand: core.machine.isStartedByHand,
+        hasStarted: core.machine.state == .executing
+      )
+    }
   }
 
   /// Whether a condition that was evaluated again has added a dependency to wait for.

@@ -88,31 +88,10 @@ extension ClaimResource {
     let held = held(besides: groups)
     let missing = missing(for: demand, inside: groups)
     let (front, turns) = turns(for: demand, of: claimant, held.map(\.demand))
-    var needs: [WaitNeed] = []
     // What its groups hold may be enough for it, and others hold more than its limit allows beside
     // it.
     let isOverLimit = demand.pool == nil && used > demand.limit
     let holders = missing > 0 ? held : isOverLimit ? held.filter { $0.demand.taken > 0 } : []
-    if missing > 0 {
-      let strictest = strictestHolder(for: demand)
-      let sources = held.map { held, operation in
-        let lent = held.lent(by: lenders(inside: groups))
-        // The end of the one whose limit counts leaves room, whatever it has taken.
-        let units = held === strictest ? max(missing, held.taken + lent) : held.taken + lent
-        return (WaitNode.quiet(operation), units)
-      }
-      needs.append(units: missing, sources)
-    }
-    if isOverLimit {
-      // What the groups hold is of no use before that, and in its way as all else is.
-      needs.append(
-        units: used - demand.limit,
-        self.held(besides: []).map { (.quiet($1), $0.taken) }
-      )
-    }
-    // Last, because a search begins there: mostly the first in line can go on, and all do behind
-    // it.
-    needs += turns
     let claim = Wait.Claim(
       name: demand.name,
       units: demand.pool.map {
@@ -121,7 +100,37 @@ extension ClaimResource {
       holders: holders.map(\.by),
       front: front
     )
-    return Wait(claim, needs: needs)
+    var needs: [WaitNeed] = []
+    if missing > 0 {
+      needs.append(units: missing, sources(of: missing, for: demand, inside: groups, held))
+    }
+    if isOverLimit {
+      // What the groups hold is of no use before that, and in its way as all else is.
+      needs.append(
+        units: used - demand.limit,
+        self.held(besides: []).map { (.quiet($1), $0.taken) }
+      )
+    }
+    // The turns are last, because a search begins there: mostly the first in line can go on, and
+    // all do behind it.
+    return Wait(claim, needs: needs + turns)
+  }
+
+  /// Whose ends make room for a waiter, and how much.
+  private func sources(
+    of missing: Int,
+    for demand: ClaimDemand,
+    inside groups: [ObjectNumber],
+    _ held: [(demand: ClaimDemand, by: any ClaimHolder)]
+  ) -> [(node: WaitNode, units: Int)] {
+    let strictest = strictestHolder(for: demand)
+    let lenders = lenders(inside: groups)
+    return held.map { held, operation in
+      let lent = held.lent(by: lenders)
+      // The end of the one whose limit counts leaves room, whatever it has taken.
+      let units = held === strictest ? max(missing, held.taken + lent) : held.taken + lent
+      return (WaitNode.quiet(operation), units)
+    }
   }
 
   /// Whose turn it is before a waiter's: that of the first in each line that it needs.

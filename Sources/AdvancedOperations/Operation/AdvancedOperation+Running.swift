@@ -40,45 +40,23 @@ extension AdvancedOperation {
   ///
   /// - Parameter isOneOfSeveral: Whether another call may have come first, and that is no mistake.
   final func takeTurn(isOneOfSeveral: Bool = false) {
-    enum Next {
-      case run
-      case deliver
-      case startByHand
-      case none
-      case reject(OperationStateMachine.Mistake)
-    }
     let outer = Delivery.current
     var isTraced = false
     var telling: Telling?
-    let next = change { core -> Next in
-      if !isOneOfSeveral {
-        if core.machine.state == .finished { return .none }
-        // A second call of `start()` by hand looks like the one of a queue until here.
-        if !core.machine.isEnqueued { return .startByHand }
-      }
+    let turn = change { core in
       isTraced = core.environment?.isTraced == true
-      switch core.machine.turnCame() {
-      case .begin:
-        // Nothing is called before the body, so nothing can come in between: the same step decides.
-        if core.observers.isEmpty, core.line.isEmpty, !core.line.isDelivering, !wasObserved,
-          !isTraced
-        {
-          guard core.machine.launchDue() == .execute else { trap("a launch that isn't due") }
-          return .run
-        }
-        core.line.append(.started)
-      case .finish: core.appendEnd()
-      case .reject(let mistake): return .reject(mistake)
-      }
+      let turn = core.turnCame(isOneOfSeveral: isOneOfSeveral) { wasObserved || isTraced }
       // Observers of properties are notified first, and may wait for events that follow from that.
       // An observer that is added after this finds the state changed, and isn't called.
-      if !wasObserved, !CallDepth.isUsedUp { telling = core.beginTelling(inside: outer) }
-      return .deliver
+      if turn == .deliver, !wasObserved, !CallDepth.isUsedUp {
+        telling = core.beginTelling(inside: outer)
+      }
+      return turn
     }
-    switch next {
+    switch turn {
     case .none: return
     case .startByHand: startByHand()
-    case .run: if isTraced { runTracedBody() } else { runBody() }
+    case .run: runBody()
     case .deliver:
       let mustLaunch =
         if let telling { deliver(telling, inside: outer, launchesHere: true) } else {
@@ -298,5 +276,46 @@ extension AdvancedOperation {
       return false
     }
     if isOver { body(self) }
+  }
+}
+
+extension AdvancedCore {
+  /// What to do when a turn has come.
+  fileprivate enum Turn: Equatable {
+    case run
+    /// The start, or the end, is in the line.
+    case deliver
+    case startByHand
+    case none
+    case reject(OperationStateMachine.Mistake)
+  }
+
+  /// A turn has come.
+  ///
+  /// - Parameters:
+  ///   - isOneOfSeveral: Whether another call may have come first, and that is no mistake.
+  ///   - isObserved: Whether something besides observers sees the operation begin.
+  /// - Returns: What to do.
+  fileprivate mutating func turnCame(
+    isOneOfSeveral: Bool,
+    isObserved: () -> Bool
+  ) -> Turn {
+    if !isOneOfSeveral {
+      if machine.state == .finished { return .none }
+      // A second call of `start()` by hand looks like the one of a queue until here.
+      if !machine.isEnqueued { return .startByHand }
+    }
+    switch machine.turnCame() {
+    case .begin:
+      // Nothing is called before the body, so nothing can come in between: the same step decides.
+      if observers.isEmpty, line.isEmpty, !line.isDelivering, !isObserved() {
+        guard machine.launchDue() == .execute else { trap("a launch that isn't due") }
+        return .run
+      }
+      line.append(.started)
+    case .finish: appendEnd()
+    case .reject(let mistake): return .reject(mistake)
+    }
+    return .deliver
   }
 }
