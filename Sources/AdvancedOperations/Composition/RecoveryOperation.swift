@@ -18,7 +18,7 @@ final class RecoveryOperation<Output: Sendable>: ResultOperation<Output>, @unche
       case .failure(let failure):
         do { return try await recover(failure, .running()) } catch {
           if let error = error as? OperationSkipped { throw error }
-          throw Self.failure(operation.label, failure, error)
+          throw Self.failure(operation, failure, error)
         }
       }
     }
@@ -28,16 +28,13 @@ final class RecoveryOperation<Output: Sendable>: ResultOperation<Output>, @unche
 
   /// The failure that was to be recovered from, and what went wrong with that.
   private static func failure(
-    _ name: String,
+    _ operation: Operation,
     _ failure: OperationFailure,
     _ error: any Error
   ) -> BodyFailure {
     let isPassedOn = error is OperationFailure
-    let inherited = OperationFailure.Element(
-      origin: .dependency(name),
-      error: isPassedOn ? error : failure,
-      isInherited: true
-    )
+    let inherited = OperationFailure.Element
+      .inherited(isPassedOn ? error : failure, from: operation)
     if isPassedOn { return BodyFailure(elements: [inherited]) }
     let own = (error as? BodyFailure)?.elements ?? [.init(origin: .body, error: error)]
     return BodyFailure(elements: [inherited] + own)

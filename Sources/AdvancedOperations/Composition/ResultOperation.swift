@@ -315,21 +315,11 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
       case .skipped(let why): reason = reason ?? why
       case .failed(let failure), .cancelled(let failure):
         if rare?.recovers == true { continue }
-        elements.append(
-          .init(origin: .dependency(predecessor.label), error: failure, isInherited: true)
-        )
-      case nil:
-        elements.append(
-          .init(
-            origin: .dependency(predecessor.label),
-            error: RemovedDependency(),
-            isInherited: true
-          )
-        )
+        elements.append(.inherited(failure, from: predecessor))
+      case nil: elements.append(.inherited(RemovedDependency(), from: predecessor))
       }
     }
-    if !elements.isEmpty { return .failed(elements) }
-    return reason.map { .skipped(reason: $0) } ?? .satisfied
+    return OperationStateMachine.Verdict(failures: elements, skipReason: reason)
   }
 
   override var journalEntry: JournalEntry? { work.withLock { $0.rare?.journal } }

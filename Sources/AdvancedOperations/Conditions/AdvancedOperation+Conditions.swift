@@ -271,8 +271,7 @@ extension AdvancedOperation {
       case nil: trap("condition “\(condition.name)” was not asked")
       }
     }
-    if !failures.isEmpty { return .failed(failures) }
-    return reason.map { .skipped(reason: $0) } ?? .satisfied
+    return OperationStateMachine.Verdict(failures: failures, skipReason: reason)
   }
 
   static func element(_ name: String, _ error: any Error) -> OperationFailure.Element {

@@ -87,27 +87,16 @@ package struct GraphSnapshot {
     isMember: Bool
   ) -> OperationGraph.Node {
     let advanced = operation as? AdvancedOperation
-    let isFinished = operation.isFinished
-    let state = advanced?.state ?? state(ofPlain: operation)
-    var outcome = advanced?.outcome
-    if advanced == nil && isFinished {
-      outcome = operation.isCancelled ? .cancelled(OperationFailure(elements: [])) : .succeeded
-    }
+    let state = advanced?.state ?? operation.stateOfPlain
     return OperationGraph.Node(
       id: id,
       name: operation.label,
       state: state,
-      outcome: outcome,
+      outcome: advanced.map(\.outcome) ?? operation.outcomeOfDependency,
       isCancelled: operation.isCancelled,
       group: group,
       isMember: isMember
     )
-  }
-
-  private static func state(ofPlain operation: Operation) -> AdvancedOperation.State {
-    if operation.isFinished { return .finished }
-    if operation.isExecuting { return .executing }
-    return operation.isReady ? .ready : .pending
   }
 
   /// Words that are identifiers in every notation; equal names get numbers in their order.
@@ -129,4 +118,13 @@ package struct GraphSnapshot {
 extension AdvancedOperation {
   /// The operation that has produced this one, as long as it exists.
   final var producer: AdvancedOperation? { withCore { $0.extra?.producer } }
+}
+
+extension Operation {
+  /// The state of a plain operation, as far as its properties say.
+  final var stateOfPlain: AdvancedOperation.State {
+    if isFinished { return .finished }
+    if isExecuting { return .executing }
+    return isReady ? .ready : .pending
+  }
 }

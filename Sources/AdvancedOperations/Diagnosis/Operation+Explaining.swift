@@ -36,10 +36,10 @@ extension Operation {
   /// Where the operation is in its life, in words.
   private final var describedState: (words: String, wasCancelled: Bool, end: String?) {
     guard let advanced = self as? AdvancedOperation else {
-      let isOver = isFinished
-      let words = isOver ? "finished" : isExecuting ? "executing" : isReady ? "ready" : "pending"
+      let state = stateOfPlain
+      let isOver = state == .finished
       let prefix = isCancelled && !isOver ? "cancelled, " : ""
-      return (prefix + words, isCancelled, isOver ? endInWords : nil)
+      return ("\(prefix)\(state)", isCancelled, isOver ? endInWords : nil)
     }
     let outcome = advanced.outcome
     if let outcome, isFinished {

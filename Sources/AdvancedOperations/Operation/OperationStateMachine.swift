@@ -177,6 +177,15 @@ package struct OperationStateMachine: Sendable {
     case valueKnown
     case skipped(reason: String)
     case failed([Element])
+
+    /// What several answers come to: a failure wins over a skip.
+    init(failures: [Element], skipReason: String?) {
+      if !failures.isEmpty {
+        self = .failed(failures)
+      } else {
+        self = skipReason.map { .skipped(reason: $0) } ?? .satisfied
+      }
+    }
   }
 
   /// Whether it has succeeded without executing, because its value was known.

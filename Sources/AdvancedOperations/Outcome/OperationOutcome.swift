@@ -48,14 +48,7 @@ public enum OperationOutcome: Sendable {
   }
 
   /// The case in one word.
-  package var word: String {
-    switch self {
-    case .succeeded: "succeeded"
-    case .failed: "failed"
-    case .cancelled: "cancelled"
-    case .skipped: "skipped"
-    }
-  }
+  package var word: String { status.rawValue }
 
   /// Whether the operation never ran because of its dependencies: all that went wrong was
   /// inherited.
