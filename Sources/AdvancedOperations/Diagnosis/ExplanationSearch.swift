@@ -90,27 +90,29 @@ struct ExplanationSearch {
 
   /// Which of some operations wait because of others that have a root cause, directly or not.
   func waiting(for roots: [Root], among operations: [Operation]) -> [Operation] {
-    let comesFrom = comesFrom
-    var isReached = [Bool](repeating: false, count: nodes.count)
-    var due = roots.map(\.node)
-    while let index = due.popLast() {
-      for other in comesFrom[index] where !isReached[other] {
-        isReached[other] = true
-        due.append(other)
-      }
-    }
+    var isReached = leading(to: roots.map(\.node))
     for root in roots { isReached[root.node] = false }
     return operations.filter { operation in
       places[ObjectIdentifier(operation)].map { isReached[$0] } ?? false
     }
   }
 
-  private var comesFrom: [[Int]] {
+  /// Which nodes are some nodes or lead to them.
+  private func leading(to ends: [Int]) -> [Bool] {
     var comesFrom = [[Int]](repeating: [], count: nodes.count)
     for (index, node) in nodes.enumerated() {
       for other in node.next { comesFrom[other].append(index) }
     }
-    return comesFrom
+    var isReached = [Bool](repeating: false, count: nodes.count)
+    for end in ends { isReached[end] = true }
+    var due = ends
+    while let index = due.popLast() {
+      for other in comesFrom[index] where !isReached[other] {
+        isReached[other] = true
+        due.append(other)
+      }
+    }
+    return isReached
   }
 
   /// The way from where the search began to a root cause, both included.
@@ -162,15 +164,12 @@ struct ExplanationSearch {
 
   /// A ring, if there are operations from which nothing but a ring can be reached.
   private func ringOfFindings() -> Root? {
-    let comesFrom = comesFrom
-    var isFree = nodes.map { $0.findings.isEmpty || $0.findings.contains { $0.next.isEmpty } }
-    var due = isFree.indices.filter { isFree[$0] }
-    while let index = due.popLast() {
-      for other in comesFrom[index] where !isFree[other] {
-        isFree[other] = true
-        due.append(other)
+    let isFree = leading(
+      to: nodes.indices.filter { index in
+        let findings = nodes[index].findings
+        return findings.isEmpty || findings.contains { $0.next.isEmpty }
       }
-    }
+    )
     guard let first = isFree.firstIndex(of: false) else { return nil }
     guard let ring = WaitRings.firstRing(from: first, next: { nodes[$0].next }) else { return nil }
     return Root(cause: .ring(ring.map { nodes[$0].operation }), node: ring[0])

@@ -113,34 +113,26 @@ extension OperationGraph {
 
   /// For a label in double quotes, where Graphviz interprets backslashes and entities.
   package static func quoted(_ text: String) -> String {
-    var result = ""
-    for scalar in text.unicodeScalars {
+    text.escaped { scalar in
       switch scalar {
-      case "\"": result += "\\\""
-      case "\\": result += "\\\\"
-      case "&": result += "&amp;"
-      case "\n": result += "\\n"
-      case _ where scalar.value < 0x20 || scalar.value == 0x7f: result += " "
-      default: result.unicodeScalars.append(scalar)
+      case "\"": "\\\""
+      case "\\": "\\\\"
+      case "&": "&amp;"
+      case "\n": "\\n"
+      default: scalar.isControl ? " " : nil
       }
     }
-    return result
   }
 
   /// For a label in double quotes, where Mermaid interprets Markdown, HTML, its own entities and
   /// directives: everything in ASCII but letters, digits and a few marks is written as a number.
   package static func entities(_ text: String) -> String {
-    var result = ""
-    for scalar in text.unicodeScalars {
+    text.escaped { scalar in
       switch scalar {
-      case "a"..."z", "A"..."Z", "0"..."9", " ", ".", ",", "-", ":":
-        result.unicodeScalars.append(scalar)
-      case _ where scalar.value < 0x20 || scalar.value == 0x7f: result += " "
-      case _ where scalar.isASCII: result += "#\(scalar.value);"
-      default: result.unicodeScalars.append(scalar)
+      case "a"..."z", "A"..."Z", "0"..."9", " ", ".", ",", "-", ":": nil
+      default: scalar.isControl ? " " : scalar.isASCII ? "#\(scalar.value);" : nil
       }
     }
-    return result
   }
 }
 

@@ -156,15 +156,10 @@ public struct OperationPlan: Sendable, Hashable {
   /// One ring in the order of the work, ending with its first number again.
   private static func ring(in predecessors: [[Int]], without sorted: [Int]) -> [String] {
     let done = Set(sorted)
-    var places: [Int: Int] = [:]
-    var path: [Int] = []
-    var next = predecessors.indices.first { !done.contains($0) }
-    while let here = next, places[here] == nil {
-      places[here] = path.count
-      path.append(here)
-      next = predecessors[here].first { !done.contains($0) }
+    let start = predecessors.indices.first { !done.contains($0) }
+    let ring = start.flatMap { start in
+      WaitRings.firstRing(from: start) { predecessors[$0].filter { !done.contains($0) } }
     }
-    guard let next, let begin = places[next] else { return [] }
-    return (path[begin...] + [next]).reversed().map(String.init)
+    return (ring ?? []).reversed().map(String.init)
   }
 }

@@ -7,11 +7,19 @@ struct PictureElements {
   /// Adds an element as it is.
   mutating func add(_ element: String) { lines.append(element) }
 
+  private mutating func add(
+    _ name: String,
+    _ numbers: KeyValuePairs<String, Double>,
+    _ attributes: String,
+    text: String? = nil
+  ) {
+    let places = numbers.map { " \($0)=\"\(Self.number($1))\"" }.joined()
+    let end = text.map { ">\(Self.escaped($0))</\(name)>" } ?? "/>"
+    lines.append("<\(name)\(places)\(attributes)\(end)")
+  }
+
   mutating func label(_ text: String, _ x: Double, _ y: Double, _ attributes: String) {
-    lines.append(
-      "<text x=\"\(Self.number(x))\" y=\"\(Self.number(y))\"\(attributes)>"
-        + "\(Self.escaped(text))</text>"
-    )
+    add("text", ["x": x, "y": y], attributes, text: text)
   }
 
   mutating func rectangle(
@@ -22,24 +30,19 @@ struct PictureElements {
     _ color: String,
     _ attributes: String
   ) {
-    lines.append(
-      "<rect x=\"\(Self.number(x))\" y=\"\(Self.number(y))\" width=\"\(Self.number(width))\""
-        + " height=\"\(Self.number(height))\" fill=\"\(color)\"\(attributes)/>"
-    )
+    let numbers: KeyValuePairs = ["x": x, "y": y, "width": width, "height": height]
+    add("rect", numbers, " fill=\"\(color)\"\(attributes)")
   }
 
+  /// A line between two points.
   mutating func line(
-    _ x1: Double,
-    _ y1: Double,
-    _ x2: Double,
-    _ y2: Double,
+    _ begin: (x: Double, y: Double),
+    _ end: (x: Double, y: Double),
     _ color: String,
     _ attributes: String
   ) {
-    lines.append(
-      "<line x1=\"\(Self.number(x1))\" y1=\"\(Self.number(y1))\" x2=\"\(Self.number(x2))\""
-        + " y2=\"\(Self.number(y2))\" stroke=\"\(color)\"\(attributes)/>"
-    )
+    let numbers: KeyValuePairs = ["x1": begin.x, "y1": begin.y, "x2": end.x, "y2": end.y]
+    add("line", numbers, " stroke=\"\(color)\"\(attributes)")
   }
 
   /// One decimal, not negative.
@@ -50,18 +53,14 @@ struct PictureElements {
 
   /// For content of XML 1.0, in which most control characters can't occur at all.
   static func escaped(_ text: String) -> String {
-    var result = ""
-    for scalar in text.unicodeScalars {
+    text.escaped { scalar in
       switch scalar {
-      case "&": result += "&amp;"
-      case "<": result += "&lt;"
-      case ">": result += "&gt;"
-      case "\n", "\t": result.unicodeScalars.append(scalar)
-      case _ where scalar.value < 0x20 || scalar.value == 0xfffe || scalar.value == 0xffff:
-        result += "\u{fffd}"
-      default: result.unicodeScalars.append(scalar)
+      case "&": "&amp;"
+      case "<": "&lt;"
+      case ">": "&gt;"
+      case "\n", "\t": nil
+      default: scalar.value < 0x20 || [0xfffe, 0xffff].contains(scalar.value) ? "\u{fffd}" : nil
       }
     }
-    return result
   }
 }

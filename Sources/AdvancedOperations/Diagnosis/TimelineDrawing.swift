@@ -156,7 +156,7 @@ struct TimelineDrawing {
       let time = step.saturatingMultiplied(by: tick)
       if time > duration { return }
       let x = x(begin.saturatingAdding(time))
-      elements.line(x, top - 4, x, bottom, "#e4e4e4", " class=\"grid\"")
+      elements.line((x, top - 4), (x, bottom), "#e4e4e4", " class=\"grid\"")
       let text = time == .zero ? "0" : time.readable
       let style = " class=\"muted\" font-size=\"11\" fill=\"#555555\" text-anchor=\"middle\""
       for y in places { elements.label(text, x, y, style) }
@@ -218,22 +218,22 @@ struct TimelineDrawing {
     elements.add("<g><title>\(PictureElements.escaped(timeline.summary(of: index)))</title>")
     for phase in timeline.phases(of: index) {
       let begin = x(phase.begin)
-      TimelineMarks.wait(phase.kind, begin, y + 8, max(x(phase.end) - begin, 1), &elements)
+      elements.wait(phase.kind, begin, y + 8, max(x(phase.end) - begin, 1))
     }
     if let bar = bar(of: index) {
       let color = OperationStatus(.executing, span.outcome).color
-      let frame = isCritical ? TimelineMarks.criticalFrame : TimelineMarks.plainFrame
+      let frame = isCritical ? PictureElements.criticalFrame : PictureElements.plainFrame
       elements.rectangle(bar.begin, y + 3, bar.width, 14, color, frame + " rx=\"2\"")
-      for retry in span.retries { TimelineMarks.retry(x(retry), y + 3, y + 17, &elements) }
+      for retry in span.retries { elements.retry(x(retry), y + 3, y + 17) }
       let place = bar.isTextInside ? bar.begin + 4 : bar.begin + bar.width + 4
       let style = " font-size=\"10\" fill=\"#222222\""
       elements.label(bar.text, place, y + 14, (bar.isTextInside ? " class=\"inside\"" : "") + style)
       if let slack = bar.slack {
-        TimelineMarks.slack(slack.begin, slack.end, y + 10, &elements)
+        elements.slack(slack.begin, slack.end, y + 10)
       }
     } else if let ended = span.ended {
       let color = OperationStatus(.finishing, span.outcome).color
-      TimelineMarks.diamond(x(ended), y + 4, color, &elements)
+      elements.diamond(x(ended), y + 4, color)
     }
     elements.add("</g>")
   }

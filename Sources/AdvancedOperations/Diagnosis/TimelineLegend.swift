@@ -63,17 +63,17 @@ struct TimelineLegend {
     for (mark, x, line) in entries {
       let y = baseline + Self.lineHeight * Double(line)
       switch mark {
-      case .wait(let kind): TimelineMarks.wait(kind, x, y - 6, 14, &elements)
+      case .wait(let kind): elements.wait(kind, x, y - 6, 14)
       case .bar(let status):
-        elements.rectangle(x, y - 10, 14, 12, status.color, TimelineMarks.plainFrame)
-      case .diamond: TimelineMarks.diamond(x + 7, y - 10, "#ffffff", &elements)
+        elements.rectangle(x, y - 10, 14, 12, status.color, PictureElements.plainFrame)
+      case .diamond: elements.diamond(x + 7, y - 10, "#ffffff")
       case .retry:
         let color = OperationStatus.succeeded.color
-        elements.rectangle(x, y - 10, 14, 12, color, TimelineMarks.plainFrame)
-        TimelineMarks.retry(x + 7, y - 10, y + 2, &elements)
+        elements.rectangle(x, y - 10, 14, 12, color, PictureElements.plainFrame)
+        elements.retry(x + 7, y - 10, y + 2)
       case .critical:
-        elements.rectangle(x, y - 10, 14, 12, "none", TimelineMarks.criticalFrame)
-      case .slack: TimelineMarks.slack(x - 1, x + 15, y - 4, &elements)
+        elements.rectangle(x, y - 10, 14, 12, "none", PictureElements.criticalFrame)
+      case .slack: elements.slack(x - 1, x + 15, y - 4)
       }
       let weight = mark == .critical ? " font-weight=\"bold\"" : ""
       elements.label(mark.text, x + 19, y, weight + " font-size=\"\(Int(Self.fontSize))\"")
@@ -82,16 +82,15 @@ struct TimelineLegend {
 }
 
 /// The marks themselves, the same in the chart and in its legend.
-enum TimelineMarks {
+extension PictureElements {
   static let plainFrame = " stroke=\"#666666\" stroke-width=\"0.7\""
   static let criticalFrame = " class=\"critical\" stroke=\"#a01010\" stroke-width=\"1.5\""
 
-  static func wait(
+  mutating func wait(
     _ kind: OperationTimeline.Phase.Kind,
     _ x: Double,
     _ y: Double,
-    _ width: Double,
-    _ elements: inout PictureElements
+    _ width: Double
   ) {
     let (color, style) =
       switch kind {
@@ -99,34 +98,19 @@ enum TimelineMarks {
       case .conditions: ("#e8b93c", "")
       case .turn: ("#7fa8d8", "")
       }
-    elements.rectangle(x, y, width, 4, color, style)
+    rectangle(x, y, width, 4, color, style)
   }
 
-  static func diamond(
-    _ x: Double,
-    _ y: Double,
-    _ color: String,
-    _ elements: inout PictureElements
-  ) {
-    let (left, top) = (PictureElements.number(x), PictureElements.number(y))
-    elements.add("<path d=\"M\(left) \(top) l6 6 l-6 6 l-6 -6 z\" fill=\"\(color)\"\(plainFrame)/>")
+  mutating func diamond(_ x: Double, _ y: Double, _ color: String) {
+    let place = "M\(Self.number(x)) \(Self.number(y))"
+    add("<path d=\"\(place) l6 6 l-6 6 l-6 -6 z\" fill=\"\(color)\"\(Self.plainFrame)/>")
   }
 
-  static func retry(
-    _ x: Double,
-    _ top: Double,
-    _ bottom: Double,
-    _ elements: inout PictureElements
-  ) {
-    elements.line(x, top, x, bottom, "#a01010", " class=\"retry\" stroke-width=\"2\"")
+  mutating func retry(_ x: Double, _ top: Double, _ bottom: Double) {
+    line((x, top), (x, bottom), "#a01010", " class=\"retry\" stroke-width=\"2\"")
   }
 
-  static func slack(
-    _ begin: Double,
-    _ end: Double,
-    _ y: Double,
-    _ elements: inout PictureElements
-  ) {
-    elements.line(begin, y, end, y, "#333333", " class=\"slack\" stroke-dasharray=\"2 2\"")
+  mutating func slack(_ begin: Double, _ end: Double, _ y: Double) {
+    line((begin, y), (end, y), "#333333", " class=\"slack\" stroke-dasharray=\"2 2\"")
   }
 }
