@@ -10,7 +10,9 @@
 /// ) { try await feed.download() }
 /// ```
 public struct RetryPolicy: Sendable {
-  private var next: @Sendable (Int, any Error, @Sendable () -> UInt64) -> Duration?
+  /// How long to wait after a failure, nil to give up: gets the number of failed attempts, the error
+  /// of the last one, and where randomness comes from.
+  private(set) var next: @Sendable (Int, any Error, @Sendable () -> UInt64) -> Duration?
   /// How long all attempts and the waits between them may take.
   private(set) var totalLimit: Duration?
   /// How long one attempt may take.
@@ -287,11 +289,4 @@ public struct RetryPolicy: Sendable {
     policy.releasesSlot = true
     return policy
   }
-
-  /// How long to wait after a failure; nil to give up.
-  func delay(
-    after failedAttempts: Int,
-    _ error: any Error,
-    random: @Sendable () -> UInt64
-  ) -> Duration? { next(failedAttempts, error, random) }
 }

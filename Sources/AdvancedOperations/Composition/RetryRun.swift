@@ -80,7 +80,7 @@ package struct RetryRun {
     now: Duration,
     random: @Sendable () -> UInt64
   ) -> Next {
-    let delay = policy.delay(after: failedCount, Self.error(of: failures), random: random)
+    let delay = policy.next(failedCount, Self.error(of: failures), random)
     let time = now.saturatingAdding(max(delay ?? .zero, .zero))
     // Also when the policy has no more attempts: the limit has cut this one short.
     if let end, time >= end { timeIsOver() } else if delay != nil { return .attempt(at: time) }

@@ -9,9 +9,7 @@ struct FailureTree {
     var heading: FailureHeading?
     /// Of one that has no children.
     var text: String?
-    var first: Int?
-    var last: Int?
-    var next: Int?
+    var children: [Int] = []
   }
 
   private struct Branch: Hashable {
@@ -54,12 +52,7 @@ struct FailureTree {
   ) -> Int {
     let index = nodes.count
     nodes.append(Node(heading: heading, text: text))
-    if let last = nodes[parent].last {
-      nodes[last].next = index
-    } else {
-      nodes[parent].first = index
-    }
-    nodes[parent].last = index
+    nodes[parent].children.append(index)
     return index
   }
 
@@ -112,7 +105,7 @@ struct FailureTree {
     switch origin {
     case .condition(let name):
       add(.condition(name), error, to: parent)
-      if let node = nodes[parent].last { addHelpers(of: element, to: node) }
+      if let node = nodes[parent].children.last { addHelpers(of: element, to: node) }
     case .dependency(let name):
       add(.dependency(name), error, isInherited: element.isInherited, to: parent)
     case .cancel: add(.cancelled, error, to: parent)
@@ -182,13 +175,8 @@ struct FailureTree {
         Self.write(heading + text, depth, level + index, to: &lines)
       }
       if headings.isEmpty, let text = nodes[end].text { Self.write(text, depth, level, to: &lines) }
-      let begin = due.count
-      var next = nodes[end].first
-      while let child = next {
-        due.append((child, level + headings.count))
-        next = nodes[child].next
-      }
-      due[begin...].reverse()
+      let children = nodes[end].children.reversed()
+      due += children.map { ($0, level + headings.count) }
     }
     return lines
   }
@@ -197,8 +185,8 @@ struct FailureTree {
   private func way(from node: Int) -> (headings: [Int], end: Int) {
     var headings = nodes[node].heading == nil ? [] : [node]
     var end = node
-    while nodes[end].text == nil, let child = nodes[end].first, nodes[child].next == nil,
-      nodes[child].text == nil
+    while nodes[end].text == nil, nodes[end].children.count == 1,
+      let child = nodes[end].children.first, nodes[child].text == nil
     {
       end = child
       if nodes[child].heading != nil { headings.append(child) }
