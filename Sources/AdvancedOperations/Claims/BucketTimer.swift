@@ -8,8 +8,6 @@ struct BucketTimer {
   private(set) var number: UInt64 = 0
   private var timer: OperationTimer?
 
-  init() {}
-
   /// It is to be due at another time, or never.
   ///
   /// - Parameters:

@@ -23,8 +23,6 @@ struct ClaimEffects {
   private var first: ClaimEffect?
   private var others: [ClaimEffect] = []
 
-  init() {}
-
   mutating func append(_ effect: ClaimEffect) {
     if first == nil { first = effect } else { others.append(effect) }
   }

@@ -56,8 +56,6 @@ final class ClaimLedger {
   /// How many resources there may be before unclaimed ones are forgotten.
   private var resourceLimit = 64
 
-  init() {}
-
   func nextNumber() -> UInt64 {
     lastNumber += 1
     return lastNumber

@@ -13,8 +13,6 @@ final class AttemptTurn: Sendable {
   private let state = Locked(State.open)
   private let wait = AsyncWait()
 
-  init() {}
-
   /// The operation has all that the attempt needs.
   ///
   /// - Returns: Whether the attempt begins; if not, it was abandoned before.

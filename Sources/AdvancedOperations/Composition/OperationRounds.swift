@@ -40,8 +40,6 @@ final class OperationRounds: Sendable {
   let number = ObjectNumber()
   private let state = Locked(State())
 
-  init() {}
-
   private func queue(for owner: AdvancedOperation) -> AdvancedOperationQueue {
     if let queue = state.withLock({ $0.queue }) { return queue }
     let queue = AdvancedOperationQueue(environment: owner.environment)

@@ -36,7 +36,12 @@ extension ResultOperation {
   final func receive(from predecessors: [AdvancedOperation], recovering: Bool = false) {
     // With the lock: a subclass that overrides the designated initialiser may have let others know
     // of the operation.
-    work.withLock { $0.setRare(predecessors: predecessors, recovers: recovering) }
+    work.withLock { work in
+      work.changeRare { rare in
+        rare.predecessors = predecessors
+        rare.recovers = recovering
+      }
+    }
     for predecessor in predecessors { addDependency(predecessor) }
   }
 

@@ -46,7 +46,7 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
     retry: RetryPolicy? = nil,
     body: @escaping @Sendable () async throws -> Output
   ) {
-    work = Locked(ResultWork(.init(retry: retry), captured: .capture()))
+    work = Locked(ResultWork(retry: retry, captured: .capture()))
     self.body = body
     super.init()
     if let name { self.name = name }
@@ -93,7 +93,7 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
   deinit {
     // Of a chain that never ran, each holds the one before, also as what it gets a value from.
     if hasInputs {
-      FlatRelease.release(work.withLock { Inputs(body: takeBody(), rare: $0.rare.take()) })
+      FlatRelease.release(work.withLock { Inputs(body: takeBody(), rare: $0.takeRare()) })
     }
     // Not what a subclass overrides: what it stores is gone by now.
     releaseWork()
@@ -102,7 +102,7 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
   /// What holds the operations that give values.
   private struct Inputs: Sendable {
     let body: (@Sendable () async throws -> Output)?
-    let rare: ResultWork.Rare?
+    let rare: ResultWork.Boxed?
   }
 
   /// Makes an operation that gets this one's value.
@@ -243,7 +243,7 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
     guard let body else { return finish() }
     do {
       let output =
-        if let retry = rare?.retry {
+        if let retry = rare?.value.retry {
           try await attempts(retry) { number, limit in
             await attempt(until: limit) {
               try await self.run(body, attempt: number, inside: interceptors)
@@ -255,7 +255,7 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
           try await run(body, attempt: 1, inside: interceptors)
         }
       // What comes after a cancel may be a part of the value.
-      if let journal = rare?.journal, !isOver { try await journal.record(output, of: self) }
+      if let journal = rare?.value.journal, !isOver { try await journal.record(output, of: self) }
       // One that is over has let go of everything, and drops what comes late.
       work.withLock { if !$0.isDecided { $0.output = output } }
       finish()
@@ -302,10 +302,10 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
 
   // MARK: Predecessors
 
-  override var hasInputs: Bool { work.withLock { $0.rare?.predecessors.isEmpty == false } }
+  override var hasInputs: Bool { work.withLock { $0.rare?.value.predecessors.isEmpty == false } }
 
   override func verdictOfInputs() -> OperationStateMachine.Verdict? {
-    let rare = work.withLock { $0.rare }
+    let rare = work.withLock { $0.rare?.value }
     let predecessors = rare?.predecessors ?? []
     var elements: [OperationFailure.Element] = []
     var reason: String?
@@ -322,7 +322,7 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
     return OperationStateMachine.Verdict(failures: elements, skipReason: reason)
   }
 
-  override var journalEntry: JournalEntry? { work.withLock { $0.rare?.journal } }
+  override var journalEntry: JournalEntry? { work.withLock { $0.rare?.value.journal } }
 
   override var output: (any Sendable)? { work.withLock { $0.output } }
 

@@ -1,30 +1,23 @@
 /// What a ``ResultOperation`` has, whatever its value is.
 struct ResultWork {
   /// What few operations have.
-  final class Rare: Sendable {
-    let retry: RetryPolicy?
-    let predecessors: [AdvancedOperation]
+  struct Rare: Sendable {
+    var retry: RetryPolicy?
+    var predecessors: [AdvancedOperation] = []
     /// Whether the body runs also when a predecessor failed.
-    let recovers: Bool
+    var recovers = false
     /// Where the value is recorded.
-    let journal: JournalEntry?
-
-    /// Nil without any of it.
-    init?(
-      retry: RetryPolicy?,
-      predecessors: [AdvancedOperation] = [],
-      recovers: Bool = false,
-      journal: JournalEntry? = nil
-    ) {
-      if retry == nil && predecessors.isEmpty && journal == nil { return nil }
-      self.retry = retry
-      self.predecessors = predecessors
-      self.recovers = recovers
-      self.journal = journal
-    }
+    var journal: JournalEntry?
   }
 
-  var rare: Rare?
+  /// A value behind one reference, so that operations without it pay eight bytes.
+  final class Boxed: Sendable {
+    let value: Rare
+    init(_ value: Rare) { self.value = value }
+  }
+
+  /// Nil without any of it.
+  private(set) var rare: Boxed?
   /// Made with the operation, and not used yet.
   var captured: CapturedTask?
   var task: Task<Void, Never>?
@@ -42,29 +35,24 @@ struct ResultWork {
   var begin = Self.notBegun
   static var notBegun: Int64 { .min }
 
-  init(_ rare: Rare?, captured: CapturedTask?) {
-    self.rare = rare
+  init(retry: RetryPolicy?, captured: CapturedTask?) {
     self.captured = captured
+    if let retry { rare = Boxed(Rare(retry: retry)) }
   }
 
   /// Sets some of what few operations have, and keeps the rest, which a subclass may have chosen
   /// that overrides the designated initialiser.
-  mutating func setRare(
-    predecessors: [AdvancedOperation]? = nil,
-    recovers: Bool? = nil,
-    journal: JournalEntry? = nil
-  ) {
-    rare = Rare(
-      retry: rare?.retry,
-      predecessors: predecessors ?? rare?.predecessors ?? [],
-      recovers: recovers ?? rare?.recovers ?? false,
-      journal: journal ?? rare?.journal
-    )
+  mutating func changeRare(_ body: (inout Rare) -> Void) {
+    var value = rare?.value ?? Rare()
+    body(&value)
+    rare = Boxed(value)
   }
+
+  mutating func takeRare() -> Boxed? { rare.take() }
 
   /// What isn't needed when the operation is over.
   struct Means: ~Copyable {
-    let rare: Rare?
+    let rare: Boxed?
     let captured: CapturedTask?
     let task: Task<Void, Never>?
   }

@@ -11,8 +11,6 @@ struct RollbackList {
   final class Place: Sendable {
     private let rollbacks = Locked<[Rollback]>([])
 
-    init() {}
-
     func fill(_ rollbacks: [Rollback]) { self.rollbacks.withLock { $0 = rollbacks } }
     func take() -> [Rollback] { rollbacks.withLock { exchange(&$0, with: []) } }
   }
@@ -24,8 +22,6 @@ struct RollbackList {
 
   private var entries: [Entry] = []
   private(set) var isClosed = false
-
-  init() {}
 
   /// Keeps what undoes something; returns false, and doesn't, when it would never be run.
   mutating func add(_ rollback: @escaping Rollback) -> Bool {

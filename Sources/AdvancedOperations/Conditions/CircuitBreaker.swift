@@ -157,8 +157,6 @@ private struct Circuit {
 
   private var phase = Phase.closed(failures: 0)
 
-  init() {}
-
   var isClosed: Bool {
     if case .closed = phase { true } else { false }
   }

@@ -25,8 +25,6 @@ struct ExplanationSearch {
   /// False if no operation was reached twice, and none has children that wait for its start.
   private var mayHaveRing = false
 
-  init() {}
-
   /// Looks at some operations, and at all that keeps them.
   ///
   /// - Complexity: O(v + e), v the number of operations that are reached and e that of their waits.

@@ -11,8 +11,6 @@ package struct GraphSnapshot {
   private var entries: [Entry] = []
   private var places: [ObjectIdentifier: Int] = [:]
 
-  init() {}
-
   /// Adds operations and what is in them, without recursion.
   mutating func add(_ operations: some Sequence<Operation>) {
     var stack: [(operation: Operation, group: Int?)] = operations.map { ($0, nil) }

@@ -99,15 +99,7 @@ public struct OperationExplanation: Sendable, Hashable, CustomStringConvertible 
   ///
   /// Causes that don't go by themselves come first.
   public let rootCauses: [Cause]
-  private let lines: [String]
-
-  init(subject: String, causes: [Cause], path: [Cause], rootCauses: [Cause], lines: [String]) {
-    self.subject = subject
-    self.causes = causes
-    self.path = path
-    self.rootCauses = rootCauses
-    self.lines = lines
-  }
+  let lines: [String]
 
   /// The text, of one line or more, without a line break at its end.
   public var description: String { lines.joined(separator: "\n") }

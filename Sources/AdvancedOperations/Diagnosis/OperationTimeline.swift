@@ -49,11 +49,6 @@ public struct OperationTimeline: Sendable {
   /// When the timeline was taken, or the last event if nothing was going on then.
   public let end: Duration
 
-  init(spans: [Span], end: Duration) {
-    self.spans = spans
-    self.end = end
-  }
-
   /// The first time in it.
   public var begin: Duration {
     spans.lazy.compactMap { $0.enqueued ?? $0.started ?? $0.cancelled ?? $0.ended }.min() ?? end

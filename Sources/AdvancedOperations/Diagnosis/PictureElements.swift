@@ -2,8 +2,6 @@
 struct PictureElements {
   private(set) var lines: [String] = []
 
-  init() {}
-
   /// Adds an element as it is.
   mutating func add(_ element: String) { lines.append(element) }
 

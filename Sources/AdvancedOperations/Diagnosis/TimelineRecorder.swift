@@ -131,8 +131,6 @@ private struct TimelineState {
   var places: [ObjectIdentifier: Int] = [:]
   var lastTime = Duration.zero
 
-  init() {}
-
   /// The record of an operation that the caller keeps alive.
   ///
   /// The reference is nil when another operation was at the same address before, and otherwise not

@@ -22,13 +22,9 @@ final class WeakNotes<Object: AnyObject & Sendable, Note: Sendable>: Sendable {
     var entries: [ObjectIdentifier: Entry] = [:]
     var lastNumber = 0
     var limit = 64
-
-    init() {}
   }
 
   private let state = Locked(State())
-
-  init() {}
 
   /// The objects that exist, in the order in which they were noted.
   var objects: [Object] {

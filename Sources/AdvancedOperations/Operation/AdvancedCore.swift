@@ -28,8 +28,6 @@ struct AdvancedCore {
   /// Made on first use.
   var extra: AdvancedExtra?
 
-  init() {}
-
   var errors: [any Error] { machine.elements.isEmpty ? [] : machine.elements.map(\.error) }
 
   /// Whether entering a state has to be recorded or delivered.
@@ -80,8 +78,6 @@ struct Asking {
   var helpers: [AdvancedOperation] = []
   /// All helpers that have to end before the conditions are asked, also those that others run.
   var awaitedHelpers: [AdvancedOperation] = []
-
-  init() {}
 }
 
 /// What few operations have; only touched under the lock of the ``AdvancedCore`` that it is in.

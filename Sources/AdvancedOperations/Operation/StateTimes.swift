@@ -5,8 +5,6 @@ struct StateTimes: Sendable {
   private(set) var ready: Duration?
   private(set) var executing: Duration?
 
-  init() {}
-
   /// The others are never read.
   static func hasPlace(for state: AdvancedOperation.State) -> Bool {
     switch state {

@@ -132,11 +132,6 @@ private struct AnySource<C: Clock>: OperationClock.Source where C.Duration == Du
   let origin: C.Instant
   let identity = ClockIdentity()
 
-  init(clock: C, origin: C.Instant) {
-    self.clock = clock
-    self.origin = origin
-  }
-
   var now: Duration { origin.duration(to: clock.now).clamped }
 
   /// Sleeps a century at first, and if that has passed twice as long, and so on.

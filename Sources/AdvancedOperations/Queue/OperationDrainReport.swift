@@ -28,8 +28,6 @@ public struct OperationDrainReport: Sendable, CustomStringConvertible {
   /// ends.
   public internal(set) var cutShort: [Operation] = []
 
-  init() {}
-
   /// The numbers that aren't zero, and the names of the operations that were cut short.
   public var description: String {
     let counts = [

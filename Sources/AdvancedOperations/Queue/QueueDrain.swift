@@ -16,8 +16,6 @@ final class QueueDrain: ArrivalGate {
 
   private let state = Locked(State())
 
-  init() {}
-
   // MARK: Members
 
   /// Follows operations to their ends; cancels them if the time is over.
