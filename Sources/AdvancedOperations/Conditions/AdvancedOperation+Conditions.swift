@@ -274,6 +274,24 @@ extension AdvancedOperation {
     return OperationStateMachine.Verdict(failures: failures, skipReason: reason)
   }
 
+  /// What those of some conditions come to that don't hold; nil if none says so.
+  static func refusal(
+    of conditions: [any OperationCondition],
+    stopsAtFirst: Bool = false,
+    _ ask: (any OperationCondition) -> OperationConditionResult?
+  ) -> OperationStateMachine.Verdict? {
+    // The usual case costs no array.
+    var refusing: [any OperationCondition] = []
+    var results: [OperationConditionResult] = []
+    for condition in conditions {
+      guard let result = ask(condition), !result.isSatisfied else { continue }
+      refusing.append(condition)
+      results.append(result)
+      if stopsAtFirst { break }
+    }
+    return refusing.isEmpty ? nil : verdict(of: refusing, results)
+  }
+
   static func element(_ name: String, _ error: any Error) -> OperationFailure.Element {
     OperationFailure.Element(
       origin: .condition(name),

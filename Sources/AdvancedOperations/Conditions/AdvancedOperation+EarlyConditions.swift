@@ -64,17 +64,11 @@ extension AdvancedOperation {
     if dependenciesAreFinished || queue?.isSuspended == true { return }
     // Before looking: what ends from here on asks again by itself.
     withCore { $0.extra?.isAskOwed = false }
-    var refusing: [any OperationCondition] = []
-    var results: [OperationConditionResult] = []
-    for condition in conditions {
-      let early = CurrentCode.asking(self) { condition.knownEarly(for: self) }
-      guard let result = early, !result.isSatisfied else { continue }
-      refusing.append(condition)
-      results.append(result)
+    let refusal = Self.refusal(of: conditions) { condition in
+      CurrentCode.asking(self) { condition.knownEarly(for: self) }
     }
-    if refusing.isEmpty { return }
-    let verdict = Self.verdict(of: refusing, results)
-    switch change({ $0.machine.decidedEarly(verdict) }) {
+    guard let refusal else { return }
+    switch change({ $0.machine.decidedEarly(refusal) }) {
     case .becomeReady:
       dropDependencies()
       leaveAhead()

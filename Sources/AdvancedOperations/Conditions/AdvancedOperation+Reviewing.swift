@@ -27,17 +27,12 @@ extension AdvancedOperation {
 
   /// Returns whether the operation won't execute because of an answer.
   private func askAgain(_ question: AdvancedCore.Question) -> Bool {
-    // The usual case costs no array.
-    var refusing: [any OperationCondition] = []
-    var results: [OperationConditionResult] = []
-    for condition in question.conditions {
-      guard let result = verdictAtOnce(of: condition), !result.isSatisfied else { continue }
-      refusing.append(condition)
-      results.append(result)
-      if question.policy == .stopAtFirstFailure { break }
+    let stopsAtFirst = question.policy == .stopAtFirstFailure
+    let refusal = Self.refusal(of: question.conditions, stopsAtFirst: stopsAtFirst) {
+      verdictAtOnce(of: $0)
     }
-    if refusing.isEmpty { return false }
-    switch change({ $0.machine.reviewed(Self.verdict(of: refusing, results)) }) {
+    guard let refusal else { return false }
+    switch change({ $0.machine.reviewed(refusal) }) {
     case .becomeReady(let isMarked):
       if isMarked { environment.exclusivity.withdraw(self) }
       return isMarked

@@ -72,6 +72,14 @@ extension Wait.Claim {
 }
 
 extension AdvancedOperation {
+  /// What the operation waits for, in one line; nil when nothing visible keeps it.
+  final var textOfWaits: String? {
+    let waits = waitsInDetail
+    if waits.isEmpty { return nil }
+    let now = environment.clock.now
+    return waits.map { finding($0, at: now).cause.text }.joined(separator: ", ")
+  }
+
   /// What keeps the operation from its turn at this moment, its claims in the place of what its
   /// queue sees of them.
   final var waitsInDetail: [Wait] {

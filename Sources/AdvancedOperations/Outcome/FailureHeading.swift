@@ -1,8 +1,6 @@
 /// Where something comes from, in the words that people read above or before it.
 enum FailureHeading: Hashable {
   case step(OperationFailure.Origin.Step)
-  case condition(String)
-  case dependency(String)
   case cancelled
   case timedOut
   case skipped
@@ -14,8 +12,6 @@ enum FailureHeading: Hashable {
   var text: String {
     switch self {
     case .step(let step): step.text
-    case .condition(let name): "condition “\(name)”"
-    case .dependency(let name): "dependency “\(name)”"
     case .cancelled: "cancelled"
     case .timedOut: "timed out"
     case .skipped: "skipped"
@@ -29,7 +25,7 @@ enum FailureHeading: Hashable {
   fileprivate var count: Int {
     switch self {
     case .more(let count): count
-    case .step, .condition, .dependency, .cancelled, .timedOut, .skipped, .rollback, .helper: 1
+    case .step, .cancelled, .timedOut, .skipped, .rollback, .helper: 1
     }
   }
 }
@@ -51,11 +47,11 @@ extension [FailureHeading] {
     var failure = failure
     for _ in 0..<5 {
       guard let (name, next) = failure.elements.onlyDependency else { break }
-      append(.dependency(name))
+      append(.step(.dependency(name)))
       failure = next
     }
     append(.more(way.count - 6))
-    append(.dependency(way.last))
+    append(.step(.dependency(way.last)))
     return way.end
   }
 }

@@ -177,15 +177,7 @@ extension OperationFailure.Origin: Hashable {
   public func hash(into hasher: inout Hasher) {
     let (steps, last) = steps
     hasher.combine(steps)
-    switch last {
-    case .body: hasher.combine(0)
-    case .cancel: hasher.combine(1)
-    case .timeout: hasher.combine(2)
-    case .condition(let name): hasher.combine(name)
-    case .dependency(let name): hasher.combine(name)
-    case .skipped(let reason): hasher.combine(reason)
-    case .child, .attempt, .inDependency, .inCondition: return
-    }
+    hasher.combine(last.words)
   }
 }
 

@@ -60,8 +60,8 @@ extension OperationFailure.Origin {
     let (steps, last) = steps
     headings += steps.map { .step($0) }
     switch last {
-    case .condition(let name): headings.append(.condition(name))
-    case .dependency(let name): headings.append(.dependency(name))
+    case .condition(let name): headings.append(.step(.condition(name)))
+    case .dependency(let name): headings.append(.step(.dependency(name)))
     case .timeout: headings.append(.timedOut)
     case .skipped: headings.append(.skipped)
     case .body, .cancel, .child, .attempt, .inDependency, .inCondition: return

@@ -36,7 +36,7 @@ struct FailureTree {
       case .failure(let failure, let isInherited):
         fill(parent, failure, isInherited: isInherited)
       case .conditions(let parts):
-        for part in parts { add(.condition(part.condition), part.underlying, to: parent) }
+        for part in parts { add(.step(.condition(part.condition)), part.underlying, to: parent) }
       }
       // What comes first is filled first, as it is read.
       due[begin...].reverse()
@@ -104,10 +104,10 @@ struct FailureTree {
     if element.isOfRollback { return add(.rollback, error, to: parent) }
     switch origin {
     case .condition(let name):
-      add(.condition(name), error, to: parent)
+      add(.step(.condition(name)), error, to: parent)
       if let node = nodes[parent].children.last { addHelpers(of: element, to: node) }
     case .dependency(let name):
-      add(.dependency(name), error, isInherited: element.isInherited, to: parent)
+      add(.step(.dependency(name)), error, isInherited: element.isInherited, to: parent)
     case .cancel: add(.cancelled, error, to: parent)
     case .timeout: add(.timedOut, error, to: parent)
     case .skipped(let reason): _ = append(nil, text: "skipped: \(reason)", to: parent)
