@@ -31,6 +31,9 @@ extension AdvancedOperation: ClaimHolder {
     }
   }
 
+  final var claims: [ClaimDemand] { withCore { $0.claims } }
+  final var clock: OperationClock { environment.clock }
+
   /// The groups that the operation is in, the innermost first.
   ///
   /// As numbers: one of them may be gone while the account still knows the operation.

@@ -5,7 +5,7 @@ extension ClaimLedger {
   /// A quiet operation gives back all that it holds, which is offered to operations that wait.
   ///
   /// What rates have counted stays counted.
-  func releaseCalled(_ operation: any ClaimHolder, _ effects: inout ClaimEffects) {
+  func releaseCalled(_ operation: any LayeredOperation, _ effects: inout ClaimEffects) {
     guard let claimant = claimant(operation) else { return }
     let left = leaveLine(claimant)
     if let left { lineLeft(left, &effects) }

@@ -69,7 +69,7 @@ final class ClaimLedger {
 
   // MARK: Who is known
 
-  func claimant(_ operation: any ClaimHolder) -> Claimant? {
+  func claimant(_ operation: any LayeredOperation) -> Claimant? {
     claimants[ObjectIdentifier(operation)]
   }
 

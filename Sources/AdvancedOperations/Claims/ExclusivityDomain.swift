@@ -1,4 +1,4 @@
-import CoreOperations
+package import CoreOperations
 
 /// Keeps account of which operations hold which claims, and which wait for them.
 ///
@@ -54,7 +54,7 @@ public final class ExclusivityDomain: Sendable {
   /// - Returns: What became of the attempt.
   func take(
     _ demands: [ClaimDemand],
-    for operation: AdvancedOperation,
+    for operation: any ClaimHolder,
     needsReview: Bool,
     isByHand: Bool,
     alwaysWaits: Bool = false
@@ -76,41 +76,41 @@ public final class ExclusivityDomain: Sendable {
   }
 
   /// The immediate conditions of an operation are about to be asked.
-  func conditionsAsked(_ demands: [ClaimDemand], for operation: AdvancedOperation) {
+  func conditionsAsked(_ demands: [ClaimDemand], for operation: any ClaimHolder) {
     let time = time(of: demands, for: operation)
     look { $0.conditionsAsked(demands, for: operation, time) }
   }
 
   private func time(
     of demands: [ClaimDemand],
-    for operation: AdvancedOperation
+    for operation: any ClaimHolder
   ) -> ClaimLedger.Time? {
     if !demands.contains(where: \.isRate) { return nil }
-    let clock = operation.environment.clock
+    let clock = operation.clock
     return ClaimLedger.Time(clock: clock, now: clock.now)
   }
 
   /// Gives back what a quiet operation holds, and offers it to operations that wait.
-  package func release(_ operation: AdvancedOperation) {
+  package func release(_ operation: any LayeredOperation) {
     update { $0.releaseCalled(operation, &$1) }
   }
 
   /// Gives back what an operation was given that doesn't start now, also the starts that rates
   /// count.
-  func returnGrant(_ operation: AdvancedOperation) {
-    let time = time(of: operation.withCore { $0.claims }, for: operation)
+  func returnGrant(_ operation: any ClaimHolder) {
+    let time = time(of: operation.claims, for: operation)
     update { $0.grantReturned(operation, now: time?.now, &$1) }
   }
 
   /// Takes an operation that won't execute out of the line; what it was given it keeps until its
   /// end, besides the starts that rates count.
-  package func withdraw(_ operation: AdvancedOperation) {
-    let time = time(of: operation.withCore { $0.claims }, for: operation)
+  func withdraw(_ operation: any ClaimHolder) {
+    let time = time(of: operation.claims, for: operation)
     update { $0.withdrawCalled(operation, now: time?.now, &$1) }
   }
 
   /// What an operation that waits for its claims waits for; nothing when it is about to try again.
-  func waits(of operation: AdvancedOperation) -> [Wait] { look { $0.waits(of: operation) } }
+  func waits(of operation: any ClaimHolder) -> [Wait] { look { $0.waits(of: operation) } }
 
   // MARK: Tracing
 

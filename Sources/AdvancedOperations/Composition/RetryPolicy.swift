@@ -10,8 +10,8 @@
 /// ) { try await feed.download() }
 /// ```
 public struct RetryPolicy: Sendable {
-  /// How long to wait after a failure, nil to give up: gets the number of failed attempts, the error
-  /// of the last one, and where randomness comes from.
+  /// How long to wait after a failure, nil to give up: gets the number of failed attempts, the
+  /// error of the last one, and where randomness comes from.
   private(set) var next: @Sendable (Int, any Error, @Sendable () -> UInt64) -> Duration?
   /// How long all attempts and the waits between them may take.
   private(set) var totalLimit: Duration?

@@ -1,7 +1,7 @@
 import CoreOperations
 
-/// A walk along conditions in their order, as `.stopAtFirstFailure` wants it: each after its helper,
-/// until one doesn't hold.
+/// A walk along conditions in their order, each after its helper, until one doesn't hold: what
+/// `.stopAtFirstFailure` wants.
 struct ConditionWalk: Sendable {
   /// Where the walk stops.
   enum Stop {
