@@ -1,6 +1,7 @@
-import AdvancedOperations
 import AdvancedOperationsTesting
 import Testing
+
+@testable import AdvancedOperations
 
 /// What is taken is given back once, in whatever order operations give back.
 @Suite(.watched) struct `The ledger of claims` {
