@@ -79,7 +79,8 @@ struct ConductedRun {
         run: record.name,
         end: end,
         failures: failures.failures { record.logFile(of: $0) },
-        place: place
+        place: place,
+        isFolderThere: record.folder.isThere
       )
       output.write(summary.lines, colour: StandardStream.output.hasColour(environment))
     }

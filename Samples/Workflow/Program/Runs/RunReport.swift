@@ -19,6 +19,8 @@ struct RunReport {
   var failures: [Failure]
   /// What people have to add to commands so that they find the run.
   var place = ""
+  /// Whether commands find the run at all: a step, or somebody else, may have removed its folder.
+  var isFolderThere = true
 
   /// How many failed steps are shown with their last lines.
   static let shownFailures = 5
@@ -74,7 +76,7 @@ struct RunReport {
   }
 
   private var next: [StyledLine] {
-    if state == .succeeded { return [] }
+    if state == .succeeded || !isFolderThere { return [] }
     var commands = [("workflow resume last\(place)", "run what isn't done")]
     if let failed = failures.first {
       let step = failed.step.shellQuoted

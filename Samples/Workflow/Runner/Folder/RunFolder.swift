@@ -70,11 +70,21 @@ public struct RunFolder: Sendable, Equatable {
   /// Makes the folders for logs and for files of attempts, unless they are there.
   func makeParts() throws(RunFolderError) {
     // Called for each attempt, for which they are there but for accidents.
-    for path in [logs, scratch]
-    where access(path, F_OK) != 0 && mkdir(path, 0o777) != 0 && errno != EEXIST {
-      throw RunFolderError(path: path, problem: "\(SystemCallError())")
+    for part in [logs, scratch]
+    where access(part, F_OK) != 0 && mkdir(part, 0o777) != 0 && errno != EEXIST {
+      let error = SystemCallError()
+      if !isThere {
+        throw RunFolderError(
+          path: path,
+          problem: "the folder of the run is gone, so that nothing of it can be recorded or resumed"
+        )
+      }
+      throw RunFolderError(path: part, problem: "\(error)")
     }
   }
+
+  /// Whether it was neither moved nor removed.
+  public var isThere: Bool { access(path, F_OK) == 0 }
 
   /// Forgets what attempts have left.
   func emptyScratch() {

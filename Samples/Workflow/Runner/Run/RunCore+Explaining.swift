@@ -18,6 +18,10 @@ extension RunCore {
       return "\(id) has been running for \(time)\(attempt)"
     }
     if current == nil { return "\(id) waits for the run to begin" }
+    if let (step, wait) = state.withLock({ $0.leftover }) {
+      if let wait = known.wait { return "\(id) waits for \(wait)" }
+      return "\(id) waits for \(step)\n  \(step) waits for \(wait)"
+    }
     return RunWords.text(of: operations[index].explain())
   }
 }

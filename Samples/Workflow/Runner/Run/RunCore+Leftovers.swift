@@ -6,6 +6,8 @@ extension RunCore {
   /// Has the engine end what an earlier runner has left and that can't be taken up, before any step
   /// gets what it claims.
   func endLeftovers() async {
+    state.withLock { $0.leftoversBegin() }
+    defer { state.withLock { $0.leftoversEnded() } }
     let rollbacks = left.withLock { $0.rollbacks }
     let left = state.withLock { state in
       state.steps.enumerated().compactMap { index, step in

@@ -96,6 +96,7 @@ struct RunState {
   private let ids: [String]
   private let places: [String: Int]
   private(set) var stop: Stop?
+  private var hasLeftovers = false
   /// In the order of their failing.
   private(set) var failed: [Int] = []
   private(set) var isKilled = false
@@ -209,6 +210,21 @@ struct RunState {
   }
 
   mutating func attemptWaits(_ index: Int, for text: String?) { steps[index].wait = text }
+
+  /// What earlier processes have left is about to be ended, before any step begins.
+  mutating func leftoversBegin() { hasLeftovers = true }
+
+  /// Nothing of it is there any more.
+  mutating func leftoversEnded() {
+    hasLeftovers = false
+    for index in steps.indices { steps[index].wait = nil }
+  }
+
+  /// A step whose earlier process is waited for, and what is said of that; nil if there is none.
+  var leftover: (step: String, wait: String)? {
+    guard hasLeftovers, let index = steps.firstIndex(where: { $0.wait != nil }) else { return nil }
+    return steps[index].wait.map { (ids[index], $0) }
+  }
 
   /// A machine was lost; returns whether the step is run again.
   mutating func attemptLost(_ index: Int, node: String?, limit: Int) -> Bool {

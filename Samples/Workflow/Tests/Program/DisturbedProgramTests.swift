@@ -350,4 +350,21 @@ import Darwin
     process.waitUntilExit()
     #expect(rest.contains("workflow resume last --runs-folder \(folder)runs  # "))
   }
+
+  @Test func `says that the folder of the run is gone, and offers no commands for it`() throws {
+    try place.write(
+      """
+      name: gone
+      steps:
+        - {id: tidy, command: "rm -rf .workflow"}
+        - {id: later, command: "true", needs: tidy}
+      """
+    )
+    let end = try place.run("run", "w.yml")
+    #expect(end.status == 1)
+    let reason = "the folder of the run is gone, so that nothing of it can be recorded or resumed"
+    #expect(end.output.contains(reason))
+    #expect(!end.output.contains("No such file"))
+    #expect(!end.output.contains("workflow resume"))
+  }
 }

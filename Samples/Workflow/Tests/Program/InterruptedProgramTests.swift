@@ -168,6 +168,35 @@ import Darwin
     #expect(place.has("asked"))
   }
 
+  @Test func `explains steps while it waits for an earlier run's process`() throws {
+    let program = try begin(
+      """
+      steps:
+        - id: a
+          command: |
+            [ ! -e go ] || exit 0
+            trap '' TERM
+            echo begun
+            while [ ! -e end ]; do sleep 0.1; done
+        - {id: b, command: "true", needs: a}
+      """,
+      until: "│ begun"
+    )
+    kill(program.process.processIdentifier, SIGKILL)
+    program.process.waitUntilExit()
+    try place.write("", to: "go")
+    let resumed = try RunningProgram(try place.process(["resume", "last"]))
+    try #require(resumed.read(until: "… a waits for an earlier run's process "))
+    let first = try place.run("explain", "last", "a").output
+    #expect(first.hasPrefix("a waits for an earlier run's process "))
+    #expect(first.hasSuffix(", which was asked to end\n"))
+    #expect(try place.run("explain", "last", "b").output == "b waits for a\n  \(first)")
+    try place.write("", to: "end")
+    _ = resumed.all()
+    #expect(resumed.process.terminationStatus == 0)
+    #expect(try place.run("explain", "last", "b").output.hasPrefix("“b” succeeded"))
+  }
+
   @Test func `takes the lock before it takes a changed file over`() throws {
     let command = "echo begun; while [ -e w.yml ]; do sleep 0.1; done"
     let before = "steps: [{id: a, command: \"\(command)\"}]\n"
