@@ -129,9 +129,8 @@ struct CauseSearch {
     of element: OperationFailure.Element,
     after place: Int?
   ) {
-    let (outer, last) = element.origin.steps
     var place = place
-    for step in outer + (last.asStep.map { [$0] } ?? []) {
+    for step in element.origin.path {
       steps.append((step, place))
       place = steps.count - 1
     }

@@ -139,6 +139,12 @@ extension OperationFailure.Origin {
     }
   }
 
+  /// All steps, from the outside in, with the last part as one if it has a use for that.
+  var path: [Step] {
+    let (steps, last) = steps
+    return last.asStep.map { steps + [$0] } ?? steps
+  }
+
   /// All steps, from the outside in, and what is in the last one.
   var steps: (steps: [Step], last: Self) {
     var steps: [Step] = []

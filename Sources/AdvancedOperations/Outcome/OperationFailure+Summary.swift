@@ -57,14 +57,12 @@ extension OperationFailure.Element {
 
 extension OperationFailure.Origin {
   fileprivate func append(to headings: inout [FailureHeading]) {
-    let (steps, last) = steps
-    headings += steps.map { .step($0) }
-    switch last {
-    case .condition(let name): headings.append(.step(.condition(name)))
-    case .dependency(let name): headings.append(.step(.dependency(name)))
+    headings += path.map { .step($0) }
+    switch steps.last {
     case .timeout: headings.append(.timedOut)
     case .skipped: headings.append(.skipped)
-    case .body, .cancel, .child, .attempt, .inDependency, .inCondition: return
+    case .condition, .body, .cancel, .dependency, .child, .attempt, .inDependency, .inCondition:
+      return
     }
   }
 }
