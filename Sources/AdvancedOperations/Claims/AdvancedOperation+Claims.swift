@@ -117,7 +117,7 @@ extension AdvancedOperation: ClaimHolder {
   /// The operation has its claims.
   private func claimsGranted(isOutdated: Bool, isByHand: Bool) -> StartDecision {
     // A cancel that came before found nothing to take back.
-    if isCancelled { environment.exclusivity.withdraw(self) }
+    if isCancelled { withdrawClaims() }
     if !isOutdated { return .run }
     reviewGranted()
     if !gotDependency(isByHand: isByHand) { return .run }
@@ -136,7 +136,7 @@ extension AdvancedOperation: ClaimHolder {
     // A cancel that came before this operation stood in line found nothing to withdraw; nor did
     // the end of one that has executed.
     if withCore({ $0.machine.isCancelled || $0.machine.isEndDecided }) {
-      environment.exclusivity.withdraw(self)
+      withdrawClaims()
     }
     guard mayCloseRing, let claim = environment.exclusivity.waits(of: self).first?.claim,
       let ring = ringOfClaims()
@@ -176,6 +176,9 @@ extension AdvancedOperation: ClaimHolder {
     }
   }
 
+  /// The operation won't execute: it leaves its line, and rates forget a start that has not begun.
+  package final func withdrawClaims() { environment.exclusivity.withdraw(self) }
+
   // MARK: In no queue
 
   final func claimsAreFreeByHand() { environment.enqueue { self.goOnByHand(hasWaited: true) } }
@@ -194,6 +197,6 @@ extension AdvancedOperation: ClaimHolder {
   final func noteQuestion(_ conditions: [any OperationCondition], _ claims: [ClaimDemand]) {
     if claims.isEmpty || !conditions.contains(where: \.hasImmediatePart) { return }
     environment.exclusivity.conditionsAsked(claims, for: self)
-    if isCancelled { environment.exclusivity.withdraw(self) }
+    if isCancelled { withdrawClaims() }
   }
 }

@@ -25,14 +25,14 @@ extension AdvancedOperation {
     if attemptTurn?.begin() == true { return }
     // It is over, and may have got claims after it gave back what it had; its end gives these back
     // if that is still to come. Nothing has started that rates should count.
-    environment.exclusivity.withdraw(self)
+    withdrawClaims()
     if withCore({ $0.machine.isQuiet }) { environment.exclusivity.release(self) }
   }
 
   /// The next attempt doesn't begin: the operation leaves all lines, and ends.
   final func abandonAttempt(because element: OperationFailure.Element? = nil) {
     guard let turn = attemptTurn, turn.abandon(because: element) else { return }
-    environment.exclusivity.withdraw(self)
+    withdrawClaims()
     abandonTurn()
   }
 }

@@ -34,7 +34,7 @@ extension AdvancedOperation {
     guard let refusal else { return false }
     switch change({ $0.machine.reviewed(refusal) }) {
     case .becomeReady(let isMarked):
-      if isMarked { environment.exclusivity.withdraw(self) }
+      if isMarked { withdrawClaims() }
       return isMarked
     case .ignore: return false
     }

@@ -50,10 +50,10 @@ extension AdvancedOperation {
     switch effects.action {
     case .ignore, .recorded, .flag: break
     case .leaveQueue:
-      environment.exclusivity.withdraw(self)
+      withdrawClaims()
       leaveAhead()
     case .leaveHand:
-      environment.exclusivity.withdraw(self)
+      withdrawClaims()
       environment.enqueue { self.takeTurnByHand() }
     case .finish: break
     case .stopBody: follow { self.stopBody() }

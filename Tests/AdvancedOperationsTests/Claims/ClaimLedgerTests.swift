@@ -1,7 +1,6 @@
+import AdvancedOperations
 import AdvancedOperationsTesting
 import Testing
-
-@testable import AdvancedOperations
 
 /// What is taken is given back once, in whatever order operations give back.
 @Suite(.watched) struct `The ledger of claims` {
@@ -121,7 +120,7 @@ import Testing
       // What waits is not taken out of its line here, or it would never end.
       if other.isFinished || other.isExecuting {
         for _ in 0..<Int.random(in: 0...2, using: &random) {
-          if Bool.random(using: &random) { domain.withdraw(other) }
+          if Bool.random(using: &random) { other.withdrawClaims() }
           if other.isFinished || Bool.random(using: &random) { other.cancel() }
           world.simulation.run()
           if other.isFinished { domain.release(other) }
