@@ -14,6 +14,8 @@ enum ClaimEffect {
   case moved(any ClaimHolder)
   case setTimer(ClaimKey, number: UInt64, deadline: Duration, OperationClock)
   case cancelTimer(OperationTimer)
+  /// What is first in its line has rates, and it isn't known what time it is by their clock.
+  case lookAtClock(any ClaimHolder, OperationClock)
   /// An event for the tracer of the domain.
   case trace(ClaimEvent, Operation)
 }

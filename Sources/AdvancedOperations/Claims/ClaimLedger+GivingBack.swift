@@ -8,7 +8,7 @@ extension ClaimLedger {
   func releaseCalled(_ operation: any LayeredOperation, _ effects: inout ClaimEffects) {
     guard let claimant = claimant(operation) else { return }
     let left = leaveLine(claimant)
-    if let left { lineLeft(left, &effects) }
+    if let left { lineLeft(left, at: nil, &effects) }
     guard claimant.hasItsClaims else {
       forget(claimant)
       return
@@ -22,8 +22,10 @@ extension ClaimLedger {
       lines += demand.resource.givenBack(demand)
       demand.resource.lastRelease = releaseCount
     }
-    for line in lines { drain(line, &effects) }
-    for demand in claimant.demands where !demand.isRate { drain(demand.resource.line, &effects) }
+    for line in lines { drain(line, at: nil, &effects) }
+    for demand in claimant.demands where !demand.isRate {
+      drain(demand.resource.line, at: nil, &effects)
+    }
     forget(claimant)
   }
 
@@ -32,7 +34,7 @@ extension ClaimLedger {
   /// What it was given it keeps until its end, besides the starts that rates count.
   func withdrawCalled(
     _ operation: any ClaimHolder,
-    now: Duration?,
+    _ time: Time?,
     _ effects: inout ClaimEffects
   ) {
     guard let claimant = claimant(operation) else { return }
@@ -40,9 +42,9 @@ extension ClaimLedger {
     let left = leaveLine(claimant)
     claimant.ticket = nil
     // Those behind it may have waited for nothing else.
-    if let left { lineLeft(left, &effects) }
+    if let left { lineLeft(left, at: time, &effects) }
     if claimant.hasItsClaims {
-      takeStartBack(claimant, now: now, &effects)
+      takeStartBack(claimant, at: time, &effects)
     } else {
       forget(claimant)
     }
@@ -53,7 +55,7 @@ extension ClaimLedger {
   /// - Returns: Whether it was, so that it has neither got its claims nor been told to try again.
   func withdrawnFromLine(_ operation: any ClaimHolder, _ effects: inout ClaimEffects) -> Bool {
     guard isWaiting(operation) else { return false }
-    withdrawCalled(operation, now: nil, &effects)
+    withdrawCalled(operation, nil, &effects)
     return true
   }
 
@@ -69,9 +71,9 @@ extension ClaimLedger {
     for claimant in refused.sorted(by: { $0.ticket ?? .max < $1.ticket ?? .max }) {
       guard let left = leaveLine(claimant) else { continue }
       tellToTryAgain(claimant, &effects)
-      lineLeft(left, &effects)
+      lineLeft(left, at: nil, &effects)
     }
-    drain(resource.line, &effects)
+    drain(resource.line, at: nil, &effects)
     // With fewer units, the first may wait for more of the holders.
     if let front = resource.line.first { noteMoved(front, &effects) }
   }
@@ -79,24 +81,24 @@ extension ClaimLedger {
   /// One that was given its claims doesn't start after all, or not now: rates don't count it.
   func grantReturned(
     _ operation: any ClaimHolder,
-    now: Duration?,
+    _ time: Time?,
     _ effects: inout ClaimEffects
   ) {
-    if let claimant = claimant(operation) { takeStartBack(claimant, now: now, &effects) }
+    if let claimant = claimant(operation) { takeStartBack(claimant, at: time, &effects) }
     releaseCalled(operation, &effects)
   }
 
   /// Rates forget a start that has not begun, and let others start in its place.
   private func takeStartBack(
     _ claimant: Claimant,
-    now: Duration?,
+    at time: Time?,
     _ effects: inout ClaimEffects
   ) {
-    guard let now else { return }
-    timePassed(to: now, for: claimant)
+    guard let time else { return }
+    timePassed(to: time.now, for: claimant)
     for demand in claimant.demands where demand.isRate {
       if let start = demand.start.take() { demand.resource.bucket?.takenBack(start) }
-      drain(demand.resource.line, &effects)
+      drain(demand.resource.line, at: time, &effects)
       updateTimer(demand.resource, &effects)
     }
   }

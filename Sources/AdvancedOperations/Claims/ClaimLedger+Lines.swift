@@ -17,26 +17,27 @@ extension ClaimLedger {
 
   /// Takes a waiter out of its line; returns where it stood.
   func leaveLine(_ claimant: Claimant) -> Claimant.Place? {
+    claimant.awaitsTime = false
     guard let place = claimant.place.take() else { return nil }
     place.line.left(claimant)
     return place
   }
 
   /// Those behind one that has left may have waited for nothing else.
-  func lineLeft(_ place: Claimant.Place, _ effects: inout ClaimEffects) {
-    drain(place.line, &effects)
+  func lineLeft(_ place: Claimant.Place, at time: Time?, _ effects: inout ClaimEffects) {
+    drain(place.line, at: time, &effects)
     updateTimer(place.demand.resource, &effects)
   }
 
   /// Lets those in front of an operation go by whose queue can't start them now: they try again
   /// when it can.
-  func passStuck(_ claimant: Claimant, _ effects: inout ClaimEffects) {
+  func passStuck(_ claimant: Claimant, at time: Time?, _ effects: inout ClaimEffects) {
     for demand in claimant.demands where fits(demand, claimant) {
       while case .behind(let line) = way(of: claimant, to: demand), let front = line.first,
         !front.terms.isByHand, !front.operation.mayStartNow, let left = leaveLine(front)
       {
         tellToTryAgain(front, &effects)
-        lineLeft(left, &effects)
+        lineLeft(left, at: time, &effects)
       }
     }
   }
@@ -45,7 +46,13 @@ extension ClaimLedger {
   ///
   /// What is free in none of them is free in no other line: those of children that wait for more
   /// than their group holds stand in them, too.
-  func drain(_ start: ClaimLine, _ effects: inout ClaimEffects) {
+  ///
+  /// - Parameters:
+  ///   - start: The line.
+  ///   - time: What is known of the time; one with rates by another clock stays the first until
+  ///     that was looked at, since what it starts with is counted.
+  ///   - effects: Gets what is left to do.
+  func drain(_ start: ClaimLine, at time: Time?, _ effects: inout ClaimEffects) {
     var next: ClaimLine? = start
     var noted: Claimant?
     while let line = next {
@@ -61,6 +68,12 @@ extension ClaimLedger {
         }
         next = line.outer
         continue
+      }
+      if let clock = claimant.terms.clock {
+        guard let time, time.clock.identity === clock.identity else {
+          return needTime(claimant, clock, &effects)
+        }
+        timePassed(to: time.now, for: claimant)
       }
       // Others are first now from there on.
       next = place.line
@@ -102,6 +115,29 @@ extension ClaimLedger {
 
   // MARK: Time
 
+  /// Has the clock of an operation looked at, which isn't done with the lock held.
+  private func needTime(
+    _ claimant: Claimant,
+    _ clock: OperationClock,
+    _ effects: inout ClaimEffects
+  ) {
+    if claimant.awaitsTime { return }
+    claimant.awaitsTime = true
+    effects.append(.lookAtClock(claimant.operation, clock))
+  }
+
+  /// A clock was looked at for an operation, which may have left its line meanwhile.
+  func timeCame(
+    _ time: Time,
+    for operation: any ClaimHolder,
+    _ effects: inout ClaimEffects
+  ) {
+    guard let claimant = claimant(operation), let place = claimant.place else { return }
+    claimant.awaitsTime = false
+    drain(place.line, at: time, &effects)
+    updateTimer(place.demand.resource, &effects)
+  }
+
   /// Sets the timer of a bucket to when there will be enough for the first in line.
   func updateTimer(_ resource: ClaimResource, _ effects: inout ClaimEffects) {
     guard resource.isRate, let bucket = resource.bucket else { return }
@@ -124,7 +160,7 @@ extension ClaimLedger {
   func timerFired(
     of key: ClaimKey,
     number: UInt64,
-    now: Duration,
+    _ time: Time,
     _ effects: inout ClaimEffects
   ) {
     guard let resource = resource(key), resource.timer.number == number,
@@ -132,8 +168,9 @@ extension ClaimLedger {
     else { return }
     _ = resource.timer.set(nil, number: nextNumber())
     // Timers may be a little early.
-    resource.bucket?.timePassed(to: max(now, deadline))
-    drain(resource.line, &effects)
+    let time = Time(clock: time.clock, now: max(time.now, deadline))
+    resource.bucket?.timePassed(to: time.now)
+    drain(resource.line, at: time, &effects)
     updateTimer(resource, &effects)
   }
 }

@@ -149,13 +149,13 @@ final class ClaimLedger {
     let claimant = claimant(attempt.operation, attempt.demands, attempt.time)
     claimant.terms = attempt.terms
     let left = leaveLine(claimant)
-    defer { if let left { lineLeft(left, &effects) } }
+    defer { if let left { lineLeft(left, at: attempt.time, &effects) } }
     if let demand = attempt.demands.first(where: { isExcessive($0, claimant) }) {
       claimant.ticket = nil
       return .refused(demand, holders: [], isExcessive: true)
     }
     if let time = attempt.time { timePassed(to: time.now, for: claimant) }
-    passStuck(claimant, &effects)
+    passStuck(claimant, at: attempt.time, &effects)
     switch decision(about: claimant) {
     case .enter:
       let isOutdated = isOutdated(claimant)

@@ -13,6 +13,8 @@ final class Claimant: LineMember {
   var wasMoved = false
   /// Where it waits; nil also when it was told to try again and has not come back.
   var place: Place?
+  /// Whether its clock is about to be looked at, so that it can be offered its claims.
+  var awaitsTime = false
   var hasItsClaims = false
   /// When its immediate conditions were asked, if they were.
   var askedAt: UInt64?

@@ -99,14 +99,14 @@ public final class ExclusivityDomain: Sendable {
   /// count.
   func returnGrant(_ operation: any ClaimHolder) {
     let time = time(of: operation.claims, for: operation)
-    update { $0.grantReturned(operation, now: time?.now, &$1) }
+    update { $0.grantReturned(operation, time, &$1) }
   }
 
   /// Takes an operation that won't execute out of the line; what it was given it keeps until its
   /// end, besides the starts that rates count.
   func withdraw(_ operation: any ClaimHolder) {
     let time = time(of: operation.claims, for: operation)
-    update { $0.withdrawCalled(operation, now: time?.now, &$1) }
+    update { $0.withdrawCalled(operation, time, &$1) }
   }
 
   /// What an operation that waits for its claims waits for; nothing when it is about to try again.
@@ -160,12 +160,15 @@ public final class ExclusivityDomain: Sendable {
     case .moved(let operation): operation.claimWaitMoved()
     case .setTimer(let key, let number, let deadline, let clock):
       let timer = clock.schedule(at: deadline) { [weak self] in
-        let now = clock.now
-        self?.update { $0.timerFired(of: key, number: number, now: now, &$1) }
+        let time = ClaimLedger.Time(clock: clock, now: clock.now)
+        self?.update { $0.timerFired(of: key, number: number, time, &$1) }
       }
       let isWanted = look { $0.timerMade(timer, of: key, number: number) }
       if !isWanted { timer.cancel() }
     case .cancelTimer(let timer): timer.cancel()
+    case .lookAtClock(let operation, let clock):
+      let time = ClaimLedger.Time(clock: clock, now: clock.now)
+      update { $0.timeCame(time, for: operation, &$1) }
     case .trace(let event, let operation): sink.withLock { $0 }?(event, operation)
     }
   }
