@@ -234,7 +234,7 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
   /// sum of its own children. Neither count goes back: a child that says less than before, as one
   /// that is tried again, counts as far as it had come. With a child that is added, or that says
   /// there is more to do, the total grows. Observers of the group are told of each change while it
-  /// executes.
+  /// executes. The children of a group that never executes do nothing, and aren't counted as done.
   public final var progress: OperationProgressUpdate { members.withLock { $0.progress.sum } }
 
   override func child(

@@ -12,6 +12,8 @@ extension AdvancedOperation {
   public final var errors: [any Error] { withCore { $0.errors } }
 
   /// How the operation ended; nil until that is decided, and fixed from then on.
+  ///
+  /// That of a group that won't execute is nil until its children have left.
   public final var outcome: OperationOutcome? { withCore { $0.machine.outcome } }
 
   /// What the operation's world provides: that of its queue, or the default one.
