@@ -242,17 +242,18 @@ private struct Client: Sendable {
   try expectShown(print, in: "LimitOfOne")
 }
 
+private final class Insert: AdvancedOperation, @unchecked Sendable {
+  init(_ row: Int) {
+    super.init()
+    name = "\(row)"
+  }
+}
+
 @Test func `Limit of one: a claim is what excludes`() {
   let simulation = SimulatedEnvironment(seed: 1)
   let queue = AdvancedOperationQueue(environment: simulation.environment)
   let rows = Array(1...4)
   let order = Lines()
-  final class Insert: AdvancedOperation, @unchecked Sendable {
-    init(_ row: Int) {
-      super.init()
-      name = "\(row)"
-    }
-  }
   queue.addObserver(BlockObserver(didStart: { order($0.name ?? "") }))
 
   for row in rows {
@@ -263,6 +264,39 @@ private struct Client: Sendable {
 
   simulation.run()
   #expect(Set(order.all) == ["1", "2", "3", "4"])
+}
+
+@Test(arguments: 1...20)
+func `Limit of one: dependencies keep the order of adding`(seed: UInt64) {
+  let simulation = SimulatedEnvironment(seed: seed)
+  let queue = AdvancedOperationQueue(environment: simulation.environment)
+  let rows = Array(1...8)
+  let order = Lines()
+  queue.addObserver(BlockObserver(didStart: { order($0.name ?? "") }))
+
+  var previous: Insert?
+  for row in rows {
+    let insert = Insert(row)
+    insert.addCondition(MutuallyExclusive("database"))
+    if let previous { insert.addDependency(previous) }
+    queue.addOperation(insert)
+    previous = insert
+  }
+
+  simulation.run()
+  #expect(order.all == rows.map { "\($0)" })
+}
+
+@Test(arguments: 1...20)
+func `Limit of one: operations without waits keep the order of adding`(seed: UInt64) {
+  let simulation = SimulatedEnvironment(seed: seed)
+  let queue = AdvancedOperationQueue(environment: simulation.environment)
+  queue.maxConcurrentOperationCount = 1
+  let order = Lines()
+  queue.addObserver(BlockObserver(didStart: { order($0.name ?? "") }))
+  for row in 1...8 { queue.addOperation(Insert(row)) }
+  simulation.run()
+  #expect(order.all == (1...8).map { "\($0)" })
 }
 
 @Test func `Subclasses: they restate that they are Sendable`() {
