@@ -108,7 +108,7 @@ public struct OperationTimeline: Sendable {
     return span.dependencies.filter { (spans[$0].ended ?? end) <= (span.started ?? end) }
   }
 
-  /// The operations without which it would have been shorter, from first to last.
+  /// The operations that took longest after each other as far as dependencies go, first to last.
   ///
   /// That is the longest way through durations and dependencies, whatever limits and claims did.
   /// What takes no time (groups, operations that never executed) is left out.
@@ -119,5 +119,8 @@ public struct OperationTimeline: Sendable {
 
   /// For each operation, how much longer it could have taken without making the critical path
   /// longer.
+  ///
+  /// Limits and claims aren't looked at: what waits for the slot or the claim of an operation with
+  /// slack waits longer with it.
   public var slack: [Duration] { plan.slack }
 }
