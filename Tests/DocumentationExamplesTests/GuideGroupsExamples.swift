@@ -35,6 +35,69 @@ private struct PrinterIsOut: Error, CustomStringConvertible {
   try expectShown(print, in: "GroupsScopesAndRollback")
 }
 
+private struct NotReleased: Error, CustomStringConvertible {
+  let description = "The cabin is still reserved."
+}
+
+@Test func `Groups: the error of a rollback`() throws {
+  let print = Lines()
+  let simulation = SimulatedEnvironment(seed: 1)
+  let queue = AdvancedOperationQueue(environment: simulation.environment)
+
+  let cabin = ResultOperation(name: "cabin") {
+    AdvancedOperation.current?.group?.onRollback { throw NotReleased() }
+    throw Offline()
+  }
+  let cruise = GroupOperation(name: "cruise") { cabin }
+  queue.addOperation(cruise)
+  simulation.run()
+
+  if let failure = cruise.outcome?.failure {
+    print(failure)
+    for element in failure.elements { print("\(element.origin): \(element.error)") }
+    if let error = failure.first(NotReleased.self) { print("to be released by hand:", error) }
+  }
+
+  try expectShown(print, in: "GroupsScopesAndRollback")
+}
+
+@Test func `Groups: a time limit comes while a failure is undone`() throws {
+  let simulation = SimulatedEnvironment(seed: 1)
+  let clock = simulation.environment.clock
+  let queue = AdvancedOperationQueue(environment: simulation.environment)
+  let log = Lines()
+  let pay = ResultOperation(name: "pay") {
+    AdvancedOperation.current?.group?.onRollback {
+      try await clock.sleep(for: .seconds(60))
+      log("undone")
+    }
+    throw Offline()
+  }
+  let order = GroupOperation(name: "order") { pay }
+  order.addObserver(TimeoutObserver(.seconds(30)))
+  queue.addOperation(order)
+  simulation.run()
+  #expect(order.outcome?.isCancelled == true)
+  #expect(order.outcome?.failure?.isTimeout == true)
+  #expect(order.outcome?.failure?.first(Offline.self) != nil)
+  #expect(log.all == ["undone"])
+  #expect(simulation.now == .seconds(60))
+}
+
+@Test func `Groups: each attempt registers its own rollback`() throws {
+  let log = Lines()
+  let pay = ResultOperation(name: "pay", retry: .immediate(attempts: 3)) {
+    let attempt = AdvancedOperation.current?.attempt ?? 0
+    AdvancedOperation.current?.group?.onRollback { log("undo attempt \(attempt)") }
+    throw Offline()
+  }
+  let order = GroupOperation(name: "order") { pay }
+  simulate(order)
+  #expect(log.all == ["undo attempt 3", "undo attempt 2", "undo attempt 1"])
+  let failure = try #require(order.outcome?.failure)
+  #expect(failure.elements.map(\.origin) == (1...3).map { .child("pay", .attempt($0, .body)) })
+}
+
 @Test func `Groups: in async code, and nothing outlives the call`() async throws {
   let mirrors = [FeedServer(), FeedServer()]
 
