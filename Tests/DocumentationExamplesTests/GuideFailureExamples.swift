@@ -49,6 +49,23 @@ private func showDetails(of failure: OperationFailure) throws {
   try expectShown(print, in: "OutcomesAndFailures")
 }
 
+@Test func `Outcomes and failures: origins are compared`() throws {
+  let download = ResultOperation(name: "download", retry: .immediate(attempts: 4)) {
+    throw Offline()
+  }
+  let parse = download.then(name: "parse") {}
+  simulate(download, parse)
+  let failure = try #require(download.outcome?.failure)
+  let inherited = try #require(parse.outcome?.failure)
+
+  #expect(failure.elements.map(\.origin) == (1...4).map { .attempt($0, .body) })
+
+  #expect(
+    inherited.rootCauses.map(\.origin)
+      == (1...4).map { .dependency("download", .attempt($0, .body)) }
+  )
+}
+
 @Test func `Outcomes and failures: which failures travel`() {
   func endings(_ policy: GroupOperation.ErrorPolicy, recovers: Bool = false) -> [String] {
     let download = ResultOperation(name: "download") { throw Offline() }

@@ -89,6 +89,19 @@ import Testing
     #expect(simulation.now == .seconds(120 + 240 + 480))
   }
 
+  @Test func `it fails at each attempt`() throws {
+    let download = ResultOperation(
+      name: "download",
+      retry: .exponential(.seconds(120), attempts: 4)
+    ) {
+      throw Offline()
+    }
+    queue.addOperation(download)
+    simulation.run()
+    let failure = try #require(download.outcome?.failure)
+    #expect(failure.elements.map(\.origin) == (1...4).map { .attempt($0, .body) })
+  }
+
   @Test func `somebody else is uploading`() throws {
     network.answer(.satisfied)
     changes.answer(.satisfied)
