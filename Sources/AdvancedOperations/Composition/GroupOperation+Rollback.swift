@@ -1,5 +1,12 @@
 import CoreOperations
 
+extension AdvancedOperation {
+  /// Whether rollbacks are running; false for what is no group.
+  final var isUndoing: Bool {
+    (self as? GroupOperation)?.members.withLock { $0.rollbacks.isRunning } ?? false
+  }
+}
+
 extension GroupOperation {
   /// Registers what undoes something that a child has done.
   ///

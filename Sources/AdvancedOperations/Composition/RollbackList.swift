@@ -22,6 +22,8 @@ struct RollbackList {
 
   private var entries: [Entry] = []
   private(set) var isClosed = false
+  /// Whether what was taken out is being run, one after the other.
+  private(set) var isRunning = false
 
   /// Keeps what undoes something; returns false, and doesn't, when it would never be run.
   mutating func add(_ rollback: @escaping Rollback) -> Bool {
@@ -41,11 +43,14 @@ struct RollbackList {
   mutating func next() -> Rollback? {
     while let last = entries.popLast() {
       switch last {
-      case .rollback(let rollback): return rollback
+      case .rollback(let rollback):
+        isRunning = true
+        return rollback
       case .place(let place): entries += place.take().map { .rollback($0) }
       }
     }
     isClosed = true
+    isRunning = false
     return nil
   }
 

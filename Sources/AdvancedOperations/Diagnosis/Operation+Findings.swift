@@ -91,10 +91,12 @@ extension AdvancedOperation {
     case .finished:
       let text = "has finished: \(outcome?.inOneLine ?? "finished")\(textOfSource)"
       if !look.machine.hasBody { return [finding(.finished, text)] }
+      if isUndoing { return [finding(.finished, text + "; what its children did is being undone")] }
       return [finding(.finished, text + "; its body goes on", next: openChildren)]
     case .finishing:
       let waits = layerWaits(.execution)
       if !waits.isEmpty, outcome == nil { return waits.map { finding($0) } }
+      if isUndoing { return [undoingFinding(.finishing)] }
       return [finding(.finishing, "is notifying observers of its end")]
     case .executing: return executingFindings(look)
     case .evaluatingConditions: return conditionFindings(look) + queueFindings(look)
@@ -109,6 +111,11 @@ extension AdvancedOperation {
     finding(.journal, text, remedy: "the journal of \(label) has to answer", for: duration)
   }
 
+  private func undoingFinding(_ kind: Cause.Kind) -> Finding {
+    let text = "is undoing what its children did"
+    return finding(kind, text, remedy: "a rollback of \(label) has to return")
+  }
+
   private func executingFindings(_ look: Look) -> [Finding] {
     let waits = attemptFindings(look)
     if !waits.isEmpty { return waits }
@@ -117,6 +124,7 @@ extension AdvancedOperation {
     }
     let children = layerWaits(.execution)
     if !children.isEmpty { return children.map { finding($0) } }
+    if isUndoing { return [undoingFinding(.executing)] }
     if let pause, pause.end > look.now {
       var finding = finding(.retry, pause.text(at: look.now))
       finding.cause.duration = look.duration(since: pause.begin)

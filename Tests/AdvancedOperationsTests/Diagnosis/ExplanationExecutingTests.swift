@@ -50,6 +50,47 @@ import Testing
     queue.waitUntilAllOperationsAreFinished()
   }
 
+  @Test func `it undoes what its children did`() {
+    let world = World()
+    let pay = Work.failing()
+    let order = GroupOperation(name: "order") { pay }
+    let clock = world.simulation.environment.clock
+    order.onRollback { try await clock.sleep(for: .seconds(60)) }
+    let after = Work("after")
+    after.addDependency(order)
+    world.queue.addOperations([order, after])
+    world.simulation.advance(by: .seconds(30))
+    #expect(
+      text(after) == """
+        after waits for order
+          order is undoing what its children did
+        needed: a rollback of order has to return
+        """
+    )
+    #expect(kinds(order) == [.executing])
+    world.simulation.run()
+    #expect(text(order).hasPrefix("order has finished: failed"))
+  }
+
+  @Test func `it undoes what its children did, though its end was decided before`() {
+    let world = World()
+    let open = Work.open("open")
+    let order = GroupOperation(name: "order") { open }
+    let clock = world.simulation.environment.clock
+    order.onRollback { try await clock.sleep(for: .seconds(60)) }
+    world.run(order)
+    order.finish(withError: Flaw(1))
+    open.finish()
+    world.simulation.advance(by: .seconds(30))
+    #expect(
+      order.explain().causes.map(\.description) == [
+        "order has finished: failed: flaw 1; what its children did is being undone"
+      ]
+    )
+    world.simulation.run()
+    #expect(!"\(order.explain().causes)".contains("undone"))
+  }
+
   @Test func `it is a delay`() {
     let world = World()
     let pause = DelayOperation(name: "pause", .seconds(120))
