@@ -32,7 +32,7 @@ extension AdvancedOperationQueue {
     let groups = roots.groups
     for group in groups.prefix(12) {
       let waiting = search.waiting(for: group, among: members)
-      let names = group.map(\.cause.name)
+      let names = group.map { $0.cause.nameAndQueue(seenFrom: self) }
       let who = names.count == 1 ? names[0] : "\(names.count) operations (\(names.briefList)): each"
       let others =
         waiting.isEmpty

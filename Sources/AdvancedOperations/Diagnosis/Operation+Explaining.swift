@@ -28,7 +28,7 @@ extension Operation {
       path: path,
       rootCauses: roots.map(\.cause),
       lines: state.end.map { "\(label) has finished\($0)".split(separator: "\n").map(String.init) }
-        ?? Self.lines(state.wasCancelled ? "\(label) was cancelled, and" : label, causes, path)
+        ?? lines(state.wasCancelled ? "\(label) was cancelled, and" : label, causes, path)
         + roots.neededLine
     )
   }
@@ -49,7 +49,7 @@ extension Operation {
     return ((wasCancelled ? "cancelled, " : "") + advanced.state.words, wasCancelled, nil)
   }
 
-  private static func lines(
+  private final func lines(
     _ begin: String,
     _ causes: [OperationExplanation.Cause],
     _ path: [OperationExplanation.Cause]
@@ -57,14 +57,42 @@ extension Operation {
     var lines = ["\(begin) \(causes.map(\.text).joined(separator: "; "))"]
     // A ring that the operation itself is in isn't among its own causes.
     let way = path.first?.kind == .ring ? path[...] : path.dropFirst()
+    let home = homeQueue
+    func line(_ cause: OperationExplanation.Cause) -> String {
+      "  \(cause.nameAndQueue(seenFrom: home)) \(cause.text)"
+    }
     if way.count > 12 {
-      lines += way.prefix(6).map { "  \($0)" }
+      lines += way.prefix(6).map(line)
       lines.append("  … \(way.count - 11) more …")
-      lines += way.suffix(5).map { "  \($0)" }
+      lines += way.suffix(5).map(line)
     } else {
-      lines += way.map { "  \($0)" }
+      lines += way.map(line)
     }
     return lines
+  }
+}
+
+extension Operation {
+  /// The queue that the operation is in, or the one that its outermost group is in.
+  final var homeQueue: (any QueueObject)? {
+    var outermost = self
+    while let parent = (outermost as? AdvancedOperation)?.parent { outermost = parent }
+    return outermost.containingQueue
+  }
+}
+
+extension OperationExplanation.Cause {
+  /// The name of the operation, with its queue if that is another one than the reader looks from.
+  ///
+  /// - Parameter home: The queue that is explained, or that of the operation that is; nil if it is
+  ///   in none.
+  /// - Returns: How a line about the cause begins.
+  func nameAndQueue(seenFrom home: (any QueueObject)?) -> String {
+    // One about a queue says which.
+    guard !kind.traits.isShared, let home, let queue = operation.homeQueue, queue !== home else {
+      return name
+    }
+    return "\(name) (in \(queue.givenName.map { "queue “\($0)”" } ?? "another queue"))"
   }
 }
 

@@ -12,6 +12,9 @@ extension Operation {
       return true
     }
   }
+
+  /// The queue that the operation is in.
+  package final var containingQueue: (any QueueObject)? { scheduler?.owner }
 }
 
 extension LayeredOperation {
@@ -152,5 +155,5 @@ extension LayeredOperation {
   }
 
   /// The queue that the operation is in.
-  package var queue: OperationQueue? { scheduler?.owner?.operationQueue }
+  package var queue: OperationQueue? { containingQueue?.operationQueue }
 }

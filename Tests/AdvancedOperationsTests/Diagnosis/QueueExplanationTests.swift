@@ -57,6 +57,67 @@ import Testing
     world.simulation.run()
   }
 
+  @Test func `it says in which other queue an operation is`() {
+    let world = World()
+    world.queue.name = "main"
+    let other = world.makeQueue()
+    other.name = "other"
+    let slow = world.taking(10, "slow")
+    let hint = "its async body may be waiting for a timer, a stream, a continuation or a lock"
+    let group = GroupOperation(name: "group") { slow }
+    let after = Work("after")
+    after.addDependency(group)
+    other.addOperation(group)
+    world.queue.addOperation(after)
+    world.simulation.advance(by: .seconds(5))
+    #expect(
+      "\(world.queue.explain())" == """
+        queue “main”: 1 operation, 0 executing
+          slow (in queue “other”) has been executing for 5 s: 1 waits, after
+        needed: slow has to finish (\(hint))
+        """
+    )
+    #expect(
+      text(after) == """
+        after waits for group
+          group (in queue “other”) waits for its children slow
+          slow (in queue “other”) has been executing for 5 s
+        needed: slow has to finish (\(hint))
+        """
+    )
+    #expect(
+      text(group) == """
+        group waits for its children slow
+          slow has been executing for 5 s
+        needed: slow has to finish (\(hint))
+        """
+    )
+    #expect(after.explain().rootCauses.map(\.name) == ["slow"])
+    other.name = nil
+    #expect(text(after).contains("  slow (in another queue) has been executing for 5 s\n"))
+    world.simulation.run()
+  }
+
+  @Test func `it says in which other queue a plain operation is`() async throws {
+    let queue = AdvancedOperationQueue()
+    let other = OperationQueue()
+    other.name = "other"
+    let (begun, gate) = (Gate(), Gate())
+    let hold = BlockOperation {
+      begun.open()
+      gate.pass()
+    }
+    hold.name = "hold"
+    let after = Work("after")
+    after.addDependency(hold)
+    other.addOperation(hold)
+    queue.addOperation(after)
+    await begun.opened()
+    #expect(text(after).contains("\n  hold (in queue “other”) is executing\n"))
+    gate.open()
+    try await queue.untilAllOperationsAreFinished()
+  }
+
   @Test func `an empty one has nothing to explain`() {
     let queue = AdvancedOperationQueue()
     queue.isSuspended = true
