@@ -8,8 +8,9 @@ extension OperationTimeline {
   /// the dashed line behind a bar is how much longer it could have taken. The legend shows the
   /// marks that occur.
   ///
-  /// A name for which there is no room is cut in its middle; a pointer over it shows it whole. The
-  /// picture is dark where its reader prefers that.
+  /// A name for which there is no room is cut in its middle; a pointer over it shows it whole. A
+  /// pointer over a bar shows what went wrong, what was waited for and for how long. The picture is
+  /// dark where its reader prefers that.
   ///
   /// A timeline of more than 2,500 operations is drawn with so many rows, which is as high as
   /// readers of pictures can draw: those of the critical path, then those that failed, in half of
@@ -30,12 +31,15 @@ extension OperationTimeline {
   func summary(of index: Int) -> String {
     let span = spans[index]
     var lines = ["\(span.name): \(span.outcome?.status.rawValue ?? "going on")"]
+    if let reason = span.outcome?.briefReason { lines.append(reason) }
     for phase in phases(of: index) {
       let what: String =
         switch phase.kind {
         case .dependencies: "waited for dependencies for"
         case .conditions: "asked conditions for"
-        case .turn: "waited for its turn for"
+        case .turn where span.claims.isEmpty: "waited for its turn for"
+        case .turn:
+          "waited for its turn (\(span.claims.map { "“\($0)”" }.briefList) or a slot) for"
         }
       lines.append("\(what) \((phase.end - phase.begin).readable)")
     }
@@ -45,5 +49,23 @@ extension OperationTimeline {
     }
     if let executed = span.executed { lines.append("executed for \(executed.readable)") }
     return lines.joined(separator: "\n")
+  }
+}
+
+extension OperationOutcome {
+  /// Why it isn't a success, on one line that a picture has room for; nil if there is no more to say.
+  ///
+  /// What was inherited is only named: its own row has the error, and a long chain of failures is
+  /// not gone through for each of its operations.
+  fileprivate var briefReason: String? {
+    let text: String
+    switch self {
+    case .succeeded: return nil
+    case .skipped(let reason): text = reason.inOneLine
+    case .failed(let failure), .cancelled(let failure):
+      guard let first = failure.elements.first else { return nil }
+      text = failure.isInherited ? "because of \(first.origin)" : failure.summary(limit: 1)
+    }
+    return text.count > 160 ? text.prefix(159) + "…" : text
   }
 }

@@ -34,6 +34,8 @@ public struct OperationTimeline: Sendable {
     public var group: Int?
     /// Whether it depends on something that wasn't recorded and hasn't ended.
     var waitsForUnrecorded = false
+    /// The names of its claims.
+    var claims: [String] = []
 
     /// How long it executed; nil if it hasn't, or goes on.
     public var executed: Duration? { ended.flatMap { executed(until: $0) } }

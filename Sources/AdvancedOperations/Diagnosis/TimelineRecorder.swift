@@ -63,8 +63,8 @@ public final class TimelineRecorder: OperationObserver {
 
   /// Reads what only the operation itself knows; returns what writes that into its span.
   private func details(of operation: AdvancedOperation) -> (inout OperationTimeline.Span) -> Void {
-    let (times, group) = operation.withCore { core in
-      (core.extra?.stateTimes ?? StateTimes(), core.extra?.group)
+    let (times, group, claims) = operation.withCore { core in
+      (core.extra?.stateTimes ?? StateTimes(), core.extra?.group, core.claims.map(\.name))
     }
     let dependencies = operation.dependencies
     let hasEnded = dependencies.map(\.isFinished)
@@ -80,6 +80,7 @@ public final class TimelineRecorder: OperationObserver {
       span.dependencies = places.compactMap { $0 }
       span.waitsForUnrecorded = zip(places, hasEnded).contains { $0 == nil && !$1 }
       span.group = groupPlace
+      span.claims = claims
     }
   }
 

@@ -46,6 +46,41 @@ import FoundationXML
     #expect(other.renamed { String($0.name.dropLast(6)) }.svg == timeline.svg)
   }
 
+  @Test func `shows why an operation failed, and which claims it waited for`() throws {
+    struct Refused: Error, CustomStringConvertible {
+      let description = "The server said: <no>" + String(repeating: ".", count: 300)
+    }
+    let world = World()
+    let recorder = TimelineRecorder()
+    world.queue.addObserver(recorder)
+    let backup = world.taking(3, "backup")
+    backup.addCondition(MutuallyExclusive("database"))
+    world.queue.addOperation(backup)
+    world.simulation.advance(by: .zero)
+    let download = ResultOperation(name: "download") { throw Refused() }
+    let parse = download.then(name: "parse") {}
+    let slow = world.taking(50, "slow")
+    slow.addObserver(TimeoutObserver(.seconds(5)))
+    let skipped = Work("skipped")
+    skipped.addCondition(Immediate(always: .skipped(reason: "nothing new")))
+    let gone = world.taking(50, "gone")
+    let store = world.taking(1, "store")
+    store.addCondition(MutuallyExclusive("database"))
+    world.queue.addOperations([download, parse, slow, skipped, gone, store])
+    world.simulation.advance(by: .seconds(1))
+    gone.cancel()
+    world.simulation.run()
+
+    let svg = recorder.svg
+    #expect(svg.contains("download: failed\nThe server said: &lt;no&gt;..."))
+    #expect(!svg.contains(String(repeating: ".", count: 160)))
+    #expect(svg.contains("parse: failed\nbecause of dependency “download”</title>"))
+    #expect(svg.contains("slow: cancelled\ntimed out: It took longer than 5 s.\n"))
+    #expect(svg.contains("skipped: skipped\nnothing new"))
+    #expect(svg.contains("gone: cancelled\nexecuted for 1 s"))
+    #expect(svg.contains("waited for its turn (“database” or a slot) for 3 s"))
+  }
+
   // MARK: Chrome
 
   private struct Trace: Decodable {
