@@ -42,6 +42,8 @@ private struct LoggedOut: Error, CustomStringConvertible {
     case .skipped(let reason): "had nothing to do: \(reason)"
     case .cancelled(let failure) where failure.isTimeout: "took too long: \(failure.summary())"
     case .cancelled(let failure): "was cancelled: \(failure.summary())"
+    case .failed(let failure) where failure.isTimeout:
+      "did not succeed, a time limit was over: \(failure.summary())"
     case .failed(let failure) where failure.isCancellation:
       "did not run, another was cancelled: \(failure.summary())"
     case .failed(let failure): "failed: \(failure.summary())"
@@ -97,10 +99,23 @@ private struct LoggedOut: Error, CustomStringConvertible {
   let clock = simulation.environment.clock
   let slow = ResultOperation(name: "slow") { try await clock.sleep(for: .seconds(60)) }
   slow.addObserver(TimeoutObserver(.seconds(5)))
-  queue.addOperation(slow)
+  let store = slow.then(name: "store") {}
+  let hasty = ResultOperation(
+    name: "hasty",
+    retry: .immediate(attempts: 2).attemptTimeout(.seconds(1))
+  ) {
+    try await clock.sleep(for: .seconds(60))
+  }
+  queue.addOperations([slow, store, hasty])
   simulation.run()
   #expect(slow.outcome?.isCancelled == true)
   #expect(slow.outcome?.failure?.isTimeout == true)
+  #expect(store.outcome?.isFailed == true)
+  #expect(store.outcome?.failure?.isTimeout == true)
+  #expect(store.outcome?.failure?.isCancellation == true)
+  #expect(hasty.outcome?.isFailed == true)
+  #expect(hasty.outcome?.failure?.isTimeout == true)
+  #expect(hasty.outcome?.failure?.isCancellation == false)
 }
 
 @Test func `Cancellation: a value that comes late is dropped, and an error is kept`() {
