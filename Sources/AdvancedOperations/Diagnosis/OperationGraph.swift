@@ -10,7 +10,7 @@ public import CoreOperations
 ///
 /// Operations go on while the graph is taken: each node is as that operation was when it was looked
 /// at.
-public struct OperationGraph: Sendable {
+public struct OperationGraph: Sendable, CustomStringConvertible {
   /// One operation.
   public struct Node: Sendable, Identifiable {
     /// Made of the name, and a number when several operations have the same name.
@@ -102,6 +102,16 @@ public struct OperationGraph: Sendable {
     }
     graph.edges = edges.filter { ids.contains($0.from) && ids.contains($0.to) }
     return graph
+  }
+
+  /// How many operations and edges there are, with the names of the first few, on one line.
+  public var description: String {
+    if nodes.isEmpty { return "no operations" }
+    let names = nodes.prefix(5).map(\.name)
+    let more = nodes.count > names.count ? " and \(nodes.count - names.count) more" : ""
+    let operations = nodes.count == 1 ? "1 operation" : "\(nodes.count) operations"
+    let edges = edges.count == 1 ? "1 edge" : "\(edges.count) edges"
+    return "\(operations) (\(names.joined(separator: ", "))\(more)), \(edges)"
   }
 
   init(nodes: [Node], edges: [Edge]) {

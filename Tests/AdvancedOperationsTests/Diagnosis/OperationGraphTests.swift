@@ -30,6 +30,17 @@ import Testing
     )
   }
 
+  @Test func `is printed as a line, however many operations there are`() {
+    let world = World()
+    _ = chain(in: world)
+    #expect("\(world.queue.graph)" == "3 operations (b, c, a), 2 edges")
+    #expect("\(world.queue.graph.filter { $0.name == "b" })" == "1 operation (b), 0 edges")
+    #expect("\(world.queue.graph.filter { $0.name != "a" })" == "2 operations (b, c), 1 edge")
+    #expect("\(AdvancedOperationQueue().graph)" == "no operations")
+    let many = OperationGraph(of: (1...2_000).map { Work("w\($0)") })
+    #expect("\(many)" == "2000 operations (w1, w2, w3, w4, w5 and 1995 more), 0 edges")
+  }
+
   @Test func `is a value: what happens later doesn't change it`() {
     let world = World()
     let operations = chain(in: world)
