@@ -59,9 +59,11 @@ public struct DependencyRule: OperationCondition {
 
     /// One sentence with the dependencies.
     public var description: String {
-      dependencies.isEmpty
-        ? "There are no dependencies."
-        : "The dependencies are: \(dependencies.joined(separator: ", "))."
+      switch dependencies.count {
+      case 0: "There are no dependencies."
+      case 1: "Its dependency \(dependencies[0])."
+      default: "Of its dependencies, \(dependencies.joined(separator: ", "))."
+      }
     }
   }
 

@@ -54,8 +54,9 @@ import Testing
     #expect(fan.parts[2].isExecuting)
     #expect(
       "\(fan.work.errors[0])" == "condition “all dependencies succeeded”: "
-        + "The dependencies are: p0 succeeded, p1 failed, p2 has not finished."
+        + "Of its dependencies, p0 succeeded, p1 failed, p2 has not finished."
     )
+    #expect("\(DependencyRule.Broken(dependencies: ["up failed"]))" == "Its dependency up failed.")
     #expect(fan.work.outcome?.failure?.elements.map(\.isInherited) == [true])
     fan.finish(2)
     #expect(fan.world.queue.operationCount == 0)
