@@ -9,7 +9,7 @@ extension Operation {
     if hasUnreportedEnd {
       return [
         finding(
-          .executing,
+          .finishNotCalled,
           "says that it is finished, and has not reported that",
           remedy: "\(label) has to call willChangeValue and didChangeValue for “isFinished”"
         )

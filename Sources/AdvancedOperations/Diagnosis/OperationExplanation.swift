@@ -23,7 +23,8 @@ public struct OperationExplanation: Sendable, Hashable, CustomStringConvertible 
     public enum Kind: Sendable, Hashable, CaseIterable {
       /// It waits with others in a ring.
       case ring
-      /// Its `execute()` has returned, and `finish()` was not called.
+      /// Its `execute()` has returned, and `finish()` was not called; or a class with an
+      /// `isFinished` of its own hasn't reported that it changed.
       case finishNotCalled
       /// It is in no queue, and was not started by hand.
       case notEnqueued

@@ -22,19 +22,23 @@ extension OperationTimeline {
     guard let enqueued = span.enqueued else { return [] }
     let last = max(span.started ?? span.ended ?? end, enqueued)
     func clamp(_ time: Duration) -> Duration { min(max(time, enqueued), last) }
+    // There is no event for the end of the last dependency.
+    let lastEnd = span.dependencies.map { spans[$0].ended ?? end }.max() ?? enqueued
+    let resolved = span.waitsForUnrecorded ? nil : clamp(lastEnd)
     let ready: Duration
     let asked: Duration
     if let evaluating = span.evaluating {
       asked = clamp(evaluating)
       ready = max(clamp(span.ready ?? last), asked)
     } else {
-      // There is no event for the end of the last dependency of an operation without conditions.
-      let resolved = span.dependencies.map { spans[$0].ended ?? end }.max()
-      ready = clamp(span.ready ?? (span.waitsForUnrecorded ? last : resolved ?? enqueued))
+      ready = span.ready.map(clamp) ?? resolved ?? last
       asked = ready
     }
+    // A queue that is suspended, or has others to ask, doesn't ask at once.
+    let freed = span.evaluating == nil ? asked : min(resolved ?? asked, asked)
     return [
-      Phase(kind: .dependencies, begin: enqueued, end: asked),
+      Phase(kind: .dependencies, begin: enqueued, end: freed),
+      Phase(kind: .turn, begin: freed, end: asked),
       Phase(kind: .conditions, begin: asked, end: ready),
       Phase(kind: .turn, begin: ready, end: last),
     ].filter { $0.begin < $0.end }

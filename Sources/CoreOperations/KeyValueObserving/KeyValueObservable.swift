@@ -23,12 +23,14 @@ extension Operation: KeyValueObservable {
   /// and the readiness of such an operation are found by looking at these properties now. Reporting
   /// the end early or twice does no harm.
   ///
-  /// - Parameter key: `isExecuting`, `isFinished`, `isReady` or any other.
+  /// - Parameter key: `isExecuting`, `isFinished`, `isReady` or any other. With a property of the
+  ///   subclass, `state` for instance, both are looked at, since they may depend on it.
   public func didChangeValue(forKey key: String) {
     switch key {
     case "isFinished", "finished": lookForFinish()
     case "isReady", "ready": lookForReadiness()
-    default: break
+    case "isExecuting", "executing", "isCancelled", "cancelled": break
+    default: lookAgain()
     }
     valuesMayHaveChanged()
   }

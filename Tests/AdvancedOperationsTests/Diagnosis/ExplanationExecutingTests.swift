@@ -39,6 +39,7 @@ import Testing
     silent.start()
     queue.addOperation(after)
     #expect(after.debugDescription == "after (waiting): waits for silent")
+    #expect(after.explain().rootCauses.map(\.kind) == [.finishNotCalled])
     #expect(
       after.explain().description == """
         after waits for silent

@@ -96,6 +96,26 @@ extension World {
     #expect(timeline.plan.schedule(workers: 2).duration == .seconds(4))
   }
 
+  @Test func `tells the wait of a condition's turn from the wait for dependencies`() {
+    let world = World()
+    let recorder = TimelineRecorder()
+    world.queue.addObserver(recorder)
+    let (free, before, behind) = (Work("free"), world.taking(3, "before"), Work("behind"))
+    behind.addDependency(before)
+    for work in [free, behind] { work.addCondition(BlockCondition("yes") { true }) }
+    world.queue.isSuspended = true
+    world.queue.addOperations([free, before, behind])
+    world.simulation.advance(by: .seconds(10))
+    world.queue.isSuspended = false
+    world.simulation.run()
+
+    let timeline = recorder.timeline
+    #expect(timeline.phases(of: 0) == [.init(kind: .turn, begin: .zero, end: .seconds(10))])
+    #expect(
+      timeline.phases(of: 2) == [.init(kind: .dependencies, begin: .zero, end: .seconds(13))]
+    )
+  }
+
   @Test func `shows what goes on until the moment at which it is asked`() {
     let world = World()
     let recorder = TimelineRecorder()

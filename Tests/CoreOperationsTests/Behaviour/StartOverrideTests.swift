@@ -82,6 +82,58 @@ import Testing
     #expect(queue.operationCount == 0)
   }
 
+  /// A class that reports the property from which its others follow.
+  private final class Stated: Operation, @unchecked Sendable {
+    private let key: String
+    private let isOver = Locked(false)
+    init(key: String) { self.key = key }
+    override var isFinished: Bool { isOver.withLock { $0 } }
+    override func start() {
+      willChangeValue(forKey: key)
+      isOver.withLock { $0 = true }
+      didChangeValue(forKey: key)
+    }
+  }
+
+  @Test(arguments: ["state", "_state", "isFinished", "finished", "isReady2"])
+  func `An end is found whichever property of the subclass is reported`(key: String) {
+    let executor = ManualExecutor()
+    let queue = OperationQueue(executor: executor)
+    let dependent = Operation()
+    let stated = Stated(key: key)
+    let completions = Tally()
+    stated.completionBlock = { completions.add() }
+    dependent.addDependency(stated)
+    queue.addOperations([stated, dependent])
+    executor.runAll()
+    #expect(dependent.isFinished)
+    #expect(completions.now == 1)
+    #expect(queue.operationCount == 0)
+  }
+
+  /// A class whose readiness follows from a property that it reports.
+  private final class Gated: Operation, @unchecked Sendable {
+    private let isOpen = Locked(false)
+    override var isReady: Bool { super.isReady && isOpen.withLock { $0 } }
+    func open() {
+      willChangeValue(forKey: "gate")
+      isOpen.withLock { $0 = true }
+      didChangeValue(forKey: "gate")
+    }
+  }
+
+  @Test func `Readiness is looked at when a property of the subclass is reported`() {
+    let executor = ManualExecutor()
+    let queue = OperationQueue(executor: executor)
+    let gated = Gated()
+    queue.addOperation(gated)
+    executor.runAll()
+    #expect(!gated.isFinished)
+    gated.open()
+    executor.runAll()
+    #expect(gated.isFinished)
+  }
+
   /// The first listing of `seeds/003`: `main()` with an `isFinished` of its own.
   private class Transform: Operation, @unchecked Sendable {
     private let isOver = Locked(false)
