@@ -199,6 +199,34 @@ import Testing
     #expect(!last.didExecute)
   }
 
+  /// A child whose code runs between the cancels of the others.
+  private final class Between: Operation, @unchecked Sendable {
+    private let body: @Sendable () -> Void
+    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+    override func cancel() {
+      body()
+      super.cancel()
+    }
+  }
+
+  @Test func `start no dependent of a plain child that has left before it is cancelled`() {
+    let world = World()
+    let (outside, last) = (Work("outside"), Work("last"))
+    let first = BlockOperation {}
+    let between = Between { world.simulation.run() }
+    first.addDependency(outside)
+    between.addDependency(outside)
+    last.addDependency(first)
+    let group = GroupOperation()
+    for child in [first, between, last] { group.addOperation(child) }
+    world.run(group)
+    group.cancel()
+    world.simulation.run()
+    #expect(group.isFinished)
+    #expect(last.kind == .cancelled)
+    #expect(!last.didExecute)
+  }
+
   @Test(arguments: Ending.allCases)
   func `a group that never starts finishes after its children`(ending: Ending) {
     let world = World()
