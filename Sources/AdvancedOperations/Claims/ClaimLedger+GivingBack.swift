@@ -8,7 +8,7 @@ extension ClaimLedger {
   func releaseCalled(_ operation: any LayeredOperation, _ effects: inout ClaimEffects) {
     guard let claimant = claimant(operation) else { return }
     let left = leaveLine(claimant)
-    if let left { lineLeft(left, at: nil, &effects) }
+    if let left { goOn(from: left, at: nil, &effects) }
     guard claimant.hasItsClaims else {
       forget(claimant)
       return
@@ -42,7 +42,7 @@ extension ClaimLedger {
     let left = leaveLine(claimant)
     claimant.ticket = nil
     // Those behind it may have waited for nothing else.
-    if let left { lineLeft(left, at: time, &effects) }
+    if let left { goOn(from: left, at: time, &effects) }
     if claimant.hasItsClaims {
       takeStartBack(claimant, at: time, &effects)
     } else {
@@ -71,7 +71,7 @@ extension ClaimLedger {
     for claimant in refused.sorted(by: { $0.ticket ?? .max < $1.ticket ?? .max }) {
       guard let left = leaveLine(claimant) else { continue }
       tellToTryAgain(claimant, &effects)
-      lineLeft(left, at: nil, &effects)
+      goOn(from: left, at: nil, &effects)
     }
     drain(resource.line, at: nil, &effects)
     // With fewer units, the first may wait for more of the holders.

@@ -23,8 +23,9 @@ extension ClaimLedger {
     return place
   }
 
-  /// Those behind one that has left may have waited for nothing else.
-  func lineLeft(_ place: Claimant.Place, at time: Time?, _ effects: inout ClaimEffects) {
+  /// Lets those go on that stand where an operation has left, or its time is known: they may have
+  /// waited for nothing else.
+  func goOn(from place: Claimant.Place, at time: Time?, _ effects: inout ClaimEffects) {
     drain(place.line, at: time, &effects)
     updateTimer(place.demand.resource, &effects)
   }
@@ -37,7 +38,7 @@ extension ClaimLedger {
         !front.terms.isByHand, !front.operation.mayStartNow, let left = leaveLine(front)
       {
         tellToTryAgain(front, &effects)
-        lineLeft(left, at: time, &effects)
+        goOn(from: left, at: time, &effects)
       }
     }
   }
@@ -134,8 +135,7 @@ extension ClaimLedger {
   ) {
     guard let claimant = claimant(operation), let place = claimant.place else { return }
     claimant.awaitsTime = false
-    drain(place.line, at: time, &effects)
-    updateTimer(place.demand.resource, &effects)
+    goOn(from: place, at: time, &effects)
   }
 
   /// Sets the timer of a bucket to when there will be enough for the first in line.

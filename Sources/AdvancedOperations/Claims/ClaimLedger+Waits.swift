@@ -68,7 +68,7 @@ extension ClaimLedger {
     joinLine(claimant, of: demand, &effects)
     // Those that it passed wait for it now.
     effects.append(.moved(operation))
-    lineLeft(left, at: nil, &effects)
+    goOn(from: left, at: nil, &effects)
     return true
   }
 }

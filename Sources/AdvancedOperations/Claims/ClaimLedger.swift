@@ -149,7 +149,7 @@ final class ClaimLedger {
     let claimant = claimant(attempt.operation, attempt.demands, attempt.time)
     claimant.terms = attempt.terms
     let left = leaveLine(claimant)
-    defer { if let left { lineLeft(left, at: attempt.time, &effects) } }
+    defer { if let left { goOn(from: left, at: attempt.time, &effects) } }
     if let demand = attempt.demands.first(where: { isExcessive($0, claimant) }) {
       claimant.ticket = nil
       return .refused(demand, holders: [], isExcessive: true)
