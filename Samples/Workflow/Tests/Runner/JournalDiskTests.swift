@@ -19,6 +19,14 @@ import Testing
     let state = Mutex(State())
     var journal: JournalFile? { state.withLock { $0.journal } }
     var syncs: Int { state.withLock { $0.syncs } }
+
+    /// Counts a call, and returns its number.
+    func next(_ count: WritableKeyPath<State, Int> & Sendable) -> Int {
+      state.withLock { state in
+        state[keyPath: count] += 1
+        return state[keyPath: count]
+      }
+    }
   }
 
   private static let header = JournalRecord.begun(
@@ -99,10 +107,7 @@ import Testing
     let journal = try open(
       JournalFile.Disk(
         synchronize: { [log] (file) throws(SystemCallError) in
-          let number = log.state.withLock { state in
-            state.syncs += 1
-            return state.syncs
-          }
+          let number = log.next(\.syncs)
           if number == 2, let journal = log.journal { Self.writeUntilAllAreThere(journal, file) }
           try file.synchronize()
         }
@@ -144,10 +149,7 @@ import Testing
     let journal = try open(
       JournalFile.Disk(
         synchronize: { [log] (file) throws(SystemCallError) in
-          let number = log.state.withLock { state in
-            state.syncs += 1
-            return state.syncs
-          }
+          let number = log.next(\.syncs)
           guard number == 2, let journal = log.journal else { return try file.synchronize() }
           Self.writeUntilAllAreThere(journal, file)
           throw Self.input
@@ -168,10 +170,7 @@ import Testing
     let journal = try open(
       JournalFile.Disk(
         write: { [log] (file, bytes) throws(SystemCallError) in
-          let number = log.state.withLock { state in
-            state.writes += 1
-            return state.writes
-          }
+          let number = log.next(\.writes)
           if number != 2 { return try file.write(bytes) }
           try file.write(bytes.prefix(bytes.count / 2))
           throw full
