@@ -53,7 +53,8 @@ extension OperationTimeline {
 }
 
 extension OperationOutcome {
-  /// Why it isn't a success, on one line that a picture has room for; nil if there is no more to say.
+  /// Why it isn't a success, on one line that a picture has room for; nil if there is no more to
+  /// say.
   ///
   /// What was inherited is only named: its own row has the error, and a long chain of failures is
   /// not gone through for each of its operations.

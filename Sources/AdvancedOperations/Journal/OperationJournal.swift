@@ -63,7 +63,8 @@
 /// the same after a restart, and another one for other work. When two operations have the same key,
 /// the one that looks it up later gets the value of the one that was recorded before. Two that run
 /// at the same time both run; this isn't noticed here, because a key is often made from data. A
-/// journal had better refuse to record a key twice, by throwing an error; the one above stays short.
+/// journal had better refuse to record a key twice, by throwing an error; the one above stays
+/// short.
 ///
 /// ### What was undone
 ///

@@ -4,7 +4,8 @@ import CoreOperations
 ///
 /// The operation then ends as after any other cancel: its body is told, and has to stop by itself.
 /// Time is that of the operation's environment. A group executes until its rollbacks have run: one
-/// that has failed is cancelled by a limit that comes meanwhile, and keeps the errors of its children.
+/// that has failed is cancelled by a limit that comes meanwhile, and keeps the errors of its
+/// children.
 ///
 /// ```swift
 /// download.addObserver(TimeoutObserver(.seconds(30)))

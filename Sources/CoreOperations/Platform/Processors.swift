@@ -14,8 +14,8 @@ package enum Processors {
   /// Threads inherit the mask of the thread that creates them.
   package static var available: Int { available(within: ControlGroups()) }
 
-  /// Whether one thread can watch for what another one does meanwhile; found out once, as that reads
-  /// files.
+  /// Whether one thread can watch for what another one does meanwhile; found out once, as that
+  /// reads files.
   static let areSeveral = available > 1
 
   package static func available(within groups: ControlGroups) -> Int {
