@@ -153,7 +153,7 @@ extension Scheduler {
       done.report = .init(.barrierReturned)
     case .evaluate(let operation): evaluate(operation, as: occupant, &done)
     case .review(let operation):
-      unsafe operation.layer?.reviewIsDue()
+      operation.layer?.reviewIsDue()
       done.report = .init(.asked)
     case .start(let member, let terms):
       member.use { operation in
@@ -170,10 +170,10 @@ extension Scheduler {
   ) -> SchedulerState.Event {
     if case .ahead = terms { return .leftAhead(isEnd: start(operation, as: occupant)) }
     if case .granted = terms {
-      if !hasNewDependency(operation) { unsafe operation.layer?.grantedStartBegins() }
+      if !hasNewDependency(operation) { operation.layer?.grantedStartBegins() }
       // That may have added a dependency.
       if hasNewDependency(operation) {
-        unsafe operation.layer?.returnGrant()
+        operation.layer?.returnGrant()
         return .gotDependency
       }
     }
@@ -201,7 +201,7 @@ extension Scheduler {
       Member(operation).fields.isAskedAfterWait ? $0.answerStamp : nil
     }
     occupant.question = .init(operation: operation)
-    unsafe operation.layer?.dependenciesDidFinish()
+    operation.layer?.dependenciesDidFinish()
     var event = SchedulerState.Event.asked
     if let beginning = occupant.takeBeginning() {
       done.report = .init(.asked)
@@ -264,7 +264,7 @@ extension Scheduler {
 
   private func gate(_ operation: Operation, hasWaited: Bool) -> StartDecision {
     if operation.isCancelledFlag { return .run }
-    if let layer = unsafe operation.layer { return layer.decideStart(hasWaited: hasWaited) }
+    if let layer = operation.layer { return layer.decideStart(hasWaited: hasWaited) }
     return operation.isReady ? .run : .park
   }
 
@@ -275,7 +275,7 @@ extension Scheduler {
     case .goOn:
       // Before its code runs, which is what may hold others up from here on.
       state.withLock { $0.wentOn(Member(operation)) }
-      unsafe operation.layer?.turnCameAgain()
+      operation.layer?.turnCameAgain()
       return false
     case .callStart:
       occupant.operation = operation

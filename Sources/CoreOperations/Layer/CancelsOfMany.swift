@@ -20,9 +20,9 @@ extension OperationQueue {
   }
 
   private static func cancelTogether(_ operations: [Operation], reason: (any Error)?) {
-    for operation in operations { unsafe operation.layer?.cancelSilently(reason: reason) }
+    for operation in operations { operation.layer?.cancelSilently(reason: reason) }
     for operation in operations {
-      if let layer = unsafe operation.layer {
+      if let layer = operation.layer {
         layer.deliverEvents()
       } else {
         if let reason { operation.noteReason(reason) }

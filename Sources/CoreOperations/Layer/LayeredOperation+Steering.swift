@@ -20,7 +20,7 @@ extension Operation {
 extension LayeredOperation {
   /// Makes the core call the hooks; once, while initialising.
   package func attachLayer() {
-    unsafe layer = self
+    layer = self
     isLayered = true
   }
 

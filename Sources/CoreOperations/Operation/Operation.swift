@@ -46,8 +46,8 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
   /// Whether there is a ``layer``, known without counting a reference.
   final var isLayered = false
   @exclusivity(unchecked) private final var dependencyList = DependencyList()
-  /// This operation as its layer sees it; nil for a plain one.
-  final unowned(unsafe) var layer: (any LayeredOperation)?
+  /// ``layer``: the operation itself, which is why nothing is retained.
+  private final unowned(unsafe) var ownLayer: (any LayeredOperation)?
   @exclusivity(unchecked) final var scheduling = SchedulingFields()
 
   /// Creates an operation that is in no queue, has no dependencies and normal priority.
@@ -58,6 +58,12 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
     if unsafe !dependencyList.isEmpty {
       unsafe DependencyTeardown.release(dependencyList, areOpen: readiness.current.unfinished > 0)
     }
+  }
+
+  /// This operation as its layer sees it; nil for a plain one.
+  final var layer: (any LayeredOperation)? {
+    @inline(__always) get { unsafe ownLayer }
+    @inline(__always) set { unsafe ownLayer = newValue }
   }
 
   // MARK: Guarded

@@ -40,8 +40,8 @@ struct OperationLinks: ~Copyable {
   }
 
   /// The operation is going to be a member of a queue.
-  mutating func enter(_ scheduler: Unmanaged<AbstractScheduler>) {
-    unsafe schedulerReference.store(scheduler, ordering: .relaxed)
+  mutating func enter(_ scheduler: AbstractScheduler) {
+    unsafe schedulerReference.store(.passUnretained(scheduler), ordering: .relaxed)
   }
 
   /// The operation has nothing to do with its queue any more.

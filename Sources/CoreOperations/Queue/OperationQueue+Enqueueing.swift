@@ -55,9 +55,8 @@ extension OperationQueue {
     case .ignore: return .over
     case .reject(let mistake): trap(mistake.sentence(about: operation))
     }
-    let terms = unsafe operation.layer?.willEnqueue(in: self)
+    let terms = operation.layer?.willEnqueue(in: self)
     if terms?.isHeld == true { operation.readiness.step { $0.holdTaken() } }
-    let scheduler = unsafe Unmanaged<AbstractScheduler>.passUnretained(scheduler)
     return operation.withLinks { links in
       if links.isClosed { return .over }
       // Before other threads can find the scheduler, so that no later change is overwritten.
@@ -65,7 +64,7 @@ extension OperationQueue {
       member.fields.level = UInt8(links.priority.level)
       member.fields.isAskedAtStart = terms?.isAskedAtStart == true
       member.fields.isAskedAfterWait = terms?.isAskedAfterWait == true
-      unsafe links.enter(scheduler)
+      links.enter(scheduler)
       if links.mayBeInRing || links.mark > .none { return .suspect }
       return terms?.needsDidEnqueue == true ? .layered : .plain
     }
@@ -85,7 +84,7 @@ extension OperationQueue {
     )
     valueObservers.look(at: self)
     gate?.arrived(Array(operations), in: self, neededBy: member)
-    for operation in operations { unsafe operation.layer?.didEnqueue() }
+    for operation in operations { operation.layer?.didEnqueue() }
     let suspects = operations.filter { $0.withLinks { $0.mayBeInRing } }
     if !suspects.isEmpty { CycleSearch.cancelRings(from: suspects) }
     // Before one of them runs and begins a wait, which would then get the error in its place.

@@ -344,7 +344,7 @@ final class Scheduler: AbstractScheduler, @unchecked Sendable {
     if let source = effects.requestWorker.take() { requestWorker(from: source) }
     if let operation = effects.waitsForNextTurn.take() { RunTimeRings.lookAtPaused(operation) }
     if let operation = effects.grantToReturn.take() {
-      unsafe operation.layer?.returnGrant()
+      operation.layer?.returnGrant()
     }
     if effects.haveMembersLeft {
       effects.haveMembersLeft = false
@@ -371,13 +371,5 @@ extension Scheduler: SteppedQueue {
   package var unfinishedMembers: [Operation] { members.filter { !$0.isFinished } }
   package func fingerprint(_ number: (Operation) -> UInt64) -> [UInt64] {
     withState { $0.fingerprint(number) }
-  }
-}
-
-extension Operation {
-  /// That of the queue that the operation is in.
-  final var scheduler: Scheduler? {
-    // No other subclass exists.
-    withLinks { $0.scheduler }.map { unsafe unsafeDowncast($0, to: Scheduler.self) }
   }
 }

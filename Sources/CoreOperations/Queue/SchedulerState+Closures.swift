@@ -137,7 +137,7 @@ extension SchedulerState {
     of owner: any QueueObject
   ) -> Member {
     operation.life.step { _ = $0.enqueued() }
-    operation.withLinks { links in unsafe links.enter(.passUnretained(owner.abstractScheduler)) }
+    operation.withLinks { $0.enter(owner.abstractScheduler) }
     let member = Member(operation)
     members.append(member)
     member.fields.segment = activeSegment

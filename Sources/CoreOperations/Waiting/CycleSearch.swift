@@ -120,20 +120,20 @@ extension Operation {
 
   /// The parent without whose start an operation can't leave, although it is cancelled.
   final var parentToLeave: Operation? {
-    life.current.phase == .created ? unsafe layer?.awaitedParent : nil
+    life.current.phase == .created ? layer?.awaitedParent : nil
   }
 
-  private var isAwaitedByOthers: Bool { unsafe layer?.isAwaitedInLayer ?? false }
+  private var isAwaitedByOthers: Bool { layer?.isAwaitedInLayer ?? false }
 
   private var waitsForOthers: Bool {
     if readiness.current.unfinished > 0 { return true }
-    return unsafe layer?.layerWaits(.connections).contains(where: \.isCurrent) ?? false
+    return layer?.layerWaits(.connections).contains(where: \.isCurrent) ?? false
   }
 
   /// Cancels an operation that is in a ring.
   // Not called as the layer's own method, which a call on the layer would then never reach.
   final func leaveRing(because error: OperationCycleError) {
-    if let layer = unsafe layer {
+    if let layer {
       layer.cancelAsMember(of: error)
     } else {
       noteReason(error)

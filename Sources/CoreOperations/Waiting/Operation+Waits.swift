@@ -59,7 +59,7 @@ extension Operation {
   final func waitsForConnections(atMost limit: Int = .max) -> [Wait] {
     if isCancelledFlag { return waitsToLeave }
     let waits = waitsForDependencies(atMost: limit)
-    guard let layer = unsafe layer else { return waits }
+    guard let layer else { return waits }
     return waits + layer.layerWaits(.connections)
   }
 
@@ -74,7 +74,7 @@ extension Operation {
     if isCancelledFlag || readiness.current.isDropped { return waitsToLeave }
     var waits = waitsForDependencies()
     if includingQueue { waits += waitsInQueue() }
-    if let layer = unsafe layer {
+    if let layer {
       waits += layer.layerWaits(.connections) + layer.layerWaits(.turn)
     }
     return waits
@@ -83,7 +83,7 @@ extension Operation {
   /// What the operation's next turn after a pause needs; nothing if it waits for none, or was
   /// cancelled and ends without it.
   final func waitsBeforeTurn() -> [Wait] {
-    guard let layer = unsafe layer, !isCancelledFlag else { return [] }
+    guard let layer, !isCancelledFlag else { return [] }
     return waitsInQueue() + layer.layerWaits(.turn)
   }
 
@@ -92,7 +92,7 @@ extension Operation {
     let hasBegun = hasBegun
     var waits = waitsOfCode()
     if hasBegun { waits += waitsBeforeTurn() }
-    if let layer = unsafe layer { waits += layer.layerWaits(.execution) }
+    if let layer { waits += layer.layerWaits(.execution) }
     if !hasBegun { waits += waitsBeforeStart() }
     return waits
   }

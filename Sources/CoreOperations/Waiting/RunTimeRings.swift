@@ -239,13 +239,13 @@ enum RunTimeRings {
   private static func openRing(through operation: Operation) -> Bool {
     var isOpened = false
     while operation.waitsForTurn, let ring = ring(through: operation) {
-      let layer = ring.operations.lazy.compactMap { unsafe $0.layer }.first
+      let layer = ring.operations.lazy.compactMap { $0.layer }.first
       isOpened = true
       if layer?.openRing(ring.operations) == true { continue }
       // A child of a parent that hasn't begun can't leave by itself, but the outermost of those
       // can.
       var leaving = operation
-      while let parent = unsafe leaving.layer?.awaitedParent { leaving = parent }
+      while let parent = leaving.layer?.awaitedParent { leaving = parent }
       leaving.leaveRing(because: OperationCycleError(path: ring.labels))
       break
     }

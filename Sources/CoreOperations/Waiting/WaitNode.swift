@@ -24,7 +24,7 @@ extension Operation {
   /// outside of a queue, its layer may still wait.
   final var hasBegun: Bool {
     if life.current.phase <= .enqueued { return false }
-    guard let layer = unsafe layer else { return true }
+    guard let layer else { return true }
     return !layer.isStartingByHand
   }
 }
