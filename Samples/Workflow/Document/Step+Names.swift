@@ -10,15 +10,14 @@ extension Step {
 
   /// The name of files about a step with that id.
   package static func fileName(for id: String) -> String {
-    String(
-      String.UnicodeScalarView(
-        id.unicodeScalars.map { scalar in
-          switch scalar {
-          case "a"..."z", "A"..."Z", "0"..."9", ".", "_", "-", "@", ",", "+", "=": scalar
-          default: "_"
-          }
-        }
-      )
-    )
+    let bytes = id.unicodeScalars.map { isPlain($0) ? UInt8($0.value) : UInt8(ascii: "_") }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  private static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar {
+    case "a"..."z", "A"..."Z", "0"..."9", ".", "_", "-", "@", ",", "+", "=": true
+    default: false
+    }
   }
 }

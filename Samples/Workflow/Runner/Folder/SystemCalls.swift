@@ -88,10 +88,15 @@ final class OpenFile: Sendable {
 
   /// Writes all of the bytes.
   func write(_ bytes: some Collection<UInt8>) throws(SystemCallError) {
-    let bytes = Array(bytes)
-    var done = 0
-    while done < bytes.count {
-      let count = bytes[done...].withUnsafeBytes { raw in
+    var rest = ArraySlice(bytes)
+    try write(takingFrom: &rest)
+  }
+
+  /// Writes all of the bytes, and takes away those that are in the file: after an error the others
+  /// are left.
+  func write(takingFrom bytes: inout ArraySlice<UInt8>) throws(SystemCallError) {
+    while !bytes.isEmpty {
+      let count = bytes.withUnsafeBytes { raw in
         #if canImport(Darwin)
         Darwin.write(descriptor, raw.baseAddress, raw.count)
         #elseif canImport(Musl)
@@ -104,7 +109,7 @@ final class OpenFile: Sendable {
         if errno == EINTR { continue }
         throw SystemCallError()
       }
-      done += count
+      bytes.removeFirst(count)
     }
   }
 

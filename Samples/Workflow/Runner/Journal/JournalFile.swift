@@ -36,7 +36,7 @@ public final class JournalFile: Sendable {
   }
 
   /// For how long a line that holds nothing up waits for others to share its sync.
-  private static let pause = DispatchTimeInterval.milliseconds(2)
+  private static let pause = DispatchTimeInterval.milliseconds(5)
 
   /// Where it is.
   public let path: String
@@ -124,7 +124,7 @@ public final class JournalFile: Sendable {
   /// - Parameters:
   ///   - record: What is to be known from now on.
   ///   - isUrgent: Whether something can't go on before this returns; if not, the sync begins up to
-  ///     two milliseconds later, so that more records share it.
+  ///     five milliseconds later, so that more records share it.
   /// - Throws: ``JournalError``; after one, each call throws the same.
   public func record(_ record: JournalRecord, isUrgent: Bool) async throws(JournalError) {
     let place = try add(record)

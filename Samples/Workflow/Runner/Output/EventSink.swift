@@ -12,36 +12,20 @@ import Darwin
 /// Writes the events of a run to a file, and passes them on with the lines of its steps, one at a
 /// time, in the order of ``EventFeed``.
 ///
-/// The thread that brings an event writes it, with those that other threads bring meanwhile, and
-/// waits for nothing else: what the events are passed on to has a thread of its own, and may be as
-/// slow as it likes. No code of others runs under a lock.
+/// Who brings an event waits for nothing: one thread writes, a moment later, with what was brought
+/// meanwhile. What events are passed on to has another one, and may be as slow as it likes. No code
+/// of others runs under a lock.
 final class EventSink: Sendable {
-  /// Where events are passed on.
-  struct Place: Sendable {
-    var run: @Sendable (@escaping @Sendable () -> Void) -> Void
-    /// The same after a pause; nil: lines come when an attempt has ended.
-    var runLater: (@Sendable (@escaping @Sendable () -> Void) -> Void)?
-
-    /// Whether what sends an event doesn't wait until it was passed on.
-    var isOwnThread: Bool { runLater != nil }
-
-    /// How often lines are looked for.
-    static let pause = Duration.milliseconds(50)
-
-    /// A thread of its own, which begins a moment after an event: to wake it for each one would cost
-    /// more than the events do.
-    static func ownThread() -> Place {
-      let queue = DispatchQueue(label: "events of a run")
-      return Place {
-        queue.asyncAfter(deadline: .now() + .milliseconds(5), execute: $0)
-      } runLater: {
-        queue.asyncAfter(deadline: .now() + .milliseconds(50), execute: $0)
-      }
-    }
-
-    /// The thread that brings them.
-    static let sender = Place { $0() }
+  /// What has threads of its own; nil: all happens on the thread that brings it.
+  private struct Threads {
+    let writing = DispatchQueue(label: "file of events")
+    let passingOn = DispatchQueue(label: "events of a run")
   }
+
+  /// To wake a thread for each event would cost more than the events do.
+  private static let pauseBeforeWriting = DispatchTimeInterval.milliseconds(5)
+  /// How often lines are looked for while attempts go on; without threads they come at the end.
+  private static let pauseBetweenLooks = DispatchTimeInterval.milliseconds(50)
 
   private struct State {
     var feed: EventFeed
@@ -50,12 +34,14 @@ final class EventSink: Sendable {
     var unwritten: [EventFeed.Item] = []
     var isWriting = false
     var file: OpenFile?
-    /// Why the file isn't complete.
+    /// What the file has not taken; it is tried again with what comes next.
+    var rest: ArraySlice<UInt8> = []
+    /// Why there is a rest.
     var failure: SystemCallError?
     var isPassingOn = false
     /// Whether lines will be looked for when nothing else is to be done.
     var looksLater = false
-    var lastLook = ContinuousClock.now
+    var nextLook = DispatchTime.now()
     /// Whether lines that weren't read stay where they are.
     var leavesRest = false
     var atEnd: CheckedContinuation<Void, Never>?
@@ -66,23 +52,23 @@ final class EventSink: Sendable {
 
   private let state: Mutex<State>
   private let names: [String]
-  private let place: Place
+  private let threads: Threads?
   private let report: @Sendable (RunEvent) -> Void
 
   /// - Parameters:
   ///   - steps: The names of the steps.
   ///   - needs: For each of them, the places of those that it needs.
-  ///   - place: Where events are passed on.
+  ///   - sideWork: Where events are written and passed on.
   ///   - report: Called for each event.
   init(
     _ steps: [String],
     needs: [[Int]],
-    _ place: Place,
+    _ sideWork: SideWork,
     _ report: @escaping @Sendable (RunEvent) -> Void
   ) {
     state = Mutex(State(feed: EventFeed(steps, needs: needs)))
     names = steps
-    self.place = place
+    threads = sideWork == .ownThreads ? Threads() : nil
     self.report = report
   }
 
@@ -103,11 +89,10 @@ final class EventSink: Sendable {
   /// Why the file isn't complete; nil if it is.
   var failure: String? { state.withLock { $0.failure.map { "\($0)" } } }
 
-  /// Writes an event, and has it passed on.
+  /// Has an event written and passed on.
   func send(_ event: RunEvent) { send(.event(event)) }
 
-  /// Has something passed on; events are in the file when this returns, or another thread is about
-  /// to write them.
+  /// Has something passed on, and written if it is an event.
   func send(_ item: EventFeed.Item) {
     let isTaken = state.withLock { state in
       state.unwritten.append(item)
@@ -115,6 +100,11 @@ final class EventSink: Sendable {
       return state.isWriting
     }
     if isTaken { return }
+    guard let threads else { return write() }
+    threads.writing.asyncAfter(deadline: .now() + Self.pauseBeforeWriting) { self.write() }
+  }
+
+  private func write() {
     while let (items, file) = nextUnwritten() {
       if let file { write(items, to: file) }
       let isPassingOn = state.withLock { state in
@@ -122,7 +112,8 @@ final class EventSink: Sendable {
         defer { state.isPassingOn = true }
         return state.isPassingOn
       }
-      if !isPassingOn { place.run { self.passOn() } }
+      if isPassingOn { continue }
+      if let threads { threads.passingOn.async { self.passOn() } } else { passOn() }
     }
   }
 
@@ -155,17 +146,16 @@ final class EventSink: Sendable {
 
   /// The lines of steps are in their logs; the file is for those who look later, and may fail.
   private func write(_ items: [EventFeed.Item], to file: OpenFile) {
-    var bytes: [UInt8] = []
+    // One thread at a time writes.
+    var bytes = state.withLock { $0.rest }
     for case .event(let event) in items {
       bytes += event.jsonLine.utf8
       bytes.append(UInt8(ascii: "\n"))
     }
     if bytes.isEmpty { return }
-    do throws(SystemCallError) {
-      try file.write(bytes)
-    } catch {
-      state.withLock { $0.failure = $0.failure ?? error }
-    }
+    var failure: SystemCallError?
+    do throws(SystemCallError) { try file.write(takingFrom: &bytes) } catch { failure = error }
+    state.withLock { ($0.rest, $0.failure) = (bytes, failure) }
   }
 
   // MARK: Passing on
@@ -189,12 +179,13 @@ final class EventSink: Sendable {
       let action = state.feed.next()
       guard case .none = action else { return (action, false) }
       state.isPassingOn = false
-      let looksLater = state.feed.isReading && !state.looksLater && place.runLater != nil
+      let looksLater = state.feed.isReading && !state.looksLater && threads != nil
       if looksLater { state.looksLater = true }
       return (action, looksLater)
     }
     if looksLater {
-      place.runLater? {
+      let time = DispatchTime.now() + Self.pauseBetweenLooks
+      threads?.passingOn.asyncAfter(deadline: time) {
         self.state.withLock { $0.looksLater = false }
         self.lookForLines()
         self.passOnUnlessIsSo()
@@ -214,7 +205,7 @@ final class EventSink: Sendable {
 
   private func lookForLines() {
     let look = state.withLock { state in
-      state.lastLook = .now
+      state.nextLook = .now() + Self.pauseBetweenLooks
       state.feed.looks()
       return state.look
     }
@@ -255,7 +246,7 @@ final class EventSink: Sendable {
     }
     let isTimeToLook = state.withLock { state in
       state.feed.didRead(step, hasMore: hasMore)
-      return hasMore && place.runLater != nil && .now - state.lastLook >= Place.pause
+      return hasMore && threads != nil && .now() >= state.nextLook
     }
     // One log may keep the thread for long.
     if isTimeToLook { lookForLines() }

@@ -59,10 +59,11 @@ extension RunCore {
     let attempt = try makeAttempt(index, steps[index].command, number)
     // Somebody may have cleaned up.
     try folder.makeParts()
+    let isResumed = current?.isResumed == true
     // Of an attempt of the same number, whose runner was killed before it wrote that down.
-    if current?.isResumed == true, !engine.hasSubmitted(attempt) { unlink(attempt.outputFile) }
+    if isResumed, !engine.hasSubmitted(attempt) { unlink(attempt.outputFile) }
     if number > 1 { writeHeading(of: attempt) }
-    let exit = try await logged(index, attempt) { log in
+    let exit = try await logged(index, attempt, isNew: number == 1 && !isResumed) { log in
       try await engine.run(attempt, report: report(index, log))
     }
     return try ended(index, attempt, exit)
@@ -74,6 +75,8 @@ extension RunCore {
   /// - Parameters:
   ///   - index: The step.
   ///   - attempt: What writes to its log.
+  ///   - isNew: Whether it has no log yet: to look for a file that isn't there takes long in a large
+  ///     folder.
   ///   - body: Runs it, and sends what it is given when it has begun: lines come after that, so
   ///     that who sees one can rely on it that the journal knows of the process.
   /// - Returns: What the body returns. Its lines may have to be read yet.
@@ -81,12 +84,13 @@ extension RunCore {
   func logged<Value>(
     _ index: Int,
     _ attempt: StepAttempt,
+    isNew: Bool = false,
     _ body: (EventFeed.Item) async throws -> Value
   ) async throws -> Value {
     let log = EventFeed.Item.logOpens(
       step: index,
       path: attempt.logFile,
-      from: LogTail.size(of: attempt.logFile)
+      from: isNew ? 0 : LogTail.size(of: attempt.logFile)
     )
     state.withLock { $0.logs(index, true) }
     defer {
@@ -154,7 +158,7 @@ extension RunCore {
     slots.recordingBegins(in: group)
     let record = JournalRecord.ended(step: id, end: end)
     do throws(JournalError) {
-      if place.isOwnThread {
+      if sideWork == .ownThreads {
         try await current?.journal.record(record, isUrgent: holdingUp.contains(index))
       } else {
         try current?.journal.append(record, synced: true)

@@ -49,8 +49,7 @@ final class RunCore: Sendable {
   let waits: WaitWatch
   let slots: Slots
   let gate = TakeUpGate()
-  /// Where events are passed on, and whether the journal's disk is waited for apart.
-  let place: EventSink.Place
+  let sideWork: SideWork
   /// The steps whose ends others may have to wait for: they are needed, or have claims.
   let holdingUp: Set<Int>
   private let problem: RunError?
@@ -68,7 +67,7 @@ final class RunCore: Sendable {
     _ engine: any StepEngine,
     _ options: WorkflowRun.Options,
     _ environment: OperationEnvironment,
-    _ place: EventSink.Place,
+    _ sideWork: SideWork,
     _ report: @escaping @Sendable (RunEvent) -> Void
   ) {
     self.workflow = workflow
@@ -88,9 +87,9 @@ final class RunCore: Sendable {
     state = Mutex(RunState(steps))
     let places = Dictionary(steps.enumerated().map { ($1.id, $0) }) { first, _ in first }
     let needs = steps.map { $0.predecessors.compactMap { places[$0] } }
-    self.place = place
+    self.sideWork = sideWork
     holdingUp = Set(needs.joined()).union(steps.indices.filter { [steps] in steps[$0].hasClaims })
-    sink = EventSink(steps.map(\.id), needs: needs, place, report)
+    sink = EventSink(steps.map(\.id), needs: needs, sideWork, report)
     waits = WaitWatch(clock: environment.clock)
     slots = Slots(jobs: max(options.jobs, 1))
   }
@@ -139,7 +138,10 @@ final class RunCore: Sendable {
 
   func run() async throws -> RunEnd {
     if let problem { throw problem }
-    let isResumed = try begin()
+    // Of a large file each takes as long as some steps.
+    async let fingerprint = WorkflowFingerprint.text(of: workflow)
+    _ = parts
+    let isResumed = try begin(as: await fingerprint)
     send(
       .runStarted(
         run: folder.name,
@@ -176,10 +178,9 @@ final class RunCore: Sendable {
 
   /// Opens the folder, and learns from its journal what is done; returns whether anything was
   /// begun.
-  private func begin() throws -> Bool {
+  private func begin(as fingerprint: String) throws -> Bool {
     guard let lock = try RunLock(folder) else { throw RunError.isRunning(run: folder.name) }
     let journal = try JournalFile(folder.journal)
-    let fingerprint = WorkflowFingerprint.text(of: workflow)
     let file = options.file ?? journal.contents?.header.file(from: folder)
     let directory = file?.folder ?? FileManager.default.currentDirectoryPath
     if let contents = journal.contents {
@@ -218,6 +219,9 @@ final class RunCore: Sendable {
         try folder.replaceWorkflowFile(with: text)
       }
     }
+    var variables = options.environment ?? ProcessInfo.processInfo.environment
+    // Each attempt adds its own to a copy, which would have to grow.
+    variables.reserveCapacity(variables.count + 16)
     let (clock, time) = (environment.clock, environment.clock.now)
     sink.begin(try? OpenFile(appendingTo: folder.events)) {
       clock.now - time
@@ -228,7 +232,7 @@ final class RunCore: Sendable {
       $0 = Begun(
         journal: journal,
         lock: lock,
-        variables: options.environment ?? ProcessInfo.processInfo.environment,
+        variables: variables,
         directory: directory,
         isResumed: journal.contents != nil,
         time: time

@@ -41,10 +41,16 @@ extension RunEvent: Codable {
 
   /// The event as one line of JSON, without the line feed.
   public var jsonLine: String {
-    let parts = fields.compactMap { key, value in
-      Self.json(value).map { "\"\(key)\":\($0)" }
+    var line = "{"
+    for (key, value) in fields {
+      guard let json = Self.json(value) else { continue }
+      if line.utf8.count > 1 { line += "," }
+      line += "\""
+      line += key
+      line += "\":"
+      line += json
     }
-    return "{\(parts.joined(separator: ","))}"
+    return line + "}"
   }
 
   /// Writes the flat object.

@@ -77,7 +77,7 @@ public final class WorkflowRun: Sendable {
       engine: engine,
       options: options,
       environment: environment,
-      reportingOn: .ownThread(),
+      sideWork: .ownThreads,
       report: report
     )
   }
@@ -88,10 +88,10 @@ public final class WorkflowRun: Sendable {
     engine: any StepEngine,
     options: Options,
     environment: OperationEnvironment,
-    reportingOn place: EventSink.Place,
+    sideWork: SideWork,
     report: @escaping @Sendable (RunEvent) -> Void
   ) {
-    core = RunCore(workflow, folder, engine, options, environment, place, report)
+    core = RunCore(workflow, folder, engine, options, environment, sideWork, report)
   }
 
   /// Runs it to its end; to be called once.

@@ -138,7 +138,7 @@ import WorkflowDocument
       engine: Elsewhere(),
       options: .init(jobs: 2),
       environment: simulation.environment,
-      reportingOn: .sender
+      sideWork: .sender
     ) { _ in }
     #expect(try simulation.run { try await run.run() }.succeeded == 2)
     #expect(run.timeline().spans.map(\.name).sorted() == ["a on n2", "b on n1, n2"])

@@ -21,7 +21,7 @@ import Testing
     var syncs: Int { state.withLock { $0.syncs } }
 
     /// Counts a call, and returns its number.
-    func next(_ count: WritableKeyPath<State, Int> & Sendable) -> Int {
+    func next(_ count: any WritableKeyPath<State, Int> & Sendable) -> Int {
       state.withLock { state in
         state[keyPath: count] += 1
         return state[keyPath: count]

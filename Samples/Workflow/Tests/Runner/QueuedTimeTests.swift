@@ -50,7 +50,7 @@ import WorkflowDocument
       engine: cluster,
       options: .init(jobs: 1),
       environment: simulation.environment,
-      reportingOn: .sender
+      sideWork: .sender
     ) {
       events.add($0)
     }

@@ -37,7 +37,7 @@ struct SimulatedRun {
       engine: engine,
       options: options,
       environment: simulation.environment,
-      reportingOn: .sender
+      sideWork: .sender
     ) { [events] in
       events.add($0)
     }
