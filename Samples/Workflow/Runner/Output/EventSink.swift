@@ -122,6 +122,8 @@ final class EventSink: Sendable {
 
   /// Returns when the end of the run was passed on.
   func waitForEnd() async {
+    // Nothing comes any more that it could be written with.
+    threads?.writing.async { self.write() }
     await withCheckedContinuation { continuation in
       let hasEnded = state.withLock { state in
         if !state.hasEnded { state.atEnd = continuation }
