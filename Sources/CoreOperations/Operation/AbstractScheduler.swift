@@ -14,6 +14,13 @@ package class AbstractScheduler: @unchecked Sendable {
 
   init(completionExecutor: any OperationExecutor) { self.completionExecutor = completionExecutor }
 
+  /// The scheduler as an object of the one subclass, without a look at its type, which debug builds
+  /// take.
+  @inline(__always)
+  final func asOnlySubclass<Subclass: AbstractScheduler>() -> Subclass {
+    unsafe unsafeDowncast(self, to: Subclass.self)
+  }
+
   // MARK: Events of operations
 
   /// The operation was cancelled, or won't execute for another reason: it leaves ahead of others.

@@ -68,11 +68,3 @@ struct MemberLinks {
   var next: Member?
   var previous: Member?
 }
-
-extension Operation {
-  /// That of the queue that the operation is in.
-  final var scheduler: Scheduler? {
-    // No other subclass exists.
-    withLinks { $0.scheduler }.map { unsafe unsafeDowncast($0, to: Scheduler.self) }
-  }
-}

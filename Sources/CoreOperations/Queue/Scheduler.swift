@@ -373,3 +373,8 @@ extension Scheduler: SteppedQueue {
     withState { $0.fingerprint(number) }
   }
 }
+
+extension Operation {
+  /// That of the queue that the operation is in.
+  final var scheduler: Scheduler? { withLinks { $0.scheduler }?.asOnlySubclass() }
+}
