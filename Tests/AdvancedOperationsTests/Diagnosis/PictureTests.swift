@@ -146,7 +146,7 @@ import Testing
     let lines = FoldedName.lines(of: name)
     #expect((1...3).contains(lines.count))
     for line in lines { #expect(line.count <= 28) }
-    let compact = { (text: String) in text.filter { $0 != " " } }
+    let compact = { (text: String) in text.filter { !$0.isWhitespace } }
     if !lines.joined().contains("…") {
       #expect(compact(lines.joined()) == compact(name))
     } else {
@@ -158,6 +158,28 @@ import Testing
     let isFolded = lines.count > 1
     #expect(graph.dot.contains("tooltip=\"\(OperationGraph.quoted(name))\"") == isFolded)
     #expect(graph.mermaid.contains(lines.map(OperationGraph.entities).joined(separator: "<br/>")))
+  }
+
+  @Test func `in a graph for wide signs, of which a line has half as many`() {
+    let name = "日本語の名前がここにありますとても長い名前なので折り返されるはずです日本語の名前"
+    let lines = FoldedName.lines(of: name)
+    #expect(lines.joined() == name)
+    #expect(lines.map(\.count) == [14, 14, 12])
+    let longer = FoldedName.lines(of: name + name)
+    #expect(longer.count == 3)
+    for line in longer { #expect(line.count <= 14) }
+    #expect(longer.joined().contains("…") && longer[2].hasSuffix("日本語の名前"))
+    for line in FoldedName.lines(of: String(repeating: "🧨", count: 80)) {
+      #expect(line.count <= 14)
+    }
+  }
+
+  @Test func `in a graph for a name with many line breaks`() {
+    let lines = String(repeating: "line\n", count: 10)
+    #expect(
+      FoldedName.lines(of: lines) == ["line line line line line", "line line line line line"]
+    )
+    #expect(FoldedName.lines(of: String(repeating: "\n", count: 100)) == [""])
   }
 
   @Test func `in a graph between words, if there are any`() {
