@@ -8,6 +8,8 @@ struct TimelineDrawing {
   /// Names don't take more than a third of the picture.
   private static let widths = 98.0...350.0
   private static let fontSize = 12.0
+  /// A narrower bar is all frame, and doesn't show how its operation ended.
+  private static let leastBar = 4.0
   /// Several readers draw no picture that is higher than 32,767; a smaller one can still be read.
   private static let mostHeight = 32_000.0
   private static let leastScale = 0.6
@@ -115,9 +117,12 @@ struct TimelineDrawing {
   private mutating func header() {
     let plan = timeline.plan
     let count = timeline.spans.count
-    let title =
-      "\(count) operation\(count == 1 ? "" : "s") in \(duration.readable)"
-      + " · work \(plan.work.readable) · critical path \(plan.criticalDuration.readable)"
+    var title = "\(count) operation\(count == 1 ? "" : "s")"
+    if count > 0 {
+      title +=
+        " in \(duration.readable) · work \(plan.work.readable)"
+        + " · critical path \(plan.criticalDuration.readable)"
+    }
     elements.label(title, 24, 24, " font-size=\"15\" font-weight=\"bold\"")
     if leftOut > 0 {
       let text =
@@ -148,6 +153,7 @@ struct TimelineDrawing {
   }
 
   private mutating func axis() {
+    if rows.isEmpty { return }
     let bottom = top + Self.rowHeight * Double(rows.count)
     let step = Self.step(for: duration)
     // Who scrolls through many rows begins at the top.
@@ -176,10 +182,12 @@ struct TimelineDrawing {
         elements.rectangle(0, y, width, Self.rowHeight, "#f6f6f6", " class=\"band\"")
       }
       let name = timeline.spans[entry.index].name
+      // Readers differ in whether a line break is a space: for some of them it is nothing.
+      let line = name.inOneLine
       let isBold = isCritical.contains(entry.index)
       let indent = Self.indent(entry.depth)
       let size = Self.fontSize
-      let text = PictureText.fitted(name, width: width - indent, size: size, isBold: isBold)
+      let text = PictureText.fitted(line, width: width - indent, size: size, isBold: isBold)
       if text != name { elements.add("<g><title>\(PictureElements.escaped(name))</title>") }
       elements.label(text, indent, y + 14, isBold ? " font-weight=\"bold\"" : "")
       if text != name { elements.add("</g>") }
@@ -202,7 +210,7 @@ struct TimelineDrawing {
     let span = timeline.spans[index]
     guard let started = span.started else { return nil }
     let (begin, end) = (x(started), x(span.ended ?? timeline.end))
-    let width = max(end - begin, 1.5)
+    let width = max(end - begin, Self.leastBar)
     let text = (span.executed(until: timeline.end) ?? .zero).readable
     let room = PictureText.width(of: text, size: 10) + 6
     var bar = Bar(begin: begin, width: width, text: text, isTextInside: width > room)
@@ -265,20 +273,18 @@ struct TimelineDrawing {
   static func step(for duration: Duration) -> Duration {
     let tenth = duration.clamped / 10
     let wanted = max(tenth.wholeNanoseconds, 1)
-    var step: Int64 = 1
-    while step < 1_000_000_000, step < wanted {
-      for factor in [2, 5, 10] as [Int64] where step * factor >= wanted || factor == 10 {
-        step *= factor
-        break
-      }
-    }
-    if step < wanted {
-      let seconds: [Int64] = [
-        2, 5, 10, 20, 30, 60, 120, 300, 600, 1_200, 1_800, 3_600, 7_200, 14_400, 21_600, 43_200,
-      ]
-      let days = tenth.components.seconds / 86_400 + 1
-      return .seconds(seconds.first { $0 * 1_000_000_000 >= wanted } ?? days * 86_400)
-    }
-    return .nanoseconds(step)
+    if wanted <= 1_000_000_000 { return .nanoseconds(round(wanted)) }
+    let seconds: [Int64] = [
+      2, 5, 10, 20, 30, 60, 120, 300, 600, 1_200, 1_800, 3_600, 7_200, 14_400, 21_600, 43_200,
+    ]
+    if let step = seconds.first(where: { $0 * 1_000_000_000 >= wanted }) { return .seconds(step) }
+    return .seconds(round((tenth.components.seconds + 86_399) / 86_400) * 86_400)
+  }
+
+  /// The least of 1, 2, 5, 10, 20, 50 and so on that isn't less than a number.
+  private static func round(_ number: Int64) -> Int64 {
+    var power: Int64 = 1
+    while power * 5 < number { power *= 10 }
+    return [1, 2, 5].lazy.map { $0 * power }.first { $0 >= number } ?? power * 5
   }
 }

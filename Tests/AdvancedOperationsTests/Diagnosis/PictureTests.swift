@@ -138,6 +138,48 @@ import Testing
     #expect(svg.split(separator: "\n").count { $0.hasPrefix("<text x=\"12\" ") } == 2_000)
   }
 
+  @Test func `for a name of several lines, on one, with a space between them`() throws {
+    // Some readers draw nothing for a line break in a text.
+    let (_, labels) = try column(picture(["two\nlines", "and\r\n  two"]))
+    #expect(labels.map(\.text) == ["two lines", "and two"])
+  }
+
+  @Test func `for what took next to no time, to show how it ended`() throws {
+    let world = World()
+    let recorder = TimelineRecorder()
+    world.queue.addObserver(recorder)
+    world.queue.addOperations([world.taking(1_000, "long"), Work("tiny"), Work.failing("failing")])
+    world.simulation.run()
+    let bars = recorder.svg.matches(
+      of: /width="([0-9.]+)" height="14" fill="([^"]+)" stroke="[^"]+" stroke-width="([0-9.]+)"/
+    )
+    #expect(bars.map { String($0.output.2) } == ["#b7e0b0", "#f4a9a0"])
+    for bar in bars {
+      let (width, frame) = (try #require(Double(bar.output.1)), Double(bar.output.3))
+      #expect(width - (try #require(frame)) >= 2)
+    }
+  }
+
+  @Test(arguments: [
+    (10, 1), (11, 2), (40, 5), (105, 20), (365, 50), (3_650, 500), (30_000, 5_000),
+  ])
+  func `for a scale of many days, in round numbers`(days: Int, step: Int) throws {
+    let world = World()
+    let recorder = TimelineRecorder()
+    world.queue.addObserver(recorder)
+    world.run(world.taking(86_400 * days, "long"))
+    let ticks = recorder.svg.matches(of: /text-anchor="middle">(\d+) d</)
+    #expect(
+      ticks.compactMap { Int($0.output.1) } == Array(stride(from: step, through: days, by: step))
+    )
+  }
+
+  @Test func `of nothing, without a scale`() {
+    let svg = TimelineRecorder().timeline.svg
+    #expect(svg.contains(">0 operations</text>"))
+    #expect(svg.split(separator: "<text").count == 2)
+  }
+
   // MARK: Graphs
 
   @Test(arguments: names + ["", "a b", String(repeating: "\n", count: 100), "日本語の名前"])
