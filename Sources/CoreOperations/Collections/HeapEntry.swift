@@ -1,6 +1,9 @@
 /// A number in an ``IndexedHeap``: by its key, the smallest first, and among equals by its ticket.
+@usableFromInline
 package struct HeapEntry<Key: Comparable>: HeapElement {
+  @usableFromInline
   package let key: Key
+  @usableFromInline
   package let value: Int
   @usableFromInline
   let ticket: Int

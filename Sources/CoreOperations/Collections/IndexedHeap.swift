@@ -1,4 +1,5 @@
 /// What an ``IndexedHeap`` keeps in order.
+@usableFromInline
 package protocol HeapElement {
   /// Whether this one is taken before another one.
   func isBefore(_ other: Self) -> Bool
@@ -17,7 +18,10 @@ extension HeapElement {
 /// Elements that note where they stand can be taken out from anywhere.
 ///
 /// - Complexity: Adding and taking out O(log n).
+@usableFromInline
 package struct IndexedHeap<Element: HeapElement> {
+  // Usable from inline, or the modules above would use it unspecialized.
+
   /// All of them, in the order of their indices.
   @usableFromInline
   package private(set) var elements: [Element] = []

@@ -1,12 +1,14 @@
 /// One unmanaged object reference per thread.
 ///
 /// The reference isn't retained: the code that sets it keeps the object alive until it is set back.
+@usableFromInline
 package struct ThreadLocal<Object: AnyObject>: Sendable {
   @usableFromInline let slot: ThreadSlot
 
   package init() { slot = ThreadSlot() }
 
-  // Seen by the modules above, or each access there would look up metadata (callgrind).
+  // Seen by the modules above, or each access there would look up metadata (callgrind); for that,
+  // the type has to be usable from inline, too.
   @inlinable package var value: Object? {
     get {
       guard let reference = unsafe reference else { return nil }
@@ -38,6 +40,7 @@ package struct ThreadLocal<Object: AnyObject>: Sendable {
 }
 
 /// One number per thread, 0 at first.
+@usableFromInline
 package struct ThreadNumber: Sendable {
   @usableFromInline let slot: ThreadSlot
 

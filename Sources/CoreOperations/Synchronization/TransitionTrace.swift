@@ -3,6 +3,7 @@ import Synchronization
 /// Tells recorders which event came to a state machine in which state.
 ///
 /// In debug builds only; elsewhere a call is nothing.
+@usableFromInline
 package enum TransitionTrace {
   package typealias Sink = @Sendable (_ machine: String, _ state: String, _ event: String) -> Void
 
