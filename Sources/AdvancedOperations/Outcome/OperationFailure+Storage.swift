@@ -26,9 +26,12 @@ extension OperationFailure {
 
     private var content: Content
 
-    /// Nil without elements.
-    init?(_ elements: [Element]) {
-      if elements.isEmpty { return nil }
+    /// Nil without elements; an initialiser that fails would allocate and deallocate before.
+    static func keeping(_ elements: [Element]) -> Storage? {
+      elements.isEmpty ? nil : Storage(elements)
+    }
+
+    private init(_ elements: [Element]) {
       content = Content(elements: elements, way: Way(elements))
     }
 

@@ -60,7 +60,7 @@ public struct OperationFailure: Error, CustomStringConvertible, CustomDebugStrin
     get { storage?.elements ?? [] }
     _modify {
       var elements = takeElements()
-      defer { storage = Storage(elements) }
+      defer { storage = .keeping(elements) }
       yield &elements
     }
   }
@@ -87,7 +87,7 @@ public struct OperationFailure: Error, CustomStringConvertible, CustomDebugStrin
   }
 
   init(elements: [Element], notRunCount: Int = 0, canceller: Canceller?) {
-    storage = Storage(elements)
+    storage = .keeping(elements)
     notRun = Int32(clamping: notRunCount)
     self.canceller = canceller
   }
