@@ -15,8 +15,9 @@ import CoreOperations
 public struct OperationClock: Sendable {
   /// What a clock does.
   ///
-  /// A timer needs no task where the clock can do without.
-  package protocol Source: Sendable {
+  /// A timer needs no task where the clock can do without. An object, because clocks are handed on
+  /// with each claim, and other existentials are copied by way of their type's metadata.
+  package protocol Source: AnyObject, Sendable {
     var now: Duration { get }
     /// An object that all copies of the clock keep alive, and no other clock has.
     var identity: ClockIdentity { get }
@@ -37,16 +38,13 @@ public struct OperationClock: Sendable {
   public init<C: Clock>(_ clock: C) where C.Duration == Duration {
     source =
       switch clock {
-      case is ContinuousClock: SystemSource(timers: .continuous)
-      case is SuspendingClock: SystemSource(timers: .suspending)
-      default: AnySource(clock: clock, origin: clock.now)
+      case is ContinuousClock: SystemTimers.continuous
+      case is SuspendingClock: SystemTimers.suspending
+      default: AnySource(clock)
       }
   }
 
   package init(source: any Source) { self.source = source }
-
-  /// A clock of the system, with timers of its own.
-  package init(timers: SystemTimers) { source = SystemSource(timers: timers) }
 
   /// The time since the clock's origin.
   public var now: Duration { source.now }
@@ -98,39 +96,39 @@ package final class ClockIdentity: Sendable {
 }
 
 /// A clock of the system, whose timers and sleepers wait in one table.
-private struct SystemSource: OperationClock.Source {
-  let timers: SystemTimers
-
-  var identity: ClockIdentity { timers.identity }
-  var now: Duration { timers.now }
-
-  func sleep(until deadline: Duration) async throws {
+extension SystemTimers: OperationClock.Source {
+  package func sleep(until deadline: Duration) async throws {
     let wait = AsyncWait()
     let timer = OperationTimer { wait.finish() }
     try await wait.run { _ in
       guard deadline > now else { return false }
-      timers.add(timer, at: deadline)
+      add(timer, at: deadline)
       return true
     } unregister: { _ in
       timer.cancel()
     }
   }
 
-  func schedule(
+  package func schedule(
     at deadline: Duration,
     _ action: @escaping @Sendable () -> Void
   ) -> OperationTimer {
     let timer = OperationTimer(action)
-    timers.add(timer, at: deadline)
+    add(timer, at: deadline)
     return timer
   }
 }
 
 /// Any other clock, with a task for each timer.
-private struct AnySource<C: Clock>: OperationClock.Source where C.Duration == Duration {
+private final class AnySource<C: Clock>: OperationClock.Source where C.Duration == Duration {
   let clock: C
   let origin: C.Instant
   let identity = ClockIdentity()
+
+  init(_ clock: C) {
+    self.clock = clock
+    origin = clock.now
+  }
 
   var now: Duration { origin.duration(to: clock.now).clamped }
 
@@ -154,7 +152,7 @@ private struct AnySource<C: Clock>: OperationClock.Source where C.Duration == Du
     let timer = OperationTimer(action)
     timer.cancelled(
       with: Task(executorPreference: BodyExecution.preferredExecutor) {
-        try await sleep(until: deadline)
+        try await self.sleep(until: deadline)
         timer.fire()
       }
     )

@@ -120,7 +120,7 @@ struct QueueAttachment<Value: Sendable>: Sendable {
 }
 
 /// Hears of every change of state, and makes things go wrong; for simulations.
-package protocol OperationTracer: Sendable {
+package protocol OperationTracer: AnyObject, Sendable {
   /// The operation will be added to a queue, and takes conditions and dependencies for the last
   /// time.
   func operationWillEnqueue(_ operation: AdvancedOperation)

@@ -38,7 +38,7 @@ package final class SystemTimers: TimerTable {
   deinit { state.withLock { $0.source?.cancel() } }
 
   /// The time since the origin.
-  var now: Duration { time() }
+  package var now: Duration { time() }
 
   /// How many timers there are whose time has not come.
   package var count: Int { state.withLock { $0.timers.count } }

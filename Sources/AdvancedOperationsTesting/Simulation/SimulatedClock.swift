@@ -2,8 +2,10 @@ import AdvancedOperations
 import CoreOperations
 
 /// The time of a simulation.
-struct SimulatedClock: OperationClock.Source {
+final class SimulatedClock: OperationClock.Source {
   let simulation: Simulation
+
+  init(simulation: Simulation) { self.simulation = simulation }
 
   var identity: ClockIdentity { simulation.clockIdentity }
   var now: Duration { simulation.now }

@@ -2,8 +2,10 @@ import AdvancedOperations
 import CoreOperations
 
 /// Tells a simulation what becomes of operations.
-struct SimulationTracer: OperationTracer {
+final class SimulationTracer: OperationTracer {
   let simulation: Simulation
+
+  init(simulation: Simulation) { self.simulation = simulation }
 
   func operation(_ operation: AdvancedOperation, entered state: AdvancedOperation.State) {
     let outcome = state == .finished ? (operation.outcome.map { ", \($0.word)" } ?? "") : ""

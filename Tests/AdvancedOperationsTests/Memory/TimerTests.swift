@@ -6,7 +6,7 @@ import Testing
 @Suite struct `A timer that is cancelled` {
   @Test func `is in no table any more, and what it would have called is released`() {
     let timers = SystemTimers(of: ContinuousClock())
-    let clock = OperationClock(timers: timers)
+    let clock = OperationClock(source: timers)
     let live = LiveCount()
     let set = (1...1_000).map { number in
       let token = live.token()
@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test func `leaves the others, which are called in the order of their times`() async {
-    let clock = OperationClock(timers: SystemTimers(of: ContinuousClock()))
+    let clock = OperationClock(source: SystemTimers(of: ContinuousClock()))
     let late = (0..<100).map { _ in clock.schedule(at: clock.now + .seconds(3_600)) {} }
     let now = clock.now
     let called = Locked<[Int]>([])
@@ -57,7 +57,7 @@ import Testing
 
   @Test func `is a sleep of a task, too`() async {
     let timers = SystemTimers(of: SuspendingClock())
-    let clock = OperationClock(timers: timers)
+    let clock = OperationClock(source: timers)
     let task = Task { try await clock.sleep(until: clock.now + .seconds(3_600)) }
     while timers.count == 0 { await Task.yield() }
     task.cancel()
@@ -98,7 +98,7 @@ import Testing
   @Test func `is gone with each operation that set it, in real time`() async throws {
     let timers = SystemTimers(of: ContinuousClock())
     let environment = OperationEnvironment(
-      clock: OperationClock(timers: timers),
+      clock: OperationClock(source: timers),
       exclusivity: ExclusivityDomain()
     )
     let queue = AdvancedOperationQueue(environment: environment)

@@ -103,8 +103,12 @@ final class Changing<Value: Sendable>: Sendable {
 }
 
 /// Hears of every change of state, on the thread that makes it.
-struct Tracer: OperationTracer {
+final class Tracer: OperationTracer {
   let body: @Sendable (AdvancedOperation, AdvancedOperation.State) -> Void
+
+  init(_ body: @escaping @Sendable (AdvancedOperation, AdvancedOperation.State) -> Void) {
+    self.body = body
+  }
 
   func operation(_ operation: AdvancedOperation, entered state: AdvancedOperation.State) {
     body(operation, state)
