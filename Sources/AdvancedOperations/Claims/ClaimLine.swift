@@ -23,6 +23,8 @@ final class ClaimLine: LineMember {
   /// Where the first of them stands; there is never a gap.
   private var head = 0
   private var inOrderCount = 0
+  /// How many members there are in all.
+  private var count = 0
   /// The ticket of the last one of them that came, while there are any.
   private var lastInOrder = Int64.min
   /// Those with earlier tickets who came later.
@@ -32,7 +34,7 @@ final class ClaimLine: LineMember {
   /// The front that has looked whether it waits in a ring; it does when it joins.
   private var lookedFront: UInt64 = 0
 
-  var isEmpty: Bool { inOrderCount == 0 && returned.isEmpty }
+  var isEmpty: Bool { count == 0 }
 
   /// The line in which this one stands; nil for the common one of a resource, which is the last.
   private(set) var outer: ClaimLine?
@@ -43,6 +45,8 @@ final class ClaimLine: LineMember {
 
   /// The member that is to come first.
   var firstMember: LineMember? {
+    // The usual case, without the check that a look at the heap takes.
+    if isEmpty { return nil }
     guard let back = returned.first else { return inOrderCount == 0 ? nil : inOrder[head] }
     guard inOrderCount > 0, let front = inOrder[head] else { return back }
     return back.isBefore(front) ? back : front
@@ -96,7 +100,7 @@ final class ClaimLine: LineMember {
       outer.add(member)
     }
     inOrder = []
-    (head, inOrderCount, lastInOrder) = (0, 0, .min)
+    (head, inOrderCount, count, lastInOrder) = (0, 0, 0, .min)
     returned = IndexedHeap()
     outer.firstMayHaveChanged()
   }
@@ -117,6 +121,7 @@ final class ClaimLine: LineMember {
   private func add(_ member: LineMember) {
     guard let ticket = member.ticket else { trap("a claimant without a ticket joined a line") }
     latestTicket = max(latestTicket, ticket)
+    count += 1
     if ticket > lastInOrder {
       lastInOrder = ticket
       member.position = .inOrder(inOrder.count)
@@ -128,6 +133,7 @@ final class ClaimLine: LineMember {
   }
 
   private func remove(_ member: LineMember) {
+    count -= 1
     switch member.position {
     case .inOrder(let index):
       inOrder[index] = nil

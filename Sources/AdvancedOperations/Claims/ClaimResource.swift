@@ -8,7 +8,11 @@ final class ClaimResource {
   /// How many of the resource's own units are taken.
   private(set) var used = 0
   /// What operations hold that may run others: those may use it, and be waited for.
-  private var heldByParents: [ObjectNumber: ClaimDemand] = [:]
+  private var heldByParents: [ObjectNumber: ClaimDemand] = [:] {
+    didSet { isHeldByParent = !heldByParents.isEmpty }
+  }
+  /// Whether an operation holds it that may run others, and so wait for some.
+  private(set) var isHeldByParent = false
   let isRate: Bool
   /// For rates, from the first time on that is known.
   var bucket: RateBucket?
@@ -77,15 +81,13 @@ final class ClaimResource {
   /// The rule for a demand to which all of some groups have lent what they can.
   private func rule(for demand: ClaimDemand, lentBy groups: [ObjectNumber]) -> LineRule {
     var rule = rule(for: demand)
-    if heldByParents.isEmpty { return rule }
+    if !isHeldByParent { return rule }
     for group in groups { rule.lend(heldByParents[group]?.lendable ?? 0) }
     return rule
   }
 
   /// Whether nothing is free.
   func isFull(for demand: ClaimDemand) -> Bool { used >= limit(for: demand) }
-  /// Whether an operation holds it that may run others, and so wait for some.
-  var isHeldByParent: Bool { !heldByParents.isEmpty }
 
   // MARK: Taking
 
@@ -102,7 +104,7 @@ final class ClaimResource {
 
   /// What the groups around an operation hold, the innermost first.
   func lenders(inside groups: [ObjectNumber]) -> [ClaimDemand] {
-    if groups.isEmpty || heldByParents.isEmpty || isRate { return [] }
+    if groups.isEmpty || !isHeldByParent || isRate { return [] }
     return groups.compactMap { heldByParents[$0] }
   }
 
@@ -118,7 +120,7 @@ final class ClaimResource {
     }
     if demand.holder != nil { trap("“\(demand.name)” was taken twice by “\(operation.label)”") }
     var open = demand.units
-    if !heldByParents.isEmpty {
+    if isHeldByParent {
       for group in groups where open > 0 {
         guard let lender = heldByParents[group], lender.lendable > 0 else { continue }
         let part = min(open, lender.lendable)
@@ -163,7 +165,7 @@ final class ClaimResource {
       lines.append(outer)
     }
     // With less in use, those may enter whose own limit kept them from what their group holds.
-    if commonLimit == nil && !heldByParents.isEmpty {
+    if commonLimit == nil && isHeldByParent {
       let lenders = held.filter { $0.line != nil }.sorted { $0.number < $1.number }
       lines += lenders.compactMap(\.line)
     }
@@ -219,7 +221,7 @@ final class ClaimResource {
       return fits(demand, inside: []) ? .open : .full
     }
     var rule = rule(for: demand)
-    if !heldByParents.isEmpty {
+    if isHeldByParent {
       for group in groups {
         guard let lender = heldByParents[group] else { continue }
         let isBehind = lender.line?.isAhead(of: ticket) ?? false
