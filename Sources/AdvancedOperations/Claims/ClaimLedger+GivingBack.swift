@@ -5,7 +5,7 @@ extension ClaimLedger {
   /// A quiet operation gives back all that it holds, which is offered to operations that wait.
   ///
   /// What rates have counted stays counted.
-  func releaseCalled(_ operation: any LayeredOperation, _ effects: inout ClaimEffects) {
+  mutating func releaseCalled(_ operation: any LayeredOperation, _ effects: inout ClaimEffects) {
     guard let claimant = claimant(operation) else { return }
     let left = leaveLine(claimant)
     if let left { goOn(from: left, at: nil, &effects) }
@@ -32,7 +32,7 @@ extension ClaimLedger {
   /// An operation that won't execute leaves its line.
   ///
   /// What it was given it keeps until its end, besides the starts that rates count.
-  func withdrawCalled(
+  mutating func withdrawCalled(
     _ operation: any ClaimHolder,
     _ time: Time?,
     _ effects: inout ClaimEffects
@@ -53,7 +53,10 @@ extension ClaimLedger {
   /// An operation leaves its line, unless it isn't in one.
   ///
   /// - Returns: Whether it was, so that it has neither got its claims nor been told to try again.
-  func withdrawnFromLine(_ operation: any ClaimHolder, _ effects: inout ClaimEffects) -> Bool {
+  mutating func withdrawnFromLine(
+    _ operation: any ClaimHolder,
+    _ effects: inout ClaimEffects
+  ) -> Bool {
     guard isWaiting(operation) else { return false }
     withdrawCalled(operation, nil, &effects)
     return true
@@ -62,7 +65,7 @@ extension ClaimLedger {
   /// The capacity of a pool was changed: what waits is looked at again.
   ///
   /// An operation that needs more than the pool has in all now tries again, and fails then.
-  func capacityChanged(of pool: ResourcePool, _ effects: inout ClaimEffects) {
+  mutating func capacityChanged(of pool: ResourcePool, _ effects: inout ClaimEffects) {
     guard let resource = resource(ClaimKey(.pool(pool.number))) else { return }
     let refused = claimants.values.filter { claimant in
       claimant.place != nil
@@ -79,7 +82,7 @@ extension ClaimLedger {
   }
 
   /// One that was given its claims doesn't start after all, or not now: rates don't count it.
-  func grantReturned(
+  mutating func grantReturned(
     _ operation: any ClaimHolder,
     _ time: Time?,
     _ effects: inout ClaimEffects
@@ -89,7 +92,7 @@ extension ClaimLedger {
   }
 
   /// Rates forget a start that has not begun, and let others start in its place.
-  private func takeStartBack(
+  private mutating func takeStartBack(
     _ claimant: Claimant,
     at time: Time?,
     _ effects: inout ClaimEffects

@@ -2,7 +2,7 @@ import CoreOperations
 
 /// Waiting in lines, and what happens when something becomes free.
 extension ClaimLedger {
-  func joinLine(
+  mutating func joinLine(
     _ claimant: Claimant,
     of demand: ClaimDemand,
     _ effects: inout ClaimEffects
@@ -25,14 +25,14 @@ extension ClaimLedger {
 
   /// Lets those go on that stand where an operation has left, or its time is known: they may have
   /// waited for nothing else.
-  func goOn(from place: Claimant.Place, at time: Time?, _ effects: inout ClaimEffects) {
+  mutating func goOn(from place: Claimant.Place, at time: Time?, _ effects: inout ClaimEffects) {
     drain(place.line, at: time, &effects)
     updateTimer(place.demand.resource, &effects)
   }
 
   /// Lets those in front of an operation go by whose queue can't start them now: they try again
   /// when it can.
-  func passStuck(_ claimant: Claimant, at time: Time?, _ effects: inout ClaimEffects) {
+  mutating func passStuck(_ claimant: Claimant, at time: Time?, _ effects: inout ClaimEffects) {
     for demand in claimant.demands where fits(demand, claimant) {
       while case .behind(let line) = way(of: claimant, to: demand), let front = line.first,
         !front.terms.isByHand, !front.operation.mayStartNow, let left = leaveLine(front)
@@ -53,7 +53,7 @@ extension ClaimLedger {
   ///   - time: What is known of the time; one with rates by another clock stays the first until
   ///     that was looked at, since what it starts with is counted.
   ///   - effects: Gets what is left to do.
-  func drain(_ start: ClaimLine, at time: Time?, _ effects: inout ClaimEffects) {
+  mutating func drain(_ start: ClaimLine, at time: Time?, _ effects: inout ClaimEffects) {
     var next: ClaimLine? = start
     var noted: Claimant?
     while let line = next {
@@ -95,7 +95,7 @@ extension ClaimLedger {
     if mayCloseRing(claimant) { effects.append(.moved(claimant.operation)) }
   }
 
-  private func offer(_ claimant: Claimant, _ effects: inout ClaimEffects) {
+  private mutating func offer(_ claimant: Claimant, _ effects: inout ClaimEffects) {
     let operation = claimant.operation
     let isByHand = claimant.terms.isByHand
     if isByHand || operation.reserveSlot() {
@@ -128,7 +128,7 @@ extension ClaimLedger {
   }
 
   /// A clock was looked at for an operation, which may have left its line meanwhile.
-  func timeCame(
+  mutating func timeCame(
     _ time: Time,
     for operation: any ClaimHolder,
     _ effects: inout ClaimEffects
@@ -139,7 +139,7 @@ extension ClaimLedger {
   }
 
   /// Sets the timer of a bucket to when there will be enough for the first in line.
-  func updateTimer(_ resource: ClaimResource, _ effects: inout ClaimEffects) {
+  mutating func updateTimer(_ resource: ClaimResource, _ effects: inout ClaimEffects) {
     guard resource.isRate, let bucket = resource.bucket else { return }
     let front = resource.line.first
     let deadline = front?.place.map { bucket.allowedAt($0.demand.rates) }
@@ -157,7 +157,7 @@ extension ClaimLedger {
     resource(key)?.timer.made(timer, number: number) ?? false
   }
 
-  func timerFired(
+  mutating func timerFired(
     of key: ClaimKey,
     number: UInt64,
     _ time: Time,

@@ -55,7 +55,7 @@ extension ClaimLedger {
   /// once, because two could pass each other for ever.
   ///
   /// - Returns: Whether it came after others until now.
-  func movedToFront(
+  mutating func movedToFront(
     _ operation: any ClaimHolder,
     _ effects: inout ClaimEffects
   ) -> Bool {

@@ -12,11 +12,11 @@ import CoreOperations
 /// operation. What is left to do afterwards are ``ClaimEffects``, in the order in which things
 /// happened.
 ///
-/// A class, because it has an identity, and all that it consists of is shared: resources, lines and
-/// claimants are objects that only the ledger knows. Each is looked up once per operation, and
-/// changed where it is; looking them up at each step, and copying them, was half of the cost of
-/// a claim (callgrind). It has no lock of its own: that of its domain is held by each caller.
-final class ClaimLedger {
+/// All that it consists of is shared: resources, lines and claimants are objects that only the
+/// ledger knows. Each is looked up once per operation, and changed where it is; looking them up at
+/// each step, and copying them, was half of the cost of a claim (callgrind). It stands behind the
+/// lock of its domain, once.
+struct ClaimLedger {
   /// What an operation says when it wants its claims.
   struct Attempt {
     let operation: any ClaimHolder
@@ -56,13 +56,13 @@ final class ClaimLedger {
   /// How many resources there may be before unclaimed ones are forgotten.
   private var resourceLimit = 64
 
-  func nextNumber() -> UInt64 {
+  mutating func nextNumber() -> UInt64 {
     lastNumber += 1
     return lastNumber
   }
 
   /// A ticket that comes before all others.
-  func nextFirstTicket() -> Int64 {
+  mutating func nextFirstTicket() -> Int64 {
     firstTicket -= 1
     return firstTicket
   }
@@ -76,7 +76,7 @@ final class ClaimLedger {
   func resource(_ key: ClaimKey) -> ClaimResource? { resources[key] }
 
   /// The record of an operation, made if there is none.
-  private func claimant(
+  private mutating func claimant(
     _ operation: any ClaimHolder,
     _ demands: [ClaimDemand],
     _ time: Time?
@@ -89,7 +89,7 @@ final class ClaimLedger {
   }
 
   /// Forgets an operation that has nothing and waits for nothing.
-  func forget(_ claimant: Claimant) {
+  mutating func forget(_ claimant: Claimant) {
     claimants[ObjectIdentifier(claimant.operation)] = nil
     for demand in claimant.demands {
       demand.resource.claimantCount -= 1
@@ -97,7 +97,7 @@ final class ClaimLedger {
     }
   }
 
-  private func resource(
+  private mutating func resource(
     for demand: ClaimDemand,
     _ time: Time?
   ) -> ClaimResource {
@@ -115,7 +115,7 @@ final class ClaimLedger {
   /// They aren't forgotten as soon as they are like that: the next operation mostly claims the
   /// same. Those of a clock that is gone go whatever is claimed next, those of another one when
   /// that is looked at.
-  private func forgetResources(_ time: Time?) {
+  private mutating func forgetResources(_ time: Time?) {
     resources = resources.filter { !$0.value.isForgettable(time) }
     resourceLimit = max(64, 2 * resources.count)
   }
@@ -127,7 +127,7 @@ final class ClaimLedger {
 
   // MARK: Questions
 
-  func conditionsAsked(
+  mutating func conditionsAsked(
     _ demands: [ClaimDemand],
     for operation: any ClaimHolder,
     _ time: Time?
@@ -142,7 +142,7 @@ final class ClaimLedger {
 
   // MARK: Taking
 
-  func takeCalled(
+  mutating func takeCalled(
     _ attempt: Attempt,
     _ effects: inout ClaimEffects
   ) -> Decision {
@@ -180,7 +180,7 @@ final class ClaimLedger {
     }
   }
 
-  private func wait(
+  private mutating func wait(
     _ claimant: Claimant,
     for index: Int,
     cancelling holders: [any ClaimHolder],
@@ -239,7 +239,7 @@ final class ClaimLedger {
   }
 
   /// The operation has its claims, and waits no more.
-  func grant(_ claimant: Claimant, _ effects: inout ClaimEffects) {
+  mutating func grant(_ claimant: Claimant, _ effects: inout ClaimEffects) {
     if isTraced { effects.append(.trace(.taken, claimant.operation)) }
     for demand in claimant.demands {
       let resource = demand.resource
@@ -257,7 +257,7 @@ final class ClaimLedger {
   }
 
   /// Makes the operation one that waits, in no line yet; it keeps a ticket that it has.
-  private func noteWaiting(_ claimant: Claimant, _ effects: inout ClaimEffects) {
+  private mutating func noteWaiting(_ claimant: Claimant, _ effects: inout ClaimEffects) {
     if claimant.ticket != nil { return }
     lastTicket += 1
     claimant.ticket = lastTicket

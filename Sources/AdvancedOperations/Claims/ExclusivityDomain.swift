@@ -78,7 +78,7 @@ public final class ExclusivityDomain: Sendable {
   /// The immediate conditions of an operation are about to be asked.
   func conditionsAsked(_ demands: [ClaimDemand], for operation: any ClaimHolder) {
     let time = time(of: demands, for: operation)
-    look { $0.conditionsAsked(demands, for: operation, time) }
+    ledger.withLock { $0.conditionsAsked(demands, for: operation, time) }
   }
 
   private func time(
@@ -136,15 +136,17 @@ public final class ExclusivityDomain: Sendable {
   // MARK: The account
 
   /// Reads the account.
-  func look<Result>(_ body: (ClaimLedger) -> Result) -> Result { ledger.withLock { body($0) } }
+  func look<Result>(_ body: (borrowing ClaimLedger) -> Result) -> Result {
+    ledger.withLock { body($0) }
+  }
 
   /// Changes the account, and then does what that leaves to do.
   func update<Result>(
-    _ body: (ClaimLedger, inout ClaimEffects) -> Result
+    _ body: (inout ClaimLedger, inout ClaimEffects) -> Result
   ) -> Result {
     let (result, effects) = ledger.withLock { ledger in
       var effects = ClaimEffects()
-      let result = body(ledger, &effects)
+      let result = body(&ledger, &effects)
       return (result, effects)
     }
     effects.forEach(perform)
