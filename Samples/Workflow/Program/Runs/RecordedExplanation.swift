@@ -30,7 +30,11 @@ struct RecordedExplanation {
     for step in workflow?.steps ?? [] { needs[step.id] = step.needs }
     for event in events {
       switch event.kind {
-      case .runStarted: (cancelled, starts, waits, pauses) = (nil, [:], [:], [:])
+      case .runStarted:
+        for (step, attempt) in starts where ends[step] == nil {
+          retries[step, default: []].append("attempt \(attempt): the program ended")
+        }
+        (cancelled, starts, waits, pauses) = (nil, [:], [:], [:])
       case .waiting(let step, let cause): waits[step] = cause
       case .started(let step, let attempt, _):
         starts[step] = attempt

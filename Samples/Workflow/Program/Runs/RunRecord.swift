@@ -79,13 +79,39 @@ struct RunRecord {
     return try? WorkflowFile.workflow(from: text, name: workflowName)
   }
 
-  /// What happened, as the folder keeps it: what its journal says if the file of the events is gone.
+  /// What happened, as the folder keeps it.
+  ///
+  /// The journal knows more than the file of the events where a process was killed, or had no room on
+  /// the disk: that is added behind what the file has of the same process.
   func events() -> [RunEvent] {
-    let kept = keptEvents()
-    guard kept.isEmpty, let contents = try? JournalFile.contents(of: folder.journal) else {
-      return kept
+    let kept = Self.processes(keptEvents()) {
+      if case .runStarted = $0.kind { true } else { false }
     }
-    return contents.records.compactMap(RunEvent.Kind.init).map { RunEvent(time: .zero, kind: $0) }
+    let records = (try? JournalFile.contents(of: folder.journal))?.records ?? []
+    let recorded = Self.processes(records) { record in
+      switch record {
+      case .begun, .resumed: true
+      default: false
+      }
+    }
+    return (0..<max(kept.count, recorded.count)).flatMap { process in
+      let events = process < kept.count ? kept[process] : []
+      var known = Dictionary(events.map { ($0.kind.place, 1) }, uniquingKeysWith: +)
+      let rest = process < recorded.count ? recorded[process].compactMap(RunEvent.Kind.init) : []
+      let missing = rest.filter { kind in
+        known[kind.place, default: 0] -= 1
+        return known[kind.place, default: 0] < 0
+      }
+      return events + missing.map { RunEvent(time: events.last?.time ?? .zero, kind: $0) }
+    }
+  }
+
+  /// What each process has added that ran, or went on with, the run.
+  private static func processes<Line>(_ lines: [Line], from isFirst: (Line) -> Bool) -> [[Line]] {
+    lines.reduce(into: []) { processes, line in
+      if processes.isEmpty || isFirst(line) { processes.append([]) }
+      processes[processes.count - 1].append(line)
+    }
   }
 
   /// The events in their file; a torn last line is left out.
@@ -171,6 +197,19 @@ struct RunRecord {
 }
 
 extension RunEvent.Kind {
+  /// What the event is about, the same for what the journal says of it; empty if it says nothing.
+  fileprivate var place: String {
+    switch self {
+    case .started(let step, let attempt, _): "started \(attempt) \(step)"
+    case .retrying(let step, let attempt, _, _): "retrying \(attempt) \(step)"
+    case .ended(let step, _): "ended \(step)"
+    case .rollingBack(let step): "rollingBack \(step)"
+    case .rolledBack(let step, _): "rolledBack \(step)"
+    case .runEnded: "runEnded"
+    case .runStarted, .waiting, .printed, .notice, .cancelling: ""
+    }
+  }
+
   /// What a line of a journal says of a step; nil for what says nothing of one.
   fileprivate init?(_ record: JournalRecord) {
     switch record {

@@ -86,6 +86,24 @@ public struct RunFolder: Sendable, Equatable {
   /// Whether it was neither moved nor removed.
   public var isThere: Bool { access(path, F_OK) == 0 }
 
+  /// The file of events, to be appended to; a last line that a full disk or a loss of power has torn
+  /// is cut.
+  func openEvents() throws(SystemCallError) -> OpenFile {
+    let file = try OpenFile(events, O_RDWR | O_CREAT | O_APPEND)
+    var end = try file.size()
+    while end > 0 {
+      let begin = max(0, end - 4096)
+      let piece = try file.read(atMost: end - begin, at: begin)
+      if let last = piece.lastIndex(of: UInt8(ascii: "\n")) {
+        end = begin + last + 1
+        break
+      }
+      end = begin
+    }
+    if end < (try file.size()) { try file.truncate(to: end) }
+    return file
+  }
+
   /// Forgets what attempts have left.
   func emptyScratch() {
     try? FileManager.default.removeItem(atPath: scratch)

@@ -19,7 +19,7 @@ final class RunLock: Sendable {
     do throws(SystemCallError) {
       file = try OpenFile(folder.lock, O_RDWR | O_CREAT)
       guard try Self.take(file) else { return nil }
-      // For people who look for the process; nothing reads it.
+      // For people who look for the process, and for `isAbandoned`.
       try file.truncate(to: 0)
       try file.write("\(getpid())\n".utf8)
     } catch {
@@ -28,12 +28,23 @@ final class RunLock: Sendable {
   }
 
   private static func take(_ file: OpenFile) throws(SystemCallError) -> Bool {
-    // To see whether it is taken, others take it too, for a moment.
-    for _ in 0..<5 {
+    // To see whether it is taken, others take it too, for a moment; and what a killed runner was
+    // about to start has it until that begins, which takes long where all processors are busy.
+    var looks = 0
+    while looks < 5 || looks < 500 && isAbandoned(file) {
       if try file.lockIfFree() { return true }
       usleep(10_000)
+      looks += 1
     }
     return false
+  }
+
+  /// Whether the process that took the lock has ended.
+  private static func isAbandoned(_ file: OpenFile) -> Bool {
+    guard let bytes = try? file.readAll(),
+      let process = Int32(String(decoding: bytes, as: UTF8.self).prefix { $0.isNumber })
+    else { return false }
+    return kill(process, 0) != 0 && errno == ESRCH
   }
 
   /// Whether the lock is taken.

@@ -12,6 +12,9 @@ public enum WorkflowFingerprint {
     var sum = ValueDigest.bits(of: rest)
     for var step in workflow.steps {
       step.line = 0
+      // In the order of the file, which says nothing.
+      step.needs.sort()
+      step.rates.sort { ($0.key, $0.count) < ($1.key, $1.count) }
       sum &+= ValueDigest.bits(of: step)
     }
     let digits = String(sum, radix: 16)

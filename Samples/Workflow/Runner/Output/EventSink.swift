@@ -117,13 +117,16 @@ final class EventSink: Sendable {
     }
   }
 
+  /// Has what was brought written without the moment in which more may come.
+  func writeNow() { threads?.writing.async { self.write() } }
+
   /// Lines that haven't been read stay in the logs, and it is said how much that is.
   func leaveRest() { state.withLock { $0.leavesRest = true } }
 
   /// Returns when the end of the run was passed on.
   func waitForEnd() async {
     // Nothing comes any more that it could be written with.
-    threads?.writing.async { self.write() }
+    writeNow()
     await withCheckedContinuation { continuation in
       let hasEnded = state.withLock { state in
         if !state.hasEnded { state.atEnd = continuation }

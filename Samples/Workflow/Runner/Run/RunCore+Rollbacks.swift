@@ -86,6 +86,7 @@ extension RunCore {
 
   private func runRollback(_ index: Int, _ attempt: StepAttempt) async throws -> StepExit {
     let step = steps[index]
+    write("rollback", between: attempt)
     return try await logged(index, attempt) { log in
       try await limited(by: step.timeout) { [weak self, engine] in
         try await engine.run(attempt) { report in

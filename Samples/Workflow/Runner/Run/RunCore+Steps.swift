@@ -62,7 +62,7 @@ extension RunCore {
     let isResumed = current?.isResumed == true
     // Of an attempt of the same number, whose runner was killed before it wrote that down.
     if isResumed, !engine.hasSubmitted(attempt) { unlink(attempt.outputFile) }
-    if number > 1 { writeHeading(of: attempt) }
+    if number > 1 || isResumed { write("attempt \(number)", between: attempt) }
     let exit = try await logged(index, attempt, isNew: number == 1 && !isResumed) { log in
       try await engine.run(attempt, report: report(index, log))
     }
@@ -274,9 +274,13 @@ extension RunCore {
     )
   }
 
-  private func writeHeading(of attempt: StepAttempt) {
-    try? OpenFile(appendingTo: attempt.logFile)
-      .write("—— attempt \(attempt.number) ——\n".utf8)
+  /// Writes a heading into a log that has something already.
+  func write(_ heading: String, between attempt: StepAttempt) {
+    guard let log = try? OpenFile(attempt.logFile, O_RDWR | O_APPEND), let size = try? log.size(),
+      size > 0
+    else { return }
+    let isInLine = (try? log.read(atMost: 1, at: size - 1)) != [UInt8(ascii: "\n")]
+    try? log.write("\(isInLine ? "\n" : "")—— \(heading) ——\n".utf8)
   }
 }
 

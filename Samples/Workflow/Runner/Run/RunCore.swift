@@ -150,6 +150,8 @@ final class RunCore: Sendable {
         isResumed: isResumed
       )
     )
+    // Each process that goes on with a run is to be told apart, however soon it is killed.
+    sink.writeNow()
     if isResumed {
       await endLeftovers()
       await finishRollbacks()
@@ -223,7 +225,7 @@ final class RunCore: Sendable {
     // Each attempt adds its own to a copy, which would have to grow.
     variables.reserveCapacity(variables.count + 16)
     let (clock, time) = (environment.clock, environment.clock.now)
-    sink.begin(try? OpenFile(appendingTo: folder.events)) {
+    sink.begin(try? folder.openEvents()) {
       clock.now - time
     } look: { [weak self] in
       self?.noteFullDisk()

@@ -239,13 +239,16 @@ import WorkflowRunner
     #expect(text("x") == nil)
   }
 
-  @Test func `forgets what was before the run was resumed`() {
+  @Test func `names the attempts that ended with an earlier process`() {
     #expect(
       text(
         "d",
         .at(0, .started(step: "d", attempt: 1, node: nil)),
         .at(0, .runStarted(run: "r", workflow: "w", steps: 4, isResumed: true))
-      ) == "“d” hadn't begun when the program ended"
+      ) == """
+        “d” hadn't begun when the program ended
+          attempt 1: the program ended
+        """
     )
   }
 }
