@@ -12,35 +12,29 @@ extension AdvancedOperation: ClaimHolder {
   ///   taken. A pool belongs to the domain of the operation's environment.
   public final func addCondition(_ claim: any OperationClaim) {
     let (name, requests) = (claim.name, claim.requests)
-    attach { $0.claims.add(name: name, requests) }
-    checkDomainOfClaims()
+    var foreign: ResourcePool?
+    attach { core in
+      core.claims.add(name: name, requests)
+      foreign = core.foreignPool
+    }
+    if let foreign { rejectPool(foreign) }
   }
 
   /// Traps when a pool is claimed that belongs to another domain, as soon as that is known.
   final func checkDomainOfClaims() {
-    let (claims, environment) = withCore { ($0.claims, $0.environment) }
-    let isUnderWay = withCore { $0.machine.isEnqueued || $0.machine.isStartedByHand }
-    guard let environment = environment ?? (isUnderWay ? .default : nil) else { return }
-    for claim in claims {
-      guard let pool = claim.pool, pool.domain !== environment.exclusivity else { continue }
-      trap(
-        "Operation “\(label)” claims units of the pool “\(pool.name)”, which belongs to another "
-          + "ExclusivityDomain than the operation's environment. Make the pool with "
-          + "ResourcePool(_:capacity:domain:) and environment.exclusivity as the domain."
-      )
-    }
+    if let pool = withCore({ $0.foreignPool }) { rejectPool(pool) }
+  }
+
+  final func rejectPool(_ pool: ResourcePool) -> Never {
+    trap(
+      "Operation “\(label)” claims units of the pool “\(pool.name)”, which belongs to another "
+        + "ExclusivityDomain than the operation's environment. Make the pool with "
+        + "ResourcePool(_:capacity:domain:) and environment.exclusivity as the domain."
+    )
   }
 
   final var claims: [ClaimDemand] { withCore { $0.claims } }
   final var clock: OperationClock { environment.clock }
-
-  /// The groups that the operation is in, the innermost first.
-  ///
-  /// As numbers: one of them may be gone while the account still knows the operation.
-  final var enclosingGroups: [ObjectNumber] {
-    guard let parent else { return [] }
-    return sequence(first: parent, next: \.parent).compactMap(\.parentNumber)
-  }
 
   // MARK: The start gate
 
@@ -58,9 +52,10 @@ extension AdvancedOperation: ClaimHolder {
       if gotDependency(isByHand: asked.isByHand) { return .park }
     }
     if asked.claims.isEmpty { return .run }
-    let decision = environment.exclusivity.take(
+    let decision = asked.domain.take(
       asked.claims,
       for: self,
+      inside: asked.parent?.enclosingGroups ?? [],
       needsReview: needsReview,
       isByHand: asked.isByHand,
       alwaysWaits: asked.hasStarted
@@ -68,7 +63,7 @@ extension AdvancedOperation: ClaimHolder {
     // An end of a next attempt that was quiet before found nothing to give back, and no line to
     // leave.
     if asked.hasStarted, withCore({ $0.machine.isQuiet }) {
-      environment.exclusivity.release(self)
+      asked.domain.release(self)
       return .run
     }
     switch decision {
@@ -88,6 +83,8 @@ extension AdvancedOperation: ClaimHolder {
   private struct Asked {
     let claims: [ClaimDemand]
     let conditions: [any OperationCondition]
+    let domain: ExclusivityDomain
+    let parent: AdvancedOperation?
     let isByHand: Bool
     /// Whether it is the next attempt that starts.
     let hasStarted: Bool
@@ -103,6 +100,8 @@ extension AdvancedOperation: ClaimHolder {
       return Asked(
         claims: core.claims,
         conditions: core.conditions,
+        domain: (core.environment ?? .default).exclusivity,
+        parent: core.extra?.group,
         isByHand: core.machine.isStartedByHand,
         hasStarted: core.machine.state == .executing
       )
@@ -198,5 +197,27 @@ extension AdvancedOperation: ClaimHolder {
     if claims.isEmpty || !conditions.contains(where: \.hasImmediatePart) { return }
     environment.exclusivity.conditionsAsked(claims, for: self)
     if isCancelled { withdrawClaims() }
+  }
+}
+
+extension AdvancedOperation {
+  /// The operation, if it may run others, and the groups that it is in, the innermost first.
+  ///
+  /// As numbers: one of them may be gone while an account still knows an operation inside of it.
+  fileprivate final var enclosingGroups: [ObjectNumber] {
+    sequence(first: self, next: \.parent).compactMap(\.parentNumber)
+  }
+}
+
+extension AdvancedCore {
+  /// A pool that is claimed and belongs to another domain than the environment, as far as that is
+  /// known.
+  var foreignPool: ResourcePool? {
+    let isUnderWay = machine.isEnqueued || machine.isStartedByHand
+    guard let environment = environment ?? (isUnderWay ? .default : nil) else { return nil }
+    for claim in claims {
+      if let pool = claim.pool, pool.domain !== environment.exclusivity { return pool }
+    }
+    return nil
   }
 }

@@ -9,8 +9,6 @@ protocol ClaimHolder: LayeredOperation {
   var claims: [ClaimDemand] { get }
   /// Gives time to what it waits for.
   var clock: OperationClock { get }
-  /// The groups that it is in, the innermost first.
-  var enclosingGroups: [ObjectNumber] { get }
   /// A number of an operation that may run others; asked with the lock of the domain held.
   var parentNumber: ObjectNumber? { get }
 

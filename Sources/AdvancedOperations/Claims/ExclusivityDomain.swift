@@ -48,6 +48,7 @@ public final class ExclusivityDomain: Sendable {
   /// - Parameters:
   ///   - demands: What the operation claims.
   ///   - operation: Who claims it.
+  ///   - groups: Around the operation, the innermost first.
   ///   - needsReview: Whether the operation is to be asked before it tries again.
   ///   - isByHand: Whether the operation is in no queue and needs no slot.
   ///   - alwaysWaits: Whether it waits for what is busy, whatever its claims say.
@@ -55,6 +56,7 @@ public final class ExclusivityDomain: Sendable {
   func take(
     _ demands: [ClaimDemand],
     for operation: any ClaimHolder,
+    inside groups: [ObjectNumber],
     needsReview: Bool,
     isByHand: Bool,
     alwaysWaits: Bool = false
@@ -64,7 +66,7 @@ public final class ExclusivityDomain: Sendable {
       operation: operation,
       demands: demands,
       terms: Claimant.Terms(
-        groups: operation.enclosingGroups,
+        groups: groups,
         clock: time?.clock,
         needsReview: needsReview,
         isByHand: isByHand,
