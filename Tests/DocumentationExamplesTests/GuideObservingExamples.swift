@@ -45,6 +45,29 @@ private struct Malformed: Error, CustomStringConvertible {
   try expectShown(print, in: "ObservingOperations")
 }
 
+@Test func `Observing: the event with the most values`() {
+  struct Retries: OperationObserver {
+    let show: @Sendable (String) -> Void
+
+    func operation(
+      _ operation: AdvancedOperation,
+      willRetryAsAttempt attempt: Int,
+      after delay: Duration,
+      because error: any Error
+    ) {
+      show("\(operation.name ?? "") is tried again in \(delay): \(error)")
+    }
+  }
+
+  let lines = Lines()
+  let fetch = ResultOperation(name: "fetch", retry: .constant(.seconds(1), attempts: 2)) {
+    throw Malformed()
+  }
+  fetch.addObserver(Retries { line in lines(line) })
+  simulate(fetch)
+  #expect(lines.all == ["fetch is tried again in 1.0 seconds: Line 7 has no date."])
+}
+
 @Test func `Observing: one event of one operation`() {
   let log = Lines()
   let upload = ResultOperation(name: "upload") {}

@@ -21,9 +21,10 @@ public struct ScheduleReport: Sendable, Hashable, CustomStringConvertible {
 
   /// One line with the numbers.
   public var description: String {
-    let pruned = prunedCount == 0 ? "" : " (\(prunedCount) led to what was seen before)"
+    let pruned =
+      prunedCount == 0 ? "" : ", and \(prunedCount) others as far as something that was seen before"
     if isComplete { return "all \(scheduleCount) schedules\(pruned)" }
-    return
-      "\(scheduleCount) schedules depth first\(pruned) and \(randomCount) at random; there are more"
+    return "\(scheduleCount) schedules depth first\(pruned), and \(randomCount) at random; "
+      + "there are more: explore a smaller workflow, or raise depthFirst"
   }
 }
