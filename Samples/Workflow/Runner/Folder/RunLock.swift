@@ -14,11 +14,17 @@ final class RunLock: Sendable {
 
   /// Takes the lock.
   ///
+  /// - Parameters:
+  ///   - folder: That of the run.
+  ///   - pause: Waits a hundredth of a second.
   /// - Returns: nil when another process, or another run in this one, has it.
-  init?(_ folder: RunFolder) throws(RunFolderError) {
+  init?(
+    _ folder: RunFolder,
+    pause: () -> Void = { usleep(10_000) }
+  ) throws(RunFolderError) {
     do throws(SystemCallError) {
       file = try OpenFile(folder.lock, O_RDWR | O_CREAT)
-      guard try Self.take(file) else { return nil }
+      guard try Self.take(file, pause) else { return nil }
       // For people who look for the process, and for `isAbandoned`.
       try file.truncate(to: 0)
       try file.write("\(getpid())\n".utf8)
@@ -27,13 +33,16 @@ final class RunLock: Sendable {
     }
   }
 
-  private static func take(_ file: OpenFile) throws(SystemCallError) -> Bool {
+  private static func take(
+    _ file: OpenFile,
+    _ pause: () -> Void
+  ) throws(SystemCallError) -> Bool {
     // To see whether it is taken, others take it too, for a moment; and what a killed runner was
     // about to start has it until that begins, which takes long where all processors are busy.
     var looks = 0
     while looks < 5 || looks < 500 && isAbandoned(file) {
       if try file.lockIfFree() { return true }
-      usleep(10_000)
+      pause()
       looks += 1
     }
     return false

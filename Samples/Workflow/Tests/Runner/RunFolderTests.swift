@@ -62,4 +62,32 @@ import WorkflowDocument
     try Data("nonsense\n".utf8).write(to: URL(filePath: run.journal))
     #expect(run.summary().state == .unreadable(.damaged(path: run.journal, line: 1)))
   }
+
+  @Test func `A lock that is left with a killed runner's child is waited for`() throws {
+    let run = try folder.run()
+    let child = Process()
+    child.executableURL = URL(filePath: "/bin/sh")
+    child.arguments = ["-c", "true"]
+    try child.run()
+    child.waitUntilExit()
+    // The child of a runner has its lock until its own program begins.
+    var left: OpenFile? = try OpenFile(run.lock, O_RDWR | O_CREAT)
+    try left?.write("\(child.processIdentifier)\n".utf8)
+    #expect(try left?.lockIfFree() == true)
+    var pauses = 0
+    let lock = try RunLock(run) {
+      pauses += 1
+      if pauses == 40 { left = nil }
+    }
+    #expect(lock != nil)
+    #expect(pauses == 40)
+  }
+
+  @Test func `A lock is not waited for while its process goes on`() throws {
+    let run = try folder.run()
+    let lock = try RunLock(run)
+    var pauses = 0
+    #expect(try RunLock(run) { pauses += 1 } == nil)
+    #expect(lock != nil && pauses == 5)
+  }
 }
