@@ -12,12 +12,12 @@ import Darwin
 final class RunLock: Sendable {
   private let file: OpenFile
 
-  /// Takes the lock.
+  /// Takes the lock; nil when another process, or another run in this one, has it.
   ///
   /// - Parameters:
   ///   - folder: That of the run.
   ///   - pause: Waits a hundredth of a second.
-  /// - Returns: nil when another process, or another run in this one, has it.
+  /// - Throws: ``RunFolderError`` if the file of the lock can't be used.
   init?(
     _ folder: RunFolder,
     pause: () -> Void = { usleep(10_000) }
