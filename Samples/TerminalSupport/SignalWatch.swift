@@ -59,11 +59,13 @@ package final class SignalWatch: Sendable {
   /// - Parameters:
   ///   - signals: The signals, such as `SIGINT`.
   ///   - echo: How long after the first one others count as the same: `timeout` sends each twice.
+  ///   - urgent: Those that never count as the same: who sends one has waited long enough.
   ///   - onFirst: Gets the first one that comes.
   ///   - onSecond: Gets the second one and later ones, and ends the program; it isn't to wait.
   package init(
     _ signals: [Int32],
     echo: Duration = .zero,
+    urgent: [Int32] = [],
     onFirst: @escaping @Sendable (Int32) -> Void,
     onSecond: @escaping @Sendable (Int32) -> Void
   ) {
@@ -75,7 +77,7 @@ package final class SignalWatch: Sendable {
       let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
       source.setEventHandler {
         if let age = first.comes() {
-          if age >= echo { onSecond(number) }
+          if age >= echo || urgent.contains(number) { onSecond(number) }
           return
         }
         // Elsewhere, as it may take its time, for example where nobody reads what it writes.

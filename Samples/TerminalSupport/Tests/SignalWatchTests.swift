@@ -30,6 +30,22 @@ import Darwin
     }
   }
 
+  @Test func `An urgent signal is no echo of the first one`() async {
+    await #expect(processExitsWith: .exitCode(7)) {
+      let first = DispatchSemaphore(value: 0)
+      let watch = SignalWatch([SIGUSR1, SIGUSR2], echo: .seconds(3600), urgent: [SIGUSR2]) { _ in
+        first.signal()
+      } onSecond: { signal in
+        exit(signal == SIGUSR2 ? 7 : 1)
+      }
+      kill(getpid(), SIGUSR1)
+      first.wait()
+      kill(getpid(), SIGUSR1)
+      kill(getpid(), SIGUSR2)
+      withExtendedLifetime(watch) { while true { sleep(1) } }
+    }
+  }
+
   @Test func `A signal after the last first one doesn't end the process by itself`() async {
     await #expect(processExitsWith: .exitCode(7)) {
       let watch = SignalWatch([SIGUSR1]) { _ in

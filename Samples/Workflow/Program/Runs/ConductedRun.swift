@@ -56,14 +56,18 @@ struct ConductedRun {
         _exit(interruption.withLock { $0?.exitCode } ?? 128 + signal)
       }
     }
-    let watch = SignalWatch(Self.signals, echo: .milliseconds(50)) { signal in
+    let watch = SignalWatch(
+      Self.signals,
+      echo: .milliseconds(50),
+      urgent: [SIGQUIT]
+    ) { signal in
       let came = Interruption(signal: signal, isRunOver: run.isOver)
       interruption.withLock { $0 = came }
       if !came.isGraceful { kill(signal) }
       run.cancel(because: came.reason)
       display.say(StyledLine("⊘ ", .yellow) + StyledLine(came.notice))
     } onSecond: { signal in
-      kill(signal)
+      if Interruption(signal: signal, isRunOver: run.isOver).isDemand { kill(signal) }
     }
     let result: Result<RunEnd, any Error>
     do { result = .success(try await run.run()) } catch { result = .failure(error) }

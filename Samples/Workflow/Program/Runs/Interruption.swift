@@ -31,6 +31,12 @@ struct Interruption: Sendable, Equatable {
   /// Whether steps are asked to end before they are killed: SIGQUIT is for programs that hang.
   var isGraceful: Bool { signal != SIGQUIT }
 
+  /// Whether it kills when it isn't the first one.
+  ///
+  /// A terminal is closed once: the shell sends SIGHUP, and the system again when the shell ends,
+  /// which may be any time later. Who has closed it wants nothing to be cut short.
+  var isDemand: Bool { signal != SIGHUP || isRunOver }
+
   /// What people read when it came.
   var notice: String {
     if isRunOver {

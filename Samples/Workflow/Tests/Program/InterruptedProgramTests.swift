@@ -87,14 +87,7 @@ import Darwin
     #expect(program.process.terminationStatus == 131)
     let number = text.components(separatedBy: "│ pid ").last?.prefix { $0.isNumber } ?? ""
     let pid = try #require(Int32(number))
-    while isAlive(pid) { usleep(10_000) }
-  }
-
-  /// Whether a process hasn't ended; one at whose end nobody has looked has.
-  private func isAlive(_ process: Int32) -> Bool {
-    guard kill(process, 0) == 0 else { return false }
-    let status = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)
-    return status?.split(separator: ")").last?.hasPrefix(" Z") != true
+    while ProcessState.isAlive(pid) { usleep(10_000) }
   }
 
   @Test func `keeps the choice of steps, and says which were not chosen`() throws {

@@ -2,12 +2,6 @@
 import Foundation
 import Testing
 
-#if canImport(Glibc)
-import Glibc
-#else
-import Musl
-#endif
-
 /// Runs of the built program in a terminal that a person looks at.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct `The program in a terminal` {
   private let place: RunPlace
@@ -22,28 +16,10 @@ import Musl
       - {id: later, command: "true", needs: slow}
     """
 
-  /// Starts the program as the one that Ctrl-C of the terminal reaches.
-  private func start(
-    _ terminal: PseudoTerminal,
-    _ arguments: [String],
-    _ environment: [String: String] = ["TERM": "xterm"]
-  ) throws -> Process {
-    let process = try place.process(arguments, environment)
-    // Processes of Foundation have no controlling terminal; `setsid` gives them one.
-    process.arguments = ["--ctty", "--wait", try RunPlace.program.path()] + arguments
-    process.executableURL = URL(filePath: "/usr/bin/setsid")
-    process.standardInput = terminal.terminal
-    process.standardOutput = terminal.terminal
-    process.standardError = terminal.terminal
-    try process.run()
-    terminal.leave()
-    return process
-  }
-
   @Test func `shows what it does, and leaves nothing of the display after Ctrl-C`() throws {
     try place.write(Self.steps)
     let terminal = try PseudoTerminal(width: 60, height: 12)
-    let process = try start(terminal, ["run", "w.yml", "--jobs", "3"])
+    let process = try place.start(terminal, ["run", "w.yml", "--jobs", "3"])
     terminal.wait(for: " 1 of 3  ")
     let during = terminal.wait(for: "s  begun")
     #expect(during.text.contains("\n✓ quick"))
@@ -73,7 +49,7 @@ import Musl
       """
     )
     let terminal = try PseudoTerminal()
-    let process = try start(terminal, ["run", "w.yml"])
+    let process = try place.start(terminal, ["run", "w.yml"])
     terminal.wait(for: "s  begun")
     terminal.type("\u{3}")
     terminal.wait(for: "Ctrl-C again kills them")
@@ -83,10 +59,7 @@ import Musl
     process.waitUntilExit()
     #expect(process.terminationStatus == 130)
     let number = try #require(Int32(try place.read("pid").dropLast()))
-    // It is dead, or is what is left of it until its parent has looked.
-    let isGone = kill(number, 0) != 0 && errno == ESRCH
-    let status = (try? String(contentsOfFile: "/proc/\(number)/status", encoding: .utf8)) ?? ""
-    #expect(isGone || status.contains("State:\tZ") || status.isEmpty)
+    #expect(!ProcessState.isAlive(number))
     let screen = terminal.wait(for: nil)
     for left in ["▸", "┄"] { #expect(!screen.text.contains(left), "\(screen.text)") }
     #expect(screen.text.contains("\n⊘ w was cancelled after "))
@@ -101,7 +74,7 @@ import Musl
       (["TERM": "xterm"], true, true),
     ] {
       let terminal = try PseudoTerminal()
-      let process = try start(terminal, ["run", "w.yml"], environment)
+      let process = try place.start(terminal, ["run", "w.yml"], environment)
       let text = terminal.wait(for: "succeeded after").text
       process.waitUntilExit()
       #expect(terminal.written.contains("\u{1B}[J") == isLive)
@@ -117,7 +90,7 @@ import Musl
     )
     for arguments in [["run", "w.yml"], ["log", "last", "a"]] {
       let terminal = try PseudoTerminal()
-      let process = try start(terminal, arguments)
+      let process = try place.start(terminal, arguments)
       let screen = terminal.wait(for: arguments[0] == "run" ? "# why it failed" : "red")
       process.waitUntilExit()
       #expect(screen.text.contains("red"))

@@ -36,6 +36,9 @@ final class PseudoTerminal {
   /// Leaves the terminal to the programs that were started in it.
   func leave() { try? terminal.close() }
 
+  /// Closes the window.
+  func hangUp() throws { try controller.close() }
+
   /// Types something; `\u{3}` is Ctrl-C.
   func type(_ text: String) { controller.write(Data(text.utf8)) }
 
@@ -59,6 +62,40 @@ final class PseudoTerminal {
     // A terminal makes CR LF of LF; the screen does so by itself.
     screen.write(written.replacing("\r\n", with: "\n"))
     return screen
+  }
+}
+
+extension RunPlace {
+  /// Starts the program as the one that Ctrl-C of the terminal reaches.
+  ///
+  /// Its number is in the file `runner`.
+  func start(
+    _ terminal: PseudoTerminal,
+    _ arguments: [String],
+    _ environment: [String: String] = ["TERM": "xterm"]
+  ) throws -> Process {
+    let script = #"echo $$ > runner; exec "$0" "$@""#
+    return try start(terminal, script: script, arguments, environment)
+  }
+
+  /// Starts a shell in the terminal, with a script of which `$0` is the program.
+  func start(
+    _ terminal: PseudoTerminal,
+    script: String,
+    _ arguments: [String] = [],
+    _ environment: [String: String] = ["TERM": "xterm"]
+  ) throws -> Process {
+    let process = try process([], environment)
+    // Processes of Foundation have no controlling terminal; `setsid` gives them one.
+    process.arguments =
+      ["--ctty", "--wait", "/bin/sh", "-c", script, try RunPlace.program.path()] + arguments
+    process.executableURL = URL(filePath: "/usr/bin/setsid")
+    process.standardInput = terminal.terminal
+    process.standardOutput = terminal.terminal
+    process.standardError = terminal.terminal
+    try process.run()
+    terminal.leave()
+    return process
   }
 }
 #endif

@@ -1,0 +1,194 @@
+#if os(Linux)
+import Foundation
+import Testing
+
+#if canImport(Glibc)
+import Glibc
+#else
+import Musl
+#endif
+
+/// What a terminal's keys, its end and other signals do to a run, and what `resume` makes of that.
+@Suite(.serialized, .timeLimit(.minutes(5))) struct `The program in a terminal that interrupts it` {
+  private let place: RunPlace
+
+  init() throws { place = try RunPlace() }
+
+  private static let controlC = "\u{3}"
+  private static let quit = "\u{1C}"
+
+  /// A step that can be undone, and one behind it that goes on until it is ended, with a process of
+  /// its own beside it; both have ended well when there is a file `go`.
+  private func steps(atTerm trap: String, undo: String = "echo >> undone") -> String {
+    // A shell that is stopped while it waits for another program to begin isn't seen to be.
+    let loop = "while [ -e w.yml ]; do sleep 0.1 & wait $!; done"
+    return """
+      name: long
+      steps:
+        - {id: made, command: echo >> made, on-rollback: '\(undo)'}
+        - id: slow
+          needs: made
+          command: |
+            [ ! -e go ] || exit 0
+            trap '\(trap)' TERM
+            (trap '\(trap)' TERM; \(loop)) &
+            echo $$ $! > pids
+            echo begun
+            \(loop)
+        - {id: later, command: "true", needs: slow}
+      """
+  }
+
+  private static let patient = ["run", "w.yml", "--grace-period", "1h"]
+
+  /// Starts a run of ``steps(atTerm:undo:)``, and returns when its long step goes on.
+  private func begin(_ terminal: PseudoTerminal, _ file: String) throws -> Process {
+    try place.write(file)
+    let process = try place.start(terminal, Self.patient)
+    terminal.wait(for: "s  begun")
+    return process
+  }
+
+  /// The processes that steps have written down.
+  private var processes: [Int32] {
+    get throws { try place.read("pids").split { !$0.isNumber }.compactMap { Int32($0) } }
+  }
+
+  /// The program.
+  private var runner: Int32 {
+    get throws { try #require(Int32(try place.read("runner").dropLast())) }
+  }
+
+  private func count(_ name: String) -> Int {
+    ((try? place.read(name)) ?? "").count { $0 == "\n" }
+  }
+
+  private func expectNoneLeft() throws {
+    let processes = try processes
+    #expect(processes.count == 2)
+    // Killed before the program has ended, they may take their time on a busy machine.
+    while processes.contains(where: { ProcessState.isAlive($0) }) { usleep(1_000) }
+  }
+
+  /// Nothing of what was drawn over is left.
+  private func expectClean(_ screen: Screen) {
+    for left in ["▸", "━", "┄", "^C", "^\\", "later for slow"] {
+      #expect(!screen.text.contains(left), "\(screen.text)")
+    }
+    #expect(screen.unknown.isEmpty)
+  }
+
+  /// Goes on with the run when its long step can succeed.
+  private func resume() throws {
+    try place.write("", to: "go")
+    let end = try place.run("resume", "last")
+    #expect(end.status == 0, "\(end)")
+    #expect(end.output.contains("✓ long succeeded"))
+  }
+
+  @Test func `asks all processes to end at Ctrl-C, undoes what was done, and does it again later`()
+    throws
+  {
+    let terminal = try PseudoTerminal()
+    let process = try begin(terminal, steps(atTerm: "echo asked >> asked; exit 1"))
+    terminal.type(Self.controlC)
+    let screen = terminal.wait(for: nil)
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 130)
+    #expect(count("asked") == 2)
+    #expect(count("undone") == 1)
+    try expectNoneLeft()
+    expectClean(screen)
+    #expect(screen.text.contains("\n⊘ slow  cancelled: Ctrl-C  "))
+    try resume()
+    #expect(count("made") == 2)
+    #expect(count("undone") == 1)
+  }
+
+  @Test(arguments: ["INT", "TERM", "QUIT"])
+  func `kills all processes at a second signal, and goes on later with what was done`(
+    second: String
+  ) throws {
+    // Later than one that is sent twice, and the first is answered.
+    let terminal = try PseudoTerminal()
+    let process = try begin(terminal, steps(atTerm: "sleep 0.1; echo deaf"))
+    terminal.type(Self.controlC)
+    terminal.wait(for: "s  deaf")
+    switch second {
+    case "INT": terminal.type(Self.controlC)
+    case "QUIT": terminal.type(Self.quit)
+    default: kill(try runner, SIGTERM)
+    }
+    let screen = terminal.wait(for: nil)
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 130)
+    #expect(count("undone") == 0)
+    try expectNoneLeft()
+    expectClean(screen)
+    #expect(screen.text.contains("made was not undone, because the run was killed"))
+    try resume()
+    #expect(count("made") == 1)
+  }
+
+  @Test func `has the status of the first of two signals`() throws {
+    let terminal = try PseudoTerminal()
+    let process = try begin(terminal, steps(atTerm: "sleep 0.1; echo deaf"))
+    kill(try runner, SIGTERM)
+    terminal.wait(for: "s  deaf")
+    terminal.type(Self.controlC)
+    let screen = terminal.wait(for: nil)
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 143)
+    #expect(count("undone") == 0)
+    try expectNoneLeft()
+    expectClean(screen)
+    #expect(screen.text.contains("\n⊘ ending because of SIGTERM: "))
+    try resume()
+  }
+
+  @Test func `kills all processes at the key for SIGQUIT, and goes on later with what was done`()
+    throws
+  {
+    let terminal = try PseudoTerminal()
+    let process = try begin(terminal, steps(atTerm: ":"))
+    terminal.type(Self.quit)
+    let screen = terminal.wait(for: nil)
+    process.waitUntilExit()
+    #expect(process.terminationReason == .exit)
+    #expect(process.terminationStatus == 131)
+    #expect(count("undone") == 0)
+    try expectNoneLeft()
+    expectClean(screen)
+    #expect(screen.text.contains("\n⊘ ending because of SIGQUIT: steps are killed\n"))
+    try resume()
+    #expect(count("made") == 1)
+  }
+
+  @Test func `ends gracefully when the terminal is closed`() throws {
+    let terminal = try PseudoTerminal()
+    let process = try begin(terminal, steps(atTerm: "echo asked >> asked; exit 1"))
+    try terminal.hangUp()
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 129)
+    #expect(count("asked") == 2)
+    #expect(count("undone") == 1)
+    try expectNoneLeft()
+    #expect(try place.run("runs").output.contains("  cancelled  0 of 3  "))
+    try resume()
+    #expect(count("made") == 2)
+  }
+
+  @Test func `undoes all though the end of the shell follows that of the terminal`() throws {
+    // The program gets the signal from both; what undoes something lasts longer than an echo.
+    let again = "n=0; while [ $n -lt 20 ]; do kill -HUP $PPID; n=$((n+1)); sleep 0.01; done"
+    let undo = "\(again); echo >> undone"
+    let terminal = try PseudoTerminal()
+    let process = try begin(terminal, steps(atTerm: "sleep 0.1; exit 1", undo: undo))
+    try terminal.hangUp()
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 129)
+    #expect(count("undone") == 1)
+    try expectNoneLeft()
+  }
+}
+#endif
