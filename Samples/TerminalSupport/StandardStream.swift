@@ -35,6 +35,13 @@ package struct StandardStream: Sendable {
   /// Whether somebody is looking at it.
   package var isTerminal: Bool { isatty(descriptor) == 1 }
 
+  /// Whether the terminal is this program's to draw on, and not the shell's, as after `bg`.
+  package var isInForeground: Bool {
+    let group = tcgetpgrp(descriptor)
+    // Of another session's terminal nothing is known.
+    return group < 0 || group == getpgrp()
+  }
+
   /// Whether a few characters can be written without waiting for a reader.
   package var hasRoom: Bool {
     var room = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)

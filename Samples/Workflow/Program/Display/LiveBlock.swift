@@ -30,6 +30,9 @@ struct LiveBlock: Sendable {
     return text + "\u{1B}[J"
   }
 
+  /// Leaves the block as it is: the next one is drawn where the cursor is.
+  mutating func forget() { shown = [] }
+
   /// The cursor goes to where the block begins.
   private func begin(width: Int, height: Int) -> TerminalText {
     // A terminal that became narrower has broken the lines that were there.

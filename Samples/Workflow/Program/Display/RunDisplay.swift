@@ -13,6 +13,16 @@ protocol RunDisplay: Sendable {
   func end()
   /// The same unless that would wait for a reader.
   func endIfPossible()
+  /// Leaves the terminal to the shell, until ``goOn()``: Ctrl-Z stops the program.
+  func pause(stopsSteps: Bool)
+  /// Shows again what it does.
+  func goOn()
+}
+
+extension RunDisplay {
+  /// Nothing has to be taken away from lines, and who reads them may be stopped as well.
+  func pause(stopsSteps: Bool) {}
+  func goOn() {}
 }
 
 /// One line of JSON for each event.
@@ -63,9 +73,16 @@ final class LiveDisplay: RunDisplay {
     var above: [StyledLine] = []
   }
 
+  /// What is at the bottom of the terminal.
+  private struct Bottom {
+    var block: LiveBlock
+    var isPaused = false
+    var hasEnded = false
+  }
+
   private let state: Mutex<State>
-  private let block: Mutex<LiveBlock>
-  private let size: @Sendable () -> Size
+  private let bottom: Mutex<Bottom>
+  private let size: @Sendable () -> Size?
   private let now: @Sendable () -> Duration
   private let write: @Sendable (TerminalText) -> Void
   // Sources may be used from any thread; this one is set up once.
@@ -74,12 +91,12 @@ final class LiveDisplay: RunDisplay {
   init(
     _ view: RunView,
     colour: Bool,
-    size: @escaping @Sendable () -> Size,
+    size: @escaping @Sendable () -> Size?,
     now: @escaping @Sendable () -> Duration,
     write: @escaping @Sendable (TerminalText) -> Void
   ) {
     state = Mutex(State(view: view))
-    block = Mutex(LiveBlock(colour: colour))
+    bottom = Mutex(Bottom(block: LiveBlock(colour: colour)))
     self.size = size
     self.now = now
     self.write = write
@@ -104,17 +121,39 @@ final class LiveDisplay: RunDisplay {
   func say(_ line: StyledLine) { state.withLock { $0.above.append(line) } }
 
   /// Writes what has changed.
-  func redraw() { block.withLock { redraw(&$0, isLast: false) } }
+  func redraw() {
+    bottom.withLock { bottom in
+      if !bottom.isPaused { redraw(&bottom.block, isLast: false) }
+    }
+  }
 
   func end() {
     timer.cancel()
-    block.withLock { redraw(&$0, isLast: true) }
+    bottom.withLock { end(&$0) }
   }
 
   func endIfPossible() {
     timer.cancel()
-    block.withLockIfAvailable { redraw(&$0, isLast: true) }
+    bottom.withLockIfAvailable { end(&$0) }
   }
+
+  private func end(_ bottom: inout Bottom) {
+    bottom.hasEnded = true
+    redraw(&bottom.block, isLast: true)
+  }
+
+  func pause(stopsSteps: Bool) {
+    bottom.withLock { bottom in
+      if bottom.hasEnded { return }
+      bottom.isPaused = true
+      let words = stopsSteps ? "stopped, and so are steps" : "stopped; steps that run go on"
+      say(StyledLine("⊘ ", .yellow) + StyledLine("\(words): “fg” lets all go on"))
+      // What the shell writes from now on would be written over.
+      redraw(&bottom.block, isLast: true)
+    }
+  }
+
+  func goOn() { bottom.withLock { $0.isPaused = false } }
 
   private func redraw(_ block: inout LiveBlock, isLast: Bool) {
     let (size, now) = (size(), now())
@@ -122,14 +161,12 @@ final class LiveDisplay: RunDisplay {
       defer { state.above = [] }
       return (state.above, state.view)
     }
+    // Below what is there, somebody else has written since.
+    if size == nil { block.forget() }
+    let (width, height) = (size?.width ?? StandardStream.usualWidth, size?.height ?? 1)
     let lines =
-      isLast ? [] : RunFrame.lines(view, now: now, width: size.width, height: size.height)
-    if let text = block.update(
-      above: above,
-      lines: lines,
-      width: size.width,
-      height: size.height
-    ) {
+      isLast || size == nil ? [] : RunFrame.lines(view, now: now, width: width, height: height)
+    if let text = block.update(above: above, lines: lines, width: width, height: height) {
       write(text)
     }
   }

@@ -69,11 +69,17 @@ struct ConductedRun {
     } onSecond: { signal in
       if Interruption(signal: signal, isRunOver: run.isOver).isDemand { kill(signal) }
     }
+    let suspension = SuspensionWatch {
+      display.pause(stopsSteps: run.suspend())
+    } onContinue: {
+      run.resume()
+      display.goOn()
+    }
     let result: Result<RunEnd, any Error>
     do { result = .success(try await run.run()) } catch { result = .failure(error) }
     explain?.end()
     watch.expectsNoFirst()
-    defer { withExtendedLifetime(watch) {} }
+    defer { withExtendedLifetime((watch, suspension)) {} }
     display.end()
     let end = try result.get()
     try options.writePictures(of: run)
@@ -117,7 +123,9 @@ struct ConductedRun {
       let environment = environment
       let begin = ContinuousClock.now
       let display = LiveDisplay(RunView(workflow, estimate: estimate()), colour: colour) {
-        LiveDisplay.Size(width: stream.width(environment), height: stream.height(environment))
+        stream.isInForeground
+          ? LiveDisplay.Size(width: stream.width(environment), height: stream.height(environment))
+          : nil
       } now: {
         .now - begin
       } write: {

@@ -8,6 +8,9 @@ protocol RunControl: Sendable {
   var isOver: Bool { get }
   func cancel(because reason: String)
   func kill()
+  /// Stops what runs; returns whether it did.
+  func suspend() -> Bool
+  func resume()
   func explain(_ step: String) -> String?
   func graph() -> OperationGraph
   func timeline() -> OperationTimeline

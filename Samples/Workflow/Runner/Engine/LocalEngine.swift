@@ -29,6 +29,7 @@ public final class LocalEngine: StepEngine {
   private struct State {
     var groups: Set<ProcessGroup> = []
     var isKilled = false
+    var isSuspended = false
   }
 
   private let state = Mutex(State())
@@ -115,6 +116,26 @@ public final class LocalEngine: StepEngine {
     for group in groups { group.send(SIGKILL) }
   }
 
+  /// Stops the processes of all attempts, and of those that begin, until ``resume()``: true.
+  ///
+  /// They have no terminal, so its Ctrl-Z reaches none of them.
+  public func suspend() -> Bool {
+    suspend(true)
+    return true
+  }
+
+  /// Lets them go on.
+  public func resume() { suspend(false) }
+
+  private func suspend(_ isSuspended: Bool) {
+    state.withLock { state in
+      state.isSuspended = isSuspended
+      // Under the lock: one that is just beginning must not be stopped after all others go on.
+      // SIGTSTP wouldn't stop the leader of a session.
+      for group in state.groups { group.send(isSuspended ? SIGSTOP : SIGCONT) }
+    }
+  }
+
   private func checkGoesOn() throws {
     try Task.checkCancellation()
     if state.withLock({ $0.isKilled }) { throw CancellationError() }
@@ -171,6 +192,7 @@ public final class LocalEngine: StepEngine {
         started.withLock { $0 = group }
         let isKilled = state.withLock { state in
           state.groups.insert(group)
+          if state.isSuspended { group.send(SIGSTOP) }
           return state.isKilled
         }
         if isKilled { group.send(SIGKILL) }

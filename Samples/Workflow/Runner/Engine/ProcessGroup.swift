@@ -46,7 +46,11 @@ struct ProcessGroup: Hashable, Sendable {
   ///   - isAsked: Whether they were asked before.
   ///   - gracePeriod: The time between.
   func end(isAsked: Bool = false, gracePeriod: Duration) async {
-    if !isAsked { send(SIGTERM) }
+    if !isAsked {
+      send(SIGTERM)
+      // What was stopped, with a runner that was killed then, doesn't see that before it goes on.
+      send(SIGCONT)
+    }
     // Goes on in a task that was cancelled.
     await Task {
       let clock = ContinuousClock()

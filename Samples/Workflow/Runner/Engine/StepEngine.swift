@@ -72,6 +72,14 @@ public protocol StepEngine: Sendable {
   /// Kills all attempts that are running, without a grace period; later ones don't begin.
   func kill()
 
+  /// Stops all attempts that are running, as Ctrl-Z does, and those that begin, until ``resume()``.
+  ///
+  /// - Returns: Whether the engine can: attempts go on otherwise.
+  func suspend() -> Bool
+
+  /// Lets the attempts go on that ``suspend()`` has stopped.
+  func resume()
+
   /// Whether a handle is of use after this machine has lost its power.
   ///
   /// The journal is synced before an attempt goes on whose handle is: true unless an engine says
@@ -98,6 +106,12 @@ extension StepEngine {
 
   /// Does nothing: attempts end when their tasks are cancelled.
   public func kill() {}
+
+  /// False: they go on.
+  public func suspend() -> Bool { false }
+
+  /// Does nothing: nothing was stopped.
+  public func resume() {}
 
   /// True.
   public var handlesOutliveMachine: Bool { true }

@@ -113,6 +113,14 @@ public final class WorkflowRun: Sendable {
   /// Kills what still runs, rollbacks too.
   public func kill() { core.kill() }
 
+  /// Stops what runs, as Ctrl-Z does, until ``resume()``; the time of timeouts goes on.
+  ///
+  /// - Returns: Whether the engine can; steps go on otherwise.
+  public func suspend() -> Bool { core.engine.suspend() }
+
+  /// Lets steps go on that ``suspend()`` has stopped.
+  public func resume() { core.engine.resume() }
+
   /// Why a step isn't running, or how it ended: some lines.
   ///
   /// - Returns: nil if there is no such step.

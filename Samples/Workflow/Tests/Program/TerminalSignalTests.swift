@@ -15,6 +15,7 @@ import Musl
   init() throws { place = try RunPlace() }
 
   private static let controlC = "\u{3}"
+  private static let controlZ = "\u{1A}"
   private static let quit = "\u{1C}"
 
   /// A step that can be undone, and one behind it that goes on until it is ended, with a process of
@@ -188,6 +189,139 @@ import Musl
     process.waitUntilExit()
     #expect(process.terminationStatus == 129)
     #expect(count("undone") == 1)
+    try expectNoneLeft()
+  }
+
+  // MARK: Ctrl-Z
+
+  /// Returns when all that were sent the signal have come to it.
+  private func waitForStop() throws {
+    let processes = try processes
+    #expect(processes.count == 2)
+    while !processes.allSatisfy({ ProcessState.isStopped($0) }) { usleep(1_000) }
+  }
+
+  /// Two steps that go on until something is written to a pipe of their name.
+  private func writePipeSteps() throws {
+    for name in ["a", "b"] { mkfifo(place.path(name), 0o600) }
+    try place.write(
+      """
+      name: pipes
+      steps:
+        - {id: one, command: echo $$ $PPID > pids; echo begun; read line < a || true}
+        - {id: two, needs: one, command: echo begun; read line < b || true}
+      """
+    )
+  }
+
+  @Test func `stops its steps at Ctrl-Z, leaves the terminal to the shell, and goes on with fg`()
+    throws
+  {
+    try writePipeSteps()
+    let terminal = try PseudoTerminal()
+    let process = try place.start(
+      terminal,
+      script: """
+        set -m; "$0" run w.yml; echo "the shell has it: $?"; read line
+        fg > shell; status=$?; echo "after fg: $status"
+        """
+    )
+    terminal.wait(for: "s  begun")
+    terminal.type(Self.controlZ)
+    let stopped = terminal.wait(for: "\nthe shell has it: 148")
+    try waitForStop()
+    for left in ["▸", "┄", "two for one"] { #expect(!stopped.text.contains(left)) }
+    #expect(stopped.text.contains("\n⊘ stopped, and so are steps: “fg” lets all go on\n"))
+    terminal.type("what the shell gets\n")
+    terminal.wait(for: "▸ one")
+    try place.write("", to: "a")
+    terminal.wait(for: "▸ two")
+    try place.write("", to: "b")
+    let screen = terminal.wait(for: "after fg: 0")
+    process.waitUntilExit()
+    expectClean(screen)
+    let lines = screen.text.split(separator: "\n")
+    // What others wrote in between stands where they wrote it.
+    let ends = lines.drop { !$0.hasPrefix("⊘ stopped") }.dropFirst()
+    #expect(ends.first?.hasSuffix("the shell has it: 148") == true, "\(screen.text)")
+    #expect(ends.dropFirst().first == "what the shell gets", "\(screen.text)")
+    #expect(ends.dropFirst(2).first?.hasPrefix("✓ one  ") == true, "\(screen.text)")
+    #expect(ends.dropFirst(3).first?.hasPrefix("✓ two  ") == true, "\(screen.text)")
+  }
+
+  @Test func `writes only lines of what has ended after bg, and is all there again after fg`()
+    throws
+  {
+    try writePipeSteps()
+    let terminal = try PseudoTerminal()
+    let process = try place.start(
+      terminal,
+      script: """
+        set -m; "$0" run w.yml; echo "the shell has it"; bg > shell; read line
+        fg > shell; status=$?; echo "after fg: $status"
+        """
+    )
+    terminal.wait(for: "s  begun")
+    terminal.type(Self.controlZ)
+    terminal.wait(for: "\nthe shell has it")
+    // Opens when the step reads, which goes on.
+    try place.write("", to: "a")
+    let behind = terminal.wait(for: "✓ one")
+    for left in ["▸", "┄"] { #expect(!behind.text.contains(left), "\(behind.text)") }
+    terminal.type("\n")
+    let again = terminal.wait(for: "▸ two")
+    #expect(again.text.contains("50 %  1 of 2  "))
+    try place.write("", to: "b")
+    let screen = terminal.wait(for: "after fg: 0")
+    process.waitUntilExit()
+    expectClean(screen)
+  }
+
+  @Test func `ends gracefully when the shell ends it that Ctrl-Z has left it to`() throws {
+    let terminal = try PseudoTerminal()
+    try place.write(steps(atTerm: "echo asked >> asked; exit 1"))
+    let process = try place.start(
+      terminal,
+      script: #"set -m; "$0" "$@"; kill %1; fg > shell; status=$?; echo "after kill: $status""#,
+      Self.patient
+    )
+    terminal.wait(for: "s  begun")
+    terminal.type(Self.controlZ)
+    // What is stopped gets the signal when it goes on.
+    let screen = terminal.wait(for: "after kill: 143")
+    #expect(screen.text.contains("after kill: 143"))
+    process.waitUntilExit()
+    #expect(count("asked") == 2)
+    #expect(count("undone") == 1)
+    try expectNoneLeft()
+  }
+
+  @Test func `asks steps to end that were stopped with a program that was killed then`() throws {
+    let terminal = try PseudoTerminal()
+    try place.write(steps(atTerm: "echo asked >> asked; exit 1"))
+    let process = try place.start(
+      terminal,
+      script: #"""
+        set -m
+        sh -c 'echo $$ > runner; exec "$0" "$@"' "$0" "$@"
+        echo "it was left"; read line; echo "it is dead"
+        """#,
+      Self.patient
+    )
+    terminal.wait(for: "s  begun")
+    terminal.type(Self.controlZ)
+    terminal.wait(for: "it was left")
+    try waitForStop()
+    // Not by the shell, which lets it go on for a moment.
+    kill(try runner, SIGKILL)
+    terminal.type("\n")
+    terminal.wait(for: "it is dead")
+    process.waitUntilExit()
+    try place.write("", to: "go")
+    // They have as long as they like, so they are not killed.
+    #expect(try place.run("resume", "last", "--grace-period", "1h").status == 0)
+    #expect(count("asked") == 2)
+    #expect(count("made") == 1)
     try expectNoneLeft()
   }
 }

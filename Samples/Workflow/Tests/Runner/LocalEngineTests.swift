@@ -102,6 +102,24 @@ import Glibc
     #expect(try await shell("kill -KILL $$").status == .signalled(9))
   }
 
+  #if os(Linux)
+  @Test func `What begins while attempts are stopped is stopped until they go on`() async throws {
+    let (engine, reports) = (LocalEngine(), reports)
+    #expect(engine.suspend())
+    let command = "while [ ! -e go ]; do :; done"
+    async let exit = run(attempt(.shell(command)), engine)
+    try await until { reports.process != nil }
+    let process = try #require(reports.process)
+    try await until {
+      let status = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)
+      return status?.contains(") T ") == true
+    }
+    try Data().write(to: URL(filePath: folder.path + "/go"))
+    engine.resume()
+    #expect(try await exit == StepExit(.exited(0)))
+  }
+  #endif
+
   @Test func `Standard input is empty, and there is no terminal`() async throws {
     _ = try await shell("wc -c; (: < /dev/tty) 2>/dev/null && echo terminal || echo none")
     #expect(reports.lines.map { $0.trimmingCharacters(in: .whitespaces) } == ["0", "none"])

@@ -15,6 +15,9 @@ enum ProcessState {
     kill(process, 0) == 0 && letter(process) != "Z"
   }
 
+  /// Whether a signal has stopped it.
+  static func isStopped(_ process: Int32) -> Bool { letter(process) == "T" }
+
   /// As `/proc` has it; nil where there is none.
   private static func letter(_ process: Int32) -> Character? {
     let status = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)
