@@ -58,7 +58,9 @@ import Darwin
     )
     let program = try RunningProgram(try place.process(["run", "w.yml"]))
     // Nobody reads what it prints.
-    while (try? place.read("\(run)/journal"))?.contains("runEnded") != true { usleep(10_000) }
+    while (try? place.runs)?.isEmpty != false { usleep(10_000) }
+    let journal = "\(try run)/journal"
+    while (try? place.read(journal))?.contains("runEnded") != true { usleep(10_000) }
     let explanation = try place.run("explain", "last", "flood").output
     #expect(explanation.hasPrefix("flood succeeded, after "), "\(explanation)")
     kill(program.process.processIdentifier, SIGINT)
