@@ -45,7 +45,10 @@ extension AdvancedOperation {
     var telling: Telling?
     let turn = change { core in
       isTraced = core.environment?.isTraced == true
-      let turn = core.turnCame(isOneOfSeveral: isOneOfSeveral) { wasObserved || isTraced }
+      let turn = core.turnCame(
+        isOneOfSeveral: isOneOfSeveral,
+        isObserved: wasObserved || isTraced
+      )
       // Observers of properties are notified first, and may wait for events that follow from that.
       // An observer that is added after this finds the state changed, and isn't called.
       if turn == .deliver, !wasObserved, !CallDepth.isUsedUp {
@@ -296,10 +299,7 @@ extension AdvancedCore {
   ///   - isOneOfSeveral: Whether another call may have come first, and that is no mistake.
   ///   - isObserved: Whether something besides observers sees the operation begin.
   /// - Returns: What to do.
-  fileprivate mutating func turnCame(
-    isOneOfSeveral: Bool,
-    isObserved: () -> Bool
-  ) -> Turn {
+  fileprivate mutating func turnCame(isOneOfSeveral: Bool, isObserved: Bool) -> Turn {
     if !isOneOfSeveral {
       if machine.state == .finished { return .none }
       // A second call of `start()` by hand looks like the one of a queue until here.
@@ -308,7 +308,7 @@ extension AdvancedCore {
     switch machine.turnCame() {
     case .begin:
       // Nothing is called before the body, so nothing can come in between: the same step decides.
-      if observers.isEmpty, line.isEmpty, !line.isDelivering, !isObserved() {
+      if observers.isEmpty, line.isEmpty, !line.isDelivering, !isObserved {
         guard machine.launchDue() == .execute else { trap("a launch that isn't due") }
         return .run
       }

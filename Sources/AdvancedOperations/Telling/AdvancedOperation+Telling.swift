@@ -136,7 +136,7 @@ extension AdvancedOperation {
   /// The state has turned finished: releases what was attached, and notifies what waits for the
   /// end.
   private func report(_ attachments: consuming Telling.Attachments) {
-    for observation in attachments.observers { observation.remove() }
+    for index in attachments.observers.indices { attachments.observers[index].remove() }
     // Before what waited goes on.
     attachments.conditions = []
     let after = attachments.extra.map { letGo(of: $0) } ?? []
