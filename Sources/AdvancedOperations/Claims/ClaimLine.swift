@@ -120,8 +120,8 @@ final class ClaimLine: LineMember {
 
   private func add(_ member: LineMember) {
     guard let ticket = member.ticket else { trap("a claimant without a ticket joined a line") }
-    latestTicket = max(latestTicket, ticket)
     count += 1
+    latestTicket = max(latestTicket, ticket)
     if ticket > lastInOrder {
       lastInOrder = ticket
       member.position = .inOrder(inOrder.count)
