@@ -21,6 +21,8 @@ import Musl
   /// A step that can be undone, and one behind it that goes on until it is ended, with a process of
   /// its own beside it; both have ended well when there is a file `go`.
   private func steps(atTerm trap: String, undo: String = "echo >> undone") -> String {
+    // The second shell says that they have begun: a signal that came to it before it had set its
+    // trap would be lost.
     // A shell that is stopped while it waits for another program to begin isn't seen to be.
     let loop = "while [ -e w.yml ]; do sleep 0.1 & wait $!; done"
     return """
@@ -32,9 +34,10 @@ import Musl
           command: |
             [ ! -e go ] || exit 0
             trap '\(trap)' TERM
-            (trap '\(trap)' TERM; \(loop)) &
+            (trap '\(trap)' TERM
+              while [ ! -s pids ]; do sleep 0.01 & wait $!; done
+              echo begun; \(loop)) &
             echo $$ $! > pids
-            echo begun
             \(loop)
         - {id: later, command: "true", needs: slow}
       """

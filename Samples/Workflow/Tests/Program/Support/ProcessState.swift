@@ -15,8 +15,8 @@ enum ProcessState {
     kill(process, 0) == 0 && letter(process) != "Z"
   }
 
-  /// Whether a signal has stopped it.
-  static func isStopped(_ process: Int32) -> Bool { letter(process) == "T" }
+  /// Whether a signal has stopped it, also where a debugger follows it.
+  static func isStopped(_ process: Int32) -> Bool { ["T", "t"].contains(letter(process)) }
 
   /// As `/proc` has it; nil where there is none.
   private static func letter(_ process: Int32) -> Character? {
