@@ -72,10 +72,7 @@ package final class SignalWatch: Sendable {
     self.signals = signals
     let registration = DispatchGroup()
     sources = signals.map { [queue, answer, first] number in
-      // Ignored for the system, whose answer would be to end the program; sources see it still.
-      _ = signal(number, SIG_IGN)
-      let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
-      source.setEventHandler {
+      Self.source(of: number, on: queue, registration) {
         if let age = first.comes() {
           if age >= echo || urgent.contains(number) { onSecond(number) }
           return
@@ -83,13 +80,34 @@ package final class SignalWatch: Sendable {
         // Elsewhere, as it may take its time, for example where nobody reads what it writes.
         DispatchQueue.global().async(group: answer) { onFirst(number) }
       }
-      registration.enter()
-      source.setRegistrationHandler { registration.leave() }
-      source.resume()
-      return source
     }
     // Registered by another thread, and until then the signals are ignored.
     registration.wait()
+  }
+
+  /// Calls a closure at each signal of a kind, in place of what the system would do.
+  ///
+  /// - Parameters:
+  ///   - number: The signal.
+  ///   - queue: Where the closure is called.
+  ///   - registration: Left when no signal is lost any more.
+  ///   - handler: The closure.
+  /// - Returns: What ends it when it is cancelled.
+  static func source(
+    of number: Int32,
+    on queue: DispatchQueue,
+    _ registration: DispatchGroup,
+    _ handler: @escaping @Sendable () -> Void
+  ) -> any DispatchSourceSignal {
+    // Ignored for the system, whose answer would be to end or stop the program; sources see it
+    // still.
+    _ = signal(number, SIG_IGN)
+    let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
+    source.setEventHandler(handler: handler)
+    registration.enter()
+    source.setRegistrationHandler { registration.leave() }
+    source.resume()
+    return source
   }
 
   /// Answers each signal as a second one from now on: what the first one asks for is over.

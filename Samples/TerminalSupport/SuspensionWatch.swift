@@ -32,21 +32,12 @@ package final class SuspensionWatch: Sendable {
       return
     }
     let registration = DispatchGroup()
-    let source = DispatchSource.makeSignalSource(
-      signal: SIGTSTP,
-      queue: DispatchQueue(label: "suspension")
-    )
-    // Ignored for the system, which would stop the program before anything else.
-    _ = signal(SIGTSTP, SIG_IGN)
-    source.setEventHandler {
+    let queue = DispatchQueue(label: "suspension")
+    source = SignalWatch.source(of: SIGTSTP, on: queue, registration) {
       onStop()
       Self.stop()
       onContinue()
     }
-    registration.enter()
-    source.setRegistrationHandler { registration.leave() }
-    source.resume()
-    self.source = source
     registration.wait()
   }
 

@@ -25,7 +25,7 @@ extension AdvancedOperation: ClaimHolder {
     if let pool = withCore({ $0.foreignPool }) { rejectPool(pool) }
   }
 
-  final func rejectPool(_ pool: ResourcePool) -> Never {
+  private final func rejectPool(_ pool: ResourcePool) -> Never {
     trap(
       "Operation “\(label)” claims units of the pool “\(pool.name)”, which belongs to another "
         + "ExclusivityDomain than the operation's environment. Make the pool with "

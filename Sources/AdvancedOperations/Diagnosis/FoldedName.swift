@@ -13,11 +13,11 @@ package enum FoldedName {
     var rest = Array(name.prefix(width * mostLines + 1))
     // What has no room in three lines: the end says more than the middle.
     if columns(of: rest) > width * mostLines {
-      rest = begin(of: rest, columns: width * 2 - 1) + ["…"] + end(of: name, columns: width / 2)
+      rest = rest.begin(in: width * 2 - 1, Self.columns) + ["…"] + end(of: name, columns: width / 2)
     }
     var lines: [String] = []
     while columns(of: rest) > width, lines.count < mostLines - 1 {
-      let room = begin(of: rest, columns: width).count
+      let room = rest.begin(in: width, Self.columns).count
       let isMark = rest[..<room].lastIndex { " -_/.,:;|".contains($0) } ?? 0
       let length = isMark >= room / 2 ? isMark + 1 : room
       let isSpace = rest[length - 1] == " "
@@ -26,23 +26,13 @@ package enum FoldedName {
     }
     if columns(of: rest) > width {
       let end = end(of: String(rest), columns: width / 2)
-      rest = begin(of: rest, columns: width / 2 - 1) + ["…"] + end
+      rest = rest.begin(in: width / 2 - 1, Self.columns) + ["…"] + end
     }
     return lines + [String(rest)]
   }
 
-  private static func begin(of text: some Sequence<Character>, columns: Int) -> [Character] {
-    var used = 0
-    return Array(
-      text.prefix { character in
-        used += Self.columns(of: character)
-        return used <= columns
-      }
-    )
-  }
-
   private static func end(of text: String, columns: Int) -> [Character] {
-    begin(of: text.suffix(columns).reversed(), columns: columns).reversed()
+    text.suffix(columns).reversed().begin(in: columns, Self.columns).reversed()
   }
 
   private static func columns(of text: [Character]) -> Int {

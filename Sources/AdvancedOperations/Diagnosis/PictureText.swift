@@ -22,19 +22,9 @@ enum PictureText {
     }
     if fits { return text }
     let free = max(room - Self.width(of: "…"), 0)
-    let tail = Array(prefix(of: text.reversed(), width: free / 3).reversed())
+    let tail = Array(text.reversed().begin(in: free / 3, Self.width).reversed())
     let left = free - tail.reduce(0) { $0 + Self.width(of: $1) }
-    return String(prefix(of: text, width: left)) + "…" + String(tail)
-  }
-
-  private static func prefix(of text: some Sequence<Character>, width: Double) -> [Character] {
-    var used = 0.0
-    return Array(
-      text.prefix { character in
-        used += Self.width(of: character)
-        return used <= width
-      }
-    )
+    return String(text.begin(in: left, Self.width)) + "…" + String(tail)
   }
 
   private static func width(of character: Character) -> Double {
@@ -48,5 +38,26 @@ enum PictureText {
     case _ where character.unicodeScalars.allSatisfy { $0.value < 0x1100 }: 0.95
     default: character == "…" ? 1 : 1.35
     }
+  }
+}
+
+extension Sequence<Character> {
+  /// The characters at the begin that have room.
+  ///
+  /// - Parameters:
+  ///   - room: How much there is.
+  ///   - size: How much a character takes.
+  /// - Returns: The characters.
+  func begin<Size: AdditiveArithmetic & Comparable>(
+    in room: Size,
+    _ size: (Character) -> Size
+  ) -> [Character] {
+    var used = Size.zero
+    return Array(
+      prefix { character in
+        used += size(character)
+        return used <= room
+      }
+    )
   }
 }

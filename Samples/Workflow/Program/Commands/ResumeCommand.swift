@@ -106,7 +106,10 @@ struct ResumeCommand: AsyncParsableCommand {
     _ contents: JournalContents?
   ) throws {
     guard let before = record.workflow() else { return }
-    let differences = source.workflow.differences(from: before, finished: record.finished())
+    let differences = source.workflow.differences(
+      from: before,
+      finished: record.finished(by: contents)
+    )
     if differences.isEmpty { return }
     let list = differences.prefix(20).map { "  \($0)" }.joined(separator: "\n")
     let more = differences.count > 20 ? "\n  … and \(differences.count - 20) more" : ""

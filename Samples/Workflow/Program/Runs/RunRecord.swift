@@ -61,12 +61,20 @@ struct RunRecord {
 
   /// What the folder says of steps of a workflow.
   func explanation(_ workflow: Workflow?) -> RecordedExplanation {
-    RecordedExplanation(events(), workflow: workflow, chosen: chosen(of: workflow))
+    let journal = journal
+    return RecordedExplanation(
+      events(by: journal),
+      workflow: workflow,
+      chosen: chosen(of: workflow, by: journal)
+    )
   }
 
   /// What was chosen of a workflow with `--only`, and all steps that belong to it; nil: all.
-  func chosen(of workflow: Workflow?) -> (names: [String], steps: Set<String>)? {
-    guard let names = try? JournalFile.contents(of: folder.journal)?.only, !names.isEmpty,
+  private func chosen(
+    of workflow: Workflow?,
+    by journal: JournalContents?
+  ) -> (names: [String], steps: Set<String>)? {
+    guard let names = journal?.only, !names.isEmpty,
       let steps = try? workflow?.only(names).steps
     else { return nil }
     return (names, Set(steps.map(\.id)))
@@ -79,16 +87,21 @@ struct RunRecord {
     return try? WorkflowFile.workflow(from: text, name: workflowName)
   }
 
+  /// What its journal says; nil if that can't be read, or is empty.
+  var journal: JournalContents? { try? JournalFile.contents(of: folder.journal) }
+
   /// What happened, as the folder keeps it.
+  func events() -> [RunEvent] { events(by: journal) }
+
+  /// What happened, by the file of the events and by the journal.
   ///
-  /// The journal knows more than the file of the events where a process was killed, or had no room on
-  /// the disk: that is added behind what the file has of the same process.
-  func events() -> [RunEvent] {
+  /// The journal knows more than the file where a process was killed, or had no room on the disk: that
+  /// is added behind what the file has of the same process.
+  private func events(by journal: JournalContents?) -> [RunEvent] {
     let kept = Self.processes(keptEvents()) {
       if case .runStarted = $0.kind { true } else { false }
     }
-    let records = (try? JournalFile.contents(of: folder.journal))?.records ?? []
-    let recorded = Self.processes(records) { record in
+    let recorded = Self.processes(journal?.records ?? []) { record in
       switch record {
       case .begun, .resumed: true
       default: false
@@ -163,9 +176,9 @@ struct RunRecord {
     }
   }
 
-  /// The steps that have ended well.
-  func finished() -> Set<String> {
-    events().reduce(into: []) { finished, event in
+  /// The steps that have ended well, by the file of the events and by the journal.
+  func finished(by journal: JournalContents?) -> Set<String> {
+    events(by: journal).reduce(into: []) { finished, event in
       switch event.kind {
       case .ended(let step, let end) where [.succeeded, .skipped].contains(end.outcome):
         finished.insert(step)

@@ -46,10 +46,13 @@ struct ProcessStatus {
       .map { String(decoding: $0.dropFirst(beginning.count), as: UTF8.self) }
   }
 
-  /// Whether it has ended, and stays until its parent has seen it.
-  var hasEnded: Bool {
-    fields.count > 1 && (fields[1] == [UInt8(ascii: "Z")] || fields[1] == [UInt8(ascii: "X")])
+  /// The letter of its state, such as `T` for one that was stopped.
+  var state: Character? {
+    fields.count > 1 ? fields[1].first.map { Character(Unicode.Scalar($0)) } : nil
   }
+
+  /// Whether it has ended, and stays until its parent has seen it.
+  var hasEnded: Bool { state == "Z" || state == "X" }
 
   /// When it began, in ticks since the start of the machine.
   var begin: UInt64? {

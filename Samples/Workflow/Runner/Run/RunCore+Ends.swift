@@ -54,4 +54,55 @@ extension RunCore {
     }
     send(.ended(step: step.id, end))
   }
+
+  // MARK: The end of the run
+
+  /// How the run has ended.
+  func summary() -> RunEnd {
+    let (rollbacks, notUndone) = problems.withLock { ($0.rollbacks, $0.notUndone) }
+    let (ends, failed) = state.withLock { state in
+      (state.steps.filter { !$0.isUndone }.map { $0.end?.outcome ?? .cancelled }, state.failed)
+    }
+    var lines = failed.flatMap { failureLines(of: $0) }
+    lines += rollbacks
+    lines += state.withLock { state in
+      zip(steps, state.steps).compactMap { step, known in
+        known.cutLog.map { "\(step.id): \($0)" }
+      }
+    }
+    if let line = RunWords.notUndone(notUndone) { lines.append(line) }
+    if let reason = sink.failure { lines.append("\(folder.events) isn't complete: \(reason)") }
+    let (cancelled, duration) = (
+      ends.count { $0 == .cancelled }, environment.clock.now - (current?.time ?? .zero)
+    )
+    if cancelled > 0, !failed.isEmpty {
+      lines.append(cancelled == 1 ? "1 step was not run" : "\(cancelled) steps were not run")
+    }
+    return RunEnd(
+      succeeded: ends.count { $0 == .succeeded },
+      failed: failed.count,
+      skipped: ends.count { $0 == .skipped },
+      cancelled: cancelled,
+      undone: steps.count - ends.count,
+      duration: duration,
+      failures: lines.joined(separator: "\n")
+    )
+  }
+
+  /// What went wrong with a step: one line, or one for each attempt.
+  private func failureLines(of index: Int) -> [String] {
+    let known = state.withLock { $0.steps[index] }
+    let first = "\(steps[index].id): \(known.end?.reason ?? "failed")"
+    guard let failure = operations[index].outcome?.failure, failure.elements.count > 1 else {
+      return [first]
+    }
+    // The operation counts its own attempts; those of earlier processes, and lost ones, count too.
+    let elements = failure.elements.map { element in
+      guard case .attempt(let number, let inner) = element.origin else { return element }
+      let isLast = number > known.failedAttempts.count
+      let attempt = isLast ? known.attempts : known.failedAttempts[number - 1]
+      return OperationFailure.Element(origin: .attempt(attempt, from: inner), error: element.error)
+    }
+    return [first, OperationFailure(elements: elements).indented(by: 1)]
+  }
 }

@@ -82,6 +82,24 @@ import Musl
     #expect(screen.unknown.isEmpty)
   }
 
+  /// Reads to the end of the program, which has a status, and leaves no processes and a clean screen.
+  private func end(
+    of process: Process,
+    in terminal: PseudoTerminal,
+    status: Int32,
+    undone: Int,
+    _ location: SourceLocation = #_sourceLocation
+  ) throws -> Screen {
+    let screen = terminal.wait(for: nil)
+    process.waitUntilExit()
+    #expect(process.terminationReason == .exit, sourceLocation: location)
+    #expect(process.terminationStatus == status, sourceLocation: location)
+    #expect(count("undone") == undone, sourceLocation: location)
+    try expectNoneLeft()
+    expectClean(screen)
+    return screen
+  }
+
   /// Goes on with the run when its long step can succeed.
   private func resume() throws {
     try place.write("", to: "go")
@@ -96,13 +114,8 @@ import Musl
     let terminal = try PseudoTerminal()
     let process = try begin(terminal, steps(atTerm: "echo asked >> asked; exit 1"))
     terminal.type(Self.controlC)
-    let screen = terminal.wait(for: nil)
-    process.waitUntilExit()
-    #expect(process.terminationStatus == 130)
+    let screen = try end(of: process, in: terminal, status: 130, undone: 1)
     #expect(count("asked") == 2)
-    #expect(count("undone") == 1)
-    try expectNoneLeft()
-    expectClean(screen)
     #expect(screen.text.contains("\n⊘ slow  cancelled: Ctrl-C  "))
     try resume()
     #expect(count("made") == 2)
@@ -123,12 +136,7 @@ import Musl
     case "QUIT": terminal.type(Self.quit)
     default: kill(try runner, SIGTERM)
     }
-    let screen = terminal.wait(for: nil)
-    process.waitUntilExit()
-    #expect(process.terminationStatus == 130)
-    #expect(count("undone") == 0)
-    try expectNoneLeft()
-    expectClean(screen)
+    let screen = try end(of: process, in: terminal, status: 130, undone: 0)
     #expect(screen.text.contains("made was not undone, because the run was killed"))
     try resume()
     #expect(count("made") == 1)
@@ -140,12 +148,7 @@ import Musl
     kill(try runner, SIGTERM)
     terminal.wait(for: "s  deaf")
     terminal.type(Self.controlC)
-    let screen = terminal.wait(for: nil)
-    process.waitUntilExit()
-    #expect(process.terminationStatus == 143)
-    #expect(count("undone") == 0)
-    try expectNoneLeft()
-    expectClean(screen)
+    let screen = try end(of: process, in: terminal, status: 143, undone: 0)
     #expect(screen.text.contains("\n⊘ ending because of SIGTERM: "))
     try resume()
   }
@@ -156,13 +159,7 @@ import Musl
     let terminal = try PseudoTerminal()
     let process = try begin(terminal, steps(atTerm: ":"))
     terminal.type(Self.quit)
-    let screen = terminal.wait(for: nil)
-    process.waitUntilExit()
-    #expect(process.terminationReason == .exit)
-    #expect(process.terminationStatus == 131)
-    #expect(count("undone") == 0)
-    try expectNoneLeft()
-    expectClean(screen)
+    let screen = try end(of: process, in: terminal, status: 131, undone: 0)
     #expect(screen.text.contains("\n⊘ ending because of SIGQUIT: steps are killed\n"))
     try resume()
     #expect(count("made") == 1)
