@@ -40,7 +40,7 @@ extension AdvancedOperation {
   ///
   /// - Parameter isOneOfSeveral: Whether another call may have come first, and that is no mistake.
   final func takeTurn(isOneOfSeveral: Bool = false) {
-    let outer = Delivery.current
+    let context = CallContext.current
     var isTraced = false
     var telling: Telling?
     let turn = change { core in
@@ -51,8 +51,8 @@ extension AdvancedOperation {
       )
       // Observers of properties are notified first, and may wait for events that follow from that.
       // An observer that is added after this finds the state changed, and isn't called.
-      if turn == .deliver, !wasObserved, !CallDepth.isUsedUp {
-        telling = core.beginTelling(inside: outer)
+      if turn == .deliver, !wasObserved, !context.isUsedUp {
+        telling = core.beginTelling(inside: context.delivery)
       }
       return turn
     }
@@ -62,7 +62,7 @@ extension AdvancedOperation {
     case .run: runBody()
     case .deliver:
       let mustLaunch =
-        if let telling { deliver(telling, inside: outer, launchesHere: true) } else {
+        if let telling { deliver(telling, in: context, launchesHere: true) } else {
           deliver(launchesHere: true)
         }
       guard mustLaunch else { return }
@@ -238,24 +238,23 @@ extension AdvancedOperation {
   private func end(
     _ decide: (inout AdvancedCore) -> OperationStateMachine.FinishAction
   ) -> OperationStateMachine.FinishAction {
-    let outer = Delivery.current
+    let context = CallContext.current
     var telling: Telling?
     var isObserved = false
-    let isDeep = CallDepth.isUsedUp
     let action = change { core in
       let action = decide(&core)
       if action == .finish {
         // Observers of properties are notified first, as when the operation's turn comes.
-        isObserved = wasObserved || isDeep
+        isObserved = wasObserved || context.isUsedUp
         if isObserved {
           core.appendEnd()
         } else {
-          telling = core.beginTellingEnd(inside: outer)
+          telling = core.beginTellingEnd(inside: context.delivery)
         }
       }
       return action
     }
-    if let telling { deliver(telling, inside: outer) } else if isObserved { deliver() }
+    if let telling { deliver(telling, in: context) } else if isObserved { deliver() }
     return action
   }
 

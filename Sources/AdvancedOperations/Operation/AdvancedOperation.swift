@@ -263,7 +263,7 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
 
   /// Whether this thread is in a callback of the operation, however deep.
   private var isDeliveredHere: Bool {
-    var operation = Delivery.current.operation
+    var operation = CallContext.current.delivery.operation
     while let inner = operation, inner !== self {
       operation = inner.withCore { $0.line.outer.operation }
     }

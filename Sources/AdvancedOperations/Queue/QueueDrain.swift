@@ -106,7 +106,7 @@ extension OperationQueue {
   /// block, by a child of it, or by an operation of a scope in its body.
   fileprivate final var isCalledByMember: Bool {
     if isCalledByWorker || CurrentCode.callers.contains(where: hasAround) { return true }
-    var delivering = Delivery.current.operation
+    var delivering = CallContext.current.delivery.operation
     while let operation = delivering {
       if hasAround(operation) { return true }
       delivering = operation.withCore { $0.line.outer.operation }

@@ -8,68 +8,66 @@ extension AdvancedOperation {
   /// - Returns: Whether the caller has to run the body now.
   @discardableResult
   final func deliver(launchesHere: Bool = false) -> Bool {
-    if CallDepth.isUsedUp {
+    let context = CallContext.current
+    if context.isUsedUp {
       environment.enqueue { self.deliver() }
       return false
     }
-    let outer = Delivery.current
+    let outer = context.delivery
     guard let telling = withCore({ $0.beginTelling(inside: outer) }) else { return false }
-    return deliver(telling, inside: outer, launchesHere: launchesHere)
+    return deliver(telling, in: context, launchesHere: launchesHere)
   }
 
   /// Tells what was taken from the line, and what follows it.
   ///
   /// - Parameters:
   ///   - telling: What the caller has taken, which is the one who tells by that.
-  ///   - outer: The operation whose callbacks this thread was delivering.
+  ///   - context: That of this thread.
   ///   - launchesHere: Whether the caller will run the body when that is due.
   /// - Returns: Whether the caller has to run the body now.
   @discardableResult
   final func deliver(
     _ telling: consuming Telling,
-    inside outer: Delivery,
+    in context: CallContext,
     launchesHere: Bool = false
   ) -> Bool {
-    CallDepth.enter()
-    defer { CallDepth.leave() }
+    context.enter()
+    defer { context.leave() }
+    let outer = context.delivery
     var telling = consume telling
     while true {
       switch telling.step {
       case .event(let item):
-        Delivery.current = Delivery(of: self)
+        context.delivery = Delivery(of: self)
         if perform(item, telling, launchesHere: launchesHere) { telling.mustLaunch = true }
       case .latecomer(let observation):
-        Delivery.current = Delivery(of: self)
+        context.delivery = Delivery(of: self)
         observation.tell(.didFinish, errors: telling.errors, of: self)
       case .report:
         report(exchange(&telling.toRelease, with: Telling.Attachments()))
         if telling.isOverWithReport { return false }
       case .none:
-        Delivery.current = outer
+        context.delivery = outer
         return telling.mustLaunch
       }
-      proceed(&telling, inside: outer, launchesHere: launchesHere)
+      let done = telling.stepDone()
+      // What comes with the change of state is none of the operation's callbacks.
+      if done.isPartOfEnd { context.delivery = outer }
+      proceed(&telling, done, launchesHere: launchesHere)
     }
   }
 
   /// Has the core decide what follows a step, and gives back what that lets go of.
-  private func proceed(_ telling: inout Telling, inside outer: Delivery, launchesHere: Bool) {
-    let done = telling.stepDone()
-    var (isInBody, hearsOfOutcome) = (false, false)
-    switch done {
-    case .willFinish, .didFinish:
-      // What comes with the change of state is none of the operation's callbacks.
-      Delivery.current = outer
-      hearsOfOutcome = self.hearsOfOutcome
-      isInBody = CurrentCode.isBody(of: self)
-    case .report: isInBody = CurrentCode.isBody(of: self)
-    case .started, .other: break
-    }
+  private func proceed(
+    _ telling: inout Telling,
+    _ done: Telling.Done,
+    launchesHere: Bool
+  ) {
     let teller = AdvancedCore.Teller(
       done: done,
       launchesHere: launchesHere,
-      isInBody: isInBody,
-      hearsOfOutcome: hearsOfOutcome
+      isInBody: (done.isPartOfEnd || done == .report) && CurrentCode.isBody(of: self),
+      hearsOfOutcome: done.isPartOfEnd && hearsOfOutcome
     )
     change { $0.proceed(&telling, teller) }
     if let loans = telling.toGiveBack.take() { becomeQuiet(loans) }

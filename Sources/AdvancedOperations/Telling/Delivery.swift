@@ -1,20 +1,12 @@
-import CoreOperations
-
 /// The operation whose callbacks a thread is delivering.
 ///
 /// Kept alive by that delivery, and not counted by this: each count would be two atomic
 /// instructions.
 @safe
-struct Delivery {
-  private static let slot = ThreadLocal<AdvancedOperation>()
+struct Delivery: BitwiseCopyable, @unchecked Sendable {
+  // Sendable: the reference never changes, and is followed by the delivering thread alone.
 
   private let reference: Unmanaged<AdvancedOperation>?
-
-  /// The innermost one of this thread.
-  static var current: Delivery {
-    get { unsafe Delivery(reference: slot.reference) }
-    set { unsafe slot.reference = newValue.reference }
-  }
 
   static let none = unsafe Delivery(reference: nil)
 

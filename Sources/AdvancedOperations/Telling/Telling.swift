@@ -69,6 +69,9 @@ struct Telling: ~Copyable {
   /// A step that was made, as far as the next one depends on it.
   enum Done {
     case started, willFinish, didFinish, report, other
+
+    /// Whether it is one of the two that the end waits for.
+    var isPartOfEnd: Bool { self == .willFinish || self == .didFinish }
   }
 
   /// Goes on with the next event.

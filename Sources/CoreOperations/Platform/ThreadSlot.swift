@@ -12,9 +12,14 @@ struct ThreadSlot: @unchecked Sendable {
   // Sendable: a key is an immutable number; the slot behind it belongs to the calling thread.
   private let key: pthread_key_t
 
-  init() {
+  /// - Parameter isFreed: Whether what a thread has in the slot when it ends is freed.
+  init(isFreed: Bool = false) {
     var key = pthread_key_t()
-    guard unsafe pthread_key_create(&key, nil) == 0 else {
+    let error =
+      if isFreed { unsafe pthread_key_create(&key) { unsafe free($0) } } else {
+        unsafe pthread_key_create(&key, nil)
+      }
+    if error != 0 {
       trap("The process has used up its thread-local keys (pthread_key_create failed).")
     }
     self.key = key
