@@ -63,8 +63,9 @@ public final class TimelineRecorder: OperationObserver {
 
   /// Reads what only the operation itself knows; returns what writes that into its span.
   private func details(of operation: AdvancedOperation) -> (inout OperationTimeline.Span) -> Void {
-    let (times, group, claims) = operation.withCore { core in
-      (core.extra?.stateTimes ?? StateTimes(), core.extra?.group, core.claims.map(\.name))
+    let (times, asksConditions, group, claims) = operation.withCore { core in
+      let times = core.extra?.stateTimes ?? StateTimes()
+      return (times, !core.conditions.isEmpty, core.extra?.group, core.claims.map(\.name))
     }
     let dependencies = operation.dependencies
     let hasEnded = dependencies.map(\.isFinished)
@@ -75,7 +76,8 @@ public final class TimelineRecorder: OperationObserver {
       return (places, group.flatMap { state.place(of: $0) })
     }
     return { span in
-      span.evaluating = times.evaluating
+      // An operation that only takes the value of another goes through that state, too.
+      span.evaluating = asksConditions ? times.evaluating : nil
       span.ready = times.ready
       span.dependencies = places.compactMap { $0 }
       span.waitsForUnrecorded = zip(places, hasEnded).contains { $0 == nil && !$1 }

@@ -56,6 +56,24 @@ extension World {
     )
   }
 
+  @Test func `tells conditions that are asked from a value that is handed on`() {
+    let world = World()
+    let recorder = TimelineRecorder()
+    let load = world.taking(3, "load")
+    let parse = load.then(name: "parse") {}
+    let store = parse.then(name: "store") {}
+    store.addCondition(Immediate(always: .satisfied))
+    for operation in [load, parse, store] { operation.addObserver(recorder) }
+    world.queue.addOperations([load, parse])
+    world.simulation.run(until: .seconds(1))
+    #expect(recorder.timeline.spans.map(\.evaluating) == [nil, nil])
+
+    world.queue.addOperation(store)
+    world.simulation.run()
+    #expect(recorder.timeline.spans.map(\.evaluating) == [nil, nil, .seconds(3)])
+    #expect(recorder.timeline.spans.map(\.ready) == [nil, .seconds(3), .seconds(3)])
+  }
+
   @Test func `knows a wait for what isn't recorded, until that has ended`() {
     let world = World()
     let recorder = TimelineRecorder()
