@@ -124,15 +124,25 @@ extension OperationGraph {
     }
   }
 
-  /// For a label in double quotes, where Mermaid interprets Markdown, HTML, its own entities and
-  /// directives: everything in ASCII but letters, digits and a few marks is written as a number.
+  /// For a line of a label in double quotes, where Mermaid interprets its own entities and
+  /// directives first, and then HTML and Markdown.
+  ///
+  /// Everything in ASCII but letters, digits and what means nothing there is written as a number.
+  /// Version 11 reads these numbers before the Markdown, and draws “Unsupported markdown” for a name
+  /// such as *1. fetch* or one with an address. So nothing without a width stands at the beginning,
+  /// where blocks begin, and a space without a width on both sides of each mark, where emphasis and
+  /// links would begin or end.
   package static func entities(_ text: String) -> String {
-    text.escaped { scalar in
+    let marks = text.escaped { scalar in
       switch scalar {
-      case "a"..."z", "A"..."Z", "0"..."9", " ", ".", ",", "-", ":": nil
-      default: scalar.isControl ? " " : scalar.isASCII ? "#\(scalar.value);" : nil
+      case "a"..."z", "A"..."Z", "0"..."9", " ", ",", "-": nil
+      // Pairs of these are code, whatever is beside them: a mark that looks the same.
+      case "`": "\u{2cb}"
+      default:
+        scalar.isControl ? " " : scalar.isASCII ? "\u{feff}#\(scalar.value);\u{feff}" : nil
       }
     }
+    return text.first?.isLetter == true ? marks : "\u{200b}" + marks
   }
 }
 
