@@ -99,6 +99,10 @@ public struct WorkflowChanges: Sendable, Equatable {
 
   /// The keys of a step with what a sentence quotes.
   private static func values(of step: Step, _ fields: StepFields) -> [(key: String, text: String)] {
+    // All of them have to hold, so their order is no difference.
+    var step = step
+    step.when.sort { "\($0)" < "\($1)" }
+    step.require.sort { "\($0)" < "\($1)" }
     let needs = fields.needs(step)
     var values = [(key: FileKeys.Step.needs.rawValue, text: needs.joined(separator: ", "))]
     for value in step.matrix { values.append((key: "matrix.\(value.name)", text: value.value)) }

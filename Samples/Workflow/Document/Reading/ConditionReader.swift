@@ -77,8 +77,7 @@ struct ConditionReader {
     var conditions: [StepCondition] = []
     if case .map(let entries) = node.content {
       for entry in entries where isVariable(Named(text: entry.key, place: entry.place)) {
-        let what = "the variable ‘\(entry.key)’"
-        if let value = templates.anyTemplate(entry.value, what) {
+        if let value = templates.value(ofVariable: entry) {
           conditions.append(.environment(name: entry.key, value: value))
         }
       }

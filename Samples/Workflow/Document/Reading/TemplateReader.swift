@@ -106,18 +106,23 @@ struct TemplateReader {
           at: entry.place
         )
       }
-      let what = "the variable ‘\(entry.key.excerpt())’"
-      // Nothing at all is an empty text, and this is what other readers take for no value.
-      if entry.value.isEmpty, case .text(let text, _) = entry.value.content, !text.isEmpty {
-        fields.findings.add(
-          "\(what) has no value",
-          at: entry.place,
-          help: "an empty one is written ‘\(entry.key.excerpt()): \"\"’, this word ‘\"\(text)\"’"
-        )
-        continue
-      }
-      if let template = anyTemplate(entry.value, what) { result[entry.key] = template }
+      if let value = value(ofVariable: entry) { result[entry.key] = value }
     }
     return result
+  }
+
+  /// Reads what a variable has, or is to have.
+  mutating func value(ofVariable entry: YAMLEntry) -> Template? {
+    let what = "the variable ‘\(entry.key.excerpt())’"
+    // Nothing at all is an empty text, and this is what other readers take for no value.
+    if entry.value.isEmpty, case .text(let text, _) = entry.value.content, !text.isEmpty {
+      fields.findings.add(
+        "\(what) has no value",
+        at: entry.place,
+        help: "an empty one is written ‘\(entry.key.excerpt()): \"\"’, this word ‘\"\(text)\"’"
+      )
+      return nil
+    }
+    return anyTemplate(entry.value, what)
   }
 }

@@ -15,6 +15,9 @@ public enum WorkflowFingerprint {
       // In the order of the file, which says nothing.
       step.needs.sort()
       step.rates.sort { ($0.key, $0.count) < ($1.key, $1.count) }
+      // All of them have to hold.
+      step.when.sort { ValueDigest.bits(of: $0) < ValueDigest.bits(of: $1) }
+      step.require.sort { ValueDigest.bits(of: $0) < ValueDigest.bits(of: $1) }
       sum &+= ValueDigest.bits(of: step)
     }
     let digits = String(sum, radix: 16)

@@ -81,6 +81,26 @@ import WorkflowRunner
     #expect(try fingerprint(text("tar, zip")) != fingerprint(text("tar")))
   }
 
+  @Test(arguments: [
+    ("{exists: [x, y], missing: z}", "{missing: z, exists: [x, y]}", true),
+    ("{env: {A: 1, B: 2}}", "{env: {B: 2, A: 1}}", true),
+    ("[{exists: x}, {exists: y}]", "[{exists: y}, {exists: x}]", true),
+    ("{exists: [x, y], missing: z}", "{exists: [x, z], missing: y}", false),
+    ("{exists: x, missing: y}", "{exists: y, missing: x}", false),
+  ])
+  func `is the same whatever the order of conditions`(
+    one: String,
+    other: String,
+    isSame: Bool
+  ) throws {
+    for key in ["when", "require"] {
+      let texts = [one, other].map { "steps: [{id: a, command: x, \(key): \($0)}]" }
+      #expect(try (fingerprint(texts[0]) == fingerprint(texts[1])) == isSame)
+      let workflows = try texts.map { try WorkflowFile.workflow(from: $0, name: "file") }
+      #expect(workflows[1].differences(from: workflows[0]).isEmpty == isSame)
+    }
+  }
+
   @Test func `is the same of a value that was written and read`() throws {
     let workflow = try WorkflowFile.workflow(from: Self.text, name: "file")
     let copy = try JSONDecoder().decode(Workflow.self, from: JSONEncoder().encode(workflow))

@@ -42,6 +42,16 @@ import Testing
       """
     ),
     FileMistake(
+      "a condition on a variable without a value",
+      "steps: [{id: a, command: x, require: {env: {A: \"\", B: null}}}]\n",
+      """
+      f.yml:1:52: error: the variable ‘B’ has no value
+       1 | steps: [{id: a, command: x, require: {env: {A: "", B: null}}}]
+         |                                                    ^
+         help: an empty one is written ‘B: ""’, this word ‘"null"’
+      """
+    ),
+    FileMistake(
       "a step that needs itself",
       "steps:\n  - {id: a, command: x, needs: [a]}\n",
       """
@@ -95,6 +105,7 @@ import Testing
         - {id: Build, command: x}
         - {id: build, command: x}
         - {id: t, command: x, matrix: {a: [x y, x/y]}}
+        - {id: u, command: x, matrix: {a: [für, fur, 日本, 日曜, ä, Ä]}}
       """,
       """
       f.yml:3:10: error: ‘build’ and ‘Build’ of line 2 would have one log
@@ -104,6 +115,11 @@ import Testing
 
       f.yml:4:33: error: the combinations ‘t@x y’ and ‘t@x/y’ would have one log
        4 |   - {id: t, command: x, matrix: {a: [x y, x/y]}}
+         |                                 ^
+         help: let their values differ in letters, digits or ‘._+=-’
+
+      f.yml:5:33: error: the combinations ‘u@ä’ and ‘u@Ä’ would have one log
+       5 |   - {id: u, command: x, matrix: {a: [für, fur, 日本, 日曜, ä, Ä]}}
          |                                 ^
          help: let their values differ in letters, digits or ‘._+=-’
       """
