@@ -6,7 +6,7 @@ struct RunCatalog {
   /// The path of the folder, which needn't be there.
   let path: String
 
-  static let usualPath = ".workflow/runs"
+  static let usualPath = RunFolder.usualPlace
 
   init(_ path: String) { self.path = path }
 

@@ -127,10 +127,21 @@ public struct RunFolder: Sendable, Equatable {
     "\(scratch)/\(Step.fileName(for: step)).\(attempt).outputs"
   }
 
+  /// Where runs are kept, beside the files of their workflows.
+  public static let usualPlace = ".workflow/runs"
+
   /// The folder where runs are kept of the workflow files in a folder.
   public static func runs(beside file: String) -> String {
     let folder = file.lastIndex(of: "/").map { String(file[..<$0]) } ?? "."
-    return (folder.isEmpty ? "/" : folder) + "/.workflow/runs"
+    return (folder.isEmpty ? "/" : folder) + "/" + usualPlace
+  }
+
+  /// The folder of the workflow's file, if runs are kept where they usually are.
+  var folderOfFile: String? {
+    let usual = "/\(Self.usualPlace)/\(name)"
+    guard absolutePath.hasSuffix(usual) else { return nil }
+    let folder = absolutePath.dropLast(usual.count)
+    return folder.isEmpty ? "/" : String(folder)
   }
 
   /// Makes a folder for a new run, with a name that no other run has.
@@ -150,22 +161,36 @@ public struct RunFolder: Sendable, Equatable {
   ) throws -> RunFolder {
     try makeFolder(runs, withIntermediates: true)
     let begin = timestamp(date) + nameEnd(of: workflow)
+    // It gets its name when it is whole: a process that is killed leaves no run that can't be
+    // resumed.
+    let draft = RunFolder("\(runs)/.\(UUID().uuidString)")
+    do {
+      try makeFolder(draft.path, withIntermediates: false)
+      try draft.makeParts()
+      try write(text, to: draft.workflowFile)
+      let folder = try draft.named(begin, in: runs)
+      // Without it the names say which is newer, as far as clocks can be relied on.
+      try? OpenFile(appendingTo: order(of: runs)).write("\(folder.name)\n".utf8)
+      return folder
+    } catch {
+      try? FileManager.default.removeItem(atPath: draft.path)
+      guard var error = error as? RunFolderError else { throw error }
+      error.path = error.path.replacing(draft.path, with: "\(runs)/\(begin)")
+      throw error
+    }
+  }
+
+  /// Gives the folder a name in another one, with a number if that name is taken.
+  private func named(_ begin: String, in runs: String) throws(RunFolderError) -> RunFolder {
     var number = 1
     while true {
       let folder = RunFolder("\(runs)/\(begin)\(number == 1 ? "" : "-\(number)")")
-      // Making it is what tells whether the name is free, also for other processes.
-      if try makeFolder(folder.path, withIntermediates: false) {
-        do {
-          try folder.makeParts()
-          try write(text, to: folder.workflowFile)
-          // Without it the names say which is newer, as far as clocks can be relied on.
-          try? OpenFile(appendingTo: order(of: runs)).write("\(folder.name)\n".utf8)
-        } catch {
-          // A run that is none mustn't be the last one.
-          try? FileManager.default.removeItem(atPath: folder.path)
-          throw error
-        }
-        return folder
+      // This is what tells whether the name is free, also for other processes: the folders of runs
+      // are never empty, and only an empty one is replaced.
+      if rename(path, folder.path) == 0 { return folder }
+      let error = SystemCallError()
+      guard [EEXIST, ENOTEMPTY, ENOTDIR].contains(error.code) else {
+        throw RunFolderError(path: folder.path, problem: "the folder can't be made: \(error)")
       }
       number += 1
     }
@@ -173,7 +198,7 @@ public struct RunFolder: Sendable, Equatable {
 
   /// What the names of a workflow's runs have behind their time; a number may follow.
   public static func nameEnd(of workflow: String) -> String {
-    "-\(Step.fileName(for: workflow).prefix(100))"
+    "-\(Step.plainName(for: workflow).prefix(100))"
   }
 
   /// The file that has the names of runs in the order in which they began, a line each.

@@ -184,7 +184,8 @@ final class RunCore: Sendable {
     guard let lock = try RunLock(folder) else { throw RunError.isRunning(run: folder.name) }
     let journal = try JournalFile(folder.journal)
     let file = options.file ?? journal.contents?.header.file(from: folder)
-    let directory = file?.folder ?? FileManager.default.currentDirectoryPath
+    let directory =
+      file?.folder ?? folder.folderOfFile ?? FileManager.default.currentDirectoryPath
     if let contents = journal.contents {
       guard options.acceptsChanges || contents.fingerprint == fingerprint else {
         throw RunError.workflowChanged(run: folder.name)

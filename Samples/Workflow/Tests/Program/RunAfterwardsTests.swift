@@ -40,6 +40,33 @@ import Testing
     #expect(end.output.contains("“b” succeeded"), "\(end)")
   }
 
+  /// As when the program is killed in its first moment.
+  @Test(arguments: [nil, "", "528c4487 {\"begun"])
+  func `is resumed where its file is, although its journal has no line`(journal: String?) throws {
+    try place.write("steps: [{id: a, command: pwd > here}]")
+    #expect(try place.run("run", "w.yml").status == 0)
+    let run = place.path(".workflow/runs/\(try #require(place.runs.last))")
+    for name in ["events.jsonl", "journal", "lock"] {
+      try FileManager.default.removeItem(atPath: "\(run)/\(name)")
+    }
+    if let journal {
+      try journal.write(toFile: "\(run)/journal", atomically: true, encoding: .utf8)
+    }
+    try FileManager.default.removeItem(atPath: place.path("here"))
+    try FileManager.default.createDirectory(
+      atPath: place.path("elsewhere"),
+      withIntermediateDirectories: false
+    )
+    let process = try place.process(["resume", "last"])
+    process.currentDirectoryURL = place.url.appending(path: "elsewhere")
+    process.standardOutput = FileHandle.nullDevice
+    try process.run()
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 0)
+    #expect(place.has("here") && !place.has("elsewhere/here"))
+    #expect(try place.run("runs").output.contains("succeeded"))
+  }
+
   @Test func `has whole lines of events after one that was torn`() throws {
     try place.write("steps: [{id: a, command: test -e go}]")
     #expect(try place.run("run", "w.yml").status == 1)

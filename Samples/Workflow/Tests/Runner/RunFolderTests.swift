@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 import WorkflowDocument
 
@@ -19,6 +20,48 @@ import WorkflowDocument
     #expect(folders[0].name.hasSuffix("-my_release_x"))
     #expect(try String(contentsOfFile: folders[0].workflowFile, encoding: .utf8) == "a: ä\n")
     #expect(Set(try RunFolder.all(in: runs).map(\.name)) == Set(folders.map(\.name)))
+  }
+
+  @Test func `A run is in the folder of all runs as a whole or not at all`() async throws {
+    let runs = folder.path + "/runs"
+    let isOver = Mutex(false)
+    async let incomplete = Task.detached {
+      // What a command of another process finds at any moment.
+      var incomplete: Set<String> = []
+      while !isOver.withLock({ $0 }) {
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: runs)) ?? []
+        where !name.hasPrefix(".") {
+          let run = RunFolder("\(runs)/\(name)")
+          let text = try? String(contentsOfFile: run.workflowFile, encoding: .utf8)
+          if text != "steps: []" || access(run.logs, F_OK) != 0 { incomplete.insert(name) }
+        }
+        await Task.yield()
+      }
+      return incomplete
+    }.value
+    for _ in 0..<300 { _ = try RunFolder.create(of: "w", in: runs, file: "steps: []") }
+    isOver.withLock { $0 = true }
+    #expect(await incomplete.isEmpty)
+    #expect(try RunFolder.all(in: runs).count == 300)
+    let hidden = try FileManager.default.contentsOfDirectory(atPath: runs).filter {
+      $0.hasPrefix(".")
+    }
+    #expect(hidden == [".order"])
+  }
+
+  @Test func `A run that can't be kept leaves nothing, and is called what it would have been`()
+    throws
+  {
+    let runs = folder.path + "/runs"
+    let other = try RunFolder.create(of: "w", in: runs, file: "")
+    // Root may write everywhere, but not without a place.
+    let long = String(repeating: "x", count: 5_000)
+    #expect {
+      _ = try RunFolder.create(of: "w", in: runs + "/" + long, file: "")
+    } throws: {
+      !"\($0)".contains("/.")
+    }
+    #expect(try RunFolder.all(in: runs) == [other])
   }
 
   @Test func `A folder that isn't there has no runs, and other folders are none`() throws {
