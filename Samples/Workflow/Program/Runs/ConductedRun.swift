@@ -65,6 +65,7 @@ struct ConductedRun {
       interruption.withLock { $0 = came }
       if !came.isGraceful { kill(signal) }
       run.cancel(because: came.reason)
+      Self.endIfOutputIsStuck(after: run, status: came.exitCode)
       display.say(StyledLine("⊘ ", .yellow) + StyledLine(came.notice))
     } onSecond: { signal in
       if Interruption(signal: signal, isRunOver: run.isOver).isDemand { kill(signal) }
@@ -95,6 +96,27 @@ struct ConductedRun {
       output.write(summary.lines, colour: StandardStream.output.hasColour(environment))
     }
     return Self.status(of: end, interruption.withLock { $0 })
+  }
+
+  /// Ends the program where a run is over that was asked to end, and nothing can be written: a
+  /// terminal was stopped with Ctrl-S, or a pager isn't read on.
+  private static func endIfOutputIsStuck(
+    after run: any RunControl,
+    status: Int32,
+    seconds: Int = 0
+  ) {
+    DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(1)) {
+      let isStuck = run.isOver && !StandardStream.output.hasRoom
+      guard isStuck, seconds >= 3 else {
+        return endIfOutputIsStuck(after: run, status: status, seconds: isStuck ? seconds + 1 : 0)
+      }
+      if StandardStream.error.hasRoom {
+        try? StandardStream.error.send(
+          "workflow: the output takes nothing more; the run's folder keeps all\n"
+        )
+      }
+      _exit(status)
+    }
   }
 
   /// Those that ask the program to end; a program started by `nohup` ignores one of them.

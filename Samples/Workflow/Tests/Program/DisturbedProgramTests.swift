@@ -78,6 +78,32 @@ import Darwin
     #expect(rest.contains("workflow resume last"))
   }
 
+  @Test func `ends at a signal although its output takes nothing more, with all in its folder`()
+    throws
+  {
+    try place.write(
+      """
+      name: talk
+      steps:
+        - {id: talk, command: "yes | head -c 1000000; echo > said; while [ -e w.yml ]; do sleep 0.1; done"}
+        - {id: later, command: "true", needs: talk}
+      """
+    )
+    let process = try place.process(["run", "w.yml", "--format", "json"])
+    let output = Pipe()
+    process.standardOutput = output
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    // More than a pipe takes.
+    while !place.has("said") { usleep(10_000) }
+    kill(process.processIdentifier, SIGINT)
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 130)
+    withExtendedLifetime(output) {}
+    let runs = try place.run("runs").output
+    #expect(runs.contains("cancelled") && runs.contains("0 of 2"), "\(runs)")
+  }
+
   @Test func `explains its steps to another process while it runs, and from its folder then`()
     throws
   {
