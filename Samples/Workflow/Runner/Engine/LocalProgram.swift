@@ -16,7 +16,8 @@ struct LocalProgram {
   let path: String
   /// Without the name.
   let arguments: [String]
-  let environment: [Environment.Key: String]
+  /// `NAME=value` and the 0 that C wants.
+  let environment: [[UInt8]]
 
   init(_ attempt: StepAttempt) throws(LocalEngineError) {
     let words: [String]
@@ -34,13 +35,50 @@ struct LocalProgram {
     self.name = name
     arguments = Array(words.dropFirst())
     path = try Self.path(of: name, attempt)
-    var environment: [Environment.Key: String] = [:]
+    var environment: [[UInt8]] = []
     environment.reserveCapacity(attempt.environment.count)
     for (name, value) in attempt.environment where Self.canBePassed(name, value) {
-      environment[Environment.Key(rawValue: name) ?? "_"] = value
+      environment.append(Self.unreadable[name]?.bytes(for: value) ?? Self.bytes(name, value))
     }
     self.environment = environment
   }
+
+  private static func bytes(_ name: String, _ value: String) -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(name.utf8.count + value.utf8.count + 2)
+    bytes += name.utf8
+    bytes.append(UInt8(ascii: "="))
+    bytes += value.utf8
+    bytes.append(0)
+    return bytes
+  }
+
+  /// A variable whose value is no UTF-8.
+  private struct Unreadable {
+    /// What is known of the value: U+FFFD stands in it.
+    let text: String
+    /// Name and value as they are.
+    let bytes: [UInt8]
+
+    /// As they are, unless the file gives the variable another value.
+    func bytes(for value: String) -> [UInt8]? { value == text ? bytes : nil }
+  }
+
+  /// The runner's own, as the system gave them to it; where it doesn't tell, steps get the text.
+  private static let unreadable: [String: Unreadable] = {
+    guard let file = try? OpenFile("/proc/self/environ", O_RDONLY), let all = try? file.readAll()
+    else { return [:] }
+    var result: [String: Unreadable] = [:]
+    for entry in all.split(separator: 0) {
+      let parts = entry.split(separator: UInt8(ascii: "="), maxSplits: 1)
+      guard parts.count == 2, String(validating: parts[1], as: UTF8.self) == nil,
+        let name = String(validating: parts[0], as: UTF8.self)
+      else { continue }
+      let text = String(decoding: parts[1], as: UTF8.self)
+      result[name] = Unreadable(text: text, bytes: Array(entry) + [0])
+    }
+    return result
+  }()
 
   /// Whether Subprocess takes the variable; one of the runner's that it doesn't take is left out,
   /// instead of failing every step.

@@ -201,6 +201,32 @@ import WorkflowRunner
     #expect(wrong.errors == "workflow: gone/t.svg can't be written: there is no such folder\n")
   }
 
+  @Test func `gives steps variables as they are, whatever their bytes`() throws {
+    try place.write(
+      """
+      env: {OWN: ä}
+      steps:
+        - {id: a, command: "printf %s \\"$ODD,$OWN,$PLAIN\\" | od -An -tx1 > bytes"}
+        - {id: b, command: "printf %s \\"$ODD\\" > text", env: {ODD: given}}
+      """
+    )
+    let shell = Process()
+    shell.executableURL = URL(filePath: "/bin/sh")
+    shell.currentDirectoryURL = place.url
+    shell.arguments = [
+      "-c", #"ODD=$(printf 'a\377=b') PLAIN=p exec "$0" run w.yml"#, try RunPlace.program.path(),
+    ]
+    shell.standardOutput = FileHandle.nullDevice
+    try shell.run()
+    shell.waitUntilExit()
+    #expect(shell.terminationStatus == 0)
+    #expect(
+      try place.read("bytes").split { $0.isWhitespace }.joined(separator: " ")
+        == "61 ff 3d 62 2c c3 a4 2c 70"
+    )
+    #expect(try place.read("text") == "given")
+  }
+
   @Test func `runs only what was asked for, with what it needs`() throws {
     try place.write(try RunPlace.example("hello.yml"), to: "hello.yml")
     let end = try place.run("run", "hello.yml", "--only", "kettle")
