@@ -95,7 +95,7 @@ import Darwin
     process.standardError = FileHandle.nullDevice
     try process.run()
     // More than a pipe takes.
-    while !place.has("said") { usleep(10_000) }
+    try wait(until: "the step has said it") { place.has("said") }
     kill(process.processIdentifier, SIGINT)
     process.waitUntilExit()
     #expect(process.terminationStatus == 130)

@@ -42,9 +42,9 @@ import Darwin
       until: "│ begun"
     )
     // What comes soon after the first counts as the same; none ends it but with its own status.
-    while program.process.isRunning {
+    try wait(until: "the program has ended") {
       kill(program.process.processIdentifier, SIGINT)
-      usleep(1_000)
+      return !program.process.isRunning
     }
     let rest = program.rest()
     #expect(program.process.terminationStatus == 130)
@@ -58,9 +58,11 @@ import Darwin
     )
     let program = try RunningProgram(try place.process(["run", "w.yml"]))
     // Nobody reads what it prints.
-    while (try? place.runs)?.isEmpty != false { usleep(10_000) }
+    try wait(until: "there is a run") { (try? place.runs)?.isEmpty == false }
     let journal = "\(try run)/journal"
-    while (try? place.read(journal))?.contains("runEnded") != true { usleep(10_000) }
+    try wait(until: "the journal has the end") {
+      (try? place.read(journal))?.contains("runEnded") == true
+    }
     let explanation = try place.run("explain", "last", "flood").output
     #expect(explanation.hasPrefix("flood succeeded, after "), "\(explanation)")
     kill(program.process.processIdentifier, SIGINT)
@@ -89,7 +91,7 @@ import Darwin
     #expect(program.process.terminationStatus == 131)
     let number = text.components(separatedBy: "│ pid ").last?.prefix { $0.isNumber } ?? ""
     let pid = try #require(Int32(number))
-    while ProcessState.isAlive(pid) { usleep(10_000) }
+    try wait(until: "the step’s process is gone") { !ProcessState.isAlive(pid) }
   }
 
   @Test func `keeps the choice of steps, and says which were not chosen`() throws {

@@ -71,7 +71,9 @@ import Musl
     let processes = try processes
     #expect(processes.count == 2)
     // Killed before the program has ended, they may take their time on a busy machine.
-    while processes.contains(where: { ProcessState.isAlive($0) }) { usleep(1_000) }
+    try wait(until: "the steps’ processes are gone") {
+      !processes.contains { ProcessState.isAlive($0) }
+    }
   }
 
   /// Nothing of what was drawn over is left.
@@ -198,7 +200,9 @@ import Musl
   private func waitForStop() throws {
     let processes = try processes
     #expect(processes.count == 2)
-    while !processes.allSatisfy({ ProcessState.isStopped($0) }) { usleep(1_000) }
+    try wait(until: "all processes are stopped") {
+      processes.allSatisfy { ProcessState.isStopped($0) }
+    }
   }
 
   /// Two steps that go on until something is written to a pipe of their name.

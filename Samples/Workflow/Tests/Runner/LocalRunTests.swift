@@ -82,7 +82,7 @@ import Darwin
     // Nothing more is shown before all of the run has happened, up to the rollback.
     let end = try await run(workflow, jobs: 1) { event in
       guard case .printed("flood", "1") = event.kind else { return }
-      while !FileManager.default.fileExists(atPath: undone) { usleep(1_000) }
+      for _ in 0..<120_000 where !FileManager.default.fileExists(atPath: undone) { usleep(1_000) }
     }
     #expect((end.succeeded, end.failed, end.undone) == (1, 1, 1))
     let lines = events.lines

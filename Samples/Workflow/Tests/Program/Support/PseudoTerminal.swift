@@ -48,6 +48,12 @@ final class PseudoTerminal {
     while true {
       let screen = screen
       if let text, screen.text.contains(text) { return screen }
+      // A call in which a test waits can't be stopped.
+      var ready = pollfd(fd: controller.fileDescriptor, events: Int16(POLLIN), revents: 0)
+      if poll(&ready, 1, 120_000) == 0 {
+        Issue.record("waited in vain for \(text ?? "the end") on the terminal: \(screen.text)")
+        return screen
+      }
       var buffer = [UInt8](repeating: 0, count: 65_536)
       let count = read(controller.fileDescriptor, &buffer, buffer.count)
       if count < 0, errno == EINTR { continue }
