@@ -33,12 +33,25 @@ public final class LocalEngine: StepEngine {
   }
 
   private let state = Mutex(State())
+  /// What runners execute.
+  private let runner: String
+  /// Takes a moment in which a process goes on.
+  private let pause: @Sendable () async -> Void
 
   /// Begins what an attempt waits for that a killed runner has left.
   public static let earlierProcess = "an earlier run's process "
 
   /// Creates an engine.
-  public init() {}
+  public convenience init() {
+    self.init(runner: "/proc/self/exe") {
+      try? await ContinuousClock().sleep(for: .milliseconds(10))
+    }
+  }
+
+  init(runner: String, pause: @escaping @Sendable () async -> Void) {
+    self.runner = runner
+    self.pause = pause
+  }
 
   /// `local`.
   public var name: String { "local" }
@@ -83,6 +96,13 @@ public final class LocalEngine: StepEngine {
     gracePeriod: Duration,
     _ find: @Sendable (_ outputFile: String) -> (@Sendable (StepReport) -> Void)?
   ) async {
+    // One that hasn't come to its own program yet has the variables of the runner, and none of the
+    // runner's files any more, so that its lock is free; it comes to it within moments.
+    var looks = 0
+    while looks < 100, ProcessStatus.processes.contains(where: isBeginning) {
+      looks += 1
+      await pause()
+    }
     var found: [ProcessGroup: @Sendable (StepReport) -> Void] = [:]
     for process in ProcessStatus.processes {
       guard let file = ProcessStatus.variable("WORKFLOW_OUTPUT", of: process),
@@ -96,6 +116,10 @@ public final class LocalEngine: StepEngine {
         tasks.addTask { await Self.end(group, gracePeriod, report) }
       }
     }
+  }
+
+  private func isBeginning(_ process: Int32) -> Bool {
+    ProcessStatus.isBeginning(process, of: runner)
   }
 
   private static func end(

@@ -54,6 +54,25 @@ struct ProcessStatus {
   /// Whether it has ended, and stays until its parent has seen it.
   var hasEnded: Bool { state == "Z" || state == "X" }
 
+  /// How many threads it has.
+  var threadCount: Int? {
+    fields.count > 18 ? Int(String(decoding: fields[18], as: UTF8.self)) : nil
+  }
+
+  /// Whether a process is one that another one has just made of itself, to execute something else.
+  ///
+  /// - Parameters:
+  ///   - process: Its number.
+  ///   - executable: What the other one executes.
+  /// - Returns: Whether it is; false where there is no `/proc`.
+  static func isBeginning(_ process: Int32, of executable: String) -> Bool {
+    var (theirs, others) = (stat(), stat())
+    return process != getpid() && stat("/proc/\(process)/exe", &theirs) == 0
+      && stat(executable, &others) == 0
+      && theirs.st_ino == others.st_ino && theirs.st_dev == others.st_dev
+      && ProcessStatus(of: process)?.threadCount == 1
+  }
+
   /// When it began, in ticks since the start of the machine.
   var begin: UInt64? {
     fields.count > 20 ? UInt64(String(decoding: fields[20], as: UTF8.self)) : nil
