@@ -17,7 +17,12 @@ extension RunCore {
   func body(of index: Int) async throws -> StepEnd {
     let step = steps[index]
     let now = environment.clock.now
-    guard state.withLock({ $0.begins(index, now: now) }) else { throw CancellationError() }
+    let (begins, stop) = state.withLock { ($0.begins(index, now: now), $0.stop) }
+    guard begins else {
+      // The run was stopped a moment ago, and the cancel of this operation is on its way.
+      if let stop { operations[index].cancel(withError: stop.error) }
+      throw CancellationError()
+    }
     waits.leaves(operations[index])
     gate.passes(index)
     while true {

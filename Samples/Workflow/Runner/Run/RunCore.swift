@@ -339,7 +339,8 @@ final class RunCore: Sendable {
       defer { problems.journal = problems.journal ?? error }
       return problems.journal == nil
     }
-    if isFirst { cancel(because: "\(error)") }
+    // The whole sentence comes at the end, once, and not with each step.
+    if isFirst { cancel(because: "the journal can't be written") }
   }
 
   /// The run was killed before a step could be undone.

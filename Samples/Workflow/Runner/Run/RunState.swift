@@ -90,6 +90,14 @@ struct RunState {
     case failure(of: String)
     /// Somebody asked for it.
     case cancel(reason: String)
+
+    /// What steps are cancelled with.
+    var error: any Error {
+      switch self {
+      case .failure(let step): StepGivenUp(failed: step)
+      case .cancel(let reason): RunCancelled(reason: reason)
+      }
+    }
   }
 
   private(set) var steps: [StepState]

@@ -52,6 +52,20 @@ import WorkflowDocument
     #expect(run.events.ends["c"]?.reason == "cancelled: no time")
   }
 
+  /// The body of one begins between the decision to stop and the cancel of its operation.
+  @Test func `A step that begins while the run is being stopped is cancelled`() throws {
+    let workflow = Workflow([Step("a"), Step("b", needs: ["a"]), Step("c", needs: ["b"])])
+    let run = SimulatedRun(workflow, in: try folder.run())
+    let core = run.run.core
+    run.at(.milliseconds(500)) {
+      _ = core.state.withLock { $0.stops(.cancel(reason: "no time")) { _ in false } }
+    }
+    let end = try run.end()
+    #expect((end.succeeded, end.failed, end.cancelled) == (1, 0, 2))
+    #expect(run.engine.begins == ["a"])
+    #expect(run.events.ends["b"]?.reason == "not run: no time")
+  }
+
   @Test func `A failure undoes what succeeded`() throws {
     let run = SimulatedRun(chain, in: try folder.run(), plays: ["c": [.exit(1)]])
     try run.end()
