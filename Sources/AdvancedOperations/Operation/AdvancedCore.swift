@@ -11,7 +11,7 @@ struct AdvancedCore {
   var conditionPolicy = AdvancedOperation.ConditionPolicy.evaluateAll
   /// Whether the core keeps slot and membership on our behalf.
   var holdsQuiet = false
-  /// Whether the queue may have a delegate.
+  /// Whether the queue is one that can have a delegate.
   var isInAdvancedQueue = false
   /// Whether another operation has waited for this one as a helper; stays set.
   var isAwaitedAsHelper = false
@@ -25,6 +25,8 @@ struct AdvancedCore {
   var hasTimers = false
   var lastObserver: UInt32 = 0
   var environment: OperationEnvironment?
+  /// Whether the queue may have a delegate.
+  var mayHaveDelegate: Bool { isInAdvancedQueue && environment?.delegates.mayExist == true }
   /// Made on first use.
   var extra: AdvancedExtra?
 

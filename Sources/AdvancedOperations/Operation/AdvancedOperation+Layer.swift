@@ -37,8 +37,8 @@ extension AdvancedOperation: LayeredOperation {
   }
 
   package final func didEnqueue() {
-    let (hasExtra, hasConditions, environment, isInAdvancedQueue) = withCore { core in
-      (core.extra != nil, !core.conditions.isEmpty, core.environment, core.isInAdvancedQueue)
+    let (hasExtra, hasConditions, environment, mayHaveDelegate) = withCore { core in
+      (core.extra != nil, !core.conditions.isEmpty, core.environment, core.mayHaveDelegate)
     }
     if hasExtra { updateTimers(entering: .pending) }
     if let environment, environment.isTraced {
@@ -46,7 +46,7 @@ extension AdvancedOperation: LayeredOperation {
     }
     deliver()
     if hasConditions { watchDependencies() }
-    if isInAdvancedQueue, let queue = queue as? AdvancedOperationQueue {
+    if mayHaveDelegate, let queue = queue as? AdvancedOperationQueue {
       queue.delegate?.operationQueue(queue, didAdd: self)
     }
   }

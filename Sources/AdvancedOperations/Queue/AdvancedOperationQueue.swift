@@ -1,5 +1,4 @@
 public import CoreOperations
-import Synchronization
 
 /// An operation queue with a delegate and an environment.
 ///
@@ -20,9 +19,8 @@ open class AdvancedOperationQueue: OperationQueue, @unchecked Sendable {
   }
 
   private let settings: Locked<Settings>
-  /// Whether a delegate was ever set; written before it is, so that no later operation misses it.
-  private let hadDelegate = Atomic(false)
-  final var mayHaveDelegate: Bool { hadDelegate.load(ordering: .acquiring) }
+  private let delegates: OperationEnvironment.Delegates
+  final var mayHaveDelegate: Bool { delegates.mayExist }
 
   /// Creates a queue.
   ///
@@ -42,6 +40,7 @@ open class AdvancedOperationQueue: OperationQueue, @unchecked Sendable {
     environment: OperationEnvironment = OperationEnvironment()
   ) {
     settings = Locked(Settings(environment: environment))
+    delegates = environment.delegates
     super.init(executor: environment.executor ?? DefaultExecutor.shared)
     if let name { self.name = name }
     if maxConcurrentOperationCount != OperationQueue.defaultMaxConcurrentOperationCount {
@@ -52,7 +51,9 @@ open class AdvancedOperationQueue: OperationQueue, @unchecked Sendable {
 
   /// Creates a queue with a new environment; subclasses override it as they do `OperationQueue`'s.
   public override init() {
-    settings = Locked(Settings(environment: OperationEnvironment()))
+    let environment = OperationEnvironment()
+    settings = Locked(Settings(environment: environment))
+    delegates = environment.delegates
     super.init(executor: DefaultExecutor.shared)
     LiveQueues.add(self)
   }
@@ -78,7 +79,8 @@ open class AdvancedOperationQueue: OperationQueue, @unchecked Sendable {
   public final var delegate: (any AdvancedOperationQueueDelegate)? {
     get { mayHaveDelegate ? settings.withLock { $0.delegate } : nil }
     set {
-      hadDelegate.store(true, ordering: .releasing)
+      // Before it is, so that no later operation misses it.
+      delegates.willBeSet()
       settings.withLock { $0.delegate = newValue }
     }
   }

@@ -1,4 +1,5 @@
 public import CoreOperations
+import Synchronization
 
 /// What the world provides to operations: the one place where time, threads and chance come from.
 ///
@@ -17,6 +18,20 @@ public struct OperationEnvironment: Sendable {
     var tracer: (any OperationTracer)?
     var observers: [QueueAttachment<any OperationObserver>] = []
     var interceptors: [QueueAttachment<any OperationInterceptor>] = []
+    /// The same for all that is made of this environment by changes.
+    let delegates = Delegates()
+  }
+
+  /// Whether there may be delegates to be told of operations in this environment.
+  ///
+  /// Operations look here, because finding their queue, to ask it, costs more than all else at an
+  /// end that nothing hears of (callgrind).
+  final class Delegates: Sendable {
+    private let wereSet = Atomic(false)
+
+    var mayExist: Bool { wereSet.load(ordering: .acquiring) }
+    /// A queue with the environment is about to have one.
+    func willBeSet() { wereSet.store(true, ordering: .releasing) }
   }
 
   // One reference, so that an operation pays eight bytes for it.
@@ -77,6 +92,8 @@ public struct OperationEnvironment: Sendable {
 
   /// Whether there is a tracer; cheaper than to look at it.
   var isTraced: Bool { storage.isTraced }
+
+  var delegates: Delegates { storage.values.delegates }
 
   package var tracer: (any OperationTracer)? {
     get { storage.values.tracer }

@@ -44,7 +44,7 @@ struct Telling: ~Copyable {
     step = .event(item)
     observers = core.observers
     errors = core.machine.isEndDecided ? core.errors : []
-    isForDelegate = core.isInAdvancedQueue
+    isForDelegate = core.mayHaveDelegate
     isChild = core.isChild
     lastObserver = core.lastObserver
   }
@@ -78,7 +78,7 @@ struct Telling: ~Copyable {
   fileprivate mutating func take(_ item: EventLine.Item, from core: borrowing AdvancedCore) {
     step = .event(item)
     // What was notified may have added the operation to a queue.
-    isForDelegate = core.isInAdvancedQueue
+    isForDelegate = core.mayHaveDelegate
     isChild = core.isChild
     // They may have grown by those of children that left.
     if core.machine.isEndDecided, errors.count != core.machine.elements.count {
@@ -189,7 +189,7 @@ extension AdvancedCore {
   /// Whether did-finish would be told to nothing: it isn't told then, which costs as much as all
   /// else of an end.
   private var isEndUnobserved: Bool {
-    observers.isEmpty && line.isEmpty && !isInAdvancedQueue && !isChild
+    observers.isEmpty && line.isEmpty && !mayHaveDelegate && !isChild
   }
 
   /// Did-finish was told: the state turns finished.

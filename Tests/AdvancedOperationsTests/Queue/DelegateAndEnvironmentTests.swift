@@ -69,6 +69,41 @@ import Testing
     #expect(!dependent.didExecute)
   }
 
+  @Test(arguments: [false, true])
+  func `a delegate that comes late is told of the ends that follow`(isObserved: Bool) {
+    let world = World()
+    let (before, open, later) = (Work("before"), Work.open("open"), Work("later"))
+    if isObserved { for work in [before, open, later] { work.onFinish { _, _ in } } }
+    world.run(before, open)
+    let delegate = RecordingDelegate()
+    world.queue.delegate = delegate
+    open.finish()
+    world.run(later)
+    #expect(
+      delegate.log.entries == [
+        "didFinish open [] finishing", "willAdd later false", "didAdd later true",
+        "didFinish later [] finishing",
+      ]
+    )
+  }
+
+  @Test func `a delegate is told of its own queue, also where others have the same environment`() {
+    let world = World()
+    let other = AdvancedOperationQueue(environment: world.queue.environment)
+    let delegate = RecordingDelegate()
+    other.delegate = delegate
+    let (mine, others) = (Work("mine"), Work("others"))
+    world.queue.addOperation(mine)
+    other.addOperation(others)
+    world.simulation.run()
+    #expect(mine.isFinished && others.isFinished)
+    #expect(
+      delegate.log.entries == [
+        "willAdd others false", "didAdd others true", "didFinish others [] finishing",
+      ]
+    )
+  }
+
   @Test func `the delegate is not retained`() {
     let world = World()
     weak var weakly: RecordingDelegate?
