@@ -11,8 +11,6 @@ struct AdvancedCore {
   var conditionPolicy = AdvancedOperation.ConditionPolicy.evaluateAll
   /// Whether the core keeps slot and membership on our behalf.
   var holdsQuiet = false
-  /// Whether the queue is one that can have a delegate.
-  var isInAdvancedQueue = false
   /// Whether another operation has waited for this one as a helper; stays set.
   var isAwaitedAsHelper = false
   /// Whether the operation has, or had, a group that hears of its outcome.
@@ -26,7 +24,7 @@ struct AdvancedCore {
   var lastObserver: UInt32 = 0
   var environment: OperationEnvironment?
   /// Whether the queue may have a delegate.
-  var mayHaveDelegate: Bool { isInAdvancedQueue && environment?.delegates.mayExist == true }
+  var mayHaveDelegate: Bool { environment?.delegates.mayExist == true }
   /// Made on first use.
   var extra: AdvancedExtra?
 

@@ -14,13 +14,12 @@ extension AdvancedOperation: LayeredOperation {
     let (hasConditions, hasClaims, isJournaled, isHeard, old) = withCore { core in
       let old = core.environment
       if let environment { core.environment = environment }
-      core.isInAdvancedQueue = advanced != nil
       core.machine.enqueued()
       let hasConditions = !core.conditions.isEmpty
       // A dependency that is added from here on is watched by the call that adds it.
       let isHeard =
         !core.observers.isEmpty || !core.line.isEmpty || core.extra != nil
-        || core.environment?.isTraced == true || advanced?.mayHaveDelegate == true
+        || core.environment?.isTraced == true || core.mayHaveDelegate
         || hasConditions && !dependenciesAreFinished
       // Without observers, notifying cost a quarter of the operation's life (callgrind).
       if isHeard { core.line.append(.enqueued) }

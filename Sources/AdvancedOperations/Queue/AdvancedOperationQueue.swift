@@ -20,7 +20,6 @@ open class AdvancedOperationQueue: OperationQueue, @unchecked Sendable {
 
   private let settings: Locked<Settings>
   private let delegates: OperationEnvironment.Delegates
-  final var mayHaveDelegate: Bool { delegates.mayExist }
 
   /// Creates a queue.
   ///
@@ -77,7 +76,7 @@ open class AdvancedOperationQueue: OperationQueue, @unchecked Sendable {
 
   /// The object that is notified of the advanced operations of this queue; not retained.
   public final var delegate: (any AdvancedOperationQueueDelegate)? {
-    get { mayHaveDelegate ? settings.withLock { $0.delegate } : nil }
+    get { delegates.mayExist ? settings.withLock { $0.delegate } : nil }
     set {
       // Before it is, so that no later operation misses it.
       delegates.willBeSet()

@@ -13,8 +13,9 @@ extension AdvancedOperation {
       environment.enqueue { self.deliver() }
       return false
     }
-    let outer = context.delivery
-    guard let telling = withCore({ $0.beginTelling(inside: outer) }) else { return false }
+    guard let telling = withCore({ $0.beginTelling(inside: context.delivery) }) else {
+      return false
+    }
     return deliver(telling, in: context, launchesHere: launchesHere)
   }
 

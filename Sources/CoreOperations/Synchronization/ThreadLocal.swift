@@ -40,13 +40,10 @@ package struct ThreadLocal<Object: AnyObject>: Sendable {
 }
 
 /// One number per thread, 0 at first.
-@usableFromInline
-package struct ThreadNumber: Sendable {
-  @usableFromInline let slot: ThreadSlot
+struct ThreadNumber: Sendable {
+  private let slot = ThreadSlot()
 
-  package init() { slot = ThreadSlot() }
-
-  @inlinable package var value: Int {
+  var value: Int {
     get { unsafe Int(bitPattern: slot.pointer) }
     nonmutating set { unsafe slot.pointer = UnsafeMutableRawPointer(bitPattern: newValue) }
   }
