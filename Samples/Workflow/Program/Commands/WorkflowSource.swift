@@ -1,6 +1,7 @@
 import Foundation
 import TerminalSupport
 import WorkflowDocument
+import WorkflowRunner
 
 /// A workflow's file, read and checked.
 struct WorkflowSource {
@@ -32,10 +33,10 @@ struct WorkflowSource {
 
   /// The folder where its runs are kept if nothing else is said.
   var runsFolder: String {
-    if lastingPath == nil { return RunCatalog.usualPath }
+    if lastingPath == nil { return RunFolder.usualPlace }
     let folder = URL(filePath: path).deletingLastPathComponent().relativePath
     return folder == "." || folder.isEmpty
-      ? RunCatalog.usualPath : "\(folder)/\(RunCatalog.usualPath)"
+      ? RunFolder.usualPlace : "\(folder)/\(RunFolder.usualPlace)"
   }
 
   private static func bytes(_ path: String) throws(Complaint) -> [UInt8] {

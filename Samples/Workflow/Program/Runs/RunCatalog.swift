@@ -6,22 +6,20 @@ struct RunCatalog {
   /// The path of the folder, which needn't be there.
   let path: String
 
-  static let usualPath = RunFolder.usualPlace
-
   init(_ path: String) { self.path = path }
 
   /// The catalog that a command means that names no file: of this folder, or of one above it.
   static func nearest(to folder: String) -> RunCatalog {
     var url = URL(filePath: folder).standardizedFileURL
     while true {
-      let runs = url.appending(path: usualPath).path(percentEncoded: false)
+      let runs = url.appending(path: RunFolder.usualPlace).path(percentEncoded: false)
       if FileManager.default.fileExists(atPath: runs) {
         // As people would write it.
         let isHere = url == URL(filePath: folder).standardizedFileURL
-        return RunCatalog(isHere ? usualPath : runs)
+        return RunCatalog(isHere ? RunFolder.usualPlace : runs)
       }
       let above = url.deletingLastPathComponent().standardizedFileURL
-      if above == url || url.path() == "/" { return RunCatalog(usualPath) }
+      if above == url || url.path() == "/" { return RunCatalog(RunFolder.usualPlace) }
       url = above
     }
   }

@@ -99,7 +99,7 @@ public final class LocalEngine: StepEngine {
     // One that hasn't come to its own program yet has the variables of the runner, and none of the
     // runner's files any more, so that its lock is free; it comes to it within moments.
     var looks = 0
-    while looks < 100, ProcessStatus.processes.contains(where: isBeginning) {
+    while looks < 100, !ProcessStatus.beginning(of: runner).isEmpty {
       looks += 1
       await pause()
     }
@@ -116,10 +116,6 @@ public final class LocalEngine: StepEngine {
         tasks.addTask { await Self.end(group, gracePeriod, report) }
       }
     }
-  }
-
-  private func isBeginning(_ process: Int32) -> Bool {
-    ProcessStatus.isBeginning(process, of: runner)
   }
 
   private static func end(

@@ -66,10 +66,8 @@ struct LocalProgram {
 
   /// The runner's own, as the system gave them to it; where it doesn't tell, steps get the text.
   private static let unreadable: [String: Unreadable] = {
-    guard let file = try? OpenFile("/proc/self/environ", O_RDONLY), let all = try? file.readAll()
-    else { return [:] }
     var result: [String: Unreadable] = [:]
-    for entry in all.split(separator: 0) {
+    for entry in ProcessStatus.variables(of: getpid()) {
       let parts = entry.split(separator: UInt8(ascii: "="), maxSplits: 1)
       guard parts.count == 2, String(validating: parts[1], as: UTF8.self) == nil,
         let name = String(validating: parts[0], as: UTF8.self)

@@ -36,13 +36,18 @@ struct ProcessStatus {
     return processes
   }
 
-  /// What a process had as a variable when its program began; nil also for another user's.
-  static func variable(_ name: String, of process: Int32) -> String? {
+  /// The variables that a process had when its program began, `NAME=value`; none for another user's.
+  static func variables(of process: Int32) -> [ArraySlice<UInt8>] {
     guard let file = try? OpenFile("/proc/\(process)/environ", O_RDONLY),
       let bytes = try? file.readAll()
-    else { return nil }
+    else { return [] }
+    return bytes.split(separator: 0)
+  }
+
+  /// What a process had as a variable when its program began; nil also for another user's.
+  static func variable(_ name: String, of process: Int32) -> String? {
     let beginning = Array("\(name)=".utf8)
-    return bytes.split(separator: 0).first { $0.starts(with: beginning) }
+    return variables(of: process).first { $0.starts(with: beginning) }
       .map { String(decoding: $0.dropFirst(beginning.count), as: UTF8.self) }
   }
 
@@ -59,18 +64,19 @@ struct ProcessStatus {
     fields.count > 18 ? Int(String(decoding: fields[18], as: UTF8.self)) : nil
   }
 
-  /// Whether a process is one that another one has just made of itself, to execute something else.
+  /// The processes that others have just made of themselves, to execute something else.
   ///
-  /// - Parameters:
-  ///   - process: Its number.
-  ///   - executable: What the other one executes.
-  /// - Returns: Whether it is; false where there is no `/proc`.
-  static func isBeginning(_ process: Int32, of executable: String) -> Bool {
-    var (theirs, others) = (stat(), stat())
-    return process != getpid() && stat("/proc/\(process)/exe", &theirs) == 0
-      && stat(executable, &others) == 0
-      && theirs.st_ino == others.st_ino && theirs.st_dev == others.st_dev
-      && ProcessStatus(of: process)?.threadCount == 1
+  /// - Parameter executable: What the others execute.
+  /// - Returns: Their numbers; none where there is no `/proc`.
+  static func beginning(of executable: String) -> [Int32] {
+    var own = stat()
+    guard stat(executable, &own) == 0 else { return [] }
+    return processes.filter { process in
+      var theirs = stat()
+      return process != getpid() && stat("/proc/\(process)/exe", &theirs) == 0
+        && theirs.st_ino == own.st_ino && theirs.st_dev == own.st_dev
+        && ProcessStatus(of: process)?.threadCount == 1
+    }
   }
 
   /// When it began, in ticks since the start of the machine.

@@ -159,13 +159,13 @@ public struct RunFolder: Sendable, Equatable {
     file text: String,
     at date: Date = Date()
   ) throws -> RunFolder {
-    try makeFolder(runs, withIntermediates: true)
+    try makeFolder(runs)
     let begin = timestamp(date) + nameEnd(of: workflow)
     // It gets its name when it is whole: a process that is killed leaves no run that can't be
     // resumed.
     let draft = RunFolder("\(runs)/.\(UUID().uuidString)")
     do {
-      try makeFolder(draft.path, withIntermediates: false)
+      try makeFolder(draft.path)
       try draft.makeParts()
       try write(text, to: draft.workflowFile)
       let folder = try draft.named(begin, in: runs)
@@ -258,17 +258,11 @@ public struct RunFolder: Sendable, Equatable {
     return "\(parts.tm_year + 1_900)-\(numbers[0])-\(numbers[1])-\(numbers[2...].joined())"
   }
 
-  /// Makes a folder; returns false if there is something of that name.
-  @discardableResult
-  private static func makeFolder(_ path: String, withIntermediates: Bool) throws -> Bool {
+  /// Makes a folder, with those around it, unless it is there.
+  private static func makeFolder(_ path: String) throws {
     do {
-      try FileManager.default.createDirectory(
-        atPath: path,
-        withIntermediateDirectories: withIntermediates
-      )
-      return true
+      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     } catch {
-      if !withIntermediates, FileManager.default.fileExists(atPath: path) { return false }
       throw RunFolderError(path: path, problem: "the folder can't be made: \(reason(of: error))")
     }
   }

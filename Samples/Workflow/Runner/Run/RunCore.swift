@@ -295,11 +295,10 @@ final class RunCore: Sendable {
     // Its end comes before those of the steps that don't begin because of it.
     finished(index, operation)
     if options.keepsGoing { return error }
-    let given = state.withLock { state in
-      state.stops(.failure(of: id)) { steps[$0].followsOutcomes }
-    }
+    let stop = RunState.Stop.failure(of: id)
+    let given = state.withLock { state in state.stops(stop) { steps[$0].followsOutcomes } }
     let operations = operations
-    for index in given ?? [] { operations[index].cancel(withError: StepGivenUp(failed: id)) }
+    for index in given ?? [] { operations[index].cancel(withError: stop.error) }
     return error
   }
 
@@ -308,12 +307,11 @@ final class RunCore: Sendable {
       // What is left is to show what they printed.
       return sink.leaveRest()
     }
-    guard state.withLock({ $0.stops(.cancel(reason: reason)) { _ in false } }) != nil else {
-      return
-    }
+    let stop = RunState.Stop.cancel(reason: reason)
+    guard state.withLock({ $0.stops(stop) { _ in false } }) != nil else { return }
     send(.cancelling(because: reason))
     guard let group = made.withLock({ $0?.group }) else { return }
-    group.cancel(withError: RunCancelled(reason: reason))
+    group.cancel(withError: stop.error)
   }
 
   func kill() {

@@ -97,7 +97,7 @@ import Darwin
     // More than a pipe takes.
     try wait(until: "the step has said it") { place.has("said") }
     kill(process.processIdentifier, SIGINT)
-    process.waitUntilExit()
+    try wait(until: "the program has ended") { !process.isRunning }
     #expect(process.terminationStatus == 130)
     withExtendedLifetime(output) {}
     let runs = try place.run("runs").output

@@ -9,7 +9,7 @@ import WorkflowDocument
 import Glibc
 #endif
 
-@Suite struct LocalEngineTests {
+@Suite(.timeLimit(.minutes(5))) struct LocalEngineTests {
   let folder: TemporaryFolder
   let reports: Reports
 
@@ -298,34 +298,6 @@ import Glibc
     #expect(ProcessStatus.processes.contains { Self.output(of: $0) == other })
     tasks[1].cancel()
     await #expect(throws: CancellationError.self) { try await tasks[1].value }
-  }
-
-  /// It was killed between making a process and that one's program.
-  @Test func `What an earlier runner was about to start is ended`() async throws {
-    let runner = folder.path + "/runner"
-    let shell = URL(filePath: "/bin/sh").resolvingSymlinksInPath()
-    try FileManager.default.copyItem(at: shell, to: URL(filePath: runner))
-    let process = Process()
-    process.executableURL = URL(filePath: runner)
-    process.arguments = [
-      "-c", "read line; WORKFLOW_OUTPUT=\(folder.path)/a.1.outputs exec sleep 1000",
-    ]
-    let go = Pipe()
-    process.standardInput = go
-    try process.run()
-    let number = process.processIdentifier
-    setpgid(number, number)
-    let engine = LocalEngine(runner: runner) {
-      try? go.fileHandleForWriting.write(contentsOf: Data("\n".utf8))
-      while ProcessStatus.isBeginning(number, of: runner) { await Task.yield() }
-    }
-    let (mine, reports) = (folder.path + "/a.1.outputs", reports)
-    let report: @Sendable (StepReport) -> Void = { reports.add($0) }
-    await engine.endUnrecorded(gracePeriod: .zero) { $0 == mine ? report : nil }
-    #expect(reports.all.count == 1)
-    // Otherwise it waits for a line that doesn't come.
-    kill(number, SIGKILL)
-    process.waitUntilExit()
   }
 
   private static func output(of process: Int32) -> String? {

@@ -39,8 +39,11 @@ import WorkflowDocument
       }
       return incomplete
     }.value
-    for _ in 0..<300 { _ = try RunFolder.create(of: "w", in: runs, file: "steps: []") }
-    isOver.withLock { $0 = true }
+    do {
+      // Whatever happens, or it would be waited for.
+      defer { isOver.withLock { $0 = true } }
+      for _ in 0..<300 { _ = try RunFolder.create(of: "w", in: runs, file: "steps: []") }
+    }
     #expect(await incomplete.isEmpty)
     #expect(try RunFolder.all(in: runs).count == 300)
     let hidden = try FileManager.default.contentsOfDirectory(atPath: runs).filter {

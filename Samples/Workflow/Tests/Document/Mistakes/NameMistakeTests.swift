@@ -42,16 +42,6 @@ import Testing
       """
     ),
     FileMistake(
-      "a condition on a variable without a value",
-      "steps: [{id: a, command: x, require: {env: {A: \"\", B: null}}}]\n",
-      """
-      f.yml:1:52: error: the variable ‘B’ has no value
-       1 | steps: [{id: a, command: x, require: {env: {A: "", B: null}}}]
-         |                                                    ^
-         help: an empty one is written ‘B: ""’, this word ‘"null"’
-      """
-    ),
-    FileMistake(
       "a step that needs itself",
       "steps:\n  - {id: a, command: x, needs: [a]}\n",
       """

@@ -4,6 +4,16 @@ import Testing
 @Suite struct `A mistake in a step` {
   @Test(arguments: [
     FileMistake(
+      "a condition on a variable without a value",
+      "steps: [{id: a, command: x, require: {env: {A: \"\", B: null}}}]\n",
+      """
+      f.yml:1:52: error: the variable ‘B’ has no value
+       1 | steps: [{id: a, command: x, require: {env: {A: "", B: null}}}]
+         |                                                    ^
+         help: an empty one is written ‘B: ""’, this word ‘"null"’
+      """
+    ),
+    FileMistake(
       "a list at the top",
       "- id: a\n  command: x\n",
       """
