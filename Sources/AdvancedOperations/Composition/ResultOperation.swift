@@ -132,7 +132,7 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
   public final var result: Result<Output, OperationFailure>? {
     let (isDecided, failure, output) = work.withLock { ($0.isDecided, $0.failure, $0.output) }
     guard isDecided else { return nil }
-    if let failure { return .failure(failure) }
+    if let failure { return .failure(failure.given(by: self)) }
     // In two steps: an output may be an optional itself.
     guard let output, let value = output as? Output else { return nil }
     return .success(value)

@@ -37,13 +37,13 @@ extension Operation {
   private final var describedState: (words: String, wasCancelled: Bool, end: String?) {
     guard let advanced = self as? AdvancedOperation else {
       let state = stateOfPlain
-      let isOver = state == .finished
+      let isOver = state == .finished && !hasUnreportedEnd
       let prefix = isCancelled && !isOver ? "cancelled, " : ""
       return ("\(prefix)\(state)", isCancelled, isOver ? endInWords : nil)
     }
     let outcome = advanced.outcome
     if let outcome, isFinished {
-      return ("finished", false, ": \(outcome)\(advanced.textOfSource)")
+      return ("finished", false, "\(advanced.remarkOfEnd): \(outcome)\(advanced.textOfSource)")
     }
     let wasCancelled = isCancelled && outcome == nil
     return ((wasCancelled ? "cancelled, " : "") + advanced.state.words, wasCancelled, nil)

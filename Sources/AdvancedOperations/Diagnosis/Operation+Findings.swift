@@ -89,7 +89,8 @@ extension AdvancedOperation {
     let look = look()
     switch look.state {
     case .finished:
-      let text = "has finished: \(outcome?.inOneLine ?? "finished")\(textOfSource)"
+      let end = outcome?.inOneLine ?? "finished"
+      let text = "has finished\(remarkOfEnd): \(end)\(textOfSource)"
       if !look.machine.hasBody { return [finding(.finished, text)] }
       if isUndoing { return [finding(.finished, text + "; what its children did is being undone")] }
       return [finding(.finished, text + "; its body goes on", next: openChildren)]
@@ -102,6 +103,12 @@ extension AdvancedOperation {
     case .evaluatingConditions: return conditionFindings(look) + queueFindings(look)
     case .pending, .ready: return queueFindings(look)
     }
+  }
+
+  /// Whether it was ever at its work, if its outcome doesn't say that.
+  final var remarkOfEnd: String {
+    guard let outcome, outcome.failure != nil, !hasStarted else { return "" }
+    return " without having run"
   }
 
   /// What the value came from, if that isn't the body; as the end of a sentence.

@@ -120,7 +120,7 @@ public struct OperationGraph: Sendable, CustomStringConvertible {
   }
 }
 
-extension AdvancedOperationQueue {
+extension OperationQueue {
   /// The operations of the queue at this moment, and what waits for what.
   ///
   /// ```swift

@@ -89,7 +89,7 @@ extension AdvancedOperation: LayeredOperation {
 
   /// The group that the operation is a child of, until that executes.
   package final var awaitedParent: Operation? {
-    parent.flatMap { $0.hasStarted ? nil : $0 }
+    parent.flatMap { $0.isPastItsTurn ? nil : $0 }
   }
 
   package final var isAwaitedInLayer: Bool {
@@ -121,7 +121,7 @@ extension AdvancedOperation: LayeredOperation {
     }
     if let group {
       waits.append(
-        Wait(.parent, of: [group], until: .starts([group]), isCurrent: !group.hasStarted)
+        Wait(.parent, of: [group], until: .starts([group]), isCurrent: !group.isPastItsTurn)
       )
     }
     return waits
@@ -140,5 +140,5 @@ extension AdvancedOperation: LayeredOperation {
     return children.isEmpty ? [] : [Wait(.children, of: children, until: .leaves(children))]
   }
 
-  private var hasStarted: Bool { withCore { $0.machine.state >= .executing } }
+  private var isPastItsTurn: Bool { withCore { $0.machine.state >= .executing } }
 }

@@ -13,6 +13,9 @@ extension AdvancedOperation {
   /// ```
   public enum CancellationPolicy: Sendable {
     /// It finishes at once; a later `finish` of its body is ignored.
+    ///
+    /// ``AdvancedOperation/cancelled(withErrors:)`` is called before its observers are notified of
+    /// the end, to stop what goes on.
     case finishImmediately
     /// It finishes when its body returned or called `finish()`.
     case whenFinishIsCalled

@@ -8,6 +8,18 @@ extension AdvancedOperation {
     return state == .pending && wasReady ? .ready : state
   }
 
+  /// Whether ``execute()``, or the body, was called: there may be effects.
+  ///
+  /// False for an operation that ended without: cancelled before, a condition that didn't hold, a
+  /// dependency whose value it needed, a value from its journal. True from then on.
+  ///
+  /// ```swift
+  /// observer.onFinish { operation, errors in
+  ///   if !operation.hasStarted { log("\(operation) was left out") }
+  /// }
+  /// ```
+  public final var hasStarted: Bool { withCore { $0.machine.isLaunched } }
+
   /// What went wrong so far, in order: reasons of cancels, conditions, the body, children.
   public final var errors: [any Error] { withCore { $0.errors } }
 

@@ -61,22 +61,19 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
     coreLock.withLock { unsafe body(&core) }
   }
 
-  /// Creates an operation without conditions and observers.
-  public override init() {
-    super.init()
-    attachLayer()
-  }
+  // The only designated initialiser, and one without need of arguments, so that subclasses needn't
+  // call it themselves.
 
-  /// Creates an operation with a name, without conditions and observers.
+  /// Creates an operation without conditions and observers.
   ///
-  /// An initialiser of a subclass calls `super.init()` and sets `name`: this one isn't a designated
-  /// initialiser, and Swift 6.3 reports a call of it by `super` only when it links.
+  /// A subclass inherits it, or calls it as `super.init()` or `super.init(name:)`; an initialiser
+  /// that calls neither begins with the former. An `init()` of a subclass is no `override`.
   ///
   /// - Parameter name: What the operation is called in explanations, logs and errors; nil for the
   ///   name of its type.
-  public convenience init(name: String?) {
-    // Not designated: with two of those, subclasses would have to call super.init() themselves.
-    self.init()
+  public init(name: String? = nil) {
+    super.init()
+    attachLayer()
     if let name { self.name = name }
   }
 
@@ -110,11 +107,12 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   /// - Parameter errors: What ``errors`` holds; it doesn't change any more.
   open func finished(withErrors errors: [any Error]) {}
 
-  /// Called once when an executing operation was cancelled: make the body call `finish()` soon.
+  /// Called once when an operation was cancelled after ``execute()`` was called: stop the work here.
   ///
-  /// Only if the ``cancellationPolicy`` is ``CancellationPolicy/whenFinishIsCalled``.
-  /// Without a lock held, after observers were notified of the cancel. Overrides need not call
-  /// `super`.
+  /// With the ``cancellationPolicy`` ``CancellationPolicy/whenFinishIsCalled``, make the body call
+  /// `finish()` soon; with ``CancellationPolicy/finishImmediately`` the end is decided already, and
+  /// ``finished(withErrors:)`` follows. `execute()` may not have returned yet. Without a lock held,
+  /// after observers were notified of the cancel. Overrides need not call `super`.
   ///
   /// - Parameter errors: What ``errors`` held at the time of the cancel.
   open func cancelled(withErrors errors: [any Error]) {}

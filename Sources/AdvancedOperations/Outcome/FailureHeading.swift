@@ -21,6 +21,12 @@ enum FailureHeading: Hashable {
     }
   }
 
+  /// The step that it is; nil for others.
+  var step: OperationFailure.Origin.Step? {
+    guard case .step(let step) = self else { return nil }
+    return step
+  }
+
   /// How many headings it stands for.
   fileprivate var count: Int {
     switch self {

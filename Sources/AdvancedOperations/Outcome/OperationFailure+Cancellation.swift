@@ -112,7 +112,8 @@ extension OperationFailure.Element {
       // An attempt that takes too long has failed; other limits cancel.
       if case .attempt = steps.last { return nil }
       return (error as? OperationTimeout).map { .timeout($0) }
-    case .condition, .body, .dependency, .skipped, .child, .attempt, .inDependency, .inCondition:
+    case .condition, .body, .dependency, .skipped, .child, .attempt, .inDependency, .inCondition,
+      .inOperation:
       let error = (error as? OperationConditionError)?.underlying ?? error
       guard let failure = error as? OperationFailure,
         failure.canceller != nil || failure.elements.isEmpty

@@ -21,7 +21,7 @@ extension OperationFailure {
       case let none as any ConditionFailures: due += none.failures.reversed() as [any Error]
       default:
         guard let failure = error.innerFailure, let storage = failure.storage,
-          seen.insert(ObjectIdentifier(storage)).inserted
+          seen.insert(storage.identity).inserted
         else { continue }
         due += failure.errors.reversed()
       }
@@ -32,7 +32,8 @@ extension OperationFailure {
   /// What everything comes down to: the errors that are no other operation's failure, each once.
   ///
   /// Each element has its whole path as its ``Element/origin``, from this operation through
-  /// dependencies, children, attempts and conditions to where the error happened.
+  /// dependencies, children, attempts, conditions and operations that were awaited, to where the
+  /// error happened.
   ///
   /// ```swift
   /// // However far away in the workflow it happened:
@@ -109,15 +110,17 @@ struct CauseSearch {
       frames[frames.count - 1].next += 1
       let element = frame.elements[frame.next]
       let error = (element.error as? OperationConditionError)?.underlying ?? element.error
-      if let failure = error.innerFailure, let storage = failure.storage, !isEnd(element, failure) {
-        if seen.insert(ObjectIdentifier(storage)).inserted {
-          enter(failure.elements, of: element, after: frame.place)
+      let failure = error.innerFailure
+      let origin = element.origin.leading(to: failure)
+      if let failure, !failure.elements.isEmpty, !isEnd(element, failure) {
+        if failure.storage.map({ seen.insert($0.identity).inserted }) ?? true {
+          enter(failure.elements, through: origin, after: frame.place)
         }
       } else if let parts = error.partsOfCondition {
-        enter(parts, of: element, after: frame.place)
+        enter(parts, through: origin, after: frame.place)
       } else {
         var cause = element
-        cause.origin = path(to: frame.place, element.origin)
+        cause.origin = path(to: frame.place, origin)
         return cause
       }
     }
@@ -126,11 +129,11 @@ struct CauseSearch {
 
   private mutating func enter(
     _ elements: [OperationFailure.Element],
-    of element: OperationFailure.Element,
+    through origin: OperationFailure.Origin,
     after place: Int?
   ) {
     var place = place
-    for step in element.origin.path {
+    for step in origin.path {
       steps.append((step, place))
       place = steps.count - 1
     }
@@ -149,6 +152,20 @@ struct CauseSearch {
       next = steps[place].before
     }
     return origin
+  }
+}
+
+extension OperationFailure.Origin {
+  /// This, going on into the awaited operation that a failure is that of.
+  fileprivate func leading(to failure: OperationFailure?) -> Self {
+    let path = path
+    guard let owner = failure?.ownerStep(after: path.last) else { return self }
+    switch steps.last {
+    case .cancel, .timeout, .skipped: return self
+    case .condition, .body, .dependency, .child, .attempt, .inDependency, .inCondition,
+      .inOperation:
+      return (path + [owner]).reversed().reduce(.body) { $1.origin(around: $0) }
+    }
   }
 }
 

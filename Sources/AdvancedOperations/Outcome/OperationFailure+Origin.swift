@@ -29,6 +29,9 @@ extension OperationFailure {
     /// A condition, with its name, and the part of it or the dependency that it came from; in
     /// ``OperationFailure/rootCauses``.
     case inCondition(String, from: Inner)
+    /// An operation that the body or a condition awaited, with its name, and where it came from
+    /// there; in ``OperationFailure/rootCauses``.
+    case inOperation(String, from: Inner)
     /// A time limit.
     case timeout
     /// The operation was skipped, so it has no value.
@@ -54,7 +57,13 @@ extension OperationFailure {
       .inCondition(name, from: Inner(origin))
     }
 
-    /// An origin in a child, an attempt, a dependency or a condition.
+    /// An operation that the body or a condition awaited, with its name, and where it came from
+    /// there.
+    public static func operation(_ name: String, _ origin: Origin) -> Origin {
+      .inOperation(name, from: Inner(origin))
+    }
+
+    /// An origin in a child, an attempt, a dependency, a condition or an awaited operation.
     ///
     /// Groups may be in each other as deep as a program likes: origins are compared, hashed,
     /// described and released without recursion, which those of an `indirect enum` would not be.
@@ -86,19 +95,21 @@ extension OperationFailure.Origin {
 
     deinit {
       switch origin {
-      case .child, .attempt, .inDependency, .inCondition:
+      case .child, .attempt, .inDependency, .inCondition, .inOperation:
         FlatRelease.release(exchange(&origin, with: .body))
       case .condition, .body, .cancel, .dependency, .timeout, .skipped: return
       }
     }
   }
 
-  /// A child, an attempt, a dependency or a condition that something came from.
+  /// A child, an attempt, a dependency, a condition or an awaited operation that something came
+  /// from.
   enum Step: Hashable, Sendable {
     case child(String)
     case attempt(Int)
     case dependency(String)
     case condition(String)
+    case operation(String)
 
     var text: String {
       switch self {
@@ -106,6 +117,7 @@ extension OperationFailure.Origin {
       case .attempt(let number): "attempt \(number)"
       case .dependency(let name): "dependency “\(name)”"
       case .condition(let name): "condition “\(name)”"
+      case .operation(let name): "operation “\(name)”"
       }
     }
 
@@ -115,6 +127,7 @@ extension OperationFailure.Origin {
       case .attempt(let number): .attempt(number, inner)
       case .dependency(let name): .dependency(name, inner)
       case .condition(let name): .condition(name, inner)
+      case .operation(let name): .operation(name, inner)
       }
     }
   }
@@ -124,7 +137,9 @@ extension OperationFailure.Origin {
     switch self {
     case .dependency(let name): .dependency(name)
     case .condition(let name): .condition(name)
-    case .body, .cancel, .timeout, .skipped, .child, .attempt, .inDependency, .inCondition: nil
+    case .body, .cancel, .timeout, .skipped, .child, .attempt, .inDependency, .inCondition,
+      .inOperation:
+      nil
     }
   }
 
@@ -135,6 +150,7 @@ extension OperationFailure.Origin {
     case .attempt(let number, let inner): (.attempt(number), inner)
     case .inDependency(let name, let inner): (.dependency(name), inner)
     case .inCondition(let name, let inner): (.condition(name), inner)
+    case .inOperation(let name, let inner): (.operation(name), inner)
     case .condition, .body, .cancel, .dependency, .timeout, .skipped: nil
     }
   }
@@ -202,7 +218,7 @@ extension OperationFailure.Origin: CustomStringConvertible {
     case .dependency(let name): "dependency “\(name)”"
     case .timeout: "timeout"
     case .skipped(let reason): "skipped: \(reason)"
-    case .child, .attempt, .inDependency, .inCondition: ""
+    case .child, .attempt, .inDependency, .inCondition, .inOperation: ""
     }
   }
 }

@@ -22,18 +22,34 @@ extension OperationFailure {
     private struct Content: Sendable {
       var elements: [Element] = []
       var way: Way?
+      /// What this has its elements from.
+      var original: Storage?
     }
 
     private var content: Content
+    /// The name of the operation that was awaited and whose failure it is; nil if that isn't known.
+    let owner: String?
 
     /// Nil without elements; an initialiser that fails would allocate and deallocate before.
-    static func keeping(_ elements: [Element]) -> Storage? {
-      elements.isEmpty ? nil : Storage(elements)
+    static func keeping(_ elements: [Element], owner: String? = nil) -> Storage? {
+      elements.isEmpty && owner == nil ? nil : Storage(elements, owner)
     }
 
-    private init(_ elements: [Element]) {
+    private init(_ elements: [Element], _ owner: String?) {
       content = Content(elements: elements, way: Way(elements))
+      self.owner = owner
     }
+
+    /// The same failure, that of an operation with this name.
+    init(_ storage: Storage?, owner: String) {
+      content = storage.map {
+        Content(elements: $0.elements, way: $0.way, original: $0.content.original ?? $0)
+      } ?? Content()
+      self.owner = owner
+    }
+
+    /// The same for all that is the same failure, however its operation is called.
+    var identity: ObjectIdentifier { ObjectIdentifier(content.original ?? self) }
 
     deinit { FlatRelease.release(exchange(&content, with: Content())) }
 
@@ -42,6 +58,22 @@ extension OperationFailure {
     var way: Way? { content.way }
 
     func takeElements() -> [Element] { exchange(&content, with: Content()).elements }
+  }
+
+  /// This, as it is given to code that awaits the operation, which may throw it on.
+  func given(by operation: Operation) -> OperationFailure {
+    var failure = self
+    failure.storage = Storage(storage, owner: operation.label)
+    return failure
+  }
+
+  /// The awaited operation whose failure this is, as a step behind another one.
+  ///
+  /// - Parameter step: The last step on the way to here; nil without any.
+  /// - Returns: Nil if that is the operation already, or if it isn't known.
+  func ownerStep(after step: Origin.Step?) -> Origin.Step? {
+    guard let owner = storage?.owner, step != .dependency(owner) else { return nil }
+    return .operation(owner)
   }
 
   /// Where the failure comes from, if all of it is that of one dependency.
@@ -63,7 +95,8 @@ extension [OperationFailure.Element] {
         case .dependency(let name) = inner.origin
       else { return nil }
       return (inner.error as? OperationFailure).map { (name, $0) }
-    case .body, .cancel, .timeout, .skipped, .child, .attempt, .inDependency, .inCondition:
+    case .body, .cancel, .timeout, .skipped, .child, .attempt, .inDependency, .inCondition,
+      .inOperation:
       return nil
     }
   }

@@ -44,6 +44,7 @@ extension OperationFailure.Element {
         let text = "\(error)".inOneLine + helpers.joined()
         return (headings.texts + [text]).joined(separator: ": ")
       }
+      if let owner = failure.ownerStep(after: headings.last?.step) { headings.append(.step(owner)) }
       failure = headings.appendLongWay(of: failure) ?? failure
       let elements = failure.elements
       guard elements.count == 1, failure.notRunCount == 0, elements[0].ends.isEmpty else {
@@ -61,7 +62,8 @@ extension OperationFailure.Origin {
     switch steps.last {
     case .timeout: headings.append(.timedOut)
     case .skipped: headings.append(.skipped)
-    case .condition, .body, .cancel, .dependency, .child, .attempt, .inDependency, .inCondition:
+    case .condition, .body, .cancel, .dependency, .child, .attempt, .inDependency, .inCondition,
+      .inOperation:
       return
     }
   }

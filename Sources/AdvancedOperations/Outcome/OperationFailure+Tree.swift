@@ -111,7 +111,8 @@ struct FailureTree {
     case .cancel: add(.cancelled, error, to: parent)
     case .timeout: add(.timedOut, error, to: parent)
     case .skipped(let reason): _ = append(nil, text: "skipped: \(reason)", to: parent)
-    case .body, .child, .attempt, .inDependency, .inCondition: add(nil, error, to: parent)
+    case .body, .child, .attempt, .inDependency, .inCondition, .inOperation:
+      add(nil, error, to: parent)
     }
   }
 
@@ -138,7 +139,11 @@ struct FailureTree {
   ) {
     switch error {
     case let failure as OperationFailure:
-      due.append((.failure(failure, isInherited: isInherited), append(heading, to: parent)))
+      var node = append(heading, to: parent)
+      if let owner = failure.ownerStep(after: heading?.step) {
+        node = append(.step(owner), to: node)
+      }
+      due.append((.failure(failure, isInherited: isInherited), node))
     case let inherited as any InheritedFailure where !inherited.failure.elements.isEmpty:
       let node = append(heading, text: "\(inherited)", to: parent)
       due.append((.failure(inherited.failure, isInherited: true), node))
@@ -154,7 +159,7 @@ struct FailureTree {
   /// now on.
   private mutating func wasShown(_ failure: OperationFailure, isInherited: Bool) -> Bool {
     guard let storage = failure.storage else { return false }
-    if shown.insert(ObjectIdentifier(storage)).inserted { return false }
+    if shown.insert(storage.identity).inserted { return false }
     return isInherited || storage.elements.contains { $0.error is OperationFailure }
   }
 

@@ -60,7 +60,7 @@ public struct OperationFailure: Error, CustomStringConvertible, CustomDebugStrin
     get { storage?.elements ?? [] }
     _modify {
       var elements = takeElements()
-      defer { storage = .keeping(elements) }
+      defer { storage = .keeping(elements, owner: storage?.owner) }
       yield &elements
     }
   }
@@ -70,7 +70,7 @@ public struct OperationFailure: Error, CustomStringConvertible, CustomDebugStrin
     set { notRun = Int32(clamping: newValue) }
   }
   /// Nil without elements.
-  private(set) var storage: Storage?
+  var storage: Storage?
   // Small, because every outcome has one.
   private var notRun: Int32
   /// What cancelled the operation whose failure this is.

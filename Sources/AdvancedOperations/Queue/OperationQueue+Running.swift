@@ -61,7 +61,7 @@ extension OperationQueue {
     try await runUntilFinished(operation)
     switch operation.outcome {
     case .succeeded, .skipped, nil: return
-    case .failed(let failure), .cancelled(let failure): throw failure
+    case .failed(let failure), .cancelled(let failure): throw failure.given(by: operation)
     }
   }
 

@@ -1,6 +1,6 @@
-import CoreOperations
+public import CoreOperations
 
-extension AdvancedOperationQueue {
+extension OperationQueue {
   /// What the queue does, and why what waits in it waits.
   ///
   /// The text has a line for the queue, one for what is executing, and one for each cause that is
