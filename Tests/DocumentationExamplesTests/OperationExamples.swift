@@ -121,7 +121,7 @@ private func report(_ operation: AdvancedOperation, _ print: Lines) {
     child “download”
       attempt 1: The connection was lost.
       attempt 2: The connection was lost.
-    9 not run because of it
+    9 others did not run
     """
   #expect("\(failure)" == tree)
 }

@@ -47,7 +47,8 @@ public struct DependencyRule: OperationCondition {
     /// Creates the error.
     ///
     /// - Parameters:
-    ///   - dependencies: The name of each dependency and a word for its outcome.
+    ///   - dependencies: The name of each dependency and its outcome, as “a failed” or “b was
+    ///     cancelled”.
     ///   - failure: The failures of the dependencies that broke the rule.
     public init(
       dependencies: [String],
@@ -149,7 +150,7 @@ public struct DependencyRule: OperationCondition {
   private func broken(_ outcomes: Outcomes) -> Broken {
     let ends = zip(outcomes.dependencies, outcomes.outcomes)
     return Broken(
-      dependencies: ends.map { "\($0.label) \($1?.word ?? "has not finished")" },
+      dependencies: ends.map { "\($0.label) \($1?.predicate ?? "has not finished")" },
       failure: OperationFailure(
         elements: ends.compactMap { dependency, outcome in
           guard let outcome, let failure = outcome.failure, isReason(outcome) else { return nil }

@@ -1,8 +1,9 @@
 extension OperationFailure {
   /// The first error of a type, wherever it happened.
   ///
-  /// Depth first, in the order of the elements: through failed dependencies, children, attempts and
-  /// the parts of conditions. An error is looked at before what it is made of.
+  /// Depth first, in the order of the elements: through failed dependencies, children, attempts, the
+  /// parts of conditions, operations that were awaited, and the child of a group because of which
+  /// the others were cancelled. An error is looked at before what it is made of.
   ///
   /// ```swift
   /// if let refusal = failure.first(PaymentRefused.self) { show(refusal.code) }
@@ -20,7 +21,7 @@ extension OperationFailure {
       case let condition as OperationConditionError: due.append(condition.underlying)
       case let none as any ConditionFailures: due += none.failures.reversed() as [any Error]
       default:
-        guard let failure = error.innerFailure, let storage = failure.storage,
+        guard let failure = error.causingFailure, let storage = failure.storage,
           seen.insert(storage.identity).inserted
         else { continue }
         due += failure.errors.reversed()
@@ -71,6 +72,13 @@ extension Error {
   }
 }
 
+extension Error {
+  /// The failure of other operations because of which there is this error; nil without any.
+  fileprivate var causingFailure: OperationFailure? {
+    innerFailure ?? (self as? GroupOperation.SiblingFailed)?.failure
+  }
+}
+
 /// Goes through a failure and all failures in it, depth first, without recursion.
 struct CauseSearch {
   private struct Frame {
@@ -110,7 +118,7 @@ struct CauseSearch {
       frames[frames.count - 1].next += 1
       let element = frame.elements[frame.next]
       let error = (element.error as? OperationConditionError)?.underlying ?? element.error
-      let failure = error.innerFailure
+      let failure = error.causingFailure
       let origin = element.origin.leading(to: failure)
       if let failure, !failure.elements.isEmpty, !isEnd(element, failure) {
         if failure.storage.map({ seen.insert($0.identity).inserted }) ?? true {

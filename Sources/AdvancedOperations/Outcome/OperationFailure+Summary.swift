@@ -2,7 +2,7 @@ extension OperationFailure {
   /// What went wrong, on one line: each error with where it came from.
   ///
   /// Shows the two ends of a long chain of dependencies, and the first few errors of each failure
-  /// that is inside of another one.
+  /// that is inside of another one. What several dependencies have in common is spelt out once.
   ///
   /// ```swift
   /// logger.error("\(operation.name ?? "") failed: \(failure.summary())")
@@ -10,27 +10,45 @@ extension OperationFailure {
   ///
   /// - Parameter limit: How many errors are spelt out; the others are counted.
   /// - Returns: The line, without a line break.
-  public func summary(limit: Int = 3) -> String { summary(limit: limit, levels: 4) }
+  public func summary(limit: Int = 3) -> String {
+    var shown: Set<ObjectIdentifier> = []
+    return summary(limit: limit, levels: 4, &shown)
+  }
 
   // Of failures with several errors, so many levels are written inside of each other.
-  fileprivate func summary(limit: Int, levels: Int) -> String {
+  fileprivate func summary(limit: Int, levels: Int, _ shown: inout Set<ObjectIdentifier>) -> String {
     var way: [FailureHeading] = []
     if limit > 0, let end = way.appendLongWay(of: self) {
-      return (way.texts + [end.summary(limit: limit, levels: levels)]).joined(separator: ": ")
+      let text = end.isNew(&shown) ? end.summary(limit: limit, levels: levels, &shown) : "as above"
+      return (way.texts + [text]).joined(separator: ": ")
     }
     let elements = elements
-    var parts = elements.prefix(max(limit, 0)).map { $0.inOneLine(levels: levels) }
+    var parts = elements.prefix(max(limit, 0)).map { $0.inOneLine(levels: levels, &shown) }
     let more = elements.count - parts.count
     if more > 0 { parts.append("\(more) more \(more == 1 ? "error" : "errors")") }
     parts += elements.flatMap { $0.ends.map(\.text) }
     if elements.isEmpty { parts.append("cancelled without a reason") }
-    if notRunCount > 0 { parts.append("\(notRunCount) not run because of it") }
+    if let remark = remarkOnOthers { parts.append(remark) }
     return parts.joined(separator: "; ")
+  }
+
+  /// What is said of operations that didn't run; nil without any.
+  var remarkOnOthers: String? {
+    switch notRunCount {
+    case ...0: nil
+    case 1: "1 other did not run"
+    default: "\(notRunCount) others did not run"
+    }
+  }
+
+  /// Whether this wasn't spelt out before; it is from now on.
+  fileprivate func isNew(_ shown: inout Set<ObjectIdentifier>) -> Bool {
+    storage.map { shown.insert($0.identity).inserted } ?? true
   }
 }
 
 extension OperationFailure.Element {
-  fileprivate func inOneLine(levels: Int) -> String {
+  fileprivate func inOneLine(levels: Int, _ shown: inout Set<ObjectIdentifier>) -> String {
     var headings: [FailureHeading] = []
     var element = self
     while true {
@@ -39,16 +57,20 @@ extension OperationFailure.Element {
       let error = (element.error as? OperationConditionError)?.underlying ?? element.error
       guard var failure = error.innerFailure else {
         let helpers = element.helpers.map { name, failure in
-          " (\(FailureHeading.helper(name).text): \(failure.summary(limit: 1, levels: levels - 1)))"
+          let text = failure.summary(limit: 1, levels: levels - 1, &shown)
+          return " (\(FailureHeading.helper(name).text): \(text))"
         }
         let text = "\(error)".inOneLine + helpers.joined()
         return (headings.texts + [text]).joined(separator: ": ")
       }
       if let owner = failure.ownerStep(after: headings.last?.step) { headings.append(.step(owner)) }
       failure = headings.appendLongWay(of: failure) ?? failure
+      guard failure.isNew(&shown) else {
+        return (headings.texts + ["as above"]).joined(separator: ": ")
+      }
       let elements = failure.elements
       guard elements.count == 1, failure.notRunCount == 0, elements[0].ends.isEmpty else {
-        let text = failure.summary(limit: levels > 0 ? 3 : 0, levels: levels - 1)
+        let text = failure.summary(limit: levels > 0 ? 3 : 0, levels: levels - 1, &shown)
         return (headings.texts + [text]).joined(separator: ": ")
       }
       element = elements[0]

@@ -83,9 +83,7 @@ struct FailureTree {
     let elements = failure.elements
     for element in elements { add(element, to: node) }
     if elements.isEmpty { _ = append(nil, text: "cancelled without a reason", to: node) }
-    if failure.notRunCount > 0 {
-      _ = append(nil, text: "\(failure.notRunCount) not run because of it", to: node)
-    }
+    if let remark = failure.remarkOnOthers { _ = append(nil, text: remark, to: node) }
   }
 
   private mutating func add(_ element: OperationFailure.Element, to parent: Int) {

@@ -23,7 +23,7 @@
 /// child “download”
 ///   attempt 1: The connection was lost.
 ///   attempt 2: The connection was lost.
-/// 9 not run because of it
+/// 9 others did not run
 /// ```
 ///
 /// ``summary(limit:)`` is the same on one line, for logs, and what `"\(errors)"` prints of a

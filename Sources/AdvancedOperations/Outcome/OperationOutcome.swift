@@ -50,6 +50,14 @@ public enum OperationOutcome: Sendable {
   /// The case in one word.
   package var word: String { status.rawValue }
 
+  /// The case, behind the name of an operation in a sentence.
+  var predicate: String {
+    switch self {
+    case .succeeded, .failed: word
+    case .cancelled, .skipped: "was \(word)"
+    }
+  }
+
   /// Whether the operation never ran because of its dependencies: all that went wrong was
   /// inherited.
   public var isInherited: Bool { failure?.isInherited ?? false }

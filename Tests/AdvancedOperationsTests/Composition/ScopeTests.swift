@@ -139,7 +139,7 @@ import Testing
       failure?.description == """
         child “first”
           flaw 1
-        9 not run because of it
+        9 others did not run
         """
     )
   }

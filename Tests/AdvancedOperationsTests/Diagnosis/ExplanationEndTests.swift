@@ -50,7 +50,7 @@ import Testing
         group has finished: failed
           child “failing”
             flaw 1
-          1 not run because of it
+          1 other did not run
         """
     )
     #expect(

@@ -139,10 +139,10 @@ import Testing
     )
     #expect(
       failure.summary()
-        == "dependency “a”: flaw 1; 2 not run because of it; condition “c”: flaw 2; flaw 3; "
-        + "1 more error; 9 not run because of it"
+        == "dependency “a”: flaw 1; 2 others did not run; condition “c”: flaw 2; flaw 3; "
+        + "1 more error; 9 others did not run"
     )
-    #expect(failure.summary(limit: 0) == "4 more errors; 9 not run because of it")
+    #expect(failure.summary(limit: 0) == "4 more errors; 9 others did not run")
     #expect(OperationFailure(elements: []).summary() == "cancelled without a reason")
     #expect(!failure.isInherited)
     #expect(OperationFailure(elements: [failure.elements[0]]).isInherited)

@@ -214,7 +214,7 @@ import Testing
     #expect(group.flawNumbers == [1])
     #expect(group.outcome?.failure?.notRunCount == 5)
     #expect(
-      group.outcome?.failure?.description == "child “root”\n  flaw 1\n5 not run because of it"
+      group.outcome?.failure?.description == "child “root”\n  flaw 1\n5 others did not run"
     )
   }
 

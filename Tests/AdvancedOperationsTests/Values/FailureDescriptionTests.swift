@@ -62,7 +62,7 @@ import Testing
         attempt 2
           child “x”
             flaw 6
-        9 not run because of it
+        9 others did not run
         """
     )
   }
@@ -102,7 +102,7 @@ import Testing
         dependency “group”
           child “a”
             flaw 1
-          3 not run because of it
+          3 others did not run
         """
     )
     #expect(cancelled.description == "cancelled without a reason")

@@ -78,7 +78,7 @@ import Testing
         Error: not all steps succeeded.
           child “open”
             condition “file exists”: There is no file at \(folder.path("none")).
-          3 not run because of it
+          3 others did not run
 
         """
       )

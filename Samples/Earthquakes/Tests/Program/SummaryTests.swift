@@ -45,7 +45,7 @@ import Testing
         Error: not all steps succeeded.
           child “open”
             condition “file exists”: There is no file at \(path).
-          3 not run because of it
+          3 others did not run
         """
     )
   }

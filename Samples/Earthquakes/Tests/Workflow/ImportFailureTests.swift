@@ -82,7 +82,7 @@ import Testing
       workflow.tree == """
         child “open”
           condition “file exists”: There is no file at \(path).
-        3 not run because of it
+        3 others did not run
         """
     )
   }
