@@ -307,8 +307,7 @@ func `Limit of one: operations without waits keep the order of adding`(seed: UIn
 
     init(file: String) {
       self.file = file
-      super.init()
-      name = "import \(file)"
+      super.init(name: "import \(file)")
     }
 
     override func execute() {

@@ -45,7 +45,7 @@ private struct LoggedOut: Error, CustomStringConvertible {
     case .failed(let failure) where failure.isTimeout:
       "did not succeed, a time limit was over: \(failure.summary())"
     case .failed(let failure) where failure.isCancellation:
-      "did not run, another was cancelled: \(failure.summary())"
+      "did not succeed, another was cancelled: \(failure.summary())"
     case .failed(let failure): "failed: \(failure.summary())"
     }
   }

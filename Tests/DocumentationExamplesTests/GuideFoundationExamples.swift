@@ -12,6 +12,8 @@ private final class Resize: Foundation.Operation, @unchecked Sendable {
   override func main() { lockedWidth.withLock { $0 = 640 } }
 }
 
+let ends = Foundation.OperationQueue()
+
 func perform(
   _ operation: Foundation.Operation,
   in queue: Foundation.OperationQueue
@@ -21,7 +23,9 @@ func perform(
   try await withTaskCancellationHandler {
     await withCheckedContinuation { continuation in
       end.addExecutionBlock { continuation.resume() }
-      queue.addOperations([operation, end], waitUntilFinished: false)
+      // In a queue that nobody cancels.
+      ends.addOperation(end)
+      queue.addOperation(operation)
     }
     if operation.isCancelled { throw CancellationError() }
   } onCancel: {
@@ -44,6 +48,12 @@ func perform(
   print(try await ours.run(store))
 
   try expectShown(print, in: "ComingFromFoundation")
+}
+
+@Test func `Coming from Foundation: a queue of theirs that is cancelled as a whole`() async throws {
+  let theirs = Foundation.OperationQueue()
+  let operation = Foundation.BlockOperation { theirs.cancelAllOperations() }
+  await #expect(throws: CancellationError.self) { try await perform(operation, in: theirs) }
 }
 
 @Test func `Coming from Foundation: one that was cancelled`() async throws {
@@ -80,8 +90,7 @@ private enum After {
 
     init(address: String) {
       self.address = address
-      super.init()
-      name = "download"
+      super.init(name: "download")
     }
 
     override func execute() {

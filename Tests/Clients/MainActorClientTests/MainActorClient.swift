@@ -13,7 +13,7 @@ private nonisolated final class Import: AdvancedOperation, @unchecked Sendable {
   }
 }
 
-private nonisolated struct IsAllowed: ImmediateCondition {
+private struct IsAllowed: ImmediateCondition {
   func check(_ operation: AdvancedOperation) -> OperationConditionResult { .satisfied }
 }
 

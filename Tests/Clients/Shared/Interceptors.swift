@@ -6,7 +6,7 @@ import Testing
 import Foundation
 #endif
 
-private nonisolated struct Passing: OperationInterceptor {
+private struct Passing: OperationInterceptor {
   func intercept(
     _ operation: AdvancedOperation,
     attempt: Int,

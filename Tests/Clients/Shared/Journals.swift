@@ -16,7 +16,7 @@ private actor Notes: OperationJournal {
   func record<Value: Codable & Sendable>(_ value: Value, for key: String) { values[key] = value }
 }
 
-private nonisolated struct Passing: OperationJournal {
+private struct Passing: OperationJournal {
   let notes: Notes
 
   func value<Value: Codable & Sendable>(
