@@ -28,6 +28,28 @@ private func importAll() throws {}
 
   simulation.run()
   #expect(print.all == ["\(importing.outcome as Any)"])
+  #expect(!importing.hasStarted)
+}
+
+@Test func `hasStarted: one that was left out is told from one that was at work`() {
+  let simulation = SimulatedEnvironment(seed: 1)
+  let queue = AdvancedOperationQueue(environment: simulation.environment)
+  let print = Lines()
+  let clock = simulation.environment.clock
+  let upload = ResultOperation(name: "upload") { try await clock.sleep(for: .seconds(1)) }
+  let report = ResultOperation(name: "report") {}
+  report.addDependency(upload)
+
+  for operation in [upload, report] {
+    operation.onFinish { operation, _ in
+      if !operation.hasStarted { print("\(operation) was left out") }
+    }
+  }
+  queue.addOperations([upload, report])
+  simulation.advance(by: .milliseconds(500))
+  queue.cancelAllOperations()
+  simulation.run()
+  #expect(print.all == ["report (cancelled) was left out"])
 }
 
 /// Sends until it is told to stop.

@@ -58,8 +58,8 @@ struct Failures: OperationObserver {
   let report: @Sendable (String) -> Void
 
   func operationDidFinish(_ operation: AdvancedOperation, errors: [any Error]) {
-    guard let outcome = operation.outcome, outcome.isFailed else { return }
-    report("\(operation): \(outcome)")
+    guard case .failed(let failure) = operation.outcome else { return }
+    report("\(operation.name ?? "operation") failed: \(failure.summary())")
   }
 }
 

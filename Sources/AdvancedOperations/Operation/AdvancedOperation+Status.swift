@@ -14,8 +14,8 @@ extension AdvancedOperation {
   /// dependency whose value it needed, a value from its journal. True from then on.
   ///
   /// ```swift
-  /// observer.onFinish { operation, errors in
-  ///   if !operation.hasStarted { log("\(operation) was left out") }
+  /// operation.onFinish { operation, _ in
+  ///   if !operation.hasStarted { print("\(operation) was left out") }
   /// }
   /// ```
   public final var hasStarted: Bool { withCore { $0.machine.isLaunched } }

@@ -19,6 +19,7 @@ import Testing
     #expect(!work.didExecute, sourceLocation: sourceLocation)
     #expect(recorder.kinds == told, sourceLocation: sourceLocation)
     #expect(work.hooks.entries == ["finished [1]"], sourceLocation: sourceLocation)
+    #expect(!work.hasStarted, sourceLocation: sourceLocation)
     #expect(work.origins == [.cancel], sourceLocation: sourceLocation)
   }
 

@@ -16,7 +16,8 @@ import Testing
     #expect(work.flawNumbers == [1])
     #expect(work.cancellationReason as? Flaw == Flaw(1))
     #expect(recorder.kinds == [.enqueued, .started, .cancelled, .willFinish, .finished])
-    #expect(work.hooks.entries == ["finished [1]"])
+    #expect(work.hooks.entries == ["cancelled [1]", "finished [1]"])
+    #expect(work.hasStarted)
     // A later finish of the body is ignored.
     work.finish(withError: Flaw(2))
     #expect(work.flawNumbers == [1])

@@ -17,15 +17,15 @@ import Testing
     world.run(download, parse, skipped, reasoned, plain, Work("done"))
     #expect(
       text(parse) == """
-        parse has finished: failed
+        parse has finished without having run: failed
           dependency “download”
             attempt 1: flaw 1
             attempt 2: flaw 1
         """
     )
     #expect(text(skipped) == "skipped has finished: skipped: no need")
-    #expect(text(reasoned) == "reasoned has finished: cancelled\n  cancelled: flaw 2")
-    #expect(text(plain) == "plain has finished: cancelled")
+    #expect(text(reasoned) == "reasoned has finished without having run: cancelled\n  cancelled: flaw 2")
+    #expect(text(plain) == "plain has finished without having run: cancelled")
     #expect(
       download.explain().causes.map(\.text)
         == ["has finished: failed: attempt 1: flaw 1; attempt 2: flaw 1"]
@@ -55,7 +55,7 @@ import Testing
     )
     #expect(
       text(waiting) == """
-        waiting has finished: cancelled
+        waiting has finished without having run: cancelled
           cancelled: “failing”, of the same group, failed.
         """
     )

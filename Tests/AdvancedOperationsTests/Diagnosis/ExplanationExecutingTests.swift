@@ -47,6 +47,20 @@ import Testing
         needed: silent has to call willChangeValue and didChangeValue for “isFinished”
         """
     )
+    #expect(
+      silent.explain().description == """
+        silent says that it is finished, and has not reported that
+        needed: silent has to call willChangeValue and didChangeValue for “isFinished”
+        """
+    )
+    let texts = "\(queue.explain())".split(separator: "\n")
+    #expect(
+      texts == """
+        queue “OperationQueue”: 1 operation, 0 executing
+          silent says that it is finished, and has not reported that: 1 waits, after
+        needed: silent has to call willChangeValue and didChangeValue for “isFinished”
+        """.split(separator: "\n")
+    )
     after.cancel()
     queue.waitUntilAllOperationsAreFinished()
   }

@@ -113,4 +113,24 @@ import Testing
     #expect(group.outcome?.failure?.notRunCount == 0)
     #expect(never.cancellationReason as? Flaw == Flaw(1))
   }
+
+  @Test func `and what cancelled the others is found by its type`() throws {
+    let world = World()
+    let (broken, other) = (Work.failing("broken", 7), Work.open("other"))
+    let group = GroupOperation(name: "group", errorPolicy: .failFast) {
+      broken
+      other
+    }
+    let after = Work("after")
+    after.addDependency(other)
+    after.addCondition(.allSucceeded)
+    world.run(group, after)
+    let failure = try #require(other.outcome?.failure)
+    #expect(failure.first(Flaw.self) == Flaw(7))
+    #expect(failure.rootCauses.map { $0.error as? Flaw } == [Flaw(7)])
+    #expect(failure.description == "cancelled: “broken”, of the same group, failed.")
+    #expect(failure.isCancellation && !failure.isTimeout)
+    #expect(after.outcome?.failure?.first(Flaw.self) == Flaw(7))
+    #expect(after.outcome?.failure?.isCancellation == true)
+  }
 }
