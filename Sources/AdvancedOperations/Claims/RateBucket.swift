@@ -8,14 +8,18 @@ package struct RateBucket: Sendable {
   package struct Rate: Equatable, Sendable {
     let count: Int
     let duration: Duration
-    /// The time that one token takes to come back.
+    /// The time that one token takes to come back, in whole attoseconds.
     let interval: Duration
+    /// What is left of that, in parts of an attosecond of which there are `count`.
+    let rest: Int
 
     package init(count: Int, duration: Duration) {
       self.count = count
       // So that a sum of a few never overflows.
       self.duration = duration.clamped
-      interval = self.duration / count
+      let (interval, rest) = self.duration.attoseconds.quotientAndRemainder(dividingBy: Int128(count))
+      self.interval = Duration(attoseconds: interval)
+      self.rest = Int(rest)
     }
   }
 
@@ -30,25 +34,45 @@ package struct RateBucket: Sendable {
     /// When the bucket is full; beyond the longest duration it counts on, so that what is taken
     /// back leaves what others took.
     var fullAt: Duration
+    /// What is to be added to that, as in ``Rate/rest``: three tokens of a third are a whole one.
+    var fraction = 0
     /// The number of the first start that it counts.
     let first: UInt64
 
     /// A later time than can be expressed; from there on nothing is taken back.
     static let never = Duration(attoseconds: .max)
 
-    /// When there will be a token.
+    /// When there will be a token; to the attosecond, and never later than that.
     var allowedAt: Duration {
-      (fullAt - (rate.duration - rate.interval)).clamped
+      (fullAt - (rate.duration - rate.interval) + sum(fraction, rate.rest).carry).clamped
     }
 
     mutating func started(at now: Duration) {
-      let (sum, isOver) = max(fullAt, now).attoseconds
-        .addingReportingOverflow(rate.interval.attoseconds)
+      if fullAt < now { (fullAt, fraction) = (now, 0) }
+      let (rest, carry) = sum(fraction, rate.rest)
+      fraction = rest
+      let (sum, isOver) = fullAt.attoseconds
+        .addingReportingOverflow((rate.interval + carry).attoseconds)
       fullAt = isOver ? Self.never : Duration(attoseconds: sum)
     }
 
     mutating func takenBack(after age: Duration) {
-      if fullAt < Self.never && rate.interval > age { fullAt -= rate.interval - age }
+      guard fullAt < Self.never, rate.interval > age else { return }
+      fullAt -= rate.interval - age
+      fraction -= rate.rest
+      if fraction < 0 {
+        fraction += rate.count
+        fullAt -= Duration(attoseconds: 1)
+      }
+    }
+
+    func isFull(at time: Duration) -> Bool { fullAt < time || (fullAt == time && fraction == 0) }
+
+    /// Two rests, and the attosecond that they make together.
+    private func sum(_ a: Int, _ b: Int) -> (rest: Int, carry: Duration) {
+      // Without a sum that may not be expressible.
+      a >= rate.count - b
+        ? (a - (rate.count - b), Duration(attoseconds: 1)) : (a + b, .zero)
     }
   }
 
@@ -97,5 +121,5 @@ package struct RateBucket: Sendable {
   }
 
   /// Whether nothing is known that a new bucket wouldn't know.
-  package func isFull(at time: Duration) -> Bool { levels.allSatisfy { $0.fullAt <= time } }
+  package func isFull(at time: Duration) -> Bool { levels.allSatisfy { $0.isFull(at: time) } }
 }

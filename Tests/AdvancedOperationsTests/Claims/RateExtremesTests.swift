@@ -54,6 +54,25 @@ import Testing
     #expect(bucket.allowedAt([short]) <= .seconds(105))
   }
 
+  @Test(arguments: [2, 3, 7, 1_000_003, Int.max - 1, .max])
+  func `counts parts of an attosecond, and takes them back`(count: Int) {
+    let rate = RateBucket.Rate(count: count, duration: .seconds(1))
+    var bucket = RateBucket(now: .zero)
+    /// When so many tokens have come back.
+    func time(_ tokens: Int) -> Duration {
+      Duration(attoseconds: Int128(tokens) * Duration.seconds(1).attoseconds / Int128(count))
+    }
+    var starts: [RateBucket.Start] = []
+    for number in 1...50 {
+      bucket.timePassed(to: bucket.allowedAt([rate]))
+      starts.append(bucket.started([rate]))
+      let due = number < count ? Duration.zero : time(number - count + 1)
+      #expect(max(bucket.allowedAt([rate]), .zero) == due, "after \(number)")
+    }
+    for start in starts.reversed() { bucket.takenBack(start) }
+    #expect(bucket.allowedAt([rate]) <= bucket.now)
+  }
+
   @Test(arguments: [Duration.nanoseconds(1), .seconds(1), .seconds(Int64.max)])
   func `holds any number`(duration: Duration) {
     let world = World()

@@ -31,6 +31,15 @@ import Testing
     #expect(starts.entries == [0, 0, 0, 1, 2, 3, 4].map { .seconds($0) })
   }
 
+  @Test func `gives its tokens back to the attosecond where a duration can't be divided`() {
+    let world = World()
+    let starts = Log<Duration>()
+    let limit = RateLimit("calls", 3, per: .seconds(1))
+    world.queue.addOperations(Self.works(300, in: world, starts) { _ in limit })
+    world.simulation.run()
+    #expect(starts.entries == (-2..<298).map { max(.seconds(1) * $0 / 3, .zero) })
+  }
+
   @Test func `is full again after a pause, and never fuller`() {
     let world = World()
     let starts = Log<Duration>()
