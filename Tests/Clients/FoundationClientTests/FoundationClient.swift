@@ -232,7 +232,7 @@ private final class Body: AdvancedOperation, @unchecked Sendable {
     try await spared.untilFinished()
     let error = try #require(spared.errors.first as? OperationConditionError)
     #expect((error.underlying as? CircuitClosed.Open)?.remaining != nil)
-    #expect("\(spared.explain())".hasPrefix("spared has finished: failed\n"))
+    #expect("\(spared.explain())".hasPrefix("spared has finished without having run: failed\n"))
   }
 
   @Test func `runs a scope on what there is of a resource`() async throws {
