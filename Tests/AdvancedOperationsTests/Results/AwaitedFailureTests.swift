@@ -53,9 +53,9 @@ import Testing
     let ends = [refused, skipped, cancelled].map { Self.outer(of: $0, in: world) }
     #expect(
       ends.map { "\($0.outcome?.failure?.description ?? "")" } == [
-        "operation “refused”: condition “no”: It does not hold.",
-        "operation “skipped”: skipped: no need",
-        "operation “cancelled”: cancelled without a reason",
+        "operation “refused”\n  condition “no”: It does not hold.",
+        "operation “skipped”\n  skipped: no need",
+        "operation “cancelled”\n  cancelled without a reason",
       ]
     )
     #expect(ends.allSatisfy { $0.kind == .failed && $0.hasStarted })
@@ -79,21 +79,22 @@ import Testing
     let next = middle.then(name: "next") { $0 }
     let guarded = Work("guarded")
     guarded.addCondition(BlockCondition("ok") { try await root.value > 0 })
-    let group = Work("group") { _ in }
     world.run(next, middle, guarded)
     #expect(
       next.outcome?.failure?.rootCauses.map(\.origin)
         == [.dependency("middle", .operation("root", .body))]
     )
     #expect(
-      next.outcome?.failure?.description == "dependency “middle”: operation “root”: flaw 1"
+      next.outcome?.failure?.description
+        == "dependency “middle”\n  operation “root”\n    flaw 1"
     )
     #expect(
       guarded.outcome?.failure?.rootCauses.map(\.origin)
         == [.condition("ok", .operation("root", .body))]
     )
-    #expect(guarded.outcome?.failure?.description == "condition “ok”: operation “root”: flaw 1")
-    withExtendedLifetime(group) {}
+    #expect(
+      guarded.outcome?.failure?.description == "condition “ok”\n  operation “root”\n    flaw 1"
+    )
   }
 
   @Test func `names a dependency once when a recovery passes its failure on`() {
@@ -101,7 +102,7 @@ import Testing
     let download = ResultOperation(name: "download") { () async throws -> Int in throw Flaw(1) }
     let cached = download.recover(name: "cached") { throw $0 }
     world.run(download, cached)
-    #expect(cached.outcome?.failure?.description == "dependency “download”: flaw 1")
+    #expect(cached.outcome?.failure?.description == "dependency “download”\n  flaw 1")
     #expect(cached.outcome?.failure?.rootCauses.map(\.origin) == [.dependency("download", .body)])
   }
 
@@ -130,10 +131,12 @@ import Testing
     #expect(
       outer.outcome?.failure?.description == """
         operation “both”
-          dependency “a”: dependency “root”
-            attempt 1: flaw 1
-            attempt 2: flaw 1
-          dependency “b”: dependency “root”: as above
+          dependency “a”
+            dependency “root”
+              attempt 1: flaw 1
+              attempt 2: flaw 1
+          dependency “b”
+            dependency “root”: as above
         """
     )
     #expect(
