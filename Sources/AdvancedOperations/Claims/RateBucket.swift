@@ -17,7 +17,9 @@ package struct RateBucket: Sendable {
       self.count = count
       // So that a sum of a few never overflows.
       self.duration = duration.clamped
-      let (interval, rest) = self.duration.attoseconds.quotientAndRemainder(dividingBy: Int128(count))
+      let (interval, rest) = self.duration.attoseconds.quotientAndRemainder(
+        dividingBy: Int128(count)
+      )
       self.interval = Duration(attoseconds: interval)
       self.rest = Int(rest)
     }

@@ -42,9 +42,10 @@ extension OperationFailure {
 
     /// The same failure, that of an operation with this name.
     init(_ storage: Storage?, owner: String) {
-      content = storage.map {
-        Content(elements: $0.elements, way: $0.way, original: $0.content.original ?? $0)
-      } ?? Content()
+      content =
+        storage.map {
+          Content(elements: $0.elements, way: $0.way, original: $0.content.original ?? $0)
+        } ?? Content()
       self.owner = owner
     }
 

@@ -16,7 +16,8 @@ extension OperationFailure {
   }
 
   // Of failures with several errors, so many levels are written inside of each other.
-  fileprivate func summary(limit: Int, levels: Int, _ shown: inout Set<ObjectIdentifier>) -> String {
+  fileprivate func summary(limit: Int, levels: Int, _ shown: inout Set<ObjectIdentifier>) -> String
+  {
     var way: [FailureHeading] = []
     if limit > 0, let end = way.appendLongWay(of: self) {
       let text = end.isNew(&shown) ? end.summary(limit: limit, levels: levels, &shown) : "as above"

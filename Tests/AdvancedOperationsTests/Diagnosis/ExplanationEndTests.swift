@@ -24,7 +24,9 @@ import Testing
         """
     )
     #expect(text(skipped) == "skipped has finished: skipped: no need")
-    #expect(text(reasoned) == "reasoned has finished without having run: cancelled\n  cancelled: flaw 2")
+    #expect(
+      text(reasoned) == "reasoned has finished without having run: cancelled\n  cancelled: flaw 2"
+    )
     #expect(text(plain) == "plain has finished without having run: cancelled")
     #expect(
       download.explain().causes.map(\.text)

@@ -55,7 +55,8 @@ import Testing
     )
     let texts = "\(queue.explain())".split(separator: "\n")
     #expect(
-      texts == """
+      texts
+        == """
         queue “OperationQueue”: 1 operation, 0 executing
           silent says that it is finished, and has not reported that: 1 waits, after
         needed: silent has to call willChangeValue and didChangeValue for “isFinished”

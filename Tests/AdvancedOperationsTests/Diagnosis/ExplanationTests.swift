@@ -309,7 +309,11 @@ import Testing
     let ended = try #require(
       [first, second].first { $0.cancellationReason is OperationCycleError }
     )
-    #expect(text(ended).hasPrefix("\(ended.name ?? "") has finished without having run: cancelled\n  cancelled: "))
+    #expect(
+      text(ended).hasPrefix(
+        "\(ended.name ?? "") has finished without having run: cancelled\n  cancelled: "
+      )
+    )
     #expect(text(ended).contains("→"))
   }
 
