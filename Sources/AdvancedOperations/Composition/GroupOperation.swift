@@ -82,6 +82,13 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
 
   // MARK: Children
 
+  private func refuse(_ child: AdvancedOperation, of other: AdvancedOperation) -> Never {
+    trap(
+      "Operation “\(child.label)” was added to group “\(label)”, and is a child of "
+        + "“\(other.label)” already. Make one for each group."
+    )
+  }
+
   /// Adds a child.
   ///
   /// - Before the group executes, the child waits for the start of the group.
@@ -93,7 +100,7 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
   ///
   /// - Parameter operation: In no queue yet, and a child of no other group.
   /// - Returns: Whether the group has taken the child in; false when it was too late.
-  /// - Precondition: The operation isn't this group, nor a group that this one is a child of,
+  /// - Precondition: The operation is a child of no group. It isn't this group, nor a group that this one is a child of,
   ///   however deep: each would wait for the end of the other.
   @discardableResult
   public final func addOperation(_ operation: Operation) -> Bool {
@@ -101,12 +108,15 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
     // The group adds it to a queue, and nothing else does that.
     _ = operation.claim()
     if let child = operation as? AdvancedOperation {
-      child.withCore { core in
+      let other = child.withCore { core -> AdvancedOperation? in
         let extra = core.makeExtra()
+        if let other = extra.group { return other }
         extra.group = self
         extra.numberInGroup = number
         core.isChild = true
+        return nil
       }
+      if let other { refuse(child, of: other) }
       if let inner = child as? GroupOperation { checkIsNotAround(inner) }
     }
     operation.whenQuiet { [weak self] in self?.childEnded($0, number) }

@@ -330,6 +330,15 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
     work.withLock { if !$0.isDecided { $0.output = value } }
   }
 
+  override func flawOfEnd() -> (any Error)? {
+    work.withLock { work in
+      if work.isDecided || work.output != nil { return nil }
+      // Nothing is missing where the value is none.
+      if let nothing = () as? Output { work.output = nothing }
+      return work.output == nil ? FinishedWithoutValue() : nil
+    }
+  }
+
   override var hearsOfOutcome: Bool { true }
 
   override func outcomeDecided(_ outcome: OperationOutcome) {
@@ -386,7 +395,7 @@ struct RemovedDependency: Error, InheritedFailure, CustomStringConvertible {
   var description: String { "It was removed from the dependencies, and its value is needed." }
 }
 
-/// `finish()` was called from outside, before the body returned a value.
+/// `finish()` was called before the body returned a value.
 struct FinishedWithoutValue: Error, CustomStringConvertible {
   var description: String { "finish() was called before the operation had its value." }
 }

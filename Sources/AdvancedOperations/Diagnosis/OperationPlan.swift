@@ -14,7 +14,17 @@ public struct OperationPlan: Sendable, Hashable {
   /// How long each piece of work takes; negative ones count as zero.
   ///
   /// Sums end at 2.9e11 years: nothing that is added to them makes them longer.
-  public var durations: [Duration]
+  ///
+  /// - Precondition: Changed, and not in their number.
+  public var durations: [Duration] {
+    didSet {
+      if durations.count == predecessors.count { return }
+      trap(
+        "An OperationPlan of \(predecessors.count) pieces of work was given \(durations.count) "
+          + "durations. Make another plan for another number."
+      )
+    }
+  }
   /// For each piece of work those that it waits for.
   public let predecessors: [[Int]]
   private let order: [Int]

@@ -3,6 +3,9 @@ import CoreOperations
 extension AdvancedOperation {
   /// Ends the operation without an error; call it when the work is done.
   ///
+  /// A ``ResultOperation`` ends by itself, when its body returns: one that is to have a value, and has
+  /// none yet, fails.
+  ///
   /// Ignored when the end was decided before, and after a cancel that came before executing. May
   /// return before observers were notified.
   ///

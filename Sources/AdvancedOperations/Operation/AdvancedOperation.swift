@@ -155,6 +155,10 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   var journalEntry: JournalEntry? { nil }
   /// The value that its body or its journal has given; nil without one.
   var output: (any Sendable)? { nil }
+  /// What is wrong with an end without an error now; nil for nothing.
+  ///
+  /// Called without a lock held, when the end may be decided already.
+  func flawOfEnd() -> (any Error)? { nil }
   /// Called when the journal has the value: takes it, unless the end is decided.
   func restore(_ value: any Sendable) {}
   /// The end was decided before the children were started; called if there may be children.

@@ -149,7 +149,9 @@ extension Scheduler {
     case .leave, .linger, .run: trap("a worker was to perform nothing")
     case .end(let member): end(member, &done)
     case .barrier(let barrier):
+      occupant.isInBarrier = true
       barrier.block()
+      occupant.isInBarrier = false
       done.report = .init(.barrierReturned)
     case .evaluate(let operation): evaluate(operation, as: occupant, &done)
     case .review(let operation):

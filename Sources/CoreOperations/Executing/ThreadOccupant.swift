@@ -46,6 +46,8 @@ final class ThreadOccupant: @unchecked Sendable {
   }
   /// The number of the closure that the worker runs; 0 when it runs none.
   var runningClosure: ClosureNumber = 0
+  /// Whether the worker runs a barrier of its queue.
+  var isInBarrier = false
   /// Not even counted to be compared, as an unowned one would be.
   private var operationReference: Unmanaged<Operation>?
   /// Whether the end of the operation that the worker has started is left for it to report.

@@ -47,6 +47,9 @@ final class Scheduler: AbstractScheduler, @unchecked Sendable {
   var limit: Int { state.withLock { $0.limit } }
   /// How many operations were added and have left since the queue was last empty.
   var progress: (added: Int64, left: Int64) { state.withLock { ($0.addedCount, $0.leftCount) } }
+
+  /// A total was set for the progress, or is none any more.
+  func totalChanged(isSet: Bool) { state.withLock { $0.totalChanged(countsOn: isSet) } }
   override var owner: (any QueueObject)? { state.withLock { $0.owner } }
 
   override func waits(of operation: Operation, isLaterIncluded: Bool) -> [Wait] {

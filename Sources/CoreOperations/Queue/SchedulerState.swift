@@ -15,9 +15,10 @@ package struct SchedulerState {
   package internal(set) var members = QueueMembers()
   /// There are some only while there are no members.
   package internal(set) var closures = QueueClosures()
-  /// Since the queue was last idle.
+  /// Since the queue was last idle; since a total was set that is to be reached, if one was.
   var addedCount: Int64 = 0
   var leftCount: Int64 = 0
+  private var countsOn = false
   var isSuspended = false
   /// The limit as it was set; negative for none.
   var requestedLimit = -1
@@ -226,8 +227,13 @@ package struct SchedulerState {
   /// The queue was empty and has something to do from now on.
   mutating func begin(_ owner: any QueueObject) {
     self.owner = owner
-    addedCount = 0
-    leftCount = 0
+    if !countsOn { (addedCount, leftCount) = (0, 0) }
+  }
+
+  /// A total was set that is to be reached, or none is any more: an idle queue begins to count anew.
+  mutating func totalChanged(countsOn: Bool) {
+    self.countsOn = countsOn
+    if isIdle { (addedCount, leftCount) = (0, 0) }
   }
 
   mutating func noteIdle(_ effects: inout Effects) {

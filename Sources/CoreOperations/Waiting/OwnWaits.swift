@@ -87,6 +87,12 @@ enum OwnWaits {
           + "Make it an OperationCondition whose evaluate(for:) awaits."
       )
     }
+    if isBehindBarrierRunningHere(target) {
+      trap(
+        "\(call) was called on \(target.label) by a barrier block that this waits for, so that the "
+          + "wait would never end. Wait somewhere else, or let the barrier return."
+      )
+    }
     switch begin(for: target) {
     case .success(let token): return token
     case .failure(let error):
@@ -97,6 +103,26 @@ enum OwnWaits {
           + "or give the queue another slot."
       )
     }
+  }
+
+  /// Whether code of a barrier runs here for whose return something waits.
+  private static func isBehindBarrierRunningHere(_ target: WaitTarget) -> Bool {
+    var next = ThreadOccupant.current
+    while let occupant = next {
+      if occupant.isInBarrier, let scheduler = occupant.scheduler?.takeUnretainedValue() {
+        switch target {
+        case .operation(let operation):
+          if operation.withLinks({ $0.scheduler }) === scheduler,
+            scheduler.hasBarrier(inFrontOf: operation)
+          {
+            return true
+          }
+        case .queue(let queue): if queue.abstractScheduler === scheduler { return true }
+        }
+      }
+      next = occupant.outer
+    }
+    return false
   }
 
   /// The operations that can't go on before this code returns; the innermost first.

@@ -36,4 +36,25 @@ import Testing
     #expect(queue.progress.totalUnitCount == 10)
     #expect(queue.progress.fractionCompleted == 0.2)
   }
+
+  @Test func `reaches a total that was set, also where the queue is empty in between`() {
+    let executor = ManualExecutor()
+    let queue = OperationQueue(executor: executor)
+    let progress = queue.progress
+    progress.totalUnitCount = 4
+    for count in 1...4 {
+      if count.isMultiple(of: 2) { queue.addOperation(Operation()) } else { queue.addOperation {} }
+      executor.runAll()
+      #expect(progress.completedUnitCount == count)
+    }
+    #expect(progress.fractionCompleted == 1)
+    // The next total of an empty queue is one of what comes.
+    progress.totalUnitCount = 2
+    #expect(progress.completedUnitCount == 0)
+    queue.addOperation(Operation())
+    executor.runAll()
+    #expect(progress.fractionCompleted == 0.5)
+    progress.resetTotalUnitCount()
+    #expect(progress.totalUnitCount == 0 && progress.completedUnitCount == 0)
+  }
 }

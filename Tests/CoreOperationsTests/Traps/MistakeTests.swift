@@ -199,4 +199,58 @@ import Testing
       in: result
     )
   }
+
+  @Test func `waiting for the own queue in a barrier`() async throws {
+    let result = await #expect(
+      processExitsWith: .failure,
+      observing: [\.standardErrorContent]
+    ) {
+      let queue = OperationQueue()
+      queue.addBarrierBlock { queue.waitUntilAllOperationsAreFinished() }
+      try await queue.untilAllOperationsAreFinished()
+    }
+    try expectMessage(
+      "waitUntilAllOperationsAreFinished() was called on queue “OperationQueue” by a barrier block "
+        + "that this waits for, so that the wait would never end. "
+        + "Wait somewhere else, or let the barrier return.",
+      in: result
+    )
+  }
+
+  @Test func `waiting for what is behind the barrier that waits`() async throws {
+    let result = await #expect(
+      processExitsWith: .failure,
+      observing: [\.standardErrorContent]
+    ) {
+      let queue = OperationQueue()
+      queue.addBarrierBlock {
+        let next = BlockOperation {}
+        next.name = "next"
+        queue.addOperation(next)
+        next.waitUntilFinished()
+      }
+      try await queue.untilAllOperationsAreFinished()
+    }
+    try expectMessage(
+      "waitUntilFinished() was called on next by a barrier block that this waits for, "
+        + "so that the wait would never end. Wait somewhere else, or let the barrier return.",
+      in: result
+    )
+  }
+
+  @Test func `waiting in a barrier for another queue, and for what was in front, is none`()
+    async throws
+  {
+    let (queue, other) = (OperationQueue(), OperationQueue())
+    let (before, elsewhere) = (BlockOperation {}, BlockOperation {})
+    queue.addOperation(before)
+    queue.addBarrierBlock {
+      other.addOperation(elsewhere)
+      elsewhere.waitUntilFinished()
+      before.waitUntilFinished()
+      other.waitUntilAllOperationsAreFinished()
+    }
+    try await queue.untilAllOperationsAreFinished()
+    #expect(before.isFinished && elsewhere.isFinished)
+  }
 }
