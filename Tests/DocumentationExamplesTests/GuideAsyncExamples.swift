@@ -74,3 +74,22 @@ import Testing
   }
   #expect(try await queue.run(outer) == 1)
 }
+
+@Test func `Async/await: the failure of an operation that a body awaits`() async throws {
+  let print = Lines()
+  let queue = AdvancedOperationQueue()
+  let feed = FeedServer(failures: 1)
+
+  let inner = ResultOperation(name: "inner") { try await feed.download() }
+  let outer = ResultOperation(name: "outer") {
+    let text = try await queue.run(inner)
+    return try Feed(text).events.count
+  }
+  do {
+    print(try await queue.run(outer))
+  } catch {
+    print(error)
+  }
+  try expectShown(print, in: "AsyncAwait")
+  #expect(outer.outcome?.failure?.first(Offline.self) != nil)
+}

@@ -104,3 +104,118 @@ private struct Network: Sendable {
 
   try expectShown(print, in: "ComingFromTaskGroups")
 }
+
+@Test func `Coming from task groups: values in the order in which the operations end`() throws {
+  let print = Lines()
+  let simulation = SimulatedEnvironment(seed: 1)
+  let clock = simulation.environment.clock
+
+  @Sendable func size(of page: Int) async throws -> Int {
+    try await clock.sleep(for: .seconds(5 - page))
+    return page * 10
+  }
+
+  @Sendable func printSizes() async throws {
+    try await withOperations { scope in
+      let (results, ends) = AsyncStream.makeStream(of: Result<Int, OperationFailure>.self)
+      let downloads = (1...3).map { page in
+        let download = ResultOperation(name: "page \(page)") { try await size(of: page) }
+        download.onFinish { [weak download] _, _ in
+          if let result = download?.result { ends.yield(result) }
+        }
+        return scope.add(download)
+      }
+      for await result in results.prefix(downloads.count) { print(try result.get()) }
+    }
+  }
+
+  try simulation.run { try await printSizes() }
+
+  try expectShown(print, in: "ComingFromTaskGroups")
+  #expect(print.all == ["30", "20", "10"])
+}
+
+@Test func `Coming from task groups: the first error ends such a loop, and the scope`() throws {
+  let simulation = SimulatedEnvironment(seed: 1)
+  let clock = simulation.environment.clock
+  let isOver = Lines()
+
+  @Sendable func first() async throws -> Int {
+    try await withOperations { scope in
+      let (results, ends) = AsyncStream.makeStream(of: Result<Int, OperationFailure>.self)
+      for seconds in [1, 2, 60] {
+        let work = ResultOperation(name: "\(seconds)") {
+          try await clock.sleep(for: .seconds(seconds))
+          if seconds == 2 { throw Offline() }
+          if seconds == 1 { throw OperationSkipped(reason: "no need") }
+          return seconds
+        }
+        work.onFinish { [weak work] operation, _ in
+          isOver("\(operation)")
+          if let result = work?.result { ends.yield(result) }
+        }
+        scope.add(work)
+      }
+      var count = 0
+      for await result in results.prefix(3) {
+        if case .failure(let failure) = result, failure.skipReason != nil { continue }
+        count += try result.get()
+      }
+      return count
+    }
+  }
+
+  #expect(throws: (any Error).self) { try simulation.run { try await first() } }
+  #expect(simulation.now == .seconds(2))
+  #expect(isOver.all.count == 3)
+}
+
+@Test func `Coming from task groups: the first error cancels the others at once`() throws {
+  let print = Lines()
+  let simulation = SimulatedEnvironment(seed: 1)
+  let queue = AdvancedOperationQueue(environment: simulation.environment)
+  let clock = simulation.environment.clock
+
+  @Sendable func size(of page: Int) async throws -> Int {
+    try await clock.sleep(for: .seconds(page))
+    if page == 2 { throw Offline() }
+    return page * 10
+  }
+
+  @Sendable func total() async throws -> Int {
+    let downloads = (1...4).map { page in
+      ResultOperation(name: "page \(page)") { try await size(of: page) }
+    }
+    try await queue.run(GroupOperation(name: "pages", errorPolicy: .failFast) { downloads })
+    var total = 0
+    for download in downloads { total += try await download.value }
+    return total
+  }
+
+  do {
+    print(try simulation.run { try await total() })
+  } catch {
+    print(error)
+    print("after \(simulation.now.components.seconds) s")
+  }
+
+  try expectShown(print, in: "ComingFromTaskGroups")
+}
+
+@Test func `Coming from task groups: a child that may fail`() throws {
+  let print = Lines()
+  let simulation = SimulatedEnvironment(seed: 1)
+
+  @Sendable func loadPage() async throws -> String {
+    try await withOperations { scope in
+      let text = scope.add(ResultOperation(name: "text") { "Chile 1960" })
+      let icon = scope.add(ResultOperation<String>(name: "icon") { throw Offline() })
+      let anyIcon = scope.add(icon.recover(name: "any icon") { _ in "🌍" })
+      return try await "\(anyIcon.value) \(text.value)"
+    }
+  }
+
+  print(try simulation.run { try await loadPage() })
+
+  try expectShown(print, in: "ComingFromTaskGroups")
+}
