@@ -1,0 +1,82 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import CoreOperations
+import Foundation
+import Synchronization
+import Testing
+
+private struct DiskIsFull: Error {}
+
+private final class Basket: Sendable {
+  private let kept = Mutex<[Int]>([])
+  var seats: [Int] { kept.withLock { $0 } }
+  func add(_ seats: [Int]) { kept.withLock { $0 += seats } }
+}
+
+@Test func `Restarts in tests: what is kept in memory is found`() throws {
+  var message = ""
+
+  do {
+    try exploreRestarts { simulation, journal in
+      let basket = Basket()
+      let reserve = ResultOperation(key: "reserve", journal: journal) { basket.add([14, 15]) }
+      let pay = reserve.then(key: "pay", journal: journal) { 20 * basket.seats.count }
+      let queue = AdvancedOperationQueue(environment: simulation.environment)
+      queue.addOperations([reserve, pay])
+      return pay
+    }
+  } catch let failure as ExpectationFailure {
+    message = failure.message
+  }
+
+  #expect(message.contains("with “reserve” recorded"))
+  #expect(message.hasSuffix("The value of “pay” was 40, and then 0."))
+}
+
+@Test func `Restarts in tests: values that are passed on survive`() throws {
+  let deathCount = try exploreRestarts { simulation, journal in
+    let reserve = ResultOperation(key: "reserve", journal: journal) { [14, 15] }
+    let pay = reserve.then(key: "pay", journal: journal) { seats in 20 * seats.count }
+    let queue = AdvancedOperationQueue(environment: simulation.environment)
+    queue.addOperations([reserve, pay])
+    return pay
+  }
+  #expect(deathCount > 0)
+
+  #expect(deathCount >= 10 * 2)
+}
+
+@Test func `Restarts in tests: one death, and a record that fails`() throws {
+  func makeOrder(_ journal: InMemoryJournal) -> [ResultOperation<Int>] {
+    let reserve = ResultOperation(key: "reserve", journal: journal) { 2 }
+    let pay = reserve.then(key: "pay", journal: journal) { seats in 20 * seats }
+    return [reserve, pay]
+  }
+
+  let simulation = SimulatedEnvironment(seed: 1)
+  let queue = AdvancedOperationQueue(environment: simulation.environment)
+  let journal = InMemoryJournal()
+  queue.addOperations(makeOrder(journal))
+  simulation.run()
+  #expect(journal.keys == ["reserve", "pay"])
+
+  let cut = journal.cut(after: 1)
+  cut.failRecord(1, with: DiskIsFull())
+  let again = makeOrder(cut)
+  queue.addOperations(again)
+  simulation.run()
+  #expect(again[0].isFromJournal)
+  try expectOutcome(of: again[1], is: .failed)
+  #expect(cut.keys == ["reserve"])
+}
+
+@Test func `Restarts in tests: a value of chance is a difference`() {
+  #expect(throws: ExpectationFailure.self) {
+    try exploreRestarts { simulation, journal in
+      let id = ResultOperation(key: "id", journal: journal) { UUID() }
+      let queue = AdvancedOperationQueue(environment: simulation.environment)
+      queue.addOperation(id)
+      return id
+    }
+  }
+}
