@@ -9,6 +9,8 @@
 /// let pack = build.then(key: "pack", journal: journal) { binary in try await archive(binary) }
 /// ```
 ///
+/// <doc:SurvivingARestart> shows what a restart finds, and what a key and a body have to be like.
+///
 /// The journal chooses where and how values are kept: lines in a file, rows in a database. It is a
 /// place for values that are small: names of files rather than their contents. A file of lines
 /// takes an actor with these two methods:

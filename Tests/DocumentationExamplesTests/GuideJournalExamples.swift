@@ -1,0 +1,347 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import CoreOperations
+import Foundation
+import Synchronization
+import Testing
+
+private func queue(of simulation: SimulatedEnvironment) -> AdvancedOperationQueue {
+  AdvancedOperationQueue(environment: simulation.environment)
+}
+
+@Test func `Restarts: an order goes on after the payment`() throws {
+  let print = Lines()
+
+  func makeOrder(_ journal: some OperationJournal) -> [AdvancedOperation] {
+    let reserve = ResultOperation(key: "reserve", journal: journal) {
+      print("reserve two seats")
+      return [14, 15]
+    }
+    let pay = reserve.then(key: "pay", journal: journal) { seats in
+      print("charge \(20 * seats.count) €")
+      return "payment 7"
+    }
+    let ticket = pay.then(key: "ticket", journal: journal) { payment in
+      print("print a ticket for \(payment)")
+    }
+    return [reserve, pay, ticket]
+  }
+
+  let journal = InMemoryJournal()
+  let firstLife = SimulatedEnvironment(seed: 1)
+  AdvancedOperationQueue(environment: firstLife.environment).addOperations(makeOrder(journal))
+  firstLife.run(until: { journal.keys == ["reserve", "pay"] })
+
+  print("— restart —")
+  let secondLife = SimulatedEnvironment(seed: 2)
+  let order = makeOrder(journal)
+  AdvancedOperationQueue(environment: secondLife.environment).addOperations(order)
+  secondLife.run()
+  for operation in order { print(operation) }
+
+  try expectShown(print, in: "SurvivingARestart")
+  #expect(journal.keys == ["reserve", "pay", "ticket"])
+}
+
+private final class Bank: Sendable {
+  private let charges = Mutex<[String]>([])
+  private let print: Lines
+
+  init(_ print: Lines) { self.print = print }
+
+  var chargeCount: Int { charges.withLock { $0.count } }
+
+  func charge(_ amount: Int, idempotencyKey key: String) async throws -> String {
+    let isNew = charges.withLock { charges in
+      if charges.contains(key) { return false }
+      charges.append(key)
+      return true
+    }
+    print(isNew ? "the bank takes \(amount) €" : "the bank has taken them before")
+    return "receipt of \(key)"
+  }
+}
+
+@Test func `Restarts: a death between a payment and its record`() throws {
+  let print = Lines()
+  let bank = Bank(print)
+  let journal = InMemoryJournal()
+
+  func makePayment() -> ResultOperation<String> {
+    ResultOperation(key: "order 17/pay", journal: journal) {
+      try await bank.charge(40, idempotencyKey: "order 17/pay")
+    }
+  }
+
+  let firstLife = SimulatedEnvironment(seed: 1)
+  AdvancedOperationQueue(environment: firstLife.environment).addOperation(makePayment())
+  firstLife.run(until: { bank.chargeCount == 1 })
+  print("recorded: \(journal.keys)")
+
+  print("— restart —")
+  let secondLife = SimulatedEnvironment(seed: 2)
+  AdvancedOperationQueue(environment: secondLife.environment).addOperation(makePayment())
+  secondLife.run()
+  print("recorded: \(journal.keys)")
+
+  try expectShown(print, in: "SurvivingARestart")
+  #expect(bank.chargeCount == 1)
+}
+
+@Test func `Restarts: what chance makes is recorded before it is used`() throws {
+  let bank = Bank(Lines())
+  let journal = InMemoryJournal()
+  for life in 0..<2 {
+    let paymentID = ResultOperation(key: "payment id", journal: journal) { UUID() }
+    let pay = paymentID.then(key: "pay", journal: journal) { id in
+      try await bank.charge(40, idempotencyKey: id.uuidString)
+    }
+    let simulation = SimulatedEnvironment(seed: UInt64(life))
+    queue(of: simulation).addOperations([paymentID, pay])
+    simulation.run(until: { life == 0 && bank.chargeCount == 1 })
+    #expect(journal.keys == (life == 0 ? ["payment id"] : ["payment id", "pay"]))
+  }
+  #expect(bank.chargeCount == 1)
+}
+
+private final class Hall: Sendable {
+  private let free = Mutex<Set<Int>>([14, 15])
+  private let print: Lines
+
+  init(_ print: Lines) { self.print = print }
+
+  var freeCount: Int { free.withLock { $0.count } }
+
+  func reserve() async throws -> [Int] {
+    let seats = free.withLock { free in
+      defer { free = [] }
+      return free.sorted()
+    }
+    print("reserve \(seats)")
+    return seats
+  }
+
+  func release(_ seats: [Int]) async throws {
+    free.withLock { $0.formUnion(seats) }
+    print("release \(seats)")
+  }
+}
+
+private struct CardDeclined: Error, CustomStringConvertible {
+  let description = "The card was declined."
+}
+
+@Test func `Restarts: what an earlier life has done is undone`() throws {
+  let print = Lines()
+  let hall = Hall(print)
+  let journal = InMemoryJournal()
+
+  func makeOrder() -> GroupOperation {
+    let reserve = ResultOperation(key: "reserve", journal: journal) { try await hall.reserve() }
+    reserve.onFinish { operation, _ in
+      guard let seats = try? reserve.result?.get() else { return }
+      operation.group?.onRollback {
+        try await hall.release(seats)
+        journal.remove("reserve")
+      }
+    }
+    let pay = reserve.then(key: "pay", journal: journal) { _ in throw CardDeclined() }
+    return GroupOperation(name: "order", errorPolicy: .failFast) {
+      reserve
+      pay
+    }
+  }
+
+  let firstLife = SimulatedEnvironment(seed: 1)
+  AdvancedOperationQueue(environment: firstLife.environment).addOperation(makeOrder())
+  firstLife.run(until: { journal.keys == ["reserve"] })
+
+  print("— restart —")
+  let secondLife = SimulatedEnvironment(seed: 2)
+  let order = makeOrder()
+  AdvancedOperationQueue(environment: secondLife.environment).addOperation(order)
+  secondLife.run()
+  print(order.explain())
+  print("recorded: \(journal.keys)")
+
+  try expectShown(print, in: "SurvivingARestart")
+  #expect(hall.freeCount == 2)
+}
+
+private struct DiskIsFull: Error, CustomStringConvertible {
+  let description = "The disk is full."
+}
+
+@Test func `Restarts: what the journal can't record`() throws {
+  let print = Lines()
+  let journal = InMemoryJournal()
+  let simulation = SimulatedEnvironment(seed: 1)
+  let queue = AdvancedOperationQueue(environment: simulation.environment)
+
+  journal.failRecord(1, with: DiskIsFull())
+  let pay = ResultOperation(key: "pay", journal: journal, retry: .immediate(attempts: 3)) {
+    print("charge 40 €")
+    return "payment 7"
+  }
+  queue.addOperation(pay)
+  simulation.run()
+  print(pay.explain())
+
+  try expectShown(print, in: "SurvivingARestart")
+}
+
+@Test func `Restarts: a rollback sees that only the record has failed`() {
+  let print = Lines()
+  let journal = InMemoryJournal()
+  journal.failRecord(1, with: DiskIsFull())
+  let reserve = ResultOperation(name: "reserve") {}
+  let pay = reserve.then(key: "pay", journal: journal) { print("charge") }
+  reserve.onFinish { operation, _ in
+    operation.group?.onRollback {
+      let isOfJournal = pay.outcome?.failure?.first(OperationJournalError.self) != nil
+      print(isOfJournal ? "left as it is" : "released")
+    }
+  }
+  let order = GroupOperation(name: "order") {
+    reserve
+    pay
+  }
+  simulate(order)
+  #expect(order.outcome?.isFailed == true)
+  #expect(print.all == ["charge", "left as it is"])
+}
+
+@Test func `Restarts: an answer that is lost is found the next time`() {
+  let journal = InMemoryJournal()
+  journal.failRecord(1, with: DiskIsFull(), isKept: true)
+  let pays = (1...2).map { number in ResultOperation(key: "pay", journal: journal) { number } }
+  simulate(pays[0])
+  #expect(pays[0].outcome?.isFailed == true)
+  simulate(pays[1])
+  #expect(pays[1].isFromJournal)
+}
+
+@Test func `Restarts: a record of another type is an error, and the body doesn't run`() throws {
+  let print = Lines()
+  let journal = InMemoryJournal([.init(key: "events", value: 3)])
+  let events = ResultOperation(key: "events", journal: journal) {
+    print("runs")
+    return ["Chile 1960"]
+  }
+  simulate(events)
+  let failure = try #require(events.outcome?.failure)
+  #expect(failure.first(OperationJournalError.self)?.action == .lookUp)
+  #expect(print.all == [])
+}
+
+@Test func `Restarts: an operation without a key runs again, though nothing needs its value`() {
+  let print = Lines()
+  let journal = InMemoryJournal()
+  for _ in 0..<2 {
+    let download = ResultOperation(name: "download") {
+      print("download")
+      return "Chile 1960"
+    }
+    let parse = download.then(key: "parse", journal: journal) { text in
+      print("parse")
+      return text.count
+    }
+    simulate(download, parse)
+  }
+  #expect(print.all == ["download", "parse", "download"])
+}
+
+@Test func `Restarts: two with one key, one after the other and at the same time`() {
+  let print = Lines()
+  let journal = InMemoryJournal()
+  let first = ResultOperation(key: "page", journal: journal) { "first" }
+  let second = first.then(key: "page", journal: journal) { _ in "second" }
+  simulate(first, second)
+  #expect(try! second.result?.get() == "first")
+  #expect(second.isFromJournal)
+
+  let both = (1...2).map { number in
+    ResultOperation(key: "both", journal: journal) { print("body \(number)") }
+  }
+  journal.delay = .seconds(1)
+  simulate(both[0], both[1])
+  #expect(print.all.count == 2)
+  #expect(both.count { $0.outcome?.isFailed == true } == 1)
+}
+
+@Test func `Restarts: the steps of a body, and the attempts of a retry operation`() throws {
+  let print = Lines()
+  let journal = InMemoryJournal()
+  let tries = Mutex(0)
+
+  let archive = ResultOperation(name: "archive") {
+    try await withOperations { scope in
+      for page in 1...3 {
+        let download = ResultOperation(key: "page \(page)", journal: journal) {
+          print("download page \(page)")
+        }
+        try await scope.add(download).value
+      }
+    }
+  }
+
+  let retry = RetryOperation(name: "retry", retry: .immediate(attempts: 2)) { _ in
+    let step = ResultOperation(key: "step", journal: journal) { print("step") }
+    return step.then(name: "then") {
+      let number = tries.withLock { tries in
+        tries += 1
+        return tries
+      }
+      if number == 1 { throw Offline() }
+    }
+  }
+  simulate(archive, retry)
+  #expect(retry.outcome?.isSuccess == true)
+  #expect(print.all.count == 4)
+  #expect(journal.keys.count == 4)
+}
+
+@Test func `Restarts: what JSON can't encode fails after the work; nil and Void survive`()
+  async throws
+{
+  let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString)").path
+  defer { try? FileManager.default.removeItem(atPath: path) }
+  for isRestarted in [false, true] {
+    let journal = try FileJournal(path: path)
+    let queue = AdvancedOperationQueue()
+    let none = ResultOperation<Int?>(key: "none", journal: journal) { nil }
+    let done = none.then(key: "done", journal: journal) { _ in }
+    let infinite = ResultOperation(key: "infinite", journal: journal) { Double.infinity }
+    queue.addOperations([none, done, infinite])
+    try await queue.untilAllOperationsAreFinished()
+    #expect(none.isFromJournal == isRestarted && done.isFromJournal == isRestarted)
+    let error = infinite.outcome?.failure?.first(OperationJournalError.self)
+    #expect(error?.action == .record)
+    #expect(error?.underlying is EncodingError)
+  }
+  let journal = try FileJournal(path: path)
+  let other = ResultOperation(key: "done", journal: journal) { "text" }
+  await #expect(throws: OperationFailure.self) { try await AdvancedOperationQueue().run(other) }
+  let error = other.outcome?.failure?.first(OperationJournalError.self)
+  #expect(error?.action == .lookUp && error?.underlying is DecodingError)
+}
+
+@Test func `Restarts: one journal of a file for each order`() async throws {
+  let print = Lines()
+  let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+  try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+  defer { try? FileManager.default.removeItem(at: folder) }
+  let queue = AdvancedOperationQueue()
+
+  func work(on order: String) async throws {
+    let file = folder.appending(path: "\(order).journal")
+    let journal = try FileJournal(path: file.path)
+    let pay = ResultOperation(key: "pay", journal: journal) { print("charge \(order)") }
+    try await queue.run(pay)
+  }
+
+  try await work(on: "order 17")
+  try await work(on: "order 18")
+  try await work(on: "order 17")
+  #expect(print.all == ["charge order 17", "charge order 18"])
+}
