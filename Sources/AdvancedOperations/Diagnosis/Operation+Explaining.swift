@@ -74,7 +74,7 @@ extension Operation {
 
 extension Operation {
   /// The queue that the operation is in, or the one that its outermost group is in.
-  final var homeQueue: (any QueueObject)? {
+  package final var homeQueue: (any QueueObject)? {
     var outermost = self
     while let parent = (outermost as? AdvancedOperation)?.parent { outermost = parent }
     return outermost.containingQueue

@@ -143,8 +143,9 @@ extension AdvancedOperation {
     let bodyBegin = bodyBegin
     let duration = look.duration(since: look.times.executing ?? bodyBegin)
     if look.machine.hasReturned {
-      let text = "has returned from execute(), and waits for finish() to be called"
-      let remedy = "finish() has to be called on \(label)"
+      let call = (self as? any EndsByOwnCall)?.endingCall ?? "finish()"
+      let text = "has returned from execute(), and waits for \(call) to be called"
+      let remedy = "\(call) has to be called on \(label)"
       return [finding(.finishNotCalled, text, remedy: remedy, for: duration)]
     }
     let text = duration == nil ? "is executing" : "has been executing"

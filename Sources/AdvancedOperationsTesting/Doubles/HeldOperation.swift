@@ -76,3 +76,7 @@ public final class HeldOperation: AdvancedOperation, @unchecked Sendable {
     finish(withErrors: hold.withLock { $0.errors })
   }
 }
+
+extension HeldOperation: EndsByOwnCall {
+  package var endingCall: String { "release()" }
+}

@@ -15,6 +15,8 @@ enum OwnWaits {
     fileprivate var operations: [Operation] = []
     fileprivate var id: UInt64 = 0
     fileprivate var isBinding = true
+    /// Where the wait of code that is no operation's is noted.
+    fileprivate var notes: WaitNotes?
     static let none = Token()
   }
 
@@ -46,16 +48,26 @@ enum OwnWaits {
     return result
   }
 
-  /// Notes the wait of a task that an operation's code has made, for explanations: what becomes of
-  /// that task, only the code knows, so that it closes no ring.
+  /// Notes the wait of a task that an operation's code has made, for explanations.
+  ///
+  /// What becomes of that task, only the code knows, so that it closes no ring. The wait of code that
+  /// is no operation's is noted where a simulation wants to know.
   private static func noteWait(
     ofTaskMadeBy operation: Operation?,
     for target: WaitTarget
   ) -> Token {
-    guard let operation, operation.endsWithItsCode else { return .none }
+    guard let operation else { return noteWait(for: target, in: WaitNotes.current) }
+    guard operation.endsWithItsCode else { return .none }
     let id = lastID.add(1, ordering: .relaxed).newValue
     note(OwnWait(id: id, target: target, isBinding: false), of: [operation])
     return Token(operations: [operation], id: id, isBinding: false)
+  }
+
+  private static func noteWait(for target: WaitTarget, in notes: WaitNotes?) -> Token {
+    guard let notes, case .operation(let operation) = target else { return .none }
+    let id = lastID.add(1, ordering: .relaxed).newValue
+    notes.note(id, for: operation)
+    return Token(id: id, isBinding: false, notes: notes)
   }
 
   private static func note(_ wait: OwnWait, of operations: [Operation]) {
@@ -65,7 +77,10 @@ enum OwnWaits {
   }
 
   static func end(_ token: Token) {
-    if token.operations.isEmpty { return }
+    if token.operations.isEmpty {
+      token.notes?.end(token.id)
+      return
+    }
     for operation in token.operations {
       let garbage = operation.withLinks { links -> [OwnWait] in
         guard let extra = links.extra else { return [] }
