@@ -20,7 +20,10 @@ public struct OperationTimeline: Sendable {
     public var ready: Duration?
     /// When it began to execute; nil if it hasn't.
     public var started: Duration?
-    /// When its attempts failed after which it was to try again, in order; empty without a retry.
+    /// The moments at which attempts failed that it tried again after, in order; empty without a
+    /// retry.
+    ///
+    /// Not those at which the next attempts began: these come after the delay of the retry policy.
     public var retries: [Duration] = []
     /// When it was cancelled; nil if it wasn't.
     public var cancelled: Duration?
