@@ -34,7 +34,8 @@ extension SimulatedEnvironment {
     line: Int = #line,
     _ body: @escaping @Sendable () async throws -> Value
   ) throws -> Value {
-    let (result, problem) = runCode("code", call: "run(_:)", body)
+    let notes = WaitNotes()
+    let (result, problem) = runCode("code", call: "run(_:)", noting: notes, body)
     if let result { return try result.get() }
     throw ExpectationFailure(
       "The code has not returned. " + problem,
@@ -73,12 +74,13 @@ extension SimulatedEnvironment {
     operation.useIfUnset(environment)
     let verdict = CurrentCode.asking(operation) { condition.verdict(for: operation) }
     if let verdict { return verdict }
-    let (result, problem) = runCode(condition.name, call: "evaluate(_:for:)") {
+    let name = condition.name
+    let (result, problem) = runCode(name, call: "evaluate(_:for:)", noting: WaitNotes()) {
       await BodyExecution.inTask(of: operation) { await condition.evaluate(for: operation) }
     }
     if let result { return try result.get() }
     throw ExpectationFailure(
-      "Condition “\(condition.name)” has no result. " + problem,
+      "Condition “\(name)” has no result. " + problem,
       seed: seed,
       fileID: fileID,
       line: line
@@ -91,6 +93,7 @@ extension SimulatedEnvironment {
   private func runCode<Value: Sendable>(
     _ name: String,
     call: String,
+    noting notes: WaitNotes,
     _ body: @escaping @Sendable () async throws -> Value
   ) -> (result: Result<Value, any Error>?, problem: String) {
     let ended = Locked<Result<Value, any Error>?>(nil)
@@ -104,22 +107,34 @@ extension SimulatedEnvironment {
     var task: Task<Void, Never>?
     StepContext.run(in: simulation, subject: subject) {
       task = SurroundingEnvironment.$current.withValue(environment) {
-        Task(executorPreference: environment.executor as? any TaskExecutor) { await code() }
+        WaitNotes.$current.withValue(notes) {
+          Task(executorPreference: environment.executor as? any TaskExecutor) { await code() }
+        }
       }
     }
     simulation.run(until: nil, call: call) { ended.withLock { $0 != nil } }
     if let result = ended.withLock({ $0 }) { return (result, "") }
-    let problem = whyNothingHappens
+    let problem = whyNothingHappens(awaiting: notes.awaited)
     task?.cancel()
     return (nil, problem)
   }
 
   /// Why the simulation stands still, in sentences.
-  private var whyNothingHappens: String {
+  ///
+  /// - Parameter awaited: What the code waits for, if that is known.
+  /// - Returns: A line for each of them.
+  private func whyNothingHappens(awaiting awaited: [Operation]) -> String {
     let strays = strays.map(\.description)
-    let hint =
-      "Nothing can happen in the simulation any more: it waits for something that doesn't come, or "
-      + StrayOperation.hint
-    return strays.isEmpty ? hint : strays.joined(separator: "\n")
+    if !strays.isEmpty { return strays.joined(separator: "\n") }
+    let known = awaited.map { operation in
+      let explanation = operation.explain()
+      let remark = simulation.remark(aboutWaysOut: explanation, of: operation)
+      return
+        "It waits for “\(operation.label)”, and nothing can happen in the simulation any more: "
+        + "\(explanation)" + remark.map { "\n\($0)" }.orEmpty
+    }
+    if !known.isEmpty { return known.joined(separator: "\n") }
+    return "Nothing can happen in the simulation any more: it waits for something that doesn't "
+      + "come, or " + StrayOperation.hint
   }
 }

@@ -24,7 +24,9 @@ import CoreOperations
 /// ```
 ///
 /// What leaves the simulation (a thread of its own, a real sleep, the main actor) isn't waited for;
-/// ``strays`` names it. A step that blocks its thread is reported after ten seconds of real time.
+/// ``strays`` names it. What would go on in silence is reported on standard error after ten seconds
+/// of real time: a step that blocks its thread, steps that nothing runs because ``run()`` was
+/// forgotten, and a run that doesn't end because the workflow doesn't.
 ///
 /// One thread at a time runs a simulation; everything else can be used from any.
 public final class SimulatedEnvironment: Sendable {
@@ -55,6 +57,8 @@ public final class SimulatedEnvironment: Sendable {
 
   init(simulation: Simulation) { self.simulation = simulation }
 
+  deinit { simulation.abandon() }
+
   /// What the simulation began with; print it when a test fails.
   public var seed: UInt64 { simulation.seed }
 
@@ -77,6 +81,9 @@ public final class SimulatedEnvironment: Sendable {
   // MARK: Running
 
   /// Takes steps, and moves time, until nothing can happen any more.
+  ///
+  /// A workflow without an end (a `RepeatOperation` with `times: nil`, a retry that goes on for
+  /// ever) keeps it going for ever: `run(until:)` ends at a time.
   ///
   /// - Precondition: Not called from a step, nor while another thread runs the simulation.
   public func run() { simulation.run(until: nil, call: "run()") { false } }
@@ -144,7 +151,15 @@ public final class SimulatedEnvironment: Sendable {
   /// The names of the steps that could be next, in the order in which they became so.
   ///
   /// A step is called by what it does and to which operation or queue: `start download`,
-  /// `task of download`. Timers are no steps before they are due.
+  /// `task of download`. Another operation, task or timer that would get the same name gets a number
+  /// as well, in the order in which they are seen first: `start download #2` is about the second
+  /// operation that is called “download”, and `task of download #2` is a second task that the
+  /// operation “download” has made (an `async let`, a task of a group). A task keeps its name for
+  /// all of its parts. `actor turn of download` runs what was called on an actor, and is named after
+  /// the operation that called it; what others call meanwhile is done in the same turn.
+  ///
+  /// Lists steps, not timers: these are no steps before they are due, so that an empty list doesn't
+  /// mean that nothing will happen.
   public var pending: [String] { simulation.pending }
 
   /// What has happened, a line each: which step was picked, and which states were entered.
@@ -164,8 +179,8 @@ public final class SimulatedEnvironment: Sendable {
   /// How many timers wait for their time.
   package var timerCount: Int { simulation.withState { $0.alarms.count } }
 
-  /// How long, in real time, a step may block its thread before that is reported; ten seconds
-  /// unless set.
+  /// How long, in real time, a step may block its thread, steps may be pending without a run, and a
+  /// run may go on before that is reported; ten seconds unless set.
   public var watchdogInterval: Duration {
     get { simulation.watchdogInterval }
     set { simulation.watchdogInterval = newValue }

@@ -18,11 +18,14 @@ public struct StrayOperation: Sendable, CustomStringConvertible {
   public let lastStep: String
   /// When that was.
   public let time: Duration
+  /// Why it has not ended, as far as that is known, in sentences; nil when nothing is known.
+  let reason: String?
 
-  /// One sentence that says where to look.
+  /// A sentence or two that say where to look.
   public var description: String {
     "“\(name)” is \(state) and nothing of it is pending; its last step was “\(lastStep)” at "
-      + "\(time.readable). It waits for something that doesn't come, or " + Self.hint
+      + "\(time.readable). "
+      + (reason ?? "It waits for something that doesn't come, or " + Self.hint)
   }
 
   /// What leaves a simulation, and what to do instead; the end of a sentence.

@@ -90,26 +90,3 @@ private struct Flaw: Error, Equatable {}
     }
   }
 }
-
-@Suite(.serialized) struct `The watchdog of real time` {
-  @Test func `names a step that blocks its thread, and the seed`() throws {
-    let reports = Locked<[String]>([])
-    let released = Released()
-    RealTimeWatchdog.setReport { line in
-      // Any other step may take a millisecond on a machine that has others to serve.
-      guard line.contains("seed: 4711"), line.contains("blocker") else { return }
-      reports.withLock { $0.append(line) }
-      released.signal()
-    }
-    let simulation = SimulatedEnvironment(seed: 4711)
-    simulation.watchdogInterval = .milliseconds(1)
-    let queue = AdvancedOperationQueue(environment: simulation.environment)
-    let operation = BlockOperation { released.wait() }
-    operation.name = "blocker"
-    queue.addOperation(operation)
-    simulation.run()
-    let lines = reports.withLock { $0 }
-    #expect(lines.count == 1)
-    #expect(lines.first?.contains("“start blocker” has blocked its thread") == true)
-  }
-}

@@ -26,4 +26,6 @@ struct Fault: Sendable {
   let fault: OperationFault
   let name: String
   let state: AdvancedOperation.State
+  /// Whether an operation of the name has come to where the fault belongs.
+  var hasMetOperation = false
 }

@@ -11,50 +11,88 @@ import CoreOperations
 /// #expect(recorder.kinds == [.enqueued, .started, .willFinish, .finished])
 /// ```
 public final class RecordingObserver: OperationObserver {
-  private let recorded = Locked<[OperationEvent]>([])
+  private struct Record {
+    var events: [OperationEvent] = []
+    var openCount = 0
+    weak var simulation: Simulation?
+  }
+
+  private let recorded = Locked(Record())
 
   /// Creates an observer that has recorded nothing.
   public init() {}
 
   /// The events so far, of all operations that the observer is attached to.
-  public var events: [OperationEvent] { recorded.withLock { $0 } }
+  public var events: [OperationEvent] { recorded.withLock { $0.events } }
 
   /// The kinds of the events, without the values that come with them.
   public var kinds: [OperationEvent.Kind] { events.map(\.kind) }
 
-  private func record(_ event: OperationEvent) { recorded.withLock { $0.append(event) } }
+  private func record(_ event: OperationEvent, of operation: AdvancedOperation) {
+    let simulation = Simulation.of(operation)
+    let change =
+      switch event.kind {
+      case .enqueued: 1
+      case .finished: -1
+      default: 0
+      }
+    recorded.withLock { record in
+      record.events.append(event)
+      record.openCount += change
+      if let simulation { record.simulation = simulation }
+    }
+  }
+
+  /// The simulation of the operations; nil when none has been in one.
+  var simulation: Simulation? { recorded.withLock { $0.simulation } }
+
+  /// Why events may be missing; nil when that is unknown.
+  var hint: String? {
+    let (isEmpty, openCount, simulation) = recorded.withLock {
+      ($0.events.isEmpty, $0.openCount, $0.simulation)
+    }
+    if isEmpty {
+      return "No event has come: attach the observer before the operation is added to its queue."
+    }
+    if let simulation { return simulation.sentenceAboutPending }
+    if openCount <= 0 { return nil }
+    return "The operation is in no simulation: wait for its end before, or make its queue with "
+      + "AdvancedOperationQueue(environment: simulation.environment)."
+  }
 
   /// Records `.enqueued`.
-  public func operationDidEnqueue(_ operation: AdvancedOperation) { record(.enqueued) }
+  public func operationDidEnqueue(_ operation: AdvancedOperation) {
+    record(.enqueued, of: operation)
+  }
   /// Records `.started`.
-  public func operationDidStart(_ operation: AdvancedOperation) { record(.started) }
+  public func operationDidStart(_ operation: AdvancedOperation) { record(.started, of: operation) }
   /// Records `.produced`.
   public func operation(
     _ operation: AdvancedOperation,
     didProduce newOperation: AdvancedOperation
-  ) { record(.produced(newOperation)) }
+  ) { record(.produced(newOperation), of: operation) }
   /// Records `.progress`.
   public func operation(
     _ operation: AdvancedOperation,
     didUpdateProgress progress: OperationProgressUpdate
-  ) { record(.progress(progress)) }
+  ) { record(.progress(progress), of: operation) }
   /// Records `.retrying`.
   public func operation(
     _ operation: AdvancedOperation,
     willRetryAsAttempt attempt: Int,
     after delay: Duration,
     because error: any Error
-  ) { record(.retrying(attempt: attempt, after: delay, because: error)) }
+  ) { record(.retrying(attempt: attempt, after: delay, because: error), of: operation) }
   /// Records `.cancelled`.
   public func operationDidCancel(_ operation: AdvancedOperation, errors: [any Error]) {
-    record(.cancelled(errors))
+    record(.cancelled(errors), of: operation)
   }
   /// Records `.willFinish`.
   public func operationWillFinish(_ operation: AdvancedOperation, errors: [any Error]) {
-    record(.willFinish(errors))
+    record(.willFinish(errors), of: operation)
   }
   /// Records `.finished`.
   public func operationDidFinish(_ operation: AdvancedOperation, errors: [any Error]) {
-    if let outcome = operation.outcome { record(.finished(outcome)) }
+    if let outcome = operation.outcome { record(.finished(outcome), of: operation) }
   }
 }

@@ -4,6 +4,10 @@ import CoreOperations
 extension SimulatedEnvironment {
   /// Makes something go wrong in all operations of a name, when they enter a state.
   ///
+  /// Call it before the operations are added: one that is in its queue already may be past the
+  /// fault. A name that no operation has injects nothing; ``expectFaultsHappened(in:fileID:line:)``
+  /// notices that.
+  ///
   /// ```swift
   /// simulation.inject(.error(Offline()), into: "download", at: .executing)
   /// queue.addOperations([download, parse])

@@ -1,22 +1,41 @@
 import CoreOperations
 import Dispatch
 
-/// Looks, in real time, whether a step of a simulation blocks its thread.
+/// Looks, in real time, whether a step of a simulation blocks its thread, whether a run has no end,
+/// and whether steps are pending that nothing runs.
 ///
-/// One thread for all simulations. It is started when one runs and ends when none did for a while,
-/// so that a run pays for being entered into a list.
+/// One thread for all simulations. It is started when one runs or has steps, and ends when none did
+/// for a while, so that a run pays for being entered into a list. Nothing is kept alive.
 package enum RealTimeWatchdog {
-  private struct Entry {
+  private struct Running {
     weak var simulation: Simulation?
-    var seen = -1
-    var since = ContinuousClock.now
+    var looks: RunLooks
+  }
+
+  private struct Pending {
+    weak var simulation: Simulation?
+    /// The address of a simulation is used again when it is gone.
+    let number: Int
+    var looks: PendingLooks
   }
 
   private struct State {
-    var entries: [Int: Entry] = [:]
+    var running: [Int: Running] = [:]
+    var pending: [ObjectIdentifier: Pending] = [:]
     var lastNumber = 0
     var isAwake = false
     var report: @Sendable (String) -> Void = { StandardError.write(line: $0) }
+
+    mutating func nextNumber() -> Int {
+      lastNumber += 1
+      return lastNumber
+    }
+
+    /// Returns whether the thread has to be started.
+    mutating func wake() -> Bool {
+      defer { isAwake = true }
+      return !isAwake
+    }
   }
 
   private static let state = Locked(State())
@@ -32,20 +51,36 @@ package enum RealTimeWatchdog {
     withState { $0.report = report }
   }
 
+  /// A simulation begins to run.
   static func begin(_ simulation: Simulation) -> Guarded {
-    let (number, mustLaunch) = withState { state in
-      state.lastNumber += 1
-      state.entries[state.lastNumber] = Entry(simulation: simulation)
-      defer { state.isAwake = true }
-      return (state.lastNumber, !state.isAwake)
+    let looks = RunLooks(after: simulation.progress.current.count, at: .now)
+    let (number, mustLaunch, outdated) = withState { state in
+      let number = state.nextNumber()
+      state.running[number] = Running(simulation: simulation, looks: looks)
+      return (number, state.wake(), state.pending.removeValue(forKey: .init(simulation)))
     }
-    if mustLaunch { DispatchQueue(label: "watchdog of simulations").async { watch() } }
+    withExtendedLifetime(outdated) {}
+    if mustLaunch { launch() }
     return Guarded(number: number)
   }
 
   private static func end(_ number: Int) {
-    let entry = withState { $0.entries.removeValue(forKey: number) }
+    let entry = withState { $0.running.removeValue(forKey: number) }
     withExtendedLifetime(entry) {}
+  }
+
+  /// A simulation has steps, and doesn't run.
+  static func stepsArePending(in simulation: Simulation) {
+    let (mustLaunch, outdated) = withState { state in
+      let pending = Pending(
+        simulation: simulation,
+        number: state.nextNumber(),
+        looks: PendingLooks(at: .now)
+      )
+      return (state.wake(), state.pending.updateValue(pending, forKey: .init(simulation)))
+    }
+    withExtendedLifetime(outdated) {}
+    if mustLaunch { launch() }
   }
 
   private static func withState<Result>(_ body: (inout State) -> Result) -> Result {
@@ -56,48 +91,86 @@ package enum RealTimeWatchdog {
     #endif
   }
 
+  private static func launch() {
+    DispatchQueue(label: "watchdog of simulations").async { watch() }
+  }
+
   private static func watch() {
     var pause = Duration.milliseconds(250)
     while true {
       MonotonicClock.block(for: pause)
-      let (entries, isDone) = withState { state in
-        state.isAwake = !state.entries.isEmpty
-        return (state.entries, state.entries.isEmpty)
+      let (running, pending, isDone) = withState { state in
+        state.isAwake = !state.running.isEmpty || !state.pending.isEmpty
+        return (state.running, state.pending, !state.isAwake)
       }
       if isDone { return }
       pause = .milliseconds(250)
-      for (number, entry) in entries {
+      for (number, entry) in running {
         guard let simulation = entry.simulation else { continue }
-        let interval = simulation.watchdogInterval
-        pause = max(.milliseconds(1), min(pause, interval / 2))
-        look(at: simulation, number, entry, interval)
+        pause = max(.milliseconds(1), min(pause, simulation.watchdogInterval / 2))
+        look(atRunning: simulation, number, entry.looks)
+      }
+      for (key, entry) in pending {
+        let simulation = entry.simulation
+        if let simulation {
+          pause = max(.milliseconds(1), min(pause, simulation.watchdogInterval / 2))
+        }
+        look(atPending: simulation, key, entry)
       }
     }
   }
 
-  private static func look(
-    at simulation: Simulation,
-    _ number: Int,
-    _ entry: Entry,
-    _ interval: Duration
-  ) {
+  private static func look(atRunning simulation: Simulation, _ number: Int, _ looks: RunLooks) {
+    var looks = looks
     let (count, name) = simulation.progress.current
-    let now = ContinuousClock.now
-    if count != entry.seen {
-      withState { state in
-        state.entries[number]?.seen = count
-        state.entries[number]?.since = now
-      }
+    let verdict = looks.look(
+      count: count,
+      isInStep: name != nil,
+      at: .now,
+      interval: simulation.watchdogInterval
+    )
+    let report = withState { state in
+      state.running[number]?.looks = looks
+      return state.report
+    }
+    switch verdict {
+    case .goesOn: break
+    case .blocked(let duration):
+      // Once for each step.
+      guard let name, simulation.progress.reported(count) else { return }
+      report(simulation.sentence(aboutBlocking: name, for: duration))
+    case .endless(let steps, let duration):
+      guard let sentence = simulation.sentence(aboutEndless: steps, for: duration) else { return }
+      report(sentence)
+    }
+  }
+
+  private static func look(
+    atPending simulation: Simulation?,
+    _ key: ObjectIdentifier,
+    _ entry: Pending
+  ) {
+    var looks = entry.looks
+    let runCount = simulation?.runCountWhilePending()
+    let duration = runCount.flatMap { runCount in
+      looks.look(
+        runCount: runCount,
+        at: .now,
+        interval: simulation?.watchdogInterval ?? .zero
+      )
+    }
+    let isOver = runCount == nil || duration != nil
+    let (report, outdated) = withState { state -> (@Sendable (String) -> Void, Pending?) in
+      guard state.pending[key]?.number == entry.number else { return (state.report, nil) }
+      if isOver { return (state.report, state.pending.removeValue(forKey: key)) }
+      state.pending[key]?.looks = looks
+      return (state.report, nil)
+    }
+    withExtendedLifetime(outdated) {}
+    guard let duration, let sentence = simulation?.sentence(aboutPendingFor: duration) else {
       return
     }
-    guard let name, entry.since.duration(to: now) >= interval else { return }
-    // Once for each step.
-    guard simulation.progress.reported(count) else { return }
-    withState { $0.report }(
-      "SimulatedEnvironment(seed: \(simulation.seed)): the step “\(name)” has blocked its thread "
-        + "for \(entry.since.duration(to: now)) of real time. A step can't wait for another one on "
-        + "its thread: await it, or wait outside of the simulation."
-    )
+    report(sentence)
   }
 }
 

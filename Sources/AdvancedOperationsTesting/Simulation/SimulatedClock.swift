@@ -11,6 +11,8 @@ final class SimulatedClock: OperationClock.Source {
   var now: Duration { simulation.now }
 
   func sleep(until deadline: Duration) async throws {
+    let subject = StepContext.subject(in: simulation)
+    simulation.withState { $0.names.sleeps(subject) }
     let wait = AsyncWait()
     let timer = OperationTimer { wait.finish() }
     try await wait.run { _ in

@@ -73,7 +73,9 @@ extension Simulation {
           if self.mayInterrupt() { taken.interrupt() }
         }
         Preemption.run(interruptible) {
-          StepContext.run(in: self, subject: step.subject) { self.perform(step.work) }
+          StepContext.run(in: self, subject: step.subject, task: step.task) {
+            self.perform(step.work)
+          }
         }
       }
     }

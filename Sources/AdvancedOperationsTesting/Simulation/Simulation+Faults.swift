@@ -28,10 +28,25 @@ extension Simulation {
     of operation: AdvancedOperation,
     at state: AdvancedOperation.State
   ) -> [OperationFault] {
-    let faults = withState { $0.faults }
-    if faults.isEmpty { return [] }
+    if withState({ $0.faults.isEmpty }) { return [] }
     let name = operation.name
-    return faults.filter { $0.state == state && $0.name == name }.map(\.fault)
+    return withState { simulation in
+      simulation.faults.indices.compactMap { index -> OperationFault? in
+        let fault = simulation.faults[index]
+        guard fault.state == state, fault.name == name else { return nil }
+        simulation.faults[index].hasMetOperation = true
+        return fault.fault
+      }
+    }
+  }
+
+  /// What has to be said of faults that were injected and have met no operation; nil when all have.
+  var sentenceAboutFaults: String? {
+    let missed = withState { $0.faults.filter { !$0.hasMetOperation } }
+    if missed.isEmpty { return nil }
+    let list = missed.map { "the one into “\($0.name)” at \($0.state)" }.joined(separator: ", ")
+    return "Injected faults have met no operation: \(list). Inject before the operation is added, "
+      + "and with the name that it has; it may also not have come to that state."
   }
 
   func willEnqueue(_ operation: AdvancedOperation) {

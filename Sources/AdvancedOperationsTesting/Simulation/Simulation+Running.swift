@@ -34,6 +34,8 @@ extension Simulation {
       // What was done since the last run is unknown, but follows from the history until then.
       state.history.add("run")
       state.runningCall = call
+      state.watched.runCount += 1
+      state.watched.isEntered = false
       return nil
     }
     if let other { trap(sentence(about: call, during: other)) }
@@ -57,7 +59,11 @@ extension Simulation {
 
   private func end(_ outer: Simulation?) {
     Self.own.value = outer
-    withState { $0.runningCall = nil }
+    let mustEnter = withState { state in
+      state.runningCall = nil
+      return state.entersWatchdog()
+    }
+    if mustEnter { RealTimeWatchdog.stepsArePending(in: self) }
   }
 
   /// The next step; nil when none is pending.
@@ -78,7 +84,7 @@ extension Simulation {
       return
     }
     #endif
-    StepContext.run(in: self, subject: step.subject) { perform(step.work) }
+    StepContext.run(in: self, subject: step.subject, task: step.task) { perform(step.work) }
   }
 
   func perform(_ work: Step.Work) {
@@ -117,7 +123,7 @@ extension Simulation {
 
   var strays: [StrayOperation] {
     guard isIdle else { return [] }
-    return withState { $0.names.operations }.compactMap { $0.stray() }
+    return withState { $0.names.operations }.compactMap { $0.stray(in: self) }
   }
 
   /// Operations of the queues that ran here which have not finished.

@@ -21,6 +21,8 @@ final class Simulation: Sendable {
     let subject: String
     /// Whether no code of a user can tell when the step is taken.
     var isInternal = false
+    /// The task that the step is a part of; nil for a step that is none.
+    var task: String?
   }
 
   struct Alarm {
@@ -54,6 +56,7 @@ final class Simulation: Sendable {
     /// The keys of operations with a journal that have begun to execute.
     var begunKeys: Set<String> = []
     var watchdogInterval = Duration.seconds(10)
+    var watched = Watched()
     var interruptionsLeft = 0
     #if DEBUG
     var resting: SimulatedThread?
@@ -108,36 +111,37 @@ final class Simulation: Sendable {
   // MARK: Adding
 
   func add(_ work: Step.Work, named name: String) {
-    withState { state in
+    append { state in
       let name = state.names.unique(name)
-      state.steps.append(Step(work: work, name: name, subject: name))
+      return Step(work: work, name: name, subject: name)
     }
   }
 
   /// Adds something that belongs to whatever is going on where this is called.
   func addPart(_ body: @escaping @Sendable () -> Void) {
     let subject = StepContext.subject(in: self)
-    withState { state in
+    append { state in
       let name = state.names.unique("part of \(subject)")
-      state.steps.append(Step(work: .work(body), name: name, subject: subject))
+      return Step(work: .work(body), name: name, subject: subject)
     }
   }
 
   func add(_ step: WorkerStep, _ body: @escaping @Sendable () -> Void) {
     let label = step.label
-    withState { state in
+    append { state in
       let (verb, subject) = state.names.describe(step, label: label)
       var added = Step(work: .work(body), name: "\(verb) \(subject)", subject: subject)
       if case .decide = step { added.isInternal = true }
-      state.steps.append(added)
+      return added
     }
   }
 
   func add(_ job: UnownedJob, on executor: SimulatedExecutor) {
-    let subject = StepContext.subject(in: self)
-    withState { state in
-      let (name, subject) = state.names.task("\(job)", madeFor: subject)
-      state.steps.append(Step(work: .job(job, executor), name: name, subject: subject))
+    let place = StepContext.place(in: self)
+    append { state in
+      let name = state.names.job("\(job)", addedIn: place)
+      let work = Step.Work.job(job, executor)
+      return Step(work: work, name: name.step, subject: name.subject, task: name.task)
     }
   }
 

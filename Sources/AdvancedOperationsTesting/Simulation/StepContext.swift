@@ -2,22 +2,44 @@ import CoreOperations
 
 /// What the step that runs on a thread is for, so that what it brings about gets its name.
 final class StepContext {
+  /// Where something is added.
+  struct Place {
+    /// The operation or queue whose step goes on; “outside” when none does.
+    var subject: String
+    /// The task that the step runs; nil when it runs none.
+    var task: String?
+    /// Whether code of a task runs, and not the runtime between two of them.
+    var isInTask = false
+  }
+
   private let simulation: Simulation
   private let subject: String
+  private let task: String?
   /// The step of another simulation in which this one runs.
   private let outer: StepContext?
 
-  private init(_ simulation: Simulation, _ subject: String, inside outer: StepContext?) {
+  private init(
+    _ simulation: Simulation,
+    _ subject: String,
+    _ task: String?,
+    inside outer: StepContext?
+  ) {
     self.simulation = simulation
     self.subject = subject
+    self.task = task
     self.outer = outer
   }
 
   private static let current = ThreadLocal<StepContext>()
 
-  static func run(in simulation: Simulation, subject: String, _ body: () -> Void) {
+  static func run(
+    in simulation: Simulation,
+    subject: String,
+    task: String? = nil,
+    _ body: () -> Void
+  ) {
     let outer = current.value
-    let context = StepContext(simulation, subject, inside: outer)
+    let context = StepContext(simulation, subject, task, inside: outer)
     current.value = context
     defer { withExtendedLifetime(context) { current.value = outer } }
     body()
@@ -37,5 +59,14 @@ final class StepContext {
   static func subject(in simulation: Simulation) -> String {
     guard let context = current.value, context.simulation === simulation else { return "outside" }
     return context.subject
+  }
+
+  /// Where a job is added.
+  static func place(in simulation: Simulation) -> Place {
+    let isInTask = unsafe withUnsafeCurrentTask { unsafe $0 != nil }
+    guard let context = current.value, context.simulation === simulation else {
+      return Place(subject: "outside", isInTask: isInTask)
+    }
+    return Place(subject: context.subject, task: context.task, isInTask: isInTask)
   }
 }

@@ -22,7 +22,7 @@ struct StepNames {
   private var queueOrder: [ObjectIdentifier] = []
   private var records: [String: WatchedOperation] = [:]
   /// Tasks by what the runtime calls them.
-  private var tasks: [String: (name: String, subject: String)] = [:]
+  private var tasks: [String: JobName] = [:]
 
   init() {}
 
@@ -71,11 +71,20 @@ struct StepNames {
     operationNames.mapValues { Fingerprint(of: $0.record.name).low }
   }
 
-  /// A task keeps the name with which it was first seen.
-  mutating func task(_ identity: String, madeFor subject: String) -> (name: String, subject: String)
-  {
+  /// What a job is called; a task keeps the name with which it was first seen.
+  ///
+  /// The runtime has jobs that aren't tasks, and gives all of them the same identity: a yield of a
+  /// task, and the turn in which an actor runs what was called on it. They are called after the
+  /// task that added them, which is the one that the place is in.
+  mutating func job(_ identity: String, addedIn place: StepContext.Place) -> JobName {
+    if identity.hasSuffix("(id: nil)") {
+      let task = place.task ?? "task of \(place.subject)"
+      let name = place.isInTask ? task : "actor turn of \(place.subject)"
+      return JobName(step: name, subject: place.subject, task: task)
+    }
     if let known = tasks[identity] { return known }
-    let task = (unique("task of \(subject)"), subject)
+    let name = unique("task of \(place.subject)")
+    let task = JobName(step: name, subject: place.subject, task: name)
     tasks[identity] = task
     return task
   }
@@ -84,9 +93,21 @@ struct StepNames {
     records[subject]?.took(step, at: time)
   }
 
+  func sleeps(_ subject: String) { records[subject]?.sleeps() }
+
   var operations: [WatchedOperation] { order }
 
   var queues: [any SteppedQueue] { queueOrder.compactMap { queueNames[$0]?.queue } }
+}
+
+/// What a job is called.
+struct JobName {
+  /// The step that the job is.
+  let step: String
+  /// The operation or queue that it is for.
+  let subject: String
+  /// The task that it is, or belongs to.
+  let task: String
 }
 
 /// What a simulation knows of one operation.
@@ -97,6 +118,7 @@ final class WatchedOperation: Sendable {
     var time = Duration.zero
     /// Whether the operation waits for the test, and the test knows.
     var heldCount = 0
+    var hasSlept = false
   }
 
   let name: String
@@ -118,7 +140,12 @@ final class WatchedOperation: Sendable {
 
   func held(_ change: Int) { state.withLock { $0.heldCount += change } }
 
-  func stray() -> StrayOperation? {
+  /// Code of the operation sleeps by the clock of the simulation.
+  func sleeps() { state.withLock { $0.hasSlept = true } }
+
+  var hasSlept: Bool { state.withLock { $0.hasSlept } }
+
+  func stray(in simulation: Simulation) -> StrayOperation? {
     let (operation, step, time, isHeld) = state.withLock {
       ($0.operation as? AdvancedOperation, $0.lastStep, $0.time, $0.heldCount > 0)
     }
@@ -133,6 +160,7 @@ final class WatchedOperation: Sendable {
     {
       return nil
     }
-    return StrayOperation(name: name, state: current, lastStep: step, time: time)
+    let reason = simulation.reason(forStaying: operation)
+    return StrayOperation(name: name, state: current, lastStep: step, time: time, reason: reason)
   }
 }

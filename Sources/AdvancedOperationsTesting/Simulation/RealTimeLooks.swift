@@ -1,0 +1,81 @@
+/// What is seen, in real time, of one run of a simulation; without a clock of its own.
+package struct RunLooks {
+  package typealias Instant = ContinuousClock.Instant
+
+  package enum Verdict: Equatable {
+    case goesOn
+    /// One step has gone on for this long.
+    case blocked(for: Duration)
+    /// Steps are taken, and have been for this long.
+    case endless(steps: Int, for: Duration)
+  }
+
+  private let begin: Instant
+  /// The number of steps before the run.
+  private let firstCount: Int
+  private var seenCount: Int?
+  private var seenSince: Instant
+  private var hasReported = false
+
+  package init(after count: Int, at now: Instant) {
+    begin = now
+    firstCount = count
+    seenSince = now
+  }
+
+  /// Looks at the run.
+  ///
+  /// - Parameters:
+  ///   - count: How many steps the simulation has begun.
+  ///   - isInStep: Whether one goes on.
+  ///   - now: When that is.
+  ///   - interval: How long a step, or the run, may take.
+  /// - Returns: What to report; a run without an end once, a blocked step at each look.
+  package mutating func look(
+    count: Int,
+    isInStep: Bool,
+    at now: Instant,
+    interval: Duration
+  ) -> Verdict {
+    if count == seenCount {
+      let duration = seenSince.duration(to: now)
+      return isInStep && duration >= interval ? .blocked(for: duration) : .goesOn
+    }
+    let hasLookedBefore = seenCount != nil
+    seenCount = count
+    seenSince = now
+    let duration = begin.duration(to: now)
+    guard hasLookedBefore, !hasReported, duration >= interval else { return .goesOn }
+    hasReported = true
+    return .endless(steps: count - firstCount, for: duration)
+  }
+}
+
+/// What is seen, in real time, of a simulation that has pending steps and no run; without a clock
+/// of its own.
+package struct PendingLooks {
+  private var runCount: Int?
+  private var since: ContinuousClock.Instant
+
+  package init(at now: ContinuousClock.Instant) { since = now }
+
+  /// Looks at the simulation while steps are pending and none is taken.
+  ///
+  /// - Parameters:
+  ///   - runCount: How many runs there were; another one begins the time anew.
+  ///   - now: When that is.
+  ///   - interval: How long steps may be pending.
+  /// - Returns: For how long they have been, once that is too long; nil before.
+  package mutating func look(
+    runCount: Int,
+    at now: ContinuousClock.Instant,
+    interval: Duration
+  ) -> Duration? {
+    if runCount != self.runCount {
+      self.runCount = runCount
+      since = now
+    }
+    let duration = since.duration(to: now)
+    return duration >= interval ? duration : nil
+  }
+}

@@ -1,0 +1,72 @@
+import AdvancedOperations
+import CoreOperations
+
+extension Simulation {
+  /// Why an operation that nothing is pending of has not ended, as far as explanations know.
+  ///
+  /// - Parameter operation: One whose body, or whose conditions, have begun.
+  /// - Returns: Sentences; nil when nothing is known, so that it may have left the simulation.
+  func reason(forStaying operation: AdvancedOperation) -> String? {
+    let explanation = operation.explain()
+    let kinds = explanation.causes.map(\.kind)
+    if kinds.contains(.finishNotCalled) {
+      return
+        "It has returned from execute(), and waits for finish() to be called: call finish() on "
+        + "every path. A callback that calls it in real time has left the simulation."
+    }
+    guard kinds.contains(where: { $0 != .executing && $0 != .condition }) else { return nil }
+    let remark = remark(aboutWaysOut: explanation, of: operation)
+    return "It waits for others: \(explanation)" + remark.map { "\n\($0)" }.orEmpty
+  }
+
+  /// Says which of the operations that an explanation names aren't in this simulation.
+  ///
+  /// - Parameters:
+  ///   - explanation: What keeps the operation.
+  ///   - operation: The operation.
+  /// - Returns: A sentence for each queue; nil when all are.
+  func remark(aboutWaysOut explanation: OperationExplanation, of operation: Operation) -> String? {
+    let causes = explanation.causes + explanation.path + explanation.rootCauses
+    var seen: Set<ObjectIdentifier> = []
+    let sentences = ([operation] + causes.flatMap { [$0.operation] + $0.involved })
+      .compactMap { other -> String? in
+        guard !other.isFinished, let queue = other.homeQueue, !isWorld(of: queue.operationQueue),
+          seen.insert(ObjectIdentifier(queue)).inserted
+        else { return nil }
+        return "“\(other.label)” is in queue “\(queue.label)”, which isn't of this simulation, and "
+          + "so goes on in real time. Make the queue with "
+          + "AdvancedOperationQueue(environment: simulation.environment)."
+      }
+    return sentences.isEmpty ? nil : sentences.joined(separator: "\n")
+  }
+
+  private func isWorld(of queue: OperationQueue) -> Bool {
+    let environment = (queue as? AdvancedOperationQueue)?.environment
+    return (environment?.tracer as? SimulationTracer)?.simulation === self
+  }
+
+  /// What to say of an operation that a time limit ended before its body had slept by the clock;
+  /// nil when that isn't so.
+  func hint(aboutTimeLimitOf operation: AdvancedOperation) -> String? {
+    guard operation.hasStarted, !(operation is any EndsByOwnCall),
+      operation.errors.contains(where: { $0 is OperationTimeout }), !record(of: operation).hasSlept
+    else { return nil }
+    return "If its body sleeps: bodies sleep by the clock, as in "
+      + "operation.environment.clock.sleep(for: .seconds(1)). With Task.sleep they sleep in real "
+      + "time, while virtual time goes on to the time limit."
+  }
+
+  /// Says that steps or timers are pending; nil when none is.
+  var sentenceAboutPending: String? {
+    let (steps, hasTimers) = withState { ($0.steps.prefix(3).map(\.name), !$0.alarms.isEmpty) }
+    if !steps.isEmpty {
+      return "Steps of the simulation are pending (\(steps.joined(separator: ", "))): call run()."
+    }
+    return hasTimers ? "Timers of the simulation are pending: call run()." : nil
+  }
+}
+
+extension String? {
+  /// The text, or none.
+  var orEmpty: String { self ?? "" }
+}
