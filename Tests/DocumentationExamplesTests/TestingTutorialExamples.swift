@@ -85,7 +85,7 @@ import Testing
     }
     queue.addOperation(download)
     simulation.run()
-    #expect(try download.result?.get() == "feed")
+    #expect(try expectValue(of: download) == "feed")
     #expect(simulation.now == .seconds(120 + 240 + 480))
   }
 
@@ -125,6 +125,30 @@ import Testing
     simulation.run()
     try expectOutcome(of: upload, is: .cancelled)
     #expect(simulation.now == .seconds(30))
+  }
+
+  @Test func `it has no end`() throws {
+    let poll = RepeatOperation(name: "poll", times: nil, every: .seconds(60)) { round in
+      ResultOperation(name: "round \(round)") { round }
+    }
+    queue.addOperation(poll)
+    simulation.run(until: .seconds(3600))
+    #expect(poll.isExecuting)
+
+    poll.cancel()
+    simulation.run()
+    try expectOutcome(of: poll, is: .cancelled)
+    #expect(simulation.now == .seconds(3600))
+  }
+
+  @Test func `something goes wrong in the middle`() throws {
+    let download = ResultOperation(name: "download") { 1 }
+    let parse = download.then(name: "parse") { $0 }
+
+    simulation.inject(.error(Offline()), into: "download", at: .executing)
+    queue.addOperations([download, parse])
+    simulation.run()
+    try expectFaultsHappened(in: simulation)
   }
 
   @Test func `in every order`() throws {

@@ -36,18 +36,47 @@ public func expectOutcome(
   fileID: String = #fileID,
   line: Int = #line
 ) throws {
-  guard let outcome = operation.outcome else {
-    throw ExpectationFailure(
-      "“\(operation.label)” is \(operation.state), and should have \(ending.sentence). "
-        + operation.whyNotEnded,
-      about: operation,
-      fileID: fileID,
-      line: line
-    )
-  }
-  if outcome.word == ending.rawValue { return }
-  throw ExpectationFailure(
-    "“\(operation.label)” should have \(ending.sentence), but: \(outcome)",
+  if operation.outcome?.word == ending.rawValue { return }
+  throw otherOutcome(operation, "should have \(ending.sentence)", fileID, line)
+}
+
+/// Expects that an operation has succeeded, and gives its value.
+///
+/// ```swift
+/// #expect(try expectValue(of: download) == "feed")
+/// ```
+///
+/// - Parameters:
+///   - operation: The operation.
+///   - fileID: Where this is called.
+///   - line: The line of that.
+/// - Returns: The value.
+/// - Throws: ``ExpectationFailure`` when the operation has ended without a value, with its errors,
+///   or has not ended, with what has left the simulation, or else what it waits for: the same that
+///   ``expectOutcome(of:is:fileID:line:)`` says.
+@discardableResult
+public func expectValue<Output: Sendable>(
+  of operation: ResultOperation<Output>,
+  fileID: String = #fileID,
+  line: Int = #line
+) throws -> Output {
+  if case .success(let value) = operation.result { return value }
+  throw otherOutcome(operation, "should have a value", fileID, line)
+}
+
+/// An operation that has no outcome, or another one.
+private func otherOutcome(
+  _ operation: AdvancedOperation,
+  _ expected: String,
+  _ fileID: String,
+  _ line: Int
+) -> ExpectationFailure {
+  let found =
+    operation.outcome.map { "“\(operation.label)” \(expected), but: \($0)" }
+    ?? "“\(operation.label)” is \(operation.state), and \(expected). \(operation.whyNotEnded)"
+  let lines = [found] + operation.hints
+  return ExpectationFailure(
+    lines.joined(separator: "\n"),
     about: operation,
     fileID: fileID,
     line: line
@@ -112,9 +141,10 @@ public func expectConditionFailure<Failure: Error & Equatable>(
   fileID: String = #fileID,
   line: Int = #line
 ) throws {
-  let failures = try conditionFailures(of: operation, condition, "\(error)", fileID, line)
+  let expected = inWords(error)
+  let failures = try conditionFailures(of: operation, condition, expected, fileID, line)
   if failures.contains(where: { $0 as? Failure == error }) { return }
-  throw otherFailure(operation, condition, "\(error)", failures, fileID, line)
+  throw otherFailure(operation, condition, expected, failures, fileID, line)
 }
 
 /// What the conditions of a failed operation gave as errors.
@@ -128,9 +158,11 @@ private func conditionFailures(
   guard case .failed(let failure) = operation.outcome else {
     let found =
       operation.outcome.map { "\($0)" } ?? "\(operation.state). \(operation.whyNotEnded)"
-    throw ExpectationFailure(
+    let text =
       "A condition of “\(operation.label)” should have failed with \(expected), "
-        + "but the operation is: \(found)",
+      + "but the operation is: \(found)"
+    throw ExpectationFailure(
+      ([text] + operation.hints).joined(separator: "\n"),
       about: operation,
       fileID: fileID,
       line: line
@@ -144,6 +176,9 @@ private func conditionFailures(
   }
 }
 
+/// An error with its type: errors of different types may describe themselves alike.
+private func inWords(_ error: any Error) -> String { "“\(error)” (\(type(of: error)))" }
+
 private func otherFailure(
   _ operation: AdvancedOperation,
   _ name: String?,
@@ -155,7 +190,7 @@ private func otherFailure(
   let found =
     failures.isEmpty
     ? "no such condition failed; the outcome is: \(operation.outcome.map { "\($0)" } ?? "none")"
-    : "found: \(failures.map { "\($0)" }.joined(separator: ", "))"
+    : "found: \(failures.map { inWords($0) }.joined(separator: ", "))"
   let condition = name.map { "Condition “\($0)”" } ?? "A condition"
   return ExpectationFailure(
     "\(condition) of “\(operation.label)” should have failed with \(expected), but \(found)",
@@ -178,7 +213,8 @@ private func otherFailure(
 ///   - recorder: The observer.
 ///   - fileID: Where this is called.
 ///   - line: The line of that.
-/// - Throws: ``ExpectationFailure`` with the difference.
+/// - Throws: ``ExpectationFailure`` with the difference, and with what hints at why events are
+///   missing: steps that are pending, or an operation that is in no simulation.
 public func expectEvents(
   _ kinds: [OperationEvent.Kind],
   of recorder: RecordingObserver,
@@ -188,8 +224,10 @@ public func expectEvents(
   let found = recorder.kinds
   if found == kinds { return }
   let lines = difference(from: kinds.map(\.rawValue), to: found.map(\.rawValue))
+  let hint = recorder.hint.map { "\n\($0)" }.orEmpty
   throw ExpectationFailure(
-    "The observer recorded other events:\n\(lines)",
+    "The observer recorded other events:\n\(lines)\(hint)",
+    seed: recorder.simulation?.seed,
     fileID: fileID,
     line: line
   )
@@ -207,18 +245,53 @@ public func expectEvents(
 ///   - fileID: Where this is called.
 ///   - line: The line of that.
 /// - Throws: ``ExpectationFailure`` that names the operations; see ``SimulatedEnvironment/strays``.
+///   The same when steps are pending, or nothing has run in the simulation, so that nothing can be
+///   said. A simulation that has run until a time, and has timers left, is taken to have no strays.
 public func expectNoStrays(
   in simulation: SimulatedEnvironment,
   fileID: String = #fileID,
   line: Int = #line
 ) throws {
+  let problem: String
   let strays = simulation.strays
-  if strays.isEmpty { return }
-  throw ExpectationFailure(
-    strays.map(\.description).joined(separator: "\n") + " (seed \(simulation.seed))",
-    fileID: fileID,
-    line: line
-  )
+  if !simulation.pending.isEmpty {
+    problem = simulation.simulation.sentenceAboutPending.orEmpty
+  } else if simulation.simulation.progress.current.count == 0 {
+    problem =
+      "Nothing has run in the simulation: add operations to a queue that is made with "
+      + "AdvancedOperationQueue(environment: simulation.environment), and call run()."
+  } else if strays.isEmpty {
+    return
+  } else {
+    problem = strays.map(\.description).joined(separator: "\n")
+  }
+  throw ExpectationFailure(problem, seed: simulation.seed, fileID: fileID, line: line)
+}
+
+/// Expects that each fault that was injected has met an operation.
+///
+/// A name that no operation has injects nothing, and neither does a fault that comes after the
+/// moment it is for: the test would pass, and have tested something else.
+///
+/// ```swift
+/// simulation.inject(.error(Offline()), into: "download", at: .executing)
+/// queue.addOperations([download, parse])
+/// simulation.run()
+/// try expectFaultsHappened(in: simulation)
+/// ```
+///
+/// - Parameters:
+///   - simulation: The simulation, which has run.
+///   - fileID: Where this is called.
+///   - line: The line of that.
+/// - Throws: ``ExpectationFailure`` that names the faults.
+public func expectFaultsHappened(
+  in simulation: SimulatedEnvironment,
+  fileID: String = #fileID,
+  line: Int = #line
+) throws {
+  guard let sentence = simulation.simulation.sentenceAboutFaults else { return }
+  throw ExpectationFailure(sentence, seed: simulation.seed, fileID: fileID, line: line)
 }
 
 extension AdvancedOperation {
@@ -228,10 +301,23 @@ extension AdvancedOperation {
       return "It is in no simulation: wait for its end before, or make its queue with "
         + "AdvancedOperationQueue(environment: simulation.environment). \(explain())"
     }
+    let explanation = explain()
+    let remark = simulation.remark(aboutWaysOut: explanation, of: self).map { "\n\($0)" }.orEmpty
     let strays = simulation.strays
-    if !strays.isEmpty { return strays.map(\.description).joined(separator: "\n") }
-    let hint = simulation.isIdle ? "" : "Steps of the simulation are pending: call run(). "
-    return hint + "\(explain())"
+    if !strays.isEmpty {
+      // One that waits for others has said so.
+      return strays.map(\.description).joined(separator: "\n")
+        + (strays.contains { $0.description.contains(remark) } ? "" : remark)
+    }
+    let hint = simulation.sentenceAboutPending.map { "\($0) " }.orEmpty
+    return hint + "\(explanation)" + remark
+  }
+
+  /// What may be behind another outcome than the expected one, a line each.
+  fileprivate var hints: [String] {
+    guard let simulation = Simulation.of(self) else { return [] }
+    return [simulation.hint(aboutTimeLimitOf: self), simulation.sentenceAboutFaults]
+      .compactMap { $0 }
   }
 }
 

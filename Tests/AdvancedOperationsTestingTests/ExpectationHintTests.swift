@@ -1,0 +1,189 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import Testing
+
+private struct Offline: Error, Equatable, CustomStringConvertible {
+  var description: String { "Offline." }
+}
+
+private struct Step: Error, Equatable, CustomStringConvertible {
+  let name: String
+  init(_ name: String) { self.name = name }
+  var description: String { "\(name) broke." }
+}
+
+/// Looks like ``Offline``.
+private struct Disguised: Error, Equatable, CustomStringConvertible {
+  var description: String { "Offline." }
+}
+
+private final class Forgetful: AdvancedOperation, @unchecked Sendable {
+  override func execute() {}
+}
+
+@Suite struct `What a failed expectation hints at` {
+  private let simulation = SimulatedEnvironment(seed: 7)
+  private let queue: AdvancedOperationQueue
+
+  init() { queue = AdvancedOperationQueue(environment: simulation.environment) }
+
+  /// What an expectation throws; empty when it is met.
+  private func text(_ body: () throws -> Void) -> String {
+    do {
+      try body()
+      return ""
+    } catch {
+      return (error as? ExpectationFailure)?.description ?? "another error: \(error)"
+    }
+  }
+
+  @Test func `finish() that was not called`() {
+    let forgetful = Forgetful()
+    forgetful.name = "a"
+    queue.addOperation(forgetful)
+    simulation.run()
+    let text = text { try expectOutcome(of: forgetful, is: .succeeded) }
+    #expect(text.contains("waits for finish() to be called"), "\(text)")
+    #expect(!text.contains("Task.sleep"), "\(text)")
+    #expect(simulation.strays.first?.description.contains("finish()") == true)
+  }
+
+  @Test func `release() of a held operation`() {
+    let held = HeldOperation(name: "a")
+    queue.addOperation(held)
+    simulation.run()
+    let text = text { try expectOutcome(of: held, is: .succeeded) }
+    #expect(text.contains("waits for release() to be called"), "\(text)")
+    #expect(text.contains("needed: release() has to be called on a"), "\(text)")
+    #expect(!text.contains("finish()"), "\(text)")
+  }
+
+  @Test func `a queue that isn't of the simulation`() {
+    let other = OperationQueue()
+    other.name = "real"
+    other.isSuspended = true
+    let outside = ResultOperation(name: "outside") { 1 }
+    other.addOperation(outside)
+    let dependent = AdvancedOperation()
+    dependent.name = "dependent"
+    dependent.addDependency(outside)
+    let awaiting = ResultOperation(name: "awaiting") { try await outside.value }
+    queue.addOperations([dependent, awaiting])
+    simulation.run()
+    for operation in [dependent, awaiting] {
+      let text = text { try expectOutcome(of: operation, is: .succeeded) }
+      #expect(text.contains("“outside” is in queue “real”, which isn't of this simul"), "\(text)")
+      #expect(text.contains("AdvancedOperationQueue(environment:"), "\(text)")
+    }
+    let text = text { try simulation.run { _ = try await outside.value } }
+    #expect(text.contains("“outside” is in queue “real”"), "\(text)")
+    other.cancelAllOperations()
+    other.isSuspended = false
+  }
+
+  @Test func `an operation in no queue`() {
+    let forgotten = ResultOperation(name: "forgotten") { 1 }
+    let text1 = text { try simulation.run { _ = try await forgotten.value } }
+    #expect(text1.contains("It waits for “forgotten”"), "\(text1)")
+    #expect(text1.contains("forgotten is in no queue"), "\(text1)")
+    let awaiting = ResultOperation(name: "awaiting") { try await forgotten.value }
+    queue.addOperation(awaiting)
+    simulation.run()
+    let text2 = text { try expectOutcome(of: awaiting, is: .succeeded) }
+    #expect(text2.contains("forgotten is in no queue"), "\(text2)")
+    #expect(!text2.contains("Task.sleep"), "\(text2)")
+    awaiting.cancel()
+    simulation.run()
+  }
+
+  @Test func `a time limit that came while the body slept in real time`() {
+    let sleeper = ResultOperation(name: "sleeper") {
+      try await Task.sleep(for: .seconds(86_400))
+    }
+    let right = ResultOperation(name: "right") {
+      try await AdvancedOperation.current?.environment.clock.sleep(until: .seconds(86_400))
+    }
+    for operation in [sleeper, right] { operation.addObserver(TimeoutObserver(.seconds(30))) }
+    queue.addOperations([sleeper, right])
+    simulation.run()
+    // The cancelled sleep comes back to the simulation from a thread that it doesn't know.
+    while sleeper.outcome == nil { simulation.run() }
+    let text1 = text { try expectOutcome(of: sleeper, is: .succeeded) }
+    #expect(text1.contains("With Task.sleep they sleep in real time"), "\(text1)")
+    let text2 = text { try expectOutcome(of: right, is: .succeeded) }
+    #expect(text2.contains("It took longer than") && !text2.contains("Task.sleep"), "\(text2)")
+  }
+
+  @Test func `an expected value, or what is in its place`() throws {
+    let value = ResultOperation(name: "value") { 3 }
+    let failing = ResultOperation<Int>(name: "failing") { throw Offline() }
+    queue.addOperations([value, failing])
+    let early = text { try expectValue(of: value) }
+    #expect(early.contains("“value” is ready, and should have a value"), "\(early)")
+    #expect(early.contains("call run()") && early.hasSuffix("(seed 7)"), "\(early)")
+    simulation.run()
+    #expect(try expectValue(of: value) == 3)
+    let late = text { try expectValue(of: failing) }
+    #expect(late.contains("“failing” should have a value, but: failed"), "\(late)")
+  }
+
+  @Test func `a run that was forgotten, for events and strays too`() throws {
+    let recorder = RecordingObserver()
+    let operation = ResultOperation(name: "a") {}
+    operation.addObserver(recorder)
+    func events() -> String { text { try expectEvents([.enqueued, .finished], of: recorder) } }
+    #expect(events().contains("attach the observer before"), "\(events())")
+    #expect(text { try expectNoStrays(in: simulation) }.contains("Nothing has run"))
+    queue.addOperation(operation)
+    #expect(events().contains("call run()") && events().contains("(seed 7)"), "\(events())")
+    #expect(text { try expectNoStrays(in: simulation) }.contains("call run()"))
+    simulation.run()
+    #expect(!events().isEmpty && !events().contains("call run()"), "\(events())")
+    try expectNoStrays(in: simulation)
+  }
+
+  @Test func `events of an operation that is in no simulation`() {
+    let recorder = RecordingObserver()
+    let operation = AdvancedOperation()
+    operation.addObserver(recorder)
+    let other = AdvancedOperationQueue()
+    other.isSuspended = true
+    other.addOperation(operation)
+    let text = text { try expectEvents([.finished], of: recorder) }
+    #expect(text.contains("in no simulation"), "\(text)")
+    operation.cancel()
+    other.isSuspended = false
+  }
+
+  @Test func `the type of an error, which its description may not tell`() {
+    let operation = AdvancedOperation()
+    operation.name = "a"
+    operation.addCondition(BlockCondition("net") { throw Offline() })
+    queue.addOperation(operation)
+    simulation.run()
+    #expect(
+      text { try expectConditionFailure(operation, as: Step("x"), of: "net") }
+        .contains(
+          "should have failed with “x broke.” (Step), but found: “Offline.” (Offline) (seed 7)"
+        )
+    )
+    #expect(
+      text { try expectConditionFailure(operation, as: Disguised()) }
+        .contains("with “Offline.” (Disguised), but found: “Offline.” (Offline)")
+    )
+  }
+
+  @Test func `a fault that has met no operation`() throws {
+    let operation = ResultOperation(name: "download") { 1 }
+    simulation.inject(.error(Offline()), into: "donwload", at: .executing)
+    simulation.inject(.delay(.seconds(1)), into: "download", at: .executing)
+    queue.addOperation(operation)
+    simulation.inject(.delay(.seconds(1)), into: "download", at: .pending)
+    simulation.run()
+    let missed = "the one into “donwload” at executing, the one into “download” at pending"
+    #expect(text { try expectFaultsHappened(in: simulation) }.contains(missed))
+    #expect(text { try expectOutcome(of: operation, is: .failed) }.contains(missed))
+    let other = SimulatedEnvironment(seed: 1)
+    try expectFaultsHappened(in: other)
+  }
+}
