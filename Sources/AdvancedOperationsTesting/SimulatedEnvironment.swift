@@ -46,6 +46,8 @@ public final class SimulatedEnvironment: Sendable {
   /// let simulation = SimulatedEnvironment(replaying: "1;2=1")
   /// ```
   ///
+  /// Whether the schedule fits what was run is in ``replayMismatch`` afterwards.
+  ///
   /// - Parameter schedule: Where the schedule says nothing, the first of the pending steps is
   ///   taken; nil is returned for what is no schedule.
   public convenience init?(replaying schedule: String) {
@@ -86,7 +88,7 @@ public final class SimulatedEnvironment: Sendable {
   /// ever) keeps it going for ever: `run(until:)` ends at a time.
   ///
   /// - Precondition: Not called from a step, nor while another thread runs the simulation.
-  public func run() { simulation.run(until: nil, call: "run()") { false } }
+  public func run() { simulation.run(until: nil, call: Simulation.wholeRun) { false } }
 
   /// Takes steps, and moves time, until something is so, or nothing can happen any more.
   ///
@@ -139,11 +141,38 @@ public final class SimulatedEnvironment: Sendable {
   /// simulation.run()
   /// ```
   ///
+  /// Time moves when no step is left, so this step is taken at the time at which it was added. One
+  /// *at any time* doesn't keep time from moving: when only such steps are left and a timer is due
+  /// later, the schedule picks one of them or lets time move on to that timer. Without a timer they
+  /// are taken. So it meets what sleeps, too: a body, the delay before a retry, a time limit. An
+  /// exploration meets all of these moments; by chance, later ones are rarer.
+  ///
+  /// ```swift
+  /// let report = try exploreSchedules { simulation in
+  ///   let queue = AdvancedOperationQueue(environment: simulation.environment)
+  ///   let clock = simulation.environment.clock
+  ///   let pack = ResultOperation(name: "pack") { try await clock.sleep(for: .seconds(1)) }
+  ///   let send = pack.then(name: "send") { try await clock.sleep(for: .seconds(1)) }
+  ///   queue.addOperations([pack, send])
+  ///   simulation.addStep("cancel", atAnyTime: true) { send.cancel() }
+  ///   simulation.run()
+  ///   try #require(send.isFinished)
+  /// }
+  /// #expect(report.isComplete)
+  /// ```
+  ///
+  /// ``run(until:)-(Duration)`` and ``advance(by:)`` may leave such a step for the next run.
+  ///
   /// - Parameters:
   ///   - name: What the step is called in ``pending`` and ``log``.
+  ///   - atAnyTime: Whether time may move before the step is taken.
   ///   - body: Runs once, without a lock held.
-  public func addStep(_ name: String, _ body: @escaping @Sendable () -> Void) {
-    simulation.add(.work(body), named: name)
+  public func addStep(
+    _ name: String,
+    atAnyTime: Bool = false,
+    _ body: @escaping @Sendable () -> Void
+  ) {
+    simulation.add(.work(body), named: name, atAnyTime: atAnyTime)
   }
 
   // MARK: Looking
@@ -175,6 +204,19 @@ public final class SimulatedEnvironment: Sendable {
   /// waits for a ``ConditionProbe`` or is a ``HeldOperation`` waits for the test, and isn't listed.
   /// Empty as long as a step or a timer is pending.
   public var strays: [StrayOperation] { simulation.strays }
+
+  /// Which choices of the schedule that is replayed could not be made; nil when all were.
+  ///
+  /// Then the workflow isn't the one in which the schedule was found, or not any more. Look at it
+  /// when the simulation has run: before that, the choices to come are named. Always nil unless the
+  /// simulation was made with ``init(replaying:)``.
+  ///
+  /// ```swift
+  /// let simulation = try #require(SimulatedEnvironment(replaying: "1;2=1"))
+  /// try upload(in: simulation)
+  /// #expect(simulation.replayMismatch == nil)
+  /// ```
+  public var replayMismatch: String? { simulation.withState { $0.chooser.misfit } }
 
   /// How many timers wait for their time.
   package var timerCount: Int { simulation.withState { $0.alarms.count } }

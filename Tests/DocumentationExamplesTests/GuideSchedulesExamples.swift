@@ -46,3 +46,55 @@ import Testing
 
   try expectShown(print, in: "ExploringSchedules", of: "AdvancedOperationsTesting")
 }
+
+/// The sizes in the article's tables.
+@Suite struct `Exploring schedules: how large a workflow can be` {
+  /// Explores chains of operations made with `then`, and perhaps a cancel of the last operation.
+  private static func orders(
+    _ chainCount: Int = 1,
+    of length: Int,
+    inGroup: Bool = false,
+    cancel: Bool = false
+  ) throws -> Int {
+    let report = try exploreSchedules { simulation in
+      let queue = AdvancedOperationQueue(environment: simulation.environment)
+      var operations: [ResultOperation<Void>] = []
+      for _ in 0..<chainCount {
+        var last = ResultOperation {}
+        operations.append(last)
+        for _ in 1..<length {
+          last = last.then {}
+          operations.append(last)
+        }
+      }
+      if inGroup {
+        queue.addOperation(GroupOperation { operations })
+      } else {
+        queue.addOperations(operations)
+      }
+      if cancel, let last = operations.last { simulation.addStep("cancel") { last.cancel() } }
+      simulation.run()
+      try #require(queue.operationCount == 0)
+    }
+    #expect(report.isComplete)
+    return report.scheduleCount
+  }
+
+  @Test(arguments: [(2, 1), (3, 1), (2, 2)])
+  func `chains beside each other`(chainCount: Int, length: Int) throws {
+    let orders = try Self.orders(chainCount, of: length)
+    try expectRow("| \(chainCount) × \(length) | \(orders) | complete |", in: "ExploringSchedules")
+  }
+
+  @Test(arguments: 2...4)
+  func `a chain, with a cancel and in a group`(length: Int) throws {
+    let (plain, group) = (try Self.orders(of: length), try Self.orders(of: length, inGroup: true))
+    let cancel = try Self.orders(of: length, cancel: true)
+    try expectRow("| \(length) | \(plain) | \(cancel) | \(group) |", in: "ExploringSchedules")
+  }
+
+  @Test func `a chain in a group, with a cancel`() throws {
+    let orders = try Self.orders(of: 2, inGroup: true, cancel: true)
+    try expectRow("a chain of two has \(orders)", in: "ExploringSchedules")
+  }
+}

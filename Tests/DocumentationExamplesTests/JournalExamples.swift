@@ -1,6 +1,7 @@
 import AdvancedOperations
 import AdvancedOperationsTesting
 import Foundation
+import Synchronization
 import Testing
 
 @Sendable private func compile(_ name: String) async throws -> String { "\(name).o" }
@@ -208,5 +209,31 @@ private final class Hall: Sendable {
     let pack = build.then(key: "pack", journal: journal) { try await archive($0) }
     AdvancedOperationQueue(environment: simulation.environment).addOperations([build, pack])
     return pack
+  }
+}
+
+@Test func `exploreRestarts: a card is charged once`() throws {
+  final class Bank: Sendable {
+    private let kept = Mutex<[(id: String, amount: Int)]>([])
+    var charges: [Int] { kept.withLock { $0.map(\.amount) } }
+
+    func charge(_ amount: Int, id: String) {
+      kept.withLock { kept in
+        if !kept.contains(where: { $0.id == id }) { kept.append((id, amount)) }
+      }
+    }
+  }
+
+  struct ChargedWrongly: Error { let charges: [Int] }
+
+  try exploreRestarts(world: { Bank() }) { simulation, journal, bank in
+    let charge = ResultOperation(key: "charge", journal: journal) {
+      bank.charge(50, id: "order 7")
+      return 50
+    }
+    AdvancedOperationQueue(environment: simulation.environment).addOperation(charge)
+    return charge
+  } check: { bank in
+    if bank.charges != [50] { throw ChargedWrongly(charges: bank.charges) }
   }
 }

@@ -23,6 +23,24 @@ func expectShown(
   #expect(isShown, "not in \(article).md:\n\(printed)", sourceLocation: sourceLocation)
 }
 
+/// Checks that an article of AdvancedOperationsTesting has a text, such as a row with what was
+/// measured.
+///
+/// - Parameters:
+///   - row: The text.
+///   - article: The name of the article's file.
+///   - sourceLocation: Where a difference is reported.
+/// - Throws: An error of Foundation when the article can't be read.
+func expectRow(
+  _ row: String,
+  in article: String,
+  sourceLocation: SourceLocation = #_sourceLocation
+) throws {
+  let file = catalogue(of: "AdvancedOperationsTesting").appendingPathComponent(article + ".md")
+  let isShown = try String(contentsOf: file, encoding: .utf8).contains(row)
+  #expect(isShown, "not in \(article).md: \(row)", sourceLocation: sourceLocation)
+}
+
 /// Checks that a picture of an article is the one that its example draws, in both variants.
 ///
 /// The variant for dark pages is there because a page of documentation may be dark where the system

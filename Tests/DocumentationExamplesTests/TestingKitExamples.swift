@@ -66,7 +66,10 @@ private func scene() -> (SimulatedEnvironment, AdvancedOperationQueue) {
 }
 
 @Test func `exploreSchedules: a failure is replayed`() throws {
-  func upload(_ simulation: SimulatedEnvironment) { simulation.run() }
+  func upload(_ simulation: SimulatedEnvironment) {
+    for number in 1...9 { simulation.addStep("\(number)") {} }
+    simulation.run()
+  }
   let replayed = SimulatedEnvironment(replaying: "1;2=1")
   #expect(replayed?.seed == 1)
 
@@ -83,6 +86,31 @@ private func scene() -> (SimulatedEnvironment, AdvancedOperationQueue) {
 @Test func `SimulatedEnvironment: a schedule is replayed`() {
   let simulation = SimulatedEnvironment(replaying: "1;2=1")
   #expect(simulation?.now == .zero)
+}
+
+@Test func `SimulatedEnvironment: a schedule that is replayed fits`() throws {
+  func upload(in simulation: SimulatedEnvironment) throws {
+    for number in 1...4 { simulation.addStep("\(number)") {} }
+    simulation.run()
+  }
+
+  let simulation = try #require(SimulatedEnvironment(replaying: "1;2=1"))
+  try upload(in: simulation)
+  #expect(simulation.replayMismatch == nil)
+}
+
+@Test func `addStep: a cancel at any time`() throws {
+  let report = try exploreSchedules { simulation in
+    let queue = AdvancedOperationQueue(environment: simulation.environment)
+    let clock = simulation.environment.clock
+    let pack = ResultOperation(name: "pack") { try await clock.sleep(for: .seconds(1)) }
+    let send = pack.then(name: "send") { try await clock.sleep(for: .seconds(1)) }
+    queue.addOperations([pack, send])
+    simulation.addStep("cancel", atAnyTime: true) { send.cancel() }
+    simulation.run()
+    try #require(send.isFinished)
+  }
+  #expect(report.isComplete)
 }
 
 @Test func `HeldOperation: it holds what it claims`() {

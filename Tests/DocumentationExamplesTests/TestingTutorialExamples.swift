@@ -1,6 +1,7 @@
 import AdvancedOperations
 import AdvancedOperationsTesting
 import CoreOperations
+import Synchronization
 import Testing
 
 /// The programs of the article “Testing a guarded workflow”.
@@ -163,6 +164,32 @@ import Testing
       try #require(queue.operationCount == 0)
     }
     #expect(report.isComplete)
+  }
+
+  @Test func `while it sleeps`() throws {
+    let print = Lines()
+
+    var moments: Set<String> = []
+    let report = try exploreSchedules { simulation in
+      let queue = AdvancedOperationQueue(environment: simulation.environment)
+      let clock = simulation.environment.clock
+      let pack = ResultOperation(name: "pack") { try await clock.sleep(for: .seconds(1)) }
+      let send = pack.then(name: "send") { try await clock.sleep(for: .seconds(1)) }
+      queue.addOperations([pack, send])
+      let moment = Mutex("")
+      simulation.addStep("cancel", atAnyTime: true) {
+        let text = "at \(clock.now) it is \(send.state)"
+        moment.withLock { $0 = text }
+        send.cancel()
+      }
+      simulation.run()
+      try #require(send.isFinished)
+      moments.insert(moment.withLock { $0 })
+    }
+    for moment in moments.sorted() { print(moment) }
+    print(report.isComplete ? "all of" : "some of more than", report.scheduleCount, "schedules")
+
+    try expectShown(print, in: "TestingAGuardedWorkflow", of: "AdvancedOperationsTesting")
   }
 
   @Test func `transitions that were never taken`() {

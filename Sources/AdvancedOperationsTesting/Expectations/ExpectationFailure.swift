@@ -21,6 +21,9 @@ public struct ExpectationFailure: Error, CustomStringConvertible {
   public let line: Int
   /// The seed of the simulation in which the operation ran; nil outside of any.
   public let seed: UInt64?
+  /// The error that a closure of a test has thrown, as in
+  /// ``exploreRestarts(schedules:seed:fileID:line:of:)``; nil when nothing else was thrown.
+  public let underlying: (any Error)?
 
   /// Creates an error; for expectations of your own.
   ///
@@ -39,7 +42,14 @@ public struct ExpectationFailure: Error, CustomStringConvertible {
     self.init(message, seed: seed, fileID: fileID, line: line)
   }
 
-  init(_ message: String, seed: UInt64?, fileID: String, line: Int) {
+  init(
+    _ message: String,
+    seed: UInt64?,
+    underlying: (any Error)? = nil,
+    fileID: String,
+    line: Int
+  ) {
+    self.underlying = underlying
     self.message = message
     self.fileID = fileID
     self.line = line

@@ -28,7 +28,12 @@ import CoreOperations
 /// the simulation fails, with what was different.
 ///
 /// An operation that leaves the simulation (see ``SimulatedEnvironment/strays``) fails the
-/// schedule.
+/// schedule. So does a workflow that takes no step, and one that leaves steps pending without a run
+/// or after ``SimulatedEnvironment/run()``; after a call that ends earlier, as
+/// ``SimulatedEnvironment/run(until:)-(()->Bool)`` does, steps may be left.
+///
+/// What comes from outside at any moment, and not only before the first sleep, is added with
+/// ``SimulatedEnvironment/addStep(_:atAnyTime:_:)``.
 ///
 /// - Parameters:
 ///   - depthFirst: How many schedules to run before going on at random.
@@ -39,7 +44,8 @@ import CoreOperations
 ///   - workflow: Builds the workflow, runs the simulation, and throws if something is wrong. Run
 ///     many times; everything that it uses has to be made in it.
 /// - Returns: How many schedules were explored, and whether that was all.
-/// - Throws: ``ScheduleFailure`` at the first schedule under which the workflow throws.
+/// - Throws: ``ScheduleFailure`` at the first schedule under which the workflow throws, leaves the
+///   simulation, or leaves steps.
 /// - Complexity: The number of schedules can grow as the factorial of that of operations.
 @discardableResult
 public func exploreSchedules(
@@ -66,7 +72,10 @@ public func exploreSchedules(
 ///   - fileID: Where this is called.
 ///   - line: The line of that.
 ///   - workflow: What was explored.
-/// - Throws: ``ScheduleFailure`` when the workflow throws, or when the text is no schedule.
+/// - Throws: ``ScheduleFailure`` when the workflow throws, with the error as
+///   ``ScheduleFailure/underlying``, and when the schedule doesn't fit the workflow: it takes a step
+///   where there are fewer, or makes more choices than there are. ``ExpectationFailure`` when the
+///   text is no schedule.
 public func exploreSchedules(
   replaying schedule: String,
   fileID: String = #fileID,

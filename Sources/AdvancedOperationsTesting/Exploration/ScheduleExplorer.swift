@@ -47,8 +47,7 @@ struct ScheduleExplorer {
     var error: (any Error)?
     do {
       try workflow(simulation)
-      let strays = simulation.strays
-      if !strays.isEmpty { throw ScheduleProblem.strays(strays) }
+      if let problem = ScheduleProblem(atEndOf: simulation.simulation) { throw problem }
     } catch let thrown {
       error = thrown
     }
@@ -149,12 +148,15 @@ struct ScheduleExplorer {
 
   func replay(_ schedule: Schedule, fileID: String, line: Int) throws {
     let run = run(ScriptedChooser(schedule.choices))
-    guard let error = run.error else { return }
+    let mismatch = run.simulation.replayMismatch.map { ScheduleProblem.misfit($0) }
+    guard let error = run.error ?? mismatch else { return }
     throw ScheduleFailure(
       underlying: error,
       schedule: schedule.description,
-      scheduleCount: 0,
+      scheduleCount: 1,
       log: run.simulation.log,
+      // It is a second thing to know when the workflow has failed as well.
+      note: run.error == nil ? nil : mismatch?.description,
       fileID: fileID,
       line: line
     )
@@ -173,8 +175,9 @@ struct ScheduleExplorer {
     return ScheduleFailure(
       underlying: isRepeatable ? shortest.error ?? error : error,
       schedule: schedule.description,
-      scheduleCount: report.scheduleCount + report.prunedCount + report.randomCount,
+      scheduleCount: report.scheduleCount + report.prunedCount + report.randomCount + 1,
       log: shortest.simulation.log,
+      note: nil,
       fileID: at.fileID,
       line: at.line
     )
@@ -211,6 +214,8 @@ struct ScheduleExplorer {
         guard fails(smaller) else { break }
       }
     }
+    // Choices that the shorter run doesn't come to would not fit when it is replayed.
+    best.schedule = Schedule(seed: seed, interruptions: interruptions, best.run.choices)
     return best
   }
 }

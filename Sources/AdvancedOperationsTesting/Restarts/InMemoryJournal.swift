@@ -112,7 +112,9 @@ public final class InMemoryJournal: OperationJournal {
   /// - Returns: A new journal, which doesn't fail and has no delay.
   /// - Precondition: Not negative.
   public func cut(after count: Int) -> InMemoryJournal {
-    if count < 0 { trap("cut(after:) of an InMemoryJournal was called with \(count). Give 0 or more.") }
+    if count < 0 {
+      trap("cut(after:) of an InMemoryJournal was called with \(count). Give 0 or more.")
+    }
     return InMemoryJournal(Array(records.prefix(count)))
   }
 

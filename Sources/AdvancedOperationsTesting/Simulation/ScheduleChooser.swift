@@ -1,6 +1,7 @@
 /// Says which of several steps is next.
 protocol ScheduleChooser: Sendable {
-  /// - Parameter subjects: What each of the steps is for; two or more.
+  /// - Parameter subjects: What each of the steps is for; two or more. The last one may be
+  ///   ``Simulation/timeSubject``.
   /// - Returns: The index of one of them.
   mutating func choose(among subjects: [String]) -> Int
 
@@ -17,6 +18,9 @@ protocol ScheduleChooser: Sendable {
   ///
   /// - Returns: Whether the rest of the run is of no interest.
   mutating func reached(_ state: Fingerprint) -> Bool
+
+  /// Which of the choices that were written down could not be made; nil if all could.
+  var misfit: String? { get }
 }
 
 extension ScheduleChooser {
@@ -24,6 +28,7 @@ extension ScheduleChooser {
   mutating func interrupts() -> Bool { choose(among: ["", ""]) == 1 }
   var wantsFingerprints: Bool { false }
   mutating func reached(_ state: Fingerprint) -> Bool { false }
+  var misfit: String? { nil }
 }
 
 /// One choice that was made.
@@ -49,12 +54,34 @@ struct SeededChooser: ScheduleChooser {
 struct ScriptedChooser: ScheduleChooser {
   private let choices: [Int: Int]
   private var next = 0
+  /// The first choice of more than there is, and how much there is.
+  private var tooHigh: (place: Int, index: Int, count: Int)?
 
   init(_ choices: [Int: Int]) { self.choices = choices }
 
   mutating func choose(among subjects: [String]) -> Int {
     defer { next += 1 }
-    return min(choices[next] ?? 0, subjects.count - 1)
+    guard let index = choices[next] else { return 0 }
+    if index < subjects.count { return index }
+    if tooHigh == nil { tooHigh = (next, index, subjects.count) }
+    return subjects.count - 1
+  }
+
+  var misfit: String? {
+    var problems: [String] = []
+    if let (place, index, count) = tooHigh {
+      problems.append(
+        "“\(place)=\(index)” takes number \(index + 1) of the steps that could be next, and there "
+          + "were only \(count)"
+      )
+    }
+    if let place = choices.keys.filter({ $0 >= next }).min(), let index = choices[place] {
+      problems.append(
+        "“\(place)=\(index)” is choice number \(place + 1), and "
+          + (next == 0 ? "there was none" : "only \(next) had to be made")
+      )
+    }
+    return problems.isEmpty ? nil : problems.joined(separator: "; ")
   }
 }
 
@@ -86,6 +113,12 @@ struct PriorityChooser: ScheduleChooser {
 
   mutating func choose(among subjects: [String]) -> Int {
     defer { count += 1 }
+    var subjects = subjects
+    if subjects.last == Simulation.timeSubject {
+      // A coin and no priority, or time could be the most urgent for ever.
+      if generator.next(below: 2) == 0 { return subjects.count - 1 }
+      subjects.removeLast()
+    }
     for subject in subjects where priorities[subject] == nil {
       priorities[subject] = Int(generator.next(below: 1 << 32))
     }

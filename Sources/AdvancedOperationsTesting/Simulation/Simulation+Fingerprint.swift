@@ -15,9 +15,14 @@ extension Simulation {
     }
     return withState { state in
       var print = state.history
+      // With their counts, or the last that ran and the first that is pending could be taken for each
+      // other.
+      print.add(UInt64(prints.count))
       for number in prints { print.add(number) }
-      for name in state.steps.map(\.name).sorted() { print.add(name) }
-      let alarms = state.alarms.values.map { "\($0.deadline) \($0.name)" }
+      let steps = state.steps.map { $0.isAtAnyTime ? "\($0.name) at any time" : $0.name }
+      print.add(UInt64(steps.count))
+      for name in steps.sorted() { print.add(name) }
+      let alarms = state.alarms.all.map { "\($0.deadline) \($0.name)" }
       for alarm in alarms.sorted() { print.add(alarm) }
       print.add("\(state.now)")
       return print

@@ -2,26 +2,40 @@ import AdvancedOperations
 import CoreOperations
 
 extension Simulation {
+  /// What a choice between a step and moving time calls the latter; no step has this name.
+  static let timeSubject = "\0time"
+
+  /// The call that takes all steps there are.
+  static let wholeRun = "run()"
+
   func run(until end: Duration?, call: String, _ isEnough: () -> Bool) {
     let outer = begin(call)
     defer { self.end(outer) }
     let guarded = RealTimeWatchdog.begin(self)
     defer { guarded.end() }
-    repeat {
-      while !isEnough(), let step = pick() { take(step) }
-    } while !isEnough() && moveTime(atMost: end)
+    while !isEnough() {
+      switch next(atMost: end) {
+      case .step(let step): take(step)
+      case .time: break
+      case .nothing: return
+      }
+    }
   }
 
   func stepOnce() -> Bool {
     let outer = begin("step()")
     defer { end(outer) }
-    var step = pick()
-    if step == nil, moveTime(atMost: nil) { step = pick() }
-    guard let step else { return false }
     let guarded = RealTimeWatchdog.begin(self)
     defer { guarded.end() }
-    take(step)
-    return true
+    while true {
+      switch next(atMost: nil) {
+      case .step(let step):
+        take(step)
+        return true
+      case .time: break
+      case .nothing: return false
+      }
+    }
   }
 
   /// The simulation that the thread takes steps of.
@@ -36,6 +50,7 @@ extension Simulation {
       state.runningCall = call
       state.watched.runCount += 1
       state.watched.isEntered = false
+      state.lastCall = call
       return nil
     }
     if let other { trap(sentence(about: call, during: other)) }
@@ -66,12 +81,19 @@ extension Simulation {
     if mustEnter { RealTimeWatchdog.stepsArePending(in: self) }
   }
 
-  /// The next step; nil when none is pending.
-  private func pick() -> Step? {
+  /// What happens next.
+  fileprivate enum Next {
+    case step(Step)
+    /// Time has moved, or timers are due.
+    case time
+    case nothing
+  }
+
+  private func next(atMost end: Duration?) -> Next {
     let key = withState { $0.wantsFingerprint } ? fingerprint() : nil
     return withState { state in
       if let key { state.isDiverted = state.chooser.reached(key) }
-      return state.pick()
+      return state.next(atMost: end)
     }
   }
 
@@ -96,23 +118,6 @@ extension Simulation {
     #if DEBUG
     case .resume: trap("an interrupted step was begun again")
     #endif
-    }
-  }
-
-  /// Moves time to the next timer; returns whether there was one, or time left to pass.
-  private func moveTime(atMost end: Duration?) -> Bool {
-    withState { state in
-      let next = state.alarms.values.lazy.map(\.deadline).min()
-      guard let next, end.map({ next <= $0 }) ?? true else {
-        if let end, state.now < end { state.now = end.clamped }
-        return false
-      }
-      state.now = max(state.now, next)
-      let due = state.alarms.values.filter { $0.deadline <= state.now }
-      for alarm in due { state.alarms[alarm.number] = nil }
-      state.steps += due.sorted { $0.number < $1.number }
-        .map { Step(work: .timer($0.timer), name: $0.name, subject: $0.subject) }
-      return true
     }
   }
 
@@ -142,8 +147,22 @@ extension Simulation.State {
     return index
   }
 
-  fileprivate mutating func pick() -> Simulation.Step? {
-    guard !steps.isEmpty else { return nil }
+  fileprivate mutating func next(atMost end: Duration?) -> Simulation.Next {
+    guard steps.allSatisfy(\.isAtAnyTime) else { return .step(pick()) }
+    if steps.isEmpty || isTimerDue(atMost: end) { return moveTime(atMost: end) ? .time : .nothing }
+    // With an end, what is left may be taken after it.
+    guard end != nil || !alarms.isEmpty else { return .step(pick()) }
+    let count = steps.count + 1
+    // Time is last: a run that takes the first of all ends, even if there is always a timer.
+    let choice = choose(steps.map(\.subject) + [Simulation.timeSubject])
+    if choice < steps.count { return .step(remove(choice, choice: choice, of: count)) }
+    note("time moves on (\(count) of \(count))")
+    // At which time a step is taken doesn't follow from the order of steps then.
+    history.add(Simulation.timeSubject)
+    return moveTime(atMost: end) ? .time : .nothing
+  }
+
+  private mutating func pick() -> Simulation.Step {
     var candidates = Array(steps.indices)
     #if DEBUG
     // One that was interrupted a moment ago would only go on.
@@ -155,11 +174,33 @@ extension Simulation.State {
     resting = nil
     #endif
     let choice = candidates.count > 1 ? choose(candidates.map { steps[$0].subject }) : 0
-    let step = steps.remove(at: candidates[choice])
-    let place = candidates.count > 1 ? " (\(choice + 1) of \(candidates.count))" : ""
-    note("step: \(step.name)\(place)")
+    return remove(candidates[choice], choice: choice, of: candidates.count)
+  }
+
+  private mutating func remove(_ index: Int, choice: Int, of count: Int) -> Simulation.Step {
+    let step = steps.remove(at: index)
+    takenCount += 1
+    note("step: \(step.name)\(count > 1 ? " (\(choice + 1) of \(count))" : "")")
     names.took(step.name, for: step.subject, at: now)
     if !step.isInternal { history.add(step.name) }
     return step
+  }
+
+  /// Whether the time of a timer has come, without moving time.
+  private mutating func isTimerDue(atMost end: Duration?) -> Bool {
+    let latest = min(now, end ?? now)
+    return alarms.nextDeadline().map { $0 <= latest } ?? false
+  }
+
+  /// Moves time to the next timer; returns whether there was one, or time left to pass.
+  private mutating func moveTime(atMost end: Duration?) -> Bool {
+    guard let next = alarms.nextDeadline(), end.map({ next <= $0 }) ?? true else {
+      if let end, now < end { now = end.clamped }
+      return false
+    }
+    now = max(now, next)
+    steps += alarms.takeDue(at: now)
+      .map { Simulation.Step(work: .timer($0.timer), name: $0.name, subject: $0.subject) }
+    return true
   }
 }

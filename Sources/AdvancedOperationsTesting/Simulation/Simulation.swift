@@ -23,6 +23,8 @@ final class Simulation: Sendable {
     var isInternal = false
     /// The task that the step is a part of; nil for a step that is none.
     var task: String?
+    /// Whether time may move while the step is pending.
+    var isAtAnyTime = false
   }
 
   struct Alarm {
@@ -39,13 +41,17 @@ final class Simulation: Sendable {
     var now = Duration.zero
     var steps: [Step] = []
     /// The timers whose time has not come, by number.
-    var alarms: [Int: Alarm] = [:]
+    var alarms = Alarms()
     var alarmCount = 0
     private(set) var lines: [String] = []
     /// Of all lines.
     private(set) var logPrint = Fingerprint()
     /// The call that takes steps; nil while none does.
     var runningCall: String?
+    /// The last call that took steps; nil before the first.
+    var lastCall: String?
+    /// How many steps were taken.
+    var takenCount = 0
     var names = StepNames()
     /// Every choice that was made, and among how many.
     var choices: [Choice] = []
@@ -110,10 +116,10 @@ final class Simulation: Sendable {
 
   // MARK: Adding
 
-  func add(_ work: Step.Work, named name: String) {
+  func add(_ work: Step.Work, named name: String, atAnyTime: Bool) {
     append { state in
       let name = state.names.unique(name)
-      return Step(work: work, name: name, subject: name)
+      return Step(work: work, name: name, subject: name, isAtAnyTime: atAnyTime)
     }
   }
 
@@ -149,13 +155,14 @@ final class Simulation: Sendable {
     let subject = StepContext.subject(in: self)
     let number = withState { state in
       state.alarmCount += 1
-      state.alarms[state.alarmCount] = Alarm(
+      let alarm = Alarm(
         deadline: deadline.clamped,
         number: state.alarmCount,
         timer: timer,
         name: state.names.unique("timer of \(subject)"),
         subject: subject
       )
+      state.alarms.insert(alarm)
       return state.alarmCount
     }
     timer.wasTaken(into: self, as: number)
@@ -164,7 +171,7 @@ final class Simulation: Sendable {
 
 extension Simulation: TimerTable {
   func timerCancelled(_ number: Int) {
-    let alarm = withState { $0.alarms.removeValue(forKey: number) }
+    let alarm = withState { $0.alarms.remove(number) }
     withExtendedLifetime(alarm) {}
   }
 }

@@ -1,0 +1,86 @@
+/// Why a schedule failed, when that was not the workflow's own error.
+enum ScheduleProblem: Error, CustomStringConvertible {
+  case strays([StrayOperation])
+  /// Steps or timers at the end; after a `run()`, or without one.
+  case pending([String], afterRun: Bool)
+  case noStep
+  /// Choices of the schedule that is replayed could not be made.
+  case misfit(String)
+  /// With the same choices: what happened last before that in both runs, and what then in each of
+  /// them; nil where the run was over, or the same for both when a choice was among another number
+  /// of steps.
+  case differs(after: String?, was: String?, is: String?)
+
+  var description: String {
+    switch self {
+    case .strays(let strays): strays.map(\.description).joined(separator: "\n")
+    case .pending(let names, let afterRun):
+      "Steps of the simulation are pending at the end of the workflow: "
+        + names.prefix(5).map { "“\($0)”" }.joined(separator: ", ")
+        + (names.count > 5 ? " and \(names.count - 5) more. " : ". ")
+        + (afterRun
+          ? "They were added after the last run(): call simulation.run() once more."
+          : "Call simulation.run() in the workflow, which takes them.")
+    case .noStep: Self.noStepText
+    case .misfit(let misfit):
+      "The schedule doesn't fit this workflow, or not any more: \(misfit). Explore it again, or "
+        + "replay the schedule with the workflow that it was found in."
+    case .differs(let last, let was, let now):
+      "The workflow is not deterministic: with the same choices, "
+        + (last.map { "after “\($0)” " } ?? "at the beginning ")
+        + "there was \(Self.quoted(was)) before, and now there is \(Self.quoted(now)). Make "
+        + "everything that it uses in it, and take time, chance and threads from the simulation."
+    }
+  }
+
+  /// What to do when nothing of a workflow has happened in its simulation.
+  static let noStepText =
+    "No step was taken: nothing of the workflow has happened in the simulation. Make its queue with "
+    + "the environment of the simulation, AdvancedOperationQueue(environment: "
+    + "simulation.environment), and add the operations to that."
+
+  /// Whether the same schedule fails in this way again.
+  var isRepeatable: Bool {
+    switch self {
+    case .strays, .pending, .noStep, .misfit: true
+    case .differs: false
+    }
+  }
+
+  /// What is wrong although the workflow threw nothing; nil if nothing is.
+  ///
+  /// Steps may be pending when the last that ran the simulation was not `run()`, but a call that
+  /// ends earlier: with a condition or a time, with the value of code, or after one step. Such a
+  /// test looks at the middle of a workflow.
+  init?(atEndOf simulation: Simulation) {
+    let (steps, alarms, lastCall, takenCount) = simulation.withState { state in
+      let alarms = state.alarms.all.sorted { $0.number < $1.number }.map(\.name)
+      return (state.steps.map(\.name), alarms, state.lastCall, state.takenCount)
+    }
+    let strays = simulation.strays
+    if lastCall == nil, !steps.isEmpty || !alarms.isEmpty {
+      self = .pending(steps + alarms, afterRun: false)
+    } else if lastCall == Simulation.wholeRun, !steps.isEmpty {
+      self = .pending(steps, afterRun: true)
+    } else if takenCount == 0 {
+      self = .noStep
+    } else if !strays.isEmpty {
+      self = .strays(strays)
+    } else {
+      return nil
+    }
+  }
+
+  private static func quoted(_ line: String?) -> String { line.map { "“\($0)”" } ?? "nothing" }
+
+  /// Compares two logs of the same choices; nil if they are equal.
+  init?(_ log: [String], differsFrom old: [String]) {
+    if log == old { return nil }
+    let same = zip(log, old).prefix { $0 == $1 }.count
+    self = .differs(
+      after: same > 0 ? old[same - 1] : nil,
+      was: same < old.count ? old[same] : nil,
+      is: same < log.count ? log[same] : nil
+    )
+  }
+}

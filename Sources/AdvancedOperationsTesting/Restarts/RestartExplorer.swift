@@ -1,0 +1,151 @@
+import AdvancedOperations
+import CoreOperations
+
+/// Runs one workflow in lives that end at different steps.
+struct RestartExplorer<World> {
+  typealias Workflow = (SimulatedEnvironment, InMemoryJournal, World) throws -> AdvancedOperation
+
+  let makeWorld: () throws -> World
+  let workflow: Workflow
+  /// Looks at the world after the last life of a series; nil where there is none.
+  let checkWorld: ((World) throws -> Void)?
+  var seed: UInt64 = 0
+  let fileID: String
+  let line: Int
+
+  /// From a start of the process to its death, or to the end of all steps.
+  struct Life {
+    let simulation: SimulatedEnvironment
+    let operation: AdvancedOperation
+    let journal: InMemoryJournal
+    /// What was recorded at its beginning.
+    let recorded: [String]
+    var stepCount = 0
+
+    mutating func run(upTo limit: Int) {
+      while stepCount < limit, simulation.step() { stepCount += 1 }
+    }
+  }
+
+  /// A first life, and those after its deaths, in one world.
+  struct Series {
+    let world: World
+    /// What has happened by now, in sentences.
+    var story: String
+  }
+
+  /// Explores so many orders of steps; returns the number of deaths.
+  func explore(_ schedules: Int, from seed: UInt64) throws -> Int {
+    var explorer = self
+    var deathCount = 0
+    for number in 0..<max(schedules, 1) {
+      explorer.seed = seed &+ UInt64(number)
+      deathCount += try explorer.explore()
+    }
+    return deathCount
+  }
+
+  /// Explores the order of steps that follows from the seed.
+  private func explore() throws -> Int {
+    let series = try newSeries()
+    let whole = try live(in: series)
+    try checkWhole(whole, series)
+    var generator = SplitMix64(seed: seed)
+    var deathCount = 0
+    for limit in 0..<whole.stepCount {
+      deathCount += try die(after: limit, like: whole, &generator)
+    }
+    for count in whole.journal.records.indices {
+      // The world is as a whole life leaves it.
+      var series = try newSeries()
+      let records = Array(try live(in: series).journal.records.prefix(count))
+      let keys = Self.list(records.map(\.key))
+      series.story = "Of its journal, \(count) records have survived: \(keys)."
+      try finish(series, generator.next(), records, like: whole)
+      deathCount += 1
+    }
+    return deathCount
+  }
+
+  /// Dies once, or twice, and goes on to the end; returns the number of deaths.
+  private func die(
+    after limit: Int,
+    like whole: Life,
+    _ generator: inout SplitMix64
+  ) throws -> Int {
+    var series = try newSeries()
+    var deathCount = 1
+    // The same steps as in the whole life, up to its death.
+    var life = try live(upTo: limit, in: series)
+    series.story = Self.story(of: life)
+    if generator.next() % 2 == 0 {
+      life = try begin(generator.next(), with: life.journal.records, in: series)
+      life.run(upTo: Int(generator.next() % UInt64(whole.stepCount)))
+      try checkBegun(life, series)
+      series.story += " " + Self.story(of: life)
+      deathCount += 1
+    }
+    try finish(series, generator.next(), life.journal.records, like: whole)
+    return deathCount
+  }
+
+  private func newSeries() throws -> Series {
+    let story = "It was run without a death."
+    do {
+      return Series(world: try makeWorld(), story: story)
+    } catch {
+      throw fail(story, "The closure that makes the world threw: \(error)", underlying: error)
+    }
+  }
+
+  /// The first life of a series.
+  private func live(upTo limit: Int = .max, in series: Series) throws -> Life {
+    var life = try begin(seed, with: [], in: series)
+    life.run(upTo: limit)
+    return life
+  }
+
+  /// Begins a life, which takes no step yet.
+  private func begin(
+    _ seed: UInt64,
+    with records: [InMemoryJournal.Record],
+    in series: Series
+  ) throws -> Life {
+    let simulation = SimulatedEnvironment(seed: seed)
+    let journal = InMemoryJournal(records)
+    let operation: AdvancedOperation
+    do {
+      operation = try workflow(simulation, journal, series.world)
+    } catch {
+      throw fail(series.story, "Then the closure threw: \(error)", underlying: error)
+    }
+    try checkNotRun(simulation, series)
+    return Life(
+      simulation: simulation,
+      operation: operation,
+      journal: journal,
+      recorded: records.map(\.key)
+    )
+  }
+
+  /// Begins with what was recorded, goes on to the end, and compares that.
+  private func finish(
+    _ series: Series,
+    _ seed: UInt64,
+    _ records: [InMemoryJournal.Record],
+    like whole: Life
+  ) throws {
+    var life = try begin(seed, with: records, in: series)
+    life.run(upTo: .max)
+    try checkBegun(life, series)
+    try check(life, against: whole, series)
+  }
+
+  private static func story(of life: Life) -> String {
+    "It died after \(life.stepCount) steps, with \(list(life.journal.keys)) recorded."
+  }
+
+  static func list(_ keys: [String]) -> String {
+    keys.isEmpty ? "nothing" : keys.map { "“\($0)”" }.joined(separator: ", ")
+  }
+}

@@ -1,0 +1,71 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import Testing
+
+private struct Offline: Error {}
+
+/// What would make an exploration of restarts green that has tested nothing.
+@Suite struct `Exploring restarts fails` {
+  private static func failure(
+    _ workflow: (SimulatedEnvironment, InMemoryJournal) throws -> AdvancedOperation
+  ) throws -> ExpectationFailure {
+    let failure = #expect(throws: ExpectationFailure.self) {
+      try exploreRestarts(seed: 7, of: workflow)
+    }
+    #expect(failure?.seed == 7)
+    return try #require(failure)
+  }
+
+  private static func run(_ operations: [AdvancedOperation], _ simulation: SimulatedEnvironment) {
+    AdvancedOperationQueue(environment: simulation.environment).addOperations(operations)
+  }
+
+  @Test func `when the closure runs the simulation`() throws {
+    let message = try Self.failure { simulation, journal in
+      let build = ResultOperation(key: "build", journal: journal) { 1 }
+      Self.run([build], simulation)
+      simulation.run()
+      return build
+    }.message
+    #expect(message.contains("Then the closure ran the simulation, with run(). Leave that out: "))
+  }
+
+  @Test func `when nothing is recorded`() throws {
+    let message = try Self.failure { simulation, _ in
+      let build = ResultOperation { 1 }
+      Self.run([build], simulation)
+      return build
+    }.message
+    #expect(message.contains("It was run without a death. Nothing was recorded, so a restart has"))
+    #expect(message.contains("ResultOperation(key: \"build\", journal: journal) { … }"))
+  }
+
+  @Test func `when nothing happens in the simulation`() throws {
+    let message = try Self.failure { _, journal in
+      let build = ResultOperation(key: "build", journal: journal) { 1 }
+      let queue = AdvancedOperationQueue()
+      queue.addOperation(build)
+      queue.waitUntilAllOperationsAreFinished()
+      return build
+    }.message
+    #expect(message.hasPrefix("It was run without a death. No step was taken: "))
+  }
+
+  @Test func `with an error of the closure, and says when it was thrown`() throws {
+    let first = try Self.failure { _, _ in throw Offline() }
+    #expect(first.underlying is Offline)
+    #expect(first.message == "It was run without a death. Then the closure threw: Offline()")
+
+    let later = try Self.failure { simulation, journal in
+      if journal.keys.contains("build") { throw Offline() }
+      let build = ResultOperation(key: "build", journal: journal) { 1 }
+      let pack = build.then(key: "pack", journal: journal) { $0 }
+      Self.run([build, pack], simulation)
+      return pack
+    }
+    #expect(later.underlying is Offline)
+    let pattern = #/died after [0-9]+ steps, with “build” recorded\. Then the closure threw: Off/#
+    #expect(later.message.contains(pattern), "\(later.message)")
+    #expect(later.description.hasSuffix(" (seed 7)"))
+  }
+}

@@ -1,0 +1,127 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import Testing
+
+private struct Offline: Error {}
+
+/// Outlives the process.
+private final class Bank: Sendable {
+  private let kept = Locked<[(id: String?, amount: Int)]>([])
+  var charges: [Int] { kept.withLock { $0.map(\.amount) } }
+
+  /// Charges once for an id; each time if there is none.
+  func charge(_ amount: Int, id: String? = nil) {
+    kept.withLock { kept in
+      if id == nil || !kept.contains(where: { $0.id == id }) { kept.append((id, amount)) }
+    }
+  }
+}
+
+private struct ChargedWrongly: Error { let charges: [Int] }
+
+@Suite struct `The world outside of restarts` {
+  /// A charge, and what comes after it.
+  private static func order(
+    _ simulation: SimulatedEnvironment,
+    _ journal: InMemoryJournal,
+    _ bank: Bank,
+    id: String?
+  ) -> AdvancedOperation {
+    let charge = ResultOperation(key: "charge", journal: journal) {
+      bank.charge(50, id: id)
+      return 50
+    }
+    let send = charge.then(key: "send", journal: journal) { "sent for \($0)" }
+    AdvancedOperationQueue(environment: simulation.environment).addOperations([charge, send])
+    return send
+  }
+
+  private static func check(_ bank: Bank) throws {
+    if bank.charges != [50] { throw ChargedWrongly(charges: bank.charges) }
+  }
+
+  @Test func `shows a charge that is made twice`() throws {
+    let thrown = #expect(throws: ExpectationFailure.self) {
+      try exploreRestarts(world: { Bank() }) { simulation, journal, bank in
+        Self.order(simulation, journal, bank, id: nil)
+      } check: { bank in
+        try Self.check(bank)
+      }
+    }
+    let failure = try #require(thrown)
+    let error = try #require(failure.underlying as? ChargedWrongly)
+    #expect(error.charges.count > 1)
+    #expect(failure.message.contains("with nothing recorded. In the end, the check of the world"))
+    #expect(failure.seed == 1)
+  }
+
+  @Test func `shows that one with an id is made once`() throws {
+    let deaths = try exploreRestarts(world: { Bank() }) { simulation, journal, bank in
+      Self.order(simulation, journal, bank, id: "order 7")
+    } check: { bank in
+      try Self.check(bank)
+    }
+    #expect(deaths > 100)
+  }
+
+  @Test func `shows a charge that is never made`() throws {
+    let failure = #expect(throws: ExpectationFailure.self) {
+      try exploreRestarts(world: { Bank() }) { simulation, journal, _ in
+        Self.order(simulation, journal, Bank(), id: nil)
+      } check: { bank in
+        try Self.check(bank)
+      }
+    }
+    #expect(try #require(failure).message.hasPrefix("It was run without a death. In the end, the"))
+  }
+
+  @Test func `is made anew for each series, and is that of all of its lives`() throws {
+    var (made, checked, lives): (Int, [Int], [Int: Int]) = (0, [], [:])
+    let deaths = try exploreRestarts(schedules: 2) {
+      made += 1
+      return made
+    } of: { simulation, journal, number in
+      lives[number, default: 0] += 1
+      return Self.order(simulation, journal, Bank(), id: nil)
+    } check: { number in
+      checked.append(number)
+    }
+    #expect(checked == Array(1...made))
+    #expect(Set(lives.values) == [1, 2, 3])
+    // A series has one life more than deaths, and the two without a death none.
+    #expect(lives.values.reduce(0, +) == deaths + made)
+    #expect(lives.values.count { $0 == 1 } == 2)
+  }
+
+  @Test func `needs no record, and nothing else that isn't so`() throws {
+    let deaths = try exploreRestarts(world: { Bank() }) { simulation, _, bank in
+      let charge = ResultOperation { bank.charge(50, id: "order 7") }
+      AdvancedOperationQueue(environment: simulation.environment).addOperation(charge)
+      return charge
+    } check: { bank in
+      try Self.check(bank)
+    }
+    #expect(deaths > 10)
+    let ran = #expect(throws: ExpectationFailure.self) {
+      try exploreRestarts(world: { Bank() }) { simulation, journal, bank in
+        let send = Self.order(simulation, journal, bank, id: "order 7")
+        simulation.run()
+        return send
+      } check: { _ in
+      }
+    }
+    #expect(try #require(ran).message.contains("Then the closure ran the simulation, with run()."))
+  }
+
+  @Test func `fails with the error when it can't be made`() throws {
+    let failure = #expect(throws: ExpectationFailure.self) {
+      try exploreRestarts {
+        throw Offline()
+      } of: { (simulation, journal, bank: Bank) in
+        Self.order(simulation, journal, bank, id: nil)
+      } check: { _ in
+      }
+    }
+    #expect(try #require(failure).underlying is Offline)
+  }
+}
