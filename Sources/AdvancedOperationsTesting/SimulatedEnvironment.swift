@@ -221,8 +221,10 @@ public final class SimulatedEnvironment: Sendable {
   /// How many timers wait for their time.
   package var timerCount: Int { simulation.withState { $0.alarms.count } }
 
-  /// How long, in real time, a step may block its thread, steps may be pending without a run, and a
-  /// run may go on before that is reported; ten seconds unless set.
+  /// The real time after which a step, a run, or a wait for one is reported; ten seconds unless set.
+  ///
+  /// That is a step that blocks its thread, a run that doesn't end, and steps that are pending while
+  /// nothing runs them.
   public var watchdogInterval: Duration {
     get { simulation.watchdogInterval }
     set { simulation.watchdogInterval = newValue }

@@ -332,9 +332,9 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
 
   override func flawOfEnd() -> (any Error)? {
     work.withLock { work in
-      if work.isDecided || work.output != nil { return nil }
-      // Nothing is missing where the value is none.
-      if let nothing = () as? Output { work.output = nothing }
+      guard !work.isDecided, work.output == nil else { return nil }
+      // Nothing is missing where there is no value to give.
+      work.output = () as? Output
       return work.output == nil ? FinishedWithoutValue() : nil
     }
   }

@@ -124,7 +124,7 @@ enum OwnWaits {
   private static func isBehindBarrierRunningHere(_ target: WaitTarget) -> Bool {
     var next = ThreadOccupant.current
     while let occupant = next {
-      if occupant.isInBarrier, let scheduler = occupant.scheduler?.takeUnretainedValue() {
+      if occupant.isInBarrier, let scheduler = unsafe occupant.scheduler?.takeUnretainedValue() {
         switch target {
         case .operation(let operation):
           if operation.withLinks({ $0.scheduler }) === scheduler,

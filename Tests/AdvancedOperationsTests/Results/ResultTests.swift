@@ -138,6 +138,28 @@ import Testing
     #expect(work.kind == .cancelled)
   }
 
+  @Test func `that its own body finishes fails, unless there is no value to give`() throws {
+    let world = World()
+    let early = ResultOperation(name: "early") {
+      AdvancedOperation.current?.finish()
+      return 1
+    }
+    let next = early.then(name: "next") { $0 }
+    let after = Work("after")
+    after.addDependency(early)
+    after.addCondition(.allSucceeded)
+    let nothing = ResultOperation(name: "nothing") { AdvancedOperation.current?.finish() }
+    let last = nothing.then(name: "last") { "done" }
+    world.run(early, next, after, nothing, last)
+    #expect([early.kind, next.kind, after.kind] == [.failed, .failed, .failed])
+    #expect(
+      early.outcome?.failure?.description == "finish() was called before the operation had its value."
+    )
+    #expect(throws: OperationFailure.self) { try early.result?.get() }
+    #expect(nothing.kind == .succeeded)
+    #expect(try last.result?.get() == "done")
+  }
+
   @Test func `that somebody else finishes has no value`() async throws {
     let world = World()
     let gate = Gate()
@@ -147,7 +169,7 @@ import Testing
     }
     world.run(work)
     work.finish()
-    #expect(work.kind == .succeeded)
+    #expect(work.kind == .failed)
     await #expect(throws: OperationFailure.self) { try await work.value }
     gate.open()
     world.simulation.run()
