@@ -2,12 +2,13 @@ import TerminalSupport
 
 extension Report {
   /// The shortest line, in characters, that the text can be set in.
-  public static let minimumWidth = 60
+  public static let minimumWidth = 40
 
   /// The report for people, in lines that end in newlines.
   ///
   /// The bars of both charts share the longest bar's scale each: it fills the width, and whatever
-  /// is there at all has a bar.
+  /// is there at all has a bar. On lines of fewer than 60 characters, depths of the strongest are left
+  /// out, and what stands beside each other otherwise is on lines of its own.
   ///
   /// - Parameters:
   ///   - width: The number of characters in a line; below ``minimumWidth`` that many are used.
@@ -17,10 +18,13 @@ extension Report {
     let page = Page(width: max(width, Self.minimumWidth), colour: colour)
     var lines = [page.bold("Earthquakes")]
     if count == 0 {
-      lines.append("  The database holds no earthquakes yet. Import a feed first.")
+      lines += page.lines("  The database holds no earthquakes yet.", "Import a feed first.")
     } else {
       lines.append("  " + count.counted("event"))
-      lines.append("  from \(firstTime?.isoSeconds ?? "?") to \(lastTime?.isoSeconds ?? "?")")
+      lines += page.lines(
+        "  from \(firstTime?.isoSeconds ?? "?")",
+        "to \(lastTime?.isoSeconds ?? "?")"
+      )
       lines += section("Types", page, typeLines)
       lines += section("Strongest", page, strongestLines)
       lines += section("Magnitudes", page, magnitudeLines)
@@ -50,7 +54,8 @@ extension Report {
       let magnitude = (earthquake.magnitude?.tenths ?? "?").aligned(to: 4)
       let depth =
         earthquake.location?.depth.map { "\($0.rounded().short) km deep" } ?? "unknown depth"
-      let start = "  \(magnitude)  \(earthquake.time.isoSeconds)  \(depth.aligned(to: 13))  "
+      let column = page.isNarrow ? "" : "\(depth.aligned(to: 13))  "
+      let start = "  \(magnitude)  \(earthquake.time.isoSeconds)  \(column)"
       let place = earthquake.place?.printable() ?? "unknown place"
       return "  \(page.bold(magnitude))\(start.dropFirst(2 + magnitude.count))"
         + place.cut(to: page.width - start.count)
@@ -79,11 +84,12 @@ extension Report {
 
   private func feedLines(_ page: Page) -> [String] {
     feeds.flatMap { feed in
-      [
-        "  \(feed.title.printable().cut(to: page.width - 2))",
-        "    generated \(feed.generated.isoSeconds) with \(feed.count.counted("event"))",
-        "    \(feed.url.printable().cutInside(to: page.width - 4))",
-      ]
+      ["  \(feed.title.printable().cut(to: page.width - 2))"]
+        + page.lines(
+          "    generated \(feed.generated.isoSeconds)",
+          "with \(feed.count.counted("event"))"
+        )
+        + ["    \(feed.url.printable().cutInside(to: page.width - 4))"]
     }
   }
 }
@@ -99,6 +105,15 @@ private struct ChartRow {
 private struct Page {
   var width: Int
   var colour: Bool
+
+  /// Whether a line has no room for what usually stands on one.
+  var isNarrow: Bool { width < 60 }
+
+  /// A line, or two with the same margin where it would be too long.
+  func lines(_ start: String, _ rest: String) -> [String] {
+    let line = "\(start) \(rest)"
+    return line.count <= width ? [line] : [start, "\(start.prefix { $0 == " " })\(rest)"]
+  }
 
   func bold(_ text: String) -> String {
     paint(text, 1)

@@ -5,6 +5,8 @@ import Foundation
 /// stored in it.
 struct DatabaseOption {
   let file: DatabaseFile
+  /// The path as people gave it.
+  let shownPath: String
   /// The folder that was made for it; `nil` if its path was given.
   private let temporaryFolder: URL?
 
@@ -12,6 +14,7 @@ struct DatabaseOption {
   init(path: String?) throws(FileProblem) {
     if let path {
       file = DatabaseFile(path)
+      shownPath = path
       temporaryFolder = nil
       return
     }
@@ -30,6 +33,7 @@ struct DatabaseOption {
       )
     }
     file = DatabaseFile(folder.appending(path: "earthquakes.sqlite").path(percentEncoded: false))
+    shownPath = file.path
     temporaryFolder = folder
   }
 

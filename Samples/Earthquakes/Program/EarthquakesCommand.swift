@@ -32,7 +32,8 @@ struct EarthquakesCommand: AsyncParsableCommand {
       something fails, the database stays as it was, and is reported if it holds anything.
 
       EXIT STATUS: 0 when all went well, 1 when something failed, 64 when the arguments are wrong, \
-      130 when interrupted with Ctrl-C. Colours can be switched off with NO_COLOR.
+      130 when interrupted with Ctrl-C, 143 by SIGTERM, 131 when ended at once by Ctrl-\\. Colours \
+      can be switched off with NO_COLOR.
       """
   )
 
@@ -45,6 +46,7 @@ struct EarthquakesCommand: AsyncParsableCommand {
   /// It does what its default does, but writes through `TerminalText`: a message about an argument
   /// quotes it.
   static func main() async {
+    SignalWatch.endAtQuit()
     StandardStream.openMissing()
     do {
       var command = try parseAsRoot()

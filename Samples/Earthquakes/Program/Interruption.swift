@@ -13,6 +13,13 @@ struct Interruption: Error, Equatable, CustomStringConvertible {
   /// What shells say of programs that a signal ended.
   var exitCode: Int32 { 128 + signal }
 
+  /// What to do if that takes too long, for people.
+  var notice: String {
+    signal == SIGINT
+      ? "Cancelling. Press Ctrl-C again to quit at once."
+      : "Cancelling. Another signal quits at once."
+  }
+
   var description: String {
     signal == SIGINT ? "Interrupted (SIGINT)." : "Asked to end (signal \(signal))."
   }

@@ -1,6 +1,5 @@
 import ArgumentParser
 import EarthquakeKit
-import EarthquakeWorkflow
 import TerminalSupport
 
 /// How the report is written.
@@ -12,7 +11,7 @@ extension ReportFormat {
   /// The report, set for a stream.
   func text(
     _ report: Report,
-    database: DatabaseFile,
+    database: String,
     stream: StandardStream,
     environment: [String: String]
   ) throws -> TerminalText {
@@ -22,7 +21,7 @@ extension ReportFormat {
       let colour = stream.hasColour(environment)
       let title: TerminalText = colour ? "\u{1B}[1mDatabase\u{1B}[0m" : "Database"
       let text = report.text(width: stream.width(environment), colour: colour)
-      return "\(TerminalText(filtered: text))\n\(title)\n  \(database.path)\n"
+      return "\(TerminalText(filtered: text))\n\(title)\n  \(database)\n"
     }
   }
 }

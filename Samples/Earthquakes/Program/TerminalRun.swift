@@ -51,15 +51,19 @@ struct TerminalRun {
   /// Runs the workflow to its end, which may be that somebody interrupts it.
   private func execute(_ display: ProgressDisplay) async throws {
     let operation = workflow.operation
-    let watch = SignalWatch([SIGINT, SIGTERM]) { signal in
-      operation.cancel(withError: Interruption(signal: signal))
-      // Said when it is so, and not of one that has just ended.
-      if operation.isCancelled {
-        display.say("Cancelling. Press Ctrl-C again to quit at once.")
-      }
-    } onSecond: { signal in
+    let quit: @Sendable (Interruption) -> Void = { interruption in
       if StandardStream.error.hasRoom { display.endIfIdle() }
-      _exit(Interruption(signal: signal).exitCode)
+      _exit(interruption.exitCode)
+    }
+    // Swift's runtime would take SIGQUIT for a crash; who sends it has waited long enough.
+    let watch = SignalWatch([SIGINT, SIGTERM, SIGQUIT]) { signal in
+      let interruption = Interruption(signal: signal)
+      if signal == SIGQUIT { quit(interruption) }
+      operation.cancel(withError: interruption)
+      // Said when it is so, and not of one that has just ended.
+      if operation.isCancelled { display.say("\(interruption.notice)") }
+    } onSecond: { signal in
+      quit(Interruption(signal: signal))
     }
     // Stopped before anything else is said, so that the order of what people read is the order of
     // what happened.
@@ -79,7 +83,7 @@ struct TerminalRun {
         let output = StandardStream.output
         let text = try options.format.text(
           report,
-          database: database.file,
+          database: database.shownPath,
           stream: output,
           environment: environment
         )

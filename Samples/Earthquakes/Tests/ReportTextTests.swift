@@ -44,7 +44,20 @@ import Testing
     #expect(text.contains("  2 to <3        1  ▏\n"))
   }
 
-  @Test(arguments: [0, 60, 61, 80, 100, 200])
+  @Test func `stands in one column where the terminal is narrow`() throws {
+    let lines = try lines(width: 40)
+    #expect(lines.contains("from 1960-05-22T19:11:20Z".indented))
+    #expect(lines.contains("to 2020-01-07T00:00:00Z".indented))
+    #expect(lines.contains(" 8.2  1960-05-22T19:11:20Z  Place h".indented))
+    #expect(lines.contains("    generated 2020-09-13T12:26:40Z"))
+    #expect(lines.contains("    with 8 events"))
+    // Two columns of margin, nine of label, two, one of count and two leave 24 for the bars.
+    #expect(lines.contains(" -1 to <0  2  \(String(repeating: "█", count: 24))".indented))
+    let empty = try EarthquakeDatabase.inMemory().report().text(width: 40, colour: false)
+    #expect(empty.split(separator: "\n").allSatisfy { $0.count <= 40 })
+  }
+
+  @Test(arguments: [0, 40, 41, 45, 52, 59, 60, 61, 80, 100, 200])
   func `fits into its width`(width: Int) throws {
     var report = try report()
     report.strongest[0].place = String(repeating: "far away from everything, ", count: 20)

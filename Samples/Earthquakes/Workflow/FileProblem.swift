@@ -3,6 +3,9 @@ public enum FileProblem: Error, Sendable, Hashable {
   /// It is larger than it may be.
   case tooLarge(ByteCount, maximum: ByteCount)
 
+  /// The disk of the database has too little room; `reason` is a sentence with the numbers.
+  case noRoom(reason: String)
+
   /// There is a folder where a file was expected.
   case isFolder(path: String)
 
@@ -24,7 +27,10 @@ extension FileProblem: CustomStringConvertible {
   public var description: String {
     switch self {
     case .tooLarge(let size, let maximum):
-      "The feed has more than \(maximum): \(size). If it is the right one, allow a larger size."
+      "The feed has more than \(maximum): \(size). If it is the right one, allow a larger size with "
+        + "--max-size."
+    case .noRoom(let reason):
+      "\(reason) Free some space there, or have the database elsewhere with --database."
     case .isFolder(let path):
       "\(path) is a folder. Give the path of a file in it."
     case .noFolder(let folder, let path):

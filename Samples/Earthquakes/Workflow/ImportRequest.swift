@@ -15,11 +15,12 @@ public struct ImportRequest: Sendable {
   /// How long a download may take, retries included.
   public var downloadTime = Duration.seconds(60)
 
-  /// How much room the database's disk must have.
+  /// How much room the database's disk must have when there is something to store, besides as many
+  /// bytes as the feed has.
   ///
-  /// The largest feed, that of all events of a month, adds some 2 MB; SQLite needs as much again
-  /// until the transaction ends, and nobody likes a disk without any room left.
-  public var freeSpace = ByteCount.megabytes(20)
+  /// Events take a quarter of that in the database, and SQLite needs as much again until the
+  /// transaction ends. This is for a new database without any.
+  public var freeSpace = ByteCount(bytes: 200_000)
 
   /// Where to draw the map, as SVG; nowhere if `nil`.
   public var mapPath: String?

@@ -86,6 +86,17 @@ public struct ImportWorkflow: Sendable {
       try Feed.parse(data)
     }
     store = Self.store(parse, request, database, committed)
+    store.addCondition(
+      RoomToStore(database: database, spare: request.freeSpace) {
+        guard let data = try fetch.result?.get(), let feed = try parse.result?.get() else {
+          return nil
+        }
+        return RoomToStore.Feed(
+          size: ByteCount(bytes: Int64(data.count)),
+          metadata: request.storesAgain ? nil : feed.metadata
+        )
+      }
+    )
     report = Self.report(after: store, database)
     map = request.mapPath.map { [report] in Self.map(of: report, database, path: $0) }
     let steps = [locate, fetch, validate, parse, store, report] + (map.map { [$0] } ?? [])
@@ -161,7 +172,6 @@ public struct ImportWorkflow: Sendable {
         return summary
       }
     }
-    store.addCondition(FreeSpace(atLeast: request.freeSpace.bytes, at: database.file.path))
     store.addCondition(exclusiveUse(of: database.file))
     return store
   }
@@ -173,8 +183,7 @@ public struct ImportWorkflow: Sendable {
     _ feed: FeedMetadata,
     in database: EarthquakeDatabase
   ) throws {
-    guard let stored = try database.lastGenerated(forFeed: feed.url), stored >= feed.generated
-    else { return }
+    guard let stored = try database.newest(of: feed) else { return }
     throw OperationSkipped(
       reason: "nothing new: the database has “\(feed.title.excerpt(60))” as of "
         + "\(stored.isoSeconds) already"

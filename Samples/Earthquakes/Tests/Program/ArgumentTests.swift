@@ -1,5 +1,6 @@
 import ArgumentParser
 import EarthquakeWorkflow
+import Foundation
 import Testing
 
 @testable import earthquakes
@@ -73,7 +74,10 @@ import Testing
     let help = EarthquakesCommand.helpMessage(columns: 80)
     #expect(help.contains("earthquakes --feed significant_month --database quakes.sqlite\n"))
     #expect(help.contains("(default: 50MB)"))
-    #expect(help.contains("EXIT STATUS"))
+    let statuses = help.components(separatedBy: "EXIT STATUS").last ?? ""
+    for status in [" 0 ", " 1 ", " 64 ", "130", "143", "131"] {
+      #expect(statuses.contains(status), "\(status)")
+    }
     #expect(help.split(separator: "\n").allSatisfy { $0.count <= 80 })
   }
 }

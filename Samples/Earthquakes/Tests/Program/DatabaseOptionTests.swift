@@ -16,6 +16,15 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: folder.path(percentEncoded: false)))
   }
 
+  @Test func `is shown as it was given`() throws {
+    let option = try DatabaseOption(path: "quakes.sqlite")
+    #expect(option.shownPath == "quakes.sqlite")
+    #expect(option.file.path.hasPrefix("/") && option.file.path.hasSuffix("/quakes.sqlite"))
+    let temporary = try DatabaseOption(path: nil)
+    #expect(temporary.shownPath == temporary.file.path)
+    temporary.remove()
+  }
+
   @Test func `is never removed if its path was given`() throws {
     let folder = try TemporaryFolder()
     let option = try DatabaseOption(path: folder.write(Data(), to: "quakes.sqlite"))

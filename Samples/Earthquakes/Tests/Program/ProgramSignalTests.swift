@@ -56,6 +56,29 @@ import Darwin
     }
   }
 
+  @Test func `names after SIGTERM no key that was not pressed`() throws {
+    try reading { process, errors, closeFeed in
+      process.terminate()
+      let notice = errors.text(until: "at once.\n")
+      #expect(notice == "Cancelling. Another signal quits at once.\n")
+      process.waitUntilExit()
+      closeFeed()
+      #expect(process.terminationStatus == 143)
+    }
+  }
+
+  @Test func `is ended at once by SIGQUIT, without a report of a crash`() throws {
+    try reading { process, errors, closeFeed in
+      kill(process.processIdentifier, SIGQUIT)
+      #expect(errors.text(until: nil) == "")
+      process.waitUntilExit()
+      closeFeed()
+      #expect(process.terminationReason == .exit)
+      #expect(process.terminationStatus == 131)
+      #expect(!FileManager.default.fileExists(atPath: folder.path("quakes.sqlite")))
+    }
+  }
+
   @Test func `is cancelled while nobody writes its feed`() throws {
     let feed = folder.path("feed")
     try #require(mkfifo(feed, 0o600) == 0)

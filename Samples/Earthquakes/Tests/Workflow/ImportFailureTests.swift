@@ -104,6 +104,7 @@ import Testing
         "child “open”\n  condition “not too large”: The feed has more than "
       )
     )
+    #expect(workflow.tree.contains("allow a larger size with --max-size."))
     request.maximumSize.bytes += 1
     #expect(world.run(request).operation.outcome?.isSuccess == true)
   }
@@ -151,7 +152,32 @@ import Testing
     request.freeSpace = ByteCount(bytes: .max)
     let workflow = world.run(request)
     #expect(workflow.tree.hasPrefix("child “store”\n  condition “free space”: The volume of "))
+    let hint = "Free some space there, or have the database elsewhere with --database."
+    #expect(workflow.tree.contains(hint))
     #expect(try world.files().keys.sorted() == ["feed.geojson"])
+  }
+
+  @Test func `because the disk is full does not, where nothing is new`() throws {
+    let world = try ImportWorld()
+    var request = try world.request(TinyFeed.data)
+    world.run(request)
+    request.freeSpace = ByteCount(bytes: .max)
+    let again = world.run(request)
+    #expect(again.operation.outcome?.isSuccess == true)
+    #expect(again.skipReason?.hasPrefix("nothing new") == true)
+    request.storesAgain = true
+    #expect(world.run(request).tree.contains("condition “free space”"))
+  }
+
+  @Test func `because the disk is full asks for as much as the feed has, and a little more`() throws
+  {
+    let world = try ImportWorld()
+    var request = try world.request(TinyFeed.data)
+    request.freeSpace = ByteCount(bytes: .max - Int64(TinyFeed.data.count))
+    let tree = world.run(request).tree
+    #expect(tree.contains("9,223,372,036,854,775,807 bytes) are needed"), "\(tree)")
+    let ordinary = ImportRequest(source: .shipped, database: world.database)
+    #expect(ordinary.freeSpace < .megabytes(1))
   }
 
   #if os(Linux)
@@ -160,7 +186,8 @@ import Testing
     var request = try world.request(TinyFeed.data)
     // In this folder not even the superuser can create a file.
     request.database = DatabaseFile("/proc/quakes.sqlite")
-    request.freeSpace = ByteCount(bytes: 0)
+    // Where there is no room at all, so that none is asked for.
+    request.freeSpace = ByteCount(bytes: -Int64(TinyFeed.data.count))
     let workflow = world.run(request)
     #expect(
       workflow.tree.hasPrefix(
