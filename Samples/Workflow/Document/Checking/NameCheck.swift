@@ -127,6 +127,8 @@ struct NameCheck {
   private struct Wanted {
     var from: Int
     var to: Int
+    /// What to do if both are the same.
+    var ownHelp: String?
     var place: () -> Place
   }
 
@@ -159,7 +161,7 @@ struct NameCheck {
           ? "the step ‘\(name)’ refers to itself"
           : "the step ‘\(other)’ refers to ‘\(name)’, but doesn’t need it",
         at: wanted.place(),
-        help: wanted.from == wanted.to ? nil : "add ‘\(name)’ to its ‘needs’"
+        help: wanted.from == wanted.to ? wanted.ownHelp : "add ‘\(name)’ to its ‘needs’"
       )
     }
   }
@@ -198,7 +200,9 @@ struct NameCheck {
       }
       let giver = steps[number]
       let outputs = giver.outputs.map(\.text)
-      if giver.hasMatrix {
+      let isUndoOfIts = reference.isInRollback && number == index
+      // Each combination is undone by itself, with what it gave.
+      if giver.hasMatrix, !isUndoOfIts {
         findings.add(
           "‘\(id)’ has a matrix, so which of its combinations gives ‘\(name)’ isn’t known",
           at: findings.place(of: reference)
@@ -212,7 +216,9 @@ struct NameCheck {
               ? "add ‘outputs: [\(name)]’ to it" : "there are \(FieldReader.list(outputs))")
         )
       }
-      return Wanted(from: index, to: number) { findings.place(of: reference) }
+      if isUndoOfIts { return nil }
+      let help = "only its ‘on-rollback’ can have what it gives"
+      return Wanted(from: index, to: number, ownHelp: help) { findings.place(of: reference) }
     }
   }
 }

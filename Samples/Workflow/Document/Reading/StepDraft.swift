@@ -55,6 +55,8 @@ struct TemplateReference {
   var start: Place
   /// Which `${{` of that text it is, from 0.
   var number: Int
+  /// Whether it is filled when the step has ended well: in what undoes it.
+  var isInRollback = false
 }
 
 /// A step that an expression of outcomes names.

@@ -52,7 +52,7 @@ struct StepReader {
       case .rate: step.rates = rates(value)
       case .retry: step.retry = RetryReader(fields: fields).rule(value)
       case .timeout: step.timeout = timeout(value)
-      case .rollback: step.rollback = conditions.templates.command(value, "‘on-rollback’")
+      case .rollback: step.rollback = rollback(value, &conditions.templates)
       case .env: step.environment = conditions.templates.environment(value)
       case .cwd: step.workingDirectory = conditions.templates.template(value, "‘cwd’")
       case .matrix:
@@ -73,6 +73,16 @@ struct StepReader {
       findings.add("\(title) has no ‘command’", at: node.place, help: "like ‘command: make’")
     }
     return name.isEmpty ? nil : step
+  }
+
+  /// What undoes a step, of which it may have the outputs.
+  private func rollback(_ node: YAMLNode, _ templates: inout TemplateReader) -> Command? {
+    let begin = templates.references.count
+    let command = templates.command(node, "‘on-rollback’")
+    for index in templates.references.indices.dropFirst(begin) {
+      templates.references[index].isInRollback = true
+    }
+    return command
   }
 
   private func id(_ node: YAMLNode) -> Named? {

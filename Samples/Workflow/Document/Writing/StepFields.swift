@@ -1,10 +1,10 @@
 /// The keys of a step with their values as a file has them, but for its id and its needs.
-struct StepFields {
+package struct StepFields {
   /// A key and its value on one line.
-  struct Field: Equatable {
-    var key: FileKeys.Step
+  package struct Field: Equatable {
+    package var key: FileKeys.Step
     /// YAML.
-    var text: String
+    package var text: String
     /// The text that it is, where it may stand on lines of its own.
     var plain: String?
   }
@@ -14,7 +14,7 @@ struct StepFields {
   private let bases: [String: String]
 
   /// Begins to describe the steps of a workflow.
-  init(_ workflow: Workflow) {
+  package init(_ workflow: Workflow) {
     ids = Dictionary(grouping: workflow.steps, by: \.base).mapValues { $0.map(\.id) }
     bases = Dictionary(workflow.steps.map { ($0.id, $0.base) }) { first, _ in first }
   }
@@ -26,7 +26,7 @@ struct StepFields {
   }
 
   /// The keys of a step that it doesn't share with all others by default.
-  func fields(of step: Step) -> [Field] {
+  package func fields(of step: Step) -> [Field] {
     var fields: [Field] = []
     func add(_ key: FileKeys.Step, _ text: String?, plain: String? = nil) {
       if let text { fields.append(Field(key: key, text: text, plain: plain)) }

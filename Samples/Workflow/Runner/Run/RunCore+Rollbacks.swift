@@ -54,7 +54,7 @@ extension RunCore {
     do {
       try await undo(index) {
         let number = state.withLock { $0.steps[index].attempts }
-        return try await runRollback(index, try makeAttempt(index, command, number))
+        return try await runRollback(index, try makeRollback(index, command, number))
       }
     } catch {
       rollbackFailed(step.id, RunWords.reason(of: error))
@@ -84,9 +84,24 @@ extension RunCore {
     }
   }
 
+  /// What undoes a step: it may have what the step gave, by the name that the file has for the step.
+  private func makeRollback(
+    _ index: Int,
+    _ command: Command,
+    _ number: Int,
+    _ outputs: [String: [String: String]]? = nil
+  ) throws(TemplateError) -> StepAttempt {
+    var outputs = outputs ?? state.withLock { $0.outputs }
+    let step = steps[index]
+    // Of a combination: the others have the same name in the file.
+    outputs[step.base] = outputs[step.id]
+    return try makeAttempt(index, command, number, outputs: outputs)
+  }
+
   private func runRollback(_ index: Int, _ attempt: StepAttempt) async throws -> StepExit {
     let step = steps[index]
-    write("rollback", between: attempt)
+    // Also where the step has printed nothing: what follows isn't what it printed.
+    write("rollback", to: attempt, isFirst: true)
     return try await logged(index, attempt) { log in
       try await limited(by: step.timeout) { [weak self, engine] in
         try await engine.run(attempt) { report in
@@ -166,7 +181,7 @@ extension RunCore {
     }
     try await undo(index) {
       let number = rollback.open?.number ?? state.withLock { $0.steps[index].attempts }
-      let attempt = try makeAttempt(index, command, number, outputs: outputs)
+      let attempt = try makeRollback(index, command, number, outputs)
       try folder.makeParts()
       if let handle = rollback.open?.handle {
         let exit = try await engine.takeUp(attempt, handle: handle, report: report(waitsOf: index))

@@ -67,7 +67,7 @@ extension RunCore {
     let isResumed = current?.isResumed == true
     // Of an attempt of the same number, whose runner was killed before it wrote that down.
     if isResumed, !engine.hasSubmitted(attempt) { unlink(attempt.outputFile) }
-    if number > 1 || isResumed { write("attempt \(number)", between: attempt) }
+    if number > 1 || isResumed { write("attempt \(number)", to: attempt) }
     let exit = try await logged(index, attempt, isNew: number == 1 && !isResumed) { log in
       try await engine.run(attempt, report: report(index, log))
     }
@@ -279,12 +279,18 @@ extension RunCore {
     )
   }
 
-  /// Writes a heading into a log that has something already.
-  func write(_ heading: String, between attempt: StepAttempt) {
-    guard let log = try? OpenFile(attempt.logFile, O_RDWR | O_APPEND), let size = try? log.size(),
-      size > 0
+  /// Writes a heading into the log of an attempt.
+  ///
+  /// - Parameters:
+  ///   - heading: What it says.
+  ///   - attempt: Whose log it is.
+  ///   - isFirst: Whether it may be the first line; if not, a log that has nothing gets none.
+  func write(_ heading: String, to attempt: StepAttempt, isFirst: Bool = false) {
+    let creates = isFirst ? O_CREAT : 0
+    guard let log = try? OpenFile(attempt.logFile, O_RDWR | O_APPEND | creates),
+      let size = try? log.size(), isFirst || size > 0
     else { return }
-    let isInLine = (try? log.read(atMost: 1, at: size - 1)) != [UInt8(ascii: "\n")]
+    let isInLine = size > 0 && (try? log.read(atMost: 1, at: size - 1)) != [UInt8(ascii: "\n")]
     try? log.write("\(isInLine ? "\n" : "")—— \(heading) ——\n".utf8)
   }
 }

@@ -144,6 +144,8 @@ struct RunState {
   /// An earlier run has finished a step.
   mutating func wasDone(_ index: Int, _ end: StepEnd) {
     steps[index].success = end
+    // Known from here on: it may be undone before the run comes to it.
+    if !end.outputs.isEmpty { outputs[ids[index]] = end.outputs }
   }
 
   /// The body of a step begins, also for a further attempt; returns whether it may.

@@ -63,6 +63,40 @@ import WorkflowDocument
     #expect(backoff == RetryRule.Backoff.allCases.map(\.rawValue))
   }
 
+  /// Each place with keys of its own, and the heading of `Keys.md` whose table has them.
+  private static let tables = [
+    ("", "At the top"), ("definitions/step", "Of a step"),
+    ("definitions/condition", "Of `when` and `require`"),
+    ("definitions/retry/anyOf/2", "Of `retry`"),
+  ]
+
+  @Test func `has no key that the page of all keys doesn't explain, and the page no other`() throws
+  {
+    let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Keys.md")
+    let page = try String(contentsOf: file.standardizedFileURL, encoding: .utf8)
+    for (path, heading) in Self.tables {
+      let parts = page.components(separatedBy: "\n## \(heading)\n")
+      let table = try #require(parts.dropFirst().first).components(separatedBy: "\n## ")[0]
+      let rows = table.split(separator: "\n").filter { $0.hasPrefix("| `") }
+      let names = rows.map { String($0.dropFirst(3).prefix { $0 != "`" }) }
+      #expect(try Set(names) == keys(path), "\(heading)")
+      #expect(names.count == Set(names).count, "\(heading)")
+      // Those of a key's own keys are in its row.
+      for key in try Self.inner[path, default: []].flatMap(keys) {
+        #expect(table.contains("`\(key)`"), "\(heading): \(key)")
+      }
+    }
+  }
+
+  /// The places whose keys are explained in a row of another place.
+  private static let inner = [
+    "": ["properties/defaults"],
+    "definitions/condition": [
+      "definitions/condition/properties/newer",
+      "definitions/condition/properties/free-disk/anyOf/1",
+    ],
+  ]
+
   @Test func `describes every key`() throws {
     func check(_ path: String) throws {
       for key in try value(path).keys.sorted() {

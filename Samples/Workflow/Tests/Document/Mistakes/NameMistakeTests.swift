@@ -261,6 +261,7 @@ import Testing
       f.yml:10:46: error: the step ‘c’ refers to itself
        10 |     command: echo ${{ steps.a.version }} ${{ steps.c.x }} ${{ matrix.so }}
           |                                              ^
+          help: only its ‘on-rollback’ can have what it gives
 
       f.yml:10:63: error: the matrix has no axis ‘so’
        10 |     command: echo ${{ steps.a.version }} ${{ steps.c.x }} ${{ matrix.so }}

@@ -31,6 +31,7 @@ final class ScriptedEngine: StepEngine {
     var running: Set<String> = []
     var most = 0
     var isKilled = false
+    var lists: [String] = []
   }
 
   private let state = Mutex(State())
@@ -65,6 +66,8 @@ final class ScriptedEngine: StepEngine {
   /// How many ran at the same time at most.
   var most: Int { state.withLock { $0.most } }
   var isKilled: Bool { state.withLock { $0.isKilled } }
+  /// The commands that were lists, each on one line.
+  var lists: [String] { state.withLock { $0.lists } }
 
   func kill() { state.withLock { $0.isKilled = true } }
 
@@ -73,7 +76,10 @@ final class ScriptedEngine: StepEngine {
     report: @escaping @Sendable (StepReport) -> Void
   ) async throws -> StepExit {
     // A rollback is told from its step by its command.
-    let isRollback = attempt.step.rollback != nil && attempt.command == .shell("undo")
+    let isRollback = attempt.step.rollback != nil && attempt.command.isUndo
+    if case .arguments(let words) = attempt.command {
+      state.withLock { $0.lists.append(words.joined(separator: " ")) }
+    }
     let name = isRollback ? "undo-\(attempt.step.id)" : attempt.step.id
     let number = state.withLock { state in
       state.attempts[name, default: 0] += 1
@@ -131,5 +137,14 @@ final class ScriptedEngine: StepEngine {
   private func note(_ text: String) {
     let now = clock.now
     state.withLock { $0.log.append("\(now.words) \(text)") }
+  }
+}
+
+extension StepAttempt.Command {
+  fileprivate var isUndo: Bool {
+    switch self {
+    case .shell(let line): line == "undo"
+    case .arguments(let words): words.first == "undo"
+    }
   }
 }
