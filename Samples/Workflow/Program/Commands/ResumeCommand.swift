@@ -22,7 +22,8 @@ struct ResumeCommand: AsyncParsableCommand {
         workflow resume last
             Go on with the newest run.
         workflow resume 2026-11-22-17
-            A part of the name is enough where it means one run; “workflow runs” lists them.
+            A part of the name is enough where it means one run; “workflow runs”
+            lists them.
         workflow resume last --accept-changes
             Go on with the file as it is now; says what differs.
         workflow resume last --accept-failed-rollbacks

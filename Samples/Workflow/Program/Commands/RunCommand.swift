@@ -17,21 +17,26 @@ struct RunCommand: AsyncParsableCommand {
 
       EXAMPLES:
         workflow run release.yml
-            On a terminal it shows what executes, what waits and for what, and how long it will take.
+            On a terminal it shows what executes, what waits and for what, and
+            how long it will take.
         workflow run release.yml --jobs 4 --keep-going
-            Four steps at a time; after a failure still what doesn't need the failed step.
+            Four steps at a time; after a failure still what doesn't need the
+            failed step.
         workflow run release.yml --only test@linux package
-            These steps with what they need; “test” means all combinations of its matrix.
+            These steps with what they need; “test” means all combinations of
+            its matrix.
         workflow run release.yml --dry-run --graph steps.svg
             Say and draw what would run.
         workflow run release.yml --timeline run.svg
             Draw what happened when, with the critical path.
         workflow run release.yml --format json | jq -c 'select(.event == "ended")'
-            Have each event as a line of JSON: time, event, step, and what belongs to it.
+            Have each event as a line of JSON: time, event, step, and what
+            belongs to it.
         workflow run release.yml --engine slurm --jobs 200
             Let Slurm place the commands; order, retries and the journal stay here.
         workflow run sweep.yml --engine slurm --jobs 500 --slurm-array-from 50
-            Submit 50 and more combinations of a matrix that are ready together as one job array.
+            Submit 50 and more combinations of a matrix that are ready together
+            as one job array.
       """
   )
 

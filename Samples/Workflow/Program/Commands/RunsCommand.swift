@@ -9,7 +9,9 @@ struct RunsCommand: AsyncParsableCommand {
     abstract: "List the runs that are kept, the newest first.",
     discussion: """
       A run is running, succeeded, failed, cancelled, or interrupted: its program was killed, or \
-      the machine went down. Failed, cancelled and interrupted ones can be resumed.
+      the machine went down. Failed, cancelled and interrupted ones can be resumed. It took the time \
+      of all processes that ran it or went on with it; that of one that was cut off ends with the \
+      last that is known of it.
 
       EXAMPLES:
         workflow runs
@@ -61,7 +63,15 @@ struct RunsCommand: AsyncParsableCommand {
     return [
       StyledLine(record.name, .bold), StyledLine(digest.workflow ?? "–"),
       StyledLine(digest.state.rawValue, look), StyledLine(steps),
-      StyledLine(record.when ?? "–"), StyledLine(digest.duration?.readable ?? "–"),
+      StyledLine(record.when ?? "–"), StyledLine(digest.time),
     ]
+  }
+}
+
+extension RunRecord.Digest {
+  /// How long it took, in words.
+  var time: String {
+    guard let duration else { return "–" }
+    return duration.readable + (state == .interrupted ? ", cut off" : "")
   }
 }

@@ -39,9 +39,13 @@ import TerminalSupport
             command: make test
             timeout: 5m
 
-      EXIT STATUS: 0 when all went well, 1 when steps failed, 2 when the file has mistakes, 64 when \
-      the arguments are wrong, 130 when ended with Ctrl-C, 143 by SIGTERM, 131 by SIGQUIT, which \
-      kills the steps at once, 129 when the terminal was closed. Colours can be switched off with NO_COLOR.
+      All keys of a file, with what they take: Samples/Workflow/Keys.md of the package, and for \
+      editors Samples/Workflow/workflow.schema.json.
+
+      EXIT STATUS: 0 when all went well, 1 when steps failed, 2 when nothing ran because the file, \
+      the run or its journal is not what it should be, 64 when the arguments are wrong, 130 when \
+      ended with Ctrl-C, 143 by SIGTERM, 131 by SIGQUIT, which kills the steps at once, 129 when \
+      the terminal was closed. Colours can be switched off with NO_COLOR.
       """,
     subcommands: [
       RunCommand.self, ResumeCommand.self, CheckCommand.self, RunsCommand.self, LogCommand.self,

@@ -9,7 +9,7 @@ struct Complaint: Error, Equatable, CustomStringConvertible {
   enum Status: Int32 {
     /// Steps failed, or the program did.
     case failure = 1
-    /// The file has mistakes.
+    /// The file, the run or a journal is not what it should be, and nothing ran.
     case mistakes = 2
     /// The arguments are wrong.
     case usage = 64
@@ -35,14 +35,23 @@ struct Complaint: Error, Equatable, CustomStringConvertible {
   }
 
   /// What an error of the runner says to people; nil of an error of the command line.
-  init?(_ error: any Error) {
+  ///
+  /// - Parameters:
+  ///   - error: The error.
+  ///   - hasBegun: Whether a run had begun when it came, so that steps may have run.
+  init?(_ error: any Error, hasBegun: Bool = false) {
+    let status: Status
     switch error {
-    case let complaint as Complaint: self = complaint
-    case is RunError, is RunFolderError, is JournalError, is StreamProblem:
-      let text = "\(error)"
-      self.init(.failure, text.hasSuffix(".") ? String(text.dropLast()) : text)
+    case let complaint as Complaint:
+      self = complaint
+      return
+    case is RunError, is RunFolderError, is JournalError:
+      status = hasBegun ? .failure : .mistakes
+    case is StreamProblem: status = .failure
     default: return nil
     }
+    let text = "\(error)"
+    self.init(status, text.hasSuffix(".") ? String(text.dropLast()) : text)
   }
 
   /// What is written to standard error.

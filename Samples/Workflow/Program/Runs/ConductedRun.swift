@@ -39,7 +39,9 @@ struct ConductedRun {
     let output = RunOutput()
     let display = display(output)
     let failures = FailedSteps()
+    let hasBegun = Mutex(false)
     let run = try make { event in
+      if case .runStarted = event.kind { hasBegun.withLock { $0 = true } }
       failures.note(event)
       display.show(event)
     }
@@ -82,7 +84,12 @@ struct ConductedRun {
     watch.expectsNoFirst()
     defer { withExtendedLifetime((watch, suspension)) {} }
     display.end()
-    let end = try result.get()
+    let end: RunEnd
+    do {
+      end = try result.get()
+    } catch {
+      throw Complaint(error, hasBegun: hasBegun.withLock { $0 }) ?? error
+    }
     try options.writePictures(of: run)
     if options.format(environment) != .json {
       let summary = RunReport(

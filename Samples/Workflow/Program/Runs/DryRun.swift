@@ -14,26 +14,38 @@ struct DryRun {
       StyledLine(workflow.name, .bold)
         + StyledLine(": \(steps.count.counted("step")) would run, those that wait after the others")
     ]
-    for step in steps {
+    let fields = StepFields(workflow)
+    for step in steps.map(\.withMatrixValues) {
       var line = StyledLine("  \(step.id.padded(toColumns: nameWidth))", .bold)
       line.add("  \(step.command.readable)")
-      let notes = notes(step)
+      let notes = notes(step, fields.fields(of: step))
       if !notes.isEmpty { line.add("  # \(notes.joined(separator: "; "))", .faint) }
       lines.append(line)
     }
     return lines
   }
 
-  private func notes(_ step: Step) -> [String] {
+  /// What holds for a step, as far as it isn't seen in its command.
+  private func notes(_ step: Step, _ fields: [StepFields.Field]) -> [String] {
     var notes: [String] = []
     if !step.needs.isEmpty {
       let more = step.needs.count > 4 ? ", …" : ""
       notes.append("needs \(step.needs.prefix(4).joined(separator: ", "))\(more)")
     }
-    if !step.when.isEmpty { notes.append("conditional") }
+    func add(_ key: FileKeys.Step, _ words: String? = nil) {
+      guard let field = fields.first(where: { $0.key == key }) else { return }
+      notes.append("\(words ?? key.rawValue) \(field.text)")
+    }
+    add(.when)
+    add(.require)
     if let attempts = step.retry?.attempts, attempts > 1 { notes.append("\(attempts) attempts") }
+    if let total = step.retry?.total { notes.append("attempts for \(total.readable)") }
     if let timeout = step.timeout { notes.append("at most \(timeout.readable)") }
     notes += step.exclusive.map { "alone with \($0)" }
+    add(.uses)
+    add(.rate)
+    add(.cwd, "in")
+    if let rollback = step.rollback { notes.append("undone by \(rollback.readable)") }
     return notes
   }
 }

@@ -14,6 +14,7 @@ struct RunRecord {
     var steps: Int?
     /// How many steps have ended well.
     var done = 0
+    /// How long it took, in all processes together; one that was killed counts up to its last news.
     var duration: Duration?
     var state: State
   }
@@ -153,15 +154,23 @@ struct RunRecord {
     case .unreadable: digest.state = .damaged
     case .ended(let end):
       digest.state = Self.state(of: end)
-      digest.duration = end.duration
       digest.steps = end.steps
     }
-    if digest.duration != nil { return digest }
-    for event in keptEvents() {
-      // Of one that goes on this would be the time of its last news.
-      if digest.state != .running { digest.duration = event.time }
-      if case .runStarted(_, _, let steps, _) = event.kind { digest.steps = steps }
+    let isOver = digest.steps != nil
+    var times = summary.times
+    if !isOver || times.contains(nil) {
+      let processes = Self.processes(keptEvents()) {
+        if case .runStarted = $0.kind { true } else { false }
+      }
+      for (place, events) in processes.enumerated() {
+        if case .runStarted(_, _, let steps, _) = events[0].kind, !isOver { digest.steps = steps }
+        if place >= times.count { times.append(nil) }
+        times[place] = times[place] ?? events.last?.time
+      }
     }
+    let known = times.compactMap(\.self)
+    // Of one that goes on this would be the time of its last news.
+    if digest.state != .running, !known.isEmpty { digest.duration = known.reduce(.zero, +) }
     return digest
   }
 

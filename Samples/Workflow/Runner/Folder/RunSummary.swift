@@ -22,6 +22,9 @@ public struct RunSummary: Sendable, Equatable {
   public var header: JournalHeader?
   /// How many steps have succeeded, or had nothing to do.
   public var doneCount: Int
+  /// How long each process took that ran it or went on with it, in their order; nil: of one that has
+  /// not come to its end the journal doesn't say.
+  public var times: [Duration?] = []
 }
 
 extension RunFolder {
@@ -36,13 +39,19 @@ extension RunFolder {
       let contents = try JournalFile.contents(of: journal)
       var ends: [String: StepEnd] = [:]
       var end: RunEnd?
+      // The header stands for the first process.
+      var times: [Duration?] = contents == nil ? [] : [nil]
       for record in contents?.records ?? [] {
         switch record {
         case .begun, .started, .attemptFailed, .rollbackStarted, .rollbackFailed: break
-        case .resumed: end = nil
+        case .resumed:
+          end = nil
+          times.append(nil)
         case .ended(let step, let stepEnd): ends[step] = stepEnd
         case .rollbackBegun(let step), .rolledBack(let step): ends[step] = nil
-        case .runEnded(let runEnd): end = runEnd
+        case .runEnded(let runEnd):
+          end = runEnd
+          times[times.count - 1] = runEnd.duration
         }
       }
       let doneCount = ends.values.count { $0.outcome == .succeeded || $0.outcome == .skipped }
@@ -52,7 +61,8 @@ extension RunFolder {
         folder: self,
         state: state,
         header: contents?.header,
-        doneCount: doneCount
+        doneCount: doneCount,
+        times: times
       )
     } catch {
       return RunSummary(folder: self, state: .unreadable(error), header: nil, doneCount: 0)

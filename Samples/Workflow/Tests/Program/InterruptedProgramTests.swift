@@ -200,7 +200,7 @@ import Darwin
     let program = try begin(before, until: "│ begun")
     try place.write("steps: [{id: a, command: \"true\"}]\n")
     let other = try place.run("resume", "last", "--accept-changes")
-    #expect(other.status == 1)
+    #expect(other.status == 2)
     #expect(other.errors.contains("is going on in another process"))
     #expect(try place.read("\(run)/workflow.yml") == before)
     kill(program.process.processIdentifier, SIGKILL)
@@ -346,7 +346,7 @@ import Darwin
       after: "ls .workflow/runs"
     )
     guard let end else { return }
-    #expect(end.status == 1)
+    #expect(end.status == 2)
     #expect(end.errors.contains("/workflow.yml: the disk is full"), "\(end)")
     #expect(end.output == "")
   }

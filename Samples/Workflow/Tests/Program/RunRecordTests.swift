@@ -166,6 +166,47 @@ import WorkflowRunner
     #expect(record.digest().duration == nil)
   }
 
+  @Test func `took what all of their processes did, to the last news of one`() throws {
+    try make("r")
+    let journal = try JournalFile(place.path("runs/r/journal"))
+    func append(_ records: JournalRecord...) throws {
+      for record in records { try journal.append(record, synced: false) }
+    }
+    func end(_ duration: Duration) -> JournalRecord {
+      let end = RunEnd(
+        succeeded: 1,
+        failed: 0,
+        skipped: 0,
+        cancelled: 0,
+        duration: duration,
+        failures: ""
+      )
+      return .runEnded(end: end)
+    }
+    let header = JournalHeader(run: "r", workflow: "w", fingerprint: "", file: nil)
+    try append(.begun(header), end(.seconds(3)))
+    // One that had nothing to do.
+    try append(.resumed(fingerprint: ""), end(.milliseconds(500)))
+    #expect(catalog.record("r").digest().duration == .milliseconds(3_500))
+    // One that was killed.
+    try append(.resumed(fingerprint: ""))
+    let events: [RunEvent] = [
+      .at(0, .runStarted(run: "r", workflow: "w", steps: 2, isResumed: false)),
+      .at(3, .rollingBack(step: "a")),
+      .at(0, .runStarted(run: "r", workflow: "w", steps: 2, isResumed: true)),
+      .at(0, .runStarted(run: "r", workflow: "w", steps: 2, isResumed: true)),
+      .at(2, .started(step: "a", attempt: 1, node: nil)),
+    ]
+    try place.write(events.map { $0.jsonLine + "\n" }.joined(), to: "runs/r/events.jsonl")
+    let killed = catalog.record("r").digest()
+    #expect(killed.duration == .milliseconds(5_500))
+    #expect(killed.state == .interrupted)
+    #expect(killed.time == "5.5 s, cut off")
+    try append(.resumed(fingerprint: ""), end(.seconds(1)))
+    #expect(catalog.record("r").digest().duration == .milliseconds(6_500))
+    #expect(catalog.record("r").digest().time == "6.5 s")
+  }
+
   @Test func `have events without the last line that is torn`() throws {
     try make("r")
     let events: [RunEvent] = [

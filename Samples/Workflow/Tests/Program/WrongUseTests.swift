@@ -1,5 +1,8 @@
 import Foundation
 import Testing
+import WorkflowRunner
+
+@testable import workflow
 
 /// What the program says to people who are wrong.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct `The program that is used wrongly` {
@@ -87,6 +90,22 @@ import Testing
         == (64, "workflow: “hello.yml” is there already; --force replaces it\n")
     )
     #expect(try place.read("t.json") == text)
+  }
+
+  @Test func `says of a run whose folder can't be made that nothing ran`() throws {
+    try place.write("a file", to: ".workflow")
+    try place.write("steps: [{id: a, command: touch ran}]")
+    let end = try complaint("run", "w.yml")
+    #expect(end.status == 2)
+    #expect(end.text.contains(".workflow/runs: the folder can't be made: "), "\(end.text)")
+    #expect(!place.has("ran"))
+  }
+
+  @Test func `tells a journal that fails while steps run from one that lets nothing run`() {
+    let error = JournalError.inaccessible(path: "journal", reason: "no room")
+    #expect(Complaint(error)?.status == .mistakes)
+    #expect(Complaint(error, hasBegun: true)?.status == .failure)
+    #expect(Complaint(RunError.isRunning(run: "r"))?.status == .mistakes)
   }
 
   @Test func `is warned of a value in the program of a second shell, once for a matrix`() throws {
