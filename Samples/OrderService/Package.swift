@@ -214,7 +214,7 @@ let package = Package(
     .executableTarget(
       name: "payment-provider",
       dependencies: [
-        "PaymentProviderServer", "ServiceSupport", arguments, hummingbird, lifecycle, signals,
+        "PaymentProviderServer", "ServiceSupport", arguments, hummingbird, lifecycle, nio, signals,
       ],
       path: "Program/PaymentProvider",
       swiftSettings: settings

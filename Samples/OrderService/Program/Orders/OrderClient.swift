@@ -55,7 +55,7 @@ struct OrderClient: Sendable {
     do {
       (status, body) = try await send(.GET, "/items", nil, key: nil)
     } catch {
-      throw Refusal(reason: "\(url) doesn't answer: \(error).")
+      throw Refusal(reason: "\(url) doesn't answer: \("\(error)".withoutFullStop).")
     }
     guard let items = try? JSONDecoder().decode([Item].self, from: body) else {
       throw Refusal(reason: "\(url) is no service for orders: /items gives status \(status).")

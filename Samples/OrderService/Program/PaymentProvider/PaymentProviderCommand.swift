@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Hummingbird
+import NIOCore
 import PaymentProviderServer
 import ServiceLifecycle
 import ServiceSupport
@@ -102,7 +103,20 @@ struct PaymentProviderCommand: AsyncParsableCommand {
     configuration.maximumGracefulShutdownDuration = .seconds(2)
     let group = ServiceGroup(configuration: configuration)
     parent?.onEnd { Task { await group.triggerGracefulShutdown() } }
-    try await group.run()
+    do {
+      try await group.run()
+    } catch let error as IOError where error.errnoCode == EADDRINUSE {
+      throw PortInUse(host: host, port: port)
+    }
+  }
+
+  /// Another program listens there.
+  private struct PortInUse: Error, CustomStringConvertible {
+    var host: String
+    var port: Int
+    var description: String {
+      "Port \(port) of \(host) is in use: stop the program that has it, or give another --port."
+    }
   }
 
   /// Opens the ledger, as soon as a program that has it has ended: one that lost its parent, and still

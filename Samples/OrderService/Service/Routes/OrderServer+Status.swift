@@ -1,5 +1,6 @@
 import Hummingbird
 import OrderWorkflow
+import ServiceSupport
 
 /// What machines look at.
 extension OrderServer {
@@ -24,12 +25,16 @@ extension OrderServer {
       throw RequestError(.serviceUnavailable, "draining", "The service is closing.")
     }
     if let reason = desk.storeTrouble {
-      throw RequestError.storeFails("No order is taken, as the store fails: \(reason).")
+      throw RequestError.storeFails(
+        "No order is taken, as the store fails: \(reason.withoutFullStop)."
+      )
     }
     do {
       _ = try await desk.items()
     } catch {
-      throw RequestError.storeFails("No order is taken, as the store doesn't answer: \(error).")
+      throw RequestError.storeFails(
+        "No order is taken, as the store doesn't answer: \("\(error)".withoutFullStop)."
+      )
     }
     return Readiness(leftAlone: unreadable)
   }

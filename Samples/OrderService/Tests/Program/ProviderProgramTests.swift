@@ -51,6 +51,26 @@ import Testing
     #expect(await service.program.status() == 0)
   }
 
+  @Test func `A provider whose port another program has says so, and what to do`() async throws {
+    let input = Pipe()
+    let first = try RunningProgram(
+      "payment-provider",
+      ["--port", "0", "--with-parent"],
+      input: input
+    )
+    let address = try await first.address(after: "listens on")
+    let port = try #require(URL(string: address)?.port)
+    let second = try RunningProgram("payment-provider", ["--port", "\(port)"])
+    let line = try await second.line(with: "Error: ")
+    #expect(
+      line == "Error: Port \(port) of 127.0.0.1 is in use: stop the program that has it, or give "
+        + "another --port."
+    )
+    #expect(await second.status() == 1)
+    try input.fileHandleForWriting.close()
+    #expect(await first.status() == 0)
+  }
+
   @Test func `A provider whose ledger another one has waits for it, and says so`() async throws {
     let ledger = folder.path("ledger.jsonl")
     func provider(_ patience: String, _ input: Pipe) throws -> RunningProgram {
