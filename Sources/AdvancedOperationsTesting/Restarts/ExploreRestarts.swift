@@ -69,8 +69,9 @@ public func exploreRestarts(
   }
 }
 
-/// Lets the process die at every step of a workflow with a journal, and checks what its lives have
-/// done to the world outside: whether a card was charged twice, or a mail never sent.
+/// Lets the process die at every step of a workflow, and checks what its lives did to a world outside.
+///
+/// So a test sees whether a card was charged twice, or a mail never sent.
 ///
 /// A world outlives the process. One is made for each *series* of lives: a first life, and those
 /// after its deaths. The lives of a series are given the same world and the same journal, and

@@ -153,7 +153,8 @@ import Testing
     world.run(early, next, after, nothing, last)
     #expect([early.kind, next.kind, after.kind] == [.failed, .failed, .failed])
     #expect(
-      early.outcome?.failure?.description == "finish() was called before the operation had its value."
+      early.outcome?.failure?.description
+        == "finish() was called before the operation had its value."
     )
     #expect(throws: OperationFailure.self) { try early.result?.get() }
     #expect(nothing.kind == .succeeded)
