@@ -87,7 +87,11 @@ private final class Writer: Sendable {
   final class Export: AdvancedOperation, @unchecked Sendable {
     let writer = Writer()
     override var cancellationPolicy: CancellationPolicy { .whenFinishIsCalled }
-    override func execute() { writer.write { self.finish() } }
+    override func execute() {
+      writer.write { self.finish() }
+      // A cancel may have come before there was anything to stop.
+      if isCancelled { writer.stop() }
+    }
     override func cancelled(withErrors errors: [any Error]) { writer.stop() }
   }
 

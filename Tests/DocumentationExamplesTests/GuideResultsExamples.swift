@@ -1,6 +1,7 @@
 import AdvancedOperations
 import AdvancedOperationsTesting
 import CoreOperations
+import Synchronization
 import Testing
 
 @Test func `Results: values go from operation to operation`() async throws {
@@ -80,6 +81,52 @@ import Testing
   }
 
   #expect(try await queue.run(fetch) == "Chile 1960")
+}
+
+/// Calls back once: with an error when it is cancelled.
+private final class Request: Sendable {
+  private let done: Mutex<(@Sendable (Result<String, any Error>) -> Void)?>
+  let isGoingOn = Mutex(false)
+
+  init(_ done: @escaping @Sendable (Result<String, any Error>) -> Void) { self.done = Mutex(done) }
+
+  func resume() { isGoingOn.withLock { $0 = true } }
+  func cancel() { done.withLock { $0.take() }?(.failure(CancellationError())) }
+}
+
+@Test func `Results: of a callback that can be stopped`() throws {
+  struct Client: Sendable {
+    let requests = Lines()
+    func request(_ done: @escaping @Sendable (Result<String, any Error>) -> Void) -> Request {
+      requests("request")
+      return Request(done)
+    }
+  }
+  let client = Client()
+  let simulation = SimulatedEnvironment(seed: 1)
+  let queue = AdvancedOperationQueue(environment: simulation.environment)
+
+  let fetch = ResultOperation(name: "fetch") {
+    let request = Mutex<Request?>(nil)
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        let made = client.request { result in continuation.resume(with: result) }
+        request.withLock { $0 = made }
+        made.resume()
+        // A cancel may have come before there was anything to stop.
+        if Task.isCancelled { made.cancel() }
+      }
+    } onCancel: {
+      request.withLock { $0 }?.cancel()
+    }
+  }
+
+  fetch.addObserver(TimeoutObserver(.seconds(30)))
+  queue.addOperation(fetch)
+  simulation.run()
+  try expectOutcome(of: fetch, is: .cancelled)
+  #expect(simulation.now == .seconds(30))
+  #expect(client.requests.all == ["request"])
 }
 
 @Test func `Results: what becomes of an operation that needs a value`() {

@@ -159,6 +159,7 @@ import Testing
 
   let watch = Task.detached { [queue] in
     try await Task.sleep(for: .seconds(10))
+    print(report.explain())
     print(queue.explain())
   }
   defer { watch.cancel() }

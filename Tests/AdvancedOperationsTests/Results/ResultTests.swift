@@ -148,7 +148,9 @@ import Testing
     let after = Work("after")
     after.addDependency(early)
     after.addCondition(.allSucceeded)
-    let nothing = ResultOperation(name: "nothing") { AdvancedOperation.current?.finish() }
+    let nothing = ResultOperation(name: "nothing") { () async throws -> Void in
+      AdvancedOperation.current?.finish()
+    }
     let last = nothing.then(name: "last") { "done" }
     world.run(early, next, after, nothing, last)
     #expect([early.kind, next.kind, after.kind] == [.failed, .failed, .failed])
