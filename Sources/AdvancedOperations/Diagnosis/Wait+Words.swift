@@ -22,12 +22,14 @@ extension Operation {
     case .resumption(let queue):
       return finding(.suspended, text, remedy: "queue “\(queue.label)” has to be resumed")
     case .barrier:
-      return finding(.barrier, text, remedy: "the barrier has to return", next: others)
+      // What is in front of it has a remedy of its own.
+      let remedy = others.isEmpty ? "the barrier has to return" : nil
+      return finding(.barrier, text, remedy: remedy, next: others)
     case .slot(let queue, let limit):
       let remedy =
         limit == 0
         ? "the limit of queue “\(queue.label)” has to be raised"
-        : "the barrier of queue “\(queue.label)” has to return"
+        : others.isEmpty ? "the barrier of queue “\(queue.label)” has to return" : nil
       return finding(.limit, text, remedy: remedy, next: others)
     case .readiness:
       return finding(.notReady, text, remedy: "\(label) has to report that it is ready")

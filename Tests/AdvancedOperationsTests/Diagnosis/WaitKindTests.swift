@@ -122,6 +122,10 @@ import Testing
       #expect(!wait.needs.isEmpty)
     }
     #expect(operation.explain().causes.map(\.text).contains { $0.hasPrefix(words) })
+    // What is waited for says itself what it needs.
+    for cause in operation.explain().causes where !cause.involved.isEmpty {
+      #expect(cause.remedy == nil)
+    }
     // What the core says is the same, but for what only the layer knows.
     let causes = operation.waitCauses.map(\.description)
     if let cause = wait.cause { #expect(causes.contains(cause.description)) }
