@@ -11,6 +11,20 @@ final class ThreadOccupant: @unchecked Sendable {
   /// The innermost one of this thread.
   static var current: ThreadOccupant? { slot.value }
 
+  /// Those of this thread, the innermost first.
+  static var all: Stack { Stack(top: slot.value) }
+
+  struct Stack: Sequence, IteratorProtocol {
+    private var top: ThreadOccupant?
+
+    fileprivate init(top: ThreadOccupant?) { self.top = top }
+
+    mutating func next() -> ThreadOccupant? {
+      defer { top = top?.outer }
+      return top
+    }
+  }
+
   /// The queue whose operation runs on this thread or in this task; nil outside of any.
   static var queueRunningHere: (any QueueObject)? {
     if let occupant = slot.value { return unsafe occupant.queue }

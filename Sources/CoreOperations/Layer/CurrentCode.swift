@@ -3,10 +3,8 @@ package enum CurrentCode {
   /// The innermost operation of the layer whose body, or one of whose immediate conditions, runs
   /// here; nil outside of all.
   package static var operation: Operation? {
-    var next = ThreadOccupant.current
-    while let occupant = next {
+    for occupant in ThreadOccupant.all {
       if let operation = occupant.bodyOperation, operation.isLayered { return operation }
-      next = occupant.outer
     }
     return TaskOccupant.current?.operation
   }
@@ -14,12 +12,7 @@ package enum CurrentCode {
   /// The operations whose code this is: bodies, callbacks on their workers, and immediate
   /// conditions.
   package static var callers: [Operation] {
-    var callers: [Operation] = []
-    var next = ThreadOccupant.current
-    while let occupant = next {
-      if let operation = occupant.operation ?? occupant.asked { callers.append(operation) }
-      next = occupant.outer
-    }
+    var callers = ThreadOccupant.all.compactMap { $0.operation ?? $0.asked }
     if let operation = TaskOccupant.current?.operation { callers.append(operation) }
     return callers
   }
@@ -44,12 +37,6 @@ extension OperationQueue {
   /// Whether this is called on a worker of the queue, in an operation or a barrier, or by a
   /// completion block of a member.
   package final var isCalledByWorker: Bool {
-    if scheduler.isInOwnCompletion { return true }
-    var next = ThreadOccupant.current
-    while let occupant = next {
-      if occupant.isWorker(of: self) { return true }
-      next = occupant.outer
-    }
-    return false
+    scheduler.isInOwnCompletion || ThreadOccupant.all.contains { $0.isWorker(of: self) }
   }
 }

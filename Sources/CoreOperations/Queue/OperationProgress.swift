@@ -1,7 +1,7 @@
 /// How much of a queue's work is done, counted in operations.
 ///
-/// Counts what was added and what has left since the queue was last empty; with a total that was set,
-/// until another one is.
+/// Counts what was added and what has left since the queue was last empty; with a total that was
+/// set, until another one is.
 ///
 /// ```swift
 /// let progress = queue.progress
@@ -16,8 +16,8 @@ public final class OperationProgress: Sendable {
   /// How many operations there are in all; the number that was added, unless it was set.
   ///
   /// Set it when more will be added than are there, before the first is added: it stays until set
-  /// again, or given back with ``resetTotalUnitCount()``, and the counts go on where the queue is empty
-  /// in between. An empty queue counts from 0 again when it is set.
+  /// again, or given back with ``resetTotalUnitCount()``, and the counts go on where the queue is
+  /// empty in between. An empty queue counts from 0 again when it is set.
   public var totalUnitCount: Int64 {
     get { ownTotal.withLock { $0 } ?? scheduler.progress.added }
     set {

@@ -50,6 +50,7 @@ final class Scheduler: AbstractScheduler, @unchecked Sendable {
 
   /// A total was set for the progress, or is none any more.
   func totalChanged(isSet: Bool) { state.withLock { $0.totalChanged(countsOn: isSet) } }
+
   override var owner: (any QueueObject)? { state.withLock { $0.owner } }
 
   override func waits(of operation: Operation, isLaterIncluded: Bool) -> [Wait] {

@@ -230,7 +230,8 @@ package struct SchedulerState {
     if !countsOn { (addedCount, leftCount) = (0, 0) }
   }
 
-  /// A total was set that is to be reached, or none is any more: an idle queue begins to count anew.
+  /// A total was set that is to be reached, or none is any more: an idle queue begins to count
+  /// anew.
   mutating func totalChanged(countsOn: Bool) {
     self.countsOn = countsOn
     if isIdle { (addedCount, leftCount) = (0, 0) }

@@ -50,8 +50,8 @@ enum OwnWaits {
 
   /// Notes the wait of a task that an operation's code has made, for explanations.
   ///
-  /// What becomes of that task, only the code knows, so that it closes no ring. The wait of code that
-  /// is no operation's is noted where a simulation wants to know.
+  /// What becomes of that task, only the code knows, so that it closes no ring. The wait of code
+  /// that is no operation's is noted where a simulation wants to know.
   private static func noteWait(
     ofTaskMadeBy operation: Operation?,
     for target: WaitTarget
@@ -122,36 +122,24 @@ enum OwnWaits {
 
   /// Whether code of a barrier runs here for whose return something waits.
   private static func isBehindBarrierRunningHere(_ target: WaitTarget) -> Bool {
-    var next = ThreadOccupant.current
-    while let occupant = next {
-      if occupant.isInBarrier, let scheduler = unsafe occupant.scheduler?.takeUnretainedValue() {
-        switch target {
-        case .operation(let operation):
-          if operation.withLinks({ $0.scheduler }) === scheduler,
-            scheduler.hasBarrier(inFrontOf: operation)
-          {
-            return true
-          }
-        case .queue(let queue): if queue.abstractScheduler === scheduler { return true }
-        }
+    ThreadOccupant.all.contains { occupant in
+      guard occupant.isInBarrier,
+        let scheduler = unsafe occupant.scheduler?.takeUnretainedValue()
+      else { return false }
+      switch target {
+      case .operation(let operation):
+        return operation.withLinks { $0.scheduler } === scheduler
+          && scheduler.hasBarrier(inFrontOf: operation)
+      case .queue(let queue): return queue.abstractScheduler === scheduler
       }
-      next = occupant.outer
     }
-    return false
   }
 
   /// The operations that can't go on before this code returns; the innermost first.
   ///
   /// One whose `start()` is overridden isn't among them: who ends it, only itself knows.
   private static func operationsRunningHere(in task: TaskOccupant?) -> [Operation] {
-    var operations: [Operation] = []
-    var next = ThreadOccupant.current
-    while let occupant = next {
-      if let operation = occupant.operation, operation.endsWithItsCode {
-        operations.append(operation)
-      }
-      next = occupant.outer
-    }
+    var operations = ThreadOccupant.all.compactMap(\.operation).filter(\.endsWithItsCode)
     if let task, task.isOwnTask { operations.append(task.operation) }
     return operations
   }
