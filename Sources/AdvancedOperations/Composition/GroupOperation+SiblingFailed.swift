@@ -7,7 +7,7 @@ extension GroupOperation {
   ///   print("given up, because “\(reason.sibling)” failed: \(reason.failure.summary())")
   /// }
   /// ```
-  public struct SiblingFailed: Error, CustomStringConvertible {
+  public struct SiblingFailed: Error, ConsequentialError, CustomStringConvertible {
     /// The name of the child that failed first.
     public var sibling: String
     /// What went wrong with it.

@@ -1,9 +1,9 @@
 extension OperationFailure {
   /// The first error of a type, wherever it happened.
   ///
-  /// Depth first, in the order of the elements: through failed dependencies, children, attempts, the
-  /// parts of conditions, operations that were awaited, and the child of a group because of which
-  /// the others were cancelled. An error is looked at before what it is made of.
+  /// Depth first, in the order of the elements: through failed dependencies, children, attempts,
+  /// the parts of conditions, operations that were awaited, and the child of a group because of
+  /// which the others were cancelled. An error is looked at before what it is made of.
   ///
   /// ```swift
   /// if let refusal = failure.first(PaymentRefused.self) { show(refusal.code) }
@@ -21,9 +21,7 @@ extension OperationFailure {
       case let condition as OperationConditionError: due.append(condition.underlying)
       case let none as any ConditionFailures: due += none.failures.reversed() as [any Error]
       default:
-        guard let failure = error.causingFailure, let storage = failure.storage,
-          seen.insert(storage.identity).inserted
-        else { continue }
+        guard let failure = error.causingFailure, failure.isNew(among: &seen) else { continue }
         due += failure.errors.reversed()
       }
     }
@@ -70,12 +68,10 @@ extension Error {
     }
     return failure
   }
-}
 
-extension Error {
   /// The failure of other operations because of which there is this error; nil without any.
   fileprivate var causingFailure: OperationFailure? {
-    innerFailure ?? (self as? GroupOperation.SiblingFailed)?.failure
+    (self as? OperationFailure) ?? (self as? any ConsequentialError)?.failure
   }
 }
 
@@ -121,7 +117,7 @@ struct CauseSearch {
       let failure = error.causingFailure
       let origin = element.origin.leading(to: failure)
       if let failure, !failure.elements.isEmpty, !isEnd(element, failure) {
-        if failure.storage.map({ seen.insert($0.identity).inserted }) ?? true {
+        if failure.isNew(among: &seen) {
           enter(failure.elements, through: origin, after: frame.place)
         }
       } else if let parts = error.partsOfCondition {

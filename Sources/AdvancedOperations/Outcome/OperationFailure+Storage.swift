@@ -61,11 +61,9 @@ extension OperationFailure {
     func takeElements() -> [Element] { exchange(&content, with: Content()).elements }
   }
 
-  /// This, as it is given to code that awaits the operation, which may throw it on.
-  func given(by operation: Operation) -> OperationFailure {
-    var failure = self
-    failure.storage = Storage(storage, owner: operation.label)
-    return failure
+  /// Whether this is not among the failures that were looked at; it is from now on.
+  func isNew(among seen: inout Set<ObjectIdentifier>) -> Bool {
+    storage.map { seen.insert($0.identity).inserted } ?? true
   }
 
   /// The awaited operation whose failure this is, as a step behind another one.

@@ -20,7 +20,8 @@ extension OperationFailure {
   {
     var way: [FailureHeading] = []
     if limit > 0, let end = way.appendLongWay(of: self) {
-      let text = end.isNew(&shown) ? end.summary(limit: limit, levels: levels, &shown) : "as above"
+      let isNew = end.isNew(among: &shown)
+      let text = isNew ? end.summary(limit: limit, levels: levels, &shown) : "as above"
       return (way.texts + [text]).joined(separator: ": ")
     }
     let elements = elements
@@ -40,11 +41,6 @@ extension OperationFailure {
     case 1: "1 other did not run"
     default: "\(notRunCount) others did not run"
     }
-  }
-
-  /// Whether this wasn't spelt out before; it is from now on.
-  fileprivate func isNew(_ shown: inout Set<ObjectIdentifier>) -> Bool {
-    storage.map { shown.insert($0.identity).inserted } ?? true
   }
 }
 
@@ -66,7 +62,7 @@ extension OperationFailure.Element {
       }
       if let owner = failure.ownerStep(after: headings.last?.step) { headings.append(.step(owner)) }
       failure = headings.appendLongWay(of: failure) ?? failure
-      guard failure.isNew(&shown) else {
+      guard failure.isNew(among: &shown) else {
         return (headings.texts + ["as above"]).joined(separator: ": ")
       }
       let elements = failure.elements

@@ -156,9 +156,8 @@ struct FailureTree {
   /// Whether a failure is in the tree already, and large enough not to be shown twice; it is from
   /// now on.
   private mutating func wasShown(_ failure: OperationFailure, isInherited: Bool) -> Bool {
-    guard let storage = failure.storage else { return false }
-    if shown.insert(storage.identity).inserted { return false }
-    return isInherited || storage.elements.contains { $0.error is OperationFailure }
+    if failure.isNew(among: &shown) { return false }
+    return isInherited || failure.elements.contains { $0.error is OperationFailure }
   }
 
   // MARK: Writing it

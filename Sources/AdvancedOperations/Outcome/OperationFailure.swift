@@ -1,3 +1,5 @@
+import CoreOperations
+
 /// Everything that went wrong with an operation, in order, each with where it came from.
 ///
 /// It is what ``ResultOperation/value`` throws, so one `catch` is enough to decide what to do:
@@ -70,7 +72,7 @@ public struct OperationFailure: Error, CustomStringConvertible, CustomDebugStrin
     set { notRun = Int32(clamping: newValue) }
   }
   /// Nil without elements.
-  var storage: Storage?
+  private(set) var storage: Storage?
   // Small, because every outcome has one.
   private var notRun: Int32
   /// What cancelled the operation whose failure this is.
@@ -90,6 +92,13 @@ public struct OperationFailure: Error, CustomStringConvertible, CustomDebugStrin
     storage = .keeping(elements)
     notRun = Int32(clamping: notRunCount)
     self.canceller = canceller
+  }
+
+  /// This, as it is given to code that awaits the operation, which may throw it on.
+  func given(by operation: Operation) -> OperationFailure {
+    var failure = self
+    failure.storage = Storage(storage, owner: operation.label)
+    return failure
   }
 
   /// Empties the storage if it isn't shared, so that a change of the elements copies nothing.
@@ -126,11 +135,15 @@ public struct OperationFailure: Error, CustomStringConvertible, CustomDebugStrin
   }
 }
 
-/// Errors that may say that a dependency did not succeed: not the operation's own.
-protocol InheritedFailure: Error {
-  var isInherited: Bool { get }
-  /// What went wrong with the dependencies; without elements if that isn't known.
+/// Errors that there are because of a failure of another operation.
+protocol ConsequentialError: Error {
+  /// What went wrong with the others; without elements if that isn't known.
   var failure: OperationFailure { get }
+}
+
+/// Errors that may say that a dependency did not succeed: not the operation's own.
+protocol InheritedFailure: ConsequentialError {
+  var isInherited: Bool { get }
 }
 
 extension InheritedFailure {
