@@ -100,8 +100,8 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
   ///
   /// - Parameter operation: In no queue yet, and a child of no other group.
   /// - Returns: Whether the group has taken the child in; false when it was too late.
-  /// - Precondition: The operation is a child of no group. It isn't this group, nor a group that this one is a child of,
-  ///   however deep: each would wait for the end of the other.
+  /// - Precondition: The operation is a child of no group. It isn't this group, nor a group that
+  ///   this one is a child of, however deep: each would wait for the end of the other.
   @discardableResult
   public final func addOperation(_ operation: Operation) -> Bool {
     guard let number = members.withLock({ $0.childComes(operation) }) else { return false }

@@ -240,7 +240,7 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
       return work.rare
     }
     // It was released before.
-    guard let body else { return finish() }
+    guard let body else { return finish(withElements: []) }
     do {
       let output =
         if let retry = rare?.value.retry {
@@ -258,7 +258,7 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
       if let journal = rare?.value.journal, !isOver { try await journal.record(output, of: self) }
       // One that is over has let go of everything, and drops what comes late.
       work.withLock { if !$0.isDecided { $0.output = output } }
-      finish()
+      finish(withElements: [])
     } catch let failure as BodyFailure {
       finish(withElements: failure.elements)
     } catch {
@@ -353,7 +353,7 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
     }
     let (dropped, pausing) = work.withLock { work -> ((any Sendable)?, Task<Void, Never>?) in
       work.isDecided = true
-      work.failure = failure ?? (work.output == nil ? .finishedWithoutValue : nil)
+      work.failure = failure
       return (failure == nil ? nil : work.output.take(), work.pause == nil ? nil : work.task)
     }
     withExtendedLifetime(dropped) {}
@@ -375,12 +375,6 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
     means.captured?.discard()
     // Let go of here, without the lock.
     _ = consume body
-  }
-}
-
-extension OperationFailure {
-  fileprivate static var finishedWithoutValue: OperationFailure {
-    OperationFailure(elements: [.init(origin: .body, error: FinishedWithoutValue())])
   }
 }
 

@@ -128,10 +128,10 @@ extension OperationGraph {
   /// directives first, and then HTML and Markdown.
   ///
   /// Everything in ASCII but letters, digits and what means nothing there is written as a number.
-  /// Version 11 reads these numbers before the Markdown, and draws “Unsupported markdown” for a name
-  /// such as *1. fetch* or one with an address. So nothing without a width stands at the beginning,
-  /// where blocks begin, and a space without a width on both sides of each mark, where emphasis and
-  /// links would begin or end.
+  /// Version 11 reads these numbers before the Markdown, and draws “Unsupported markdown” for a
+  /// name such as *1. fetch* or one with an address. So nothing without a width stands at the
+  /// beginning, where blocks begin, and a space without a width on both sides of each mark, where
+  /// emphasis and links would begin or end.
   package static func entities(_ text: String) -> String {
     let marks = text.escaped { scalar in
       switch scalar {

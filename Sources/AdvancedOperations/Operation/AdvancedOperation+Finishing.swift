@@ -3,14 +3,14 @@ import CoreOperations
 extension AdvancedOperation {
   /// Ends the operation without an error; call it when the work is done.
   ///
-  /// A ``ResultOperation`` ends by itself, when its body returns: one that is to have a value, and has
-  /// none yet, fails.
+  /// A ``ResultOperation`` ends by itself, when its body returns: one that is to have a value, and
+  /// has none yet, fails.
   ///
   /// Ignored when the end was decided before, and after a cancel that came before executing. May
   /// return before observers were notified.
   ///
   /// - Precondition: Executing, finished, or cancelled.
-  public final func finish() { finish(withElements: []) }
+  public final func finish() { finish(withErrors: []) }
 
   /// Ends the operation with an error, or without one; see ``finish()``.
   ///
@@ -31,6 +31,8 @@ extension AdvancedOperation {
   /// - Parameter errors: Appended to ``errors``, in order. An ``OperationSkipped`` among them is no
   ///   error: without others, it ends the operation as ``skip(reason:)`` does.
   public final func finish(withErrors errors: [any Error]) {
+    // A cancelled one has a reason to be without a value.
+    let errors = errors.isEmpty && !isCancelled ? flawOfEnd().map { [$0] } ?? [] : errors
     finish(withElements: errors.map { OperationFailure.Element(origin: .body, error: $0) })
   }
 

@@ -213,11 +213,7 @@ extension AdvancedOperation {
     withElements elements: [OperationFailure.Element],
     calling call: String = "finish()"
   ) {
-    var elements = elements
-    if elements.isEmpty, !isCancelled, let flaw = flawOfEnd() {
-      elements = [.init(origin: .body, error: flaw)]
-    }
-    switch end({ [elements] in $0.machine.finishCalled(elements) }) {
+    switch end({ $0.machine.finishCalled(elements) }) {
     case .finish, .ignore: return
     case .reject(let mistake): trap(mistake.sentence(about: self, calling: call))
     }

@@ -84,10 +84,10 @@ extension AdvancedOperation {
 
   /// What runs the operation as a part of itself; nil for one that stands by itself.
   ///
-  /// That is a group, a ``RetryOperation`` whose attempt it is, a ``RepeatOperation`` whose round it
-  /// is, or a recovery whose fallback it is. An observer of a queue that counts what was added there,
-  /// and not the parts of that, looks at those without a parent. The operation doesn't keep its
-  /// parent alive.
+  /// That is a group, a ``RetryOperation`` whose attempt it is, a ``RepeatOperation`` whose round
+  /// it is, or a recovery whose fallback it is. An observer of a queue that counts what was added
+  /// there, and not the parts of that, looks at those without a parent. The operation doesn't keep
+  /// its parent alive.
   public final var parent: AdvancedOperation? { withCore { $0.extra?.group } }
 
   /// The number of the attempt that is going on, or was the last; 1 for the first.

@@ -107,7 +107,8 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   /// - Parameter errors: What ``errors`` holds; it doesn't change any more.
   open func finished(withErrors errors: [any Error]) {}
 
-  /// Called once when an operation was cancelled after ``execute()`` was called: stop the work here.
+  /// Called once when an operation was cancelled after ``execute()`` was called: stop the work
+  /// here.
   ///
   /// With the ``cancellationPolicy`` ``CancellationPolicy/whenFinishIsCalled``, make the body call
   /// `finish()` soon; with ``CancellationPolicy/finishImmediately`` the end is decided already, and
