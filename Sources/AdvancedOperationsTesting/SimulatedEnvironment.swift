@@ -179,13 +179,13 @@ public final class SimulatedEnvironment: Sendable {
 
   /// The names of the steps that could be next, in the order in which they became so.
   ///
-  /// A step is called by what it does and to which operation or queue: `start download`,
-  /// `task of download`. Another operation, task or timer that would get the same name gets a number
-  /// as well, in the order in which they are seen first: `start download #2` is about the second
-  /// operation that is called “download”, and `task of download #2` is a second task that the
-  /// operation “download” has made (an `async let`, a task of a group). A task keeps its name for
-  /// all of its parts. `actor turn of download` runs what was called on an actor, and is named after
-  /// the operation that called it; what others call meanwhile is done in the same turn.
+  /// A step is called by what it does and to which operation or queue, as in `start download` and
+  /// `task of download`. Another operation, task or timer of the same name gets a number as well,
+  /// in the order in which they are seen first: `start download #2` is about the second operation
+  /// that is called “download”, and `task of download #2` is a second task that the operation
+  /// “download” has made (an `async let`, a task of a group). A task keeps its name for
+  /// all of its parts. `actor turn of download` runs what was called on an actor, and is named
+  /// after the operation that called it; what others call meanwhile is done in the same turn.
   ///
   /// Lists steps, not timers: these are no steps before they are due, so that an empty list doesn't
   /// mean that nothing will happen.
@@ -221,10 +221,11 @@ public final class SimulatedEnvironment: Sendable {
   /// How many timers wait for their time.
   package var timerCount: Int { simulation.withState { $0.alarms.count } }
 
-  /// The real time after which a step, a run, or a wait for one is reported; ten seconds unless set.
+  /// The real time after which a step, a run, or a wait for one is reported; ten seconds unless
+  /// set.
   ///
-  /// That is a step that blocks its thread, a run that doesn't end, and steps that are pending while
-  /// nothing runs them.
+  /// That is a step that blocks its thread, a run that doesn't end, and steps that are pending
+  /// while nothing runs them.
   public var watchdogInterval: Duration {
     get { simulation.watchdogInterval }
     set { simulation.watchdogInterval = newValue }

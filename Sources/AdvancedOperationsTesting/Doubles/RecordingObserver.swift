@@ -55,9 +55,7 @@ public final class RecordingObserver: OperationObserver {
       return "No event has come: attach the observer before the operation is added to its queue."
     }
     if let simulation { return simulation.sentenceAboutPending }
-    if openCount <= 0 { return nil }
-    return "The operation is in no simulation: wait for its end before, or make its queue with "
-      + "AdvancedOperationQueue(environment: simulation.environment)."
+    return openCount > 0 ? Simulation.sentence(aboutMissing: "The operation") : nil
   }
 
   /// Records `.enqueued`.

@@ -298,8 +298,7 @@ extension AdvancedOperation {
   /// What keeps the operation from ending: what has left its simulation, or else what it waits for.
   fileprivate var whyNotEnded: String {
     guard let simulation = Simulation.of(self) else {
-      return "It is in no simulation: wait for its end before, or make its queue with "
-        + "AdvancedOperationQueue(environment: simulation.environment). \(explain())"
+      return "\(Simulation.sentence(aboutMissing: "It")) \(explain())"
     }
     let explanation = explain()
     let remark = simulation.remark(aboutWaysOut: explanation, of: self).map { "\n\($0)" }.orEmpty

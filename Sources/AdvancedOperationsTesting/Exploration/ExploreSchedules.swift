@@ -73,9 +73,9 @@ public func exploreSchedules(
 ///   - line: The line of that.
 ///   - workflow: What was explored.
 /// - Throws: ``ScheduleFailure`` when the workflow throws, with the error as
-///   ``ScheduleFailure/underlying``, and when the schedule doesn't fit the workflow: it takes a step
-///   where there are fewer, or makes more choices than there are. ``ExpectationFailure`` when the
-///   text is no schedule.
+///   ``ScheduleFailure/underlying``, and when the schedule doesn't fit the workflow: it takes a
+///   step where there are fewer, or makes more choices than there are. ``ExpectationFailure`` when
+///   the text is no schedule.
 public func exploreSchedules(
   replaying schedule: String,
   fileID: String = #fileID,

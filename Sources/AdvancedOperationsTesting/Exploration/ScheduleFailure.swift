@@ -10,8 +10,8 @@
 public struct ScheduleFailure: Error, CustomStringConvertible {
   /// What the workflow threw, or what is wrong with it.
   ///
-  /// That is: it left steps pending or took none, an operation has left the simulation, it isn't the
-  /// same each time, or the schedule that is replayed doesn't fit it.
+  /// That is: it left steps pending or took none, an operation has left the simulation, it isn't
+  /// the same each time, or the schedule that is replayed doesn't fit it.
   public let underlying: any Error
   /// The steps that lead to it, made as few as possible; for
   /// ``SimulatedEnvironment/init(replaying:)`` and ``exploreSchedules(replaying:fileID:line:of:)``.

@@ -35,8 +35,8 @@ enum ScheduleProblem: Error, CustomStringConvertible {
 
   /// What to do when nothing of a workflow has happened in its simulation.
   static let noStepText =
-    "No step was taken: nothing of the workflow has happened in the simulation. Make its queue with "
-    + "the environment of the simulation, AdvancedOperationQueue(environment: "
+    "No step was taken: nothing of the workflow has happened in the simulation. Make its queue "
+    + "with the environment of the simulation, AdvancedOperationQueue(environment: "
     + "simulation.environment), and add the operations to that."
 
   /// Whether the same schedule fails in this way again.

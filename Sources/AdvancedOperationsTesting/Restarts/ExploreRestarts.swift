@@ -45,8 +45,8 @@ public import AdvancedOperations
 /// - Returns: How many deaths there were.
 /// - Throws: ``ExpectationFailure`` at the first restart after which something isn't so, with the
 ///   seed, the step and what was recorded. Also when `workflow` throws, with the error as
-///   ``ExpectationFailure/underlying``; when it runs the simulation; when it takes no step in it; and
-///   when no operation has recorded anything, so that there is nothing to restart from.
+///   ``ExpectationFailure/underlying``; when it runs the simulation; when it takes no step in it;
+///   and when no operation has recorded anything, so that there is nothing to restart from.
 /// - Complexity: O(s · n²) steps, s the number of schedules and n that of the steps of the
 ///   workflow.
 @discardableResult
@@ -69,7 +69,8 @@ public func exploreRestarts(
   }
 }
 
-/// Lets the process die at every step of a workflow, and checks what its lives did to a world outside.
+/// Lets the process die at every step of a workflow, and checks what its lives did to a world
+/// outside.
 ///
 /// So a test sees whether a card was charged twice, or a mail never sent.
 ///
@@ -106,9 +107,9 @@ public func exploreRestarts(
 /// }
 /// ```
 ///
-/// All that ``exploreRestarts(schedules:seed:fileID:line:of:)`` expects is expected as well, but for
-/// one thing: a workflow that records nothing is fine, when its world is as it should be. Where only
-/// a part of the journal survives, the world is as a whole life leaves it.
+/// All that ``exploreRestarts(schedules:seed:fileID:line:of:)`` expects is expected as well, but
+/// for one thing: a workflow that records nothing is fine, when its world is as it should be. Where
+/// only a part of the journal survives, the world is as a whole life leaves it.
 ///
 /// - Parameters:
 ///   - schedules: In how many orders of its steps the workflow dies; one at least.
@@ -124,8 +125,8 @@ public func exploreRestarts(
 ///     wrong; after a life without a death too.
 /// - Returns: How many deaths there were.
 /// - Throws: ``ExpectationFailure`` with the seed, the step, and what was recorded, as
-///   ``exploreRestarts(schedules:seed:fileID:line:of:)``. What `world`, `workflow` and `check` throw
-///   is its ``ExpectationFailure/underlying``.
+///   ``exploreRestarts(schedules:seed:fileID:line:of:)``. What `world`, `workflow` and `check`
+///   throw is its ``ExpectationFailure/underlying``.
 /// - Complexity: O(s · n²) steps, s the number of schedules and n that of the steps of the
 ///   workflow.
 @discardableResult

@@ -22,8 +22,8 @@ extension RestartExplorer {
     throw fail(
       series.story,
       "Then the closure ran the simulation, with \(call). Leave that out: it only makes the "
-        + "operations and adds them to queues. exploreRestarts takes the steps, so that the process "
-        + "can die after each of them."
+        + "operations and adds them to queues. exploreRestarts takes the steps, so that the "
+        + "process can die after each of them."
     )
   }
 

@@ -1,4 +1,14 @@
+import AdvancedOperations
 import CoreOperations
+
+/// A timer of a simulation.
+struct Alarm {
+  let deadline: Duration
+  let number: Int
+  let timer: OperationTimer
+  let name: String
+  let subject: String
+}
 
 /// The timers of a simulation that aren't due, by their numbers and by their times.
 ///
@@ -13,21 +23,21 @@ struct Alarms {
     }
   }
 
-  private var alarms: [Int: Simulation.Alarm] = [:]
+  private var alarms: [Int: Alarm] = [:]
   /// Also of those that were taken out since; there are never many more than are left.
   private var places = IndexedHeap<Place>()
 
   var isEmpty: Bool { alarms.isEmpty }
   var count: Int { alarms.count }
   /// In no order.
-  var all: some Collection<Simulation.Alarm> { alarms.values }
+  var all: some Collection<Alarm> { alarms.values }
 
-  mutating func insert(_ alarm: Simulation.Alarm) {
+  mutating func insert(_ alarm: Alarm) {
     alarms[alarm.number] = alarm
     places.insert(Place(deadline: alarm.deadline, number: alarm.number))
   }
 
-  mutating func remove(_ number: Int) -> Simulation.Alarm? {
+  mutating func remove(_ number: Int) -> Alarm? {
     guard let alarm = alarms.removeValue(forKey: number) else { return nil }
     if places.count > 2 * alarms.count + 64 {
       places = IndexedHeap()
@@ -45,8 +55,8 @@ struct Alarms {
   }
 
   /// Takes out those that are due, in the order in which they were added.
-  mutating func takeDue(at now: Duration) -> [Simulation.Alarm] {
-    var due: [Simulation.Alarm] = []
+  mutating func takeDue(at now: Duration) -> [Alarm] {
+    var due: [Alarm] = []
     while let deadline = nextDeadline(), deadline <= now, let first = places.popFirst() {
       if let alarm = alarms.removeValue(forKey: first.number) { due.append(alarm) }
     }

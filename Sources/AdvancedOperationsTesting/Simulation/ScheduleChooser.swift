@@ -1,7 +1,7 @@
 /// Says which of several steps is next.
 protocol ScheduleChooser: Sendable {
   /// - Parameter subjects: What each of the steps is for; two or more. The last one may be
-  ///   ``Simulation/timeSubject``.
+  ///   ``Choice/timeSubject``.
   /// - Returns: The index of one of them.
   mutating func choose(among subjects: [String]) -> Int
 
@@ -33,6 +33,9 @@ extension ScheduleChooser {
 
 /// One choice that was made.
 struct Choice: Equatable {
+  /// What a choice between a step and moving time calls the latter; no step has this name.
+  static let timeSubject = "\0time"
+
   var index: Int
   var count: Int
 }
@@ -114,7 +117,7 @@ struct PriorityChooser: ScheduleChooser {
   mutating func choose(among subjects: [String]) -> Int {
     defer { count += 1 }
     var subjects = subjects
-    if subjects.last == Simulation.timeSubject {
+    if subjects.last == Choice.timeSubject {
       // A coin and no priority, or time could be the most urgent for ever.
       if generator.next(below: 2) == 0 { return subjects.count - 1 }
       subjects.removeLast()

@@ -15,8 +15,8 @@ extension Simulation {
     }
     return withState { state in
       var print = state.history
-      // With their counts, or the last that ran and the first that is pending could be taken for each
-      // other.
+      // With their counts, or the last that ran and the first that is pending could be taken for
+      // each other.
       print.add(UInt64(prints.count))
       for number in prints { print.add(number) }
       let steps = state.steps.map { $0.isAtAnyTime ? "\($0.name) at any time" : $0.name }

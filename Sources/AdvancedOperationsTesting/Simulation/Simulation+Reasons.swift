@@ -56,6 +56,12 @@ extension Simulation {
       + "time, while virtual time goes on to the time limit."
   }
 
+  /// Says of operations that are in no simulation what to do.
+  static func sentence(aboutMissing subject: String) -> String {
+    "\(subject) is in no simulation: wait for its end before, or make its queue with "
+      + "AdvancedOperationQueue(environment: simulation.environment)."
+  }
+
   /// Says that steps or timers are pending; nil when none is.
   var sentenceAboutPending: String? {
     let (steps, hasTimers) = withState { ($0.steps.prefix(3).map(\.name), !$0.alarms.isEmpty) }

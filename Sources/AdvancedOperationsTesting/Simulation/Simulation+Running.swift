@@ -2,9 +2,6 @@ import AdvancedOperations
 import CoreOperations
 
 extension Simulation {
-  /// What a choice between a step and moving time calls the latter; no step has this name.
-  static let timeSubject = "\0time"
-
   /// The call that takes all steps there are.
   static let wholeRun = "run()"
 
@@ -128,7 +125,9 @@ extension Simulation {
 
   var strays: [StrayOperation] {
     guard isIdle else { return [] }
-    return withState { $0.names.operations }.compactMap { $0.stray(in: self) }
+    return withState { $0.names.operations }.compactMap { operation in
+      operation.stray { reason(forStaying: $0) }
+    }
   }
 
   /// Operations of the queues that ran here which have not finished.
@@ -154,11 +153,11 @@ extension Simulation.State {
     guard end != nil || !alarms.isEmpty else { return .step(pick()) }
     let count = steps.count + 1
     // Time is last: a run that takes the first of all ends, even if there is always a timer.
-    let choice = choose(steps.map(\.subject) + [Simulation.timeSubject])
+    let choice = choose(steps.map(\.subject) + [Choice.timeSubject])
     if choice < steps.count { return .step(remove(choice, choice: choice, of: count)) }
     note("time moves on (\(count) of \(count))")
     // At which time a step is taken doesn't follow from the order of steps then.
-    history.add(Simulation.timeSubject)
+    history.add(Choice.timeSubject)
     return moveTime(atMost: end) ? .time : .nothing
   }
 

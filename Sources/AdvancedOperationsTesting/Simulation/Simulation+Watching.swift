@@ -2,18 +2,6 @@ import AdvancedOperations
 import CoreOperations
 
 extension Simulation {
-  /// What the watchdog of real time knows of a simulation.
-  struct Watched {
-    /// How many runs have begun.
-    var runCount = 0
-    /// Whether the watchdog looks at the steps that nothing runs.
-    var isEntered = false
-    /// Whether it has reported them.
-    var hasReported = false
-    /// Whether the `SimulatedEnvironment` is gone, so that nothing can run it any more.
-    var isAbandoned = false
-  }
-
   /// Adds a step; the watchdog looks at it if nothing runs it.
   func append(_ make: (inout State) -> Step) {
     let mustEnter = withState { state in
@@ -43,8 +31,8 @@ extension Simulation {
   private var world: String { "SimulatedEnvironment(seed: \(seed))" }
 
   func sentence(aboutBlocking step: String, for duration: Duration) -> String {
-    "\(world): the step “\(step)” has blocked its thread for \(duration) of real time. A step can't "
-      + "wait for another one on its thread: await it, or wait outside of the simulation."
+    "\(world): the step “\(step)” has blocked its thread for \(duration) of real time. A step "
+      + "can't wait for another one on its thread: await it, or wait outside of the simulation."
   }
 
   /// Says that steps are pending and nothing runs them; nil when it was said, or isn't so any more.

@@ -27,14 +27,6 @@ final class Simulation: Sendable {
     var isAtAnyTime = false
   }
 
-  struct Alarm {
-    let deadline: Duration
-    let number: Int
-    let timer: OperationTimer
-    let name: String
-    let subject: String
-  }
-
   struct State {
     var chooser: any ScheduleChooser
     var generator: SplitMix64

@@ -2,16 +2,6 @@ import CoreOperations
 
 /// What the step that runs on a thread is for, so that what it brings about gets its name.
 final class StepContext {
-  /// Where something is added.
-  struct Place {
-    /// The operation or queue whose step goes on; “outside” when none does.
-    var subject: String
-    /// The task that the step runs; nil when it runs none.
-    var task: String?
-    /// Whether code of a task runs, and not the runtime between two of them.
-    var isInTask = false
-  }
-
   private let simulation: Simulation
   private let subject: String
   private let task: String?
@@ -62,11 +52,11 @@ final class StepContext {
   }
 
   /// Where a job is added.
-  static func place(in simulation: Simulation) -> Place {
+  static func place(in simulation: Simulation) -> StepPlace {
     let isInTask = unsafe withUnsafeCurrentTask { unsafe $0 != nil }
     guard let context = current.value, context.simulation === simulation else {
-      return Place(subject: "outside", isInTask: isInTask)
+      return StepPlace(subject: "outside", isInTask: isInTask)
     }
-    return Place(subject: context.subject, task: context.task, isInTask: isInTask)
+    return StepPlace(subject: context.subject, task: context.task, isInTask: isInTask)
   }
 }

@@ -76,7 +76,7 @@ struct StepNames {
   /// The runtime has jobs that aren't tasks, and gives all of them the same identity: a yield of a
   /// task, and the turn in which an actor runs what was called on it. They are called after the
   /// task that added them, which is the one that the place is in.
-  mutating func job(_ identity: String, addedIn place: StepContext.Place) -> JobName {
+  mutating func job(_ identity: String, addedIn place: StepPlace) -> JobName {
     if identity.hasSuffix("(id: nil)") {
       let task = place.task ?? "task of \(place.subject)"
       let name = place.isInTask ? task : "actor turn of \(place.subject)"
@@ -98,6 +98,16 @@ struct StepNames {
   var operations: [WatchedOperation] { order }
 
   var queues: [any SteppedQueue] { queueOrder.compactMap { queueNames[$0]?.queue } }
+}
+
+/// Where something is added.
+struct StepPlace {
+  /// The operation or queue whose step goes on; “outside” when none does.
+  var subject: String
+  /// The task that the step runs; nil when it runs none.
+  var task: String?
+  /// Whether code of a task runs, and not the runtime between two of them.
+  var isInTask = false
 }
 
 /// What a job is called.
@@ -145,7 +155,7 @@ final class WatchedOperation: Sendable {
 
   var hasSlept: Bool { state.withLock { $0.hasSlept } }
 
-  func stray(in simulation: Simulation) -> StrayOperation? {
+  func stray(because reason: (AdvancedOperation) -> String?) -> StrayOperation? {
     let (operation, step, time, isHeld) = state.withLock {
       ($0.operation as? AdvancedOperation, $0.lastStep, $0.time, $0.heldCount > 0)
     }
@@ -160,7 +170,12 @@ final class WatchedOperation: Sendable {
     {
       return nil
     }
-    let reason = simulation.reason(forStaying: operation)
-    return StrayOperation(name: name, state: current, lastStep: step, time: time, reason: reason)
+    return StrayOperation(
+      name: name,
+      state: current,
+      lastStep: step,
+      time: time,
+      reason: reason(operation)
+    )
   }
 }

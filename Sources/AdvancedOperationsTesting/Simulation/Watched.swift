@@ -1,0 +1,11 @@
+/// What the watchdog of real time knows of a simulation.
+struct Watched {
+  /// How many runs have begun.
+  var runCount = 0
+  /// Whether the watchdog looks at the steps that nothing runs.
+  var isEntered = false
+  /// Whether it has reported them.
+  var hasReported = false
+  /// Whether the `SimulatedEnvironment` is gone, so that nothing can run it any more.
+  var isAbandoned = false
+}
