@@ -23,15 +23,15 @@ extension OperationTimeline {
     let last = max(span.started ?? span.ended ?? end, enqueued)
     func clamp(_ time: Duration) -> Duration { min(max(time, enqueued), last) }
     // There is no event for the end of the last dependency.
-    let lastEnd = span.dependencies.map { spans[$0].ended ?? end }.max() ?? enqueued
-    let resolved = span.waitsForUnrecorded ? nil : clamp(lastEnd)
+    let ends = span.dependencies.map { spans[$0].ended ?? end } + [span.unrecordedEnd ?? enqueued]
+    let resolved = span.waitsForUnrecorded ? nil : ends.max().map(clamp)
     let ready: Duration
     let asked: Duration
     if let evaluating = span.evaluating {
       asked = clamp(evaluating)
       ready = max(clamp(span.ready ?? last), asked)
     } else {
-      ready = span.ready.map(clamp) ?? resolved ?? last
+      ready = span.readyByItself.map(clamp) ?? resolved ?? last
       asked = ready
     }
     // A queue that is suspended, or has others to ask, doesn't ask at once.
@@ -42,5 +42,14 @@ extension OperationTimeline {
       Phase(kind: .conditions, begin: asked, end: ready),
       Phase(kind: .turn, begin: ready, end: last),
     ].filter { $0.begin < $0.end }
+  }
+}
+
+extension OperationTimeline.Span {
+  /// When it was ready without having been cancelled, which makes an operation ready whatever it
+  /// waits for.
+  fileprivate var readyByItself: Duration? {
+    if let ready, let cancelled, cancelled <= ready { return nil }
+    return ready
   }
 }

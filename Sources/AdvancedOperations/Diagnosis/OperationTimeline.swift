@@ -37,6 +37,8 @@ public struct OperationTimeline: Sendable {
     public var group: Int?
     /// Whether it depends on something that wasn't recorded and hasn't ended.
     var waitsForUnrecorded = false
+    /// When the last of those ended that it depended on and that weren't recorded.
+    var unrecordedEnd: Duration?
     /// The names of its claims.
     var claims: [String] = []
 

@@ -69,11 +69,12 @@ public final class TimelineRecorder: OperationObserver {
     }
     let dependencies = operation.dependencies
     let hasEnded = dependencies.map(\.isFinished)
-    let (places, groupPlace) = state.withLock { state in
+    let (places, unrecordedEnd, groupPlace) = state.withLock { state in
       let places = dependencies.map { dependency in
         (dependency as? AdvancedOperation).flatMap { state.place(of: $0) }
       }
-      return (places, group.flatMap { state.place(of: $0) })
+      let ends = zip(dependencies, places).compactMap { $1 == nil ? state.end(of: $0) : nil }
+      return (places, ends.max(), group.flatMap { state.place(of: $0) })
     }
     return { span in
       // An operation that only takes the value of another goes through that state, too.
@@ -81,6 +82,7 @@ public final class TimelineRecorder: OperationObserver {
       span.ready = times.ready
       span.dependencies = places.compactMap { $0 }
       span.waitsForUnrecorded = zip(places, hasEnded).contains { $0 == nil && !$1 }
+      span.unrecordedEnd = unrecordedEnd
       span.group = groupPlace
       span.claims = claims
     }
@@ -90,6 +92,19 @@ public final class TimelineRecorder: OperationObserver {
   public func operationDidEnqueue(_ operation: AdvancedOperation) {
     operation.withCore { _ = $0.makeExtra() }
     record(operation) { $0.enqueued = $0.enqueued ?? $1 }
+    watchUnrecorded(operation.dependencies, operation.environment.clock)
+  }
+
+  /// Writes down when dependencies end whose events it isn't told of, such as plain operations.
+  private func watchUnrecorded(_ dependencies: [Operation], _ clock: OperationClock) {
+    let watched = state.withLock { state in
+      dependencies.filter { state.watchIfUnrecorded($0) }
+    }
+    for dependency in watched {
+      dependency.whenFinished { [weak self] dependency in
+        self?.state.withLock { $0.ended(dependency, at: clock.now) }
+      }
+    }
   }
 
   /// Writes it down.
@@ -132,6 +147,8 @@ public final class TimelineRecorder: OperationObserver {
 private struct TimelineState {
   var records: [TimelineRecord] = []
   var places: [ObjectIdentifier: Int] = [:]
+  /// Dependencies that weren't recorded when they were seen.
+  private var unrecorded: [ObjectIdentifier: Unrecorded] = [:]
   var lastTime = Duration.zero
 
   /// The record of an operation that the caller keeps alive.
@@ -150,6 +167,33 @@ private struct TimelineState {
     places[ObjectIdentifier(operation)] = records.count - 1
     return records.count - 1
   }
+
+  /// Returns whether its end is yet to be seen, and nobody else looks.
+  mutating func watchIfUnrecorded(_ dependency: Operation) -> Bool {
+    if let advanced = dependency as? AdvancedOperation, place(of: advanced) != nil { return false }
+    let key = ObjectIdentifier(dependency)
+    if dependency.isFinished || unrecorded[key]?.reference.object === dependency { return false }
+    unrecorded[key] = Unrecorded(reference: WeakReference(dependency))
+    return true
+  }
+
+  mutating func ended(_ dependency: Operation, at time: Duration) {
+    unrecorded[ObjectIdentifier(dependency)]?.end = time
+  }
+
+  /// When a dependency ended that wasn't recorded; nil if that was not seen.
+  func end(of dependency: Operation) -> Duration? {
+    guard let entry = unrecorded[ObjectIdentifier(dependency)],
+      entry.reference.object === dependency
+    else { return nil }
+    return entry.end
+  }
+}
+
+/// A dependency of which no events are told.
+private struct Unrecorded {
+  let reference: WeakReference<Operation>
+  var end: Duration?
 }
 
 private struct TimelineRecord {

@@ -134,6 +134,72 @@ extension World {
     )
   }
 
+  @Test(arguments: [true, false], [Duration.zero, .seconds(2)])
+  func `tells the wait of one that is cancelled from the wait for dependencies`(
+    hasClaim: Bool,
+    free: Duration
+  ) {
+    let world = World(limit: hasClaim ? 2 : 1)
+    let recorder = TimelineRecorder()
+    world.queue.addObserver(recorder)
+    let (holder, waiter) = (world.taking(10, "holder"), Work("waiter"))
+    if hasClaim { for work in [holder, waiter] { work.addCondition(MutuallyExclusive("site")) } }
+    if free > .zero {
+      let before = world.taking(2, "before")
+      before.addObserver(recorder)
+      waiter.addDependency(before)
+      world.makeQueue().addOperation(before)
+    }
+    world.queue.addOperations([holder, waiter])
+    world.simulation.advance(by: .seconds(5))
+    waiter.cancel()
+    world.simulation.run()
+
+    let timeline = recorder.timeline
+    let index = timeline.spans.firstIndex { $0.name == "waiter" } ?? 0
+    let turn = OperationTimeline.Phase(kind: .turn, begin: free, end: .seconds(5))
+    let before = OperationTimeline.Phase(kind: .dependencies, begin: .zero, end: free)
+    #expect(timeline.phases(of: index) == (free > .zero ? [before, turn] : [turn]))
+  }
+
+  @Test func `shows the wait of one that is cancelled meanwhile as the wait for dependencies`() {
+    let world = World()
+    let recorder = TimelineRecorder()
+    world.queue.addObserver(recorder)
+    let (before, waiter) = (world.taking(9, "before"), Work("waiter"))
+    waiter.addDependency(before)
+    world.queue.addOperations([before, waiter])
+    world.simulation.advance(by: .seconds(5))
+    waiter.cancel()
+    world.simulation.run()
+    #expect(
+      recorder.timeline.phases(of: 1)
+        == [.init(kind: .dependencies, begin: .zero, end: .seconds(5))]
+    )
+  }
+
+  @Test func `sees when a plain operation ends that it waits for`() {
+    let world = World(limit: 1)
+    let recorder = TimelineRecorder()
+    world.queue.addObserver(recorder)
+    let plain = BlockOperation {}
+    let (waiting, holder) = (Work("waiting"), world.taking(4, "holder"))
+    waiting.addDependency(plain)
+    let other = AdvancedOperationQueue(environment: world.simulation.environment)
+    other.isSuspended = true
+    other.addOperation(plain)
+    world.queue.addOperations([waiting, holder])
+    world.simulation.advance(by: .seconds(3))
+    other.isSuspended = false
+    world.simulation.run()
+    #expect(
+      recorder.timeline.phases(of: 0) == [
+        .init(kind: .dependencies, begin: .zero, end: .seconds(3)),
+        .init(kind: .turn, begin: .seconds(3), end: .seconds(4)),
+      ]
+    )
+  }
+
   @Test func `shows what goes on until the moment at which it is asked`() {
     let world = World()
     let recorder = TimelineRecorder()
