@@ -58,8 +58,39 @@ struct Failures: OperationObserver {
   let report: @Sendable (String) -> Void
 
   func operationDidFinish(_ operation: AdvancedOperation, errors: [any Error]) {
-    guard case .failed(let failure) = operation.outcome else { return }
-    report("\(operation.name ?? "operation") failed: \(failure.summary())")
+    guard let failure = operation.outcome?.failure else { return }
+    report("\(operation.name ?? "operation"): \(failure.summary())")
+  }
+}
+
+private struct ServerDown: Error, CustomStringConvertible {
+  let status: Int
+  var description: String { "The server is down." }
+}
+
+private enum Callbacks {
+  final class Request: Sendable {
+    typealias Callback = @Sendable (ServerDown?) -> Void
+
+    private let state = Locked((callback: nil as Callback?, isStopped: false))
+
+    var isStopped: Bool { state.withLock { $0.isStopped } }
+
+    func send(_ callback: @escaping Callback) { state.withLock { $0.callback = callback } }
+
+    func answer(_ error: ServerDown?) { state.withLock { $0.callback }?(error) }
+
+    func stop() { state.withLock { $0.isStopped = true } }
+  }
+
+  final class Load: AdvancedOperation, @unchecked Sendable {
+    let request = Request()
+
+    override func execute() {
+      request.send { error in self.finish(withError: error) }  // nil: it succeeded
+    }
+
+    override func cancelled(withErrors errors: [any Error]) { request.stop() }
   }
 }
 
@@ -97,12 +128,67 @@ struct Failures: OperationObserver {
     #expect(skipped.outcome?.isSkipped == true)
   }
 
-  @Test func `a server that doesn't answer is a failure after half a minute`() throws {
+  /// Says how an operation ended, as the README has it.
+  private func tell(_ operation: AdvancedOperation, print: Lines) {
+    switch operation.outcome {
+    case .succeeded: print("done")
+    case .skipped(let reason): print("nothing to do: \(reason)")
+    case .failed(let failure), .cancelled(let failure):
+      if failure.isTimeout { print("too late") }  // a timeout cancels: the outcome is .cancelled
+      if failure.isInherited { print("not run: something that it needs failed") }
+      if let down = failure.first(ServerDown.self) { print("status \(down.status)") }
+      for cause in failure.rootCauses { print("\(cause.origin): \(cause.error)") }
+    case nil: print("not over")
+    }
+  }
+
+  @Test func `an outcome says how it ended, and where`() throws {
+    let printed = Lines()
     let simulation = SimulatedEnvironment(seed: 1)
     let clock = simulation.environment.clock
     let queue = AdvancedOperationQueue(environment: simulation.environment)
-    // A body sleeps on the clock of the simulation: Task.sleep goes on in real time, which a limit
-    // in virtual time doesn't wait for.
+    let first = ResultOperation(name: "first") { throw ServerDown(status: 503) }
+    let second = first.then(name: "second") {}
+    let third = ResultOperation(name: "third") { try await clock.sleep(for: .seconds(60)) }
+    third.addObserver(TimeoutObserver(.seconds(30)))
+    let fourth = ResultOperation(name: "fourth") { throw OperationSkipped(reason: "no work") }
+    let fifth = ResultOperation(name: "fifth") {}
+    queue.addOperations([first, second, third, fourth])
+    tell(fifth, print: printed)
+    queue.addOperation(fifth)
+    simulation.run()
+    for operation in [first, second, third, fourth, fifth] { tell(operation, print: printed) }
+    #expect(
+      printed.all == [
+        "not over",
+        "status 503", "body: The server is down.",
+        "not run: something that it needs failed", "status 503",
+        "dependency “first”, body: The server is down.",
+        "too late", "timeout: It took longer than 30 s.",
+        "nothing to do: no work", "done",
+      ]
+    )
+  }
+
+  @Test func `a callback that fails, or is stopped, ends the operation around it`() throws {
+    let simulation = SimulatedEnvironment(seed: 1)
+    let queue = AdvancedOperationQueue(environment: simulation.environment)
+    let (failing, stopped) = (Callbacks.Load(), Callbacks.Load())
+    queue.addOperations([failing, stopped])
+    simulation.run()
+    failing.request.answer(ServerDown(status: 503))
+    stopped.cancel()
+    simulation.run()
+    #expect(failing.outcome?.failure?.first(ServerDown.self)?.status == 503)
+    #expect(stopped.outcome?.isCancelled == true)
+    #expect(stopped.request.isStopped)
+    #expect(!failing.request.isStopped)
+  }
+
+  @Test func `a server that doesn't answer is given up after half a minute`() throws {
+    let simulation = SimulatedEnvironment(seed: 1)
+    let clock = simulation.environment.clock
+    let queue = AdvancedOperationQueue(environment: simulation.environment)
     let download = ResultOperation(name: "download") { try await clock.sleep(for: .seconds(3600)) }
     download.addObserver(TimeoutObserver(.seconds(30)))
     let store = download.then(name: "store") { "stored" }
