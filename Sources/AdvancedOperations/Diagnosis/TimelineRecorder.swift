@@ -168,7 +168,7 @@ private struct TimelineState {
     return records.count - 1
   }
 
-  /// Returns whether its end is yet to be seen, and nobody else looks.
+  /// Returns whether the end has to be watched: the dependency isn't recorded, and is new.
   mutating func watchIfUnrecorded(_ dependency: Operation) -> Bool {
     if let advanced = dependency as? AdvancedOperation, place(of: advanced) != nil { return false }
     let key = ObjectIdentifier(dependency)
