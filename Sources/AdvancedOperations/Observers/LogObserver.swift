@@ -39,7 +39,7 @@ public struct LogObserver: OperationObserver {
   public init(_ log: @escaping @Sendable (String) -> Void) { self.log = log }
 
   private func write(_ operation: AdvancedOperation, _ text: String) {
-    log("\(operation.label): \(text)")
+    log("\(operation.label): \(text)".inOneLine)
   }
 
   /// Writes “enqueued”.
@@ -76,7 +76,10 @@ public struct LogObserver: OperationObserver {
 
   /// Writes “cancelled”, what the operation was doing, and the reason.
   public func operationDidCancel(_ operation: AdvancedOperation, errors: [any Error]) {
-    let phase = operation.state >= .executing ? "while executing" : "before it started"
+    // Not the state: one that hasn't started may have gone on to its end by now.
+    let hasStarted =
+      notes.change(operation, from: Times()).started != nil || operation.hasStarted
+    let phase = hasStarted ? "while executing" : "before it started"
     let text = errors.map(\.inOneLine).joined(separator: "; ")
     write(operation, "cancelled \(phase)\(text.isEmpty ? "" : ": \(text)")")
   }

@@ -12,7 +12,8 @@ extension OperationFailure {
   /// - Returns: The line, without a line break.
   public func summary(limit: Int = 3) -> String {
     var shown: Set<ObjectIdentifier> = []
-    return summary(limit: limit, levels: 4, &shown)
+    // Names may have line breaks too.
+    return summary(limit: limit, levels: 4, &shown).inOneLine
   }
 
   // Of failures with several errors, so many levels are written inside of each other.

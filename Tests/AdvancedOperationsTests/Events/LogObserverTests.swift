@@ -99,6 +99,62 @@ import Testing
     )
   }
 
+  /// Returns from the news of the cancel only when the operation has gone on to its end.
+  private struct Late: OperationObserver {
+    func operationDidCancel(_ operation: AdvancedOperation, errors: [any Error]) {
+      while operation.state < .finishing {}
+    }
+  }
+
+  @Test(arguments: [true, false])
+  func `say that one was waiting although it has gone on to its end by then`(
+    dependency: Bool
+  ) async throws {
+    let queue = AdvancedOperationQueue()
+    let lines = Log<String>()
+    let before = Work.open("before")
+    let waiting = Work("waiting")
+    waiting.addObserver(Late())
+    waiting.addObserver(LogObserver { lines.add($0) })
+    if dependency {
+      waiting.addDependency(before)
+    } else {
+      waiting.addCondition(
+        Asked { _ in
+          try? await Task.sleep(for: .seconds(3600))
+          return .satisfied
+        }
+      )
+    }
+    queue.addOperations([before, waiting])
+    await onThread { waiting.cancel() }
+    try await waiting.untilFinished()
+    before.finish()
+    try await queue.untilAllOperationsAreFinished()
+    #expect(
+      lines.entries == [
+        "waiting: enqueued", "waiting: cancelled before it started",
+        "waiting: cancelled without having run",
+      ]
+    )
+  }
+
+  @Test func `are one line each, whatever the names are`() {
+    let world = World()
+    let first = ResultOperation(name: "one\n  two") { throw Flaw(1) }
+    let second = first.then(name: "three\r\nfour") {}
+    let lines = Self.log(first, second)
+    world.run(first, second)
+    #expect(
+      lines.entries == [
+        "one two: enqueued", "three four: enqueued", "one two: started, having waited 0 ns",
+        "one two: failed after 0 ns: flaw 1",
+        "three four: failed without having run: dependency “one two”: flaw 1",
+      ]
+    )
+    #expect(second.outcome?.failure?.summary() == "dependency “one two”: flaw 1")
+  }
+
   @Test func `are one line each, with the first errors and the number of the others`() {
     let world = World()
     struct Long: Error, CustomStringConvertible { let description = "one\n  two\n\nthree" }
