@@ -72,5 +72,10 @@ extension Operation {
   ///
   /// - Complexity: O(d), d the number of dependencies; O(n), n the number of operations in the
   ///   queue, when its slots are used up or a barrier is in front.
-  public final var waitCauses: [OperationWaitCause] { waitsForPeople().compactMap(\.cause) }
+  public final var waitCauses: [OperationWaitCause] {
+    let causes = waitsForPeople().compactMap(\.cause)
+    // Held back by its layer, which evaluates conditions for instance.
+    if causes.isEmpty, isLayered, life.current.phase == .enqueued { return [.notReady] }
+    return causes
+  }
 }

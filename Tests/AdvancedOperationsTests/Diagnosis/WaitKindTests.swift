@@ -134,4 +134,14 @@ import Testing
     world.simulation.run()
     world.finishAll([other])
   }
+
+  @Test func `for the answer of a condition is a cause for the core too`() {
+    let work = Work("work")
+    work.addCondition(world.askedFor(3600))
+    world.queue.addOperation(work)
+    world.simulation.advance(by: .seconds(1))
+    #expect(work.waitCauses.map(\.description) == ["is not ready"])
+    world.simulation.run()
+    #expect(work.waitCauses.isEmpty)
+  }
 }
