@@ -19,8 +19,10 @@ extension OperationTimeline {
   /// The times before executing that took any time, one after the other.
   package func phases(of index: Int) -> [Phase] {
     let span = spans[index]
-    guard let enqueued = span.enqueued else { return [] }
-    let last = max(span.started ?? span.ended ?? end, enqueued)
+    // One that is started by hand is asked at once.
+    guard let enqueued = span.enqueued ?? span.evaluating else { return [] }
+    // One that was cancelled before it started waits for nothing from then on.
+    let last = max(span.started ?? span.cancelled ?? span.ended ?? end, enqueued)
     func clamp(_ time: Duration) -> Duration { min(max(time, enqueued), last) }
     // There is no event for the end of the last dependency.
     let ends = span.dependencies.map { spans[$0].ended ?? end } + [span.unrecordedEnd ?? enqueued]

@@ -36,6 +36,7 @@ extension OperationTimeline {
       let what: String =
         switch phase.kind {
         case .dependencies: "waited for dependencies for"
+        case .conditions where span.asksOnlyJournal: "asked its journal for"
         case .conditions: "asked conditions for"
         case .turn where span.claims.isEmpty: "waited for its turn for"
         case .turn:

@@ -41,6 +41,31 @@ public struct OperationTimeline: Sendable {
     var unrecordedEnd: Duration?
     /// The names of its claims.
     var claims: [String] = []
+    /// Whether it had no conditions, and `evaluating` is when its journal was asked.
+    var asksOnlyJournal = false
+    /// The number of the attempt that the last of `retries` announced.
+    var announcedAttempt = 1
+
+    /// An attempt failed; one observer may be told of it more than once.
+    mutating func willRetry(asAttempt attempt: Int, at time: Duration) {
+      guard attempt > announcedAttempt else { return }
+      announcedAttempt = attempt
+      retries.append(time)
+    }
+
+    /// It ended in an attempt, maybe before the next one, which had been announced.
+    mutating func endedInAttempt(_ attempt: Int) {
+      guard attempt < announcedAttempt, !retries.isEmpty else { return }
+      announcedAttempt = attempt
+      retries.removeLast()
+    }
+
+    /// It has started, which was before anything was heard of it if that wasn't.
+    ///
+    /// - Parameter time: When that was, if it is known.
+    mutating func begunAtLatest(at time: Duration?) {
+      if started == nil { started = time ?? retries.first ?? cancelled ?? ended }
+    }
 
     /// How long it executed; nil if it hasn't, or goes on.
     public var executed: Duration? { ended.flatMap { executed(until: $0) } }
@@ -58,7 +83,9 @@ public struct OperationTimeline: Sendable {
 
   /// The first time in it.
   public var begin: Duration {
-    spans.lazy.compactMap { $0.enqueued ?? $0.started ?? $0.cancelled ?? $0.ended }.min() ?? end
+    spans.lazy.compactMap { span in
+      span.enqueued ?? span.evaluating ?? span.started ?? span.cancelled ?? span.ended
+    }.min() ?? end
   }
 
   /// From its begin to its end.
@@ -82,52 +109,11 @@ public struct OperationTimeline: Sendable {
   ///
   /// The numbers are those of ``spans``. What goes on counts as if it ended now, what never
   /// executed takes no time. A group does nothing itself: it ends with its children, which begin
-  /// after what it depends on.
+  /// after what it depends on. Asking conditions takes no worker, and isn't in the plan;
+  /// ``criticalPath`` counts it.
   public var plan: OperationPlan {
-    let isGroup = Set(spans.compactMap(\.group))
-    var predecessors = spans.map(\.dependencies)
-    for (index, span) in spans.enumerated() {
-      guard let started = span.started else { continue }
-      // One that was added after the start was only recorded.
-      predecessors[index].removeAll { (spans[$0].ended ?? end) > started }
-    }
-    for (index, span) in spans.enumerated() {
-      var ancestor = span.group
-      var depth = 0
-      while let group = ancestor, depth < spans.count {
-        predecessors[index] += waits(ofGroup: group)
-        ancestor = spans[group].group
-        depth += 1
-      }
-    }
-    for (index, span) in spans.enumerated() {
-      if let group = span.group { predecessors[group].append(index) }
-    }
-    let durations = spans.enumerated().map { index, span in
-      isGroup.contains(index) ? .zero : span.executed(until: end)
-    }
-    return OperationPlan(durations: durations.map { $0 ?? .zero }, predecessors: predecessors)
+    var predecessors = waitsBeforeStart
+    addChildren(to: &predecessors)
+    return OperationPlan(durations: durations, predecessors: predecessors)
   }
-
-  /// What a group waited for before it executed, and its children with it.
-  private func waits(ofGroup group: Int) -> [Int] {
-    let span = spans[group]
-    return span.dependencies.filter { (spans[$0].ended ?? end) <= (span.started ?? end) }
-  }
-
-  /// The operations that took longest after each other as far as dependencies go, first to last.
-  ///
-  /// That is the longest way through durations and dependencies, whatever limits and claims did.
-  /// What takes no time (groups, operations that never executed) is left out.
-  public var criticalPath: [Int] {
-    let plan = plan
-    return plan.criticalPath.filter { plan.durations[$0] > .zero }
-  }
-
-  /// For each operation, how much longer it could have taken without making the critical path
-  /// longer.
-  ///
-  /// Limits and claims aren't looked at: what waits for the slot or the claim of an operation with
-  /// slack waits longer with it.
-  public var slack: [Duration] { plan.slack }
 }

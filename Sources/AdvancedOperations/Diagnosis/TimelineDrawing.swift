@@ -115,13 +115,12 @@ struct TimelineDrawing {
   // MARK: Parts
 
   private mutating func header() {
-    let plan = timeline.plan
     let count = timeline.spans.count
     var title = "\(count) operation\(count == 1 ? "" : "s")"
     if count > 0 {
       title +=
-        " in \(duration.readable) · work \(plan.work.readable)"
-        + " · critical path \(plan.criticalDuration.readable)"
+        " in \(duration.readable) · work \(timeline.plan.work.readable)"
+        + " · critical path \(timeline.criticalDuration.readable)"
     }
     elements.label(title, 24, 24, " font-size=\"15\" font-weight=\"bold\"")
     if leftOut > 0 {

@@ -31,7 +31,7 @@ public final class TimelineRecorder: OperationObserver {
     let end = clock.map { max(now, $0.now) } ?? now
     let spans = zip(records, open).map { record, operation in
       var span = record.span
-      if let operation { details(of: operation)(&span) }
+      if let operation { details(of: operation, among: records.count)(&span) }
       return span
     }
     return OperationTimeline(spans: spans, end: end)
@@ -61,25 +61,39 @@ public final class TimelineRecorder: OperationObserver {
     }
   }
 
-  /// Reads what only the operation itself knows; returns what writes that into its span.
-  private func details(of operation: AdvancedOperation) -> (inout OperationTimeline.Span) -> Void {
-    let (times, asksConditions, group, claims) = operation.withCore { core in
+  /// Reads what only the operation itself knows, to be written into its span.
+  ///
+  /// - Parameters:
+  ///   - operation: The operation.
+  ///   - count: How many are in the timeline: others have been recorded meanwhile.
+  /// - Returns: What writes it.
+  private func details(
+    of operation: AdvancedOperation,
+    among count: Int = .max
+  ) -> (inout OperationTimeline.Span) -> Void {
+    let (times, asksConditions, isJournaled, group, claims) = operation.withCore { core in
       let times = core.extra?.stateTimes ?? StateTimes()
-      return (times, !core.conditions.isEmpty, core.extra?.group, core.claims.map(\.name))
+      let asksConditions = !core.conditions.isEmpty
+      let claims = core.claims.map(\.name)
+      return (times, asksConditions, core.isJournaled, core.extra?.group, claims)
     }
     let dependencies = operation.dependencies
     let hasEnded = dependencies.map(\.isFinished)
     let (places, unrecordedEnd, groupPlace) = state.withLock { state in
       let places = dependencies.map { dependency in
-        (dependency as? AdvancedOperation).flatMap { state.place(of: $0) }
+        (dependency as? AdvancedOperation).flatMap { state.place(of: $0, among: count) }
       }
       let ends = zip(dependencies, places).compactMap { $1 == nil ? state.end(of: $0) : nil }
-      return (places, ends.max(), group.flatMap { state.place(of: $0) })
+      return (places, ends.max(), group.flatMap { state.place(of: $0, among: count) })
     }
+    let (hasStarted, attempt) = (operation.hasStarted, operation.attempt)
     return { span in
       // An operation that only takes the value of another goes through that state, too.
-      span.evaluating = asksConditions ? times.evaluating : nil
+      span.evaluating = asksConditions || isJournaled ? times.evaluating : nil
+      span.asksOnlyJournal = isJournaled && !asksConditions
       span.ready = times.ready
+      if hasStarted { span.begunAtLatest(at: times.executing) }
+      if span.outcome != nil { span.endedInAttempt(attempt) }
       span.dependencies = places.compactMap { $0 }
       span.waitsForUnrecorded = zip(places, hasEnded).contains { $0 == nil && !$1 }
       span.unrecordedEnd = unrecordedEnd
@@ -119,7 +133,7 @@ public final class TimelineRecorder: OperationObserver {
     after delay: Duration,
     because error: any Error
   ) {
-    record(operation) { $0.retries.append($1) }
+    record(operation) { $0.willRetry(asAttempt: attempt, at: $1) }
   }
 
   /// Writes it down.
@@ -155,8 +169,8 @@ private struct TimelineState {
   ///
   /// The reference is nil when another operation was at the same address before, and otherwise not
   /// the last one, so that nothing is released here.
-  func place(of operation: AdvancedOperation) -> Int? {
-    guard let place = places[ObjectIdentifier(operation)],
+  func place(of operation: AdvancedOperation, among count: Int = .max) -> Int? {
+    guard let place = places[ObjectIdentifier(operation)], place < count,
       records[place].reference.object === operation
     else { return nil }
     return place

@@ -56,212 +56,66 @@ extension World {
     )
   }
 
-  @Test func `tells conditions that are asked from a value that is handed on`() {
-    let world = World()
-    let recorder = TimelineRecorder()
-    let load = world.taking(3, "load")
-    let parse = load.then(name: "parse") {}
-    let store = parse.then(name: "store") {}
-    store.addCondition(Immediate(always: .satisfied))
-    for operation in [load, parse, store] { operation.addObserver(recorder) }
-    world.queue.addOperations([load, parse])
-    world.simulation.run(until: .seconds(1))
-    #expect(recorder.timeline.spans.map(\.evaluating) == [nil, nil])
-
-    world.queue.addOperation(store)
-    world.simulation.run()
-    #expect(recorder.timeline.spans.map(\.evaluating) == [nil, nil, .seconds(3)])
-    #expect(recorder.timeline.spans.map(\.ready) == [nil, .seconds(3), .seconds(3)])
-  }
-
-  @Test func `knows a wait for what isn't recorded, until that has ended`() {
-    let world = World()
-    let recorder = TimelineRecorder()
-    let (waiting, late) = (world.taking(2, "waiting"), world.taking(3, "late"))
-    waiting.addObserver(recorder)
-    waiting.addDependency(late)
-    world.queue.addOperation(waiting)
-    world.simulation.run(until: .seconds(5))
-    #expect(
-      recorder.timeline.phases(of: 0)
-        == [.init(kind: .dependencies, begin: .zero, end: .seconds(5))]
-    )
-    world.queue.addOperation(late)
-    world.simulation.run()
-    #expect(recorder.timeline.spans[0].started == .seconds(8))
-  }
-
-  @Test func `tells the wait for a turn from the wait for dependencies`() {
-    let world = World(limit: 1)
-    let recorder = TimelineRecorder()
-    world.queue.addObserver(recorder)
-    let operations = ["a", "b", "c"].map { world.taking(2, $0) }
-    operations[2].addDependency(operations[0])
-    world.queue.addOperations(operations)
-    world.simulation.run()
-
-    let timeline = recorder.timeline
-    #expect(timeline.phases(of: 0) == [])
-    #expect(timeline.phases(of: 1) == [.init(kind: .turn, begin: .zero, end: .seconds(2))])
-    #expect(
-      timeline.phases(of: 2) == [
-        .init(kind: .dependencies, begin: .zero, end: .seconds(2)),
-        .init(kind: .turn, begin: .seconds(2), end: .seconds(4)),
-      ]
-    )
-    // The queue could do no better with one at a time; with two it could.
-    #expect(timeline.plan.schedule(workers: 1).duration == timeline.duration)
-    #expect(timeline.plan.schedule(workers: 2).duration == .seconds(4))
-  }
-
-  @Test func `tells the wait of a condition's turn from the wait for dependencies`() {
+  @Test func `counts an attempt that was announced and never began as none`() {
     let world = World()
     let recorder = TimelineRecorder()
     world.queue.addObserver(recorder)
-    let (free, before, behind) = (Work("free"), world.taking(3, "before"), Work("behind"))
-    behind.addDependency(before)
-    for work in [free, behind] { work.addCondition(BlockCondition("yes") { true }) }
-    world.queue.isSuspended = true
-    world.queue.addOperations([free, before, behind])
-    world.simulation.advance(by: .seconds(10))
-    world.queue.isSuspended = false
-    world.simulation.run()
-
-    let timeline = recorder.timeline
-    #expect(timeline.phases(of: 0) == [.init(kind: .turn, begin: .zero, end: .seconds(10))])
-    #expect(
-      timeline.phases(of: 2) == [.init(kind: .dependencies, begin: .zero, end: .seconds(13))]
-    )
-  }
-
-  @Test(arguments: [true, false], [Duration.zero, .seconds(2)])
-  func `tells the wait of one that is cancelled from the wait for dependencies`(
-    hasClaim: Bool,
-    free: Duration
-  ) {
-    let world = World(limit: hasClaim ? 2 : 1)
-    let recorder = TimelineRecorder()
-    world.queue.addObserver(recorder)
-    let (holder, waiter) = (world.taking(10, "holder"), Work("waiter"))
-    if hasClaim { for work in [holder, waiter] { work.addCondition(MutuallyExclusive("site")) } }
-    if free > .zero {
-      let before = world.taking(2, "before")
-      before.addObserver(recorder)
-      waiter.addDependency(before)
-      world.makeQueue().addOperation(before)
+    let load = ResultOperation(name: "load", retry: .constant(.seconds(10), attempts: 4)) {
+      throw Flaw(1)
     }
-    world.queue.addOperations([holder, waiter])
-    world.simulation.advance(by: .seconds(5))
-    waiter.cancel()
+    // Twice: it is told of each event once more.
+    load.addObserver(recorder)
+    world.queue.addOperation(load)
+    world.simulation.advance(by: .seconds(25))
+    #expect(recorder.timeline.spans[0].retries == [.zero, .seconds(10), .seconds(20)])
+    load.cancel()
     world.simulation.run()
-
-    let timeline = recorder.timeline
-    let index = timeline.spans.firstIndex { $0.name == "waiter" } ?? 0
-    let turn = OperationTimeline.Phase(kind: .turn, begin: free, end: .seconds(5))
-    let before = OperationTimeline.Phase(kind: .dependencies, begin: .zero, end: free)
-    #expect(timeline.phases(of: index) == (free > .zero ? [before, turn] : [turn]))
+    #expect(recorder.timeline.spans[0].retries == [.zero, .seconds(10)])
+    #expect(recorder.timeline.svg.contains("tried again 2 times"))
   }
 
-  @Test func `shows the wait of one that is cancelled meanwhile as the wait for dependencies`() {
+  @Test func `that comes during the work knows that it had begun`() {
     let world = World()
     let recorder = TimelineRecorder()
-    world.queue.addObserver(recorder)
-    let (before, waiter) = (world.taking(9, "before"), Work("waiter"))
-    waiter.addDependency(before)
-    world.queue.addOperations([before, waiter])
-    world.simulation.advance(by: .seconds(5))
-    waiter.cancel()
+    let work = world.taking(6, "work")
+    world.queue.addOperation(work)
+    world.simulation.advance(by: .seconds(1))
+    work.addObserver(recorder)
     world.simulation.run()
-    #expect(
-      recorder.timeline.phases(of: 1)
-        == [.init(kind: .dependencies, begin: .zero, end: .seconds(5))]
-    )
+    #expect(recorder.timeline.spans[0].started != nil)
+    #expect(!recorder.svg.contains("without executing"))
   }
 
-  @Test func `sees when a plain operation ends that it waits for`() {
-    let world = World(limit: 1)
+  /// The spans were read first, and what they depend on later, which may have come meanwhile.
+  @Test func `can be read while operations come whose dependencies come later`() async throws {
+    let queue = AdvancedOperationQueue()
     let recorder = TimelineRecorder()
-    world.queue.addObserver(recorder)
-    let plain = BlockOperation {}
-    let (waiting, holder) = (Work("waiting"), world.taking(4, "holder"))
-    waiting.addDependency(plain)
-    let other = AdvancedOperationQueue(environment: world.simulation.environment)
-    other.isSuspended = true
-    other.addOperation(plain)
-    world.queue.addOperations([waiting, holder])
-    world.simulation.advance(by: .seconds(3))
-    other.isSuspended = false
-    world.simulation.run()
-    #expect(
-      recorder.timeline.phases(of: 0) == [
-        .init(kind: .dependencies, begin: .zero, end: .seconds(3)),
-        .init(kind: .turn, begin: .seconds(3), end: .seconds(4)),
-      ]
-    )
-  }
-
-  @Test func `shows what goes on until the moment at which it is asked`() {
-    let world = World()
-    let recorder = TimelineRecorder()
-    let (going, waiting) = (world.taking(100, "going"), Work("waiting"))
-    waiting.addDependency(going)
-    for operation in [going, waiting] { operation.addObserver(recorder) }
-    world.queue.addOperations([going, waiting])
-    world.simulation.advance(by: .seconds(10))
-
-    let timeline = recorder.timeline
-    #expect(timeline.end == .seconds(10))
-    #expect(timeline.spans[0].ended == nil)
-    #expect(timeline.spans[1].dependencies == [0])
-    #expect(timeline.plan.durations == [.seconds(10), .zero])
-    #expect(
-      timeline.phases(of: 1) == [.init(kind: .dependencies, begin: .zero, end: .seconds(10))]
-    )
-    going.cancel()
-    world.simulation.run()
-    #expect(recorder.timeline.spans[0].cancelled == .seconds(10))
-    #expect(recorder.timeline.spans[0].outcome?.kind == .cancelled)
-  }
-
-  @Test func `finds the critical path and the slack, also through groups`() {
-    let world = World()
-    let recorder = TimelineRecorder()
-    world.queue.addObserver(recorder)
-    let download = world.taking(2, "download")
-    let (quick, slow) = (world.taking(1, "quick"), world.taking(4, "slow"))
-    let group = GroupOperation(name: "group") {
-      quick
-      slow
+    queue.addObserver(recorder)
+    let isOver = Locked(false)
+    let reading = Task {
+      await onThread {
+        var count = 0
+        while !isOver.withLock({ $0 }) {
+          count += recorder.timeline.plan.durations.count
+          _ = recorder.svg
+        }
+        return count
+      }
     }
-    group.addDependency(download)
-    let aside = world.taking(3, "aside")
-    let report = world.taking(1, "report")
-    report.addDependency(group)
-    world.run(download, group, aside, report)
-
-    let timeline = recorder.timeline
-    func index(_ name: String) -> Int { timeline.spans.firstIndex { $0.name == name } ?? -1 }
-    let names = timeline.criticalPath.map { timeline.spans[$0].name }
-    #expect(names == ["download", "slow", "report"])
-    #expect(timeline.plan.criticalDuration == .seconds(7))
-    #expect(timeline.plan.work == .seconds(11))
-    #expect(timeline.slack[index("quick")] == .seconds(3))
-    #expect(timeline.slack[index("aside")] == .seconds(4))
-    #expect(timeline.slack[index("slow")] == .zero)
-    #expect(timeline.spans[index("quick")].group == index("group"))
-    #expect(timeline.plan.schedule(workers: 1).duration == .seconds(11))
-  }
-
-  @Test func `doesn't count dependencies that were added after the start`() {
-    let world = World()
-    let recorder = TimelineRecorder()
-    world.queue.addObserver(recorder)
-    let (early, late) = (world.taking(1, "early"), world.taking(5, "late"))
-    world.queue.addOperations([early, late])
-    world.simulation.advance(by: .zero)
-    early.addDependency(late)
-    world.simulation.run()
-    #expect(recorder.timeline.plan.criticalDuration == .seconds(5))
+    for _ in 0..<20 {
+      for _ in 0..<20 {
+        let first = Work("first")
+        let second = Work("second")
+        second.addDependency(first)
+        queue.addOperation(second)
+        queue.addOperation(first)
+      }
+      try await queue.untilAllOperationsAreFinished()
+    }
+    isOver.withLock { $0 = true }
+    _ = await reading.value
+    #expect(recorder.timeline.spans.count == 800)
+    #expect(recorder.timeline.spans.allSatisfy { $0.name == "first" || $0.dependencies.count == 1 })
   }
 
   @Test func `takes a ring that was cancelled`() {

@@ -1,0 +1,98 @@
+extension OperationTimeline {
+  /// The operations that took longest after each other as far as dependencies go, first to last.
+  ///
+  /// That is the longest way through dependencies, the time in which conditions were asked, and
+  /// executing, whatever limits and claims did. What takes no time is left out: groups, and
+  /// operations that never executed, unless their conditions took some.
+  public var criticalPath: [Int] {
+    let model = planWithConditions
+    var path: [Int] = []
+    for piece in model.plan.criticalPath where model.plan.durations[piece] > .zero {
+      let index = model.owners[piece]
+      if path.last != index { path.append(index) }
+    }
+    return path
+  }
+
+  /// How long the critical path takes, with the time in which its conditions were asked.
+  var criticalDuration: Duration { planWithConditions.plan.criticalDuration }
+
+  /// For each operation, how much longer it could have taken without making the critical path
+  /// longer.
+  ///
+  /// Limits and claims aren't looked at: what waits for the slot or the claim of an operation with
+  /// slack waits longer with it.
+  public var slack: [Duration] { Array(planWithConditions.plan.slack.prefix(spans.count)) }
+
+  // MARK: Pieces of work
+
+  /// How long each operation executed; nothing for a group, which does nothing itself.
+  var durations: [Duration] {
+    let groups = Set(spans.compactMap(\.group))
+    return spans.enumerated().map { index, span in
+      groups.contains(index) ? .zero : span.executed(until: end) ?? .zero
+    }
+  }
+
+  /// For each operation what it waited for before it executed, and its groups with it.
+  var waitsBeforeStart: [[Int]] {
+    let own = spans.map { span -> [Int] in
+      // One that was added after the start was only recorded.
+      // What is cancelled waits no more.
+      guard let over = span.started ?? span.cancelled ?? span.ended else {
+        return span.dependencies
+      }
+      return span.dependencies.filter { (spans[$0].ended ?? end) <= over }
+    }
+    return spans.indices.map { index in
+      own[index]
+        + groups(of: index).flatMap { group in
+          own[group].filter { (spans[$0].ended ?? end) <= (spans[group].started ?? end) }
+        }
+    }
+  }
+
+  /// A group ends with its children.
+  func addChildren(to predecessors: inout [[Int]]) {
+    for (index, span) in spans.enumerated() {
+      if let group = span.group { predecessors[group].append(index) }
+    }
+  }
+
+  /// The groups around an operation, from the inside out.
+  private func groups(of index: Int) -> [Int] {
+    var groups: [Int] = []
+    var ancestor = spans[index].group
+    while let group = ancestor, groups.count < spans.count {
+      groups.append(group)
+      ancestor = spans[group].group
+    }
+    return groups
+  }
+
+  /// A plan in which asking conditions is a piece of work of its own, before that of the operation
+  /// or of the children of the group; these pieces come after those of the operations.
+  private var planWithConditions: (plan: OperationPlan, owners: [Int]) {
+    var durations = durations
+    var predecessors = waitsBeforeStart
+    var owners = Array(spans.indices)
+    var asking: [Int: Int] = [:]
+    for index in spans.indices {
+      let time = phases(of: index).filter { $0.kind == .conditions }
+        .reduce(Duration.zero) { $0.saturatingAdding($1.end.saturatingSubtracting($1.begin)) }
+      guard time > .zero else { continue }
+      asking[index] = durations.count
+      durations.append(time)
+      owners.append(index)
+      predecessors.append(predecessors[index])
+      predecessors[index] = [durations.count - 1]
+    }
+    if !asking.isEmpty {
+      for index in spans.indices {
+        predecessors[asking[index] ?? index] += groups(of: index).compactMap { asking[$0] }
+      }
+    }
+    addChildren(to: &predecessors)
+    return (OperationPlan(durations: durations, predecessors: predecessors), owners)
+  }
+}
