@@ -213,6 +213,9 @@ extension AdvancedOperation {
       if case .enqueueing = wait.kind {
         // Its group adds it, when that has started.
         let waits = layerWaits(.connections)
+        if let parent, !waits.isEmpty, !waits.contains(where: \.isCurrent) {
+          return [finding(.worker, "is about to be started by \(parent.label)")]
+        }
         return (waits.isEmpty ? [wait] : waits).map { finding($0) }
       }
       if case .readiness = wait.kind, look.hasClaims {

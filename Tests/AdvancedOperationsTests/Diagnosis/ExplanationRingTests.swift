@@ -100,4 +100,24 @@ import Testing
     #expect(text(a).contains("→"))
     #expect(a.cancellationReason is OperationCycleError)
   }
+
+  @Test func `a group whose start is heard of is in none with its children`() {
+    let world = World()
+    let child = Work("child")
+    let group = GroupOperation(name: "group") { child }
+    let texts = Log<String>()
+    group.onStart { group in
+      for operation in [group, child] { texts.add(text(operation)) }
+    }
+    world.run(group)
+    #expect(
+      texts.entries == [
+        """
+        group waits for its children child
+          child is about to be started by group
+        """,
+        "child is about to be started by group",
+      ]
+    )
+  }
 }
