@@ -86,6 +86,21 @@ private func handle(
   #expect(print.all == ["51"])
 }
 
+@Test func `Origin: the operation in which an error happened`() throws {
+  let print = Lines()
+  let download = ResultOperation(name: "download") { () async throws -> Int in throw Offline() }
+  let parse = download.then(name: "parse") { $0 }
+  let map = parse.then(name: "map") { $0 }
+  simulate(download, parse, map)
+  let failure = try #require(map.outcome?.failure)
+
+  for cause in failure.rootCauses {
+    print("\(cause.origin.operationName ?? "map") failed: \(cause.error)")
+  }
+
+  #expect(print.all == ["download failed: The connection was lost."])
+}
+
 @Test func `OperationFailure: its root causes are found however far away they are`() throws {
   let print = Lines()
   let download = ResultOperation(name: "download", retry: .immediate(attempts: 3)) {

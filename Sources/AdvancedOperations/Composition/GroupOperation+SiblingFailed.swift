@@ -23,6 +23,8 @@ extension GroupOperation {
       self.failure = failure
     }
 
+    var step: OperationFailure.Origin.Step? { .operation(sibling) }
+
     /// One sentence with the name of the child.
     public var description: String {
       "“\(sibling)”, of the same group, \(failure.isCancellation ? "was cancelled" : "failed")."

@@ -32,10 +32,11 @@ final class RecoveryOperation<Output: Sendable>: ResultOperation<Output>, @unche
     _ failure: OperationFailure,
     _ error: any Error
   ) -> BodyFailure {
-    let isPassedOn = error is OperationFailure
-    let inherited = OperationFailure.Element
-      .inherited(isPassedOn ? error : failure, from: operation)
-    if isPassedOn { return BodyFailure(elements: [inherited]) }
+    let inherited = OperationFailure.Element.inherited(failure, from: operation)
+    // Other failures are those of what the closure awaited.
+    if let thrown = error as? OperationFailure, thrown.isSame(as: failure) {
+      return BodyFailure(elements: [inherited])
+    }
     let own = (error as? BodyFailure)?.elements ?? [.init(origin: .body, error: error)]
     return BodyFailure(elements: [inherited] + own)
   }

@@ -30,8 +30,8 @@ extension OperationFailure {
 
   /// What cancelled the operation; nil unless ``isCancellation``.
   ///
-  /// Of several cancels the first. For an operation that failed only because others were cancelled,
-  /// what cancelled the first of these.
+  /// Of several cancels the first, with the first reason that one of them gave. For an operation
+  /// that failed only because others were cancelled, what cancelled the first of these.
   public var cancellation: Cancellation? {
     if let canceller { return cancellation(by: canceller) }
     if elements.isEmpty { return .withoutReason }

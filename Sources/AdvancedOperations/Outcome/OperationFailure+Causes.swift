@@ -115,7 +115,10 @@ struct CauseSearch {
       let element = frame.elements[frame.next]
       let error = (element.error as? OperationConditionError)?.underlying ?? element.error
       let failure = error.causingFailure
-      let origin = element.origin.leading(to: failure)
+      let origin = element.origin.leading(
+        to: failure,
+        step: (error as? any ConsequentialError)?.step
+      )
       if let failure, !failure.elements.isEmpty, !isEnd(element, failure) {
         if failure.isNew(among: &seen) {
           enter(failure.elements, through: origin, after: frame.place)
@@ -160,16 +163,26 @@ struct CauseSearch {
 }
 
 extension OperationFailure.Origin {
-  /// This, going on into the awaited operation that a failure is that of.
-  fileprivate func leading(to failure: OperationFailure?) -> Self {
+  /// This, going on into the operation that a failure is that of.
+  ///
+  /// - Parameters:
+  ///   - failure: The failure; nil if the error is no other operation's.
+  ///   - step: The operation, if the error says which one it is; otherwise it is the awaited one.
+  /// - Returns: The longer way; this one if there is nothing to add.
+  fileprivate func leading(to failure: OperationFailure?, step: Step?) -> Self {
     let path = path
+    if let step { return Self.along(path + [step]) }
     guard let owner = failure?.ownerStep(after: path.last) else { return self }
     switch steps.last {
     case .cancel, .timeout, .skipped: return self
     case .condition, .body, .dependency, .child, .attempt, .inDependency, .inCondition,
       .inOperation:
-      return (path + [owner]).reversed().reduce(.body) { $1.origin(around: $0) }
+      return Self.along(path + [owner])
     }
+  }
+
+  private static func along(_ path: [Step]) -> Self {
+    path.reversed().reduce(.body) { $1.origin(around: $0) }
   }
 }
 

@@ -29,8 +29,9 @@ extension OperationFailure {
     /// A condition, with its name, and the part of it or the dependency that it came from; in
     /// ``OperationFailure/rootCauses``.
     case inCondition(String, from: Inner)
-    /// An operation that the body or a condition awaited, with its name, and where it came from
-    /// there; in ``OperationFailure/rootCauses``.
+    /// An operation that the body or a condition awaited, or the child of the same group because of
+    /// which the operation was cancelled, with its name, and where it came from there; in
+    /// ``OperationFailure/rootCauses``.
     case inOperation(String, from: Inner)
     /// A time limit.
     case timeout
@@ -132,6 +133,14 @@ extension OperationFailure.Origin {
     }
   }
 
+  /// Whether it was a child or an attempt that something came from.
+  var isOfPart: Bool {
+    switch outermost?.step {
+    case .child, .attempt: true
+    case .dependency, .condition, .operation, nil: false
+    }
+  }
+
   /// This as a step of a path that goes on in it; nil if the path has no use for it.
   var asStep: Step? {
     switch self {
@@ -153,6 +162,25 @@ extension OperationFailure.Origin {
     case .inOperation(let name, let inner): (.operation(name), inner)
     case .condition, .body, .cancel, .dependency, .timeout, .skipped: nil
     }
+  }
+
+  /// The name of the operation in which it began: the last child, dependency or awaited operation
+  /// on the way; nil when that is the operation itself.
+  ///
+  /// ```swift
+  /// for cause in failure.rootCauses {
+  ///   print("\(cause.origin.operationName ?? "map") failed: \(cause.error)")
+  /// }
+  /// ```
+  ///
+  /// - Complexity: O(n), n the number of steps of the path.
+  public var operationName: String? {
+    path.lazy.compactMap { step -> String? in
+      switch step {
+      case .child(let name), .dependency(let name), .operation(let name): name
+      case .attempt, .condition: nil
+      }
+    }.reversed().first
   }
 
   /// All steps, from the outside in, with the last part as one if it has a use for that.

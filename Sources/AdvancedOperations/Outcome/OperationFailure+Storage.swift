@@ -66,6 +66,9 @@ extension OperationFailure {
     storage.map { seen.insert($0.identity).inserted } ?? true
   }
 
+  /// Whether both are one failure, and not two with equal errors.
+  func isSame(as other: OperationFailure) -> Bool { storage?.identity == other.storage?.identity }
+
   /// The awaited operation whose failure this is, as a step behind another one.
   ///
   /// - Parameter step: The last step on the way to here; nil without any.

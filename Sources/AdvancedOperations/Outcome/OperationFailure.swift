@@ -112,9 +112,12 @@ public struct OperationFailure: Error, CustomStringConvertible, CustomDebugStrin
 
   /// Whether nothing here is the operation's own: all of it was inherited from dependencies.
   ///
-  /// Such an operation never ran, because something that it needed did not succeed. False when
-  /// there are no elements.
-  public var isInherited: Bool { !elements.isEmpty && elements.allSatisfy(\.isInherited) }
+  /// Such an operation never ran, because something that it needed did not succeed; but for one that
+  /// `recover(name:body:)` made, whose closure passed the failure on. False when there are no
+  /// elements, and of what children or attempts failed with.
+  public var isInherited: Bool {
+    !elements.isEmpty && elements.allSatisfy { $0.isInherited && !$0.origin.isOfPart }
+  }
 
   /// The elements as an indented tree, without a trailing line break.
   public var description: String { indented(by: 0) }
@@ -139,6 +142,12 @@ public struct OperationFailure: Error, CustomStringConvertible, CustomDebugStrin
 protocol ConsequentialError: Error {
   /// What went wrong with the others; without elements if that isn't known.
   var failure: OperationFailure { get }
+  /// The operation that this is the failure of, if the origin of the error doesn't say that.
+  var step: OperationFailure.Origin.Step? { get }
+}
+
+extension ConsequentialError {
+  var step: OperationFailure.Origin.Step? { nil }
 }
 
 /// Errors that may say that a dependency did not succeed: not the operation's own.

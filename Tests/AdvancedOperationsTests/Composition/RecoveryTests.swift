@@ -159,4 +159,22 @@ import Testing
       }
     }
   }
+
+  /// Not only the failure that was to be recovered from is an `OperationFailure`.
+  @Test func `keeps the failure beside that of what its closure awaited`() {
+    let world = World()
+    let queue = world.queue
+    let download = ResultOperation(name: "download") { () -> Int in throw Flaw(1) }
+    let feed = download.recover(name: "feed") { _ in
+      try await queue.run(ResultOperation(name: "mirror") { () -> Int in throw Flaw(2) })
+    }
+    world.run(download, feed)
+    let failure = feed.outcome?.failure
+    #expect(failure?.rootCauses.compactMap { $0.error as? Flaw } == [Flaw(1), Flaw(2)])
+    #expect(
+      failure?.rootCauses.map(\.origin.description)
+        == ["dependency “download”, body", "operation “mirror”, body"]
+    )
+    #expect(failure?.isInherited == false)
+  }
 }

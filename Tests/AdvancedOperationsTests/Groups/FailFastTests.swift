@@ -133,4 +133,18 @@ import Testing
     #expect(after.outcome?.failure?.first(Flaw.self) == Flaw(7))
     #expect(after.outcome?.failure?.isCancellation == true)
   }
+
+  @Test func `names the one that failed on the way to the cause of the others`() {
+    let world = World()
+    let (failing, other) = (Work.failing("failing"), Work.open("other"))
+    world.run(
+      GroupOperation(name: "group", errorPolicy: .failFast) {
+        other
+        failing
+      }
+    )
+    let causes = other.outcome?.failure?.rootCauses ?? []
+    #expect(causes.map(\.origin) == [.operation("failing", .body)])
+    #expect(causes.map(\.origin.operationName) == ["failing"])
+  }
 }

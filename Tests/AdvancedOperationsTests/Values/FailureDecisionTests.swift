@@ -35,6 +35,20 @@ import Testing
     return guarded + [dependency.then(name: "then") { $0 }]
   }
 
+  @Test func `an origin has the name of the operation in which it began`() {
+    let none: [Origin] = [
+      .body, .cancel, .timeout, .skipped(reason: "late"), .condition("a"), .attempt(2, .body),
+      .condition("a", .condition("b")),
+    ]
+    #expect(none.allSatisfy { $0.operationName == nil })
+    let named: [Origin] = [
+      .dependency("x"), .dependency("y", .attempt(1, .dependency("x"))), .child("x", .body),
+      .operation("x", .condition("a")), .child("z", .operation("x", .attempt(3, .timeout))),
+      .condition("a", .dependency("x")),
+    ]
+    #expect(named.allSatisfy { $0.operationName == "x" })
+  }
+
   // MARK: The first error of a type
 
   @Test func `the first error of a type is found through all that failed because of it`() {
