@@ -443,6 +443,8 @@ package struct OperationStateMachine: Sendable {
   ) -> CancelAction {
     TransitionTrace.note("AdvancedOperation", "\(state)", "cancelCalled")
     if isEndDecided { return .ignore }
+    // A time limit that passes while it is being stopped says nothing about why.
+    if isCancelled && reason?.origin == .timeout { return .ignore }
     if let reason { elements.append(reason) }
     if isCancelled { return .recorded }
     isCancelled = true

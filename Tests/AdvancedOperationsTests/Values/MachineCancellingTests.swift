@@ -36,6 +36,17 @@ import Testing
     #expect(machine.flawNumbers == (expected == .ignore ? before : before + [5]))
   }
 
+  @Test func `a time limit that passes after a cancel adds no error`() {
+    var machine = Place.launchedCancelled.machine
+    let before = machine.flawNumbers
+    let action = machine.cancelCalled(
+      reason: .init(origin: .timeout, error: Flaw(7)),
+      policy: .whenFinishIsCalled
+    )
+    #expect(action == .ignore)
+    #expect(machine.flawNumbers == before)
+  }
+
   @Test(arguments: Place.allCases)
   func `a cancel without a reason adds no error`(place: Place) {
     var machine = place.machine
