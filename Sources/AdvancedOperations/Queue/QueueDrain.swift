@@ -62,8 +62,12 @@ final class QueueDrain: ArrivalGate {
     }
     if !own.isEmpty { follow(own, in: queue) }
     if others.isEmpty { return }
-    state.withLock { $0.report.turnedAwayCount += others.count }
+    let isOver = state.withLock { state in
+      state.report.turnedAwayCount += others.count
+      return state.reason != nil
+    }
     queue.cancel(others, reason: OperationQueueClosed(queue: queue.label, cause: .addedLate))
+    if isOver { letLeave(from: queue) }
   }
 
   // MARK: The end
@@ -79,7 +83,11 @@ final class QueueDrain: ArrivalGate {
       return open.map(\.value)
     }
     queue.cancel(open, reason: reason)
-    // Or what was cancelled could not leave, nor a barrier run.
+    letLeave(from: queue)
+  }
+
+  /// Lets what was cancelled leave, and barriers run.
+  private func letLeave(from queue: OperationQueue) {
     if queue.isSuspended { queue.isSuspended = false }
     if queue.maxConcurrentOperationCount == 0 { queue.maxConcurrentOperationCount = 1 }
   }
@@ -140,7 +148,7 @@ extension AdvancedOperationQueue {
   /// An operation that a member adds is taken in: with `produce(_:)`, from its body or a child's,
   /// from an observer, a condition, or a completion block. When the time is over, all that is left
   /// is cancelled, with ``OperationQueueClosed`` as the reason, and a suspended queue is resumed,
-  /// so that it can leave. The same happens at once when the waiting task is cancelled. A body that
+  /// so that it can leave; again when something is added after that. The same happens at once when the waiting task is cancelled. A body that
   /// doesn't notice its cancel is waited for all the same.
   ///
   /// Barriers are no operations: they run, also when the time is over, wherever they come from.

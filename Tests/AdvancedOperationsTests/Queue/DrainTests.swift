@@ -32,6 +32,25 @@ import Testing
     (operation.cancellationReason as? OperationQueueClosed)?.cause
   }
 
+  @Test func `ends although the queue is suspended and gets more when the time is over`() throws {
+    let world = World(limit: 1)
+    let (queue, clock) = (world.queue, world.simulation.environment.clock)
+    let stubborn = HeldOperation(name: "stubborn", cancellationPolicy: .whenFinishIsCalled)
+    queue.addOperations([stubborn, Work("next")])
+    world.simulation.run(until: { stubborn.isHeld })
+    let report = try world.simulation.run {
+      async let report = queue.drain(within: .seconds(1))
+      try await clock.sleep(for: .seconds(2))
+      queue.isSuspended = true
+      queue.addOperation(Work("late"))
+      try await clock.sleep(for: .seconds(1))
+      stubborn.release()
+      return await report
+    }
+    #expect(report.turnedAwayCount == 1)
+    #expect(queue.operations.isEmpty)
+  }
+
   @Test(arguments: seeds)
   func `lets what is there finish, and counts how it ended`(seed: UInt64) throws {
     let world = World(seed: seed)
