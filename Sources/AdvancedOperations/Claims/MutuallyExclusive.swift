@@ -24,7 +24,8 @@
 /// ```
 ///
 /// Operations that wait start in the order in which they came, so that readers that come later
-/// don't overtake a writer that waits.
+/// don't overtake a writer that waits. An operation comes when a worker of its queue gets to it:
+/// several that became ready together do so in any order; see <doc:LimitOfOne>.
 public struct MutuallyExclusive<Category>: OperationClaim {
   /// The category's name.
   public let name: String

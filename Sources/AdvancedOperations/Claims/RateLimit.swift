@@ -1,4 +1,4 @@
-/// Lets only so many operations start within a time.
+/// Lets only so many operations start within a time, on average.
 ///
 /// The key names a bucket of tokens. The bucket holds at most as many tokens as the count, so that
 /// many operations may start at once; each start takes one token, and tokens come back evenly, the
@@ -42,7 +42,8 @@ public struct RateLimit: OperationClaim {
   ///
   /// - Parameters:
   ///   - key: Names the bucket in the domain; equal keys share one.
-  ///   - count: How many operations may start within the duration, and also at once.
+  ///   - count: How many operations may start at once, and on average within the duration. Beginning
+  ///     with a full bucket, up to twice as many start within one duration.
   ///   - duration: How long it takes until an empty bucket is full again. A duration longer than
   ///     `.seconds(Int64.max)` counts as that one.
   ///   - whenBusy: What to do when there is no token. A token has no holder, so

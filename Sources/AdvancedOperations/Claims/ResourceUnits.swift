@@ -7,7 +7,8 @@
 ///
 /// First come, first served: while an operation waits for many units, operations that came later
 /// don't take the few that are free, so a large claim is not starved by small ones. An operation
-/// that its queue could not start anyway lets later ones pass.
+/// that its queue could not start anyway lets later ones pass. An operation comes when a worker of
+/// its queue gets to it: several that became ready together do so in any order.
 ///
 /// An operation that needs more than the pool has in all fails with
 /// ``OperationClaimError/exceedsCapacity(needed:capacity:)``, whatever is to be done when the pool
