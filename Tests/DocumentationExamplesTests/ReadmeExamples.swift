@@ -90,7 +90,46 @@ private enum Callbacks {
       request.send { error in self.finish(withError: error) }  // nil: it succeeded
     }
 
+    // May be called before execute() has returned.
     override func cancelled(withErrors errors: [any Error]) { request.stop() }
+  }
+}
+
+private enum Values {
+  final class Request: Sendable {
+    typealias Callback = @Sendable (Result<Int, any Error>) -> Void
+
+    private let state = Locked((callback: nil as Callback?, isStopped: false))
+
+    func load(_ callback: @escaping Callback) {
+      let isStopped = state.withLock { state in
+        state.callback = callback
+        return state.isStopped
+      }
+      if isStopped { callback(.failure(CancellationError())) }
+    }
+
+    func stop() {
+      let callback = state.withLock { state in
+        state.isStopped = true
+        return state.callback
+      }
+      callback?(.failure(CancellationError()))
+    }
+  }
+
+  static func load() -> ResultOperation<Int> {
+    let load = ResultOperation(name: "load") {
+      let request = Request()
+      return try await withTaskCancellationHandler {
+        try await withCheckedThrowingContinuation { continuation in
+          request.load { result in continuation.resume(with: result) }
+        }
+      } onCancel: {
+        request.stop()  // has to end with the callback: it is what ends the body
+      }
+    }
+    return load
   }
 }
 
@@ -135,9 +174,10 @@ private enum Callbacks {
     case .skipped(let reason): print("nothing to do: \(reason)")
     case .failed(let failure), .cancelled(let failure):
       if failure.isTimeout { print("too late") }  // a timeout cancels: the outcome is .cancelled
-      if failure.isInherited { print("not run: something that it needs failed") }
+      if failure.isInherited { print("something that it needs failed") }
       if let down = failure.first(ServerDown.self) { print("status \(down.status)") }
       for cause in failure.rootCauses { print("\(cause.origin): \(cause.error)") }
+      print(failure.summary())  // all of it on one line
     case nil: print("not over")
     }
   }
@@ -161,13 +201,44 @@ private enum Callbacks {
     #expect(
       printed.all == [
         "not over",
-        "status 503", "body: The server is down.",
-        "not run: something that it needs failed", "status 503",
+        "status 503", "body: The server is down.", "The server is down.",
+        "something that it needs failed", "status 503",
         "dependency “first”, body: The server is down.",
+        "dependency “first”: The server is down.",
         "too late", "timeout: It took longer than 30 s.",
+        "timed out: It took longer than 30 s.",
         "nothing to do: no work", "done",
       ]
     )
+  }
+
+  @Test func `a callback that gives a value is stopped by a cancel`() throws {
+    let simulation = SimulatedEnvironment(seed: 1)
+    let queue = AdvancedOperationQueue(environment: simulation.environment)
+    let load = Values.load()
+    queue.addOperation(load)
+    simulation.run()
+    load.cancel()
+    simulation.run()
+    #expect(load.outcome?.isCancelled == true)
+  }
+
+  @Test func `two values, a fallback, a rate, units and a run are a line each`() async throws {
+    let printed = Lines()
+    let print = printed
+    let queue = AdvancedOperationQueue()
+    let events = ResultOperation(name: "events") { 3 }
+    let places = ResultOperation(name: "places") { () -> Int in throw Offline() }
+    // One that needs two values, and one with a fallback.
+    let map = ResultOperation(name: "map", after: events, places) { "\($0) events, \($1) places" }
+    let drawn = map.recover(name: "drawn") { failure in "no map: \(failure.summary())" }
+    // No more than ten a second; and two of eight units of something, of which others hold the rest.
+    drawn.addCondition(RateLimit("api", 10, per: .seconds(1)))
+    drawn.addCondition(ResourceUnits(2, of: ResourcePool("cores", capacity: 8)))
+    // Adds it and all that it needs, and gives the value.
+    print(try await queue.run(drawn))
+    #expect(printed.all.count == 1)
+    #expect(printed.all.first?.hasPrefix("no map: dependency “places”: ") == true)
   }
 
   @Test func `a callback that fails, or is stopped, ends the operation around it`() throws {
