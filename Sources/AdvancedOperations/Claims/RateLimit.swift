@@ -42,8 +42,8 @@ public struct RateLimit: OperationClaim {
   ///
   /// - Parameters:
   ///   - key: Names the bucket in the domain; equal keys share one.
-  ///   - count: How many operations may start at once, and on average within the duration. Beginning
-  ///     with a full bucket, up to twice as many start within one duration.
+  ///   - count: How many operations may start at once, and on average within the duration. With a
+  ///     full bucket at its begin, nearly twice as many may start within one duration.
   ///   - duration: How long it takes until an empty bucket is full again. A duration longer than
   ///     `.seconds(Int64.max)` counts as that one.
   ///   - whenBusy: What to do when there is no token. A token has no holder, so

@@ -3,7 +3,8 @@ import CoreOperations
 /// Sums up the progress of all operations that it is attached to.
 ///
 /// Each counts one unit, of which an unfinished one has done the fraction that it last reported
-/// with ``AdvancedOperation/updateProgress(completed:total:)``.
+/// with ``AdvancedOperation/updateProgress(completed:total:)``. Attach it to a queue or to its
+/// operations, and not to both: an operation that it is attached to twice counts twice.
 ///
 /// ```swift
 /// let progress = ProgressObserver { progress in

@@ -112,9 +112,10 @@ public struct OperationFailure: Error, CustomStringConvertible, CustomDebugStrin
 
   /// Whether nothing here is the operation's own: all of it was inherited from dependencies.
   ///
-  /// Such an operation never ran, because something that it needed did not succeed; but for one that
-  /// `recover(name:body:)` made, whose closure passed the failure on. False when there are no
-  /// elements, and of what children or attempts failed with.
+  /// Such an operation never ran, because something that it needed did not succeed. The exception
+  /// is one that `recover(name:body:)` made and whose closure passed the failure on:
+  /// ``AdvancedOperation/hasStarted`` tells them apart. False when there are no elements, and of
+  /// what children or attempts failed with.
   public var isInherited: Bool {
     !elements.isEmpty && elements.allSatisfy { $0.isInherited && !$0.origin.isOfPart }
   }

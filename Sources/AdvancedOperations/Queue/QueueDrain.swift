@@ -148,8 +148,9 @@ extension AdvancedOperationQueue {
   /// An operation that a member adds is taken in: with `produce(_:)`, from its body or a child's,
   /// from an observer, a condition, or a completion block. When the time is over, all that is left
   /// is cancelled, with ``OperationQueueClosed`` as the reason, and a suspended queue is resumed,
-  /// so that it can leave; again when something is added after that. The same happens at once when the waiting task is cancelled. A body that
-  /// doesn't notice its cancel is waited for all the same.
+  /// so that it can leave; again when something is added after that. The same happens at once when
+  /// the waiting task is cancelled. A body that doesn't notice its cancel is waited for all the
+  /// same.
   ///
   /// Barriers are no operations: they run, also when the time is over, wherever they come from.
   ///
