@@ -29,9 +29,11 @@ extension OperationFailure {
     /// A condition, with its name, and the part of it or the dependency that it came from; in
     /// ``OperationFailure/rootCauses``.
     case inCondition(String, from: Inner)
-    /// An operation that the body or a condition awaited, or the child of the same group because of
-    /// which the operation was cancelled, with its name, and where it came from there; in
+    /// An operation that was awaited, with its name, and where it came from there; in
     /// ``OperationFailure/rootCauses``.
+    ///
+    /// The body or a condition awaited it; or it is the child of the same group because of which
+    /// the operation was cancelled.
     case inOperation(String, from: Inner)
     /// A time limit.
     case timeout
