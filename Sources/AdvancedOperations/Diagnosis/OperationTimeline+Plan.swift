@@ -2,14 +2,19 @@ extension OperationTimeline {
   /// The operations that took longest after each other as far as dependencies go, first to last.
   ///
   /// That is the longest way through dependencies, the time in which conditions were asked, and
-  /// executing, whatever limits and claims did. What takes no time is left out: groups, and
-  /// operations that never executed, unless their conditions took some.
+  /// executing, whatever limits and claims did. It begins and ends with operations that took some
+  /// time. Groups are left out, unless their conditions took some: their children are on it.
   public var criticalPath: [Int] {
-    let model = planWithConditions
+    let (plan, owners) = planWithConditions
+    let pieces = plan.criticalPath
+    let groups = groups
+    func takesTime(_ piece: Int) -> Bool { plan.durations[piece] > .zero }
+    guard let first = pieces.firstIndex(where: takesTime),
+      let last = pieces.lastIndex(where: takesTime)
+    else { return [] }
     var path: [Int] = []
-    for piece in model.plan.criticalPath where model.plan.durations[piece] > .zero {
-      let index = model.owners[piece]
-      if path.last != index { path.append(index) }
+    for piece in pieces[first...last] where takesTime(piece) || !groups.contains(owners[piece]) {
+      if path.last != owners[piece] { path.append(owners[piece]) }
     }
     return path
   }
@@ -26,9 +31,12 @@ extension OperationTimeline {
 
   // MARK: Pieces of work
 
+  /// The operations that others are children of.
+  private var groups: Set<Int> { Set(spans.compactMap(\.group)) }
+
   /// How long each operation executed; nothing for a group, which does nothing itself.
   var durations: [Duration] {
-    let groups = Set(spans.compactMap(\.group))
+    let groups = groups
     return spans.enumerated().map { index, span in
       groups.contains(index) ? .zero : span.executed(until: end) ?? .zero
     }

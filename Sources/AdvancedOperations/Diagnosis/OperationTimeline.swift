@@ -80,6 +80,8 @@ public struct OperationTimeline: Sendable {
   public let spans: [Span]
   /// When the timeline was taken, or the last event if nothing was going on then.
   public let end: Duration
+  /// How many dependencies were seen that aren't in it.
+  var unrecordedCount = 0
 
   /// The first time in it.
   public var begin: Duration {
@@ -102,7 +104,7 @@ public struct OperationTimeline: Sendable {
       span.name = try name(span)
       return span
     }
-    return OperationTimeline(spans: spans, end: end)
+    return OperationTimeline(spans: spans, end: end, unrecordedCount: unrecordedCount)
   }
 
   /// Durations and dependencies, to ask *what if*.

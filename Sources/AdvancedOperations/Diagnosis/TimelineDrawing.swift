@@ -122,6 +122,7 @@ struct TimelineDrawing {
         " in \(duration.readable) · work \(timeline.plan.work.readable)"
         + " · critical path \(timeline.criticalDuration.readable)"
     }
+    if timeline.unrecordedCount > 0 { title += " · \(timeline.unrecordedCount) not recorded" }
     elements.label(title, 24, 24, " font-size=\"15\" font-weight=\"bold\"")
     if leftOut > 0 {
       let text =
@@ -246,9 +247,8 @@ struct TimelineDrawing {
   }
 
   private mutating func connect(_ from: Int, _ fromRow: Int, _ to: Int, _ toRow: Int) {
-    guard let end = timeline.spans[from].ended, let begin = timeline.spans[to].started else {
-      return
-    }
+    let (from, to) = (timeline.spans[from], timeline.spans[to])
+    guard let end = from.ended, let begin = to.started ?? to.ended else { return }
     // Along the edge of the row, because the duration of a short bar stands behind that.
     let isDown = toRow > fromRow
     let edge = y(fromRow) + (isDown ? 19 : 1)

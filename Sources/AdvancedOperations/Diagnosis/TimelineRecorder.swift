@@ -12,6 +12,10 @@ import CoreOperations
 /// print(recorder.timeline.plan.schedule(workers: 8).duration)
 /// ```
 ///
+/// Operations that are no ``AdvancedOperation``, such as a `BlockOperation`, have no observers and
+/// aren't in it; of those that others depend on it sees the end, and the picture says how many they
+/// are.
+///
 /// The times are those of the clock in each operation's environment. A recorder doesn't keep
 /// operations alive, and keeps what it knows of them until it is released.
 public final class TimelineRecorder: OperationObserver {
@@ -24,7 +28,9 @@ public final class TimelineRecorder: OperationObserver {
   ///
   /// - Complexity: O(n + e), n the number of operations and e that of their dependencies.
   public var timeline: OperationTimeline {
-    let (records, now) = state.withLock { ($0.records, $0.lastTime) }
+    let (records, now, unrecordedCount) = state.withLock { state in
+      (state.records, state.lastTime, state.unrecordedCount)
+    }
     let open = records.map { $0.isOver ? nil : $0.reference.object }
     // Time may have passed since the last event if something is going on.
     let clock = open.lazy.compactMap { $0?.environment.clock }.first
@@ -34,7 +40,7 @@ public final class TimelineRecorder: OperationObserver {
       if let operation { details(of: operation, among: records.count)(&span) }
       return span
     }
-    return OperationTimeline(spans: spans, end: end)
+    return OperationTimeline(spans: spans, end: end, unrecordedCount: unrecordedCount)
   }
 
   /// The ``timeline`` in the format of Chrome's trace viewer, which `ui.perfetto.dev` opens.
@@ -164,6 +170,7 @@ private struct TimelineState {
   /// Dependencies that weren't recorded when they were seen.
   private var unrecorded: [ObjectIdentifier: Unrecorded] = [:]
   var lastTime = Duration.zero
+  var unrecordedCount: Int { unrecorded.count }
 
   /// The record of an operation that the caller keeps alive.
   ///
@@ -179,6 +186,10 @@ private struct TimelineState {
   mutating func add(_ operation: AdvancedOperation) -> Int {
     records.append(TimelineRecord(operation))
     places[ObjectIdentifier(operation)] = records.count - 1
+    // It was seen as a dependency before.
+    if unrecorded[ObjectIdentifier(operation)]?.reference.object === operation {
+      unrecorded[ObjectIdentifier(operation)] = nil
+    }
     return records.count - 1
   }
 

@@ -87,7 +87,8 @@ open class AdvancedOperationQueue: OperationQueue, @unchecked Sendable {
   /// Attaches an observer to each operation that is added from now on.
   ///
   /// It is also attached to what runs in the same environment because of them: children of groups,
-  /// helpers of conditions, and the operations of scopes in their bodies.
+  /// helpers of conditions, and the operations of scopes in their bodies. Operations that are no
+  /// ``AdvancedOperation``, such as a `BlockOperation`, have no observers.
   ///
   /// ```swift
   /// queue.addObserver(BlockObserver(didFinish: { operation, _ in print(operation) }))

@@ -147,6 +147,7 @@ import Testing
         .init(kind: .turn, begin: .seconds(3), end: .seconds(4)),
       ]
     )
+    #expect(recorder.svg.contains("critical path 4 s · 1 not recorded"))
   }
 
   @Test func `shows what goes on until the moment at which it is asked`() {

@@ -79,6 +79,24 @@ import Testing
     )
   }
 
+  @Test(arguments: [true, false])
+  func `goes through what took no time between others`(fails: Bool) {
+    let world = World()
+    let recorder = TimelineRecorder()
+    world.queue.addObserver(recorder)
+    let (load, store) = (world.taking(5, "load"), world.taking(7, "store"))
+    let parse = Work("parse") { $0.finish(withErrors: fails ? [Flaw(1)] : []) }
+    parse.addCondition(BlockCondition("no") { !fails })
+    let (before, after) = (Work("before"), Work("after"))
+    for (later, earlier) in zip([load, parse, store, after], [before, load, parse, store]) {
+      later.addDependency(earlier)
+    }
+    world.run(before, load, parse, store, after)
+    let timeline = recorder.timeline
+    #expect(timeline.criticalPath.map { timeline.spans[$0].name } == ["load", "parse", "store"])
+    #expect(timeline.svg.matches(of: /polyline class="critical"/).count == 2)
+  }
+
   @Test func `doesn't count what a cancelled operation no longer waited for`() {
     let world = World()
     let recorder = TimelineRecorder()
