@@ -82,6 +82,60 @@ private struct Flaw: Error, Equatable {}
     #expect((body.enteredAt == nil) == (state < .finishing))
   }
 
+  /// What keeps an operation that is ready.
+  enum Obstacle: CaseIterable {
+    case nothing, claim, slot, suspension, dependency, condition
+  }
+
+  @Test(arguments: Obstacle.allCases)
+  func `is a cancel at ready, whatever keeps the operation there`(obstacle: Obstacle) throws {
+    let simulation = SimulatedEnvironment(seed: 1)
+    let clock = simulation.environment.clock
+    let queue = AdvancedOperationQueue(environment: simulation.environment)
+    simulation.inject(.cancel, into: "work", at: .ready)
+    let holder = ResultOperation(name: "holder") { try await clock.sleep(for: .seconds(2)) }
+    let cancelledAt = Locked<Duration?>(nil)
+    let work = Body()
+    work.name = "work"
+    work.onCancel { _, _ in cancelledAt.withLock { $0 = clock.now } }
+    switch obstacle {
+    case .nothing: break
+    case .claim: for one in [holder, work] { one.addCondition(MutuallyExclusive("place")) }
+    case .slot: queue.maxConcurrentOperationCount = 1
+    case .suspension: queue.isSuspended = true
+    case .dependency: work.addDependency(holder)
+    case .condition: work.addCondition(BlockCondition { true })
+    }
+    queue.addOperation(holder)
+    simulation.advance(by: .seconds(1))
+    queue.addOperation(work)
+    simulation.advance(by: .zero)
+    #expect((cancelledAt.withLock { $0 } == nil) == (obstacle == .dependency))
+    simulation.run()
+    queue.isSuspended = false
+    simulation.run()
+    try expectOutcome(of: work, is: .cancelled)
+    try expectFaultsHappened(in: simulation)
+    #expect(work.enteredAt == nil)
+    #expect(cancelledAt.withLock { $0 } == .seconds(obstacle == .dependency ? 2 : 1))
+  }
+
+  @Test func `is a cancel at ready in every order, and in a replay`() throws {
+    let report = try exploreSchedules { simulation in
+      let queue = AdvancedOperationQueue(environment: simulation.environment)
+      simulation.inject(.cancel, into: "second", at: .ready)
+      let first = ResultOperation(name: "first") { 1 }
+      let (second, other) = (Body(), Body())
+      second.name = "second"
+      second.addDependency(first)
+      queue.addOperations([first, second, other])
+      simulation.run()
+      try expectOutcome(of: second, is: .cancelled)
+      try expectFaultsHappened(in: simulation)
+    }
+    #expect(report.isComplete)
+  }
+
   @Test(arguments: [AdvancedOperation.State.ready, .finishing, .finished, .pending])
   func `that has no place is a mistake`(state: AdvancedOperation.State) async throws {
     await #expect(processExitsWith: .failure) { [number = state.rawValue as Int] in

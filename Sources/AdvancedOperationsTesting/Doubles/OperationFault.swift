@@ -21,6 +21,11 @@ public enum OperationFault: Sendable {
   case cancel
 }
 
+/// An operation that a fault is meant for; the fault doesn't keep it alive.
+struct FaultTarget {
+  weak var operation: AdvancedOperation?
+}
+
 /// A fault and where it belongs.
 struct Fault: Sendable {
   let fault: OperationFault

@@ -15,14 +15,18 @@ extension SimulatedEnvironment {
   /// try expectOutcome(of: parse, is: .failed)
   /// ```
   ///
+  /// At `ready` a fault meets each operation whose dependencies have finished and whose conditions
+  /// hold, whether or not something keeps it waiting there, such as a claim, the limit of its queue
+  /// or a suspension. It does so when the step has ended that has made the operation ready; for one
+  /// that is ready when it is added, before the next step.
+  ///
   /// - Parameters:
   ///   - fault: What goes wrong.
   ///   - name: The name of the operations.
   ///   - state: The state in which it does.
   /// - Precondition: Called before the operations are added. An error has a place in
   ///   `evaluatingConditions` and `executing`, a delay in these and in `pending`, and a cancel
-  ///   everywhere; an operation that nothing keeps waiting may enter `executing` without having
-  ///   been seen in `ready`.
+  ///   everywhere.
   public func inject(
     _ fault: OperationFault,
     into name: String,

@@ -50,6 +50,12 @@ extension Simulation {
   }
 
   func willEnqueue(_ operation: AdvancedOperation) {
+    let name = operation.name
+    withState { state in
+      if state.faults.contains(where: { $0.state == .ready && $0.name == name }) {
+        state.targetsAtReady.append(FaultTarget(operation: operation))
+      }
+    }
     for fault in faults(of: operation, at: .evaluatingConditions) {
       operation.addCondition(FaultCondition(fault: fault))
     }
@@ -69,6 +75,32 @@ extension Simulation {
       case (.error, _), (.delay, _): break
       }
     }
+  }
+
+  /// Lets the faults at ready happen to the operations that have become so since the last look.
+  ///
+  /// An operation without conditions enters no state when its last dependency ends, so that the
+  /// tracer isn't called: its `state` is ready from then on. Each start is a step of its own, so
+  /// that a look before each step sees all of them.
+  func lookForReady() {
+    let targets = withState { state in
+      if state.targetsAtReady.isEmpty { return [FaultTarget]() }
+      return exchange(&state.targetsAtReady, with: [])
+    }
+    if targets.isEmpty { return }
+    var left: [FaultTarget] = []
+    for target in targets {
+      guard let operation = target.operation else { continue }
+      switch operation.state {
+      case .pending, .evaluatingConditions: left.append(target)
+      // A cancel enters the state, and the fault has met the operation there.
+      case .ready where !operation.isCancelled:
+        let subject = record(of: operation).name
+        StepContext.run(in: self, subject: subject) { entered(.ready, operation) }
+      case .ready, .executing, .finishing, .finished: break
+      }
+    }
+    withState { $0.targetsAtReady += left }
   }
 
   func delayOfBody(of operation: AdvancedOperation) -> Duration? {

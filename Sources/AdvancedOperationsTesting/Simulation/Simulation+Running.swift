@@ -10,7 +10,9 @@ extension Simulation {
     defer { self.end(outer) }
     let guarded = RealTimeWatchdog.begin(self)
     defer { guarded.end() }
-    while !isEnough() {
+    while true {
+      lookForReady()
+      if isEnough() { return }
       switch next(atMost: end) {
       case .step(let step): take(step)
       case .time: break
@@ -25,9 +27,11 @@ extension Simulation {
     let guarded = RealTimeWatchdog.begin(self)
     defer { guarded.end() }
     while true {
+      lookForReady()
       switch next(atMost: nil) {
       case .step(let step):
         take(step)
+        lookForReady()
         return true
       case .time: break
       case .nothing: return false

@@ -51,6 +51,8 @@ final class Simulation: Sendable {
     var history = Fingerprint()
     var isDiverted = false
     var faults: [Fault] = []
+    /// Operations that are on their way to ready, where a fault waits for them.
+    var targetsAtReady: [FaultTarget] = []
     /// The keys of operations with a journal that have begun to execute.
     var begunKeys: Set<String> = []
     var watchdogInterval = Duration.seconds(10)
