@@ -71,15 +71,18 @@ private struct Flaw: Error, Equatable {}
     #expect(body.enteredAt == nil)
   }
 
-  @Test(arguments: AdvancedOperation.State.allCases)
-  func `is a cancel in any state, with an effect until the end is decided`(
+  @Test(arguments: [
+    AdvancedOperation.State.pending, .evaluatingConditions, .ready, .executing,
+  ])
+  func `is a cancel in any state before the end is decided`(
     state: AdvancedOperation.State
   ) throws {
-    let (body, _) = Self.run(.cancel, at: state) { body in
+    let (body, simulation) = Self.run(.cancel, at: state) { body in
       body.addCondition(BlockCondition { true })
     }
-    try expectOutcome(of: body, is: state < .finishing ? .cancelled : .succeeded)
-    #expect((body.enteredAt == nil) == (state < .finishing))
+    try expectOutcome(of: body, is: .cancelled)
+    try expectFaultsHappened(in: simulation)
+    #expect(body.enteredAt == nil)
   }
 
   /// What keeps an operation that is ready.
@@ -142,5 +145,64 @@ private struct Flaw: Error, Equatable {}
       guard let state = AdvancedOperation.State(rawValue: number) else { return }
       SimulatedEnvironment(seed: 1).inject(.error(Flaw()), into: "work", at: state)
     }
+  }
+
+  @Test(arguments: [AdvancedOperation.State.finishing, .finished])
+  func `can't be a cancel of what has ended`(state: AdvancedOperation.State) async throws {
+    await #expect(processExitsWith: .failure) { [number = state.rawValue as Int] in
+      guard let state = AdvancedOperation.State(rawValue: number) else { return }
+      SimulatedEnvironment(seed: 1).inject(.cancel, into: "work", at: state)
+    }
+  }
+
+  // MARK: Without an effect
+
+  /// What is said of the faults of a simulation; empty when all have happened.
+  private static func problem(in simulation: SimulatedEnvironment) -> String {
+    do {
+      try expectFaultsHappened(in: simulation)
+      return ""
+    } catch {
+      return "\(error)"
+    }
+  }
+
+  @Test func `has not happened to an operation whose value comes from its journal`() throws {
+    let simulation = SimulatedEnvironment(seed: 1)
+    let journal = InMemoryJournal([.init(key: "work", value: 1)])
+    let work = ResultOperation(key: "work", journal: journal) { 2 }
+    simulation.inject(.error(Flaw()), into: "work", at: .evaluatingConditions)
+    AdvancedOperationQueue(environment: simulation.environment).addOperation(work)
+    simulation.run()
+    #expect(try expectValue(of: work) == 1)
+    let problem = Self.problem(in: simulation)
+    let expected = "have changed nothing: the one into “work” at evaluatingConditions."
+    #expect(problem.contains(expected), "\(problem)")
+  }
+
+  @Test func `has not happened to an operation that was cancelled before`() throws {
+    for (fault, state) in [
+      (.cancel, .ready), (.delay(.seconds(1)), .pending), (.error(Flaw()), .evaluatingConditions),
+    ] as [(OperationFault, AdvancedOperation.State)] {
+      let (body, simulation) = Self.run(fault, at: state) { $0.cancel() }
+      try expectOutcome(of: body, is: .cancelled)
+      let problem = Self.problem(in: simulation)
+      #expect(problem.contains("the one into “work” at \(state)"), "\(problem)")
+    }
+  }
+
+  @Test func `has not happened when another came first`() throws {
+    let simulation = SimulatedEnvironment(seed: 1)
+    for fault in [OperationFault.cancel, .error(Flaw()), .delay(.seconds(1))] {
+      simulation.inject(fault, into: "work", at: .executing)
+    }
+    let work = Body()
+    work.name = "work"
+    AdvancedOperationQueue(environment: simulation.environment).addOperation(work)
+    simulation.run()
+    try expectOutcome(of: work, is: .cancelled)
+    let one = "the one into “work” at executing"
+    let problem = Self.problem(in: simulation)
+    #expect(problem.contains("have changed nothing: \(one), \(one)."), "\(problem)")
   }
 }

@@ -148,11 +148,11 @@ private func scene() -> (SimulatedEnvironment, AdvancedOperationQueue) {
 
   simulation.inject(.error(Offline()), into: "download", at: .executing)
   simulation.inject(.delay(.seconds(90)), into: "parse", at: .evaluatingConditions)
-  simulation.inject(.cancel, into: "store", at: .finishing)
+  simulation.inject(.cancel, into: "store", at: .executing)
 
   queue.addOperation(store)
   simulation.run()
-  try expectOutcome(of: store, is: .succeeded)
+  try expectOutcome(of: store, is: .cancelled)
 }
 
 @Test func `expectConditionFailure: by type and by value`() throws {

@@ -6,7 +6,7 @@ import CoreOperations
 /// ```swift
 /// simulation.inject(.error(Offline()), into: "download", at: .executing)
 /// simulation.inject(.delay(.seconds(90)), into: "parse", at: .evaluatingConditions)
-/// simulation.inject(.cancel, into: "store", at: .finishing)
+/// simulation.inject(.cancel, into: "store", at: .executing)
 /// ```
 public enum OperationFault: Sendable {
   /// An error: of a condition when injected at `evaluatingConditions`, of the body, which isn't
@@ -17,7 +17,7 @@ public enum OperationFault: Sendable {
   /// Injected at `pending`, it passes before the dependencies are seen as finished; otherwise while
   /// a condition is evaluated, or before the body is entered.
   case delay(Duration)
-  /// A cancel at the moment at which the operation enters the state.
+  /// A cancel at the moment at which the operation enters the state; its end isn't decided then.
   case cancel
 }
 
@@ -33,4 +33,6 @@ struct Fault: Sendable {
   let state: AdvancedOperation.State
   /// Whether an operation of the name has come to where the fault belongs.
   var hasMetOperation = false
+  /// Whether it has changed what became of one.
+  var hasHappened = false
 }

@@ -5,8 +5,8 @@ extension SimulatedEnvironment {
   /// Makes something go wrong in all operations of a name, when they enter a state.
   ///
   /// Call it before the operations are added: one that is in its queue already may be past the
-  /// fault. A name that no operation has injects nothing; ``expectFaultsHappened(in:fileID:line:)``
-  /// notices that.
+  /// fault. A name that no operation has injects nothing, and a fault may come to an operation that
+  /// it can't change any more; ``expectFaultsHappened(in:fileID:line:)`` notices both.
   ///
   /// ```swift
   /// simulation.inject(.error(Offline()), into: "download", at: .executing)
@@ -26,7 +26,7 @@ extension SimulatedEnvironment {
   ///   - state: The state in which it does.
   /// - Precondition: Called before the operations are added. An error has a place in
   ///   `evaluatingConditions` and `executing`, a delay in these and in `pending`, and a cancel
-  ///   everywhere.
+  ///   in every state before `finishing`: then the end is decided, and a cancel is ignored.
   public func inject(
     _ fault: OperationFault,
     into name: String,
@@ -34,14 +34,16 @@ extension SimulatedEnvironment {
   ) {
     switch (fault, state) {
     case (.error, .evaluatingConditions), (.error, .executing), (.delay, .pending),
-      (.delay, .evaluatingConditions), (.delay, .executing), (.cancel, _):
+      (.delay, .evaluatingConditions), (.delay, .executing), (.cancel, .pending),
+      (.cancel, .evaluatingConditions), (.cancel, .ready), (.cancel, .executing):
       simulation.withState { simulation in
         simulation.faults.append(Fault(fault: fault, name: name, state: state))
       }
-    case (.error, _), (.delay, _):
+    case (.error, _), (.delay, _), (.cancel, _):
       trap(
         "inject(_:into:at:) was called with a fault that has no place in the state \(state). "
-          + "Inject errors at evaluatingConditions or executing, delays there or at pending."
+          + "Inject errors at evaluatingConditions or executing, delays there or at pending, and "
+          + "cancels at one of these or at ready: when an operation is finishing, its end is decided."
       )
     }
   }

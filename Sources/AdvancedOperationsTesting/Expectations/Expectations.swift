@@ -268,10 +268,12 @@ public func expectNoStrays(
   throw ExpectationFailure(problem, seed: simulation.seed, fileID: fileID, line: line)
 }
 
-/// Expects that each fault that was injected has met an operation.
+/// Expects that each fault that was injected has happened to an operation.
 ///
 /// A name that no operation has injects nothing, and neither does a fault that comes after the
-/// moment it is for: the test would pass, and have tested something else.
+/// moment it is for. Nor does one happen that changes nothing: a cancel of what is cancelled, an
+/// error of a condition that isn't evaluated because the value comes from the journal. The test
+/// would pass, and have tested something else.
 ///
 /// ```swift
 /// simulation.inject(.error(Offline()), into: "download", at: .executing)
@@ -284,7 +286,8 @@ public func expectNoStrays(
 ///   - simulation: The simulation, which has run.
 ///   - fileID: Where this is called.
 ///   - line: The line of that.
-/// - Throws: ``ExpectationFailure`` that names the faults.
+/// - Throws: ``ExpectationFailure`` that names the faults which met no operation, and those which
+///   changed nothing.
 public func expectFaultsHappened(
   in simulation: SimulatedEnvironment,
   fileID: String = #fileID,

@@ -3,15 +3,20 @@ import CoreOperations
 
 /// Fails, or takes its time.
 struct FaultCondition: OperationCondition {
-  let fault: OperationFault
+  let injected: InjectedFault
+  let simulation: Simulation
 
   var name: String { "fault" }
 
   func evaluate(for operation: AdvancedOperation) async -> OperationConditionResult {
-    switch fault {
-    case .error(let error): return .failed(error)
+    switch injected.fault {
+    case .error(let error):
+      noteEffect(on: operation)
+      return .failed(error)
+    // It is there so that the operation evaluates conditions, and enters the state.
     case .cancel: return .satisfied
     case .delay(let duration):
+      noteEffect(on: operation)
       let clock = operation.environment.clock
       do {
         try await clock.sleep(until: clock.now.saturatingAdding(duration))
@@ -21,32 +26,65 @@ struct FaultCondition: OperationCondition {
       }
     }
   }
+
+  private func noteEffect(on operation: AdvancedOperation) {
+    if !operation.isCancelled { simulation.faultHappened(injected) }
+  }
+}
+
+/// A fault that has met an operation.
+struct InjectedFault: Sendable {
+  let fault: OperationFault
+  /// Its place among the faults of the simulation.
+  let index: Int
 }
 
 extension Simulation {
+  /// The faults that meet an operation at a state.
   private func faults(
     of operation: AdvancedOperation,
     at state: AdvancedOperation.State
-  ) -> [OperationFault] {
+  ) -> [InjectedFault] {
     if withState({ $0.faults.isEmpty }) { return [] }
     let name = operation.name
     return withState { simulation in
-      simulation.faults.indices.compactMap { index -> OperationFault? in
+      simulation.faults.indices.compactMap { index -> InjectedFault? in
         let fault = simulation.faults[index]
         guard fault.state == state, fault.name == name else { return nil }
         simulation.faults[index].hasMetOperation = true
-        return fault.fault
+        return InjectedFault(fault: fault.fault, index: index)
       }
     }
   }
 
-  /// What has to be said of faults that were injected and have met no operation; nil when all have.
+  /// The fault has changed what becomes of an operation.
+  func faultHappened(_ injected: InjectedFault) {
+    withState { $0.faults[injected.index].hasHappened = true }
+  }
+
+  /// What has to be said of faults that were injected and have not happened; nil when all have.
   var sentenceAboutFaults: String? {
-    let missed = withState { $0.faults.filter { !$0.hasMetOperation } }
-    if missed.isEmpty { return nil }
-    let list = missed.map { "the one into “\($0.name)” at \($0.state)" }.joined(separator: ", ")
-    return "Injected faults have met no operation: \(list). Inject before the operation is added, "
-      + "and with the name that it has; it may also not have come to that state."
+    let open = withState { $0.faults.filter { !$0.hasHappened } }
+    func list(_ faults: [Fault]) -> String {
+      faults.map { "the one into “\($0.name)” at \($0.state)" }.joined(separator: ", ")
+    }
+    var sentences: [String] = []
+    let missed = open.filter { !$0.hasMetOperation }
+    if !missed.isEmpty {
+      sentences.append(
+        "Injected faults have met no operation: \(list(missed)). Inject before the operation is "
+          + "added, and with the name that it has; it may also not have come to that state."
+      )
+    }
+    let idle = open.filter(\.hasMetOperation)
+    if !idle.isEmpty {
+      sentences.append(
+        "Injected faults have met an operation and have changed nothing: \(list(idle)). The "
+          + "operation was cancelled before, its conditions were not evaluated (as when its value "
+          + "comes from its journal), or another fault came first."
+      )
+    }
+    return sentences.isEmpty ? nil : sentences.joined(separator: " ")
   }
 
   func willEnqueue(_ operation: AdvancedOperation) {
@@ -56,10 +94,12 @@ extension Simulation {
         state.targetsAtReady.append(FaultTarget(operation: operation))
       }
     }
-    for fault in faults(of: operation, at: .evaluatingConditions) {
-      operation.addCondition(FaultCondition(fault: fault))
+    for injected in faults(of: operation, at: .evaluatingConditions) {
+      operation.addCondition(FaultCondition(injected: injected, simulation: self))
     }
-    for case .delay(let duration) in faults(of: operation, at: .pending) {
+    for injected in faults(of: operation, at: .pending) {
+      guard case .delay(let duration) = injected.fault, !operation.isCancelled else { continue }
+      faultHappened(injected)
       let delay = HeldOperation(name: "delay of \(operation.label)")
       operation.addDependency(delay)
       delay.start()
@@ -68,10 +108,16 @@ extension Simulation {
   }
 
   func entered(_ state: AdvancedOperation.State, _ operation: AdvancedOperation) {
-    for fault in faults(of: operation, at: state) {
-      switch (fault, state) {
-      case (.cancel, _): operation.cancel()
-      case (.error(let error), .executing): operation.finish(withError: error)
+    for injected in faults(of: operation, at: state) {
+      switch (injected.fault, state) {
+      case (.cancel, _):
+        let wasCancelled = operation.isCancelled
+        operation.cancel()
+        if !wasCancelled, operation.isCancelled { faultHappened(injected) }
+      case (.error(let error), .executing):
+        guard operation.state == .executing else { break }
+        operation.finish(withError: error)
+        faultHappened(injected)
       case (.error, _), (.delay, _): break
       }
     }
@@ -104,7 +150,12 @@ extension Simulation {
   }
 
   func delayOfBody(of operation: AdvancedOperation) -> Duration? {
-    for case .delay(let duration) in faults(of: operation, at: .executing) { return duration }
-    return nil
+    var longest: Duration?
+    for injected in faults(of: operation, at: .executing) {
+      guard case .delay(let duration) = injected.fault else { continue }
+      faultHappened(injected)
+      longest = max(longest ?? duration, duration)
+    }
+    return longest
   }
 }
