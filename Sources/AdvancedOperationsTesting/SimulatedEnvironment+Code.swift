@@ -25,8 +25,8 @@ extension SimulatedEnvironment {
   ///   - body: The code. It finds the task-locals of the caller.
   /// - Returns: What the code returned.
   /// - Throws: What the code throws. ``ExpectationFailure`` when the code has not returned although
-  ///   nothing can happen any more; it names what has left the simulation, and the code is
-  ///   cancelled.
+  ///   nothing can happen any more; it names the operation that the code waits for and what keeps
+  ///   that, or else what has left the simulation. The code is cancelled.
   /// - Precondition: Not called from a step, nor while another thread runs the simulation.
   @discardableResult
   public func run<Value: Sendable>(
@@ -124,16 +124,14 @@ extension SimulatedEnvironment {
   /// - Parameter awaited: What the code waits for, if that is known.
   /// - Returns: A line for each of them.
   private func whyNothingHappens(awaiting awaited: [Operation]) -> String {
+    if !awaited.isEmpty {
+      return awaited.map { operation in
+        "It waits for “\(operation.label)”, and nothing can happen in the simulation any more: "
+          + simulation.whatKeeps(operation)
+      }.joined(separator: "\n")
+    }
     let strays = strays.map(\.description)
     if !strays.isEmpty { return strays.joined(separator: "\n") }
-    let known = awaited.map { operation in
-      let explanation = operation.explain()
-      let remark = simulation.remark(aboutWaysOut: explanation, of: operation)
-      return
-        "It waits for “\(operation.label)”, and nothing can happen in the simulation any more: "
-        + "\(explanation)" + remark.map { "\n\($0)" }.orEmpty
-    }
-    if !known.isEmpty { return known.joined(separator: "\n") }
     return "Nothing can happen in the simulation any more: it waits for something that doesn't "
       + "come, or " + StrayOperation.hint
   }

@@ -173,6 +173,67 @@ private final class Forgetful: AdvancedOperation, @unchecked Sendable {
     )
   }
 
+  /// An operation that has left the simulation, and has nothing to do with others.
+  private func addBystander() -> ResultOperation<Void> {
+    let bystander = ResultOperation(name: "bystander") { try await Task.sleep(for: .seconds(1000)) }
+    queue.addOperation(bystander)
+    return bystander
+  }
+
+  @Test func `what keeps the operation itself, while another has left the simulation`() {
+    let bystander = addBystander()
+    let held = HeldOperation(name: "held")
+    held.addCondition(MutuallyExclusive("place"))
+    let waiter = AdvancedOperation()
+    waiter.name = "waiter"
+    waiter.addCondition(MutuallyExclusive("place"))
+    let checked = AdvancedOperation()
+    checked.name = "checked"
+    checked.addCondition(ConditionProbe(name: "network"))
+    queue.addOperations([held, waiter, checked])
+    simulation.run()
+    let texts = [
+      text { try expectOutcome(of: held, is: .succeeded) },
+      text { try expectOutcome(of: waiter, is: .succeeded) },
+      text { try expectConditionFailure(waiter, as: Offline.self) },
+      text { try expectOutcome(of: checked, is: .succeeded) },
+    ]
+    #expect(texts[0].contains("needed: release() has to be called on held"), "\(texts[0])")
+    for text in texts[1...2] {
+      #expect(text.contains("waiter waits for “place”, which held holds"), "\(text)")
+    }
+    #expect(texts[3].contains("“network”"), "\(texts[3])")
+    for text in texts { #expect(!text.contains("bystander"), "\(text)") }
+    queue.cancelAllOperations()
+    while !bystander.isFinished { simulation.run() }
+  }
+
+  @Test func `what awaited code waits for, while another has left the simulation`() {
+    let bystander = addBystander()
+    let probed = ResultOperation(name: "probed") { 1 }
+    probed.addCondition(ConditionProbe(name: "network"))
+    queue.addOperation(probed)
+    let text1 = text { try simulation.run { _ = try await probed.value } }
+    #expect(text1.contains("It waits for “probed”") && text1.contains("“network”"), "\(text1)")
+    #expect(!text1.contains("bystander"), "\(text1)")
+    let text2 = text { try simulation.run { _ = try await bystander.value } }
+    #expect(text2.contains("“bystander” is executing and nothing of it is pending"), "\(text2)")
+    queue.cancelAllOperations()
+    while !bystander.isFinished { simulation.run() }
+  }
+
+  @Test func `what has left the simulation, when the operation waits for that`() {
+    let bystander = addBystander()
+    let next = bystander.then(name: "next") {}
+    queue.addOperation(next)
+    simulation.run()
+    let text = text { try expectOutcome(of: next, is: .succeeded) }
+    #expect(text.contains("next waits for bystander"), "\(text)")
+    #expect(text.contains("“bystander” is executing and nothing of it is pending"), "\(text)")
+    queue.cancelAllOperations()
+    while !bystander.isFinished { simulation.run() }
+  }
+
   @Test func `a fault that has met no operation`() throws {
     let operation = ResultOperation(name: "download") { 1 }
     simulation.inject(.error(Offline()), into: "donwload", at: .executing)

@@ -29,7 +29,7 @@ public enum OperationEnding: String, Sendable, Hashable, CaseIterable {
 ///   - fileID: Where this is called.
 ///   - line: The line of that.
 /// - Throws: ``ExpectationFailure`` when the operation has ended in another way, with its errors,
-///   or has not ended, with what has left the simulation, or else what it waits for.
+///   or has not ended, with what it waits for, and which of that has left the simulation.
 public func expectOutcome(
   of operation: AdvancedOperation,
   is ending: OperationEnding,
@@ -52,8 +52,8 @@ public func expectOutcome(
 ///   - line: The line of that.
 /// - Returns: The value.
 /// - Throws: ``ExpectationFailure`` when the operation has ended without a value, with its errors,
-///   or has not ended, with what has left the simulation, or else what it waits for: the same that
-///   ``expectOutcome(of:is:fileID:line:)`` says.
+///   or has not ended, with what it waits for, and which of that has left the simulation: the same
+///   that ``expectOutcome(of:is:fileID:line:)`` says.
 @discardableResult
 public func expectValue<Output: Sendable>(
   of operation: ResultOperation<Output>,
@@ -298,21 +298,13 @@ public func expectFaultsHappened(
 }
 
 extension AdvancedOperation {
-  /// What keeps the operation from ending: what has left its simulation, or else what it waits for.
+  /// What keeps the operation from ending, and what of that has left its simulation.
   fileprivate var whyNotEnded: String {
     guard let simulation = Simulation.of(self) else {
       return "\(Simulation.sentence(aboutMissing: "It")) \(explain())"
     }
-    let explanation = explain()
-    let remark = simulation.remark(aboutWaysOut: explanation, of: self).map { "\n\($0)" }.orEmpty
-    let strays = simulation.strays
-    if !strays.isEmpty {
-      // One that waits for others has said so.
-      return strays.map(\.description).joined(separator: "\n")
-        + (strays.contains { $0.description.contains(remark) } ? "" : remark)
-    }
     let hint = simulation.sentenceAboutPending.map { "\($0) " }.orEmpty
-    return hint + "\(explanation)" + remark
+    return hint + simulation.whatKeeps(self)
   }
 
   /// What may be behind another outcome than the expected one, a line each.

@@ -19,6 +19,26 @@ extension Simulation {
     return "It waits for others: \(explanation)" + remark.map { "\n\($0)" }.orEmpty
   }
 
+  /// Says what keeps an operation, and what has left the simulation of all that it waits for.
+  ///
+  /// Other operations that have left the simulation aren't named.
+  ///
+  /// - Returns: What keeps the operation, and then a line for each that has left.
+  func whatKeeps(_ operation: Operation) -> String {
+    let explanation = operation.explain()
+    let causes = explanation.causes + explanation.path + explanation.rootCauses
+    let others = causes.flatMap { [$0.operation] + $0.involved }.filter { $0 !== operation }
+    let own = strays(among: [operation]).first?.description
+    var lines = [own ?? "\(explanation)"] + strays(among: others).map(\.description)
+    // One that waits for others has said so.
+    if let remark = remark(aboutWaysOut: explanation, of: operation),
+      !lines.contains(where: { $0.contains(remark) })
+    {
+      lines.append(remark)
+    }
+    return lines.joined(separator: "\n")
+  }
+
   /// Says which of the operations that an explanation names aren't in this simulation.
   ///
   /// - Parameters:

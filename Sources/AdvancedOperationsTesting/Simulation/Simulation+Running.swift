@@ -127,10 +127,21 @@ extension Simulation {
   /// Whether neither a step nor a timer is pending.
   var isIdle: Bool { withState { $0.steps.isEmpty && $0.alarms.isEmpty } }
 
-  var strays: [StrayOperation] {
+  var strays: [StrayOperation] { strays(among: nil) }
+
+  /// Those of the operations that have left the simulation, in the order in which they were seen.
+  ///
+  /// - Parameter operations: Which to look at; nil for all.
+  /// - Returns: None as long as a step or a timer is pending.
+  func strays(among operations: [Operation]?) -> [StrayOperation] {
     guard isIdle else { return [] }
-    return withState { $0.names.operations }.compactMap { operation in
-      operation.stray { reason(forStaying: $0) }
+    let numbers = operations.map { Set($0.map(ObjectIdentifier.init)) }
+    return withState { $0.names.operations }.compactMap { watched in
+      if let numbers {
+        guard let operation = watched.operation, numbers.contains(ObjectIdentifier(operation))
+        else { return nil }
+      }
+      return watched.stray { reason(forStaying: $0) }
     }
   }
 
