@@ -234,6 +234,12 @@ private final class Forgetful: AdvancedOperation, @unchecked Sendable {
     while !bystander.isFinished { simulation.run() }
   }
 
+  @Test func `an operation that was added to no queue, when no event has come`() {
+    let recorder = RecordingObserver()
+    let text = text { try expectEvents([.finished], of: recorder) }
+    #expect(text.contains("its operation was added to no queue and not started"), "\(text)")
+  }
+
   @Test func `a fault that has met no operation`() throws {
     let operation = ResultOperation(name: "download") { 1 }
     simulation.inject(.error(Offline()), into: "donwload", at: .executing)

@@ -231,4 +231,17 @@ private final class Order: Sendable {
     #expect(report.scheduleCount + report.prunedCount == 10)
     #expect("\(report)".contains("; there are more: "))
   }
+
+  @Test func `says in the singular that there was one`() throws {
+    let single = try exploreSchedules { simulation in
+      simulation.addStep("only") {}
+      simulation.run()
+    }
+    #expect("\(single)" == "1 schedule; there are no more")
+    let begun = try exploreSchedules(depthFirst: 1, random: 1) { simulation in
+      for number in 0..<3 { simulation.addStep("\(number)") {} }
+      simulation.run()
+    }
+    #expect("\(begun)".hasPrefix("1 schedule depth first, and 1 at random; "), "\(begun)")
+  }
 }

@@ -68,4 +68,24 @@ private struct Offline: Error {}
     #expect(later.message.contains(pattern), "\(later.message)")
     #expect(later.description.hasSuffix(" (seed 7)"))
   }
+
+  @Test func `and says in the singular that it died after one step`() throws {
+    let lives = Locked(0)
+    // The first life whose closure throws is one after a death; which one, follows from the seed.
+    let messages = try (2...12).map { number in
+      lives.withLock { $0 = 0 }
+      return try Self.failure { simulation, journal in
+        let life = lives.withLock { lives in
+          lives += 1
+          return lives
+        }
+        if life == number { throw Offline() }
+        let build = ResultOperation(key: "build", journal: journal) { 1 }
+        Self.run([build], simulation)
+        return build
+      }.message
+    }
+    #expect(messages.contains { $0.contains("died after 1 step, ") }, "\(messages)")
+    #expect(!messages.contains { $0.contains(" 1 steps") })
+  }
 }

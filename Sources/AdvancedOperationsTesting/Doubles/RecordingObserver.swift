@@ -52,7 +52,9 @@ public final class RecordingObserver: OperationObserver {
       ($0.events.isEmpty, $0.openCount, $0.simulation)
     }
     if isEmpty {
-      return "No event has come: attach the observer before the operation is added to its queue."
+      return "No event has come: its operation was added to no queue and not started, or the "
+        + "observer was attached to it after that: attach the observer before the operation is "
+        + "added."
     }
     if let simulation { return simulation.sentenceAboutPending }
     return openCount > 0 ? Simulation.sentence(aboutMissing: "The operation") : nil

@@ -21,10 +21,16 @@ public struct ScheduleReport: Sendable, Hashable, CustomStringConvertible {
 
   /// One line with the numbers.
   public var description: String {
+    let schedules = counted(scheduleCount, "schedule")
     let pruned =
-      prunedCount == 0 ? "" : ", and \(prunedCount) others as far as something that was seen before"
-    if isComplete { return "all \(scheduleCount) schedules\(pruned)" }
-    return "\(scheduleCount) schedules depth first\(pruned), and \(randomCount) at random; "
+      prunedCount == 0
+      ? "" : ", and \(counted(prunedCount, "other")) as far as something that was seen before"
+    if isComplete, scheduleCount == 1 { return "\(schedules)\(pruned); there are no more" }
+    if isComplete { return "all \(schedules)\(pruned)" }
+    return "\(schedules) depth first\(pruned), and \(randomCount) at random; "
       + "there are more: explore a smaller workflow, or raise depthFirst"
   }
 }
+
+/// A number of things, in the singular for one.
+func counted(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }

@@ -60,7 +60,8 @@ struct RestartExplorer<World> {
       var series = try newSeries()
       let records = Array(try live(in: series).journal.records.prefix(count))
       let keys = Self.list(records.map(\.key))
-      series.story = "Of its journal, \(count) records have survived: \(keys)."
+      let survivors = counted(count, "record") + (count == 1 ? " has" : " have")
+      series.story = "Of its journal, \(survivors) survived: \(keys)."
       try finish(series, generator.next(), records, like: whole)
       deathCount += 1
     }
@@ -142,7 +143,7 @@ struct RestartExplorer<World> {
   }
 
   private static func story(of life: Life) -> String {
-    "It died after \(life.stepCount) steps, with \(list(life.journal.keys)) recorded."
+    "It died after \(counted(life.stepCount, "step")), with \(list(life.journal.keys)) recorded."
   }
 
   static func list(_ keys: [String]) -> String {

@@ -55,8 +55,8 @@ extension Simulation {
     let names = lines.compactMap { line in
       line.firstRange(of: "] step: ").map { "“\(line[$0.upperBound...])”" }
     }
-    return "\(world): \(call) has taken \(steps) steps in \(duration.readable) of real time, and "
-      + "virtual time is at \(now.readable); the last steps: "
+    return "\(world): \(call) has taken \(counted(steps, "step")) in \(duration.readable) of real "
+      + "time, and virtual time is at \(now.readable); the last steps: "
       + "\(names.suffix(3).joined(separator: ", ")). A workflow without an end keeps it going for "
       + "ever: end it at a time, with run(until: .seconds(3600)), or when something is so, with "
       + "run(until: { … })."
