@@ -121,7 +121,11 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   /// What a cancel does while executing; ``CancellationPolicy/finishImmediately`` unless
   /// overridden.
   ///
-  /// Read at each cancel, without a lock held. Operations with async bodies and groups have
+  /// Read at each cancel, without a lock held. What it returns counts at the first one, if the
+  /// operation is executing then. At a later cancel it is read and ignored: that cancel only adds
+  /// its reason to ``errors``, and can't make an operation finish at once whose first cancel waits
+  /// for the body. An operation that is cancelled before it executes finishes without executing,
+  /// whatever the policy. Operations with async bodies and groups have
   /// ``CancellationPolicy/whenFinishIsCalled``.
   open var cancellationPolicy: CancellationPolicy { .finishImmediately }
 

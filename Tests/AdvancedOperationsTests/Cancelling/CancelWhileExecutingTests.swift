@@ -184,6 +184,30 @@ import Testing
     #expect(([first] + others).allSatisfy { $0.kind == .cancelled })
     #expect(!first.didExecute)
   }
+
+  /// Says that a cancel ends it at once from its second cancel on.
+  private final class Impatient: AdvancedOperation, @unchecked Sendable {
+    private let readCount = Counter()
+    var reads: Int { readCount.count }
+    override func execute() {}
+    override var cancellationPolicy: CancellationPolicy {
+      readCount.add()
+      return readCount.count == 1 ? .whenFinishIsCalled : .finishImmediately
+    }
+  }
+
+  @Test func `a second time reads the policy and ignores it`() {
+    let world = World()
+    let work = Impatient()
+    world.run(work)
+    work.cancel(withError: Flaw(1))
+    work.cancel(withError: Flaw(2))
+    #expect(work.reads == 2)
+    #expect(work.state == .executing && work.errors as? [Flaw] == [Flaw(1), Flaw(2)])
+    work.finish()
+    world.run()
+    #expect(work.outcome?.isCancelled == true)
+  }
 }
 
 private final class CancelledByItsHook: Work, @unchecked Sendable {
