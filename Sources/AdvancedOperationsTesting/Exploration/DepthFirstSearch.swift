@@ -36,10 +36,9 @@ final class DepthFirstSearch: ScheduleChooser {
   /// - Parameter prunes: Whether states that were reached before are left.
   init(prunes: Bool) { wantsFingerprints = prunes }
 
-  func choose(among subjects: [String]) -> Int {
+  func choose(among count: Int, _ subject: (Int) -> String) -> Int {
     withState { state in
       defer { state.depth += 1 }
-      let count = subjects.count
       guard state.depth < state.path.count else {
         state.path.append(Place(choice: Choice(index: 0, count: count), log: state.log))
         return 0

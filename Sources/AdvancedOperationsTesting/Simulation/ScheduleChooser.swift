@@ -1,9 +1,11 @@
 /// Says which of several steps is next.
 protocol ScheduleChooser: Sendable {
-  /// - Parameter subjects: What each of the steps is for; two or more. The last one may be
-  ///   ``Choice/timeSubject``.
+  /// - Parameters:
+  ///   - count: How many steps there are; two or more.
+  ///   - subject: Says what the step of an index is for. That of the last one may be
+  ///     ``Choice/timeSubject``.
   /// - Returns: The index of one of them.
-  mutating func choose(among subjects: [String]) -> Int
+  mutating func choose(among count: Int, _ subject: (Int) -> String) -> Int
 
   /// A choice comes, after all that this log says.
   mutating func willChoose(after log: Fingerprint)
@@ -25,7 +27,7 @@ protocol ScheduleChooser: Sendable {
 
 extension ScheduleChooser {
   mutating func willChoose(after log: Fingerprint) {}
-  mutating func interrupts() -> Bool { choose(among: ["", ""]) == 1 }
+  mutating func interrupts() -> Bool { choose(among: 2) { _ in "" } == 1 }
   var wantsFingerprints: Bool { false }
   mutating func reached(_ state: Fingerprint) -> Bool { false }
   var misfit: String? { nil }
@@ -46,8 +48,8 @@ struct SeededChooser: ScheduleChooser {
 
   init(seed: UInt64) { generator = SplitMix64(seed: seed) }
 
-  mutating func choose(among subjects: [String]) -> Int {
-    Int(generator.next(below: UInt64(subjects.count)))
+  mutating func choose(among count: Int, _ subject: (Int) -> String) -> Int {
+    Int(generator.next(below: UInt64(count)))
   }
 
   mutating func interrupts() -> Bool { generator.next(below: 16) == 0 }
@@ -62,12 +64,12 @@ struct ScriptedChooser: ScheduleChooser {
 
   init(_ choices: [Int: Int]) { self.choices = choices }
 
-  mutating func choose(among subjects: [String]) -> Int {
+  mutating func choose(among count: Int, _ subject: (Int) -> String) -> Int {
     defer { next += 1 }
     guard let index = choices[next] else { return 0 }
-    if index < subjects.count { return index }
-    if tooHigh == nil { tooHigh = (next, index, subjects.count) }
-    return subjects.count - 1
+    if index < count { return index }
+    if tooHigh == nil { tooHigh = (next, index, count) }
+    return count - 1
   }
 
   var misfit: String? {
@@ -100,7 +102,7 @@ struct PriorityChooser: ScheduleChooser {
   ///
   /// Which of two is the lower doesn't follow from which is the earlier: a bug may need either.
   private var changes: [Int: Int] = [:]
-  private var count = 0
+  private var choiceCount = 0
 
   /// - Parameters:
   ///   - seed: Equal seeds make equal choices.
@@ -114,9 +116,9 @@ struct PriorityChooser: ScheduleChooser {
     self.generator = generator
   }
 
-  mutating func choose(among subjects: [String]) -> Int {
-    defer { count += 1 }
-    var subjects = subjects
+  mutating func choose(among count: Int, _ subject: (Int) -> String) -> Int {
+    defer { choiceCount += 1 }
+    var subjects = (0..<count).map(subject)
     if subjects.last == Choice.timeSubject {
       // A coin and no priority, or time could be the most urgent for ever.
       if generator.next(below: 2) == 0 { return subjects.count - 1 }
@@ -126,7 +128,7 @@ struct PriorityChooser: ScheduleChooser {
       priorities[subject] = Int(generator.next(below: 1 << 32))
     }
     var best = mostUrgent(among: subjects)
-    if let lower = changes[count] {
+    if let lower = changes[choiceCount] {
       priorities[subjects[best]] = lower
       best = mostUrgent(among: subjects)
     }

@@ -85,7 +85,7 @@ extension Simulation {
     }
     let (name, subject) = thread.step
     withState { state in
-      state.steps.append(Step(work: .resume(thread), name: "rest of \(name)", subject: subject))
+      state.append(Step(work: .resume(thread), name: "rest of \(name)", subject: subject))
       state.resting = thread
     }
   }

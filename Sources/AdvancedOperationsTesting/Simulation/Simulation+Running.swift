@@ -154,21 +154,20 @@ extension Simulation {
 extension Simulation.State {
   var wantsFingerprint: Bool { !isDiverted && chooser.wantsFingerprints }
 
-  mutating func choose(_ names: [String]) -> Int {
+  private mutating func choose(among count: Int, _ subject: (Int) -> String) -> Int {
     if !isDiverted { chooser.willChoose(after: logPrint) }
-    let index = isDiverted ? 0 : chooser.choose(among: names)
-    choices.append(Choice(index: index, count: names.count))
+    let index = isDiverted ? 0 : chooser.choose(among: count, subject)
+    choices.append(Choice(index: index, count: count))
     return index
   }
 
   fileprivate mutating func next(atMost end: Duration?) -> Simulation.Next {
-    guard steps.allSatisfy(\.isAtAnyTime) else { return .step(pick()) }
+    guard mayTimeMove else { return .step(pick()) }
     if steps.isEmpty || isTimerDue(atMost: end) { return moveTime(atMost: end) ? .time : .nothing }
     // With an end, what is left may be taken after it.
     guard end != nil || !alarms.isEmpty else { return .step(pick()) }
     let count = steps.count + 1
-    // Time is last: a run that takes the first of all ends, even if there is always a timer.
-    let choice = choose(steps.map(\.subject) + [Choice.timeSubject])
+    let choice = chooseStepOrTime()
     if choice < steps.count { return .step(remove(choice, choice: choice, of: count)) }
     note("time moves on (\(count) of \(count))")
     // At which time a step is taken doesn't follow from the order of steps then.
@@ -176,23 +175,47 @@ extension Simulation.State {
     return moveTime(atMost: end) ? .time : .nothing
   }
 
+  /// Time is last: a run that takes the first of all ends, even if there is always a timer.
+  private mutating func chooseStepOrTime() -> Int {
+    let steps = steps
+    return choose(among: steps.count + 1) {
+      $0 < steps.count ? steps[$0].subject : Choice.timeSubject
+    }
+  }
+
   private mutating func pick() -> Simulation.Step {
-    var candidates = Array(steps.indices)
+    let left = takeResting()
+    let count = steps.count - (left == nil ? 0 : 1)
+    let choice = count > 1 ? chooseStep(among: count, leaving: left) : 0
+    return remove(Self.index(of: choice, leaving: left), choice: choice, of: count)
+  }
+
+  /// Returns which of the steps has just been interrupted, and would only go on; nil for none.
+  private mutating func takeResting() -> Int? {
     #if DEBUG
-    // One that was interrupted a moment ago would only go on.
-    if let resting, steps.count > 1 {
-      candidates.removeAll {
-        if case .resume(let thread) = steps[$0].work { thread === resting } else { false }
+    if let thread = resting.take(), steps.count > 1 {
+      return steps.lastIndex { step in
+        if case .resume(let other) = step.work { other === thread } else { false }
       }
     }
-    resting = nil
     #endif
-    let choice = candidates.count > 1 ? choose(candidates.map { steps[$0].subject }) : 0
-    return remove(candidates[choice], choice: choice, of: candidates.count)
+    return nil
+  }
+
+  /// In a function of its own: a second reference to the steps would have them copied when one is
+  /// taken out.
+  private mutating func chooseStep(among count: Int, leaving left: Int?) -> Int {
+    let steps = steps
+    return choose(among: count) { steps[Self.index(of: $0, leaving: left)].subject }
+  }
+
+  /// Where a choice stands among all steps.
+  private static func index(of choice: Int, leaving left: Int?) -> Int {
+    if let left, choice >= left { choice + 1 } else { choice }
   }
 
   private mutating func remove(_ index: Int, choice: Int, of count: Int) -> Simulation.Step {
-    let step = steps.remove(at: index)
+    let step = removeStep(at: index)
     takenCount += 1
     note("step: \(step.name)\(count > 1 ? " (\(choice + 1) of \(count))" : "")")
     names.took(step.name, for: step.subject, at: now)
@@ -213,8 +236,9 @@ extension Simulation.State {
       return false
     }
     now = max(now, next)
-    steps += alarms.takeDue(at: now)
-      .map { Simulation.Step(work: .timer($0.timer), name: $0.name, subject: $0.subject) }
+    for alarm in alarms.takeDue(at: now) {
+      append(.init(work: .timer(alarm.timer), name: alarm.name, subject: alarm.subject))
+    }
     return true
   }
 }

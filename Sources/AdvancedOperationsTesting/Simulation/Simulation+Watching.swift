@@ -5,7 +5,7 @@ extension Simulation {
   /// Adds a step; the watchdog looks at it if nothing runs it.
   func append(_ make: (inout State) -> Step) {
     let mustEnter = withState { state in
-      state.steps.append(make(&state))
+      state.append(make(&state))
       return state.entersWatchdog()
     }
     if mustEnter { RealTimeWatchdog.stepsArePending(in: self) }

@@ -31,7 +31,9 @@ final class Simulation: Sendable {
     var chooser: any ScheduleChooser
     var generator: SplitMix64
     var now = Duration.zero
-    var steps: [Step] = []
+    private(set) var steps: [Step] = []
+    /// How many of the steps keep time from moving.
+    private(set) var urgentCount = 0
     /// The timers whose time has not come, by number.
     var alarms = Alarms()
     var alarmCount = 0
@@ -61,6 +63,20 @@ final class Simulation: Sendable {
     #if DEBUG
     var resting: SimulatedThread?
     #endif
+
+    /// Whether time may move before any of the steps is taken.
+    var mayTimeMove: Bool { urgentCount == 0 }
+
+    mutating func append(_ step: Step) {
+      steps.append(step)
+      if !step.isAtAnyTime { urgentCount += 1 }
+    }
+
+    mutating func removeStep(at index: Int) -> Step {
+      let step = steps.remove(at: index)
+      if !step.isAtAnyTime { urgentCount -= 1 }
+      return step
+    }
 
     mutating func note(_ line: String) {
       lines.append("[\(now)] \(line)")

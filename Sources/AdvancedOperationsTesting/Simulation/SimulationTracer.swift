@@ -34,7 +34,7 @@ final class SimulationTracer: OperationTracer {
     let label = operation.label
     simulation.withState { simulation in
       let name = simulation.names.record(of: operation, label: label).name
-      simulation.steps.append(.init(work: .work(giveBack), name: "quiet of \(name)", subject: name))
+      simulation.append(.init(work: .work(giveBack), name: "quiet of \(name)", subject: name))
     }
   }
 }
