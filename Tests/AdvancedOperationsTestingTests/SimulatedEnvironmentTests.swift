@@ -142,4 +142,73 @@ private struct Offline: Error {}
     let text = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
     #expect(text.contains("was called from a step of the same simulation"))
   }
+
+  // MARK: Released
+
+  private final class Count: Sendable {
+    private let kept = Locked(0)
+    var value: Int { kept.withLock { $0 } }
+    func add(_ number: Int) { kept.withLock { $0 += number } }
+  }
+
+  /// Counts how many of its kind there are.
+  private final class Counted: AdvancedOperation, @unchecked Sendable {
+    private let count: Count
+    init(_ count: Count) {
+      self.count = count
+      super.init()
+      count.add(1)
+    }
+    deinit { count.add(-1) }
+  }
+
+  @Test func `keeps nothing when it was cancelled, run and released`() {
+    let count = Count()
+    weak var queue: AdvancedOperationQueue?
+    do {
+      let simulation = SimulatedEnvironment(seed: 1)
+      let made = AdvancedOperationQueue(environment: simulation.environment)
+      queue = made
+      let last = Counted(count)
+      last.addDependency(HeldOperation(name: "never added"))
+      let next = Counted(count)
+      next.addDependency(last)
+      made.addOperations([last, next])
+      simulation.run()
+      #expect(made.operationCount == 2)
+      made.cancelAllOperations()
+      simulation.run()
+    }
+    #expect(queue == nil && count.value == 0)
+  }
+
+  @Test func `may be released while its operations are used, of which none goes on`() {
+    let ended = Locked(0)
+    var environment: OperationEnvironment?
+    let operations = (0..<3).map { number in
+      ResultOperation(name: "\(number)") {
+        defer { ended.withLock { $0 += 1 } }
+        try await AdvancedOperation.current?.environment.clock.sleep(for: .seconds(5))
+      }
+    }
+    let queue: AdvancedOperationQueue
+    do {
+      let simulation = SimulatedEnvironment(seed: 1)
+      environment = simulation.environment
+      queue = AdvancedOperationQueue(environment: simulation.environment)
+      operations[1].addObserver(TimeoutObserver(.seconds(9)))
+      queue.addOperations(Array(operations[..<2]))
+      simulation.advance(by: .seconds(1))
+    }
+    queue.addOperation(operations[2])
+    operations[0].cancel()
+    operations[1].cancel()
+    let wasCalled = Locked(false)
+    let timer = environment?.clock.schedule(at: .zero) { wasCalled.withLock { $0 = true } }
+    timer?.cancel()
+    #expect(environment?.clock.now == .seconds(1))
+    #expect(operations.map(\.isFinished) == [false, false, false])
+    #expect(ended.withLock { $0 } == 0 && !wasCalled.withLock { $0 })
+    queue.cancelAllOperations()
+  }
 }
