@@ -28,10 +28,10 @@ import CoreOperations
 /// of real time: a step that blocks its thread, steps that nothing runs because ``run()`` was
 /// forgotten, and a run that doesn't end because the workflow doesn't.
 ///
-/// Run a simulation to the end before you let go of it. Nothing can run it when it has been released,
-/// and a queue keeps itself and its operations until all of them have finished: those that have not
-/// stay in memory for as long as the process lives, and so does what they captured. To end early,
-/// call `cancelAllOperations()` on its queues, and ``run()``.
+/// Run a simulation to the end before you let go of it. Nothing can run it when it has been
+/// released, and a queue keeps itself and its operations until all of them have finished: those
+/// that have not stay in memory for as long as the process lives, and so does what they captured.
+/// To end early, call `cancelAllOperations()` on its queues, and ``run()``.
 ///
 /// One thread at a time runs a simulation; everything else can be used from any.
 public final class SimulatedEnvironment: Sendable {

@@ -86,8 +86,8 @@ extension ResultOperation {
   /// errors, each with the origin ``OperationFailure/Origin/child(_:_:)``. When it is skipped, so
   /// is the new operation. A cancel of the new operation cancels it.
   ///
-  /// - Important: Where there is no value (`Void`), a closure of one expression is taken for that of
-  ///   ``recover(name:body:)``, with a warning that its result is unused, and the fallback never
+  /// - Important: Where there is no value (`Void`), a closure of one expression is taken for that
+  ///   of ``recover(name:body:)``, with a warning that its result is unused, and the fallback never
   ///   runs. Write `recover(name: …, make: { … })`, or a `return`.
   ///
   /// ```swift

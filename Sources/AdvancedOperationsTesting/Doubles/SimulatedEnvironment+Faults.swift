@@ -43,7 +43,7 @@ extension SimulatedEnvironment {
       trap(
         "inject(_:into:at:) was called with a fault that has no place in the state \(state). "
           + "Inject errors at evaluatingConditions or executing, delays there or at pending, and "
-          + "cancels at one of these or at ready: when an operation is finishing, its end is decided."
+          + "cancels there or at pending or ready: a finishing operation's end is decided."
       )
     }
   }
