@@ -122,7 +122,8 @@ public final class TimelineRecorder: OperationObserver {
     }
     for dependency in watched {
       dependency.whenFinished { [weak self] dependency in
-        self?.state.withLock { $0.ended(dependency, at: clock.now) }
+        let now = clock.now
+        self?.state.withLock { $0.ended(dependency, at: now) }
       }
     }
   }
