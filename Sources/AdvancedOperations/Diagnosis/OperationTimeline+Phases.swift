@@ -5,7 +5,7 @@ extension OperationTimeline {
       case dependencies, conditions, turn
     }
 
-    let kind: Kind
+    package let kind: Kind
     let begin: Duration
     let end: Duration
 
@@ -33,7 +33,7 @@ extension OperationTimeline {
       asked = clamp(evaluating)
       ready = max(clamp(span.ready ?? last), asked)
     } else {
-      ready = span.readyByItself.map(clamp) ?? resolved ?? last
+      ready = span.ready.map(clamp) ?? resolved ?? last
       asked = ready
     }
     // A queue that is suspended, or has others to ask, doesn't ask at once.
@@ -44,14 +44,5 @@ extension OperationTimeline {
       Phase(kind: .conditions, begin: asked, end: ready),
       Phase(kind: .turn, begin: ready, end: last),
     ].filter { $0.begin < $0.end }
-  }
-}
-
-extension OperationTimeline.Span {
-  /// When it was ready without having been cancelled, which makes an operation ready whatever it
-  /// waits for.
-  fileprivate var readyByItself: Duration? {
-    if let ready, let cancelled, cancelled <= ready { return nil }
-    return ready
   }
 }

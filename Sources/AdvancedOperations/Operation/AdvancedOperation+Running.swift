@@ -27,7 +27,9 @@ extension AdvancedOperation {
     let environment = environment
     let now = StateTimes.hasPlace(for: state) ? environment.clock.now : nil
     let hasTimers = withCore { core in
-      if let now { core.extra?.stateTimes.entered(state, at: now) }
+      // A cancel makes an operation ready, whatever it waits for.
+      let isCancelled = state == .ready && core.machine.isCancelled
+      if let now, !isCancelled { core.extra?.stateTimes.entered(state, at: now) }
       return core.hasTimers
     }
     if environment.isTraced { environment.tracer?.operation(self, entered: state) }

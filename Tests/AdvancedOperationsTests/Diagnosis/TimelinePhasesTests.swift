@@ -111,6 +111,28 @@ import Testing
     #expect(timeline.phases(of: index) == (free > .zero ? [before, turn] : [turn]))
   }
 
+  /// In real time nothing happens at the same moment.
+  @Test(arguments: [true, false])
+  func `tells the wait of one that is cancelled in real time`(hasClaim: Bool) async throws {
+    let queue = AdvancedOperationQueue()
+    queue.maxConcurrentOperationCount = hasClaim ? 2 : 1
+    let recorder = TimelineRecorder()
+    queue.addObserver(recorder)
+    let (holder, waiter) = (Work.open("holder"), Work("waiter"))
+    if hasClaim { for work in [holder, waiter] { work.addCondition(MutuallyExclusive("site")) } }
+    queue.addOperation(holder)
+    while !holder.hasStarted { await Task.yield() }
+    queue.addOperation(waiter)
+    waiter.cancel(withError: Flaw(1))
+    try await waiter.untilFinished()
+    holder.finish()
+    try await queue.untilAllOperationsAreFinished()
+    let timeline = recorder.timeline
+    let kinds = timeline.phases(of: 1).map(\.kind)
+    #expect(timeline.spans[1].ready == nil)
+    #expect(kinds == [.turn])
+  }
+
   @Test func `shows the wait of one that is cancelled meanwhile as the wait for dependencies`() {
     let world = World()
     let recorder = TimelineRecorder()
