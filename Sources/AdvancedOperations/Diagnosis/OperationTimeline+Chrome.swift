@@ -117,6 +117,9 @@ private struct ChromeTraceWriter {
     for retry in span.retries {
       event("i", process, lane: lane, at: retry, "retry \(span.name)", "retry")
     }
+    if let failed = span.lastFailedAttempt {
+      event("i", process, lane: lane, at: failed, "failed attempt of \(span.name)", "retry")
+    }
     let end = started.saturatingAdding(duration)
     guard let cancelled = span.cancelled, cancelled >= started, cancelled <= end else { return }
     event("i", process, lane: lane, at: cancelled, "cancel \(span.name)", "cancel")

@@ -3,10 +3,10 @@ extension OperationTimeline {
   ///
   /// One row for each operation, in the order of their starts, children below their group. Bars are
   /// the time of executing, in the colour of the outcome; a red line across one is the end of an
-  /// attempt that was followed by another one; the thin part before is waiting. A diamond is the
-  /// end of an operation that never executed. The critical path is bold and its bars are framed;
-  /// the dashed line behind a bar is how much longer it could have taken. The legend shows the
-  /// marks that occur.
+  /// attempt that was followed by another one, or dashed where the operation ended in the delay
+  /// after it; the thin part before is waiting. A diamond is the end of an operation that never
+  /// executed. The critical path is bold and its bars are framed; the dashed line behind a bar is
+  /// how much longer it could have taken. The legend shows the marks that occur.
   ///
   /// A name for which there is no room is cut in its middle; a pointer over it shows it whole. A
   /// pointer over a bar shows what went wrong, what was waited for and for how long. The picture is
@@ -48,6 +48,7 @@ extension OperationTimeline {
       let times = span.retries.count == 1 ? "once" : "\(span.retries.count) times"
       lines.append("tried again \(times)")
     }
+    if span.lastFailedAttempt != nil { lines.append("ended in the delay after a failed attempt") }
     if let executed = span.executed { lines.append("executed for \(executed.readable)") }
     return lines.joined(separator: "\n")
   }

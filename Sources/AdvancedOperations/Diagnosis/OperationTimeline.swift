@@ -44,7 +44,9 @@ public struct OperationTimeline: Sendable {
     /// Whether it had no conditions, and `evaluating` is when its journal was asked.
     var asksOnlyJournal = false
     /// The number of the attempt that the last of `retries` announced.
-    var announcedAttempt = 1
+    private(set) var announcedAttempt = 1
+    /// When an attempt failed after which another one was to follow, and didn't begin.
+    private(set) var lastFailedAttempt: Duration?
 
     /// An attempt failed; one observer may be told of it more than once.
     mutating func willRetry(asAttempt attempt: Int, at time: Duration) {
@@ -57,7 +59,7 @@ public struct OperationTimeline: Sendable {
     mutating func endedInAttempt(_ attempt: Int) {
       guard attempt < announcedAttempt, !retries.isEmpty else { return }
       announcedAttempt = attempt
-      retries.removeLast()
+      lastFailedAttempt = retries.removeLast()
     }
 
     /// It has started, which was before anything was heard of it if that wasn't.

@@ -141,6 +141,7 @@ struct TimelineDrawing {
       let span = timeline.spans[index]
       for phase in timeline.phases(of: index) { marks.insert(.wait(phase.kind)) }
       if !span.retries.isEmpty, span.started != nil { marks.insert(.retry) }
+      if span.lastFailedAttempt != nil, span.started != nil { marks.insert(.failedAttempt) }
       if isCritical.contains(index) { marks.insert(.critical) }
       if let bar = bar(of: index) {
         marks.insert(.bar(OperationStatus(.executing, span.outcome)))
@@ -232,7 +233,10 @@ struct TimelineDrawing {
       let color = OperationStatus(.executing, span.outcome).color
       let frame = isCritical ? PictureElements.criticalFrame : PictureElements.plainFrame
       elements.rectangle(bar.begin, y + 3, bar.width, 14, color, frame + " rx=\"2\"")
-      for retry in span.retries { elements.retry(x(retry), y + 3, y + 17) }
+      for retry in span.retries { elements.failure(x(retry), y + 3, y + 17, isFollowed: true) }
+      if let failed = span.lastFailedAttempt {
+        elements.failure(x(failed), y + 3, y + 17, isFollowed: false)
+      }
       let place = bar.isTextInside ? bar.begin + 4 : bar.begin + bar.width + 4
       let style = " font-size=\"10\" fill=\"#222222\""
       elements.label(bar.text, place, y + 14, (bar.isTextInside ? " class=\"inside\"" : "") + style)

@@ -7,12 +7,15 @@ struct TimelineLegend {
     case diamond
     /// The end of an attempt that was followed by another one.
     case retry
+    /// The end of an attempt after which another one was to follow, and didn't begin.
+    case failedAttempt
     case critical
     case slack
 
     fileprivate static let all: [Mark] =
       [.wait(.dependencies), .wait(.conditions), .wait(.turn)]
-      + OperationStatus.allCases.map { .bar($0) } + [.diamond, .retry, .critical, .slack]
+      + OperationStatus.allCases.map { .bar($0) } + [.diamond, .retry, .failedAttempt]
+      + [.critical, .slack]
 
     fileprivate var text: String {
       switch self {
@@ -22,6 +25,7 @@ struct TimelineLegend {
       case .bar(let status): status.rawValue
       case .diamond: "ended without executing"
       case .retry: "attempt failed, tried again"
+      case .failedAttempt: "attempt failed, ended in the delay"
       case .critical: "critical path"
       case .slack: "slack"
       }
@@ -67,10 +71,10 @@ struct TimelineLegend {
       case .bar(let status):
         elements.rectangle(x, y - 10, 14, 12, status.color, PictureElements.plainFrame)
       case .diamond: elements.diamond(x + 7, y - 10, "#ffffff")
-      case .retry:
+      case .retry, .failedAttempt:
         let color = OperationStatus.succeeded.color
         elements.rectangle(x, y - 10, 14, 12, color, PictureElements.plainFrame)
-        elements.retry(x + 7, y - 10, y + 2)
+        elements.failure(x + 7, y - 10, y + 2, isFollowed: mark == .retry)
       case .critical:
         elements.rectangle(x, y - 10, 14, 12, "none", PictureElements.criticalFrame)
       case .slack: elements.slack(x - 1, x + 15, y - 4)
@@ -106,8 +110,10 @@ extension PictureElements {
     add("<path d=\"\(place) l6 6 l-6 6 l-6 -6 z\" fill=\"\(color)\"\(Self.plainFrame)/>")
   }
 
-  mutating func retry(_ x: Double, _ top: Double, _ bottom: Double) {
-    line((x, top), (x, bottom), "#a01010", " class=\"retry\" stroke-width=\"2\"")
+  /// The end of an attempt that failed.
+  mutating func failure(_ x: Double, _ top: Double, _ bottom: Double, isFollowed: Bool) {
+    let style = isFollowed ? "" : " stroke-dasharray=\"3 2\""
+    line((x, top), (x, bottom), "#a01010", " class=\"retry\" stroke-width=\"2\"" + style)
   }
 
   mutating func slack(_ begin: Double, _ end: Double, _ y: Double) {

@@ -7,7 +7,7 @@ import Testing
   private static let all = [
     "waiting for dependencies", "asking conditions", "waiting for its turn", "executing",
     "succeeded", "failed", "cancelled", "skipped", "ended without executing",
-    "attempt failed, tried again", "critical path", "slack",
+    "attempt failed, tried again", "attempt failed, ended in the delay", "critical path", "slack",
   ]
 
   /// The entries that a picture has, in order, with where they stand.
@@ -65,6 +65,7 @@ import Testing
   @Test func `with all marks goes on in a second line, inside of the picture`() throws {
     let svg = picture { world in
       let first = world.flaky(failures: 1, .constant(.seconds(1), attempts: 3))
+      let delayed = world.flaky(failures: 1, .constant(.seconds(100), attempts: 3))
       let asked = world.taking(2, "asked")
       asked.addCondition(world.askedFor(3))
       let skipped = Work("skipped")
@@ -72,9 +73,11 @@ import Testing
       let cancelled = world.taking(50, "cancelled")
       let last = world.taking(70, "last")
       last.addDependency(asked)
+      world.queue.addOperation(delayed)
       world.queue.addOperations([first, asked, skipped, Work.failing("failing"), cancelled, last])
       world.queue.addOperations((1...3).map { world.taking($0, "\($0)") })
       world.simulation.advance(by: .seconds(20))
+      delayed.cancel()
       cancelled.cancel()
       world.simulation.advance(by: .seconds(5))
     }

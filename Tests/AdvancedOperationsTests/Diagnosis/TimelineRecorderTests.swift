@@ -71,7 +71,11 @@ extension World {
     load.cancel()
     world.simulation.run()
     #expect(recorder.timeline.spans[0].retries == [.zero, .seconds(10)])
-    #expect(recorder.timeline.svg.contains("tried again 2 times"))
+    let picture = recorder.svg
+    #expect(picture.contains("tried again 2 times\nended in the delay after a failed attempt"))
+    #expect(picture.matches(of: /class="retry" stroke-width="2"\/>/).count == 3)
+    #expect(picture.matches(of: /class="retry" stroke-width="2" stroke-dasharray/).count == 2)
+    #expect(recorder.chromeTrace.contains("failed attempt of load"))
   }
 
   @Test func `that comes during the work knows that it had begun`() {
