@@ -49,6 +49,16 @@ import Testing
     #expect(named.allSatisfy { $0.operationName == "x" })
   }
 
+  @Test func `a failure of children or attempts isn't inherited: the operation ran`() {
+    func isInherited(_ origin: Origin) -> Bool {
+      let element = OperationFailure.Element(origin: origin, error: Flaw(1), isInherited: true)
+      return OperationFailure(elements: [element]).isInherited
+    }
+    #expect(isInherited(.dependency("x")))
+    #expect(!isInherited(.child("x", .dependency("y"))))
+    #expect(!isInherited(.attempt(1, .child("x", .dependency("y")))))
+  }
+
   // MARK: The first error of a type
 
   @Test func `the first error of a type is found through all that failed because of it`() {
