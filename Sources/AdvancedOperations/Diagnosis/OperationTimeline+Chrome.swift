@@ -59,8 +59,9 @@ private struct ChromeTraceWriter {
     name(.executing, "executing", lanes: lanes, "lane")
     name(.groups, "groups", lanes: groupLanes, "group")
     if timeline.spans.contains(where: { $0.enqueued != nil }) { name(.waiting, "waiting") }
-    let slack = timeline.slack
-    let critical = Set(timeline.criticalPath)
+    let ways = timeline.ways
+    let slack = ways.slack
+    let critical = Set(ways.criticalPath)
     for (index, span) in timeline.spans.enumerated() {
       let details = [
         ("outcome", Self.quoted(span.outcome?.status.rawValue ?? "executing")),

@@ -4,30 +4,14 @@ extension OperationTimeline {
   /// That is the longest way through dependencies, the time in which conditions were asked, and
   /// executing, whatever limits and claims did. It begins and ends with operations that took some
   /// time. Groups are left out, unless their conditions took some: their children are on it.
-  public var criticalPath: [Int] {
-    let (plan, owners) = planWithConditions
-    let pieces = plan.criticalPath
-    let groups = groups
-    func takesTime(_ piece: Int) -> Bool { plan.durations[piece] > .zero }
-    guard let first = pieces.firstIndex(where: takesTime),
-      let last = pieces.lastIndex(where: takesTime)
-    else { return [] }
-    var path: [Int] = []
-    for piece in pieces[first...last] where takesTime(piece) || !groups.contains(owners[piece]) {
-      if path.last != owners[piece] { path.append(owners[piece]) }
-    }
-    return path
-  }
-
-  /// How long the critical path takes, with the time in which its conditions were asked.
-  var criticalDuration: Duration { planWithConditions.plan.criticalDuration }
+  public var criticalPath: [Int] { ways.criticalPath }
 
   /// For each operation, how much longer it could have taken without making the critical path
   /// longer.
   ///
   /// Limits and claims aren't looked at: what waits for the slot or the claim of an operation with
   /// slack waits longer with it.
-  public var slack: [Duration] { Array(planWithConditions.plan.slack.prefix(spans.count)) }
+  public var slack: [Duration] { ways.slack }
 
   // MARK: Pieces of work
 
@@ -52,12 +36,7 @@ extension OperationTimeline {
       }
       return span.dependencies.filter { (spans[$0].ended ?? end) <= over }
     }
-    return spans.indices.map { index in
-      own[index]
-        + groups(of: index).flatMap { group in
-          own[group].filter { (spans[$0].ended ?? end) <= (spans[group].started ?? end) }
-        }
-    }
+    return spans.indices.map { index in own[index] + groups(of: index).flatMap { own[$0] } }
   }
 
   /// A group ends with its children.
@@ -78,9 +57,9 @@ extension OperationTimeline {
     return groups
   }
 
-  /// A plan in which asking conditions is a piece of work of its own, before that of the operation
-  /// or of the children of the group; these pieces come after those of the operations.
-  private var planWithConditions: (plan: OperationPlan, owners: [Int]) {
+  /// The ways through a plan in which asking conditions is a piece of work of its own, before that
+  /// of the operation or of the children of the group.
+  var ways: TimelineWays {
     var durations = durations
     var predecessors = waitsBeforeStart
     var owners = Array(spans.indices)
@@ -101,6 +80,41 @@ extension OperationTimeline {
       }
     }
     addChildren(to: &predecessors)
-    return (OperationPlan(durations: durations, predecessors: predecessors), owners)
+    return TimelineWays(
+      plan: OperationPlan(durations: durations, predecessors: predecessors),
+      owners: owners,
+      groups: groups,
+      spanCount: spans.count
+    )
   }
+}
+
+/// The ways through a timeline, calculated once for all that is asked of them.
+struct TimelineWays {
+  /// The pieces of the operations, and then those of their conditions.
+  fileprivate let plan: OperationPlan
+  /// The operation that each piece is of.
+  fileprivate let owners: [Int]
+  fileprivate let groups: Set<Int>
+  fileprivate let spanCount: Int
+
+  /// See ``OperationTimeline/criticalPath``.
+  var criticalPath: [Int] {
+    let pieces = plan.criticalPath
+    func takesTime(_ piece: Int) -> Bool { plan.durations[piece] > .zero }
+    guard let first = pieces.firstIndex(where: takesTime),
+      let last = pieces.lastIndex(where: takesTime)
+    else { return [] }
+    var path: [Int] = []
+    for piece in pieces[first...last] where takesTime(piece) || !groups.contains(owners[piece]) {
+      if path.last != owners[piece] { path.append(owners[piece]) }
+    }
+    return path
+  }
+
+  /// How long the critical path takes, with the time in which its conditions were asked.
+  var criticalDuration: Duration { plan.criticalDuration }
+
+  /// See ``OperationTimeline/slack``.
+  var slack: [Duration] { Array(plan.slack.prefix(spanCount)) }
 }

@@ -20,6 +20,7 @@ struct TimelineDrawing {
   private let leftOut: Int
   private let left: Double
   private let critical: [Int]
+  private let criticalDuration: Duration
   // Looked for once: a timeline goes through all of its spans for them.
   private let begin: Duration
   private let duration: Duration
@@ -29,13 +30,15 @@ struct TimelineDrawing {
 
   init(_ timeline: OperationTimeline, rows limit: Int) {
     self.timeline = timeline
-    critical = timeline.criticalPath
+    let ways = timeline.ways
+    critical = ways.criticalPath
+    criticalDuration = ways.criticalDuration
     let rows = TimelineRows(timeline, critical: critical, limit: limit)
     self.rows = rows.rows
     leftOut = rows.leftOut
     begin = timeline.begin
     duration = timeline.duration
-    slack = timeline.slack
+    slack = ways.slack
     let isCritical = Set(critical)
     var widest = 0.0
     for row in rows.rows where widest < Self.widths.upperBound {
@@ -120,7 +123,7 @@ struct TimelineDrawing {
     if count > 0 {
       title +=
         " in \(duration.readable) · work \(timeline.plan.work.readable)"
-        + " · critical path \(timeline.criticalDuration.readable)"
+        + " · critical path \(criticalDuration.readable)"
     }
     if timeline.unrecordedCount > 0 { title += " · \(timeline.unrecordedCount) not recorded" }
     elements.label(title, 24, 24, " font-size=\"15\" font-weight=\"bold\"")

@@ -117,9 +117,9 @@ public final class TimelineRecorder: OperationObserver {
 
   /// Writes down when dependencies end whose events it isn't told of, such as plain operations.
   private func watchUnrecorded(_ dependencies: [Operation], _ clock: OperationClock) {
-    let watched = state.withLock { state in
-      dependencies.filter { state.watchIfUnrecorded($0) }
-    }
+    // Looked at without the lock: a subclass may say itself whether it has finished.
+    let open = dependencies.filter { !$0.isFinished }
+    let watched = state.withLock { state in open.filter { state.watchIfUnrecorded($0) } }
     for dependency in watched {
       dependency.whenFinished { [weak self] dependency in
         let now = clock.now
@@ -188,18 +188,15 @@ private struct TimelineState {
     records.append(TimelineRecord(operation))
     places[ObjectIdentifier(operation)] = records.count - 1
     // It was seen as a dependency before.
-    if unrecorded[ObjectIdentifier(operation)]?.reference.object === operation {
-      unrecorded[ObjectIdentifier(operation)] = nil
-    }
+    if entry(of: operation) != nil { unrecorded[ObjectIdentifier(operation)] = nil }
     return records.count - 1
   }
 
   /// Returns whether the end has to be watched: the dependency isn't recorded, and is new.
   mutating func watchIfUnrecorded(_ dependency: Operation) -> Bool {
     if let advanced = dependency as? AdvancedOperation, place(of: advanced) != nil { return false }
-    let key = ObjectIdentifier(dependency)
-    if dependency.isFinished || unrecorded[key]?.reference.object === dependency { return false }
-    unrecorded[key] = Unrecorded(reference: WeakReference(dependency))
+    if entry(of: dependency) != nil { return false }
+    unrecorded[ObjectIdentifier(dependency)] = Unrecorded(reference: WeakReference(dependency))
     return true
   }
 
@@ -208,11 +205,14 @@ private struct TimelineState {
   }
 
   /// When a dependency ended that wasn't recorded; nil if that was not seen.
-  func end(of dependency: Operation) -> Duration? {
+  func end(of dependency: Operation) -> Duration? { entry(of: dependency)?.end }
+
+  /// What is known of a dependency that the caller keeps alive.
+  private func entry(of dependency: Operation) -> Unrecorded? {
     guard let entry = unrecorded[ObjectIdentifier(dependency)],
       entry.reference.object === dependency
     else { return nil }
-    return entry.end
+    return entry
   }
 }
 

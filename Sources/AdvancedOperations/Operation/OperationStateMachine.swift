@@ -412,7 +412,7 @@ package struct OperationStateMachine: Sendable {
 
   /// What to do with a `cancel`.
   package enum CancelAction: Equatable, Sendable {
-    /// The end was decided before.
+    /// The end was decided before, or a time limit passes that comes after a cancel.
     case ignore
     /// Cancelled before; the reason was recorded.
     case recorded
