@@ -109,8 +109,8 @@ public struct OperationGraph: Sendable, CustomStringConvertible {
     if nodes.isEmpty { return "no operations" }
     let names = nodes.prefix(5).map(\.name)
     let more = nodes.count > names.count ? " and \(nodes.count - names.count) more" : ""
-    let operations = nodes.count == 1 ? "1 operation" : "\(nodes.count) operations"
-    let edges = edges.count == 1 ? "1 edge" : "\(edges.count) edges"
+    let operations = counted(nodes.count, "operation")
+    let edges = counted(self.edges.count, "edge")
     return "\(operations) (\(names.joined(separator: ", "))\(more)), \(edges)"
   }
 

@@ -27,7 +27,7 @@ extension OperationQueue {
       .compactMap { $0 }
     let subject =
       "queue “\(label)”" + (settings.isEmpty ? "" : " (\(settings.joined(separator: ", ")))")
-      + ": \(members.count) operation\(members.count == 1 ? "" : "s"), \(executing) executing"
+      + ": \(counted(members.count, "operation")), \(executing) executing"
     var lines = [subject]
     let groups = roots.groups
     for group in groups.prefix(12) {

@@ -1,3 +1,5 @@
+import CoreOperations
+
 /// One drawing of a timeline.
 struct TimelineDrawing {
   private static let width = 1080.0
@@ -119,7 +121,7 @@ struct TimelineDrawing {
 
   private mutating func header() {
     let count = timeline.spans.count
-    var title = "\(count) operation\(count == 1 ? "" : "s")"
+    var title = counted(count, "operation")
     if count > 0 {
       title +=
         " in \(duration.readable) · work \(timeline.plan.work.readable)"

@@ -1,3 +1,5 @@
+import CoreOperations
+
 extension OperationFailure.Element {
   /// What is known of an error beside its origin, and is no error itself.
   enum Remark: Sendable {
@@ -42,7 +44,7 @@ extension OperationFailure.Element {
   var ends: [(depth: Int, text: String)] {
     remarks.compactMap { remark in
       guard case .gaveUp(let attempts, let limit, let depth) = remark else { return nil }
-      let count = "\(attempts) attempt\(attempts == 1 ? "" : "s")"
+      let count = counted(attempts, "attempt")
       return (depth, "gave up after \(count): total limit of \(limit.readable)")
     }
   }

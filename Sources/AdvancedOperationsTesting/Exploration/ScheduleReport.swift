@@ -1,3 +1,5 @@
+import CoreOperations
+
 /// How many schedules were explored, and whether there are more.
 ///
 /// ```swift
@@ -31,6 +33,3 @@ public struct ScheduleReport: Sendable, Hashable, CustomStringConvertible {
       + "there are more: explore a smaller workflow, or raise depthFirst"
   }
 }
-
-/// A number of things, in the singular for one.
-func counted(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }

@@ -324,7 +324,7 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
   /// The name, how many operations there are, and whether the queue is suspended.
   open var description: String {
     let count = operationCount
-    let members = count == 1 ? "1 operation" : "\(count) operations"
+    let members = counted(count, "operation")
     return "\(name ?? label) (\(members)\(isSuspended ? ", suspended" : ""))"
   }
 
