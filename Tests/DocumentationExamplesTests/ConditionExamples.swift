@@ -16,7 +16,7 @@ import Testing
   )
 
   simulate(operation)
-  #expect(operation.ending == "failed\n  condition “user agreed”: It does not hold.")
+  #expect(operation.ending == "failed\n  condition “user agreed”: The closure returned false.")
 }
 
 private actor Store {

@@ -174,7 +174,7 @@ private let tiles = [Tile(), Tile(), Tile()]
     queue.addOperation(second)
     do { try await second.untilFinished() } catch { caught("\(error)") }
   }
-  // These operations wait for each other in a ring, so none could go on:
+  // These operations wait for each other in a cycle, so none of them can run:
   // AsyncBlockOperation → BlockOperation → AsyncBlockOperation. Remove one of these waits.
 
   try await queue.untilAllOperationsAreFinished()

@@ -83,7 +83,7 @@ import Testing
   #expect(endings(.cancelHolder)[1] == "succeeded")
 }
 
-@Test func `Claims: a ring is refused`() throws {
+@Test func `Claims: a cycle is refused`() throws {
   let print = Lines()
   let simulation = SimulatedEnvironment(seed: 1)
   let queue = AdvancedOperationQueue(environment: simulation.environment)

@@ -159,7 +159,7 @@ private struct SignInRefused: Error {}
     value.ending == """
       failed
         dependency “operation”
-          condition “online”: It does not hold.
+          condition “online”: The closure returned false.
       """
   )
   #expect(dependent.ending == "succeeded")

@@ -129,7 +129,7 @@ import Testing
   simulation.run()
 }
 
-@Test func `Why isn't it running: a ring of dependencies`() throws {
+@Test func `Why isn't it running: a cycle of dependencies`() throws {
   let print = Lines()
   let simulation = SimulatedEnvironment(seed: 1)
   let queue = AdvancedOperationQueue(environment: simulation.environment)

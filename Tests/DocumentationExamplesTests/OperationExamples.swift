@@ -157,10 +157,10 @@ private func report(_ operation: AdvancedOperation, _ print: Lines) {
   let failure = try #require(operation.outcome?.failure)
 
   for case .condition(let name) in failure.elements.map(\.origin) {
-    print("“\(name)” does not hold")
+    print("“\(name)” is not satisfied")
   }
 
-  #expect(print.all == ["“online” does not hold"])
+  #expect(print.all == ["“online” is not satisfied"])
 }
 
 @Test func `OperationFailure.Origin: from the outside in`() {
@@ -171,11 +171,11 @@ private func report(_ operation: AdvancedOperation, _ print: Lines) {
     let element = OperationFailure.Element(origin: origin, error: Offline())
 
     switch element.origin {
-    case .condition(let name): print("“\(name)” does not hold")
+    case .condition(let name): print("“\(name)” is not satisfied")
     case .child(let name, let inner): print("in “\(name)”: \(inner.origin)")
     default: print("\(element.origin)")
     }
   }
 
-  #expect(print.all == ["“online” does not hold", "in “store”: attempt 2, body", "timeout"])
+  #expect(print.all == ["“online” is not satisfied", "in “store”: attempt 2, body", "timeout"])
 }

@@ -110,9 +110,9 @@ extension Soak.Builder {
   private mutating func makeHelped(_ operation: AdvancedOperation) -> any OperationCondition {
     let live = live
     switch number(0...4) {
-    case 0 where Soak.features.contains(.helperRings):
+    case 0 where Soak.features.contains(.helperCycles):
       return Helped { $0 }
-    case 1 where Soak.features.contains(.helperRings):
+    case 1 where Soak.features.contains(.helperCycles):
       return Helped { operation in
         let helper = AdvancedStress.Work(live, .finishes)
         helper.addDependency(operation)

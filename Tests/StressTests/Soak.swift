@@ -7,12 +7,12 @@ import AdvancedOperationsTesting
 /// operations for one. What a seed makes is the same each time; how threads take turns isn't.
 enum Soak {
   /// What a program may contain that can be left out, to find out what a failure needs:
-  /// `OPERATIONS_SOAK_WITHOUT=helperRings,rollbacks`.
+  /// `OPERATIONS_SOAK_WITHOUT=helperCycles,rollbacks`.
   enum Feature: String, CaseIterable, Sendable {
     /// Groups are finished by others while they start.
     case finishedFromOutside
     /// Helpers of conditions that wait for their operation.
-    case helperRings
+    case helperCycles
     /// Children that depend on operations outside of their group.
     case outwardChildren
     case rollbacks

@@ -66,7 +66,7 @@ struct WorkflowInstance: Sendable {
       next += 1
     }
     guard order.count == tasks.count else {
-      throw WrongResult(description: "\(file.lastPathComponent): the tasks wait in a ring")
+      throw WrongResult(description: "\(file.lastPathComponent): the tasks wait in a cycle")
     }
     return order
   }

@@ -32,7 +32,7 @@ struct DatabaseAccess: Sendable {
 
   private var patienceOfOperation: Patience {
     guard let operation = AdvancedOperation.current else { return patience }
-    // The connection ends before the operation that uses it, so nothing is kept alive in a ring.
+    // The connection ends before the operation that uses it, so nothing is kept alive in a cycle.
     return patience.asLongAs { !operation.isCancelled }
   }
 }

@@ -69,8 +69,8 @@ extension AdvancedOperation: ClaimHolder {
     switch decision {
     case .granted(let isOutdated):
       return claimsGranted(isOutdated: isOutdated, isByHand: asked.isByHand)
-    case .wait(let holders, let mayCloseRing):
-      return claimsAwaited(cancelling: holders, mayCloseRing: mayCloseRing)
+    case .wait(let holders, let mayCompleteCycle):
+      return claimsAwaited(cancelling: holders, mayCompleteCycle: mayCompleteCycle)
     case .refused(let claim, let holders, let isExcessive):
       let error = Self.error(claim, holders, isExcessive: isExcessive)
       return mark(.failed([Self.element(claim.name, error)]))
@@ -124,10 +124,10 @@ extension AdvancedOperation: ClaimHolder {
     return .park
   }
 
-  /// The operation stands in a line, unless that closes a ring.
+  /// The operation stands in a line, unless that completes a cycle.
   private func claimsAwaited(
     cancelling holders: [any ClaimHolder],
-    mayCloseRing: Bool
+    mayCompleteCycle: Bool
   ) -> StartDecision {
     for case let holder as AdvancedOperation in holders {
       holder.cancel(withError: OperationClaimError.preempted(by: label))
@@ -137,10 +137,10 @@ extension AdvancedOperation: ClaimHolder {
     if withCore({ $0.machine.isCancelled || $0.machine.isEndDecided }) {
       withdrawClaims()
     }
-    guard mayCloseRing, let claim = environment.exclusivity.waits(of: self).first?.claim,
-      let ring = ringOfClaims()
+    guard mayCompleteCycle, let claim = environment.exclusivity.waits(of: self).first?.claim,
+      let cycle = cycleOfClaims()
     else { return .park }
-    return mark(.failed([Self.element(claim.name, ring)]))
+    return mark(.failed([Self.element(claim.name, cycle)]))
   }
 
   private static func error(

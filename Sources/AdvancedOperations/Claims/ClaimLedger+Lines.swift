@@ -90,9 +90,9 @@ extension ClaimLedger {
     }
   }
 
-  /// Has an operation look whether its wait closes a ring, if there may be any.
+  /// Has an operation look whether its wait completes a cycle, if there may be any.
   func noteMoved(_ claimant: Claimant, _ effects: inout ClaimEffects) {
-    if mayCloseRing(claimant) { effects.append(.moved(claimant.operation)) }
+    if mayCompleteCycle(claimant) { effects.append(.moved(claimant.operation)) }
   }
 
   private mutating func offer(_ claimant: Claimant, _ effects: inout ClaimEffects) {

@@ -18,13 +18,13 @@ extension ClaimLedger {
 
   func isWaiting(_ operation: any ClaimHolder) -> Bool { waiting(operation) != nil }
 
-  /// Whether a wait may close a ring: a holder of what is claimed may wait for others, or the code
+  /// Whether a wait may complete a cycle: a holder of what is claimed may wait for others, or the code
   /// of an operation does.
   ///
-  /// Of several waits that close a ring together, the last one to be recorded sees the others: a
+  /// Of several waits that complete a cycle together, the last one to be recorded sees the others: a
   /// wait that begins after this was read is looked at afterwards.
-  func mayCloseRing(_ claimant: Claimant) -> Bool {
-    WaitRings.areThinkable || claimant.demands.contains { $0.resource.isHeldByParent }
+  func mayCompleteCycle(_ claimant: Claimant) -> Bool {
+    WaitCycles.areThinkable || claimant.demands.contains { $0.resource.isHeldByParent }
   }
 
   /// Whether a waiter waits for an operation that may wait for others.

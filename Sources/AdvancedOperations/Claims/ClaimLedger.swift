@@ -38,7 +38,7 @@ struct ClaimLedger {
     /// were evaluated, and may have changed what they look at: evaluate them again then.
     case granted(isOutdated: Bool)
     /// In line; those are to be cancelled first.
-    case wait(cancelling: [any ClaimHolder], mayCloseRing: Bool)
+    case wait(cancelling: [any ClaimHolder], mayCompleteCycle: Bool)
     /// Not taken, because these hold what is claimed, or because there will never be enough.
     case refused(ClaimDemand, holders: [any ClaimHolder], isExcessive: Bool)
     case skipped(ClaimDemand, holders: [any ClaimHolder])
@@ -188,7 +188,7 @@ struct ClaimLedger {
   ) -> Decision {
     noteWaiting(claimant, &effects)
     joinLine(claimant, of: claimant.demands[index], &effects)
-    return .wait(cancelling: holders, mayCloseRing: mayCloseRing(claimant))
+    return .wait(cancelling: holders, mayCompleteCycle: mayCompleteCycle(claimant))
   }
 
   func timePassed(to now: Duration, for claimant: Claimant) {

@@ -31,7 +31,7 @@ final class ClaimLine: LineMember {
   private var returned = IndexedHeap<LineMember>()
   /// The latest that joined since the line was empty.
   private(set) var latestTicket = Int64.min
-  /// The front that has looked whether it waits in a ring; it does when it joins.
+  /// The front that has looked whether it waits in a cycle; it does when it joins.
   private var lookedFront: UInt64 = 0
 
   var isEmpty: Bool { count == 0 }
@@ -67,13 +67,13 @@ final class ClaimLine: LineMember {
 
   /// Whether an operation is in front that wasn't at the last look, and didn't just come.
   ///
-  /// Those behind wait for the front, so that one that moves up may close a ring.
+  /// Those behind wait for the front, so that one that moves up may complete a cycle.
   func isNewFront(_ number: UInt64) -> Bool {
     defer { lookedFront = number }
     return lookedFront != number
   }
 
-  /// An operation has come; it looks itself whether it waits in a ring.
+  /// An operation has come; it looks itself whether it waits in a cycle.
   func joined(_ claimant: Claimant, number: UInt64) {
     add(claimant)
     firstMayHaveChanged()

@@ -37,9 +37,9 @@
 /// one that is to skip, the first of them in the order of attaching; nothing is done to the holders
 /// of others then. So failing wins over skipping, as with conditions.
 ///
-/// **Rings.** An operation whose wait for a claim would never end, because the holder waits for
+/// **Cycles.** An operation whose wait for a claim would never end, because the holder waits for
 /// that operation in some way (a group with a child that depends on it, say), fails with an
-/// `OperationCycleError` that names the operations along the ring.
+/// `OperationCycleError` that names the operations along the cycle.
 public protocol OperationClaim: Sendable {
   /// What the claim is called in errors and explanations.
   var name: String { get }

@@ -128,18 +128,18 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
     if let queue {
       tellParents(changeProgress { $0.childCame() })
       queue.addOperation(operation)
-      WaitRings.lookAtChildren(CollectionOfOne(operation), in: queue)
+      WaitCycles.lookAtChildren(CollectionOfOne(operation), in: queue)
     } else {
       (operation as? AdvancedOperation)?.noteWait(for: self)
-      WaitRings.lookAtWait(of: operation)
+      WaitCycles.lookAtWait(of: operation)
     }
     return true
   }
 
   /// Traps when a child is the group itself, or one that the group is a child of.
   ///
-  /// Called when the child knows its group. Of two threads that make a ring of two groups, each has
-  /// added a child to one before it looks for children of the other; so at least one sees the ring.
+  /// Called when the child knows its group. Of two threads that make a cycle of two groups, each has
+  /// added a child to one before it looks for children of the other; so at least one sees the cycle.
   private func checkIsNotAround(_ child: GroupOperation) {
     // A group without children is around no other.
     guard child === self || child.members.withLock({ $0.children.count > 0 }) else { return }
@@ -224,7 +224,7 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
       children.cancelTogether { $0.cancelAsChild(reason: reasonOfChildren) }
     }
     queue.addOperations(children)
-    WaitRings.lookAtChildren(children, in: queue)
+    WaitCycles.lookAtChildren(children, in: queue)
     follow(members.withLock { $0.children.begun() })
   }
 

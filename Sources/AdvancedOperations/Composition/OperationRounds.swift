@@ -127,7 +127,7 @@ final class OperationRounds: Sendable {
     }
     let queue = queue(for: owner)
     queue.addOperation(operation)
-    WaitRings.lookAtChildren(CollectionOfOne(operation), in: queue)
+    WaitCycles.lookAtChildren(CollectionOfOne(operation), in: queue)
     return true
   }
 

@@ -272,14 +272,14 @@ public struct RetryPolicy: Sendable {
   /// - The next attempt always waits for claims that are busy, whatever their ``WhenBusy`` says:
   ///   that decides about an operation that comes, and this one has had them. If a claim can't be
   ///   had any more, because a ``ResourcePool`` has become too small or because the wait closes a
-  ///   ring, the operation fails with the errors of all attempts and of that claim.
+  ///   cycle, the operation fails with the errors of all attempts and of that claim.
   /// - Conditions, immediate ones included, aren't evaluated again, and dependencies that are added
   ///   meanwhile only recorded.
   ///
   /// The operation executes all the time: its state doesn't change, it counts in the queue's
   /// `operationCount`, time limits go on, and a cancel ends the wait at once. If the time of
   /// ``totalTimeout(_:)`` is over while it waits in line, the policy gives up then, and the
-  /// ``OperationTimeout`` is one more error. If its wait for a slot closes a ring, because a body
+  /// ``OperationTimeout`` is one more error. If its wait for a slot completes a cycle, because a body
   /// that holds the last one waits for it, it is cancelled with an `OperationCycleError`. Without a
   /// queue there is no slot, and all else holds.
   ///

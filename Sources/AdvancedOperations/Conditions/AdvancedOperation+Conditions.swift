@@ -117,7 +117,7 @@ extension AdvancedOperation {
     // for and marks that as awaited, then looks.
     for helper in helpers { helper.withCore { $0.isAwaitedAsHelper = true } }
     for helper in helpers { noteWait(for: helper) }
-    WaitRings.lookAtWait(of: self)
+    WaitCycles.lookAtWait(of: self)
     if !addToQueue(added) {
       AdvancedOperationQueue(environment: environment).addOperations(added)
     }

@@ -20,7 +20,7 @@ public struct BlockCondition: OperationCondition {
     /// Creates the error.
     public init() {}
     /// One sentence.
-    public var description: String { "It does not hold." }
+    public var description: String { "The closure returned false." }
   }
 
   /// What the condition is called.

@@ -29,7 +29,7 @@ public protocol OperationCondition: Sendable {
   /// which the helper is added, the cancelled helper may enter and leave the queue after the
   /// operation.
   ///
-  /// A helper that waits for the operation closes a ring: the operations of the ring are cancelled
+  /// A helper that waits for the operation completes a cycle: the operations of the cycle are cancelled
   /// with an `OperationCycleError`. The condition fails with an ``OperationHelperError`` when the
   /// helper is a child of a group that has not started.
   ///

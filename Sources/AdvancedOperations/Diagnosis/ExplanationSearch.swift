@@ -23,7 +23,7 @@ struct ExplanationSearch {
   private var nodes: [Node] = []
   private var places: [ObjectIdentifier: Int] = [:]
   /// False if no operation was reached twice, and none has children that wait for its start.
-  private var mayHaveRing = false
+  private var mayHaveCycle = false
 
   /// Looks at some operations, and at all that keeps them.
   ///
@@ -46,10 +46,10 @@ struct ExplanationSearch {
 
   private mutating func place(_ operation: Operation, parent: (Int, Int)?) -> Int {
     if let known = places[ObjectIdentifier(operation)] {
-      mayHaveRing = true
+      mayHaveCycle = true
       return known
     }
-    if (operation as? AdvancedOperation)?.hasWaitingChildren == true { mayHaveRing = true }
+    if (operation as? AdvancedOperation)?.hasWaitingChildren == true { mayHaveCycle = true }
     places[ObjectIdentifier(operation)] = nodes.count
     nodes.append(Node(operation: operation, parent: parent))
     return nodes.count - 1
@@ -72,16 +72,16 @@ struct ExplanationSearch {
   /// The root causes, what doesn't go by itself first, then what is nearer.
   func roots() -> [Root] {
     var roots: [(rank: Int, root: Root)] = []
-    let ring = ring()
-    let members = Set(ring?.cause.involved ?? [])
+    let cycle = cycle()
+    let members = Set(cycle?.cause.involved ?? [])
     for (index, node) in nodes.enumerated() {
       for finding in node.findings where finding.next.isEmpty {
-        // To add what is in a ring to a queue is of no use.
+        // To add what is in a cycle to a queue is of no use.
         if finding.cause.kind == .notEnqueued, members.contains(node.operation) { continue }
         roots.append((finding.cause.kind.traits.rank, Root(cause: finding.cause, node: index)))
       }
     }
-    if let ring { roots.append((3, ring)) }
+    if let cycle { roots.append((3, cycle)) }
     let order = roots.indices.sorted { (-roots[$0].rank, $0) < (-roots[$1].rank, $1) }
     return order.map { roots[$0].root }
   }
@@ -124,22 +124,22 @@ struct ExplanationSearch {
     return path.reversed()
   }
 
-  /// A ring that keeps some of the operations, or from which nothing else can be reached.
-  private func ring() -> Root? {
-    guard mayHaveRing else { return nil }
-    return ringOfNeeds() ?? ringOfFindings()
+  /// A cycle that keeps some of the operations, or from which nothing else can be reached.
+  private func cycle() -> Root? {
+    guard mayHaveCycle else { return nil }
+    return cycleOfNeeds() ?? cycleOfFindings()
   }
 
-  /// A ring of operations each of which needs the next one, whatever else keeps them: also of some
+  /// A cycle of operations each of which needs the next one, whatever else keeps them: also of some
   /// that are in no queue yet.
   ///
   /// - Complexity: O(v + e).
-  private func ringOfNeeds() -> Root? {
+  private func cycleOfNeeds() -> Root? {
     var outlook = WaitOutlook()
     var seen: Set<Int> = []
     var attempts = 0
     for start in nodes.indices where attempts < 16 {
-      // An operation that waits behind a ring leads to one that is in it.
+      // An operation that waits behind a cycle leads to one that is in it.
       var next: Int? = start
       var last: Int?
       while let here = next, !outlook.canHappen(.end(nodes[here].operation)) {
@@ -150,18 +150,18 @@ struct ExplanationSearch {
       guard let last else { continue }
       attempts += 1
       let operation = nodes[last].operation
-      // The ring is shorter to read where it keeps the operation from its start already.
-      let ring =
-        outlook.canHappen(.start(operation)) ? nil : WaitRings.ring(through: .start(operation))
-      if let ring = ring ?? WaitRings.ring(through: .end(operation)) {
-        return Root(cause: .ring(ring), node: last)
+      // The cycle is shorter to read where it keeps the operation from its start already.
+      let cycle =
+        outlook.canHappen(.start(operation)) ? nil : WaitCycles.cycle(through: .start(operation))
+      if let cycle = cycle ?? WaitCycles.cycle(through: .end(operation)) {
+        return Root(cause: .cycle(cycle), node: last)
       }
     }
     return nil
   }
 
-  /// A ring, if there are operations from which nothing but a ring can be reached.
-  private func ringOfFindings() -> Root? {
+  /// A cycle, if there are operations from which nothing but a cycle can be reached.
+  private func cycleOfFindings() -> Root? {
     let isFree = leading(
       to: nodes.indices.filter { index in
         let findings = nodes[index].findings
@@ -169,29 +169,29 @@ struct ExplanationSearch {
       }
     )
     guard let first = isFree.firstIndex(of: false) else { return nil }
-    guard let ring = WaitRings.firstRing(from: first, next: { nodes[$0].next }) else { return nil }
-    return Root(cause: .ring(ring.map { nodes[$0].operation }), node: ring[0])
+    guard let cycle = WaitCycles.firstCycle(from: first, next: { nodes[$0].next }) else { return nil }
+    return Root(cause: .cycle(cycle.map { nodes[$0].operation }), node: cycle[0])
   }
 }
 
 extension OperationExplanation.Cause {
-  /// The cause of all that are in a ring.
+  /// The cause of all that are in a cycle.
   ///
   /// - Parameter members: The operations along it, beginning and ending with the same.
   /// - Returns: The cause, which is about the first of them.
-  static func ring(_ members: [Operation]) -> Self {
+  static func cycle(_ members: [Operation]) -> Self {
     let names = members.map(\.label)
     let path = names.joined(separator: " → ")
-    // A ring that isn't in queues yet would only be cancelled there.
+    // A cycle that isn't in queues yet would only be cancelled there.
     let isInQueues = members.allSatisfy { member in
       !member.currentWaits.contains { if case .enqueueing = $0.kind { true } else { false } }
     }
     return Self(
       operation: members[0],
       name: names[0],
-      kind: .ring,
+      kind: .cycle,
       involved: members,
-      text: "waits in a ring: \(path)",
+      text: "waits in a cycle: \(path)",
       remedy: isInQueues
         ? "one of \(names.dropLast().joined(separator: ", ")) has to be cancelled"
         : "one of the waits \(path) has to be removed"

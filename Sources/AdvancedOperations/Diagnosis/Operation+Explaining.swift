@@ -55,8 +55,8 @@ extension Operation {
     _ path: [OperationExplanation.Cause]
   ) -> [String] {
     var lines = ["\(begin) \(causes.map(\.text).joined(separator: "; "))"]
-    // A ring that the operation itself is in isn't among its own causes.
-    let way = path.first?.kind == .ring ? path[...] : path.dropFirst()
+    // A cycle that the operation itself is in isn't among its own causes.
+    let way = path.first?.kind == .cycle ? path[...] : path.dropFirst()
     let home = homeQueue
     func line(_ cause: OperationExplanation.Cause) -> String {
       "  \(cause.nameAndQueue(seenFrom: home)) \(cause.text)"

@@ -21,8 +21,8 @@ public struct OperationExplanation: Sendable, Hashable, CustomStringConvertible 
   public struct Cause: Sendable, Hashable, CustomStringConvertible {
     /// What kind of thing it is.
     public enum Kind: Sendable, Hashable, CaseIterable {
-      /// It waits with others in a ring.
-      case ring
+      /// It waits with others in a cycle.
+      case cycle
       /// Its `execute()` has returned, and `finish()` was not called; or a class with an
       /// `isFinished` of its own hasn't reported that it changed.
       case finishNotCalled
@@ -70,7 +70,7 @@ public struct OperationExplanation: Sendable, Hashable, CustomStringConvertible 
     public var name: String
     /// What kind of thing keeps it.
     public var kind: Kind
-    /// The operations that it waits for or that are in its way, however many; for a ring those
+    /// The operations that it waits for or that are in its way, however many; for a cycle those
     /// along it, beginning and ending with the same.
     public var involved: [Operation]
     /// The name of the condition or claim that it waits for; nil for other kinds.
@@ -114,7 +114,7 @@ extension OperationExplanation.Cause.Kind {
   var traits: (rank: Int, isShared: Bool) {
     switch self {
     case .suspended: (2, true)
-    case .ring, .finishNotCalled, .notEnqueued, .notReady: (2, false)
+    case .cycle, .finishNotCalled, .notEnqueued, .notReady: (2, false)
     case .limit, .barrier: (1, true)
     case .claim, .condition, .journal, .helper, .dependency, .group, .children, .ownWait: (1, false)
     case .worker: (0, true)

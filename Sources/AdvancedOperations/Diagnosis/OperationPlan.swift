@@ -34,7 +34,7 @@ public struct OperationPlan: Sendable, Hashable {
   /// - Parameters:
   ///   - durations: How long each piece of work takes.
   ///   - edges: What is waited for, and what waits.
-  /// - Throws: `OperationCycleError` with the numbers, when some wait for each other in a ring.
+  /// - Throws: `OperationCycleError` with the numbers, when some wait for each other in a cycle.
   /// - Precondition: The edges are between numbers of `durations`.
   /// - Complexity: O(n + e), n the number of durations and e that of edges.
   public init(
@@ -53,19 +53,19 @@ public struct OperationPlan: Sendable, Hashable {
     }
     let sorted = Self.sort(predecessors)
     if sorted.count < durations.count {
-      throw OperationCycleError(path: Self.ring(in: predecessors, without: sorted))
+      throw OperationCycleError(path: Self.cycle(in: predecessors, without: sorted))
     }
     self.durations = durations
     self.predecessors = predecessors
     order = sorted
   }
 
-  /// Drops the edges that would close a ring instead of refusing them.
+  /// Drops the edges that would complete a cycle instead of refusing them.
   init(durations: [Duration], predecessors: [[Int]]) {
     var predecessors = predecessors
     var sorted = Self.sort(predecessors)
     if sorted.count < durations.count {
-      // Those that are in rings or behind them keep the edges that come from outside.
+      // Those that are in cycles or behind them keep the edges that come from outside.
       let done = Set(sorted)
       for index in durations.indices where !done.contains(index) {
         predecessors[index].removeAll { !done.contains($0) }
@@ -139,7 +139,7 @@ public struct OperationPlan: Sendable, Hashable {
 
   // MARK: Sorting
 
-  /// Kahn's algorithm; what is in a ring, or behind one, is missing.
+  /// Kahn's algorithm; what is in a cycle, or behind one, is missing.
   private static func sort(_ predecessors: [[Int]]) -> [Int] {
     var open = predecessors.map(\.count)
     let successors = successors(of: predecessors)
@@ -163,13 +163,13 @@ public struct OperationPlan: Sendable, Hashable {
     return successors
   }
 
-  /// One ring in the order of the work, ending with its first number again.
-  private static func ring(in predecessors: [[Int]], without sorted: [Int]) -> [String] {
+  /// One cycle in the order of the work, ending with its first number again.
+  private static func cycle(in predecessors: [[Int]], without sorted: [Int]) -> [String] {
     let done = Set(sorted)
     let start = predecessors.indices.first { !done.contains($0) }
-    let ring = start.flatMap { start in
-      WaitRings.firstRing(from: start) { predecessors[$0].filter { !done.contains($0) } }
+    let cycle = start.flatMap { start in
+      WaitCycles.firstCycle(from: start) { predecessors[$0].filter { !done.contains($0) } }
     }
-    return (ring ?? []).reversed().map(String.init)
+    return (cycle ?? []).reversed().map(String.init)
   }
 }

@@ -76,14 +76,14 @@ extension AdvancedOperation: LayeredOperation {
   /// Notifies no observer of an event before ``deliverEvents()``.
   final func holdEvents() { withCore { $0.line.sweepBegan() } }
 
-  package final func cancelAsMember(of ring: OperationCycleError) { cancel(withError: ring) }
+  package final func cancelAsMember(of cycle: OperationCycleError) { cancel(withError: cycle) }
 
   package final func deliverEvents() {
     withCore { $0.line.sweepEnded() }
     deliver()
   }
 
-  package final func openRing(_ ring: [Operation]) -> Bool { openRingOfClaims(ring) }
+  package final func breakCycle(_ cycle: [Operation]) -> Bool { breakCycleOfClaims(cycle) }
 
   // MARK: What it waits for
 

@@ -5,7 +5,7 @@ extension OperationFailure {
   ///
   /// ```swift
   /// switch element.origin {
-  /// case .condition(let name): print("“\(name)” does not hold")
+  /// case .condition(let name): print("“\(name)” is not satisfied")
   /// case .child(let name, let inner): print("in “\(name)”: \(inner.origin)")
   /// default: print("\(element.origin)")
   /// }

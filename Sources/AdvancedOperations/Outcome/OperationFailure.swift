@@ -34,7 +34,7 @@ import CoreOperations
 ///
 /// ```swift
 /// for case .condition(let name) in failure.elements.map(\.origin) {
-///   print("“\(name)” does not hold")
+///   print("“\(name)” is not satisfied")
 /// }
 /// ```
 public struct OperationFailure: Error, CustomStringConvertible, CustomDebugStringConvertible {

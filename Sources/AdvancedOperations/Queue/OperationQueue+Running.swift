@@ -79,9 +79,9 @@ extension OperationQueue {
       } onCancel: {
         uninterrupted { self.cancel(added, reason: CancellationError()) }
       }
-    } catch let ring as OperationCycleError {
-      cancel(added, reason: ring)
-      throw ring
+    } catch let cycle as OperationCycleError {
+      cancel(added, reason: cycle)
+      throw cycle
     }
   }
 }

@@ -86,13 +86,13 @@ package protocol LayeredOperation: Operation {
   /// Cancels the operation, and keeps what observers are told until ``deliverEvents()``, which
   /// follows.
   func cancelSilently(reason: (any Error)?)
-  /// Waits that include one of this operation's close a ring, beginning and ending with the same:
+  /// Waits that include one of this operation's complete a cycle, beginning and ending with the same:
   /// opens it if the layer has a better way than to let the last one leave.
   ///
   /// - Returns: Whether it did, or others have.
-  func openRing(_ ring: [Operation]) -> Bool
-  /// The operation waits in a ring, and has to be cancelled with this as the reason.
-  func cancelAsMember(of ring: OperationCycleError)
+  func breakCycle(_ cycle: [Operation]) -> Bool
+  /// The operation waits in a cycle, and has to be cancelled with this as the reason.
+  func cancelAsMember(of cycle: OperationCycleError)
   /// Tells observers what is due.
   func deliverEvents()
   /// Whose start the operation waits for, besides its dependencies; nil when that has come.

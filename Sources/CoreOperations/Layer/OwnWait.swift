@@ -1,4 +1,4 @@
-/// A wait, of the operation whose code runs here, that rings are looked for through; given back
+/// A wait, of the operation whose code runs here, that cycles are looked for through; given back
 /// when it is over.
 package struct OwnWaitToken {
   let token: OwnWaits.Token

@@ -1,7 +1,7 @@
 /// Something that keeps an operation from its start, from its next turn or from its end, as it is
 /// at this moment.
 ///
-/// All that asks what waits for what reads these values: the searches for rings,
+/// All that asks what waits for what reads these values: the searches for cycles,
 /// ``Operation/waitCauses``, and the explanations of the layer. Each wait has one producer: the
 /// operation (`Operation+Waits`), its queue (`SchedulerState+Waits`) or its layer
 /// (``LayeredOperation/layerWaits(_:)``). A new kind of wait is a case of ``Kind``, which one of
@@ -117,7 +117,7 @@ package struct Wait: Sendable {
   /// in the way.
   package let operations: [Operation]
   /// Whether it keeps the operation at this moment; otherwise it does once others are over, which
-  /// is early enough to be part of a ring.
+  /// is early enough to be part of a cycle.
   package let isCurrent: Bool
   private let end: End
 
@@ -132,7 +132,7 @@ package struct Wait: Sendable {
   package init(_ kind: Kind) { self.init(kind, of: [], until: .byItself) }
 
   /// What has to happen to other operations before the wait is over; nothing where it needs none of
-  /// them, so that it is part of no ring.
+  /// them, so that it is part of no cycle.
   package var needs: [WaitNeed] {
     switch end {
     case .byItself: return []

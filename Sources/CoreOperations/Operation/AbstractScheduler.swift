@@ -1,5 +1,5 @@
 /// The scheduler of a queue as all that is below queues knows it: operations, the contexts of
-/// threads and tasks, and the searches for rings.
+/// threads and tasks, and the searches for cycles.
 ///
 /// It says what an operation notifies its queue of, and what may be asked about a queue, and
 /// nothing of how a queue works. ``Scheduler`` is the one subclass and overrides each method; an
@@ -70,7 +70,7 @@ package class AbstractScheduler: @unchecked Sendable {
   /// The operation of a closure that runs; it becomes one now if nothing has looked at it before.
   func operation(ofRunning number: ClosureNumber) -> Operation? { isOverridden() }
 
-  // MARK: What searches for rings ask
+  // MARK: What searches for cycles ask
 
   /// All members in the order of adding.
   var members: [Operation] { isOverridden() }

@@ -14,8 +14,8 @@ struct OperationLinks: ~Copyable {
   var extra: OperationExtra?
   /// Whether the operation is over: no wait for it can begin any more.
   var isClosed = false
-  /// Whether an edge from or to the operation can have closed a ring.
-  var mayBeInRing = false
+  /// Whether an edge from or to the operation can have completed a cycle.
+  var mayBeInCycle = false
   /// What waits for the end of the operation, besides dependents.
   var mark = WaitMark.none
   /// Whether the blocks of a ``BlockOperation`` were taken out, to be run or released.

@@ -42,7 +42,7 @@ extension OperationQueue {
     case plain
     /// Its layer is notified before it is let in.
     case layered
-    /// A search for rings, before it is let in.
+    /// A search for cycles, before it is let in.
     case suspect
     /// Nothing at all: an override has reported its end before.
     case over
@@ -65,12 +65,12 @@ extension OperationQueue {
       member.fields.isAskedAtStart = terms?.isAskedAtStart == true
       member.fields.isAskedAfterWait = terms?.isAskedAfterWait == true
       links.enter(scheduler)
-      if links.mayBeInRing || links.mark > .none { return .suspect }
+      if links.mayBeInCycle || links.mark > .none { return .suspect }
       return terms?.needsDidEnqueue == true ? .layered : .plain
     }
   }
 
-  /// Makes operations members, notifies observers and layers, looks for rings, and lets them start:
+  /// Makes operations members, notifies observers and layers, looks for cycles, and lets them start:
   /// one step for all of them after the other.
   private func enqueueStepwise(
     _ operations: some Collection<Operation>,
@@ -85,10 +85,10 @@ extension OperationQueue {
     valueObservers.look(at: self)
     gate?.arrived(Array(operations), in: self, neededBy: member)
     for operation in operations { operation.layer?.didEnqueue() }
-    let suspects = operations.filter { $0.withLinks { $0.mayBeInRing } }
-    if !suspects.isEmpty { CycleSearch.cancelRings(from: suspects) }
+    let suspects = operations.filter { $0.withLinks { $0.mayBeInCycle } }
+    if !suspects.isEmpty { CycleSearch.cancelCycles(from: suspects) }
     // Before one of them runs and begins a wait, which would then get the error in its place.
-    RunTimeRings.lookAtNew(
+    RunTimeCycles.lookAtNew(
       operations,
       in: scheduler,
       isAwaited: isAwaited,

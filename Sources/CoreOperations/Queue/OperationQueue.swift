@@ -122,7 +122,7 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
   /// A barrier takes a slot, obeys suspension, is no operation, isn't cancelled by
   /// ``cancelAllOperations()``, and is waited for.
   ///
-  /// An operation before the barrier that needs one behind it could never run. Such a ring ends
+  /// An operation before the barrier that needs one behind it could never run. Such a cycle ends
   /// like one of dependencies: the operation whose coming or whose new dependency closes it is
   /// cancelled, with an ``OperationCycleError`` that names the path.
   ///

@@ -122,7 +122,7 @@ final class Scheduler: AbstractScheduler, @unchecked Sendable {
     // One may have begun to observe, or to wait, meanwhile.
     valueObservers.look(at: owner)
     if mayBeNeeded {
-      RunTimeRings.lookAtNew(CollectionOfOne(operation), in: self, isAwaited: isAwaited)
+      RunTimeCycles.lookAtNew(CollectionOfOne(operation), in: self, isAwaited: isAwaited)
     }
     return true
   }
@@ -158,7 +158,7 @@ final class Scheduler: AbstractScheduler, @unchecked Sendable {
       }
       return (false, state.isWatched, state.isAwaited)
     }
-    if mayBeNeeded { RunTimeRings.lookAtNew(operations, in: self, isAwaited: isAwaited) }
+    if mayBeNeeded { RunTimeCycles.lookAtNew(operations, in: self, isAwaited: isAwaited) }
     return !isClosed
   }
 
@@ -256,7 +256,7 @@ final class Scheduler: AbstractScheduler, @unchecked Sendable {
   func pauseBegan(_ operation: Operation) { update { $0.pauseBegan(Member(operation)) } }
   func pauseEnded(_ operation: Operation) {
     update { $0.pauseEnded(Member(operation)) }
-    RunTimeRings.lookAtPaused(operation)
+    RunTimeCycles.lookAtPaused(operation)
   }
 
   func turnAbandoned(_ operation: Operation) { update { $0.turnAbandoned(Member(operation)) } }
@@ -278,8 +278,8 @@ final class Scheduler: AbstractScheduler, @unchecked Sendable {
       return (old, state.limit, isLower ? state.needOfSlot : nil)
     }
     // A closed queue starts again soon; with fewer slots, all that hold one may wait for a member.
-    if old == 0 || slot.map(RunTimeRings.mayBeInRing) == true, new > 0 {
-      RunTimeRings.lookAtWaiting(in: self)
+    if old == 0 || slot.map(RunTimeCycles.mayBeInCycle) == true, new > 0 {
+      RunTimeCycles.lookAtWaiting(in: self)
     }
   }
 
@@ -288,7 +288,7 @@ final class Scheduler: AbstractScheduler, @unchecked Sendable {
   func barrierAdded(_ block: @escaping @Sendable () -> Void, owner: any QueueObject) {
     PendingBarriers.began()
     let (before, segment) = update { $0.barrierAdded(block, owner: owner) }
-    RunTimeRings.lookAtBarrier(before: before, in: self) {
+    RunTimeCycles.lookAtBarrier(before: before, in: self) {
       state.withLock { $0.hasMembers(behindBarrierOf: segment) }
     }
   }
@@ -346,7 +346,7 @@ final class Scheduler: AbstractScheduler, @unchecked Sendable {
   @inline(__always)
   func perform(_ effects: inout SchedulerState.Effects) {
     if let source = effects.requestWorker.take() { requestWorker(from: source) }
-    if let operation = effects.waitsForNextTurn.take() { RunTimeRings.lookAtPaused(operation) }
+    if let operation = effects.waitsForNextTurn.take() { RunTimeCycles.lookAtPaused(operation) }
     if let operation = effects.grantToReturn.take() {
       operation.layer?.returnGrant()
     }

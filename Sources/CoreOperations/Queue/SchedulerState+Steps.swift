@@ -12,7 +12,7 @@ extension SchedulerState {
     package var garbage: Operation?
     /// Have the layer return what a start was granted with: a dependency came before it.
     package var grantToReturn: Operation?
-    /// Look whether a ring is closed by its wait for its next turn, which has just begun.
+    /// Look whether a cycle is completed by its wait for its next turn, which has just begun.
     package var waitsForNextTurn: Operation?
     /// The queue is empty.
     package var idle: Idle?

@@ -55,7 +55,7 @@ package struct SchedulerState {
 
   package init(source: WorkerSource) { self.source = source }
 
-  /// Whether a new member may close a ring that a wait for it can't have found before it came.
+  /// Whether a new member may complete a cycle that a wait for it can't have found before it came.
   ///
   /// So it is after a new limit: who looks because of that sees only what is a member by then.
   var isWatched: Bool { isAwaited || hasNewLimit || !barriers.isEmpty }

@@ -1,30 +1,30 @@
 package import Synchronization
 
-/// Finds operations that wait for each other in a ring.
+/// Finds operations that wait for each other in a cycle.
 ///
-/// The last edge of a ring goes from an operation that others wait for to one that itself waits.
+/// The last edge of a cycle goes from an operation that others wait for to one that itself waits.
 /// Only such edges mark their ends, and only marked operations are searched from: chains, trees and
 /// fans have none, in whichever order they are built. Where neither end is in a queue, the others
-/// of the ring are marked as well, as far as they are near: whichever is enqueued alone is searched
+/// of the cycle are marked as well, as far as they are near: whichever is enqueued alone is searched
 /// from.
 package enum CycleSearch {
   /// How many searches were made in this process; for tests.
   package static let count = Atomic<Int>(0)
 
-  /// Cancels all operations that are in a ring and can be reached from some.
+  /// Cancels all operations that are in a cycle and can be reached from some.
   ///
-  /// The dependencies that close a ring are removed then, so that its operations, each of which
+  /// The dependencies that complete a cycle are removed then, so that its operations, each of which
   /// retains what it depends on, don't keep each other alive.
   ///
   /// - Complexity: O(v + e), v the number of waiting operations that can be reached and e that of
   ///   their dependencies.
-  static func cancelRings(from starts: [Operation]) {
+  static func cancelCycles(from starts: [Operation]) {
     count.add(1, ordering: .relaxed)
     var search = StrongComponents<Operation> { waits(of: $0) }
-    for ring in search.rings(from: starts) {
-      let error = OperationCycleError(path: path(through: ring))
-      withoutStarts(of: ring) {
-        for operation in ring { operation.leaveRing(because: error) }
+    for cycle in search.cycles(from: starts) {
+      let error = OperationCycleError(path: path(through: cycle))
+      withoutStarts(of: cycle) {
+        for operation in cycle { operation.leaveCycle(because: error) }
       }
     }
     for (operation, dependency) in search.closing where operation.isCancelledFlag {
@@ -33,14 +33,14 @@ package enum CycleSearch {
     }
   }
 
-  /// How many operations are looked at for others of a ring that is in no queue yet: a suspicious
+  /// How many operations are looked at for others of a cycle that is in no queue yet: a suspicious
   /// edge costs no more than that, however large the graph.
   private static let nearby = 64
 
-  /// Marks what may be in the same ring as a new edge, if that closes one.
+  /// Marks what may be in the same cycle as a new edge, if that completes one.
   ///
   /// - Complexity: O(1).
-  static func markRing(closedBy operation: Operation, waitingFor dependency: Operation) {
+  static func markCycle(completedBy operation: Operation, waitingFor dependency: Operation) {
     var reached: [Operation] = [dependency]
     var seen: Set<Operation> = [dependency]
     var next = 0
@@ -56,14 +56,14 @@ package enum CycleSearch {
       next += 1
     }
     guard isClosed else { return }
-    for operation in reached { operation.withLinks { $0.mayBeInRing = true } }
+    for operation in reached { operation.withLinks { $0.mayBeInCycle = true } }
     // One may have been enqueued before it was marked, and no search has begun at it then.
     if reached.contains(where: { $0.life.current.phase == .enqueued }) {
-      cancelRings(from: [operation])
+      cancelCycles(from: [operation])
     }
   }
 
-  /// Keeps the queues of some operations from starting anything: the first of a ring to leave would
+  /// Keeps the queues of some operations from starting anything: the first of a cycle to leave would
   /// otherwise let the next one start before it is cancelled too.
   private static func withoutStarts(of operations: [Operation], _ body: () -> Void) {
     var schedulers: [AbstractScheduler] = []
@@ -92,30 +92,30 @@ package enum CycleSearch {
   }
 
   /// The names along one way around, beginning and ending with the same.
-  private static func path(through ring: [Operation]) -> [String] {
-    let members = Set(ring)
+  private static func path(through cycle: [Operation]) -> [String] {
+    let members = Set(cycle)
     var search = StrongComponents<Operation> { waits(of: $0).filter(members.contains) }
-    return (ring.last.flatMap { search.firstRing(from: $0) } ?? ring).map(\.label)
+    return (cycle.last.flatMap { search.firstCycle(from: $0) } ?? cycle).map(\.label)
   }
 }
 
 extension Operation {
-  /// Looks whether a new edge can have closed a ring; it must have been linked before.
+  /// Looks whether a new edge can have completed a cycle; it must have been linked before.
   ///
-  /// Of two threads that add the last two edges of a ring, at least one sees both: each links, then
+  /// Of two threads that add the last two edges of a cycle, at least one sees both: each links, then
   /// looks for dependents under the lock under which they are linked, then at what the other
   /// counted before it linked.
   final func noteEdge(to dependency: Operation) {
     let (hasDependents, isNeeded) = withLinks { (!$0.dependents.isEmpty, $0.mark > .none) }
     if hasDependents || isAwaitedByOthers, dependency.waitsForOthers {
-      for end in [self, dependency] { end.withLinks { $0.mayBeInRing = true } }
+      for end in [self, dependency] { end.withLinks { $0.mayBeInCycle = true } }
       if life.current.phase == .enqueued || dependency.life.current.phase == .enqueued {
-        CycleSearch.cancelRings(from: [self])
+        CycleSearch.cancelCycles(from: [self])
       } else {
-        CycleSearch.markRing(closedBy: self, waitingFor: dependency)
+        CycleSearch.markCycle(completedBy: self, waitingFor: dependency)
       }
     }
-    if isNeeded { RunTimeRings.lookAtDependency(of: self, dependency) }
+    if isNeeded { RunTimeCycles.lookAtDependency(of: self, dependency) }
   }
 
   /// The parent without whose start an operation can't leave, although it is cancelled.
@@ -130,9 +130,9 @@ extension Operation {
     return layer?.layerWaits(.connections).contains(where: \.isCurrent) ?? false
   }
 
-  /// Cancels an operation that is in a ring.
+  /// Cancels an operation that is in a cycle.
   // Not called as the layer's own method, which a call on the layer would then never reach.
-  final func leaveRing(because error: OperationCycleError) {
+  final func leaveCycle(because error: OperationCycleError) {
     if let layer {
       layer.cancelAsMember(of: error)
     } else {

@@ -1,4 +1,4 @@
-/// Operations that wait for each other in a ring, so that none of them could ever go on.
+/// Operations that wait for each other in a cycle, so that none of them could ever go on.
 ///
 /// ```swift
 /// // One slot, which the first one holds while it waits for the second.
@@ -7,44 +7,44 @@
 ///   queue.addOperation(second)
 ///   do { try await second.untilFinished() } catch { caught("\(error)") }
 /// }
-/// // These operations wait for each other in a ring, so none could go on:
+/// // These operations wait for each other in a cycle, so none of them can run:
 /// // AsyncBlockOperation → BlockOperation → AsyncBlockOperation. Remove one of these waits.
 /// ```
 ///
-/// Rings are found when their last wait begins. There are three cases:
+/// Cycles are found when their last wait begins. There are three cases:
 ///
 /// 1. **Dependencies.** Operations depend on each other, and one of them is in a queue. All
-///    operations of the ring that are in a queue are cancelled, with this error as their
+///    operations of the cycle that are in a queue are cancelled, with this error as their
 ///    ``Operation/cancellationReason``.
-/// 2. **A wait in running code.** The body of an operation begins a wait that would close a ring,
+/// 2. **A wait in running code.** The body of an operation begins a wait that would complete a cycle,
 ///    through dependencies, slots, barriers, claims, children of groups or other such waits. An
 ///    `await` throws this error; a call that blocks the thread ends the process with the path.
-/// 3. **An operation that closes another ring.** An operation is added to a queue whose slots or
-///    barriers are part of a ring, gets a dependency, or becomes a child. This operation alone is
-///    cancelled, with this error as its reason. A claim that would close a ring is refused, with
+/// 3. **An operation that completes another cycle.** An operation is added to a queue whose slots or
+///    barriers are part of a cycle, gets a dependency, or becomes a child. This operation alone is
+///    cancelled, with this error as its reason. A claim that would complete a cycle is refused, with
 ///    this error as the reason.
 ///
-/// An operation retains its dependencies, so the operations of a ring of dependencies would keep
-/// each other alive for ever. When such a ring is cancelled, the dependency that closes it, the
-/// last one along ``path``, is removed from ``Operation/dependencies``; where several rings share
-/// operations, one dependency of each ring. A ring of which no operation is ever added to a queue
+/// An operation retains its dependencies, so the operations of a cycle of dependencies would keep
+/// each other alive for ever. When such a cycle is cancelled, the dependency that closes it, the
+/// last one along ``path``, is removed from ``Operation/dependencies``; where several cycles share
+/// operations, one dependency of each cycle. A cycle of which no operation is ever added to a queue
 /// isn't found, and stays.
 ///
-/// A wait that the program can end at any time closes no ring: a limit of 0, a suspended queue, an
-/// override of `isReady` that returns false. Lowering a limit may close a ring, of which one
+/// A wait that the program can end at any time completes no cycle: a limit of 0, a suspended queue, an
+/// override of `isReady` that returns false. Lowering a limit may complete a cycle, of which one
 /// operation that hasn't started is cancelled.
 public struct OperationCycleError: Error, Hashable, CustomStringConvertible {
-  /// The names of the operations along the ring; the last one is the first one again.
+  /// The names of the operations along the cycle; the last one is the first one again.
   public var path: [String]
 
   /// Creates the error.
   ///
-  /// - Parameter path: The names along the ring; the last is the first again.
+  /// - Parameter path: The names along the cycle; the last is the first again.
   public init(path: [String]) { self.path = path }
 
   /// One sentence with the path.
   public var description: String {
-    "These operations wait for each other in a ring, so none could go on: "
+    "These operations wait for each other in a cycle, so none of them can run: "
       + path.joined(separator: " → ") + ". Remove one of these waits."
   }
 }

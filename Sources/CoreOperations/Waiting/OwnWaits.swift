@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The waits that operations begin with their own code, which may close a ring that no dependency
+/// The waits that operations begin with their own code, which may complete a cycle that no dependency
 /// shows.
 enum OwnWaits {
   /// How many binding ones are going on in this process: while there are none, nothing else needs
@@ -20,9 +20,9 @@ enum OwnWaits {
     static let none = Token()
   }
 
-  /// Begins a wait of the operation whose code runs here, and says which ring it would close.
+  /// Begins a wait of the operation whose code runs here, and says which cycle it would close.
   ///
-  /// Of several waits that close a ring together, the last one to be registered sees the others.
+  /// Of several waits that complete a cycle together, the last one to be registered sees the others.
   static func begin(for target: WaitTarget) -> Result<Token, OperationCycleError> {
     let task = TaskOccupant.current
     let waiting = operationsRunningHere(in: task)
@@ -37,11 +37,11 @@ enum OwnWaits {
       }
     let token = Token(operations: waiting, id: id)
     var result: Result<Token, OperationCycleError> = .success(token)
-    RunTimeRings.mark(awaited, .code) { search in
+    RunTimeCycles.mark(awaited, .code) { search in
       for operation in waiting where !search.canHappen(.quiet(operation)) {
-        guard let ring = WaitSearch.ring(through: .quiet(operation)) else { continue }
+        guard let cycle = WaitSearch.cycle(through: .quiet(operation)) else { continue }
         end(token)
-        result = .failure(OperationCycleError(path: ring.labels))
+        result = .failure(OperationCycleError(path: cycle.labels))
         return
       }
     }
@@ -50,7 +50,7 @@ enum OwnWaits {
 
   /// Notes the wait of a task that an operation's code has made, for explanations.
   ///
-  /// What becomes of that task, only the code knows, so that it closes no ring. The wait of code
+  /// What becomes of that task, only the code knows, so that it completes no cycle. The wait of code
   /// that is no operation's is noted where a simulation wants to know.
   private static func noteWait(
     ofTaskMadeBy operation: Operation?,
@@ -104,16 +104,17 @@ enum OwnWaits {
     }
     if isBehindBarrierRunningHere(target) {
       trap(
-        "\(call) was called on \(target.label) by a barrier block that this waits for, so that the "
-          + "wait would never end. Wait somewhere else, or let the barrier return."
+        "\(call) was called on \(target.label) by a barrier block that "
+          + "\(target.label) waits for, so the wait would never end. Wait somewhere else, or let the "
+          + "barrier return."
       )
     }
     switch begin(for: target) {
     case .success(let token): return token
     case .failure(let error):
       trap(
-        "\(call) was called on \(target.label) by an operation that this waits for: "
-          + error.path.joined(separator: " → ")
+        "\(call) was called on \(target.label) by an operation that \(target.label) waits "
+          + "for: " + error.path.joined(separator: " → ")
           + ". The wait would never end. Add a dependency instead, wait outside of the operation, "
           + "or give the queue another slot."
       )
@@ -154,7 +155,7 @@ extension Operation {
 }
 
 extension Operation {
-  /// Blocks the thread, until this operation has finished, with a closure; has rings looked for
+  /// Blocks the thread, until this operation has finished, with a closure; has cycles looked for
   /// through that wait meanwhile.
   ///
   /// - Parameters:

@@ -1,10 +1,10 @@
 import Synchronization
 
-/// The barriers of this process that have not run, and whether one of them may be part of a ring.
+/// The barriers of this process that have not run, and whether one of them may be part of a cycle.
 ///
-/// A ring through barriers contains an operation that is behind one and that another operation
+/// A cycle through barriers contains an operation that is behind one and that another operation
 /// needs (what only barriers make wait are the operations behind them, in the order of their
-/// queue). While no such operation has been seen, no other operation has to look for a ring because
+/// queue). While no such operation has been seen, no other operation has to look for a cycle because
 /// of barriers.
 enum PendingBarriers {
   /// Twice the number of barriers, and 1 more when a needed operation was seen behind one.
@@ -12,7 +12,7 @@ enum PendingBarriers {
 
   static var isEmpty: Bool { !isInterruptible && word.load(ordering: .sequentiallyConsistent) < 2 }
 
-  static var mayBeInRing: Bool {
+  static var mayBeInCycle: Bool {
     isInterruptible || word.load(ordering: .sequentiallyConsistent) & 1 == 1
   }
 

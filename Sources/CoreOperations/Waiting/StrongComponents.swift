@@ -18,7 +18,7 @@ struct StrongComponents<Node: Hashable> {
   private var open: [(node: Node, number: Int)] = []
   private var frames: [Frame] = []
   private var found: [[Node]] = []
-  /// The waits that lead back to where the search came from: without them there is no ring.
+  /// The waits that lead back to where the search came from: without them there is no cycle.
   private(set) var closing: [(node: Node, awaited: Node)] = []
 
   /// - Parameter waits: What a node waits for.
@@ -27,7 +27,7 @@ struct StrongComponents<Node: Hashable> {
   /// The components with more than one node.
   ///
   /// - Complexity: O(v + e) of what can be reached.
-  mutating func rings(from starts: some Sequence<Node>) -> [[Node]] {
+  mutating func cycles(from starts: some Sequence<Node>) -> [[Node]] {
     for start in starts where numbers[start] == nil {
       enter(start)
       while !frames.isEmpty { step() }
@@ -35,14 +35,14 @@ struct StrongComponents<Node: Hashable> {
     return found
   }
 
-  /// The first ring that is come to when a node is left by its first wait, the next by its first
-  /// one, and so on; nil if there is no ring.
+  /// The first cycle that is come to when a node is left by its first wait, the next by its first
+  /// one, and so on; nil if there is no cycle.
   ///
   /// Asked of a search that hasn't begun, once.
   ///
   /// - Returns: The nodes along it; the first is the last again.
   /// - Complexity: O(v + e) of what can be reached.
-  mutating func firstRing(from start: Node) -> [Node]? {
+  mutating func firstCycle(from start: Node) -> [Node]? {
     enter(start)
     while !frames.isEmpty, closing.isEmpty { step() }
     guard let (_, begin) = closing.first else { return nil }

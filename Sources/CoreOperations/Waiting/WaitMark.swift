@@ -1,6 +1,6 @@
 /// What waits for an operation, besides its dependents; the later ones weigh more.
 ///
-/// ``RunTimeRings`` sets and reads it.
+/// ``RunTimeCycles`` sets and reads it.
 enum WaitMark: UInt8, Comparable {
   case none
   /// A barrier, directly or through others.

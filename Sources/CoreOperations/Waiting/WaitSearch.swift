@@ -1,10 +1,10 @@
 /// Finds out whether something can still happen, given what waits for what at this moment.
 ///
 /// Everything reachable is looked at once; whatever needs nothing can happen, and with it what
-/// needed only that. What remains waits in a ring, or behind one.
+/// needed only that. What remains waits in a cycle, or behind one.
 struct WaitSearch {
   /// Operations each of which waits for the next one, and the last for the first.
-  struct Ring {
+  struct Cycle {
     /// The first is the last again.
     let operations: [Operation]
     var labels: [String] { operations.map(\.label) }
@@ -32,15 +32,15 @@ struct WaitSearch {
   private var open: [Need] = []
   private var unvisited: [Int] = []
 
-  /// The labels along a ring that a node is in, and that keeps it from ever happening; nil when it
+  /// The labels along a cycle that a node is in, and that keeps it from ever happening; nil when it
   /// can happen.
   ///
-  /// What is seen is seen one after another. A ring is reported only if the next look finds the
+  /// What is seen is seen one after another. A cycle is reported only if the next look finds the
   /// same waits: between the two, all of them were there at once. As long as they change, others go
   /// on, and it is looked again.
   ///
   /// - Complexity: O(v + e) of what can be reached, less when the answer is found earlier.
-  static func ring(through root: WaitNode) -> Ring? {
+  static func cycle(through root: WaitNode) -> Cycle? {
     var last: [WaitNode: [WaitNeed]]?
     while true {
       var search = WaitSearch()
@@ -108,19 +108,19 @@ struct WaitSearch {
     }
   }
 
-  /// The operations of the rings, of more than dependencies alone, behind which some operations
-  /// wait that can't end; each is a ring, or several that have operations in common, and begins
+  /// The operations of the cycles, of more than dependencies alone, behind which some operations
+  /// wait that can't end; each is a cycle, or several that have operations in common, and begins
   /// with the one that was reached first.
   ///
   /// - Complexity: O(v + e) of what can be reached.
-  func rings(behind operations: [Operation]) -> [[Operation]] {
+  func cycles(behind operations: [Operation]) -> [[Operation]] {
     var components = StrongComponents<WaitNode> { node in stuckNodes(after: node).map(\.0) }
-    return components.rings(from: operations.map { .end($0) }).compactMap { ring in
-      let nodes = Set(ring)
-      let isOfDependencies = ring.allSatisfy { node in
+    return components.cycles(from: operations.map { .end($0) }).compactMap { cycle in
+      let nodes = Set(cycle)
+      let isOfDependencies = cycle.allSatisfy { node in
         stuckNodes(after: node).allSatisfy { $0.isDependency || !nodes.contains($0.0) }
       }
-      return isOfDependencies ? nil : ring.reversed().map(\.operation)
+      return isOfDependencies ? nil : cycle.reversed().map(\.operation)
     }
   }
 
@@ -150,26 +150,26 @@ struct WaitSearch {
     need.sources.map(\.node).filter(isStuck)
   }
 
-  /// A step on the way around a ring, and whether all steps up to it are dependencies.
+  /// A step on the way around a cycle, and whether all steps up to it are dependencies.
   private struct Place: Hashable {
     let node: WaitNode
     let isOfDependencies: Bool
   }
 
   /// The shortest way from a node through others that can't happen back to its operation; one of
-  /// dependencies alone only if there is no other, because such a ring may hide another one.
-  private func path(through root: WaitNode) -> Ring? {
+  /// dependencies alone only if there is no other, because such a cycle may hide another one.
+  private func path(through root: WaitNode) -> Cycle? {
     var cameFrom: [Place: Place] = [:]
     var due = FirstInFirstOut<Place>()
-    var ofDependencies: Ring?
+    var ofDependencies: Cycle?
     due.append(Place(node: root, isOfDependencies: true))
     while let place = due.popFirst() {
       for (next, isDependency) in stuckNodes(after: place.node) {
         let isOfDependencies = place.isOfDependencies && isDependency
         if Self.isClosed(by: next, root: root) {
-          guard let ring = ring(from: root, to: place, isOfDependencies, cameFrom) else { continue }
-          if !isOfDependencies { return ring }
-          ofDependencies = ofDependencies ?? ring
+          guard let cycle = cycle(from: root, to: place, isOfDependencies, cameFrom) else { continue }
+          if !isOfDependencies { return cycle }
+          ofDependencies = ofDependencies ?? cycle
         }
         let next = Place(node: next, isOfDependencies: isOfDependencies)
         if next.node.operation === root.operation || cameFrom[next] != nil { continue }
@@ -180,7 +180,7 @@ struct WaitSearch {
     return ofDependencies
   }
 
-  /// Whether a way that has come to a node is a ring: what waits for the start of an operation
+  /// Whether a way that has come to a node is a cycle: what waits for the start of an operation
   /// isn't kept by what keeps only the end.
   private static func isClosed(by node: WaitNode, root: WaitNode) -> Bool {
     guard node.operation === root.operation else { return false }
@@ -197,13 +197,13 @@ struct WaitSearch {
     }
   }
 
-  /// The ring of a way; nil if that comes by a node twice, and so has another ring in it.
-  private func ring(
+  /// The cycle of a way; nil if that comes by a node twice, and so has another cycle in it.
+  private func cycle(
     from root: WaitNode,
     to last: Place,
     _ isOfDependencies: Bool,
     _ cameFrom: [Place: Place]
-  ) -> Ring? {
+  ) -> Cycle? {
     var operations = [root.operation]
     var nodes: Set<WaitNode> = []
     var place = last
@@ -213,6 +213,6 @@ struct WaitSearch {
       place = previous
     }
     operations.append(root.operation)
-    return Ring(operations: operations.reversed(), isOfDependencies: isOfDependencies)
+    return Cycle(operations: operations.reversed(), isOfDependencies: isOfDependencies)
   }
 }

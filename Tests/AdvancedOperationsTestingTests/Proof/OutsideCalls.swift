@@ -22,7 +22,7 @@ enum OutsideCall: CaseIterable, Sendable {
       guard let group = target as? GroupOperation else { return queue.addOperation(late) }
       if group.addOperation(late) { _ = scene.tracked(late) }
     case .addBarrier:
-      // A ring, unless the target has begun.
+      // A cycle, unless the target has begun.
       queue.addBarrierBlock {}
       let behind = scene.tracked(AdvancedOperation())
       target.addDependency(behind)

@@ -256,7 +256,7 @@ struct Scenario: Sendable, CustomStringConvertible {
         simulation.run()
         try witness.check(queue)
       },
-      Scenario("a ring that is closed while it waits") { simulation, witness in
+      Scenario("a cycle that is closed while it waits") { simulation, witness in
         let queue = queue(simulation)
         let all = ["a", "b", "c"].map { Watched($0, witness) }
         all[0].addDependency(all[2])

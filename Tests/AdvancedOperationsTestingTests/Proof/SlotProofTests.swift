@@ -166,13 +166,13 @@ private struct Flaw: Error {}
     let ended = all + others.withLock { $0 }
     try expect(account.problems.isEmpty, "\(account.problems)")
     try expect(account.isEmpty, "something is kept")
-    let hasRing = ended.contains { $0.outcome?.failure?.first(OperationCycleError.self) != nil }
+    let hasCycle = ended.contains { $0.outcome?.failure?.first(OperationCycleError.self) != nil }
     for operation in ended where operation.outcome?.isSuccess != true {
       let isMeant =
         switch one.call {
         case .cancel, .finish: operation == first
         case .cancelAll: true
-        case .wait: hasRing
+        case .wait: hasCycle
         case .nothing, .suspend, .close, .widen, .barrier, .newcomer: false
         }
       try expect(isMeant, "\(operation) ended as \(operation.outcome.map { "\($0)" } ?? "?")")

@@ -102,7 +102,7 @@ import Testing
   }
 
   /// The group waits for the outer operation, so only the strict child's end can let that in.
-  @Test func `a strict holder whose end is enough closes no ring`() {
+  @Test func `a strict holder whose end is enough completes no cycle`() {
     let world = World()
     let strict = Self.claiming("strict", limit: 1)
     let outer = Self.claiming("outer", limit: 3)

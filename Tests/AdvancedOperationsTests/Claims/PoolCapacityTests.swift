@@ -100,7 +100,7 @@ import Testing
     #expect(group.kind == .succeeded)
   }
 
-  @Test func `when it is lowered, ends a wait that would close a ring now`() {
+  @Test func `when it is lowered, ends a wait that would complete a cycle now`() {
     let world = World()
     let pool = world.pool(5)
     let holder = Self.claiming("holder", 3, of: pool)

@@ -125,7 +125,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `that are the operation itself end in a ring`(isBehindTask: Bool) {
+  func `that are the operation itself end in a cycle`(isBehindTask: Bool) {
     let world = World()
     let first: any OperationCondition = isBehindTask ? Asked { _ in .satisfied } : Immediate()
     let work = Self.work([first, Asked(helper: { $0 })])

@@ -117,7 +117,7 @@ import Testing
     world.simulation.run()
   }
 
-  /// The body may cancel them, so they close no ring, and an explanation is all there is.
+  /// The body may cancel them, so they complete no cycle, and an explanation is all there is.
   @Test func `tasks that its body has made wait for others`() {
     let world = World()
     let operations = Locked<[ResultOperation<Int>]>([])
@@ -139,7 +139,7 @@ import Testing
     #expect(
       text(first) == """
         first has code that waits for second
-          first waits in a ring: first → second → first
+          first waits in a cycle: first → second → first
         needed: one of first, second has to be cancelled
         """
     )

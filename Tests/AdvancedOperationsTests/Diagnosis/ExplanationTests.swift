@@ -297,7 +297,7 @@ import Testing
     world.simulation.run()
   }
 
-  @Test func `a ring through a barrier has ended, and is the reason`() throws {
+  @Test func `a cycle through a barrier has ended, and is the reason`() throws {
     // The barrier waits for what is in front of it, and that for what is behind it.
     let world = World()
     let (first, second) = (Work("first"), Work("second"))
@@ -317,7 +317,7 @@ import Testing
     #expect(text(ended).contains("→"))
   }
 
-  @Test func `a ring through a limit that was lowered is no more`() {
+  @Test func `a cycle through a limit that was lowered is no more`() {
     // The group has the only slot that is left, a child of it needs one that waits for that slot.
     let world = World(limit: 2)
     let (open, other, child) = (Work.open("open"), Work("other"), Work("child"))

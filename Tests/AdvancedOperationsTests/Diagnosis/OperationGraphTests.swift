@@ -121,7 +121,7 @@ import Testing
     #expect(graph.mermaid.contains("op_producer -. produced .-> op_product"))
   }
 
-  @Test func `shows what is left of a ring that was cancelled`() {
+  @Test func `shows what is left of a cycle that was cancelled`() {
     let world = World()
     let (a, b) = (Work("a"), Work("b"))
     a.addDependency(b)

@@ -157,7 +157,7 @@ import Testing
     #expect(plan.schedule(workers: 1).duration == .zero)
   }
 
-  @Test func `of a ring is an error with the ring`() {
+  @Test func `of a cycle is an error with the cycle`() {
     let edges = [(0, 1), (1, 2), (2, 3), (3, 1), (3, 4)].map { (from: $0.0, to: $0.1) }
     #expect(throws: OperationCycleError(path: ["1", "2", "3", "1"])) {
       try OperationPlan(durations: [Duration](repeating: .zero, count: 5), edges: edges)

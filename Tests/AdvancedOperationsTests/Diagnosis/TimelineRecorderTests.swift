@@ -122,7 +122,7 @@ extension World {
     #expect(recorder.timeline.spans.allSatisfy { $0.name == "first" || $0.dependencies.count == 1 })
   }
 
-  @Test func `takes a ring that was cancelled`() {
+  @Test func `takes a cycle that was cancelled`() {
     let world = World()
     let recorder = TimelineRecorder()
     world.queue.addObserver(recorder)

@@ -105,7 +105,7 @@ import Testing
   }
 
   @Test(arguments: Name.allCases)
-  private func `is found, can be part of a ring if another operation ends it, and is explained`(
+  private func `is found, can be part of a cycle if another operation ends it, and is explained`(
     name: Name
   ) throws {
     let (operation, words) = situation(name)

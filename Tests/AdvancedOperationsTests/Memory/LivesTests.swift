@@ -47,16 +47,16 @@ import Testing
     }
   }
 
-  @Test func `of a ring that was cancelled`() {
+  @Test func `of a cycle that was cancelled`() {
     Self.expectNothingLeft { world, live in
-      let ring = (0..<4).map { _ in Work(token: live.token()) }
-      for index in ring.indices { ring[index].addDependency(ring[(index + 1) % 4]) }
-      ring[0].addDependency(ring[2])
-      world.queue.addOperations(ring)
+      let cycle = (0..<4).map { _ in Work(token: live.token()) }
+      for index in cycle.indices { cycle[index].addDependency(cycle[(index + 1) % 4]) }
+      cycle[0].addDependency(cycle[2])
+      world.queue.addOperations(cycle)
     }
   }
 
-  @Test func `of a ring of one with a result and its successor`() {
+  @Test func `of a cycle of one with a result and its successor`() {
     Self.expectNothingLeft { world, live in
       let token = live.token()
       let first = ResultOperation { token.touch() }
@@ -66,7 +66,7 @@ import Testing
     }
   }
 
-  @Test func `of a ring through a child that waits for its group`() {
+  @Test func `of a cycle through a child that waits for its group`() {
     Self.expectNothingLeft { world, live in
       let (child, between) = (Work(token: live.token()), Work(token: live.token()))
       let group = GroupOperation { child }

@@ -195,7 +195,7 @@ import Testing
     #expect(work.environment.exclusivity === ExclusivityDomain.shared)
   }
 
-  @Test func `an operation that depends on itself is cancelled with the ring as its reason`() {
+  @Test func `an operation that depends on itself is cancelled with the cycle as its reason`() {
     let world = World()
     let work = Work("work")
     work.addDependency(work)
@@ -206,7 +206,7 @@ import Testing
     #expect(!work.didExecute)
   }
 
-  @Test func `the operations of a ring are cancelled, conditions or not`() {
+  @Test func `the operations of a cycle are cancelled, conditions or not`() {
     let world = World()
     let works = (0..<3).map { Work("w\($0)") }
     for (work, next) in zip(works, works.dropFirst() + works.prefix(1)) {

@@ -189,9 +189,9 @@ import Testing
     #expect(try world.simulation.run { try await world.queue.run(operation) } == 20_000)
   }
 
-  // MARK: Rings
+  // MARK: Cycles
 
-  @Test func `in a body whose slot it needs throws the ring, and cancels what it added`() throws {
+  @Test func `in a body whose slot it needs throws the cycle, and cancels what it added`() throws {
     let world = World(limit: 1)
     let before = Work("before")
     let inner = ResultOperation(name: "inner") { 1 }
@@ -209,7 +209,7 @@ import Testing
     #expect(world.queue.operationCount == 0)
   }
 
-  @Test func `of a ring throws it`() throws {
+  @Test func `of a cycle throws it`() throws {
     let world = World()
     let (first, last) = (Work("first"), ResultOperation(name: "last") { 1 })
     first.addDependency(last)
@@ -241,7 +241,7 @@ import Testing
     #expect(outer.kind == .succeeded && group.kind == .succeeded && before.kind == .succeeded)
   }
 
-  @Test func `ends when a ring runs through a child and its group`() throws {
+  @Test func `ends when a cycle runs through a child and its group`() throws {
     let world = World()
     let (a, b) = (Work("a"), Work("b"))
     a.addDependency(b)

@@ -53,7 +53,7 @@ import Testing
     let ends = [refused, skipped, cancelled].map { Self.outer(of: $0, in: world) }
     #expect(
       ends.map { "\($0.outcome?.failure?.description ?? "")" } == [
-        "operation “refused”\n  condition “no”: It does not hold.",
+        "operation “refused”\n  condition “no”: The closure returned false.",
         "operation “skipped”\n  skipped: no need",
         "operation “cancelled”\n  cancelled without a reason",
       ]

@@ -193,10 +193,10 @@ import Testing
     #expect(work.explain().causes.map(\.kind) == [.suspended, .limit])
   }
 
-  // MARK: Rings
+  // MARK: Cycles
 
   @Test(arguments: seeds)
-  func `ends a ring through the slot that it waits for`(seed: UInt64) throws {
+  func `ends a cycle through the slot that it waits for`(seed: UInt64) throws {
     // The waiting body begins before the attempt is due, or after.
     for delay in [5, 15] {
       let world = World(seed: seed, limit: 1)
@@ -210,11 +210,11 @@ import Testing
       #expect(work.isFinished)
       #expect(waiting.isFinished)
       if delay == 5 {
-        let ring = try #require(work.cancellationReason as? OperationCycleError)
-        #expect(ring.path == ["flaky", "waiting", "flaky"])
+        let cycle = try #require(work.cancellationReason as? OperationCycleError)
+        #expect(cycle.path == ["flaky", "waiting", "flaky"])
       } else {
-        let ring = try #require(waiting.errors.first as? OperationCycleError)
-        #expect(ring.path == ["waiting", "flaky", "waiting"])
+        let cycle = try #require(waiting.errors.first as? OperationCycleError)
+        #expect(cycle.path == ["waiting", "flaky", "waiting"])
         #expect(work.kind == .succeeded)
       }
       #expect(world.queue.operationCount == 0)
@@ -222,7 +222,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `ends a ring through the claim that it waits for`(seed: UInt64) throws {
+  func `ends a cycle through the claim that it waits for`(seed: UInt64) throws {
     for delay in [5, 15] {
       let world = World(seed: seed)
       let clock = world.simulation.environment.clock
@@ -241,11 +241,11 @@ import Testing
         #expect(work.kind == .failed)
         #expect(work.origins == [.attempt(1, .body), .condition("x")])
         let error = try #require(work.errors.last as? OperationConditionError)
-        let ring = try #require(error.underlying as? OperationCycleError)
-        #expect(ring.path == ["flaky", "waiting", "flaky"])
+        let cycle = try #require(error.underlying as? OperationCycleError)
+        #expect(cycle.path == ["flaky", "waiting", "flaky"])
       } else {
-        let ring = try #require(waiting.errors.first as? OperationCycleError)
-        #expect(ring.path == ["waiting", "flaky", "waiting"])
+        let cycle = try #require(waiting.errors.first as? OperationCycleError)
+        #expect(cycle.path == ["waiting", "flaky", "waiting"])
         #expect(work.kind == .succeeded)
       }
       #expect(world.queue.operationCount == 0)
@@ -253,7 +253,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `ends a ring when the limit is lowered`(seed: UInt64) throws {
+  func `ends a cycle when the limit is lowered`(seed: UInt64) throws {
     let world = World(seed: seed, limit: 0)
     let work = world.flaky()
     let waiting = ResultOperation(name: "waiting") { try await work.value }
@@ -268,22 +268,22 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `ends a ring through the slot of a group whose child waits for it`(seed: UInt64) throws {
+  func `ends a cycle through the slot of a group whose child waits for it`(seed: UInt64) throws {
     let world = World(seed: seed, limit: 1)
     let work = world.flaky()
     let child = Work("child")
     child.addDependency(work)
     let group = GroupOperation(name: "group") { child }
     world.run(work, group)
-    let ring = try #require(work.cancellationReason as? OperationCycleError)
-    #expect(ring.path == ["flaky", "group", "child", "flaky"])
+    let cycle = try #require(work.cancellationReason as? OperationCycleError)
+    #expect(cycle.path == ["flaky", "group", "child", "flaky"])
     #expect(child.kind == .succeeded)
     #expect(group.kind == .succeeded)
     #expect(world.queue.operationCount == 0)
   }
 
   @Test(arguments: seeds)
-  func `ends a ring through a barrier behind it`(seed: UInt64) {
+  func `ends a cycle through a barrier behind it`(seed: UInt64) {
     let world = World(seed: seed, limit: 1)
     let work = world.flaky()
     let behind = Work("behind")

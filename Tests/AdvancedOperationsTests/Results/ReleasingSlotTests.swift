@@ -235,7 +235,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `is in no ring with a body that waits for it when it was cancelled`(seed: UInt64) {
+  func `is in no cycle with a body that waits for it when it was cancelled`(seed: UInt64) {
     let world = World(seed: seed, limit: 1)
     let clock = world.simulation.environment.clock
     let work = world.flaky()

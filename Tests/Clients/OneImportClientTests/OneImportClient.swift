@@ -71,9 +71,9 @@ import Testing
       return scope.add(plain)
     }
     #expect(plain.isFinished && !plain.isCancelled)
-    let ring = #expect(throws: OperationCycleError.self) {
+    let cycle = #expect(throws: OperationCycleError.self) {
       try OperationPlan(durations: [.zero, .zero], edges: [(from: 0, to: 1), (from: 1, to: 0)])
     }
-    #expect(ring?.path.count == 3)
+    #expect(cycle?.path.count == 3)
   }
 }

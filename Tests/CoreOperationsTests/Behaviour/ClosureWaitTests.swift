@@ -162,7 +162,7 @@ import Testing
     }
     try expectMessage(
       "waitUntilAllOperationsAreFinished() was called on queue “uploads” by an operation that "
-        + "this waits for: BlockOperation → BlockOperation. ",
+        + "queue “uploads” waits for: BlockOperation → BlockOperation. ",
       in: result
     )
   }
@@ -179,7 +179,7 @@ import Testing
       try await queue.untilAllOperationsAreFinished()
     }
     try expectMessage(
-      "waitUntilFinished() was called on inner by an operation that this waits for: "
+      "waitUntilFinished() was called on inner by an operation that inner waits for: "
         + "BlockOperation → inner → BlockOperation. ",
       in: result
     )
@@ -197,7 +197,7 @@ import Testing
       try await queue.untilAllOperationsAreFinished()
     }
     try expectMessage(
-      "waitUntilFinished() was called on behind by an operation that this waits for: ",
+      "waitUntilFinished() was called on behind by an operation that behind waits for: ",
       in: result
     )
   }

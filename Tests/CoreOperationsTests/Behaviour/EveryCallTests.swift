@@ -69,7 +69,7 @@ import Testing
     case .waitInThread:
       // A thread of its own that waits for itself.
       let isOwn = pair.state.isExecuting && pair.place != .outside
-      return isOwn ? "by an operation that this waits for" : nil
+      return isOwn ? "by an operation that" : nil
     default: return nil
     }
   }
@@ -160,8 +160,8 @@ private final class Subject: Sendable {
 
   private var isCancelledByCall: Bool {
     let isInTime = !pair.state.isFinished
-    let isRing = pair.call == .addItself && !pair.state.isCancelled
-    return isInTime && (pair.call == .cancel || isRing)
+    let isCycle = pair.call == .addItself && !pair.state.isCancelled
+    return isInTime && (pair.call == .cancel || isCycle)
   }
 
   /// A cancel of an operation that has finished changes nothing.

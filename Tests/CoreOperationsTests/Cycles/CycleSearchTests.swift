@@ -3,7 +3,7 @@ import Synchronization
 import Testing
 
 /// Alone in the process while it counts, because the count of searches is shared.
-@Suite(.watched, .heavy, .serialized) struct `The search for rings` {
+@Suite(.watched, .heavy, .serialized) struct `The search for cycles` {
   /// Runs in a process of its own: other tests search too.
   @Test func `chains, trees and fans of 100,000 never start a search`() async {
     await #expect(processExitsWith: .success) {
@@ -39,7 +39,7 @@ import Testing
   }
 
   @Test(arguments: 0..<300 as Range<UInt64>)
-  func `random graphs lose exactly the operations that are in a ring`(seed: UInt64) async throws {
+  func `random graphs lose exactly the operations that are in a cycle`(seed: UInt64) async throws {
     var generator = SplitMix64(seed: seed)
     let count = Int.random(in: 2...24, using: &generator)
     let edgeCount = Int.random(in: 1...count * 2, using: &generator)
@@ -52,7 +52,7 @@ import Testing
       operations[from].addDependency(operations[to])
       reaches[from].insert(to)
     }
-    // Warshall's closure: in a ring is who reaches itself.
+    // Warshall's closure: in a cycle is who reaches itself.
     for middle in 0..<count {
       for from in 0..<count where reaches[from].contains(middle) {
         reaches[from].formUnion(reaches[middle])
@@ -69,9 +69,9 @@ import Testing
     }
     try await queue.untilAllOperationsAreFinished()
     for (index, operation) in operations.enumerated() {
-      let isInRing = reaches[index].contains(index)
-      #expect(operation.isCancelled == isInRing, "seed \(seed), operation \(index)")
-      #expect(isInRing == (operation.cancellationReason is OperationCycleError))
+      let isInCycle = reaches[index].contains(index)
+      #expect(operation.isCancelled == isInCycle, "seed \(seed), operation \(index)")
+      #expect(isInCycle == (operation.cancellationReason is OperationCycleError))
     }
   }
 }

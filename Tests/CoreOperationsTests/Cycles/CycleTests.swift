@@ -1,7 +1,7 @@
 import CoreOperations
 import Testing
 
-@Suite(.watched) struct `Rings of dependencies` {
+@Suite(.watched) struct `Cycles of dependencies` {
   private func operations(_ names: String...) -> [Operation] {
     names.map { name in
       let operation = Operation()
@@ -24,27 +24,27 @@ import Testing
     try await operation.untilFinished()
   }
 
-  @Test func `a ring within a batch ends cancelled, with its path as the reason`() async throws {
-    let ring = operations("a", "b", "c")
-    for (index, operation) in ring.enumerated() {
-      operation.addDependency(ring[(index + 1) % 3])
+  @Test func `a cycle within a batch ends cancelled, with its path as the reason`() async throws {
+    let cycle = operations("a", "b", "c")
+    for (index, operation) in cycle.enumerated() {
+      operation.addDependency(cycle[(index + 1) % 3])
     }
     let behind = operations("behind")[0]
-    behind.addDependency(ring[0])
+    behind.addDependency(cycle[0])
     let before = operations("before")[0]
-    ring[1].addDependency(before)
+    cycle[1].addDependency(before)
     let queue = OperationQueue()
-    queue.addOperations([behind] + ring + [before])
+    queue.addOperations([behind] + cycle + [before])
     try await queue.untilAllOperationsAreFinished()
-    for operation in ring {
+    for operation in cycle {
       #expect(operation.isCancelled)
       let path = try #require(self.path(of: operation))
       #expect(path.count == 4)
       #expect(path.first == path.last)
       #expect(Set(path) == ["a", "b", "c"])
-      // Each waits for the next; the last one did, before the ring was opened.
+      // Each waits for the next; the last one did, before the cycle was opened.
       for (name, next) in zip(path, path.dropFirst()).dropLast() {
-        let waiting = try #require(ring.first { $0.name == name })
+        let waiting = try #require(cycle.first { $0.name == name })
         #expect(waiting.dependencies.contains { $0.name == next })
       }
     }
@@ -52,71 +52,71 @@ import Testing
     #expect(!before.isCancelled && before.isFinished)
   }
 
-  @Test func `a ring across batches and queues ends with the operation that closes it`()
+  @Test func `a cycle across batches and queues ends with the operation that closes it`()
     async throws
   {
     for closing in 0..<3 {
-      let ring = operations("a", "b", "c")
-      for (index, operation) in ring.enumerated() {
-        operation.addDependency(ring[(index + 1) % 3])
+      let cycle = operations("a", "b", "c")
+      for (index, operation) in cycle.enumerated() {
+        operation.addDependency(cycle[(index + 1) % 3])
       }
       let queues = [OperationQueue(), OperationQueue(), OperationQueue()]
-      for index in 0..<3 where index != closing { queues[index].addOperation(ring[index]) }
-      queues[closing].addOperation(ring[closing])
+      for index in 0..<3 where index != closing { queues[index].addOperation(cycle[index]) }
+      queues[closing].addOperation(cycle[closing])
       for queue in queues { try await queue.untilAllOperationsAreFinished() }
-      #expect(ring.allSatisfy { path(of: $0) != nil })
+      #expect(cycle.allSatisfy { path(of: $0) != nil })
     }
   }
 
-  @Test func `an edge that closes a ring among queued operations is seen when it is added`()
+  @Test func `an edge that completes a cycle among queued operations is seen when it is added`()
     async throws
   {
-    let ring = operations("a", "b", "c")
-    ring[0].addDependency(ring[1])
-    ring[1].addDependency(ring[2])
+    let cycle = operations("a", "b", "c")
+    cycle[0].addDependency(cycle[1])
+    cycle[1].addDependency(cycle[2])
     let start = operations("start")[0]
-    ring[2].addDependency(start)
+    cycle[2].addDependency(start)
     let queue = OperationQueue()
-    queue.addOperations(ring)
-    #expect(ring.allSatisfy { !$0.isCancelled })
-    ring[2].addDependency(ring[0])
+    queue.addOperations(cycle)
+    #expect(cycle.allSatisfy { !$0.isCancelled })
+    cycle[2].addDependency(cycle[0])
     try await queue.untilAllOperationsAreFinished()
-    #expect(ring.allSatisfy { path(of: $0) != nil })
+    #expect(cycle.allSatisfy { path(of: $0) != nil })
     #expect(!start.isCancelled)
   }
 
-  @Test func `a ring through an operation in no queue ends cancelled, and so does that one`()
+  @Test func `a cycle through an operation in no queue ends cancelled, and so does that one`()
     async throws
   {
-    let ring = operations("queued", "not queued")
-    ring[0].addDependency(ring[1])
-    ring[1].addDependency(ring[0])
+    let cycle = operations("queued", "not queued")
+    cycle[0].addDependency(cycle[1])
+    cycle[1].addDependency(cycle[0])
     let queue = OperationQueue()
-    queue.addOperation(ring[0])
+    queue.addOperation(cycle[0])
     try await queue.untilAllOperationsAreFinished()
-    #expect(ring.allSatisfy { path(of: $0) != nil })
-    #expect(!ring[1].isFinished)
-    ring[1].start()
-    #expect(ring[1].isFinished)
+    #expect(cycle.allSatisfy { path(of: $0) != nil })
+    #expect(!cycle[1].isFinished)
+    cycle[1].start()
+    #expect(cycle[1].isFinished)
   }
 
   @Test(arguments: [3, 4, 10, 60], [0, 1, 2])
-  func `a ring of which only one is enqueued ends cancelled, whichever that is`(
+  func `a cycle of which only one is enqueued ends cancelled, whichever that is`(
     size: Int,
     place: Int
   ) async throws {
-    let ring = (0..<size).map { _ in Operation() }
-    for index in ring.indices { ring[index].addDependency(ring[(index + 1) % size]) }
-    // Somewhere else each time, seen from the edge that closed the ring.
-    let enqueued = ring[(place * size / 3 + 1) % size]
+    let cycle = (0..<size).map { _ in Operation() }
+    for index in cycle.indices { cycle[index].addDependency(cycle[(index + 1) % size]) }
+    // Somewhere else each time, seen from the edge that completed the cycle.
+    let enqueued = cycle[(place * size / 3 + 1) % size]
     let queue = OperationQueue()
     queue.addOperation(enqueued)
     try await queue.untilAllOperationsAreFinished()
-    #expect(ring.allSatisfy { path(of: $0)?.count == size + 1 })
-    #expect(ring.filter(\.isFinished) == [enqueued])
+    #expect(cycle.allSatisfy { path(of: $0)?.count == size + 1 })
+    #expect(cycle.filter(\.isFinished) == [enqueued])
   }
 
-  @Test func `a wait for an operation in no queue is no ring`() async throws {
+  @Test func `a wait for an operation in no queue is no cycle`() async throws {
     let (waiting, missing) = (Operation(), Operation())
     waiting.addDependency(missing)
     let queue = OperationQueue()
@@ -130,15 +130,15 @@ import Testing
     #expect(!waiting.isCancelled)
   }
 
-  @Test func `a ring that is opened again before it is queued runs`() async throws {
-    let ring = operations("a", "b")
-    ring[0].addDependency(ring[1])
-    ring[1].addDependency(ring[0])
-    ring[1].removeDependency(ring[0])
+  @Test func `a cycle that is opened again before it is queued runs`() async throws {
+    let cycle = operations("a", "b")
+    cycle[0].addDependency(cycle[1])
+    cycle[1].addDependency(cycle[0])
+    cycle[1].removeDependency(cycle[0])
     let queue = OperationQueue()
-    queue.addOperations(ring)
+    queue.addOperations(cycle)
     try await queue.untilAllOperationsAreFinished()
-    #expect(ring.allSatisfy { !$0.isCancelled })
+    #expect(cycle.allSatisfy { !$0.isCancelled })
   }
 
   @Test func `an edge that is only recorded is no wait`() async throws {
@@ -165,7 +165,7 @@ import Testing
     let others = operations("waits", "behind", "before", "first")
     let executing = BlockOperation { [others] in
       queue.operations[0].addDependency(others[0])
-      // Both ends have others before and behind them, so that a ring is looked for.
+      // Both ends have others before and behind them, so that a cycle is looked for.
       others[0].addDependency(others[2])
     }
     others[0].addDependency(executing)
@@ -177,18 +177,18 @@ import Testing
     #expect(others.allSatisfy { $0.isFinished && !$0.isCancelled })
   }
 
-  @Test func `a ring that is closed outside of its queue is seen by the one that is in there`() {
-    let ring = operations("a", "b", "c")
+  @Test func `a cycle that is closed outside of its queue is seen by the one that is in there`() {
+    let cycle = operations("a", "b", "c")
     let queue = OperationQueue(executor: ManualExecutor())
-    ring[2].addDependency(ring[0])
-    queue.addOperation(ring[2])
-    ring[1].addDependency(ring[2])
-    #expect(!ring[2].isCancelled)
-    ring[0].addDependency(ring[1])
-    for operation in ring { #expect(path(of: operation)?.count == 4) }
+    cycle[2].addDependency(cycle[0])
+    queue.addOperation(cycle[2])
+    cycle[1].addDependency(cycle[2])
+    #expect(!cycle[2].isCancelled)
+    cycle[0].addDependency(cycle[1])
+    for operation in cycle { #expect(path(of: operation)?.count == 4) }
   }
 
-  @Test func `two threads that close a ring from both ends never miss it`() async throws {
+  @Test func `two threads that complete a cycle from both ends never miss it`() async throws {
     for _ in 0..<500 {
       let (a, b) = (Operation(), Operation())
       let queue = OperationQueue()
@@ -202,27 +202,27 @@ import Testing
     }
   }
 
-  @Test func `in a cancelled ring, the wait that closes its path is no dependency any more`()
+  @Test func `in a cancelled cycle, the wait that closes its path is no dependency any more`()
     async throws
   {
-    let ring = operations("a", "b", "c", "d")
+    let cycle = operations("a", "b", "c", "d")
     let (outside, behind) = (Operation(), Operation())
-    // Two rings in one: a → b → c → a and a → b → d → a.
+    // Two cycles in one: a → b → c → a and a → b → d → a.
     for (from, to) in [(0, 1), (1, 2), (1, 3), (2, 0), (3, 0)] {
-      ring[from].addDependency(ring[to])
-      ring[from].addDependency(outside)
+      cycle[from].addDependency(cycle[to])
+      cycle[from].addDependency(outside)
     }
-    behind.addDependency(ring[0])
+    behind.addDependency(cycle[0])
     let queue = OperationQueue()
-    queue.addOperations(ring + [behind, outside])
+    queue.addOperations(cycle + [behind, outside])
     try await queue.untilAllOperationsAreFinished()
-    let path = try #require(self.path(of: ring[0]))
-    let last = try #require(ring.first { $0.name == path[path.count - 2] })
+    let path = try #require(self.path(of: cycle[0]))
+    let last = try #require(cycle.first { $0.name == path[path.count - 2] })
     #expect(!last.dependencies.contains { $0.name == path[0] })
-    #expect(ring.allSatisfy { $0.dependencies.contains(outside) })
-    #expect(behind.dependencies == [ring[0]])
+    #expect(cycle.allSatisfy { $0.dependencies.contains(outside) })
+    #expect(behind.dependencies == [cycle[0]])
     // No more than what it takes: each way around is open, all else is there.
-    let left = ring.flatMap { $0.dependencies }.count { ring.contains($0) }
+    let left = cycle.flatMap { $0.dependencies }.count { cycle.contains($0) }
     #expect(path[0] == "b" ? left == 4 : left == 3)
   }
 

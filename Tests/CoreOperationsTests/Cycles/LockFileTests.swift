@@ -11,7 +11,7 @@ import Glibc
 
 /// A real graph that is not acyclic: what a lock file of Cargo says about its packages.
 @Suite(.watched) struct `The packages of a lock file` {
-  @Test func `run after what they need, but for those in a ring`() async throws {
+  @Test func `run after what they need, but for those in a cycle`() async throws {
     guard let text = LockFile.text(of: "lockfiles/uv-Cargo.lock") else {
       print("SKIPPED: the packages of a lock file: OPERATIONS_TEST_DATA has no lockfiles")
       return
@@ -32,17 +32,17 @@ import Glibc
     queue.addOperations(operations)
     try await queue.untilAllOperationsAreFinished()
 
-    let inRing = lock.packages.indices.filter { lock.canReach($0, from: lock.needs[$0]) }
-    #expect(inRing.count == 1)
-    #expect(operations.indices.filter { operations[$0].isCancelled } == inRing)
-    for index in inRing {
+    let inCycle = lock.packages.indices.filter { lock.canReach($0, from: lock.needs[$0]) }
+    #expect(inCycle.count == 1)
+    #expect(operations.indices.filter { operations[$0].isCancelled } == inCycle)
+    for index in inCycle {
       let error = try #require(operations[index].cancellationReason as? OperationCycleError)
       #expect(error.path == [lock.packages[index], lock.packages[index]])
     }
     var place = [Int](repeating: -1, count: operations.count)
     for (turn, index) in started.entries.enumerated() { place[index] = turn }
-    #expect(started.count == operations.count - inRing.count)
-    for (index, needs) in lock.needs.enumerated() where !inRing.contains(index) {
+    #expect(started.count == operations.count - inCycle.count)
+    for (index, needs) in lock.needs.enumerated() where !inCycle.contains(index) {
       #expect(needs.allSatisfy { place[$0] < place[index] })
     }
   }

@@ -202,34 +202,34 @@ import Testing
   }
 
   @Test(arguments: [2, 3, 100, 10_000])
-  func `a ring that was cancelled is released when it has left`(size: Int) async throws {
+  func `a cycle that was cancelled is released when it has left`(size: Int) async throws {
     let live = LiveCount()
     let queue = OperationQueue()
     do {
-      let ring = (0..<size).map { _ in Counted(live) }
-      for index in ring.indices { ring[index].addDependency(ring[(index + 1) % size]) }
-      queue.addOperations(ring)
+      let cycle = (0..<size).map { _ in Counted(live) }
+      for index in cycle.indices { cycle[index].addDependency(cycle[(index + 1) % size]) }
+      queue.addOperations(cycle)
     }
     await live.none()
     #expect(live.made == size)
   }
 
-  @Test func `a ring of which only one was enqueued is released when the others are let go of`()
+  @Test func `a cycle of which only one was enqueued is released when the others are let go of`()
     async throws
   {
     let live = LiveCount()
     let queue = OperationQueue()
     do {
-      let ring = (0..<10).map { _ in Counted(live) }
-      for index in ring.indices { ring[index].addDependency(ring[(index + 1) % 10]) }
-      queue.addOperation(ring[3])
-      try await ring[3].untilFinished()
-      #expect(ring.allSatisfy { $0.isCancelled })
+      let cycle = (0..<10).map { _ in Counted(live) }
+      for index in cycle.indices { cycle[index].addDependency(cycle[(index + 1) % 10]) }
+      queue.addOperation(cycle[3])
+      try await cycle[3].untilFinished()
+      #expect(cycle.allSatisfy { $0.isCancelled })
     }
     await live.none()
   }
 
-  @Test func `rings that share operations, and what is tied to them, are released`() async throws {
+  @Test func `cycles that share operations, and what is tied to them, are released`() async throws {
     for seed in UInt64(0)..<50 {
       var random = SplitMix64(seed: seed)
       let live = LiveCount()

@@ -86,12 +86,12 @@ final class Layered: Operation, LayeredOperation, @unchecked Sendable {
   func cancelSilently(reason: (any Error)?) { flagCancelled(reason: reason) }
   func deliverEvents() { leaveAhead() }
 
-  func cancelAsMember(of ring: OperationCycleError) {
-    flagCancelled(reason: ring)
+  func cancelAsMember(of cycle: OperationCycleError) {
+    flagCancelled(reason: cycle)
     leaveAhead()
   }
 
-  func openRing(_ ring: [Operation]) -> Bool { false }
+  func breakCycle(_ cycle: [Operation]) -> Bool { false }
   var awaitedParent: Operation? { nil }
   var isAwaitedInLayer: Bool { false }
   var isStartingByHand: Bool { false }

@@ -211,7 +211,7 @@ import Testing
     }
     try expectMessage(
       "waitUntilAllOperationsAreFinished() was called on queue “OperationQueue” by a barrier block "
-        + "that this waits for, so that the wait would never end. "
+        + "that queue “OperationQueue” waits for, so the wait would never end. "
         + "Wait somewhere else, or let the barrier return.",
       in: result
     )
@@ -232,8 +232,8 @@ import Testing
       try await queue.untilAllOperationsAreFinished()
     }
     try expectMessage(
-      "waitUntilFinished() was called on next by a barrier block that this waits for, "
-        + "so that the wait would never end. Wait somewhere else, or let the barrier return.",
+      "waitUntilFinished() was called on next by a barrier block that next waits for, "
+        + "so the wait would never end. Wait somewhere else, or let the barrier return.",
       in: result
     )
   }

@@ -78,11 +78,11 @@ import Testing
     )
   }
 
-  @Test func `a ring describes its path`() {
+  @Test func `a cycle describes its path`() {
     let error = OperationCycleError(path: ["a", "b", "a"])
     #expect(
       error.description
-        == "These operations wait for each other in a ring, so none could go on: a → b → a. "
+        == "These operations wait for each other in a cycle, so none of them can run: a → b → a. "
         + "Remove one of these waits."
     )
     #expect(error == OperationCycleError(path: ["a", "b", "a"]))

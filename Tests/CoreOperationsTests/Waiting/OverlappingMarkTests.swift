@@ -3,7 +3,7 @@ import Testing
 
 /// Two threads mark the same operations at once, and something comes between that neither of them
 /// has marked yet.
-@Suite(.watched) struct `Rings that close while others are marked` {
+@Suite(.watched) struct `Cycles that close while others are marked` {
   private let queue = OperationQueue()
   private let elsewhere = OperationQueue()
   private let middle = Layered("middle")
@@ -111,7 +111,7 @@ import Testing
     try await end(isOver)
   }
 
-  /// In a process of its own: other rings of barriers make everything look.
+  /// In a process of its own: other cycles of barriers make everything look.
   @Test func `by a barrier`() async {
     await #expect(processExitsWith: .success) {
       let (one, other, elsewhere) = (OperationQueue(), OperationQueue(), OperationQueue())

@@ -32,9 +32,9 @@ struct NameCheck {
     let components = graph.components()
     for component in components.reversed() where component.count > 1 {
       guard let first = component.min(),
-        let ring = graph.ring(from: first, in: Set(component))
+        let cycle = graph.cycle(from: first, in: Set(component))
       else { continue }
-      report(ring)
+      report(cycle)
     }
     checkReferences(graph, components)
   }
@@ -66,18 +66,18 @@ struct NameCheck {
     return findings.help(for: name, among: names)
   }
 
-  private func report(_ ring: [Int]) {
-    // A ring of thousands is shown by its ends.
-    let shown = ring.count <= 12 ? ring[...] : ring.prefix(6)
+  private func report(_ cycle: [Int]) {
+    // A cycle of thousands is shown by its ends.
+    let shown = cycle.count <= 12 ? cycle[...] : cycle.prefix(6)
     var path = shown.map { "\(names[$0]) (line \(steps[$0].place.line))" }
-    if ring.count > 12 { path += ["… \(ring.count - 12) more …"] }
-    if ring.count > 12 {
-      path += ring.suffix(6).map { "\(names[$0]) (line \(steps[$0].place.line))" }
+    if cycle.count > 12 { path += ["… \(cycle.count - 12) more …"] }
+    if cycle.count > 12 {
+      path += cycle.suffix(6).map { "\(names[$0]) (line \(steps[$0].place.line))" }
     }
-    let next = names[ring[1]]
-    let place = steps[ring[0]].needs.first { $0.text == next }?.place ?? steps[ring[0]].place
+    let next = names[cycle[1]]
+    let place = steps[cycle[0]].needs.first { $0.text == next }?.place ?? steps[cycle[0]].place
     findings.add(
-      "steps need each other in a ring: \(path.joined(separator: " → "))",
+      "steps need each other in a cycle: \(path.joined(separator: " → "))",
       at: place,
       help: "one of these needs has to go"
     )

@@ -57,7 +57,7 @@ struct StepGraph {
   ///   - start: The step.
   ///   - component: The steps that the way can go through.
   /// - Returns: The steps on it, the first one at both ends.
-  func ring(from start: Int, in component: Set<Int>) -> [Int]? {
+  func cycle(from start: Int, in component: Set<Int>) -> [Int]? {
     var cameFrom: [Int: Int] = [:]
     var queue = [start]
     var index = 0

@@ -125,7 +125,7 @@ struct WfCommonsInstance {
     if descriptions.isEmpty { problems.append("the instance has no tasks") }
   }
 
-  /// Names of parents, and rings.
+  /// Names of parents, and cycles.
   private mutating func check(_ problems: inout [String]) {
     guard problems.isEmpty else { return }
     let numbers = Dictionary(uniqueKeysWithValues: zip(tasks.map(\.id), tasks.indices))
@@ -152,10 +152,10 @@ struct WfCommonsInstance {
     }
     let graph = StepGraph(needs: tasks.map { $0.parents.compactMap { numbers[$0] } })
     for component in graph.components().reversed() {
-      guard let first = component.min(), let ring = graph.ring(from: first, in: Set(component))
+      guard let first = component.min(), let cycle = graph.cycle(from: first, in: Set(component))
       else { continue }
-      let path = ring.prefix(12).map { tasks[$0].id.excerpt() }.joined(separator: " → ")
-      problems.append("tasks are parents of each other in a ring: \(path)")
+      let path = cycle.prefix(12).map { tasks[$0].id.excerpt() }.joined(separator: " → ")
+      problems.append("tasks are parents of each other in a cycle: \(path)")
     }
   }
 

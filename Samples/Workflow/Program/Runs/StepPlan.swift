@@ -3,7 +3,7 @@ import WorkflowDocument
 
 /// The steps of a workflow as a plan to ask *what if*.
 enum StepPlan {
-  /// A plan of the steps, in their order; nil if they wait for each other in a ring.
+  /// A plan of the steps, in their order; nil if they wait for each other in a cycle.
   static func plan(_ workflow: Workflow, durations: [Duration]) -> OperationPlan? {
     let numbers = Dictionary(workflow.steps.enumerated().map { ($1.id, $0) }) { first, _ in first }
     var edges: [(from: Int, to: Int)] = []

@@ -170,7 +170,7 @@ private struct History {
 }
 
 extension Workflow {
-  /// The steps, each behind those that it needs; what is in a ring comes last.
+  /// The steps, each behind those that it needs; what is in a cycle comes last.
   package var stepsInOrder: [Step] {
     let places = Dictionary(steps.enumerated().map { ($1.id, $0) }) { first, _ in first }
     var open = steps.map { step in Set(step.predecessors).count { places[$0] != nil } }

@@ -117,8 +117,8 @@ import WorkflowDocument
         {"name": "c", "runtime": 1, "parents": ["c"]}]}}
       """,
       """
-      tasks are parents of each other in a ring: c → c
-      tasks are parents of each other in a ring: a → b → a
+      tasks are parents of each other in a cycle: c → c
+      tasks are parents of each other in a cycle: a → b → a
       """
     ),
   ])

@@ -22,7 +22,7 @@ import WorkflowDocument
     #expect(try workflow.only(["s9999"]).steps.count == 10_000)
   }
 
-  @Test func `has a ring of 10,000 steps, which is shown by its ends`() throws {
+  @Test func `has a cycle of 10,000 steps, which is shown by its ends`() throws {
     var text = "steps:\n"
     for index in 0..<10_000 {
       text += "  - {id: s\(index), command: x, needs: s\((index + 1) % 10_000)}\n"
@@ -32,7 +32,7 @@ import WorkflowDocument
     }
     #expect(
       error?.diagnostics.map(\.message) == [
-        "steps need each other in a ring: s0 (line 2) → s1 (line 3) → s2 (line 4) → s3 (line 5) → "
+        "steps need each other in a cycle: s0 (line 2) → s1 (line 3) → s2 (line 4) → s3 (line 5) → "
           + "s4 (line 6) → s5 (line 7) → … 9989 more … → s9995 (line 9997) → s9996 (line 9998) → "
           + "s9997 (line 9999) → s9998 (line 10000) → s9999 (line 10001) → s0 (line 2)"
       ]

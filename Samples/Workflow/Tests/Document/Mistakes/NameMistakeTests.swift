@@ -51,7 +51,7 @@ import Testing
       """
     ),
     FileMistake(
-      "two rings",
+      "two cycles",
       """
       steps:
         - {id: one, command: x, needs: two}
@@ -62,13 +62,13 @@ import Testing
         - {id: q, command: x, needs: p}
       """,
       """
-      f.yml:2:34: error: steps need each other in a ring: one (line 2) → two (line 3) → three (line 4) \
+      f.yml:2:34: error: steps need each other in a cycle: one (line 2) → two (line 3) → three (line 4) \
       → one (line 2)
        2 |   - {id: one, command: x, needs: two}
          |                                  ^
          help: one of these needs has to go
 
-      f.yml:6:32: error: steps need each other in a ring: p (line 6) → q (line 7) → p (line 6)
+      f.yml:6:32: error: steps need each other in a cycle: p (line 6) → q (line 7) → p (line 6)
        6 |   - {id: p, command: x, needs: q}
          |                                ^
          help: one of these needs has to go

@@ -3,8 +3,8 @@ import AdvancedOperationsTesting
 import Testing
 
 /// A group holds a slot, and a child of it waits for what waits for that slot.
-@Suite(.watched) struct `A ring through a group's slot` {
-  private static func ring(of operation: Operation) -> [String]? {
+@Suite(.watched) struct `A cycle through a group's slot` {
+  private static func cycle(of operation: Operation) -> [String]? {
     (operation.cancellationReason as? OperationCycleError)?.path
   }
 
@@ -17,7 +17,7 @@ import Testing
     world.run(group)
     #expect(group.isExecuting)
     world.run(other)
-    #expect(Self.ring(of: other) == ["other", "group", "child", "other"])
+    #expect(Self.cycle(of: other) == ["other", "group", "child", "other"])
     #expect(child.kind == .succeeded)
     #expect(group.kind == .succeeded)
     #expect(world.queue.operations.isEmpty)
@@ -32,7 +32,7 @@ import Testing
     child.addDependency(other)
     #expect(group.addOperation(child))
     world.finishAll([open])
-    #expect(Self.ring(of: child) == ["child", "other", "group", "child"])
+    #expect(Self.cycle(of: child) == ["child", "other", "group", "child"])
     let element = try #require(group.outcome?.failure?.elements.first)
     #expect(element.error is OperationCycleError)
     #expect(other.kind == .succeeded)
@@ -52,7 +52,7 @@ import Testing
     world.run(group, other)
     child.addDependency(other)
     world.finishAll([open])
-    #expect(Self.ring(of: child) == ["child", "other", "group", "child"])
+    #expect(Self.cycle(of: child) == ["child", "other", "group", "child"])
     #expect(other.kind == .succeeded)
     #expect(world.queue.operations.isEmpty)
   }
@@ -71,7 +71,7 @@ import Testing
     #expect(group.isExecuting)
     world.run(last)
     #expect(last.kind == .cancelled)
-    #expect(Self.ring(of: last)?.contains("nested") == true)
+    #expect(Self.cycle(of: last)?.contains("nested") == true)
     #expect(group.kind == .succeeded && outer.kind == .succeeded)
   }
 
@@ -85,7 +85,7 @@ import Testing
     world.run(group, later)
     #expect(later.addOperation(needed))
     world.simulation.run()
-    #expect(Self.ring(of: later) == ["needed", "later", "group", "child", "needed"])
+    #expect(Self.cycle(of: later) == ["needed", "later", "group", "child", "needed"])
     #expect(group.isFinished && later.isFinished)
   }
 
@@ -149,7 +149,7 @@ import Testing
   }
 
   @Test(arguments: 0..<3)
-  func `a group that needs its own child is in a ring of its own`(order: Int) {
+  func `a group that needs its own child is in a cycle of its own`(order: Int) {
     let world = World()
     let (child, between) = (Work("child"), Work("between"))
     let group = GroupOperation(name: "group")
@@ -172,12 +172,12 @@ import Testing
     child.cancel()
     group.addDependency(child)
     world.run(group)
-    #expect(Self.ring(of: group) == ["group", "child", "group"])
+    #expect(Self.cycle(of: group) == ["group", "child", "group"])
     #expect(group.kind == .cancelled && child.kind == .cancelled)
   }
 
   /// Groups and others with dependencies and waits of their own code at random, in queues with few
-  /// slots, some of it added late: whatever rings there are, all finish.
+  /// slots, some of it added late: whatever cycles there are, all finish.
   @Test(arguments: 1...400 as ClosedRange<UInt64>)
   func `never hangs`(seed: UInt64) {
     var random = Random(seed)

@@ -4,7 +4,7 @@ import Testing
 
 /// Helpers of conditions that could never end, because they wait for the operation.
 @Suite(.watched) struct `A helper that waits for its operation` {
-  private func ring(of operation: Operation) -> [String]? {
+  private func cycle(of operation: Operation) -> [String]? {
     (operation.cancellationReason as? OperationCycleError)?.path
   }
 
@@ -15,7 +15,7 @@ import Testing
     work.addCondition(Asked { $0 })
     world.run(work)
     #expect(work.kind == .cancelled)
-    #expect(ring(of: work) == ["work", "work"])
+    #expect(cycle(of: work) == ["work", "work"])
     #expect(world.queue.operationCount == 0)
   }
 
@@ -33,8 +33,8 @@ import Testing
     world.run(work)
     #expect(work.kind == .cancelled)
     #expect(helper.kind == .cancelled)
-    #expect(ring(of: work).map(Set.init) == ["work", "helper"])
-    #expect(ring(of: work)?.count == 3)
+    #expect(cycle(of: work).map(Set.init) == ["work", "helper"])
+    #expect(cycle(of: work)?.count == 3)
   }
 
   @Test(arguments: seeds)
@@ -52,7 +52,7 @@ import Testing
     world.run(work)
     #expect(work.isFinished)
     #expect(helper.isFinished)
-    #expect((ring(of: work) ?? ring(of: helper))?.contains("helper") == true)
+    #expect((cycle(of: work) ?? cycle(of: helper))?.contains("helper") == true)
     #expect(world.queue.operationCount == 0)
   }
 
@@ -63,7 +63,7 @@ import Testing
     work.addCondition(Asked("a") { _ in Work("other") } || Asked("b") { $0 })
     world.run(work)
     #expect(work.kind == .cancelled)
-    #expect(ring(of: work)?.count == 3)
+    #expect(cycle(of: work)?.count == 3)
     #expect(world.queue.operationCount == 0)
   }
 
@@ -79,7 +79,7 @@ import Testing
     work.addCondition(Asked { _ in helper })
     world.run(work, third)
     for operation in [work, third, helper] {
-      #expect(ring(of: operation).map(Set.init) == ["work", "third", "helper"])
+      #expect(cycle(of: operation).map(Set.init) == ["work", "third", "helper"])
       #expect(operation.isFinished)
     }
   }
@@ -99,7 +99,7 @@ import Testing
     world.simulation.run()
     #expect(work.kind == .cancelled)
     #expect(helper.kind == .cancelled)
-    #expect(ring(of: work).map(Set.init) == ["work", "helper"])
+    #expect(cycle(of: work).map(Set.init) == ["work", "helper"])
   }
 
   @Test func `depends on one that was started by hand`() {
@@ -117,7 +117,7 @@ import Testing
     world.simulation.run()
     #expect(work.kind == .cancelled)
     #expect(helper.kind == .cancelled)
-    #expect(ring(of: work).map(Set.init) == ["work", "helper"])
+    #expect(cycle(of: work).map(Set.init) == ["work", "helper"])
   }
 
   @Test func `waits for a slot, whose holder waits for the operation, started by hand`() {
@@ -156,7 +156,7 @@ import Testing
     world.run(first, second)
     for operation in [first, second] {
       #expect(operation.kind == .cancelled)
-      #expect(ring(of: operation).map(Set.init) == ["first", "second"])
+      #expect(cycle(of: operation).map(Set.init) == ["first", "second"])
     }
   }
 
@@ -183,7 +183,7 @@ import Testing
     _ = group.addOperation(work)
     world.run(group)
     #expect(work.kind == .cancelled)
-    #expect(ring(of: work).map(Set.init) == ["work", "group"])
+    #expect(cycle(of: work).map(Set.init) == ["work", "group"])
     #expect(group.isFinished)
   }
 
@@ -197,13 +197,13 @@ import Testing
     work.addCondition(Asked { _ in group })
     world.run(work)
     #expect(work.isFinished && child.isFinished && group.isFinished)
-    #expect((ring(of: work) ?? ring(of: child))?.contains("group") == true)
+    #expect((cycle(of: work) ?? cycle(of: child))?.contains("group") == true)
     #expect(world.queue.operationCount == 0)
   }
 
   @Test(arguments: seeds)
   func `needs the slot that the operation's queue has for it`(seed: UInt64) {
-    // No ring: the operation holds no slot while its conditions are asked.
+    // No cycle: the operation holds no slot while its conditions are asked.
     let world = World(seed: seed, limit: 1)
     let work = Work("work")
     work.addCondition(Asked { _ in Work("helper") })
@@ -292,8 +292,8 @@ import Testing
     )
     world.run(work, dependent)
     let failure = work.errors.first as? OperationConditionError
-    let ring = failure?.underlying as? OperationCycleError
-    #expect(ring?.path == ["work", "dependent", "work"])
+    let cycle = failure?.underlying as? OperationCycleError
+    #expect(cycle?.path == ["work", "dependent", "work"])
     #expect(dependent.outcome?.isSuccess == true)
   }
 
@@ -317,7 +317,7 @@ import Testing
     )
   }
 
-  @Test func `lets the one leave that comes later and closes the ring`() {
+  @Test func `lets the one leave that comes later and completes the cycle`() {
     let world = World()
     let work = Work("work")
     let other = Work.open("other")

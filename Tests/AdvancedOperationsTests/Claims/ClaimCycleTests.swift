@@ -2,8 +2,8 @@ import AdvancedOperations
 import AdvancedOperationsTesting
 import Testing
 
-@Suite(.watched) struct `A wait for a claim that would close a ring` {
-  private static func ring(_ operation: AdvancedOperation) -> [String]? {
+@Suite(.watched) struct `A wait for a claim that would complete a cycle` {
+  private static func cycle(_ operation: AdvancedOperation) -> [String]? {
     let error = operation.errors.first as? OperationConditionError
     return (error?.underlying as? OperationCycleError)?.path
   }
@@ -31,7 +31,7 @@ import Testing
     world.run(outside)
     #expect(outside.kind == .failed)
     #expect(outside.origins == [.condition("db")])
-    #expect(Self.ring(outside) == ["outside", "group", "child", "outside"])
+    #expect(Self.cycle(outside) == ["outside", "group", "child", "outside"])
     #expect(!outside.didExecute)
     #expect(child.kind == .succeeded)
     #expect(group.kind == .succeeded)
@@ -46,7 +46,7 @@ import Testing
     world.run(group)
     outside.start()
     world.simulation.run()
-    #expect(Self.ring(outside) == ["outside", "group", "child", "outside"])
+    #expect(Self.cycle(outside) == ["outside", "group", "child", "outside"])
     #expect(child.kind == .succeeded)
     #expect(group.kind == .succeeded)
   }
@@ -67,7 +67,7 @@ import Testing
     late.addDependency(outside)
     #expect(group.addOperation(late))
     world.simulation.run()
-    #expect(Self.ring(outside) == ["outside", "group", "late", "outside"])
+    #expect(Self.cycle(outside) == ["outside", "group", "late", "outside"])
     world.finishAll([first])
     #expect(group.kind == .succeeded)
   }
@@ -83,7 +83,7 @@ import Testing
     world.simulation.run()
     #expect(outside.isFinished)
     #expect(
-      Self.ring(outside) ?? ["outside", "group", "child", "outside"]
+      Self.cycle(outside) ?? ["outside", "group", "child", "outside"]
         == ["outside", "group", "child", "outside"]
     )
     #expect(child.kind == .succeeded)
@@ -114,7 +114,7 @@ import Testing
       if !isLateDependency { #expect(group.addOperation(late)) }
       world.simulation.run()
       #expect(outside.kind == .failed)
-      #expect(Self.ring(outside) == ["outside", "group", late.name ?? "", "outside"])
+      #expect(Self.cycle(outside) == ["outside", "group", late.name ?? "", "outside"])
       first.finish()
       world.simulation.run()
       #expect(late.kind == .succeeded)
@@ -133,7 +133,7 @@ import Testing
     group.addCondition(MutuallyExclusive("db"))
     world.run(group)
     world.run(outside, between)
-    #expect(Self.ring(outside) == ["outside", "group", "inner", "leaf", "between", "outside"])
+    #expect(Self.cycle(outside) == ["outside", "group", "inner", "leaf", "between", "outside"])
     #expect(group.kind == .succeeded)
   }
 
@@ -157,7 +157,7 @@ import Testing
     world.finishAll([a, b])
     #expect(groups.allSatisfy { $0.isFinished })
     let refused = a.kind == .failed ? a : b
-    #expect(Self.ring(refused)?.count == 5)
+    #expect(Self.cycle(refused)?.count == 5)
   }
 
   @Test func `of a child for more than its group leaves is refused`() {
@@ -209,7 +209,7 @@ import Testing
     let other = Work.claiming("other", ResourceUnits(1, of: pool))
     world.run(other)
     world.run(outside)
-    #expect(Self.ring(outside) == ["outside", "group", "child", "outside"])
+    #expect(Self.cycle(outside) == ["outside", "group", "child", "outside"])
     world.finishAll([other])
     #expect(group.kind == .succeeded)
   }
@@ -226,7 +226,7 @@ import Testing
     world.run(other)
     // The other one's two units would come, and one of the groups' would be needed as well.
     world.run(outside)
-    #expect(Self.ring(outside)?.count == 4)
+    #expect(Self.cycle(outside)?.count == 4)
     world.finishAll([other])
     #expect(groups.allSatisfy { $0.kind == .succeeded })
   }
@@ -324,7 +324,7 @@ import Testing
     #expect("\(outer.errors)\(inner.errors)".contains("inner"))
   }
 
-  /// Groups and others with claims and dependencies at random: whatever rings there are, all
+  /// Groups and others with claims and dependencies at random: whatever cycles there are, all
   /// finish.
   @Test(arguments: 1...300 as ClosedRange<UInt64>)
   func `never hangs`(seed: UInt64) {
@@ -388,7 +388,7 @@ import Testing
     private mutating func leaf(_ pool: ResourcePool, _ random: inout Random) -> AdvancedOperation {
       let leaf = ResultOperation(name: "o\(leaves.count)") { await Task.yield() }
       claim(leaf, pool, &random)
-      // Only earlier ones, so that no ring is made of dependencies alone.
+      // Only earlier ones, so that no cycle is made of dependencies alone.
       for earlier in leaves where Int.random(in: 0..<6, using: &random) == 0 {
         leaf.addDependency(earlier)
       }

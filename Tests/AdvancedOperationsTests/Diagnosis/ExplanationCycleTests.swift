@@ -3,21 +3,21 @@ import AdvancedOperationsTesting
 import CoreOperations
 import Testing
 
-@Suite(.watched) struct `Why isn't it running, in a ring` {
-  @Test func `operations that wait for each other in no queue are a ring`() {
+@Suite(.watched) struct `Why isn't it running, in a cycle` {
+  @Test func `operations that wait for each other in no queue are a cycle`() {
     let (a, b, c) = (Work("a"), Work("b"), Work("c"))
     a.addDependency(b)
     b.addDependency(c)
     c.addDependency(a)
     for work in [a, b, c] {
       let explanation = work.explain()
-      #expect(explanation.rootCauses.map(\.kind) == [.ring])
+      #expect(explanation.rootCauses.map(\.kind) == [.cycle])
       #expect(Set(explanation.rootCauses[0].involved) == [a, b, c])
     }
     #expect(
       text(a) == """
         a waits for b; is in no queue
-          a waits in a ring: a → b → c → a
+          a waits in a cycle: a → b → c → a
         needed: one of the waits a → b → c → a has to be removed
         """
     )
@@ -25,7 +25,7 @@ import Testing
     #expect(a.explain().rootCauses.map(\.kind) == [.notEnqueued, .notEnqueued, .notEnqueued])
   }
 
-  @Test func `what waits behind such a ring is led to it`() {
+  @Test func `what waits behind such a cycle is led to it`() {
     let world = World()
     let (a, b, after) = (Work("a"), Operation(), Work("after"))
     b.name = "b"
@@ -33,13 +33,13 @@ import Testing
     b.addDependency(a)
     after.addDependency(a)
     let explanation = after.explain()
-    #expect(explanation.path.map(\.kind) == [.dependency, .ring])
-    #expect(explanation.rootCauses.map(\.kind) == [.ring, .notEnqueued])
+    #expect(explanation.path.map(\.kind) == [.dependency, .cycle])
+    #expect(explanation.rootCauses.map(\.kind) == [.cycle, .notEnqueued])
     world.run(after)
     #expect(
       text(after) == """
         after waits for a
-          a waits in a ring: a → b → a
+          a waits in a cycle: a → b → a
         needed: one of the waits a → b → a has to be removed
         """
     )
@@ -48,27 +48,27 @@ import Testing
     #expect(after.kind == .succeeded)
   }
 
-  @Test func `a child, its group, and what the group waits for are a ring before they are added`() {
+  @Test func `a child, its group, and what the group waits for are a cycle before they are added`() {
     let (child, before) = (Work("child"), Work("before"))
     let group = GroupOperation(name: "group") { child }
     group.addDependency(before)
     before.addDependency(child)
     for operation in [child, before, group] {
-      #expect(operation.explain().rootCauses.map(\.kind) == [.ring], "\(operation)")
+      #expect(operation.explain().rootCauses.map(\.kind) == [.cycle], "\(operation)")
     }
   }
 
-  @Test func `a child that waits for what waits for its group is in a ring as well`() {
+  @Test func `a child that waits for what waits for its group is in a cycle as well`() {
     let (child, after) = (Work("child"), Work("after"))
     let group = GroupOperation(name: "group") { child }
     after.addDependency(group)
     child.addDependency(after)
     for operation in [child, after, group] {
-      #expect(operation.explain().rootCauses.map(\.kind) == [.ring], "\(operation)")
+      #expect(operation.explain().rootCauses.map(\.kind) == [.cycle], "\(operation)")
     }
   }
 
-  @Test func `several that need the same are no ring`() {
+  @Test func `several that need the same are no cycle`() {
     let first = Work("first")
     let middle = (0..<5).map { Work("\($0)") }
     let last = Work("last")
@@ -80,16 +80,16 @@ import Testing
     #expect(last.explain().rootCauses.count == 7)
   }
 
-  @Test func `a long chain behind a ring is followed once`() {
+  @Test func `a long chain behind a cycle is followed once`() {
     let chain = (0..<3_000).map { Work("\($0)") }
     for (earlier, later) in zip(chain, chain.dropFirst()) { later.addDependency(earlier) }
     chain[0].addDependency(chain[1])
     let explanation = chain[2_999].explain()
-    #expect(explanation.rootCauses[0].kind == .ring)
+    #expect(explanation.rootCauses[0].kind == .cycle)
     #expect(explanation.path.count == 2_999)
   }
 
-  @Test func `of one that was cancelled because of a ring, that is the reason`() {
+  @Test func `of one that was cancelled because of a cycle, that is the reason`() {
     let world = World()
     let (a, b) = (Work("a"), Work("b"))
     a.addDependency(b)

@@ -4,7 +4,7 @@ import Testing
 
 /// An operation has ended and its last attempt or round goes on, which waits for what the operation
 /// still holds.
-@Suite(.watched) struct `A ring through the last round of an operation that has ended` {
+@Suite(.watched) struct `A cycle through the last round of an operation that has ended` {
   enum Kind: CaseIterable { case retry, rounds, recovery }
   enum Held: CaseIterable { case slot, claim, barrier }
 
@@ -20,13 +20,13 @@ import Testing
       environment: simulation.environment
     )
     let waiting = ResultOperation(name: "waiting") { 1 }
-    let rings = Log<[String]>()
+    let cycles = Log<[String]>()
     let makeRound: @Sendable () -> ResultOperation<Int> = {
       ResultOperation(name: "round") {
         // As code may that doesn't heed its cancel.
         try? await clock.sleep(for: .seconds(2))
         do { return try await waiting.value } catch let error as OperationCycleError {
-          rings.add(error.path)
+          cycles.add(error.path)
           throw error
         }
       }
@@ -53,7 +53,7 @@ import Testing
     #expect(outer.isFinished)
     #expect("\(waiting.explain())".contains("its body goes on"))
     simulation.run()
-    #expect(rings.entries == [["round", "waiting", "outer", "round"]])
+    #expect(cycles.entries == [["round", "waiting", "outer", "round"]])
     #expect(waiting.outcome?.isSuccess == true)
     #expect(queue.operationCount == 0)
   }
@@ -65,19 +65,19 @@ import Testing
       environment: simulation.environment
     )
     let waiting = ResultOperation(name: "waiting") { 1 }
-    let rings = Log<[String]>()
+    let cycles = Log<[String]>()
     let outer = RetryOperation(name: "outer", retry: .immediate(attempts: 1)) { _ in
       AdvancedOperation.current?.finish()
       return ResultOperation<Int>(name: "round") {
         do { return try await waiting.value } catch let error as OperationCycleError {
-          rings.add(error.path)
+          cycles.add(error.path)
           throw error
         }
       }
     }
     queue.addOperations([outer, waiting])
     simulation.run()
-    #expect(rings.entries == [["round", "waiting", "outer", "round"]])
+    #expect(cycles.entries == [["round", "waiting", "outer", "round"]])
     #expect(waiting.outcome?.isSuccess == true)
     #expect(queue.operationCount == 0)
   }

@@ -1,8 +1,8 @@
 import AdvancedOperations
 import Testing
 
-/// Waits that code begins, and what has not begun when they close a ring, or don't.
-@Suite(.watched) struct `Rings through what has not begun` {
+/// Waits that code begins, and what has not begun when they complete a cycle, or don't.
+@Suite(.watched) struct `Cycles through what has not begun` {
   private let queue = AdvancedOperationQueue()
 
   init() { queue.maxConcurrentOperationCount = 1 }
@@ -48,7 +48,7 @@ import Testing
     try await queue.untilAllOperationsAreFinished()
   }
 
-  @Test func `a group waits behind a ring of others, and is in none itself`() async throws {
+  @Test func `a group waits behind a cycle of others, and is in none itself`() async throws {
     let (mayBegin, hasBegun, isOver) = (Gate(), Gate(), Gate())
     let group = GroupOperation(name: "group") { Work("child") }
     hold(waitingFor: group, mayBegin: mayBegin, hasBegun: hasBegun, isOver: isOver)

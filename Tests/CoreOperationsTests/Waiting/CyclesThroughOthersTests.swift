@@ -1,8 +1,8 @@
 import CoreOperations
 import Testing
 
-/// The code of an operation waits for another one, and a ring is closed somewhere behind that.
-@Suite(.watched) struct `Rings behind what code waits for` {
+/// The code of an operation waits for another one, and a cycle is closed somewhere behind that.
+@Suite(.watched) struct `Cycles behind what code waits for` {
   private let queue = OperationQueue()
   private let elsewhere = OperationQueue()
   private let waits: BlockOperation
@@ -22,7 +22,7 @@ import Testing
     await eventually { middle.hasDependents }
   }
 
-  private func ring(of operation: Operation) -> [String]? {
+  private func cycle(of operation: Operation) -> [String]? {
     (operation.cancellationReason as? OperationCycleError)?.path
   }
 
@@ -31,7 +31,7 @@ import Testing
     elsewhere.addOperation(middle)
     queue.addOperation(last)
     try await waits.untilFinished()
-    #expect(ring(of: last) == ["last", "waits", "middle", "last"])
+    #expect(cycle(of: last) == ["last", "waits", "middle", "last"])
     #expect(!middle.isCancelled)
   }
 
@@ -42,7 +42,7 @@ import Testing
     queue.addOperations([plain, last])
     try await waits.untilFinished()
     try await queue.untilAllOperationsAreFinished()
-    #expect(ring(of: last) == ["last", "waits", "middle", "last"])
+    #expect(cycle(of: last) == ["last", "waits", "middle", "last"])
     #expect(!plain.isCancelled)
   }
 
@@ -55,7 +55,7 @@ import Testing
     between.addDependency(last)
     elsewhere.addOperation(between)
     try await queue.untilAllOperationsAreFinished()
-    #expect(ring(of: between) == ["between", "last", "waits", "middle", "between"])
+    #expect(cycle(of: between) == ["between", "last", "waits", "middle", "between"])
     #expect(!last.isCancelled && !middle.isCancelled)
   }
 
@@ -76,8 +76,8 @@ import Testing
     queue.addOperation(last)
     #expect(!last.isCancelled)
     queue.maxConcurrentOperationCount = 1
-    #expect(ring(of: last) == ["last", "waits", "middle", "last"])
-    // Without the ring it would be there for ever.
+    #expect(cycle(of: last) == ["last", "waits", "middle", "last"])
+    // Without the cycle it would be there for ever.
     last.cancel()
     try await queue.untilAllOperationsAreFinished()
   }
@@ -90,7 +90,7 @@ import Testing
     elsewhere.addOperation(middle)
     #expect(!last.isCancelled)
     queue.maxConcurrentOperationCount = 1
-    #expect(ring(of: last) == ["last", "waits", "middle", "last"])
+    #expect(cycle(of: last) == ["last", "waits", "middle", "last"])
     #expect(!middle.isCancelled)
     last.cancel()
     try await queue.untilAllOperationsAreFinished()
@@ -108,8 +108,8 @@ import Testing
     queue.addOperation(last)
     #expect(!last.isCancelled)
     queue.maxConcurrentOperationCount = 1
-    #expect(ring(of: last) == ["last", "waits", "middle", "last"])
-    // Without the ring it would be there for ever.
+    #expect(cycle(of: last) == ["last", "waits", "middle", "last"])
+    // Without the cycle it would be there for ever.
     last.cancel()
     end.open()
     try await queue.untilAllOperationsAreFinished()
@@ -122,7 +122,7 @@ import Testing
     queue.addOperation(last)
     queue.isSuspended = false
     try await queue.untilAllOperationsAreFinished()
-    #expect(ring(of: last) == ["last", "waits", "middle", "last"])
+    #expect(cycle(of: last) == ["last", "waits", "middle", "last"])
   }
 
   @Test func `whoever comes into a queue that is waited for`() async throws {

@@ -1,12 +1,12 @@
-/// Rings of waits that the layer closes, or asks about.
-package enum WaitRings {
-  /// Whether there is a wait in this process that could close a ring which isn't made of
+/// Cycles of waits that the layer closes, or asks about.
+package enum WaitCycles {
+  /// Whether there is a wait in this process that could complete a cycle which isn't made of
   /// dependencies alone: while there is none, no operation that begins to wait has to look.
-  package static var areThinkable: Bool { OwnWaits.isAny || PendingBarriers.mayBeInRing }
+  package static var areThinkable: Bool { OwnWaits.isAny || PendingBarriers.mayBeInCycle }
 
   /// An operation got something to wait for that its layer knows of.
   package static func lookAtWait(of operation: Operation) {
-    RunTimeRings.lookAtOther(of: operation)
+    RunTimeCycles.lookAtOther(of: operation)
   }
 
   /// Operations have come into a queue of which something that executes needs all that is in it:
@@ -16,33 +16,33 @@ package enum WaitRings {
   ///   those outside of the queue wait for.
   package static func lookAtChildren(_ children: some Sequence<Operation>, in queue: OperationQueue)
   {
-    RunTimeRings.lookAtChildren(children, in: queue.scheduler)
+    RunTimeCycles.lookAtChildren(children, in: queue.scheduler)
   }
 
-  /// The ring that keeps something from ever happening; nil when it can happen.
+  /// The cycle that keeps something from ever happening; nil when it can happen.
   ///
-  /// All waits of the ring were there at once.
+  /// All waits of the cycle were there at once.
   ///
   /// - Returns: The operations, each of which waits for the next; the first is the last again.
   /// - Complexity: O(v + e) of what can be reached, less when the answer is found earlier.
-  package static func ring(through node: WaitNode) -> [Operation]? {
-    WaitSearch.ring(through: node)?.operations
+  package static func cycle(through node: WaitNode) -> [Operation]? {
+    WaitSearch.cycle(through: node)?.operations
   }
 
-  /// The first ring that is come to from a node by what explanations know, which is less than what
-  /// ``ring(through:)`` looks for, and more: code that waits may give up.
+  /// The first cycle that is come to from a node by what explanations know, which is less than what
+  /// ``cycle(through:)`` looks for, and more: code that waits may give up.
   ///
   /// - Parameters:
   ///   - start: Where the search begins.
   ///   - next: What keeps a node; the first of it is followed first.
   /// - Returns: The nodes along it; the first is the last again.
   /// - Complexity: O(v + e) of what can be reached.
-  package static func firstRing<Node: Hashable>(
+  package static func firstCycle<Node: Hashable>(
     from start: Node,
     next: @escaping (Node) -> [Node]
   ) -> [Node]? {
     var search = StrongComponents(next)
-    return search.firstRing(from: start)
+    return search.firstCycle(from: start)
   }
 }
 

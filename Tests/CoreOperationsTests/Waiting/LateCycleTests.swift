@@ -1,8 +1,8 @@
 import CoreOperations
 import Testing
 
-/// Rings that close at moments at which nothing that is a member begins to wait.
-@Suite(.watched) struct `Rings that close late` {
+/// Cycles that close at moments at which nothing that is a member begins to wait.
+@Suite(.watched) struct `Cycles that close late` {
   private let queue = OperationQueue()
   private let elsewhere = OperationQueue()
 
@@ -70,7 +70,7 @@ import Testing
     try await queue.untilAllOperationsAreFinished()
   }
 
-  @Test func `a ring of dependencies hides it`() async throws {
+  @Test func `a cycle of dependencies hides it`() async throws {
     let (mayBegin, hasBegun, isOver) = (Gate(), Gate(), Gate())
     let (one, other, member) = (BlockOperation {}, BlockOperation {}, BlockOperation {})
     queue.maxConcurrentOperationCount = 1

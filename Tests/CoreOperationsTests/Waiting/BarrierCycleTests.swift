@@ -2,7 +2,7 @@ import CoreOperations
 import Testing
 
 /// An operation in front of a barrier needs one behind it, so that none of the two could ever run.
-@Suite(.watched) struct `Rings that a barrier closes` {
+@Suite(.watched) struct `Cycles that a barrier closes` {
   private let queue = OperationQueue()
   private let elsewhere = OperationQueue()
   private let before = named("before")
@@ -14,7 +14,7 @@ import Testing
     return operation
   }
 
-  private func ring(of operation: Operation) -> [String]? {
+  private func cycle(of operation: Operation) -> [String]? {
     (operation.cancellationReason as? OperationCycleError)?.path
   }
 
@@ -26,11 +26,11 @@ import Testing
     let other = BlockOperation {}
     if isBatch { queue.addOperations([other, behind]) } else { queue.addOperation(behind) }
     try await queue.untilAllOperationsAreFinished()
-    #expect(ring(of: behind) == ["behind", "before", "behind"])
+    #expect(cycle(of: behind) == ["behind", "before", "behind"])
     #expect(!before.isCancelled && !other.isCancelled)
   }
 
-  /// In a process of its own: other rings of barriers make everything look.
+  /// In a process of its own: other cycles of barriers make everything look.
   @Test func `an operation comes behind it while the barrier looks at what needs that`() async {
     await #expect(processExitsWith: .success) {
       let (queue, elsewhere) = (OperationQueue(), OperationQueue())
@@ -61,7 +61,7 @@ import Testing
     before.addDependency(behind)
     queue.isSuspended = false
     // At once: otherwise nothing would ever end here.
-    try #require(ring(of: before) == ["before", "behind", "before"])
+    try #require(cycle(of: before) == ["before", "behind", "before"])
     try await queue.untilAllOperationsAreFinished()
     #expect(!behind.isCancelled)
   }
@@ -76,7 +76,7 @@ import Testing
     between.addDependency(behind)
     elsewhere.addOperation(between)
     for queue in [queue, elsewhere] { try await queue.untilAllOperationsAreFinished() }
-    #expect(ring(of: between) == ["between", "behind", "before", "between"])
+    #expect(cycle(of: between) == ["between", "behind", "before", "between"])
     #expect(!before.isCancelled && !behind.isCancelled)
   }
 
@@ -90,7 +90,7 @@ import Testing
     queue.addBarrierBlock {}
     queue.addOperation(behind)
     try await queue.untilAllOperationsAreFinished()
-    #expect(ring(of: behind) == ["behind", "before", "behind"])
+    #expect(cycle(of: behind) == ["behind", "before", "behind"])
     #expect(!before.isCancelled && !middle.isCancelled)
   }
 
@@ -104,7 +104,7 @@ import Testing
     queue.addOperation(behind)
     queue.isSuspended = false
     try await queue.untilAllOperationsAreFinished()
-    #expect(ring(of: behind) == ["behind", "before", "behind"])
+    #expect(cycle(of: behind) == ["behind", "before", "behind"])
     #expect(!before.isCancelled)
   }
 
@@ -120,7 +120,7 @@ import Testing
     elsewhere.addOperation(behindOther)
     for queue in [queue, elsewhere] { try await queue.untilAllOperationsAreFinished() }
     #expect(
-      ring(of: behindOther) == ["behind other", "other", "behind", "before", "behind other"]
+      cycle(of: behindOther) == ["behind other", "other", "behind", "before", "behind other"]
     )
     #expect(!before.isCancelled && !behind.isCancelled && !other.isCancelled)
   }
@@ -144,7 +144,7 @@ import Testing
     queue.addOperation(before)
     queue.addBarrierBlock {}
     queue.addOperation(behind)
-    #expect(ring(of: behind) == ["behind", "before", "behind"])
+    #expect(cycle(of: behind) == ["behind", "before", "behind"])
     queue.isSuspended = false
     try await queue.untilAllOperationsAreFinished()
   }

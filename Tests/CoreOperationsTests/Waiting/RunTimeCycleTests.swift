@@ -2,7 +2,7 @@ import CoreOperations
 import Testing
 
 /// Waits that the code of an operation begins, and that could never end.
-@Suite(.watched) struct `Rings that exist only at run time` {
+@Suite(.watched) struct `Cycles that exist only at run time` {
   private func named(_ name: String, _ body: @escaping @Sendable () -> Void = {}) -> BlockOperation
   {
     let operation = BlockOperation(block: body)
@@ -31,8 +31,8 @@ import Testing
   @Test func `an async closure that waits for its own queue`() async throws {
     let queue = OperationQueue()
     let error = try await thrown(in: queue) { try await queue.untilAllOperationsAreFinished() }
-    let ring = try #require(error as? OperationCycleError)
-    #expect(ring.path == ["AsyncBlockOperation", "AsyncBlockOperation"])
+    let cycle = try #require(error as? OperationCycleError)
+    #expect(cycle.path == ["AsyncBlockOperation", "AsyncBlockOperation"])
   }
 
   @Test func `an async closure that waits for what needs its slot`() async throws {
@@ -43,8 +43,8 @@ import Testing
       queue.addOperation(next)
       try await next.untilFinished()
     }
-    let ring = try #require(error as? OperationCycleError)
-    #expect(ring.path == ["AsyncBlockOperation", "next", "AsyncBlockOperation"])
+    let cycle = try #require(error as? OperationCycleError)
+    #expect(cycle.path == ["AsyncBlockOperation", "next", "AsyncBlockOperation"])
     #expect(next.isFinished && !next.isCancelled)
   }
 
@@ -167,9 +167,9 @@ import Testing
     #expect(error == nil)
   }
 
-  // MARK: Rings that something else closes
+  // MARK: Cycles that something else closes
 
-  @Test func `what is awaited leaves when a dependency closes the ring`() async throws {
+  @Test func `what is awaited leaves when a dependency completes the cycle`() async throws {
     let queue = OperationQueue()
     let awaited = named("awaited")
     let waits = BlockOperation { awaited.waitUntilFinished() }
@@ -181,8 +181,8 @@ import Testing
     queue.addOperation(awaited)
     try await queue.untilAllOperationsAreFinished()
     #expect(awaited.isCancelled)
-    let ring = try #require(awaited.cancellationReason as? OperationCycleError)
-    #expect(ring.path == ["awaited", "waits", "awaited"])
+    let cycle = try #require(awaited.cancellationReason as? OperationCycleError)
+    #expect(cycle.path == ["awaited", "waits", "awaited"])
   }
 
   @Test func `what is awaited leaves when it is added to a full queue`()
@@ -212,7 +212,7 @@ import Testing
       operation.start()
     }
     try expectMessage(
-      "waitUntilFinished() was called on fetch by an operation that this waits for: "
+      "waitUntilFinished() was called on fetch by an operation that fetch waits for: "
         + "fetch → fetch. The wait would never end. Add a dependency instead, wait outside of the "
         + "operation, or give the queue another slot.",
       in: result
@@ -234,7 +234,7 @@ import Testing
       try await queue.untilAllOperationsAreFinished()
     }
     try expectMessage(
-      "waitUntilFinished() was called on last by an operation that this waits for: "
+      "waitUntilFinished() was called on last by an operation that last waits for: "
         + "first → last → middle → first. ",
       in: result
     )
@@ -254,7 +254,7 @@ import Testing
       try await queue.untilAllOperationsAreFinished()
     }
     try expectMessage(
-      "waitUntilFinished() was called on inner by an operation that this waits for: "
+      "waitUntilFinished() was called on inner by an operation that inner waits for: "
         + "outer → inner → outer. ",
       in: result
     )
@@ -271,7 +271,7 @@ import Testing
     }
     try expectMessage(
       "waitUntilAllOperationsAreFinished() was called on queue “uploads” by an operation that "
-        + "this waits for: fetch → fetch. ",
+        + "queue “uploads” waits for: fetch → fetch. ",
       in: result
     )
   }

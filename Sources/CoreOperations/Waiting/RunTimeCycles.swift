@@ -1,16 +1,16 @@
 import Synchronization
 
-/// Rings that aren't made of dependencies alone: something in them executes, and its own code
+/// Cycles that aren't made of dependencies alone: something in them executes, and its own code
 /// waits, or what it runs does; or a barrier waits for what is in front of it.
 ///
 /// When such a wait begins, the operations that have to end for it are marked, directly and through
-/// others. From then on, each marked operation looks for a ring whenever it gets something more to
-/// wait for: a queue, a dependency, a group. Of two that close a ring at the same time, at least
+/// others. From then on, each marked operation looks for a cycle whenever it gets something more to
+/// wait for: a queue, a dependency, a group. Of two that complete a cycle at the same time, at least
 /// one sees the other: one marks, then looks at everything; the other has what it waits for, then
 /// looks for the mark. An operation that no such wait needs costs nothing.
-enum RunTimeRings {
+enum RunTimeCycles {
   /// Marks operations, and what has to come before they can end as far as that hasn't begun; then
-  /// looks for rings.
+  /// looks for cycles.
   ///
   /// The mark stays: an operation ends once, and a mark that is out of date costs a look.
   ///
@@ -80,7 +80,7 @@ enum RunTimeRings {
       .flatMap { need in need.sources.map(\.node.operation) }
   }
 
-  // MARK: What may close a ring
+  // MARK: What may complete a cycle
 
   /// Operations have come into a queue, and wait for a slot or behind barriers there.
   ///
@@ -125,7 +125,7 @@ enum RunTimeRings {
 
   /// Whether what has become necessary for many can't happen, so that each of them has to be looked
   /// at.
-  static func mayBeInRing(_ need: WaitNeed) -> Bool {
+  static func mayBeInCycle(_ need: WaitNeed) -> Bool {
     var search = WaitSearch()
     return !search.canSatisfy([need])
   }
@@ -138,12 +138,12 @@ enum RunTimeRings {
   }
 
   private static func lookAtWaiting(in scheduler: AbstractScheduler, _ search: inout WaitSearch) {
-    lookAtQueues(of: scheduler.members.filter { $0.mayCloseRing && $0.waitsForTurn }, &search)
+    lookAtQueues(of: scheduler.members.filter { $0.mayCompleteCycle && $0.waitsForTurn }, &search)
   }
 
   /// An operation that executes waits for its next turn after a pause.
   static func lookAtPaused(_ operation: Operation) {
-    guard operation.mayCloseRing else { return }
+    guard operation.mayCompleteCycle else { return }
     var search = WaitSearch()
     lookAtQueues(of: [operation], &search)
   }
@@ -152,16 +152,16 @@ enum RunTimeRings {
   private static func lookAtQueues(of operations: [Operation], _ search: inout WaitSearch) {
     for operation in operations {
       let needs = operation.waitsInQueue().flatMap(\.needs)
-      if !search.canSatisfy(needs) { openRing(through: operation) }
+      if !search.canSatisfy(needs) { breakCycle(through: operation) }
     }
   }
 
   /// An operation got a dependency.
   static func lookAtDependency(of operation: Operation, _ dependency: Operation) {
     mark(CollectionOfOne(dependency), operation.mark) { search in
-      guard operation.mayCloseRing else { return }
+      guard operation.mayCompleteCycle else { return }
       // What was there before has been looked at before.
-      if !search.canHappen(.end(dependency)) { openRing(through: operation) }
+      if !search.canHappen(.end(dependency)) { breakCycle(through: operation) }
     }
   }
 
@@ -169,7 +169,7 @@ enum RunTimeRings {
   static func lookAtOther(of operation: Operation) {
     guard operation.isNeeded else { return }
     mark(needed(by: operation), operation.mark) { _ in
-      if operation.mayCloseRing { openRing(through: operation) }
+      if operation.mayCompleteCycle { breakCycle(through: operation) }
     }
   }
 
@@ -196,7 +196,7 @@ enum RunTimeRings {
     }
     if outward.isEmpty { return }
     mark(awaited, .code) { search in
-      for child in outward where !search.canHappen(.end(child)) { openRing(through: child) }
+      for child in outward where !search.canHappen(.end(child)) { breakCycle(through: child) }
     }
   }
 
@@ -205,48 +205,48 @@ enum RunTimeRings {
     _ operations: some Sequence<Operation>,
     _ search: inout WaitSearch
   ) {
-    var stuck = operations.filter { $0.mayCloseRing && !search.canHappen(.end($0)) }
+    var stuck = operations.filter { $0.mayCompleteCycle && !search.canHappen(.end($0)) }
     var before = Int.max
-    // Each ring that is opened lets some of them go on; if none does, an override stays.
+    // Each cycle that is broken lets some of them go on; if none does, an override stays.
     while !stuck.isEmpty, stuck.count < before {
       before = stuck.count
       // The search is older than what the look before it may have opened.
       var search = WaitSearch()
       stuck.removeAll { search.canHappen(.end($0)) }
       // What was marked last is the most likely to have come between.
-      for ring in search.rings(behind: stuck.reversed()) {
-        _ = ring.contains { $0.mayCloseRing && openRing(through: $0) }
+      for cycle in search.cycles(behind: stuck.reversed()) {
+        _ = cycle.contains { $0.mayCompleteCycle && breakCycle(through: $0) }
       }
     }
   }
 
   // MARK: Opening
 
-  /// The ring that keeps an operation from its start, or else from its end.
-  private static func ring(through operation: Operation) -> WaitSearch.Ring? {
+  /// The cycle that keeps an operation from its start, or else from its end.
+  private static func cycle(through operation: Operation) -> WaitSearch.Cycle? {
     let nodes: [WaitNode] =
       operation.hasBegun ? [.end(operation)] : [.start(operation), .end(operation)]
-    return nodes.lazy.compactMap { WaitSearch.ring(through: $0) }
-      // Rings of dependencies alone are no rings before they are in a queue: see ``CycleSearch``.
+    return nodes.lazy.compactMap { WaitSearch.cycle(through: $0) }
+      // Cycles of dependencies alone are no cycles before they are in a queue: see ``CycleSearch``.
       .first { !$0.isOfDependencies }
   }
 
-  /// Opens the ring that an operation is in, if it is in one: by a change of order if that is all
+  /// Opens the cycle that an operation is in, if it is in one: by a change of order if that is all
   /// that closes it, and otherwise by letting the operation leave, since its wait was the last.
   ///
   /// - Returns: Whether there was one.
   @discardableResult
-  private static func openRing(through operation: Operation) -> Bool {
+  private static func breakCycle(through operation: Operation) -> Bool {
     var isOpened = false
-    while operation.waitsForTurn, let ring = ring(through: operation) {
-      let layer = ring.operations.lazy.compactMap { $0.layer }.first
+    while operation.waitsForTurn, let cycle = cycle(through: operation) {
+      let layer = cycle.operations.lazy.compactMap { $0.layer }.first
       isOpened = true
-      if layer?.openRing(ring.operations) == true { continue }
+      if layer?.breakCycle(cycle.operations) == true { continue }
       // A child of a parent that hasn't begun can't leave by itself, but the outermost of those
       // can.
       var leaving = operation
       while let parent = leaving.layer?.awaitedParent { leaving = parent }
-      leaving.leaveRing(because: OperationCycleError(path: ring.labels))
+      leaving.leaveCycle(because: OperationCycleError(path: cycle.labels))
       break
     }
     return isOpened
@@ -256,11 +256,11 @@ enum RunTimeRings {
 extension Operation {
   fileprivate final var mark: WaitMark { withLinks { $0.mark } }
 
-  /// Whether a ring may be closed by something that the operation begins to wait for.
-  fileprivate final var mayCloseRing: Bool {
+  /// Whether a cycle may be closed by something that the operation begins to wait for.
+  fileprivate final var mayCompleteCycle: Bool {
     switch mark {
     case .none: false
-    case .barrier: PendingBarriers.mayBeInRing
+    case .barrier: PendingBarriers.mayBeInCycle
     case .code: true
     }
   }

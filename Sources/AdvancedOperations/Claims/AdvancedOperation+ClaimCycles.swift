@@ -1,35 +1,35 @@
 import CoreOperations
 
 extension AdvancedOperation {
-  /// The operation has begun to wait for claims: gives up if that closes a ring.
+  /// The operation has begun to wait for claims: gives up if that completes a cycle.
   ///
-  /// Of several waits that close a ring together, the last one to be known sees the others.
+  /// Of several waits that complete a cycle together, the last one to be known sees the others.
   ///
   /// - Returns: What to fail with; nil to wait.
-  final func ringOfClaims() -> OperationCycleError? {
-    guard let ring = ringOfWaits(),
+  final func cycleOfClaims() -> OperationCycleError? {
+    guard let cycle = cycleOfWaits(),
       environment.exclusivity.update({ $0.withdrawnFromLine(self, &$1) })
     else {
       return nil
     }
-    return OperationCycleError(path: ring.map(\.label))
+    return OperationCycleError(path: cycle.map(\.label))
   }
 
   /// The operation waits for another claim than before, or behind others: lets it fail if that
-  /// closes a ring.
+  /// completes a cycle.
   final func claimWaitMoved() {
-    while let ring = ringOfWaits(), refuseWaiting(in: ring) {}
+    while let cycle = cycleOfWaits(), refuseWaiting(in: cycle) {}
   }
 
-  /// The ring that the operation's wait for its claims is in, unless it is closed only by the order
+  /// The cycle that the operation's wait for its claims is in, unless it is closed only by the order
   /// of coming; then the operations that this keeps come first.
-  private func ringOfWaits() -> [Operation]? {
-    // An operation that nothing waits for is in no ring.
+  private func cycleOfWaits() -> [Operation]? {
+    // An operation that nothing waits for is in no cycle.
     guard isAwaited,
-      WaitRings.areThinkable || environment.exclusivity.look({ $0.waitsForParent(self) })
+      WaitCycles.areThinkable || environment.exclusivity.look({ $0.waitsForParent(self) })
     else { return nil }
-    while let ring = WaitRings.ring(through: .start(self)) {
-      if !Self.passOrder(in: ring) { return ring }
+    while let cycle = WaitCycles.cycle(through: .start(self)) {
+      if !Self.passOrder(in: cycle) { return cycle }
     }
     return nil
   }
@@ -47,11 +47,11 @@ extension AdvancedOperation {
       }
   }
 
-  /// In a ring that is closed only by the order of coming, lets the operations that it keeps come
+  /// In a cycle that is completed only by the order of coming, lets the operations that it keeps come
   /// first.
-  private static func passOrder(in ring: [Operation]) -> Bool {
+  private static func passOrder(in cycle: [Operation]) -> Bool {
     // Decided before any of them moves, or the one that was passed would pass again.
-    let behind = ring.dropLast().compactMap { $0 as? AdvancedOperation }
+    let behind = cycle.dropLast().compactMap { $0 as? AdvancedOperation }
       .filter { operation in operation.environment.exclusivity.look { $0.isBehind(operation) } }
     var hasPassed = false
     for operation in behind
@@ -64,22 +64,22 @@ extension AdvancedOperation {
   /// Lets operations that only the order of coming keeps come first, or fails one that waits for a
   /// claim.
   ///
-  /// - Returns: Whether that has opened the ring.
-  final func openRingOfClaims(_ ring: [Operation]) -> Bool {
-    Self.passOrder(in: ring)
-      || ring.contains { ($0 as? AdvancedOperation)?.refuseWaiting(in: ring) ?? false }
+  /// - Returns: Whether that has broke the cycle.
+  final func breakCycleOfClaims(_ cycle: [Operation]) -> Bool {
+    Self.passOrder(in: cycle)
+      || cycle.contains { ($0 as? AdvancedOperation)?.refuseWaiting(in: cycle) ?? false }
   }
 
   /// Fails an operation that waits for a claim.
   ///
   /// - Returns: Whether it did.
-  private func refuseWaiting(in ring: [Operation]) -> Bool {
+  private func refuseWaiting(in cycle: [Operation]) -> Bool {
     let claim = environment.exclusivity.waits(of: self).first?.claim
     guard let claim, environment.exclusivity.update({ $0.withdrawnFromLine(self, &$1) }) else {
       return false
     }
     // Named from the one that is refused on.
-    let members = ring.dropLast()
+    let members = cycle.dropLast()
     let start = members.firstIndex(of: self) ?? 0
     let path = members[start...] + members[..<start] + [self]
     let error = OperationCycleError(path: path.map(\.label))

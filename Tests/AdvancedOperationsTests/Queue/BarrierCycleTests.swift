@@ -4,8 +4,8 @@ import Testing
 
 /// What stands in front of a barrier needs what stands behind it, and more than dependencies says
 /// so.
-@Suite(.watched) struct `A ring that a barrier closes` {
-  private func ring(of operation: AdvancedOperation) -> [String]? {
+@Suite(.watched) struct `A cycle that a barrier closes` {
+  private func cycle(of operation: AdvancedOperation) -> [String]? {
     (operation.cancellationReason as? OperationCycleError)?.path
   }
 
@@ -22,7 +22,7 @@ import Testing
     world.simulation.run()
     #expect(work.kind == .cancelled)
     #expect(helper.isFinished)
-    #expect(ring(of: work) == ["work", "helper", "work"])
+    #expect(cycle(of: work) == ["work", "helper", "work"])
     #expect(world.queue.operationCount == 0)
   }
 
@@ -39,7 +39,7 @@ import Testing
     world.queue.addOperation(behind)
     world.simulation.run()
     // The helper came into the queue beside its operation, so the barrier waits for it as well.
-    #expect(ring(of: behind) == ["behind", "helper", "behind"])
+    #expect(cycle(of: behind) == ["behind", "helper", "behind"])
     #expect(helper.kind == .succeeded)
     #expect(work.kind == .succeeded)
     #expect(world.queue.operationCount == 0)
@@ -82,7 +82,7 @@ import Testing
     world.queue.addBarrierBlock {}
     world.queue.addOperation(behind)
     world.simulation.run()
-    #expect(ring(of: child) == ["child", "behind", "group", "child"])
+    #expect(cycle(of: child) == ["child", "behind", "group", "child"])
     #expect(group.isFinished && behind.isFinished)
     #expect(world.queue.operationCount == 0)
   }

@@ -14,8 +14,8 @@ import Testing
     try await queue.untilAllOperationsAreFinished()
     own.withLock { $0 = nil }
     let failure = try #require(operation.outcome?.failure)
-    let ring = try #require(failure.elements.first?.error as? OperationCycleError)
-    #expect(ring.path == ["fetch", "fetch"])
+    let cycle = try #require(failure.elements.first?.error as? OperationCycleError)
+    #expect(cycle.path == ["fetch", "fetch"])
   }
 
   @Test func `another one of its queue with one slot`() async throws {
@@ -28,10 +28,10 @@ import Testing
     }
     queue.addOperation(outer)
     try await queue.untilAllOperationsAreFinished()
-    let ring = try #require(
+    let cycle = try #require(
       outer.outcome?.failure?.elements.first?.error as? OperationCycleError
     )
-    #expect(ring.path == ["outer", "inner", "outer"])
+    #expect(cycle.path == ["outer", "inner", "outer"])
     #expect(inner.outcome?.isSuccess == true)
   }
 
@@ -51,10 +51,10 @@ import Testing
     _ = group.addOperation(other)
     queue.addOperations([group, after])
     try await queue.untilAllOperationsAreFinished()
-    let ring = try #require(
+    let cycle = try #require(
       child.outcome?.failure?.elements.first?.error as? OperationCycleError
     )
-    #expect(ring.path == ["child", "group", "child"])
+    #expect(cycle.path == ["child", "group", "child"])
     let longer = try #require(
       other.outcome?.failure?.elements.first?.error as? OperationCycleError
     )
@@ -72,14 +72,14 @@ import Testing
     }
     queue.addOperation(waits)
     try await queue.untilAllOperationsAreFinished()
-    let ring = try #require(
+    let cycle = try #require(
       waits.outcome?.failure?.elements.first?.error as? OperationCycleError
     )
-    #expect(ring.path == ["waits", "child", "group", "waits"])
+    #expect(cycle.path == ["waits", "child", "group", "waits"])
     #expect(group.outcome?.isSuccess == true)
   }
 
-  @Test func `what is not a ring`() async throws {
+  @Test func `what is not a cycle`() async throws {
     let queue = AdvancedOperationQueue()
     let other = ResultOperation(name: "other") { 1 }
     let body = ResultOperation(name: "body") {
