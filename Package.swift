@@ -11,6 +11,33 @@ let settings: [SwiftSetting] = [
   .strictMemorySafety(),
 ]
 
+/// The tests of `AdvancedOperations` are several modules, because each of the compiler's jobs expands the
+/// macros of its whole module.
+func advancedTests(_ name: String) -> Target {
+  .testTarget(
+    name: name,
+    dependencies: [
+      "AdvancedOperations", "AdvancedOperationsTesting", "AdvancedTestSupport", "TestSupport",
+    ],
+    swiftSettings: settings
+  )
+}
+
+/// An app of one kind, which sees only public declarations. Links make `Tests/Clients/Shared` part of each.
+func client(
+  _ name: String,
+  _ settings: [SwiftSetting],
+  dependencies: [Target.Dependency] = ["AdvancedOperations"]
+) -> Target {
+  .testTarget(
+    name: name,
+    dependencies: dependencies,
+    path: "Tests/Clients/\(name)",
+    packageAccess: false,
+    swiftSettings: settings
+  )
+}
+
 let package = Package(
   name: "AdvancedOperations",
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
@@ -37,72 +64,51 @@ let package = Package(
       path: "Tests/TestSupport",
       swiftSettings: settings
     ),
+    .target(
+      name: "AdvancedTestSupport",
+      dependencies: ["AdvancedOperations", "AdvancedOperationsTesting", "TestSupport"],
+      path: "Tests/AdvancedTestSupport",
+      swiftSettings: settings
+    ),
     .testTarget(
       name: "CoreOperationsTests",
       dependencies: ["CoreOperations", "AdvancedOperationsTesting", "TestSupport"],
       swiftSettings: settings
     ),
-    .testTarget(
-      name: "AdvancedOperationsTests",
-      dependencies: ["AdvancedOperations", "AdvancedOperationsTesting", "TestSupport"],
-      swiftSettings: settings
-    ),
-    .testTarget(
-      name: "AdvancedOperationsTestingTests",
-      dependencies: ["AdvancedOperationsTesting", "TestSupport"],
-      swiftSettings: settings
-    ),
-    .testTarget(
-      name: "DocumentationExamplesTests",
-      dependencies: ["AdvancedOperations", "AdvancedOperationsTesting", "CoreOperations"],
-      swiftSettings: settings
-    ),
+    advancedTests("AdvancedOperationsTests"),
+    advancedTests("AdvancedOperationsTestingTests"),
+    advancedTests("ClaimTests"),
+    advancedTests("ConditionTests"),
+    advancedTests("DiagnosisTests"),
+    advancedTests("GroupTests"),
+    advancedTests("ResultTests"),
     .testTarget(
       name: "SeedListingTests",
       dependencies: ["CoreOperations", "TestSupport"],
       swiftSettings: [.swiftLanguageMode(.v5)]
     ),
-    .testTarget(
-      name: "StressTests",
-      dependencies: ["AdvancedOperations", "AdvancedOperationsTesting", "TestSupport"],
-      swiftSettings: settings
-    ),
-    // Apps of several kinds, which see what is public and nothing else. Tests/Clients/Shared is part of
-    // each, by way of links.
-    .testTarget(
-      name: "StrictClientTests",
-      dependencies: ["AdvancedOperations", "AdvancedOperationsTesting"],
-      path: "Tests/Clients/StrictClientTests",
-      packageAccess: false,
-      swiftSettings: settings
-    ),
-    .testTarget(
-      name: "Swift5ClientTests",
-      dependencies: ["AdvancedOperations"],
-      path: "Tests/Clients/Swift5ClientTests",
-      packageAccess: false,
-      swiftSettings: [.swiftLanguageMode(.v5)]
-    ),
-    .testTarget(
-      name: "FoundationClientTests",
-      dependencies: ["AdvancedOperations"],
-      path: "Tests/Clients/FoundationClientTests",
-      packageAccess: false,
-      swiftSettings: [.define("IMPORTS_FOUNDATION")]
-    ),
-    .testTarget(
-      name: "OneImportClientTests",
-      dependencies: ["AdvancedOperations"],
-      path: "Tests/Clients/OneImportClientTests",
-      packageAccess: false,
-      swiftSettings: [.enableUpcomingFeature("MemberImportVisibility")]
-    ),
-    .testTarget(
-      name: "MainActorClientTests",
-      dependencies: ["AdvancedOperations"],
-      path: "Tests/Clients/MainActorClientTests",
-      packageAccess: false,
-      swiftSettings: [.defaultIsolation(MainActor.self)]
-    ),
   ]
 )
+
+// `OPERATIONS_TESTS=full swift test` also runs campaigns, apps of several kinds, and the examples of the
+// documentation.
+if Context.environment["OPERATIONS_TESTS"] == "full" {
+  package.targets += [
+    advancedTests("ProofTests"),
+    advancedTests("StressTests"),
+    .testTarget(
+      name: "DocumentationExamplesTests",
+      dependencies: ["AdvancedOperations", "AdvancedOperationsTesting", "CoreOperations"],
+      swiftSettings: settings
+    ),
+    client(
+      "StrictClientTests",
+      settings,
+      dependencies: ["AdvancedOperations", "AdvancedOperationsTesting"]
+    ),
+    client("Swift5ClientTests", [.swiftLanguageMode(.v5)]),
+    client("FoundationClientTests", [.define("IMPORTS_FOUNDATION")]),
+    client("OneImportClientTests", [.enableUpcomingFeature("MemberImportVisibility")]),
+    client("MainActorClientTests", [.defaultIsolation(MainActor.self)]),
+  ]
+}

@@ -1,5 +1,7 @@
 import AdvancedOperations
 import AdvancedOperationsTesting
+import AdvancedTestSupport
+import TestSupport
 import Testing
 
 private struct Flaw: Error {}
@@ -151,7 +153,7 @@ private struct Flaw: Error {}
       simulation.run()
       try #require(poll.isFinished)
     }
-    for seed in UInt64(1)...100 { try poll(SimulatedEnvironment(seed: seed)) }
+    for seed in Effort.seeds(100) { try poll(SimulatedEnvironment(seed: seed)) }
     let report = try exploreSchedules(depthFirst: 50, random: 200, of: poll)
     #expect(!report.isComplete)
     try exploreSchedules(replaying: "1;", of: poll)

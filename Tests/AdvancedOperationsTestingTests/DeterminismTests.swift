@@ -1,5 +1,6 @@
 import AdvancedOperations
 import AdvancedOperationsTesting
+import AdvancedTestSupport
 import Testing
 
 /// Chance that doesn't come from the simulation, in a test that is the same each time nonetheless.

@@ -1,5 +1,6 @@
 import AdvancedOperations
 import AdvancedOperationsTesting
+import AdvancedTestSupport
 import Testing
 
 /// What would make an exploration green that has explored nothing.

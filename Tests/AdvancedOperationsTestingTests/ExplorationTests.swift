@@ -1,5 +1,6 @@
 import AdvancedOperations
 import AdvancedOperationsTesting
+import AdvancedTestSupport
 import Testing
 
 private struct Flaw: Error {}
@@ -31,7 +32,7 @@ private final class Order: Sendable {
   ) async throws {
     let (report, found) = try await offPool {
       var found: Set<[String]> = []
-      let report = try exploreSchedules { simulation in
+      let report = try exploreSchedules(depthFirst: 2_000) { simulation in
         let order = Order()
         Self.independent(count, order, in: simulation)
         found.insert(order.all)
@@ -50,7 +51,7 @@ private final class Order: Sendable {
   ) async throws {
     // The i-th start follows the i-th decision, and decisions follow each other: 1·3·5·…·(2n-1).
     let report = try await offPool {
-      try exploreSchedulesUnpruned { simulation in
+      try exploreSchedulesUnpruned(depthFirst: 10_000) { simulation in
         Self.independent(count, Order(), in: simulation)
       }
     }

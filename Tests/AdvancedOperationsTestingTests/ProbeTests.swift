@@ -1,11 +1,13 @@
 import AdvancedOperations
 import AdvancedOperationsTesting
+import AdvancedTestSupport
+import TestSupport
 import Testing
 
 private struct Offline: Error {}
 
 @Suite struct `Probes and recorders` {
-  @Test(arguments: 1...20 as ClosedRange<UInt64>)
+  @Test(arguments: Effort.seeds(20))
   func `a probe answers when it is told to`(seed: UInt64) {
     let simulation = SimulatedEnvironment(seed: seed)
     let queue = AdvancedOperationQueue(environment: simulation.environment)

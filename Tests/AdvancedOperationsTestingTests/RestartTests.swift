@@ -1,6 +1,8 @@
 import AdvancedOperations
 import AdvancedOperationsTesting
+import AdvancedTestSupport
 import CoreOperations
+import TestSupport
 import Testing
 
 private struct Offline: Error {}
@@ -123,7 +125,7 @@ struct DurableWorkflow: Sendable, CustomStringConvertible {
   ) async throws {
     let deaths = try await offPool {
       var deaths = 0
-      for seed in UInt64(1)...8 {
+      for seed in Effort.seeds(8) {
         let whole = SimulatedEnvironment(seed: seed)
         let wholeJournal = InMemoryJournal()
         let operation = workflow.make(whole, wholeJournal, Effects())
@@ -155,7 +157,7 @@ struct DurableWorkflow: Sendable, CustomStringConvertible {
       return deaths
     }
     print("\(workflow): \(deaths) deaths")
-    #expect(deaths > 200)
+    #expect(deaths > 100)
   }
 
   private static func values(of journal: InMemoryJournal) -> [String: Int] {
@@ -165,11 +167,11 @@ struct DurableWorkflow: Sendable, CustomStringConvertible {
   @Test(arguments: DurableWorkflow.all)
   func `is explored by the kit`(workflow: DurableWorkflow) async throws {
     let deaths = try await offPool {
-      try exploreRestarts { simulation, journal in
+      try exploreRestarts(schedules: Effort.isOrdinary ? 2 : 10) { simulation, journal in
         workflow.make(simulation, journal, Effects())
       }
     }
-    #expect(deaths > 100)
+    #expect(deaths > (Effort.isOrdinary ? 20 : 100))
   }
 
   @Test(arguments: DurableWorkflow.all)

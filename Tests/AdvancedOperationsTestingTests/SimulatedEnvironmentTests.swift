@@ -1,5 +1,7 @@
 import AdvancedOperations
 import AdvancedOperationsTesting
+import AdvancedTestSupport
+import TestSupport
 import Testing
 
 private struct Offline: Error {}
@@ -35,7 +37,7 @@ private struct Offline: Error {}
     return simulation.log
   }
 
-  @Test(arguments: 1...20 as ClosedRange<UInt64>)
+  @Test(arguments: Effort.seeds(20))
   func `gives the same log for the same seed`(seed: UInt64) {
     let first = log(seed: seed)
     #expect(!first.isEmpty)

@@ -56,7 +56,7 @@ import Testing
     inGroup: Bool = false,
     cancel: Bool = false
   ) throws -> Int {
-    let report = try exploreSchedules { simulation in
+    let report = try exploreSchedules(depthFirst: 10_000) { simulation in
       let queue = AdvancedOperationQueue(environment: simulation.environment)
       var operations: [ResultOperation<Void>] = []
       for _ in 0..<chainCount {

@@ -3,64 +3,49 @@ import AdvancedOperationsTesting
 import Foundation
 import Testing
 
-/// What the README has in place of a network and a database.
-private protocol Surroundings: Sendable {
-  var isOnline: Bool { get }
-  func fetchFeed() async throws -> String
-  func save(_ feed: String) async throws -> Int
-}
+/// The program of *Quick start*.
+private func quickStart(print: Lines) async throws {
+  // 1. Create an operation from an async closure. The policy retries the closure if it throws.
+  let retry = RetryPolicy.exponential(.seconds(1), attempts: 3)
+  let download = ResultOperation(name: "download", retry: retry) { "Chile 1960\nAlaska 1964" }
 
-private struct Shown: Surroundings {
-  let isOnline = false
-  func fetchFeed() async throws -> String { "Chile 1960\nAlaska 1964\nSumatra 2004" }
-  func save(_ feed: String) async throws -> Int { feed.split(separator: "\n").count }
-}
+  // 2. Attach a condition, which is checked before the closure runs, and a time limit.
+  download.addCondition(BlockCondition("online") { false })
+  download.addObserver(TimeoutObserver(.seconds(30)))
 
-/// The same, as the README says that it can be changed.
-private struct Online: Surroundings {
-  let isOnline = true
-  func fetchFeed() async throws -> String { try await Shown().fetchFeed() }
-  func save(_ feed: String) async throws -> Int { try await Shown().save(feed) }
-}
+  // 3. Pass its value to a second operation. No two operations with one claim run at the same time.
+  let store = download.then(name: "store") { feed in feed.split(separator: "\n").count }
+  store.addCondition(MutuallyExclusive("database"))
 
-extension Surroundings {
-  fileprivate func run(print: Lines) async throws {
-    let retry = RetryPolicy.exponential(.seconds(1), attempts: 3)
-    let download = ResultOperation(name: "download", retry: retry) {
-      try await fetchFeed()
-    }
-    download.addCondition(BlockCondition("online") { isOnline })
-    download.addObserver(TimeoutObserver(.seconds(30)))
-
-    let store = download.then(name: "store") { feed in try await save(feed) }
-    store.addCondition(FreeSpace(atLeast: 50_000_000, at: "/tmp"))
-    store.addCondition(MutuallyExclusive("database"))
-
-    let queue = AdvancedOperationQueue()
-    queue.addOperations([download, store])
-    do {
-      print("saved \(try await store.value) events")
-    } catch let failure as OperationFailure {
-      print("not saved:\n\(failure)")
-    }
+  // 4. Run both operations on a queue, and await the value of the second one.
+  let queue = AdvancedOperationQueue()
+  do {
+    print("stored \(try await queue.run(store)) events")
+  } catch let failure as OperationFailure {
+    print("not stored:\n\(failure)")
   }
 }
 
-struct Weekday: OperationCondition {
-  let isWeekend: @Sendable () -> Bool
-
-  func evaluate(for operation: AdvancedOperation) async -> OperationConditionResult {
-    isWeekend() ? .skipped(reason: "it is the weekend") : .satisfied
-  }
+/// The same with a condition that returns true.
+private func quickStartOnline(print: Lines) async throws {
+  let download = ResultOperation(name: "download") { "Chile 1960\nAlaska 1964" }
+  download.addCondition(BlockCondition("online") { true })
+  let store = download.then(name: "store") { feed in feed.split(separator: "\n").count }
+  print("stored \(try await AdvancedOperationQueue().run(store)) events")
 }
 
-struct Failures: OperationObserver {
-  let report: @Sendable (String) -> Void
-
-  func operationDidFinish(_ operation: AdvancedOperation, errors: [any Error]) {
-    guard let failure = operation.outcome?.failure else { return }
-    report("\(operation.name ?? "operation"): \(failure.summary())")
-  }
+/// The program of *Find out why an operation isn't running*, after five seconds.
+private func explained(print: Lines) {
+  let simulation = SimulatedEnvironment(seed: 1)
+  let clock = simulation.environment.clock
+  let queue = AdvancedOperationQueue(environment: simulation.environment)
+  queue.addObserver(TimelineRecorder())
+  let backup = ResultOperation(name: "backup") { try await clock.sleep(for: .seconds(60)) }
+  let store = ResultOperation(name: "store") {}
+  for operation in [backup, store] { operation.addCondition(MutuallyExclusive("database")) }
+  queue.addOperations([backup, store])
+  simulation.advance(by: .seconds(5))
+  print(store.explain())
 }
 
 private struct ServerDown: Error, CustomStringConvertible {
@@ -126,7 +111,7 @@ private enum Values {
           request.load { result in continuation.resume(with: result) }
         }
       } onCancel: {
-        request.stop()  // has to end with the callback: it is what ends the body
+        request.stop()  // calls the callback with an error
       }
     }
     return load
@@ -138,78 +123,27 @@ private enum Values {
     get throws { try String(contentsOf: repository.appending(path: "README.md"), encoding: .utf8) }
   }
 
-  @Test func `without network the failure says where it came from, as it is shown`() async throws {
-    let print = Lines()
-    try await Shown().run(print: print)
+  private func expectOutput(_ print: Lines) throws {
     #expect(try text.contains("\n```\n\(print.all.joined(separator: "\n"))\n```\n"))
   }
 
-  @Test func `with network the events are saved, as it says`() async throws {
+  @Test func `the quick start prints what is shown`() async throws {
     let print = Lines()
-    try await Online().run(print: print)
-    #expect(print.all == ["saved 3 events"])
-    #expect(try text.contains("prints `saved 3 events`"))
+    try await quickStart(print: print)
+    try expectOutput(print)
   }
 
-  @Test func `a condition and an observer of one's own are asked and called`() throws {
-    let printed = Lines()
-    let simulation = SimulatedEnvironment(seed: 1)
-    let queue = AdvancedOperationQueue(environment: simulation.environment)
-    queue.addObserver(Failures { printed($0) })
-    let skipped = ResultOperation(name: "skipped") {}
-    skipped.addCondition(Weekday { true })
-    let failing = ResultOperation(name: "failing") { throw Offline() }
-    failing.addCondition(Weekday { false })
-    queue.addOperations([skipped, failing])
-    simulation.run()
-    #expect(printed.all.count == 1)
-    #expect(printed.all.first?.contains("failing") == true)
-    #expect(skipped.outcome?.isSkipped == true)
+  @Test func `the quick start stores two events if its condition returns true`() async throws {
+    let print = Lines()
+    try await quickStartOnline(print: print)
+    #expect(print.all == ["stored 2 events"])
+    #expect(try text.contains("`stored 2 events`"))
   }
 
-  /// Says how an operation ended, as the README has it.
-  private func tell(_ operation: AdvancedOperation, print: Lines) {
-    switch operation.outcome {
-    case .succeeded: print("done")
-    case .skipped(let reason): print("nothing to do: \(reason)")
-    case .failed(let failure), .cancelled(let failure):
-      if failure.isTimeout { print("too late") }  // a timeout cancels: the outcome is .cancelled
-      if failure.isInherited { print("something that it needs failed") }
-      if let down = failure.first(ServerDown.self) { print("status \(down.status)") }
-      for cause in failure.rootCauses { print("\(cause.origin): \(cause.error)") }
-      print(failure.summary())  // all of it on one line
-    case nil: print("not over")
-    }
-  }
-
-  @Test func `an outcome says how it ended, and where`() throws {
-    let printed = Lines()
-    let simulation = SimulatedEnvironment(seed: 1)
-    let clock = simulation.environment.clock
-    let queue = AdvancedOperationQueue(environment: simulation.environment)
-    let first = ResultOperation(name: "first") { throw ServerDown(status: 503) }
-    let second = first.then(name: "second") {}
-    let third = ResultOperation(name: "third") { try await clock.sleep(for: .seconds(60)) }
-    third.addObserver(TimeoutObserver(.seconds(30)))
-    let fourth = ResultOperation(name: "fourth") { throw OperationSkipped(reason: "no work") }
-    let fifth = ResultOperation(name: "fifth") {}
-    queue.addOperations([first, second, third, fourth])
-    tell(fifth, print: printed)
-    queue.addOperation(fifth)
-    simulation.run()
-    for operation in [first, second, third, fourth, fifth] { tell(operation, print: printed) }
-    #expect(
-      printed.all == [
-        "not over",
-        "status 503", "body: The server is down.", "The server is down.",
-        "something that it needs failed", "status 503",
-        "dependency “first”, body: The server is down.",
-        "dependency “first”: The server is down.",
-        "too late", "timeout: It took longer than 30 s.",
-        "timed out: It took longer than 30 s.",
-        "nothing to do: no work", "done",
-      ]
-    )
+  @Test func `an explanation is what is shown`() throws {
+    let print = Lines()
+    explained(print: print)
+    try expectOutput(print)
   }
 
   @Test func `a callback that gives a value is stopped by a cancel`() throws {
@@ -221,24 +155,6 @@ private enum Values {
     load.cancel()
     simulation.run()
     #expect(load.outcome?.isCancelled == true)
-  }
-
-  @Test func `two values, a fallback, a rate, units and a run are a line each`() async throws {
-    let printed = Lines()
-    let print = printed
-    let queue = AdvancedOperationQueue()
-    let events = ResultOperation(name: "events") { 3 }
-    let places = ResultOperation(name: "places") { () -> Int in throw Offline() }
-    // One that needs two values, and one with a fallback.
-    let map = ResultOperation(name: "map", after: events, places) { "\($0) events, \($1) places" }
-    let drawn = map.recover(name: "drawn") { failure in "no map: \(failure.summary())" }
-    // No more than ten a second; and two of eight units of something, of which others hold the rest.
-    drawn.addCondition(RateLimit("api", 10, per: .seconds(1)))
-    drawn.addCondition(ResourceUnits(2, of: ResourcePool("cores", capacity: 8)))
-    // Adds it and all that it needs, and gives the value.
-    print(try await queue.run(drawn))
-    #expect(printed.all.count == 1)
-    #expect(printed.all.first?.hasPrefix("no map: dependency “places”: ") == true)
   }
 
   @Test func `a callback that fails, or is stopped, ends the operation around it`() throws {
@@ -256,20 +172,34 @@ private enum Values {
     #expect(!failing.request.isStopped)
   }
 
-  @Test func `a server that doesn't answer is given up after half a minute`() throws {
+  @Test func `offline, nothing is downloaded`() throws {
     let simulation = SimulatedEnvironment(seed: 1)
     let clock = simulation.environment.clock
     let queue = AdvancedOperationQueue(environment: simulation.environment)
-    let download = ResultOperation(name: "download") { try await clock.sleep(for: .seconds(3600)) }
-    download.addObserver(TimeoutObserver(.seconds(30)))
-    let store = download.then(name: "store") { "stored" }
+    let download = ResultOperation(name: "download") { "Chile 1960" }
+    download.addCondition(
+      BlockCondition("online") {
+        try await clock.sleep(for: .seconds(30))  // a slow network
+        return false
+      }
+    )
 
-    queue.addOperations([download, store])
+    queue.addOperation(download)
     simulation.run()
 
+    try expectConditionFailure(download, as: BlockCondition.NotSatisfied.self, of: "online")
+    #expect(!download.hasStarted)
     #expect(simulation.now == .seconds(30))
-    #expect(download.outcome?.failure?.isTimeout == true)
-    #expect(store.outcome?.isSuccess == false)
+  }
+
+  @Test func `a log observer of the queue prints what happens`() throws {
+    let print = Lines()
+    let simulation = SimulatedEnvironment(seed: 1)
+    let queue = AdvancedOperationQueue(environment: simulation.environment)
+    queue.addObserver(LogObserver { print($0) })
+    queue.addOperation(ResultOperation(name: "store") {})
+    simulation.run()
+    #expect(print.all.contains { $0.contains("store") })
   }
 
   @Test func `no link leads to a file that isn't there`() throws {

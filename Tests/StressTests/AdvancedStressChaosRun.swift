@@ -1,5 +1,6 @@
 import AdvancedOperations
 import AdvancedOperationsTesting
+import AdvancedTestSupport
 
 extension AdvancedStress {
   /// One random workflow: operations of every kind, and what is done to them meanwhile.

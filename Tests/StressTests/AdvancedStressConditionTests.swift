@@ -1,5 +1,7 @@
 import AdvancedOperations
 import AdvancedOperationsTesting
+import AdvancedTestSupport
+import TestSupport
 import Testing
 
 /// Conditions in conditions, as deep as a program likes, on stacks of 512 KiB.
@@ -17,7 +19,7 @@ import Testing
     }
   }
 
-  private static let depth = CoreStress.scaled(CoreStress.isNightly ? 1_000_000 : 100_000)
+  private static let depth = CoreStress.scaled(Effort.isNightly ? 1_000_000 : 100_000)
 
   enum Nesting: CaseIterable, Sendable {
     case negated, silent, all, any, anyOfAll, allOfNegated

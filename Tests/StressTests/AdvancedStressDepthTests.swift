@@ -1,4 +1,6 @@
 import AdvancedOperations
+import AdvancedTestSupport
+import TestSupport
 import Testing
 
 /// What depends on each other, or is in each other, as deep as a program likes: all of it runs, is
@@ -39,9 +41,9 @@ import Testing
     }
   }
 
-  private static let length = CoreStress.scaled(CoreStress.isNightly ? 1_000_000 : 50_000)
-  private static let depth = CoreStress.scaled(CoreStress.isNightly ? 10_000 : 2_000)
-  private static let values = CoreStress.scaled(CoreStress.isNightly ? 1_000_000 : 100_000)
+  private static let length = CoreStress.scaled(Effort.isNightly ? 1_000_000 : 50_000)
+  private static let depth = CoreStress.scaled(Effort.isNightly ? 10_000 : 2_000)
+  private static let values = CoreStress.scaled(Effort.isNightly ? 1_000_000 : 100_000)
 
   private static func onSmallStack<Result: Sendable>(
     _ body: @escaping @Sendable () -> Result

@@ -1,4 +1,5 @@
 import AdvancedOperations
+import AdvancedTestSupport
 import Testing
 
 /// Nothing is lost when very many fail at the same moment.

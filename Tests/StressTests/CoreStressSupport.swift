@@ -4,14 +4,6 @@ import Synchronization
 import TestSupport
 import Testing
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
-
 /// What the stress tests of the core share.
 enum CoreStress {
   #if SANITIZE_THREAD
@@ -24,24 +16,12 @@ enum CoreStress {
   /// The seeds to run: `OPERATIONS_STRESS_SEEDS` of them, 1,000 unless set, or just the one that is
   /// given by `OPERATIONS_STRESS_SEED`.
   static var seeds: [UInt64] {
-    if let seed = number("OPERATIONS_STRESS_SEED") { return [UInt64(seed)] }
-    let count = number("OPERATIONS_STRESS_SEEDS") ?? 1_000
+    if let seed = Effort.number("OPERATIONS_STRESS_SEED") { return [UInt64(seed)] }
+    let count = Effort.number("OPERATIONS_STRESS_SEEDS") ?? 1_000
     return (0..<max(1, count / divisor)).map { UInt64($0) }
   }
 
   static func scaled(_ count: Int) -> Int { max(2, count / divisor) }
-
-  /// Whether there is time for the full sizes.
-  static let isNightly = text("OPERATIONS_NIGHTLY") != nil
-
-  /// A number from the environment.
-  static func number(_ name: String) -> Int? { text(name).flatMap { Int($0) } }
-
-  /// A text from the environment.
-  static func text(_ name: String) -> String? {
-    guard let text = unsafe getenv(name) else { return nil }
-    return unsafe String(cString: text)
-  }
 
   /// A small generator: the same seed gives the same numbers everywhere.
   struct Random: RandomNumberGenerator {

@@ -1,5 +1,6 @@
 import AdvancedOperations
 import AdvancedOperationsTesting
+import AdvancedTestSupport
 import Testing
 
 @Suite(.heavy, .serialized) struct `AdvancedStress: slots that are released between attempts` {

@@ -1,5 +1,6 @@
 import AdvancedOperations
 import AdvancedOperationsTesting
+import AdvancedTestSupport
 
 extension Soak.Builder {
   /// A group that may be finished or cancelled by others while it starts, or be given children

@@ -1,4 +1,5 @@
 import AdvancedOperations
+import AdvancedTestSupport
 import Dispatch
 import TestSupport
 
@@ -15,9 +16,9 @@ extension Soak {
 
     /// For how long one program may run; `OPERATIONS_SOAK_PATIENCE` says otherwise.
     #if SANITIZE_THREAD
-    fileprivate static let seconds = CoreStress.number("OPERATIONS_SOAK_PATIENCE") ?? 1_200
+    fileprivate static let seconds = Effort.number("OPERATIONS_SOAK_PATIENCE") ?? 1_200
     #else
-    fileprivate static let seconds = CoreStress.number("OPERATIONS_SOAK_PATIENCE") ?? 120
+    fileprivate static let seconds = Effort.number("OPERATIONS_SOAK_PATIENCE") ?? 120
     #endif
 
     private let state = Locked(State())

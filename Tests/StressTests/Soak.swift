@@ -1,5 +1,8 @@
 import AdvancedOperations
 import AdvancedOperationsTesting
+import AdvancedTestSupport
+import CoreOperations
+import TestSupport
 
 /// Random programs over all features at once, one after the other, for as long as it is told to.
 ///
@@ -34,7 +37,7 @@ enum Soak {
   }
 
   static let features: Set<Feature> = {
-    let without = CoreStress.text("OPERATIONS_SOAK_WITHOUT")?.split(separator: ",") ?? []
+    let without = Effort.text("OPERATIONS_SOAK_WITHOUT")?.split(separator: ",") ?? []
     return Set(Feature.allCases).subtracting(without.compactMap { Feature(rawValue: "\($0)") })
   }()
 

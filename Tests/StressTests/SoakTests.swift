@@ -1,6 +1,8 @@
 import AdvancedOperations
 import AdvancedOperationsTesting
+import AdvancedTestSupport
 import Dispatch
+import TestSupport
 import Testing
 
 #if canImport(Darwin)
@@ -20,9 +22,9 @@ import Glibc
   @Test func `ends each program, leaves no instance alive, and its memory doesn't grow`()
     async throws
   {
-    let seconds = CoreStress.number("OPERATIONS_SOAK_SECONDS") ?? (CoreStress.isNightly ? 600 : 1)
-    let count = CoreStress.number("OPERATIONS_SOAK_COUNT")
-    let first = UInt64(CoreStress.number("OPERATIONS_SOAK_SEED") ?? 1)
+    let seconds = Effort.number("OPERATIONS_SOAK_SECONDS") ?? (Effort.isNightly ? 600 : 1)
+    let count = Effort.number("OPERATIONS_SOAK_COUNT")
+    let first = UInt64(Effort.number("OPERATIONS_SOAK_SEED") ?? 1)
     let (world, clock) = (Soak.World(), ContinuousClock())
     let begin = clock.now
     var (seed, pages, problems) = (first, [Int](), [String]())

@@ -169,7 +169,9 @@ struct ExplanationSearch {
       }
     )
     guard let first = isFree.firstIndex(of: false) else { return nil }
-    guard let cycle = WaitCycles.firstCycle(from: first, next: { nodes[$0].next }) else { return nil }
+    guard let cycle = WaitCycles.firstCycle(from: first, next: { nodes[$0].next }) else {
+      return nil
+    }
     return Root(cause: .cycle(cycle.map { nodes[$0].operation }), node: cycle[0])
   }
 }

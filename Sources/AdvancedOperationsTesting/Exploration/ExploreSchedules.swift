@@ -4,11 +4,15 @@ import CoreOperations
 
 /// Runs a workflow under every order in which its steps can be taken, or under as many as one can.
 ///
-/// Each run gets a world of its own, at time zero. First all choices are gone through depth first;
-/// orders that lead to a state from which everything was explored before are left, as long as what
-/// the workflow does follows from the order in which its own code ran. Small workflows are done
-/// then. Larger ones go on at random for a while: half of the schedules pick any step, half follow
-/// random priorities, which finds bugs that need a few steps to be far out of order.
+/// Each run has a simulation of its own, at time zero. The exploration first takes all choices depth first.
+/// It leaves a run that reaches a state from which it has explored everything before, as long as the
+/// workflow depends only on the order in which its own code ran. If the workflow is too large to try all
+/// orders, the exploration continues with schedules at random: half of them take any step, half follow random
+/// priorities, which finds bugs that need a few steps to be far out of order.
+///
+/// By default an exploration takes about a second at most: it ends the depth-first part after 4,000 steps,
+/// which is every order of two or three operations and a few dozen orders of ten. If
+/// ``ScheduleReport/isComplete`` is false, pass more.
 ///
 /// ```swift
 /// let report = try exploreSchedules { simulation in
@@ -36,8 +40,8 @@ import CoreOperations
 /// ``SimulatedEnvironment/addStep(_:atAnyTime:_:)``.
 ///
 /// - Parameters:
-///   - depthFirst: How many schedules to run before going on at random.
-///   - random: How many to run at random then.
+///   - depthFirst: The number of schedules to run depth first; nil for as many as take 4,000 steps.
+///   - random: The number of schedules to run at random if these aren't all.
 ///   - seed: Where chance begins, that of the workflow too.
 ///   - fileID: Where this is called.
 ///   - line: The line of that.
@@ -49,8 +53,8 @@ import CoreOperations
 /// - Complexity: The number of schedules can grow as the factorial of that of operations.
 @discardableResult
 public func exploreSchedules(
-  depthFirst: Int = 10_000,
-  random: Int = 1_000,
+  depthFirst: Int? = nil,
+  random: Int = 100,
   seed: UInt64 = 1,
   fileID: String = #fileID,
   line: Int = #line,
@@ -98,8 +102,8 @@ public func exploreSchedules(
 @discardableResult
 package func exploreSchedules(
   interruptions: Int,
-  depthFirst: Int = 10_000,
-  random: Int = 1_000,
+  depthFirst: Int? = nil,
+  random: Int = 100,
   seed: UInt64 = 1,
   fileID: String = #fileID,
   line: Int = #line,
@@ -127,7 +131,7 @@ package func countFailures(
 /// For tests of the pruning: every order, however equal.
 @discardableResult
 package func exploreSchedulesUnpruned(
-  depthFirst: Int = 10_000,
+  depthFirst: Int,
   seed: UInt64 = 1,
   fileID: String = #fileID,
   line: Int = #line,

@@ -54,9 +54,13 @@ struct ScheduleExplorer {
     return Run(choices: simulation.simulation.choices, error: error, simulation: simulation)
   }
 
+  /// The steps that schedules take together unless their number is given: about half a second in a debug
+  /// build, at 50 to 100 µs a step.
+  private static let stepBudget = 4_000
+
   /// Explores depth first, and at random when that would take too long.
   func explore(
-    depthFirst: Int,
+    depthFirst: Int?,
     random: Int,
     fileID: String,
     line: Int
@@ -72,9 +76,15 @@ struct ScheduleExplorer {
     var lastLines: [String] = []
     let search = DepthFirstSearch(prunes: prunes && interruptions == 0)
     var hasMore = true
-    while hasMore && report.scheduleCount + report.prunedCount < depthFirst {
+    var stepCount = 0
+    func mayContinue() -> Bool {
+      guard let depthFirst else { return stepCount < Self.stepBudget }
+      return report.scheduleCount + report.prunedCount < depthFirst
+    }
+    while hasMore && mayContinue() {
       search.begin()
       let run = run(search)
+      stepCount += run.simulation.simulation.withState { $0.takenCount }
       longest = max(longest, run.choices.count)
       let lines = run.lines
       switch search.end {

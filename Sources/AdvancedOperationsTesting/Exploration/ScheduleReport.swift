@@ -30,6 +30,6 @@ public struct ScheduleReport: Sendable, Hashable, CustomStringConvertible {
     if isComplete, scheduleCount == 1 { return "\(schedules)\(pruned); there are no more" }
     if isComplete { return "all \(schedules)\(pruned)" }
     return "\(schedules) depth first\(pruned), and \(randomCount) at random; "
-      + "there are more: explore a smaller workflow, or raise depthFirst"
+      + "there are more: explore a smaller workflow, or pass a larger depthFirst: or random:"
   }
 }

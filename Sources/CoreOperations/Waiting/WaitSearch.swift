@@ -167,7 +167,9 @@ struct WaitSearch {
       for (next, isDependency) in stuckNodes(after: place.node) {
         let isOfDependencies = place.isOfDependencies && isDependency
         if Self.isClosed(by: next, root: root) {
-          guard let cycle = cycle(from: root, to: place, isOfDependencies, cameFrom) else { continue }
+          guard let cycle = cycle(from: root, to: place, isOfDependencies, cameFrom) else {
+            continue
+          }
           if !isOfDependencies { return cycle }
           ofDependencies = ofDependencies ?? cycle
         }

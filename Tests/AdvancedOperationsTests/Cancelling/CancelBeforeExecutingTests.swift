@@ -1,5 +1,6 @@
 import AdvancedOperations
 import AdvancedOperationsTesting
+import AdvancedTestSupport
 import Testing
 
 /// A cancel in every situation before the operation executes: it ends without `execute()`, is told

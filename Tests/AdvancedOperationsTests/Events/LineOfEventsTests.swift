@@ -1,5 +1,6 @@
 import AdvancedOperations
 import AdvancedOperationsTesting
+import AdvancedTestSupport
 import Testing
 
 /// One line of events per operation: nothing overlaps, nothing nests, nothing is lost.

@@ -1,5 +1,6 @@
 import AdvancedOperations
 import AdvancedOperationsTesting
+import AdvancedTestSupport
 import Testing
 
 /// Each method of the protocol, spelt by a client and reached.

@@ -1,5 +1,6 @@
 import AdvancedOperations
 import AdvancedOperationsTesting
+import AdvancedTestSupport
 import Testing
 
 /// That an operation tries again is an event like others.

@@ -1,6 +1,8 @@
 import AdvancedOperations
 import AdvancedOperationsTesting
+import AdvancedTestSupport
 import CoreOperations
+import TestSupport
 import Testing
 
 @Suite struct `Cancelling an operation with a journal` {
@@ -140,7 +142,11 @@ import Testing
 
   #if DEBUG
   @Test func `at every moment, interrupted anywhere, ends it`() throws {
-    try exploreSchedules(interruptions: 1, depthFirst: 400, random: 200) { simulation in
+    try exploreSchedules(
+      interruptions: 1,
+      depthFirst: Effort.schedules(400),
+      random: Effort.drawn(200)
+    ) { simulation in
       let queue = AdvancedOperationQueue(environment: simulation.environment)
       let journal = InMemoryJournal()
       let build = ResultOperation(key: "build", journal: journal) { 1 }

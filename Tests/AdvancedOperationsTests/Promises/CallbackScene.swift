@@ -1,5 +1,6 @@
 import AdvancedOperations
 import AdvancedOperationsTesting
+import AdvancedTestSupport
 
 /// A small world with everything that calls back; one of the callbacks makes one call.
 final class CallbackScene: Sendable {

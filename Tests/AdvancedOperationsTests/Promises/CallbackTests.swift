@@ -1,5 +1,6 @@
 import AdvancedOperations
 import AdvancedOperationsTesting
+import AdvancedTestSupport
 import Testing
 
 /// Everything may be called from everywhere: nothing is told, asked or run with a lock held.

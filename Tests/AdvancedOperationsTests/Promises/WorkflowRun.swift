@@ -1,5 +1,6 @@
 import AdvancedOperations
 import AdvancedOperationsTesting
+import AdvancedTestSupport
 
 /// An order that is filled, in a simulated world: conditions, claims, retries, groups,
 /// compensation.

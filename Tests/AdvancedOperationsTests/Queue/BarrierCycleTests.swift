@@ -1,5 +1,7 @@
 import AdvancedOperations
 import AdvancedOperationsTesting
+import AdvancedTestSupport
+import TestSupport
 import Testing
 
 /// What stands in front of a barrier needs what stands behind it, and more than dependencies says
@@ -109,7 +111,11 @@ import Testing
   @Test func `ends when the three calls interrupt each other`() async throws {
     let result = await onThread {
       Result {
-        try exploreSchedules(interruptions: 2, depthFirst: 500, random: 150) { simulation in
+        try exploreSchedules(
+          interruptions: 2,
+          depthFirst: Effort.schedules(500),
+          random: Effort.drawn(150)
+        ) { simulation in
           let queue = AdvancedOperationQueue(environment: simulation.environment)
           let (before, behind, hold) = (Work("before"), Work("behind"), Work.open("hold"))
           before.addDependency(hold)

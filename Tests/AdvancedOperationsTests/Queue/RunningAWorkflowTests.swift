@@ -1,6 +1,8 @@
 import AdvancedOperations
 import AdvancedOperationsTesting
+import AdvancedTestSupport
 import CoreOperations
+import TestSupport
 import Testing
 
 @Suite struct `Running a workflow` {
@@ -184,9 +186,11 @@ import Testing
   @Test func `of a long chain takes no deep stack`() throws {
     let world = World()
     var last = ResultOperation { 0 }
-    for _ in 1...20_000 { last = last.then { $0 + 1 } }
+    for _ in 1...Effort.size(20_000) { last = last.then { $0 + 1 } }
     let operation = last
-    #expect(try world.simulation.run { try await world.queue.run(operation) } == 20_000)
+    #expect(
+      try world.simulation.run { try await world.queue.run(operation) } == Effort.size(20_000)
+    )
   }
 
   // MARK: Cycles

@@ -1,4 +1,5 @@
 import AdvancedOperations
+import AdvancedTestSupport
 import CoreOperations
 import Testing
 

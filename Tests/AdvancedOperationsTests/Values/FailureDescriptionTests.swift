@@ -1,4 +1,5 @@
 import AdvancedOperations
+import AdvancedTestSupport
 import Testing
 
 /// The tree that a person reads.

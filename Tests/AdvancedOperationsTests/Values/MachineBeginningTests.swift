@@ -1,4 +1,5 @@
 import AdvancedOperations
+import AdvancedTestSupport
 import Testing
 
 /// The rows of the table before an operation's turn: what each event does in each situation.

@@ -1,4 +1,5 @@
 import AdvancedOperations
+import AdvancedTestSupport
 import Testing
 
 /// The row *cancel* of the table, under both policies.

@@ -1,4 +1,5 @@
 import AdvancedOperations
+import AdvancedTestSupport
 import Testing
 
 /// The one terminal answer: cancelled wins, then errors, then skipped; the first finish decides.

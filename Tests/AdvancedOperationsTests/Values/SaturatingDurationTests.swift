@@ -1,4 +1,5 @@
 import AdvancedOperations
+import AdvancedTestSupport
 import Testing
 
 @Suite struct `Arithmetic on durations that users give` {

@@ -1,5 +1,7 @@
 import AdvancedOperations
 import AdvancedOperationsTesting
+import AdvancedTestSupport
+import TestSupport
 import Testing
 
 /// What programs are given as a duration comes from configuration: it may be anything.
@@ -41,7 +43,7 @@ import Testing
       + [RepeatOperation(times: 3, every: duration) { _ in work("round") }]
   }
 
-  @Test(arguments: durations + others)
+  @Test(arguments: Effort.some(durations + others, every: 3))
   func `is no trap in virtual time, and all end`(duration: Duration) {
     for first in [Duration.zero, .seconds(1), .longest] {
       let world = World()

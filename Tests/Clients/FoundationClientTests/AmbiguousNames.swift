@@ -123,8 +123,9 @@ struct `Names that Foundation has too` {
   }
 
   @Test(arguments: [
-    "README.md", "Sources/CoreOperations/CoreOperations.docc/BesideFoundation.md",
+    "Sources/CoreOperations/CoreOperations.docc/BesideFoundation.md",
     "Sources/AdvancedOperations/AdvancedOperations.docc/AmbiguousOperation.md",
+    "Sources/AdvancedOperations/AdvancedOperations.docc/FrequentlyAskedQuestions.md",
   ])
   func `are those of the package with the list that a page has for pasting`(
     page: String

@@ -1,4 +1,5 @@
 import CoreOperations
+import TestSupport
 import Testing
 
 @Suite(.watched) struct `Dependencies of a queued operation` {
@@ -182,7 +183,7 @@ import Testing
 
   /// Against plain arrays: what an operation depends on, in order, and who waits for each, in
   /// order.
-  @Test(arguments: 0..<40 as Range<UInt64>)
+  @Test(arguments: Effort.seeds(40))
   func `adding and removing at random keeps both orders`(seed: UInt64) {
     var random = SplitMix64(seed: seed)
     let executor = ManualExecutor()

@@ -1,13 +1,14 @@
 import CoreOperations
 import Synchronization
+import TestSupport
 import Testing
 
 /// Alone in the process while it counts, because the count of searches is shared.
 @Suite(.watched, .heavy, .serialized) struct `The search for cycles` {
   /// Runs in a process of its own: other tests search too.
-  @Test func `chains, trees and fans of 100,000 never start a search`() async {
+  @Test func `large chains, trees and fans never start a search`() async {
     await #expect(processExitsWith: .success) {
-      let count = 100_000
+      let count = Effort.size(100_000)
       var shapes: [[Operation]] = []
       let forwards = (0..<count).map { _ in Operation() }
       for index in 1..<count { forwards[index].addDependency(forwards[index - 1]) }
@@ -38,7 +39,7 @@ import Testing
     }
   }
 
-  @Test(arguments: 0..<300 as Range<UInt64>)
+  @Test(arguments: Effort.seeds(300))
   func `random graphs lose exactly the operations that are in a cycle`(seed: UInt64) async throws {
     var generator = SplitMix64(seed: seed)
     let count = Int.random(in: 2...24, using: &generator)

@@ -1,4 +1,5 @@
 import CoreOperations
+import TestSupport
 import Testing
 
 /// Ends are awaited as `deinit` happens; where one never came, the watchdog names the test.
@@ -230,7 +231,7 @@ import Testing
   }
 
   @Test func `cycles that share operations, and what is tied to them, are released`() async throws {
-    for seed in UInt64(0)..<50 {
+    for seed in Effort.seeds(50) {
       var random = SplitMix64(seed: seed)
       let live = LiveCount()
       let queue = OperationQueue()

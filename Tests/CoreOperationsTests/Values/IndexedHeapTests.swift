@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import CoreOperations
@@ -12,7 +13,7 @@ import Testing
     func moved(to index: Int) { self.index = index }
   }
 
-  @Test(arguments: 0..<20 as Range<UInt64>)
+  @Test(arguments: Effort.seeds(20))
   func `has the first in front whatever is put in and taken out, and all know where they stand`(
     seed: UInt64
   ) {

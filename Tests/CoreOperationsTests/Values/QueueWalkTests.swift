@@ -1,4 +1,5 @@
 import CoreOperations
+import TestSupport
 import Testing
 
 /// Random events in random order, as threads would bring them, without threads.
@@ -327,14 +328,14 @@ private struct Walk {
 }
 
 @Suite struct `A queue's state under random events` {
-  @Test(arguments: 1...60 as ClosedRange<UInt64>)
+  @Test(arguments: Effort.seeds(60))
   func `counts its slots, and brings every member to its end`(seed: UInt64) {
     var walk = Walk(seed: seed)
     walk.run(400)
     #expect(walk.idleCount > 0)
   }
 
-  @Test(arguments: 1...60 as ClosedRange<UInt64>)
+  @Test(arguments: Effort.seeds(60))
   func `does so with closures, which become operations at any time`(seed: UInt64) {
     var walk = Walk(seed: seed)
     walk.run(400, addsClosures: true)
@@ -343,7 +344,7 @@ private struct Walk {
 
   @Test func `closures end as what they are, and as what they have become`() {
     var (added, runs, ends) = (0, 0, 0)
-    for seed in 2000..<2050 as Range<UInt64> {
+    for seed in Effort.seeds(50) {
       var walk = Walk(seed: seed)
       walk.run(400, addsClosures: true)
       added += walk.closureCount

@@ -1,4 +1,5 @@
 import CoreOperations
+import TestSupport
 import Testing
 
 /// The code of an operation waits for another one, and a cycle is closed somewhere behind that.
@@ -152,7 +153,7 @@ import Testing
   }
 
   @Test func `a chain that is added piece by piece is looked at once per piece`() async throws {
-    let chain = (0..<20_000).map { _ in BlockOperation {} }
+    let chain = (0..<Effort.size(20_000)).map { _ in BlockOperation {} }
     for (next, previous) in zip(chain.dropFirst(), chain) { next.addDependency(previous) }
     middle.addDependency(chain[chain.count - 1])
     for operation in chain { elsewhere.addOperation(operation) }
@@ -164,7 +165,7 @@ import Testing
   @Test func `a chain that comes into a queue that is waited for ends like any other`() async throws
   {
     let other = OperationQueue()
-    let chain = (0..<20_000).map { _ in BlockOperation {} }
+    let chain = (0..<Effort.size(20_000)).map { _ in BlockOperation {} }
     chain[0].addDependency(middle)
     other.addOperation(chain[0])
     let whole = BlockOperation { other.waitUntilAllOperationsAreFinished() }

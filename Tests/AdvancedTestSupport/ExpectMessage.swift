@@ -1,0 +1,12 @@
+package import Testing
+
+/// Expects a sentence on the standard error of a process that trapped.
+package func expectMessage(
+  _ sentence: String,
+  in result: ExitTest.Result?,
+  sourceLocation: SourceLocation = #_sourceLocation
+) throws {
+  let bytes = try #require(result, sourceLocation: sourceLocation).standardErrorContent
+  let text = String(decoding: bytes, as: UTF8.self)
+  #expect(text.contains("Fatal error: \(sentence)"), "\(text)", sourceLocation: sourceLocation)
+}

@@ -1,0 +1,188 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import AdvancedTestSupport
+import Testing
+
+@Suite struct `What operations claim` {
+  private enum Database {}
+  private enum Network {}
+
+  /// Works with a claim that count how many of them execute at once.
+  private static func works(
+    _ count: Int,
+    _ inside: Counter,
+    claim: (Int) -> any OperationClaim
+  ) -> [ResultOperation<Void>] {
+    (0..<count).map { number in
+      let work = ResultOperation(name: "w\(number)") {
+        inside.add()
+        await Task.yield()
+        inside.add(-1)
+      }
+      work.addCondition(claim(number))
+      return work
+    }
+  }
+
+  @Test(arguments: seeds)
+  func `of a type, lets in one at a time`(seed: UInt64) {
+    let world = World(seed: seed)
+    let inside = Counter()
+    let works = Self.works(8, inside) { _ in MutuallyExclusive<Database>() }
+    world.queue.addOperations(works)
+    world.simulation.run()
+    #expect(works.allSatisfy { $0.kind == .succeeded })
+    #expect(inside.peak == 1)
+  }
+
+  @Test(arguments: seeds)
+  func `of a name, lets in one at a time, in whatever queue`(seed: UInt64) {
+    let world = World(seed: seed)
+    let inside = Counter()
+    let works = Self.works(8, inside) { _ in MutuallyExclusive("uplink") }
+    let queues = (0..<3).map { _ in world.makeQueue(limit: -1) }
+    for (number, work) in works.enumerated() { queues[number % 3].addOperation(work) }
+    world.simulation.run()
+    #expect(works.allSatisfy { $0.kind == .succeeded })
+    #expect(inside.peak == 1)
+  }
+
+  @Test(arguments: seeds)
+  func `with a limit, lets in that many`(seed: UInt64) {
+    let world = World(seed: seed)
+    let inside = Counter()
+    let works = Self.works(10, inside) { _ in MutuallyExclusive("uplink", limit: 3) }
+    world.queue.addOperations(works)
+    world.simulation.run()
+    #expect(works.allSatisfy { $0.kind == .succeeded })
+    #expect(inside.peak <= 3)
+  }
+
+  @Test func `with a limit, lets in that many at once`() {
+    let world = World()
+    let works = (0..<4).map { _ in Work.open() }
+    for work in works {
+      work.addCondition(MutuallyExclusive("uplink", limit: 3))
+      world.run(work)
+    }
+    #expect(works.map(\.didExecute) == [true, true, true, false])
+    works[1].finish()
+    world.simulation.run()
+    #expect(works[3].didExecute)
+    for work in works where !work.isFinished { work.finish() }
+    world.simulation.run()
+  }
+
+  @Test func `of different categories don't exclude each other`() {
+    let world = World()
+    let claims: [any OperationClaim] = [
+      MutuallyExclusive<Database>(), MutuallyExclusive<Network>(), MutuallyExclusive("Database"),
+      MutuallyExclusive("Network"),
+    ]
+    let works = claims.map { claim in
+      let work = Work.open()
+      work.addCondition(claim)
+      world.queue.addOperation(work)
+      return work
+    }
+    world.simulation.run()
+    #expect(works.allSatisfy { $0.isExecuting })
+    for work in works { work.finish() }
+    world.simulation.run()
+  }
+
+  @Test func `are named after what they claim`() {
+    #expect(MutuallyExclusive<Database>().name == "Database")
+    #expect(MutuallyExclusive("uplink").name == "uplink")
+  }
+
+  @Test func `the same twice is no wait for oneself`() {
+    let world = World()
+    let work = Work()
+    for _ in 0..<2 { work.addCondition(MutuallyExclusive("a")) }
+    let next = Work()
+    next.addCondition(MutuallyExclusive("a"))
+    world.run(work, next)
+    #expect(work.kind == .succeeded)
+    #expect(next.kind == .succeeded)
+  }
+
+  @Test func `of environments with domains of their own don't meet`() {
+    let world = World()
+    var environment = world.simulation.environment
+    environment.exclusivity = ExclusivityDomain()
+    let other = AdvancedOperationQueue(environment: environment)
+    let works = [Work.open(), Work.open()]
+    for work in works { work.addCondition(MutuallyExclusive("a")) }
+    world.queue.addOperation(works[0])
+    other.addOperation(works[1])
+    world.simulation.run()
+    #expect(works.allSatisfy { $0.isExecuting })
+    for work in works { work.finish() }
+    world.simulation.run()
+  }
+
+  @Test(arguments: seeds)
+  func `in opposite order in two queues with one slot each, all finish`(seed: UInt64) {
+    let world = World(seed: seed)
+    let queues = [world.makeQueue(), world.makeQueue()]
+    let works = (0..<20).map { number in
+      let work = ResultOperation(name: "w\(number)") { await Task.yield() }
+      let names = number.isMultiple(of: 2) ? ["a", "b"] : ["b", "a"]
+      for name in names { work.addCondition(MutuallyExclusive(name)) }
+      queues[number % 2].addOperation(work)
+      return work
+    }
+    world.simulation.run()
+    #expect(works.allSatisfy { $0.kind == .succeeded })
+    #expect(queues.allSatisfy { $0.operationCount == 0 })
+  }
+
+  @Test(.watched) func `in opposite order on threads, all finish`() async throws {
+    var environment = OperationEnvironment()
+    environment.exclusivity = ExclusivityDomain()
+    let queues = (0..<2).map { _ in
+      let queue = AdvancedOperationQueue(environment: environment)
+      queue.maxConcurrentOperationCount = 1
+      return queue
+    }
+    let insides = (a: Counter(), b: Counter())
+    for number in 0..<2_000 {
+      let work = Work { work in
+        insides.a.add()
+        insides.b.add()
+        insides.b.add(-1)
+        insides.a.add(-1)
+        work.finish()
+      }
+      let names = number.isMultiple(of: 2) ? ["a", "b"] : ["b", "a"]
+      for name in names { work.addCondition(MutuallyExclusive(name)) }
+      queues[number % 2].addOperation(work)
+    }
+    for queue in queues { try await queue.untilAllOperationsAreFinished() }
+    #expect(insides.a.peak == 1)
+    #expect(insides.b.peak == 1)
+  }
+
+  @Test func `those who need one of two don't keep those who need the other`() {
+    let world = World()
+    let both = Work.open("both")
+    both.addCondition(MutuallyExclusive("a"))
+    both.addCondition(MutuallyExclusive("b"))
+    let a = Work.open("a")
+    a.addCondition(MutuallyExclusive("a"))
+    world.run(a)
+    world.run(both)
+    let b = Work("b")
+    b.addCondition(MutuallyExclusive("b"))
+    world.run(b)
+    // The one that waits for a holds nothing of b.
+    #expect(b.kind == .succeeded)
+    #expect(both.state == .ready)
+    a.finish()
+    world.simulation.run()
+    #expect(both.isExecuting)
+    both.finish()
+    world.simulation.run()
+  }
+}

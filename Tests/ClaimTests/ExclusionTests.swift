@@ -1,0 +1,63 @@
+#if DEBUG
+import AdvancedOperations
+import AdvancedOperationsTesting
+import AdvancedTestSupport
+import TestSupport
+import Testing
+
+/// The mistakes of which frameworks like this one are known are among `Tests/Mutants`.
+@Suite struct `Mutual exclusion` {
+  /// One is inside until a later step, the others wait, and one of them may give up.
+  private static func workflow(
+    of names: [String],
+    cancels cancelled: String?
+  ) -> @Sendable (SimulatedEnvironment) throws -> Void {
+    { simulation in
+      let witness = Witness()
+      let queue = AdvancedOperationQueue(environment: simulation.environment)
+      let all = names.map { name in
+        Watched(name, witness) { operation in
+          witness.enter()
+          simulation.addStep("end of \(name)") {
+            witness.leave()
+            operation.finish()
+          }
+        }
+      }
+      for operation in all { operation.addCondition(MutuallyExclusive("one")) }
+      witness.watch(all)
+      queue.addOperations(all)
+      if let waiter = all.first(where: { $0.name == cancelled }) {
+        simulation.addStep("cancel") { if !witness.ran(waiter) { waiter.cancel() } }
+      }
+      simulation.run()
+      try witness.check(queue)
+    }
+  }
+
+  @Test func `holds wherever a step is interrupted`() async throws {
+    let workflow = Self.workflow(of: ["a", "b"], cancels: nil)
+    let report = try await offPool {
+      try exploreSchedules(
+        interruptions: 1,
+        depthFirst: Effort.schedules(1_000),
+        random: Effort.drawn(1_000),
+        of: workflow
+      )
+    }
+    print("\(report)")
+  }
+
+  @Test func `holds when one that waits gives up`() async throws {
+    let workflow = Self.workflow(of: ["a", "b", "c"], cancels: "b")
+    let report = try await offPool {
+      try exploreSchedules(
+        depthFirst: Effort.schedules(1_000),
+        random: Effort.drawn(1_000),
+        of: workflow
+      )
+    }
+    print("\(report)")
+  }
+}
+#endif

@@ -1,0 +1,236 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import AdvancedTestSupport
+import Testing
+
+/// What a group holds its children may enter; what goes beyond that comes at its turn.
+@Suite(.watched) struct `Children whose claims go beyond what their group holds` {
+  /// A child that adds the next one to its group, so often, and ends.
+  private static func chain(
+    _ name: String,
+    _ count: Int,
+    _ claim: any OperationClaim,
+    _ order: Log<String>
+  ) -> Work {
+    let child = Work("\(name) \(count)") { work in
+      order.add(name)
+      do {
+        if count > 1 { try work.produce(chain(name, count - 1, claim, order)) }
+      } catch { Issue.record(error) }
+      work.finish()
+    }
+    child.addCondition(claim)
+    return child
+  }
+
+  private static func group(
+    _ claim: any OperationClaim,
+    named name: String = "group",
+    in world: World
+  ) -> (group: GroupOperation, gate: Work) {
+    let gate = Work.open("gate of \(name)")
+    let group = GroupOperation(name: name) { gate }
+    group.addCondition(claim)
+    world.run(group)
+    return (group, gate)
+  }
+
+  private static func stranger(_ claim: any OperationClaim, _ order: Log<String>) -> Work {
+    let stranger = Work("stranger") { work in
+      order.add("stranger")
+      work.finish()
+    }
+    stranger.addCondition(claim)
+    return stranger
+  }
+
+  @Test(arguments: [false, true], seeds)
+  func `pass one that waits for the group, however that was started`(isByHand: Bool, seed: UInt64) {
+    let world = World(seed: seed)
+    let pool = world.pool(3)
+    let (group, gate) = Self.group(ResourceUnits(2, of: pool), in: world)
+    let stranger = Work.claiming("stranger", ResourceUnits(2, of: pool))
+    if isByHand {
+      stranger.use(world.simulation.environment)
+      stranger.start()
+    } else {
+      world.queue.addOperation(stranger)
+    }
+    world.simulation.run()
+    #expect(stranger.state == .ready)
+    let child = Work.claiming("child", ResourceUnits(3, of: pool))
+    #expect(group.addOperation(child))
+    world.simulation.run()
+    #expect(child.isExecuting)
+    world.finishAll([gate, child, stranger])
+    #expect(stranger.didExecute)
+    #expect(group.kind == .succeeded)
+  }
+
+  @Test(arguments: seeds) func `let in who came before them, of units`(seed: UInt64) {
+    let world = World(seed: seed)
+    let pool = world.pool(2)
+    let order = Log<String>()
+    let (group, gate) = Self.group(ResourceUnits(1, of: pool), in: world)
+    let first = Work.claiming("first", ResourceUnits(2, of: pool))
+    #expect(group.addOperation(first))
+    world.simulation.run()
+    #expect(first.isExecuting)
+    world.run(Self.stranger(ResourceUnits(1, of: pool), order))
+    #expect(group.addOperation(Self.chain("child", 100, ResourceUnits(2, of: pool), order)))
+    world.simulation.run()
+    world.finishAll([first, gate])
+    #expect(order.entries == ["stranger"] + Array(repeating: "child", count: 100))
+    #expect(group.kind == .succeeded)
+  }
+
+  @Test(arguments: seeds) func `let in who came before them, of places`(seed: UInt64) {
+    let world = World(seed: seed)
+    let claim = MutuallyExclusive("a", limit: 2)
+    let order = Log<String>()
+    let (group, gate) = Self.group(claim, in: world)
+    let inside = (0..<2).map { Work.claiming("inside \($0)", claim) }
+    for work in inside {
+      #expect(group.addOperation(work))
+      world.simulation.run()
+    }
+    #expect(inside.allSatisfy { $0.isExecuting })
+    world.run(Self.stranger(claim, order))
+    #expect(group.addOperation(Self.chain("child", 100, claim, order)))
+    world.simulation.run()
+    // The one in the free place: the group's own place isn't free for others.
+    world.finishAll([inside[1]])
+    #expect(order.entries.first == "stranger")
+    world.finishAll([inside[0], gate])
+    #expect(order.entries.count == 101)
+    #expect(group.kind == .succeeded)
+  }
+
+  @Test func `may enter what their group holds, whoever waits outside`() {
+    let world = World()
+    let pool = world.pool(3)
+    let (group, gate) = Self.group(ResourceUnits(2, of: pool), in: world)
+    let outside = Work.claiming("outside", ResourceUnits(2, of: pool))
+    world.run(outside)
+    let inside = Work.claiming("inside", ResourceUnits(2, of: pool))
+    #expect(group.addOperation(inside))
+    world.simulation.run()
+    #expect(inside.isExecuting)
+    #expect(!outside.didExecute)
+    world.finishAll([inside, gate, outside])
+    #expect(group.kind == .succeeded)
+  }
+
+  @Test func `keep their turn outside until what they lack is free inside`() {
+    let world = World()
+    let claim = MutuallyExclusive("a", limit: 2)
+    let holder = Work.claiming("holder", claim)
+    let (group, gate) = Self.group(claim, in: world)
+    world.run(holder)
+    let children = (0..<3).map { Work.claiming("child \($0)", claim) }
+    for child in children { #expect(group.addOperation(child)) }
+    world.simulation.run()
+    let outside = Work.claiming("outside", claim)
+    world.run(outside)
+    #expect(children.map(\.isExecuting) == [true, false, false])
+    children[0].finish()
+    world.simulation.run()
+    #expect(children[1].isExecuting)
+    holder.finish()
+    world.simulation.run()
+    // It came before the one outside.
+    #expect(children[2].isExecuting)
+    #expect(!outside.didExecute)
+    children[1].finish()
+    world.simulation.run()
+    // The group's place is free, and only for the group's children.
+    #expect(!outside.didExecute)
+    world.finishAll([children[2], gate, outside])
+    #expect(group.kind == .succeeded)
+  }
+
+  @Test func `come at their turn at each group around them`() {
+    let world = World()
+    let pool = world.pool(4)
+    let (outer, outerGate) = Self.group(ResourceUnits(3, of: pool), named: "outer", in: world)
+    let innerGate = Work.open("inner gate")
+    let inner = GroupOperation(name: "inner") { innerGate }
+    inner.addCondition(ResourceUnits(1, of: pool))
+    #expect(outer.addOperation(inner))
+    let user = Work.claiming("user", ResourceUnits(3, of: pool))
+    world.simulation.run()
+    // Two of the outer group, and the one that is free.
+    #expect(outer.addOperation(user))
+    world.simulation.run()
+    #expect(user.isExecuting)
+    let sibling = Work.claiming("sibling", ResourceUnits(3, of: pool))
+    let outside = Work.claiming("outside", ResourceUnits(1, of: pool))
+    let child = Work.claiming("child", ResourceUnits(3, of: pool))
+    let small = Work.claiming("small", ResourceUnits(1, of: pool))
+    #expect(outer.addOperation(sibling))
+    world.simulation.run()
+    world.run(outside)
+    for work in [child, small] {
+      #expect(inner.addOperation(work))
+      world.simulation.run()
+    }
+    #expect([sibling, outside, child, small].allSatisfy { !$0.didExecute })
+    user.finish()
+    world.simulation.run()
+    #expect(sibling.isExecuting)
+    #expect([outside, child, small].allSatisfy { !$0.didExecute })
+    sibling.finish()
+    world.simulation.run()
+    #expect(outside.isExecuting && child.isExecuting)
+    #expect(!small.didExecute)
+    world.finishAll([child, outside])
+    #expect(small.isExecuting)
+    world.finishAll([small, innerGate, outerGate])
+    #expect(outer.kind == .succeeded)
+  }
+
+  /// Addresses differ from run to run, and decide nothing.
+  @Test(arguments: [1, 7] as [UInt64]) func `of several groups come in one order`(seed: UInt64) {
+    var ballast: [Work] = []
+    for round in 0..<60 {
+      let world = World(seed: seed)
+      let pool = world.pool(5)
+      let order = Log<String>()
+      let holder = Work.claiming("holder", ResourceUnits(1, of: pool))
+      world.run(holder)
+      ballast += (0..<round % 7).map { _ in Work() }
+      let groups = ["A", "B", "C", "D"].map {
+        Self.group(ResourceUnits(1, of: pool), named: $0, in: world)
+      }
+      for (name, group) in zip(["A", "B", "C", "D"], groups) {
+        #expect(
+          group.group.addOperation(Self.chain(name, 1, ResourceUnits(2, of: pool), order))
+        )
+        world.simulation.run()
+      }
+      world.finishAll([holder])
+      #expect(order.entries == ["A", "B", "C", "D"])
+      world.finishAll(groups.map(\.gate))
+    }
+  }
+
+  @Test func `pass those outside who wait for their group`() {
+    let world = World()
+    let pool = world.pool(4)
+    let (group, gate) = Self.group(ResourceUnits(2, of: pool), in: world)
+    let user = Work.claiming("user", ResourceUnits(1, of: pool))
+    world.run(user)
+    // It waits for the group's end.
+    let large = Work.claiming("large", ResourceUnits(4, of: pool))
+    world.run(large)
+    let child = Work.claiming("child", ResourceUnits(3, of: pool))
+    #expect(group.addOperation(child))
+    world.simulation.run()
+    #expect(child.isExecuting)
+    world.finishAll([child, gate])
+    #expect(!large.didExecute)
+    world.finishAll([user])
+    #expect(large.isExecuting)
+    world.finishAll([large])
+  }
+}

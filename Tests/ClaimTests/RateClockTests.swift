@@ -1,0 +1,70 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import AdvancedTestSupport
+import Testing
+
+@Suite(.watched) struct `The bucket of a rate` {
+  /// A clock that stands still, and is gone with its last copy.
+  private struct Still: Clock {
+    final class Instant: InstantProtocol {
+      let time: Duration
+      init(_ time: Duration) { self.time = time }
+      func advanced(by duration: Duration) -> Instant { Instant(time + duration) }
+      func duration(to other: Instant) -> Duration { other.time - time }
+      static func < (left: Instant, right: Instant) -> Bool { left.time < right.time }
+      static func == (left: Instant, right: Instant) -> Bool { left.time == right.time }
+      func hash(into hasher: inout Hasher) { hasher.combine(time) }
+    }
+
+    var now: Instant { Instant(.zero) }
+    var minimumResolution: Duration { .zero }
+    func sleep(until deadline: Instant, tolerance: Duration?) async throws {}
+  }
+
+  /// Each of them finds a bucket that is full, wherever the last clock was in memory.
+  @Test func `is not inherited by a clock that comes when another is gone`() async throws {
+    let domain = ExclusivityDomain()
+    for _ in 0..<200 {
+      let queue = AdvancedOperationQueue(
+        environment: OperationEnvironment(clock: OperationClock(Still()), exclusivity: domain)
+      )
+      let work = Work("work")
+      work.addCondition(RateLimit("calls", 1, per: .seconds(60), whenBusy: .fail))
+      queue.addOperation(work)
+      try await queue.untilAllOperationsAreFinished()
+      #expect(work.kind == .succeeded)
+    }
+  }
+
+  @Test func `is forgotten when its clock is gone, by whatever is claimed then`() async throws {
+    let domain = ExclusivityDomain()
+    for number in 0..<2_000 {
+      let queue = AdvancedOperationQueue(
+        environment: OperationEnvironment(clock: OperationClock(Still()), exclusivity: domain)
+      )
+      let work = Work("work")
+      work.addCondition(RateLimit("calls", 1, per: .seconds(60)))
+      let other = Work("other")
+      other.addCondition(MutuallyExclusive("\(number)"))
+      queue.addOperations([work, other])
+      try await queue.untilAllOperationsAreFinished()
+    }
+    #expect(domain.resourceCount <= 128)
+  }
+
+  @Test func `stays as long as its clock may be asked`() {
+    let world = World()
+    let limit = RateLimit("calls", 1, per: .seconds(60), whenBusy: .skip)
+    let first = Work.claiming("first", limit)
+    world.run(first)
+    let others = (0..<1_000).map { Work.claiming("other", MutuallyExclusive("\($0)")) }
+    for other in others {
+      world.run(other)
+      world.finishAll([other])
+    }
+    let second = Work.claiming("second", limit)
+    world.run(second)
+    #expect(second.kind == .skipped)
+    world.finishAll([first])
+  }
+}

@@ -1,0 +1,144 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import AdvancedTestSupport
+import Testing
+
+/// Immediate conditions are asked again when the operation had to wait for a claim.
+@Suite struct `After a wait for a claim` {
+  /// A holder, and one that waits for it with a condition that a test can change.
+  private struct Pair {
+    let world: World
+    let holder = Work.open("holder")
+    let waiter = Work("waiter")
+    let answer = Changing(OperationConditionResult.satisfied)
+    let asked = Counter()
+
+    init(seed: UInt64, byHand: Bool = false, wrap: (Immediate) -> any OperationCondition = { $0 }) {
+      world = World(seed: seed)
+      holder.addCondition(MutuallyExclusive("a"))
+      world.run(holder)
+      let (answer, asked) = (answer, asked)
+      waiter.addCondition(
+        wrap(
+          Immediate { _ in
+            asked.add()
+            return answer.value
+          }
+        )
+      )
+      waiter.addCondition(MutuallyExclusive("a"))
+      if byHand {
+        waiter.use(world.simulation.environment)
+        waiter.start()
+        world.simulation.run()
+      } else {
+        world.run(waiter)
+      }
+    }
+
+    func release() {
+      holder.finish()
+      world.simulation.run()
+    }
+  }
+
+  @Test(arguments: seeds, [false, true])
+  func `conditions that still hold let it run`(seed: UInt64, byHand: Bool) {
+    let pair = Pair(seed: seed, byHand: byHand)
+    #expect(pair.asked.count == 1)
+    pair.release()
+    #expect(pair.asked.count == 2)
+    #expect(pair.waiter.kind == .succeeded)
+  }
+
+  @Test(arguments: seeds, [false, true])
+  func `a condition that fails now prevents it`(seed: UInt64, byHand: Bool) {
+    let pair = Pair(seed: seed, byHand: byHand)
+    pair.answer.value = .failed(Flaw(1))
+    pair.release()
+    #expect(pair.waiter.kind == .failed)
+    #expect(pair.waiter.flawNumbers == [1])
+    #expect(!pair.waiter.didExecute)
+    // And it holds nothing.
+    let next = Work()
+    next.addCondition(MutuallyExclusive("a", whenBusy: .fail))
+    pair.world.run(next)
+    #expect(next.kind == .succeeded)
+  }
+
+  @Test(arguments: [false, true])
+  func `a condition that has nothing to do now skips it`(byHand: Bool) {
+    let pair = Pair(seed: 1, byHand: byHand)
+    pair.answer.value = .skipped(reason: "late")
+    pair.release()
+    #expect(pair.waiter.kind == .skipped)
+    #expect(!pair.waiter.didExecute)
+  }
+
+  @Test(arguments: [false, true])
+  func `a negated immediate condition is asked again too`(byHand: Bool) {
+    let pair = Pair(seed: 1, byHand: byHand) { NegatedCondition($0 && Immediate()) }
+    #expect(pair.waiter.kind == .failed, "the opposite held")
+    let other = Pair(seed: 1, byHand: byHand) {
+      NegatedCondition(NegatedCondition($0) && Immediate())
+    }
+    #expect(other.asked.count == 1)
+    other.answer.value = .failed(Flaw(1))
+    other.release()
+    #expect(other.asked.count == 2)
+    #expect(other.waiter.kind == .failed)
+    pair.release()
+  }
+
+  @Test func `others aren't asked again`() {
+    let world = World()
+    let holder = Work.open()
+    holder.addCondition(MutuallyExclusive("a"))
+    world.run(holder)
+    let probe = ConditionProbe()
+    probe.answer(.satisfied)
+    let waiter = Work()
+    waiter.addCondition(probe)
+    waiter.addCondition(Immediate())
+    waiter.addCondition(MutuallyExclusive("a"))
+    world.run(waiter)
+    holder.finish()
+    world.simulation.run()
+    #expect(probe.askedCount == 1)
+    #expect(waiter.kind == .succeeded)
+  }
+
+  @Test func `nobody is asked again who didn't wait`() {
+    let world = World()
+    let asked = Counter()
+    let work = Work()
+    work.addCondition(
+      Immediate { _ in
+        asked.add()
+        return .satisfied
+      }
+    )
+    work.addCondition(MutuallyExclusive("a"))
+    world.run(work)
+    #expect(asked.count == 1)
+  }
+
+  @Test(arguments: seeds)
+  func `a cancel while it is asked again leaves the claim to the next`(seed: UInt64) {
+    let pair = Pair(seed: seed) { inner in
+      Immediate("cancels") { operation in
+        let result = inner.check(operation)
+        if !result.isSatisfied { operation.cancel() }
+        return .satisfied
+      }
+    }
+    let next = Work("next")
+    next.addCondition(MutuallyExclusive("a"))
+    pair.world.run(next)
+    pair.answer.value = .failed(Flaw(1))
+    pair.release()
+    #expect(pair.waiter.kind == .cancelled)
+    #expect(!pair.waiter.didExecute)
+    #expect(next.kind == .succeeded)
+  }
+}

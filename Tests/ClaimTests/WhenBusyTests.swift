@@ -1,0 +1,243 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import AdvancedTestSupport
+import TestSupport
+import Testing
+
+@Suite struct `A claim that is taken` {
+  private static func holding(
+    _ name: String,
+    in world: World,
+    policy: AdvancedOperation.CancellationPolicy = .finishImmediately
+  ) -> Work {
+    let holder = Work.open(name, policy: policy)
+    holder.addCondition(MutuallyExclusive("a"))
+    world.run(holder)
+    return holder
+  }
+
+  @Test func `with wait is waited for`() {
+    let world = World()
+    let holder = Self.holding("holder", in: world)
+    let work = Work()
+    work.addCondition(MutuallyExclusive("a", whenBusy: .wait))
+    world.run(work)
+    #expect(work.state == .ready)
+    holder.finish()
+    world.simulation.run()
+    #expect(work.kind == .succeeded)
+  }
+
+  @Test func `with fail is an error that names the holder`() {
+    let world = World()
+    let holder = Self.holding("holder", in: world)
+    let work = Work()
+    work.addCondition(MutuallyExclusive("a", whenBusy: .fail))
+    world.run(work)
+    #expect(work.kind == .failed)
+    #expect(work.origins == [.condition("a")])
+    let error = work.errors.first as? OperationConditionError
+    #expect(error?.underlying as? OperationClaimError == .busy(holders: ["holder"]))
+    #expect(!work.didExecute)
+    #expect(holder.isExecuting)
+    holder.finish()
+    world.simulation.run()
+  }
+
+  @Test func `with skip is nothing to do, and no error`() {
+    let world = World()
+    let holder = Self.holding("holder", in: world)
+    let work = Work()
+    work.addCondition(MutuallyExclusive("a", whenBusy: .skip))
+    world.run(work)
+    guard case .skipped(let reason) = work.outcome else {
+      Issue.record("\(String(describing: work.outcome))")
+      return
+    }
+    #expect(reason == "“a” is held by holder")
+    #expect(work.errors.isEmpty)
+    #expect(!work.didExecute)
+    holder.finish()
+    world.simulation.run()
+  }
+
+  @Test(arguments: seeds)
+  func `with cancelHolder is taken over once the holder has ended`(seed: UInt64) {
+    let world = World(seed: seed)
+    let holder = Self.holding("holder", in: world, policy: .whenFinishIsCalled)
+    let work = Work("work")
+    work.addCondition(MutuallyExclusive("a", whenBusy: .cancelHolder))
+    world.run(work)
+    #expect(holder.isCancelled)
+    #expect(holder.cancellationReason as? OperationClaimError == .preempted(by: "work"))
+    #expect(!work.didExecute)
+    holder.finish()
+    world.simulation.run()
+    #expect(holder.kind == .cancelled)
+    #expect(work.kind == .succeeded)
+  }
+
+  @Test func `with cancelHolder all who stand in the way are cancelled`() {
+    let world = World()
+    let holders = (0..<3).map { number in
+      let holder = Work.open("h\(number)")
+      holder.addCondition(MutuallyExclusive("a", limit: 3))
+      world.run(holder)
+      return holder
+    }
+    let work = Work("work")
+    work.addCondition(MutuallyExclusive("a", limit: 1, whenBusy: .cancelHolder))
+    world.run(work)
+    #expect(holders.allSatisfy { $0.kind == .cancelled })
+    #expect(work.kind == .succeeded)
+  }
+
+  @Test(arguments: [WhenBusy.fail, .skip, .cancelHolder, .wait])
+  func `that is free is taken, whatever was to be done otherwise`(whenBusy: WhenBusy) {
+    let world = World()
+    let work = Work()
+    work.addCondition(MutuallyExclusive("a", whenBusy: whenBusy))
+    world.run(work)
+    #expect(work.kind == .succeeded)
+    // And given back.
+    let next = Work()
+    next.addCondition(MutuallyExclusive("a", whenBusy: .fail))
+    world.run(next)
+    #expect(next.kind == .succeeded)
+  }
+
+  @Test(arguments: [WhenBusy.fail, .skip])
+  func `one that is refused holds none of its other claims`(whenBusy: WhenBusy) {
+    let world = World()
+    let holder = Self.holding("holder", in: world)
+    let work = Work()
+    work.addCondition(MutuallyExclusive("b"))
+    work.addCondition(MutuallyExclusive("a", whenBusy: whenBusy))
+    world.run(work)
+    let other = Work()
+    other.addCondition(MutuallyExclusive("b", whenBusy: .fail))
+    world.run(other)
+    #expect(other.kind == .succeeded)
+    holder.finish()
+    world.simulation.run()
+  }
+
+  @Test func `a refusal counts also when another claim would be waited for`() {
+    let world = World()
+    let holder = Self.holding("holder", in: world)
+    let other = Work.open("other")
+    other.addCondition(MutuallyExclusive("b"))
+    world.run(other)
+    let work = Work()
+    work.addCondition(MutuallyExclusive("b", whenBusy: .wait))
+    work.addCondition(MutuallyExclusive("a", whenBusy: .fail))
+    world.run(work)
+    #expect(work.kind == .failed)
+    for work in [holder, other] { work.finish() }
+    world.simulation.run()
+  }
+
+  @Test func `nobody is cancelled for one that another claim refuses`() {
+    let world = World()
+    let holder = Self.holding("holder", in: world)
+    let other = Work.open("other")
+    other.addCondition(MutuallyExclusive("b"))
+    world.run(other)
+    let work = Work()
+    work.addCondition(MutuallyExclusive("b", whenBusy: .cancelHolder))
+    work.addCondition(MutuallyExclusive("a", whenBusy: .fail))
+    world.run(work)
+    #expect(work.kind == .failed)
+    #expect(!other.isCancelled)
+    for work in [holder, other] { work.finish() }
+    world.simulation.run()
+  }
+}
+
+/// What `.cancelHolder` does beyond the one holder.
+@Suite struct `An operation that cancels the holders of its claims` {
+  @Test func `cancels those of all of its claims, and of those only`() {
+    let world = World()
+    let holders = ["a", "b", "c", "d"].map { Work.claiming($0, MutuallyExclusive($0)) }
+    for holder in holders { world.run(holder) }
+    let work = Work.claiming(
+      "work",
+      MutuallyExclusive("a", whenBusy: .cancelHolder),
+      MutuallyExclusive("b", whenBusy: .cancelHolder),
+      MutuallyExclusive("c", whenBusy: .wait)
+    )
+    world.run(work)
+    #expect(holders.map(\.isCancelled) == [true, true, false, false])
+    #expect(!work.didExecute)
+    holders[2].finish()
+    world.simulation.run()
+    #expect(work.isExecuting)
+    world.finishAll([work] + holders)
+  }
+
+  @Test func `keeps its turn, before those who come and behind those who were there`() {
+    let world = World()
+    let holder = Work.open("holder", policy: .whenFinishIsCalled)
+    holder.addCondition(MutuallyExclusive("a"))
+    world.run(holder)
+    let before = Work.claiming("before", MutuallyExclusive("a"))
+    let work = Work.claiming("work", MutuallyExclusive("a", whenBusy: .cancelHolder))
+    let after = Work.claiming("after", MutuallyExclusive("a"))
+    for work in [before, work, after] { world.run(work) }
+    #expect(holder.isCancelled && !holder.isFinished)
+    for next in [holder, before, work] {
+      next.finish()
+      world.simulation.run()
+    }
+    #expect(after.isExecuting)
+    #expect([before, work].allSatisfy { $0.kind == .succeeded })
+    world.finishAll([after])
+  }
+
+  @Test(arguments: Effort.seeds(20))
+  func `keeps its turn when a holder ends as soon as it is cancelled`(seed: UInt64) {
+    let world = World(seed: seed)
+    let holder = Work.claiming("holder", MutuallyExclusive("a"))
+    world.run(holder)
+    let work = Work.claiming("work", MutuallyExclusive("a", whenBusy: .cancelHolder))
+    let late = Work.claiming("late", MutuallyExclusive("a"))
+    world.queue.addOperation(work)
+    world.simulation.run { holder.isFinished }
+    world.queue.addOperation(late)
+    world.simulation.run()
+    #expect(work.isExecuting)
+    #expect(!late.didExecute && !late.isCancelled)
+    world.finishAll([work, late])
+    #expect(late.kind == .succeeded)
+  }
+
+  @Test func `waits among others of its kind, and leaves no trace when it is cancelled`() {
+    let world = World()
+    let holder = Work.open("holder", policy: .whenFinishIsCalled)
+    holder.addCondition(MutuallyExclusive("a"))
+    world.run(holder)
+    let works = (0..<3).map {
+      Work.claiming("w\($0)", MutuallyExclusive("a", whenBusy: .cancelHolder))
+    }
+    for work in works { world.run(work) }
+    works[1].cancel()
+    holder.finish()
+    world.simulation.run()
+    #expect(works[0].isExecuting)
+    #expect(works[1].kind == .cancelled && works[1].executions.count == 0)
+    world.finishAll(works)
+    #expect(works[2].kind == .succeeded)
+  }
+
+  @Test func `leaves alone what waits, and what is in its way only by having come first`() {
+    let world = World()
+    let pool = world.pool(10)
+    let holder = Work.claiming("holder", ResourceUnits(5, of: pool))
+    let large = Work.claiming("large", ResourceUnits(8, of: pool))
+    let work = Work.claiming("work", ResourceUnits(1, of: pool, whenBusy: .cancelHolder))
+    for work in [holder, large, work] { world.run(work) }
+    #expect(!holder.isCancelled && !large.isCancelled)
+    world.finishAll([holder, large, work])
+    #expect([holder, large, work].allSatisfy { $0.kind == .succeeded })
+  }
+}

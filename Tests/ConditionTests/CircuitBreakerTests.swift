@@ -1,0 +1,302 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import AdvancedTestSupport
+import Testing
+
+@Suite struct `A circuit breaker` {
+  private struct Circuit {
+    let world: World
+    let breaker: CircuitBreaker
+
+    init(seed: UInt64 = 1, failures: Int = 2, cooldown: Duration = .seconds(10)) {
+      world = World(seed: seed)
+      breaker = CircuitBreaker(failures: failures, cooldown: cooldown)
+    }
+
+    /// Attaches the condition, and lets the operation run as far as it can.
+    @discardableResult
+    func call(_ work: Work) -> Work {
+      work.addCondition(CircuitClosed(breaker))
+      world.queue.addOperation(work)
+      world.simulation.advance(by: .zero)
+      return work
+    }
+
+    func open() {
+      while breaker.state == .closed { call(.failing()) }
+    }
+
+    func halfOpen() {
+      open()
+      world.simulation.advance(by: .seconds(10))
+    }
+  }
+
+  private static func refusal(_ work: Work) -> CircuitClosed.Open? {
+    (work.errors.first as? OperationConditionError)?.underlying as? CircuitClosed.Open
+  }
+
+  @Test func `is closed until so many have failed`() {
+    let circuit = Circuit(failures: 3)
+    for _ in 0..<2 { circuit.call(.failing()) }
+    #expect(circuit.breaker.state == .closed)
+    circuit.call(.failing())
+    #expect(circuit.breaker.state == .open)
+    let refused = circuit.call(Work())
+    #expect(refused.kind == .failed)
+    #expect(!refused.didExecute)
+    #expect(Self.refusal(refused) == .init(remaining: .seconds(10)))
+    #expect(
+      "\(refused.errors[0])"
+        == "condition “circuit closed”: The circuit is open for another 10 s."
+    )
+  }
+
+  @Test func `starts to count anew after a success`() {
+    let circuit = Circuit(failures: 2)
+    for _ in 0..<5 {
+      circuit.call(.failing())
+      circuit.call(Work())
+    }
+    #expect(circuit.breaker.state == .closed)
+  }
+
+  @Test func `stays open for the cooldown, and refused operations don't prolong it`() {
+    let circuit = Circuit()
+    circuit.open()
+    for second in 0..<10 {
+      #expect(circuit.breaker.state == .open)
+      #expect(Self.refusal(circuit.call(Work())) == .init(remaining: .seconds(10 - second)))
+      circuit.world.simulation.advance(by: .seconds(1))
+    }
+    #expect(circuit.breaker.state == .halfOpen)
+  }
+
+  @Test(arguments: [0, 10] as [Int64])
+  func `half open lets exactly one try`(cooldown: Int64) {
+    let circuit = Circuit(failures: 1, cooldown: .seconds(cooldown))
+    circuit.call(.failing())
+    circuit.world.simulation.advance(by: .seconds(cooldown))
+    let probe = circuit.call(.open("probe"))
+    #expect(probe.isExecuting)
+    let others = (0..<3).map { _ in circuit.call(Work()) }
+    #expect(others.allSatisfy { Self.refusal($0) == .init(remaining: nil) && !$0.didExecute })
+    probe.finish()
+    circuit.world.simulation.run()
+    #expect(circuit.breaker.state == .closed)
+    #expect(circuit.call(Work()).kind == .succeeded)
+  }
+
+  @Test(arguments: seeds)
+  func `half open lets exactly one of many try that come at once`(seed: UInt64) {
+    let circuit = Circuit(seed: seed)
+    circuit.halfOpen()
+    let works = (0..<5).map { _ in Work.open() }
+    for work in works {
+      work.addCondition(CircuitClosed(circuit.breaker))
+    }
+    circuit.world.queue.addOperations(works)
+    circuit.world.simulation.run()
+    #expect(works.count(where: \.didExecute) == 1)
+    circuit.world.finishAll(works)
+    #expect(circuit.breaker.state == .closed)
+  }
+
+  @Test func `is open for a whole cooldown after a probe that failed`() {
+    let circuit = Circuit()
+    circuit.halfOpen()
+    #expect(circuit.call(.failing()).didExecute)
+    #expect(circuit.breaker.state == .open)
+    circuit.world.simulation.advance(by: .milliseconds(9_999))
+    #expect(circuit.breaker.state == .open)
+    circuit.world.simulation.advance(by: .milliseconds(1))
+    #expect(circuit.breaker.state == .halfOpen)
+  }
+
+  @Test func `gives the place of a probe that did not execute to the next`() {
+    let circuit = Circuit()
+    circuit.halfOpen()
+    let skipped = Work()
+    skipped.addCondition(Immediate(always: .skipped(reason: "no need")))
+    #expect(circuit.call(skipped).kind == .skipped)
+    let failed = Work()
+    failed.addCondition(Immediate(always: .failed(Flaw(1))))
+    #expect(circuit.call(failed).flawNumbers == [1])
+    let holder = Work.claiming("holder", MutuallyExclusive("a"))
+    circuit.world.run(holder)
+    let refused = Work()
+    refused.addCondition(MutuallyExclusive("a", whenBusy: .fail))
+    #expect(circuit.call(refused).claimError != nil)
+    let waiting = Work()
+    waiting.addCondition(MutuallyExclusive("a"))
+    circuit.call(waiting)
+    #expect(Self.refusal(circuit.call(Work())) == .init(remaining: nil))
+    waiting.cancel()
+    circuit.world.simulation.run()
+    #expect(circuit.breaker.state == .halfOpen)
+    #expect(circuit.call(Work()).kind == .succeeded)
+    #expect(circuit.breaker.state == .closed)
+    circuit.world.finishAll([holder])
+  }
+
+  @Test func `gives the place of a probe that was cancelled to the next`() {
+    let circuit = Circuit()
+    circuit.halfOpen()
+    let probe = circuit.call(.open())
+    probe.cancel()
+    circuit.world.simulation.run()
+    #expect(probe.kind == .cancelled)
+    #expect(circuit.breaker.state == .halfOpen)
+    #expect(circuit.call(.open()).isExecuting)
+  }
+
+  @Test func `gives the place of a probe that it doesn't observe, or that is gone, to the next`() {
+    let circuit = Circuit()
+    circuit.halfOpen()
+    do {
+      let gone = Work()
+      #expect(CircuitClosed(circuit.breaker).check(gone).isSatisfied)
+      #expect(!CircuitClosed(circuit.breaker).check(Work()).isSatisfied)
+      _ = gone
+    }
+    let unobserved = Work()
+    unobserved.addCondition(Immediate { CircuitClosed(circuit.breaker).check($0) })
+    circuit.world.run(unobserved)
+    #expect(unobserved.kind == .succeeded)
+    #expect(circuit.breaker.state == .halfOpen)
+    #expect(circuit.call(Work()).kind == .succeeded)
+    #expect(circuit.breaker.state == .closed)
+  }
+
+  @Test func `lets a probe that is asked again after a wait keep its place`() {
+    let circuit = Circuit()
+    circuit.halfOpen()
+    let holder = Work.claiming("holder", MutuallyExclusive("a"))
+    circuit.world.run(holder)
+    let probe = Work("probe")
+    probe.addCondition(MutuallyExclusive("a"))
+    circuit.call(probe)
+    holder.finish()
+    circuit.world.simulation.run()
+    #expect(probe.kind == .succeeded)
+    #expect(circuit.breaker.state == .closed)
+  }
+
+  @Test func `counts neither what was cancelled nor what did not execute`() {
+    let circuit = Circuit(failures: 1)
+    let cancelled = circuit.call(.open())
+    cancelled.cancel(withError: Flaw(1))
+    circuit.world.simulation.run()
+    let unready = Work()
+    unready.addCondition(Immediate(always: .failed(Flaw(1))))
+    circuit.call(unready)
+    let skipped = Work()
+    skipped.addCondition(Immediate(always: .skipped(reason: "no need")))
+    circuit.call(skipped)
+    #expect(circuit.breaker.state == .closed)
+  }
+
+  @Test func `counts a timeout of what executed as a failure`() {
+    let circuit = Circuit(failures: 1)
+    let slow = Work.open()
+    slow.addObserver(TimeoutObserver(.seconds(5)))
+    circuit.call(slow)
+    circuit.world.simulation.advance(by: .seconds(5))
+    #expect(slow.kind == .cancelled)
+    #expect(circuit.breaker.state == .open)
+    let waiting = Circuit(failures: 1)
+    let late = Work()
+    late.addObserver(TimeoutObserver(.seconds(5), of: .waiting))
+    let before = Work.open()
+    late.addDependency(before)
+    waiting.call(before)
+    waiting.call(late)
+    waiting.world.simulation.advance(by: .seconds(5))
+    #expect(late.kind == .cancelled)
+    #expect(waiting.breaker.state == .closed)
+  }
+
+  @Test func `ignores, while it isn't closed, the ends of those that had begun before`() {
+    let circuit = Circuit()
+    let early = (0..<4).map { _ in circuit.call(.open()) }
+    circuit.open()
+    early[0].finish()
+    circuit.world.simulation.advance(by: .zero)
+    #expect(circuit.breaker.state == .open)
+    circuit.world.simulation.advance(by: .seconds(10))
+    early[1].finish()
+    circuit.world.simulation.advance(by: .zero)
+    early[2].finish(withError: Flaw(1))
+    circuit.world.simulation.advance(by: .zero)
+    #expect(circuit.breaker.state == .halfOpen)
+    let probe = circuit.call(.open())
+    early[3].finish()
+    circuit.world.simulation.advance(by: .zero)
+    #expect(circuit.breaker.state == .halfOpen)
+    circuit.world.finishAll([probe])
+    #expect(circuit.breaker.state == .closed)
+  }
+
+  @Test(arguments: [0, 1, 2, 3])
+  func `watches what the condition is attached to, also as a part of others`(nesting: Int) {
+    let circuit = Circuit(failures: 1)
+    let closed = CircuitClosed(circuit.breaker)
+    let conditions: [any OperationCondition] = [
+      closed, Immediate() && closed, SilentCondition(closed || Immediate()), !(!closed),
+    ]
+    let work = Work.failing()
+    work.addCondition(conditions[nesting])
+    circuit.world.run(work)
+    #expect(circuit.breaker.state == .open)
+  }
+
+  @Test func `counts an operation once, however often it is attached`() {
+    let circuit = Circuit(failures: 2)
+    let work = Work.failing()
+    work.addObserver(circuit.breaker)
+    work.addCondition(CircuitClosed(circuit.breaker))
+    work.addCondition(CircuitClosed(circuit.breaker))
+    work.addObserver(circuit.breaker)
+    circuit.world.run(work)
+    work.addObserver(circuit.breaker)
+    #expect(circuit.breaker.state == .closed)
+    circuit.call(.failing())
+    #expect(circuit.breaker.state == .open)
+  }
+
+  @Test func `refuses an operation that waited for a slot while the circuit was opened`() {
+    let circuit = Circuit(failures: 1)
+    circuit.world.queue.maxConcurrentOperationCount = 1
+    let first = circuit.call(.open("first"))
+    let second = circuit.call(Work("second"))
+    first.finish(withError: Flaw(1))
+    circuit.world.simulation.advance(by: .zero)
+    #expect(Self.refusal(second) != nil)
+    #expect(!second.didExecute)
+  }
+
+  @Test(.watched) func `on threads lets one try at a time`() async throws {
+    let domain = ExclusivityDomain()
+    let queue = AdvancedOperationQueue(environment: OperationEnvironment(exclusivity: domain))
+    queue.maxConcurrentOperationCount = 8
+    let breaker = CircuitBreaker(failures: 1, cooldown: .zero)
+    let first = Work.failing()
+    first.addCondition(CircuitClosed(breaker))
+    queue.addOperation(first)
+    try await queue.untilAllOperationsAreFinished()
+    let inside = Counter()
+    let works = (0..<500).map { number in
+      let work = Work { work in
+        inside.add()
+        inside.add(-1)
+        work.finish(withError: Flaw(number))
+      }
+      work.addCondition(CircuitClosed(breaker))
+      return work
+    }
+    queue.addOperations(works)
+    try await queue.untilAllOperationsAreFinished()
+    #expect(inside.peak == 1)
+    #expect(breaker.state == .halfOpen)
+  }
+}

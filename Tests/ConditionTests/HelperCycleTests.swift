@@ -1,0 +1,420 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import AdvancedTestSupport
+import Testing
+
+/// Helpers of conditions that could never end, because they wait for the operation.
+@Suite(.watched) struct `A helper that waits for its operation` {
+  private func cycle(of operation: Operation) -> [String]? {
+    (operation.cancellationReason as? OperationCycleError)?.path
+  }
+
+  @Test(arguments: seeds)
+  func `is the operation itself`(seed: UInt64) {
+    let world = World(seed: seed)
+    let work = Work("work")
+    work.addCondition(Asked { $0 })
+    world.run(work)
+    #expect(work.kind == .cancelled)
+    #expect(cycle(of: work) == ["work", "work"])
+    #expect(world.queue.operationCount == 0)
+  }
+
+  @Test(arguments: seeds)
+  func `depends on the operation`(seed: UInt64) {
+    let world = World(seed: seed)
+    let work = Work("work")
+    let helper = Work("helper")
+    work.addCondition(
+      Asked { operation in
+        helper.addDependency(operation)
+        return helper
+      }
+    )
+    world.run(work)
+    #expect(work.kind == .cancelled)
+    #expect(helper.kind == .cancelled)
+    #expect(cycle(of: work).map(Set.init) == ["work", "helper"])
+    #expect(cycle(of: work)?.count == 3)
+  }
+
+  @Test(arguments: seeds)
+  func `depends on the operation, as one of several that stand in an alternative`(seed: UInt64) {
+    let world = World(seed: seed)
+    let work = Work("work")
+    let helper = Work("helper")
+    let alternative =
+      Asked("a") { _ in Work("other") }
+      || Asked("b") { operation in
+        helper.addDependency(operation)
+        return helper
+      }
+    work.addCondition(alternative)
+    world.run(work)
+    #expect(work.isFinished)
+    #expect(helper.isFinished)
+    #expect((cycle(of: work) ?? cycle(of: helper))?.contains("helper") == true)
+    #expect(world.queue.operationCount == 0)
+  }
+
+  @Test(arguments: seeds)
+  func `is the operation itself, as one of several in an alternative`(seed: UInt64) {
+    let world = World(seed: seed)
+    let work = Work("work")
+    work.addCondition(Asked("a") { _ in Work("other") } || Asked("b") { $0 })
+    world.run(work)
+    #expect(work.kind == .cancelled)
+    #expect(cycle(of: work)?.count == 3)
+    #expect(world.queue.operationCount == 0)
+  }
+
+  @Test(arguments: seeds)
+  func `depends on the operation through a third one`(seed: UInt64) {
+    let world = World(seed: seed)
+    let work = Work("work")
+    let third = BlockOperation {}
+    third.name = "third"
+    let helper = Work("helper")
+    third.addDependency(work)
+    helper.addDependency(third)
+    work.addCondition(Asked { _ in helper })
+    world.run(work, third)
+    for operation in [work, third, helper] {
+      #expect(cycle(of: operation).map(Set.init) == ["work", "third", "helper"])
+      #expect(operation.isFinished)
+    }
+  }
+
+  @Test(arguments: seeds)
+  func `depends on the operation since a moment after evaluation began`(seed: UInt64) {
+    let world = World(seed: seed)
+    let gate = Work.open("gate")
+    let work = Work("work")
+    let helper = Work("helper")
+    helper.addDependency(gate)
+    work.addCondition(Asked { _ in helper })
+    world.run(gate, work)
+    #expect(work.state == .evaluatingConditions)
+    helper.addDependency(work)
+    gate.finish()
+    world.simulation.run()
+    #expect(work.kind == .cancelled)
+    #expect(helper.kind == .cancelled)
+    #expect(cycle(of: work).map(Set.init) == ["work", "helper"])
+  }
+
+  @Test func `depends on one that was started by hand`() {
+    let world = World()
+    let work = Work("work")
+    let helper = Work("helper")
+    work.use(world.simulation.environment)
+    work.addCondition(
+      Asked { operation in
+        helper.addDependency(operation)
+        return helper
+      }
+    )
+    work.start()
+    world.simulation.run()
+    #expect(work.kind == .cancelled)
+    #expect(helper.kind == .cancelled)
+    #expect(cycle(of: work).map(Set.init) == ["work", "helper"])
+  }
+
+  @Test func `waits for a slot, whose holder waits for the operation, started by hand`() {
+    let world = World(limit: 1)
+    let work = Work("work")
+    let helper = Work("helper")
+    work.use(world.simulation.environment)
+    work.addCondition(Asked { _ in helper })
+    let caught = Locked<[String]>([])
+    let mayWait = Work.open("gate")
+    let holder = ResultOperation(name: "holder") {
+      try await mayWait.untilFinished()
+      do {
+        try await work.untilFinished()
+      } catch let error as OperationCycleError {
+        caught.withLock { $0 = error.path }
+      }
+    }
+    world.queue.addOperations([holder, helper])
+    world.makeQueue().addOperation(mayWait)
+    work.start()
+    world.simulation.run()
+    #expect(work.state == .evaluatingConditions)
+    mayWait.finish()
+    world.simulation.run()
+    #expect(caught.withLock { $0 } == ["holder", "work", "helper", "holder"])
+    #expect(work.kind == .succeeded)
+  }
+
+  @Test(arguments: seeds)
+  func `has a helper that is the operation`(seed: UInt64) {
+    let world = World(seed: seed)
+    let (first, second) = (Work("first"), Work("second"))
+    first.addCondition(Asked { _ in second })
+    second.addCondition(Asked { _ in first })
+    world.run(first, second)
+    for operation in [first, second] {
+      #expect(operation.kind == .cancelled)
+      #expect(cycle(of: operation).map(Set.init) == ["first", "second"])
+    }
+  }
+
+  @Test func `has a helper that is the operation, under every schedule`() throws {
+    let report = try exploreSchedules { simulation in
+      let queue = AdvancedOperationQueue(environment: simulation.environment)
+      let (first, second) = (Work("first"), Work("second"))
+      first.addCondition(Asked { _ in second })
+      second.addCondition(Asked { _ in first })
+      queue.addOperations([first, second])
+      simulation.run()
+      try #require(first.isFinished && second.isFinished)
+      try #require(queue.operationCount == 0)
+    }
+    #expect(report.isComplete)
+  }
+
+  @Test(arguments: seeds)
+  func `is the operation's own group`(seed: UInt64) {
+    let world = World(seed: seed)
+    let group = GroupOperation(name: "group")
+    let work = Work("work")
+    work.addCondition(Asked { [unowned group] _ in group })
+    _ = group.addOperation(work)
+    world.run(group)
+    #expect(work.kind == .cancelled)
+    #expect(cycle(of: work).map(Set.init) == ["work", "group"])
+    #expect(group.isFinished)
+  }
+
+  @Test(arguments: seeds)
+  func `is a group whose child depends on the operation`(seed: UInt64) {
+    let world = World(seed: seed)
+    let work = Work("work")
+    let child = Work("child")
+    child.addDependency(work)
+    let group = GroupOperation(name: "group") { child }
+    work.addCondition(Asked { _ in group })
+    world.run(work)
+    #expect(work.isFinished && child.isFinished && group.isFinished)
+    #expect((cycle(of: work) ?? cycle(of: child))?.contains("group") == true)
+    #expect(world.queue.operationCount == 0)
+  }
+
+  @Test(arguments: seeds)
+  func `needs the slot that the operation's queue has for it`(seed: UInt64) {
+    // No cycle: the operation holds no slot while its conditions are asked.
+    let world = World(seed: seed, limit: 1)
+    let work = Work("work")
+    work.addCondition(Asked { _ in Work("helper") })
+    world.run(work)
+    #expect(work.kind == .succeeded)
+  }
+
+  @Test func `is named by the explanation while it is open`() throws {
+    let world = World()
+    let helper = Work.open("helper")
+    world.run(helper)
+    let work = Work("work")
+    work.addCondition(Asked { _ in helper })
+    world.run(work)
+    #expect("\(work.explain())".contains("helper"))
+    helper.finish()
+    world.simulation.run()
+    #expect(work.kind == .succeeded)
+  }
+}
+
+/// Helpers that somebody else is going to run.
+@Suite struct `A helper that is a child of a group` {
+  private func failure(of operation: AdvancedOperation) -> OperationHelperError? {
+    let error = operation.errors.first as? OperationConditionError
+    return error?.underlying as? OperationHelperError
+  }
+
+  @Test func `that has not started makes the condition fail`() {
+    let world = World()
+    let child = Work("child")
+    let group = GroupOperation(name: "group") { child }
+    let work = Work("work")
+    work.addCondition(Asked("ready") { _ in child })
+    world.run(work)
+    #expect(work.kind == .failed)
+    #expect(failure(of: work) == OperationHelperError(helper: "child", group: "group"))
+    // The group isn't disturbed by that.
+    world.run(group)
+    #expect(group.kind == .succeeded)
+    #expect(child.kind == .succeeded)
+  }
+
+  @Test func `makes the condition fail also as one of several`() {
+    let world = World()
+    let child = Work("child")
+    let group = GroupOperation(name: "group") { child }
+    let work = Work("work")
+    work.addCondition(Asked("a") { _ in Work("other") } && Asked("b") { _ in child })
+    world.run(work)
+    #expect(failure(of: work) == OperationHelperError(helper: "child", group: "group"))
+    world.run(group)
+    #expect(group.kind == .succeeded)
+  }
+
+  @Test func `that executes is waited for`() {
+    let world = World()
+    let child = Work.open("child")
+    let group = GroupOperation(name: "group") { child }
+    world.run(group)
+    let work = Work("work")
+    work.addCondition(Asked("ready") { _ in child })
+    world.run(work)
+    #expect(work.state == .evaluatingConditions)
+    child.finish()
+    world.simulation.run()
+    #expect(work.kind == .succeeded)
+    #expect(group.kind == .succeeded)
+  }
+}
+
+/// Code of conditions that waits for what waits for their operation.
+@Suite(.watched) struct `A condition that waits for what waits for its operation` {
+  @Test(arguments: seeds)
+  func `gets an error with the path from the value of a dependent`(seed: UInt64) {
+    let world = World(seed: seed)
+    let work = Work("work")
+    let dependent = ResultOperation(name: "dependent") { 1 }
+    dependent.addDependency(work)
+    work.addCondition(
+      Asked { _ in
+        do { return try await dependent.value == 1 ? .satisfied : .skipped(reason: "") } catch {
+          return .failed(error)
+        }
+      }
+    )
+    world.run(work, dependent)
+    let failure = work.errors.first as? OperationConditionError
+    let cycle = failure?.underlying as? OperationCycleError
+    #expect(cycle?.path == ["work", "dependent", "work"])
+    #expect(dependent.outcome?.isSuccess == true)
+  }
+
+  @Test func `gets it also as one of several that are asked at once`() {
+    let world = World()
+    let work = Work("work")
+    let dependent = Work("dependent")
+    dependent.addDependency(work)
+    let waits = Asked { _ in
+      do {
+        try await dependent.untilFinished()
+        return .satisfied
+      } catch { return .failed(error) }
+    }
+    work.addCondition(waits)
+    work.addCondition(Asked("other") { _ in .satisfied })
+    world.run(work, dependent)
+    let failure = work.errors.first as? OperationConditionError
+    #expect(
+      (failure?.underlying as? OperationCycleError)?.path == ["work", "dependent", "work"]
+    )
+  }
+
+  @Test func `lets the one leave that comes later and completes the cycle`() {
+    let world = World()
+    let work = Work("work")
+    let other = Work.open("other")
+    let between = BlockOperation {}
+    between.name = "between"
+    between.addDependency(other)
+    work.addCondition(
+      Asked { _ in
+        do {
+          try await between.untilFinished()
+          return .satisfied
+        } catch { return .failed(error) }
+      }
+    )
+    world.run(other, between, work)
+    #expect(work.state == .evaluatingConditions)
+    between.addDependency(work)
+    other.finish()
+    world.simulation.run()
+    #expect(between.isFinished)
+    #expect(
+      (between.cancellationReason as? OperationCycleError).map { Set($0.path) }
+        == ["between", "work"]
+    )
+    #expect(work.kind == .succeeded)
+  }
+
+  @Test func `gets it on real threads, with one slot`() async throws {
+    let queue = AdvancedOperationQueue()
+    queue.maxConcurrentOperationCount = 1
+    let work = Work("work")
+    let dependent = ResultOperation(name: "dependent") { 1 }
+    dependent.addDependency(work)
+    work.addCondition(
+      Asked { _ in
+        do {
+          _ = try await dependent.value
+          return .satisfied
+        } catch { return .failed(error) }
+      }
+    )
+    queue.addOperations([work, dependent])
+    try await queue.untilAllOperationsAreFinished()
+    let failure = work.errors.first as? OperationConditionError
+    #expect(
+      (failure?.underlying as? OperationCycleError)?.path == ["work", "dependent", "work"]
+    )
+  }
+
+  @Test func `is named by the explanation while it waits for something else`() {
+    let world = World()
+    let other = Work.open("other")
+    let work = Work("work")
+    work.addCondition(
+      Asked { _ in
+        try? await other.untilFinished()
+        return .satisfied
+      }
+    )
+    world.run(other, work)
+    #expect("\(work.explain())".contains("has code that waits for other"))
+    other.finish()
+    world.simulation.run()
+    #expect(work.kind == .succeeded)
+  }
+}
+
+/// What code of a condition finds as the current operation.
+@Suite struct `The current operation in a condition` {
+  @Test func `is the one that it is asked for, in all kinds of conditions`() {
+    let world = World()
+    let seen = Log<String>()
+    let note: @Sendable (String) -> Void = { kind in
+      seen.add("\(kind): \(AdvancedOperation.current?.name ?? "none")")
+    }
+    let work = Work("work")
+    work.addCondition(
+      Immediate { _ in
+        note("immediate")
+        return .satisfied
+      }
+    )
+    for number in 1...2 {
+      work.addCondition(
+        Asked { _ in
+          note("asked")
+          await Task.yield()
+          note("asked \(number)")
+          return .satisfied
+        }
+      )
+    }
+    world.run(work)
+    #expect(
+      Set(seen.entries)
+        == ["immediate: work", "asked: work", "asked 1: work", "asked 2: work"]
+    )
+  }
+}

@@ -1,0 +1,170 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import AdvancedTestSupport
+import Testing
+
+/// Helpers of conditions that are evaluated one after the other.
+@Suite struct `Helpers with stopAtFirstFailure` {
+  /// A condition with a helper that writes down what is done, and in which order.
+  private static func helped(
+    _ name: String,
+    _ log: Log<String>,
+    _ result: OperationConditionResult = .satisfied
+  ) -> Asked {
+    Asked(
+      name,
+      helper: { _ in
+        log.add("\(name) made")
+        return Work("\(name)'s helper") { work in
+          log.add("\(name) helped")
+          work.finish()
+        }
+      },
+      answer: { _ in
+        log.add("\(name) asked")
+        return result
+      }
+    )
+  }
+
+  private static func work(_ conditions: [any OperationCondition]) -> Work {
+    let work = Work("work")
+    work.conditionPolicy = .stopAtFirstFailure
+    for condition in conditions { work.addCondition(condition) }
+    return work
+  }
+
+  @Test(arguments: seeds, [false, true])
+  func `are made and run when the turn of their condition comes`(seed: UInt64, byHand: Bool) {
+    let world = World(seed: seed)
+    let log = Log<String>()
+    let work = Self.work([
+      Self.helped("a", log), Immediate(), Self.helped("b", log), Self.helped("c", log),
+    ])
+    if byHand {
+      work.use(world.simulation.environment)
+      work.start()
+      world.simulation.run()
+    } else {
+      world.run(work)
+    }
+    #expect(
+      log.entries == ["a", "b", "c"].flatMap { ["\($0) made", "\($0) helped", "\($0) asked"] }
+    )
+    #expect(work.kind == .succeeded)
+  }
+
+  @Test(arguments: [OperationConditionResult.failed(Flaw(1)), .skipped(reason: "no need")])
+  func `aren't made behind the first that doesn't hold`(result: OperationConditionResult) {
+    let world = World()
+    let log = Log<String>()
+    let conditions: [any OperationCondition] = [
+      Immediate(always: result), Asked { _ in result },
+      Asked(helper: { _ in Work("helper") }, answer: { _ in result }),
+    ]
+    for condition in conditions {
+      let work = Self.work([condition, Self.helped("behind", log)])
+      world.run(work)
+      #expect(work.kind == (result.errors.isEmpty ? .skipped : .failed))
+    }
+    #expect(log.entries.isEmpty)
+  }
+
+  @Test func `are made at once with evaluateAll`() {
+    let world = World()
+    let log = Log<String>()
+    let work = Work("work")
+    work.addCondition(Immediate(always: .failed(Flaw(1))))
+    work.addCondition(Self.helped("a", log))
+    world.run(work)
+    #expect(log.entries == ["a made", "a helped", "a asked"])
+    #expect(work.kind == .failed)
+  }
+
+  @Test(arguments: seeds)
+  func `have conditions before them evaluated again at the start`(seed: UInt64) {
+    let world = World(seed: seed)
+    let answer = Changing(OperationConditionResult.satisfied)
+    let helper = Work("helper") { work in
+      answer.value = .skipped(reason: "the helper did it")
+      work.finish()
+    }
+    let work = Self.work([Immediate { _ in answer.value }, Asked(helper: { _ in helper })])
+    world.run(work)
+    #expect(helper.kind == .succeeded)
+    #expect(work.kind == .skipped)
+  }
+
+  @Test(arguments: seeds)
+  func `are cancelled with the operation, and later ones aren't made`(seed: UInt64) {
+    let world = World(seed: seed)
+    let log = Log<String>()
+    let helper = Work.open("helper")
+    let work = Self.work([
+      Asked { _ in .satisfied }, Asked(helper: { _ in helper }), Self.helped("late", log),
+    ])
+    world.run(work)
+    #expect(helper.isExecuting)
+    work.cancel(withError: Flaw(1))
+    world.simulation.run()
+    #expect(helper.kind == .cancelled)
+    #expect(work.kind == .cancelled)
+    #expect(log.entries.isEmpty)
+  }
+
+  @Test func `aren't made for an operation that was cancelled while a condition was evaluated`() {
+    let world = World()
+    let log = Log<String>()
+    let probe = ConditionProbe()
+    let work = Self.work([probe, Self.helped("late", log)])
+    world.run(work)
+    work.cancel()
+    probe.answer(.satisfied)
+    world.simulation.run()
+    #expect(work.kind == .cancelled)
+    #expect(log.entries.isEmpty)
+  }
+
+  @Test(arguments: [false, true])
+  func `that are the operation itself end in a cycle`(isBehindTask: Bool) {
+    let world = World()
+    let first: any OperationCondition = isBehindTask ? Asked { _ in .satisfied } : Immediate()
+    let work = Self.work([first, Asked(helper: { $0 })])
+    world.run(work)
+    #expect(work.kind == .cancelled)
+    #expect(work.errors.first is OperationCycleError)
+  }
+
+  @Test(arguments: [false, true])
+  func `that belong to a group which has not started fail their condition`(isBehindTask: Bool) {
+    let world = World()
+    let child = Work("child")
+    let group = GroupOperation(name: "group") { child }
+    let first: any OperationCondition = isBehindTask ? Asked { _ in .satisfied } : Immediate()
+    let work = Self.work([first, Asked("helped", helper: { _ in child })])
+    world.run(work)
+    let error = work.errors.first as? OperationConditionError
+    #expect(error?.underlying is OperationHelperError)
+    withExtendedLifetime(group) {}
+  }
+
+  @Test(arguments: seeds, [AdvancedOperation.ConditionPolicy.evaluateAll, .stopAtFirstFailure])
+  func `find the operation as the current one where they are made`(
+    seed: UInt64,
+    policy: AdvancedOperation.ConditionPolicy
+  ) {
+    let world = World(seed: seed)
+    let log = Log<Bool>()
+    let condition = Asked(helper: { operation in
+      log.add(AdvancedOperation.current === operation)
+      return nil
+    })
+    let work = Work("work")
+    work.conditionPolicy = policy
+    work.addCondition(condition)
+    work.addCondition(Asked { _ in .satisfied })
+    work.addCondition(condition)
+    world.run(work)
+    #expect(log.entries == [true, true])
+  }
+}

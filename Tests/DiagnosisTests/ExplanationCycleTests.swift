@@ -1,0 +1,125 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import AdvancedTestSupport
+import CoreOperations
+import Testing
+
+@Suite(.watched) struct `Why isn't it running, in a cycle` {
+  @Test func `operations that wait for each other in no queue are a cycle`() {
+    let (a, b, c) = (Work("a"), Work("b"), Work("c"))
+    a.addDependency(b)
+    b.addDependency(c)
+    c.addDependency(a)
+    for work in [a, b, c] {
+      let explanation = work.explain()
+      #expect(explanation.rootCauses.map(\.kind) == [.cycle])
+      #expect(Set(explanation.rootCauses[0].involved) == [a, b, c])
+    }
+    #expect(
+      text(a) == """
+        a waits for b; is in no queue
+          a waits in a cycle: a → b → c → a
+        needed: one of the waits a → b → c → a has to be removed
+        """
+    )
+    c.removeDependency(a)
+    #expect(a.explain().rootCauses.map(\.kind) == [.notEnqueued, .notEnqueued, .notEnqueued])
+  }
+
+  @Test func `what waits behind such a cycle is led to it`() {
+    let world = World()
+    let (a, b, after) = (Work("a"), Operation(), Work("after"))
+    b.name = "b"
+    a.addDependency(b)
+    b.addDependency(a)
+    after.addDependency(a)
+    let explanation = after.explain()
+    #expect(explanation.path.map(\.kind) == [.dependency, .cycle])
+    #expect(explanation.rootCauses.map(\.kind) == [.cycle, .notEnqueued])
+    world.run(after)
+    #expect(
+      text(after) == """
+        after waits for a
+          a waits in a cycle: a → b → a
+        needed: one of the waits a → b → a has to be removed
+        """
+    )
+    b.removeDependency(a)
+    world.run(a, b)
+    #expect(after.kind == .succeeded)
+  }
+
+  @Test func `a child, its group, and what the group waits for are a cycle before they are added`()
+  {
+    let (child, before) = (Work("child"), Work("before"))
+    let group = GroupOperation(name: "group") { child }
+    group.addDependency(before)
+    before.addDependency(child)
+    for operation in [child, before, group] {
+      #expect(operation.explain().rootCauses.map(\.kind) == [.cycle], "\(operation)")
+    }
+  }
+
+  @Test func `a child that waits for what waits for its group is in a cycle as well`() {
+    let (child, after) = (Work("child"), Work("after"))
+    let group = GroupOperation(name: "group") { child }
+    after.addDependency(group)
+    child.addDependency(after)
+    for operation in [child, after, group] {
+      #expect(operation.explain().rootCauses.map(\.kind) == [.cycle], "\(operation)")
+    }
+  }
+
+  @Test func `several that need the same are no cycle`() {
+    let first = Work("first")
+    let middle = (0..<5).map { Work("\($0)") }
+    let last = Work("last")
+    for work in middle {
+      work.addDependency(first)
+      last.addDependency(work)
+    }
+    #expect(last.explain().rootCauses.allSatisfy { $0.kind == .notEnqueued })
+    #expect(last.explain().rootCauses.count == 7)
+  }
+
+  @Test func `a long chain behind a cycle is followed once`() {
+    let chain = (0..<3_000).map { Work("\($0)") }
+    for (earlier, later) in zip(chain, chain.dropFirst()) { later.addDependency(earlier) }
+    chain[0].addDependency(chain[1])
+    let explanation = chain[2_999].explain()
+    #expect(explanation.rootCauses[0].kind == .cycle)
+    #expect(explanation.path.count == 2_999)
+  }
+
+  @Test func `of one that was cancelled because of a cycle, that is the reason`() {
+    let world = World()
+    let (a, b) = (Work("a"), Work("b"))
+    a.addDependency(b)
+    b.addDependency(a)
+    world.run(a, b)
+    #expect(text(a).hasPrefix("a has finished without having run: cancelled\n  cancelled: "))
+    for name in ["a", "b"] { #expect(text(a).contains(name)) }
+    #expect(text(a).contains("→"))
+    #expect(a.cancellationReason is OperationCycleError)
+  }
+
+  @Test func `a group whose start is heard of is in none with its children`() {
+    let world = World()
+    let child = Work("child")
+    let group = GroupOperation(name: "group") { child }
+    let texts = Log<String>()
+    group.onStart { group in
+      for operation in [group, child] { texts.add(text(operation)) }
+    }
+    world.run(group)
+    #expect(
+      texts.entries == [
+        """
+        group waits for its children child
+          child is about to be started by group
+        """,
+        "child is about to be started by group",
+      ]
+    )
+  }
+}

@@ -1,0 +1,142 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import AdvancedTestSupport
+import CoreOperations
+import Testing
+
+@Suite(.watched) struct `Why a queue doesn't go on` {
+  @Test func `it says what is executing, and how many wait for it`() {
+    let world = World(limit: 2)
+    world.queue.name = "main"
+    world.queue.addObserver(TimelineRecorder())
+    let backup = world.taking(10, "backup")
+    backup.addCondition(MutuallyExclusive("db"))
+    let tables = (1...5).map { Work("table \($0)") }
+    for table in tables { table.addCondition(MutuallyExclusive("db")) }
+    world.queue.addOperation(backup)
+    world.simulation.advance(by: .zero)
+    world.queue.addOperations(tables)
+    world.simulation.advance(by: .milliseconds(3_200))
+    #expect(
+      "\(world.queue.explain())" == """
+        queue “main” (limit 2): 6 operations, 1 executing
+          backup has been executing for 3.2 s: 5 wait, table 1, table 2, table 3, table 4 and 1 more
+        needed: backup has to finish \
+        (its async body may be waiting for a timer, a stream, a continuation or a lock)
+        """
+    )
+    world.simulation.run()
+  }
+
+  @Test func `it says once what keeps all of it`() {
+    let world = World()
+    world.queue.name = "main"
+    world.queue.isSuspended = true
+    let works = (1...6).map { Work("\($0)") }
+    let last = Work("last")
+    last.addDependency(works[5])
+    world.queue.addOperations(works)
+    let other = world.makeQueue()
+    other.name = "other"
+    other.addOperation(last)
+    world.simulation.run()
+    #expect(
+      "\(world.queue.explain())" == """
+        queue “main” (suspended): 6 operations, 0 executing
+          6 operations (1, 2, 3, 4 and 2 more): each waits for queue “main” to be resumed
+        needed: queue “main” has to be resumed
+        """
+    )
+    #expect(
+      "\(other.explain())" == """
+        queue “other” (limit 1): 1 operation, 0 executing
+          6 waits for queue “main” to be resumed: 1 waits, last
+        needed: queue “main” has to be resumed
+        """
+    )
+    world.queue.isSuspended = false
+    world.simulation.run()
+  }
+
+  @Test func `it says in which other queue an operation is`() {
+    let world = World()
+    world.queue.name = "main"
+    let other = world.makeQueue()
+    other.name = "other"
+    let slow = world.taking(10, "slow")
+    let hint = "its async body may be waiting for a timer, a stream, a continuation or a lock"
+    let group = GroupOperation(name: "group") { slow }
+    let after = Work("after")
+    after.addDependency(group)
+    other.addOperation(group)
+    world.queue.addOperation(after)
+    world.simulation.advance(by: .seconds(5))
+    #expect(
+      "\(world.queue.explain())" == """
+        queue “main”: 1 operation, 0 executing
+          slow (in queue “other”) has been executing for 5 s: 1 waits, after
+        needed: slow has to finish (\(hint))
+        """
+    )
+    #expect(
+      text(after) == """
+        after waits for group
+          group (in queue “other”) waits for its children slow
+          slow (in queue “other”) has been executing for 5 s
+        needed: slow has to finish (\(hint))
+        """
+    )
+    #expect(
+      text(group) == """
+        group waits for its children slow
+          slow has been executing for 5 s
+        needed: slow has to finish (\(hint))
+        """
+    )
+    #expect(after.explain().rootCauses.map(\.name) == ["slow"])
+    other.name = nil
+    #expect(text(after).contains("  slow (in another queue) has been executing for 5 s\n"))
+    world.simulation.run()
+  }
+
+  @Test func `it says in which other queue a plain operation is`() async throws {
+    let queue = AdvancedOperationQueue()
+    let other = OperationQueue()
+    other.name = "other"
+    let (begun, gate) = (Gate(), Gate())
+    let hold = BlockOperation {
+      begun.open()
+      gate.pass()
+    }
+    hold.name = "hold"
+    let after = Work("after")
+    after.addDependency(hold)
+    other.addOperation(hold)
+    queue.addOperation(after)
+    await begun.opened()
+    #expect(text(after).contains("\n  hold (in queue “other”) is executing\n"))
+    gate.open()
+    try await queue.untilAllOperationsAreFinished()
+  }
+
+  @Test func `an empty one has nothing to explain`() {
+    let queue = AdvancedOperationQueue()
+    queue.isSuspended = true
+    #expect(
+      "\(queue.explain())"
+        == "queue “AdvancedOperationQueue” (suspended): 0 operations, 0 executing"
+    )
+    #expect(queue.explain().rootCauses.isEmpty)
+  }
+
+  @Test func `many causes are counted`() {
+    let world = World()
+    for number in 0..<40 { world.queue.addOperation(Work.open("\(number)")) }
+    world.simulation.run()
+    let lines = "\(world.queue.explain())".split(separator: "\n")
+    #expect(lines.count == 15)
+    #expect(lines.contains("  … and 28 more causes"))
+    world.queue.cancelAllOperations()
+    world.simulation.run()
+  }
+}

@@ -1,0 +1,71 @@
+import AdvancedOperations
+import AdvancedTestSupport
+import Testing
+
+/// Waits that code begins, and what has not begun when they complete a cycle, or don't.
+@Suite(.watched) struct `Cycles through what has not begun` {
+  private let queue = AdvancedOperationQueue()
+
+  init() { queue.maxConcurrentOperationCount = 1 }
+
+  /// Has an operation hold the slot of the queue, wait for another one when `mayBegin` opens, and
+  /// end when `isOver` does.
+  private func hold(
+    waitingFor awaited: Operation,
+    mayBegin: Gate,
+    hasBegun: Gate,
+    isOver: Gate
+  ) {
+    queue.addOperation(
+      BlockOperation {
+        mayBegin.pass()
+        let token = try? awaited.beginOwnWait()
+        hasBegun.open()
+        isOver.pass()
+        if let token { awaited.endOwnWait(token) }
+      }
+    )
+  }
+
+  @Test func `an operation that was started by hand waits for a helper that needs the slot`()
+    async throws
+  {
+    let (mayBegin, hasBegun, isOver) = (Gate(), Gate(), Gate())
+    let (work, helper, member) = (Work("work"), Work("helper"), Work("member"))
+    hold(waitingFor: work, mayBegin: mayBegin, hasBegun: hasBegun, isOver: isOver)
+    queue.addOperation(member)
+    helper.addDependency(member)
+    work.addCondition(
+      Asked(helper: { _ in
+        mayBegin.open()
+        hasBegun.pass()
+        return helper
+      })
+    )
+    work.start()
+    try await work.untilFinished()
+    #expect(work.cancellationReason is OperationCycleError)
+    isOver.open()
+    try await queue.untilAllOperationsAreFinished()
+  }
+
+  @Test func `a group waits behind a cycle of others, and is in none itself`() async throws {
+    let (mayBegin, hasBegun, isOver) = (Gate(), Gate(), Gate())
+    let group = GroupOperation(name: "group") { Work("child") }
+    hold(waitingFor: group, mayBegin: mayBegin, hasBegun: hasBegun, isOver: isOver)
+    mayBegin.open()
+    await hasBegun.opened()
+    let (one, other) = (BlockOperation {}, BlockOperation {})
+    one.addDependency(other)
+    other.addDependency(one)
+    group.addDependency(one)
+    #expect(!group.isCancelled)
+    other.removeDependency(one)
+    let elsewhere = AdvancedOperationQueue()
+    elsewhere.addOperations([group, one, other])
+    try await elsewhere.untilAllOperationsAreFinished()
+    #expect(group.outcome?.isSuccess == true)
+    isOver.open()
+    try await queue.untilAllOperationsAreFinished()
+  }
+}

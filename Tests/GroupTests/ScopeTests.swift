@@ -1,0 +1,371 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import AdvancedTestSupport
+import Testing
+
+@Suite struct `A scope of operations` {
+  /// Runs a closure in a scope whose task and operations are simulated, and returns what came out.
+  private static func scope<Value: Sendable>(
+    _ world: World,
+    _ body: @escaping @Sendable (OperationScope) async throws -> Value
+  ) -> (result: Changing<Result<Value, any Error>?>, task: Task<Void, Never>) {
+    let result = Changing<Result<Value, any Error>?>(nil)
+    let environment = world.simulation.environment
+    let executor = environment.executor as? any TaskExecutor
+    let task = Task(executorPreference: executor) {
+      do {
+        result.value = .success(try await withOperations(environment: environment, body))
+      } catch {
+        result.value = .failure(error)
+      }
+    }
+    return (result, task)
+  }
+
+  private static func failure<Value>(
+    _ result: Changing<Result<Value, any Error>?>
+  )
+    -> OperationFailure?
+  {
+    guard case .failure(let error) = result.value else { return nil }
+    return error as? OperationFailure
+  }
+
+  @Test(arguments: seeds)
+  func `returns what its body returns, after everything is quiet`(seed: UInt64) {
+    let world = World(seed: seed)
+    let slow = DelayOperation(.seconds(60))
+    let (result, _) = Self.scope(world) { scope in
+      scope.add(slow)
+      let number = scope.add(ResultOperation { 7 })
+      return try await number.value
+    }
+    world.simulation.advance(by: .seconds(30))
+    #expect(result.value == nil, "the body has returned, and an operation runs")
+    world.simulation.run()
+    #expect((try? result.value?.get()) == 7)
+    #expect(slow.kind == .succeeded)
+    #expect(world.simulation.now == .seconds(60))
+  }
+
+  @Test func `of nothing ends at once`() {
+    let world = World()
+    let (result, _) = Self.scope(world) { _ in 1 }
+    world.simulation.run()
+    #expect((try? result.value?.get()) == 1)
+  }
+
+  @Test(arguments: seeds)
+  func `waits for quiet, for completion blocks, and for what was produced`(seed: UInt64) {
+    let world = World(seed: seed)
+    let log = Log<String>()
+    let child = DelayOperation(.seconds(10))
+    child.onFinish { _, _ in log.add("produced") }
+    let block = BlockOperation { log.add("block") }
+    block.completionBlock = { log.add("completion") }
+    let finishedEarly = ResultOperation {
+      AdvancedOperation.current?.finish()
+      try? await world.simulation.environment.clock.sleep(until: .seconds(20))
+      log.add("quiet")
+    }
+    let (result, _) = Self.scope(world) { scope in
+      scope.add(
+        Work { work in
+          #expect(throws: Never.self) { try work.produce(child) }
+          work.finish()
+        }
+      )
+      scope.add(block)
+      scope.add(finishedEarly)
+      return log
+    }
+    world.simulation.advance(by: .seconds(15))
+    #expect(finishedEarly.isFinished)
+    #expect(result.value == nil)
+    world.simulation.run()
+    #expect(result.value != nil)
+    #expect(Set(log.entries) == ["produced", "block", "completion", "quiet"])
+  }
+
+  @Test(arguments: seeds)
+  func `operations may add more while the scope ends`(seed: UInt64) {
+    let world = World(seed: seed)
+    let depth = Counter()
+    @Sendable func grow(_ scope: OperationScope, _ left: Int) {
+      scope.add(
+        Work { work in
+          depth.add()
+          if left > 0 { grow(scope, left - 1) }
+          work.finish()
+        }
+      )
+    }
+    let (result, _) = Self.scope(world) { scope in grow(scope, 20) }
+    world.simulation.run()
+    #expect(depth.count == 21)
+    #expect((try? result.value?.get()) != nil)
+  }
+
+  // MARK: Errors
+
+  @Test(arguments: seeds)
+  func `a failing operation doesn't cancel its siblings, and is thrown`(seed: UInt64) {
+    let world = World(seed: seed)
+    let slow = DelayOperation(.seconds(60))
+    let (result, _) = Self.scope(world) { scope in
+      scope.add(Work.failing("first", 1))
+      scope.add(slow)
+      scope.add(Work.failing("second", 2))
+    }
+    world.simulation.run()
+    #expect(slow.kind == .succeeded)
+    let failure = Self.failure(result)
+    #expect(failure?.elements.map(\.origin) == [.child("first", .body), .child("second", .body)])
+    #expect(flaws(failure?.errors ?? []) == [1, 2], "in the order of adding")
+  }
+
+  @Test(arguments: seeds)
+  func `root causes are thrown once, and the rest is counted`(seed: UInt64) {
+    let world = World(seed: seed)
+    let (result, _) = Self.scope(world) { scope in
+      let first = scope.add(ResultOperation<Int>(name: "first") { throw Flaw(1) })
+      var last = first
+      for _ in 0..<9 { last = scope.add(last.then { $0 + 1 }) }
+    }
+    world.simulation.run()
+    let failure = Self.failure(result)
+    #expect(failure?.elements.map(\.origin) == [.child("first", .body)])
+    #expect(failure?.notRunCount == 9)
+    #expect(
+      failure?.description == """
+        child “first”
+          flaw 1
+        9 others did not run
+        """
+    )
+  }
+
+  @Test func `a group has counted its own`() {
+    let world = World()
+    let (result, _) = Self.scope(world) { scope in
+      let first = ResultOperation<Int>(name: "first") { throw Flaw(1) }
+      scope.add(GroupOperation(name: "group") { [first, first.then { $0 }] })
+    }
+    world.simulation.run()
+    let failure = Self.failure(result)
+    #expect(failure?.elements.map(\.origin) == [.child("group", .child("first", .body))])
+    #expect(failure?.notRunCount == 1)
+  }
+
+  @Test(arguments: seeds)
+  func `a throwing body cancels what still runs, and throws its error`(seed: UInt64) {
+    let world = World(seed: seed)
+    let slow = DelayOperation(.seconds(60))
+    let waiting = Work("waiting")
+    waiting.addDependency(slow)
+    let late = Work("late")
+    let polite = Work("polite", policy: .whenFinishIsCalled) { work in
+      work.onCancel { _, _ in late.name = "added" }
+    }
+    let (result, _) = Self.scope(world) { scope in
+      scope.add(slow)
+      scope.add(waiting)
+      scope.add(polite)
+      polite.onCancel { operation, _ in
+        scope.add(late)
+        operation.finish()
+      }
+      try await world.simulation.environment.clock.sleep(until: .seconds(5))
+      throw Flaw(1)
+    }
+    world.simulation.run()
+    guard case .failure(let error) = result.value else {
+      Issue.record("it returned")
+      return
+    }
+    #expect(error as? Flaw == Flaw(1), "the body's own error")
+    #expect([slow, waiting, late].allSatisfy { $0.kind == .cancelled })
+    #expect(!late.didExecute && !waiting.didExecute)
+    #expect(slow.cancellationReason as? Flaw == Flaw(1))
+    #expect(world.simulation.now == .seconds(5))
+  }
+
+  @Test(arguments: seeds)
+  func `what is cancelled because it isn't needed is no error`(seed: UInt64) {
+    let world = World(seed: seed)
+    let (result, _) = Self.scope(world) { scope in
+      let mirrors = (1...3).map { number in
+        scope.add(DelayOperation(.seconds(10 * number)))
+      }
+      try await mirrors[0].untilFinished()
+      scope.cancelAll()
+      return mirrors.map(\.kind).count
+    }
+    world.simulation.run()
+    #expect((try? result.value?.get()) == 3)
+    #expect(world.simulation.now == .seconds(10))
+  }
+
+  @Test func `what was cancelled with a reason is an error`() {
+    let world = World()
+    let (result, _) = Self.scope(world) { scope in
+      let slow = DelayOperation(.seconds(60))
+      slow.name = "slow"
+      slow.addObserver(TimeoutObserver(.seconds(5)))
+      scope.add(slow)
+    }
+    world.simulation.run()
+    #expect(Self.failure(result)?.elements.map(\.origin) == [.child("slow", .timeout)])
+  }
+
+  // MARK: Cancelling
+
+  @Test(arguments: seeds)
+  func `cancelling the task cancels the scope, and waits for it`(seed: UInt64) {
+    let world = World(seed: seed)
+    let slow = DelayOperation(.seconds(60))
+    let waiting = Work("waiting")
+    waiting.addDependency(slow)
+    let gate = Gate()
+    let polite = ResultOperation { await gate.opened() }
+    let (result, task) = Self.scope(world) { scope in
+      scope.add(slow)
+      scope.add(waiting)
+      scope.add(polite)
+    }
+    world.simulation.advance(by: .seconds(5))
+    task.cancel()
+    world.simulation.run()
+    #expect(slow.kind == .cancelled && waiting.kind == .cancelled)
+    #expect(slow.cancellationReason is CancellationError)
+    #expect(polite.isCancelled)
+    #expect(result.value == nil, "a body of an operation goes on")
+    gate.open()
+    world.simulation.run()
+    guard case .failure(let error) = result.value else {
+      Issue.record("it returned")
+      return
+    }
+    #expect(error is CancellationError)
+    #expect(world.simulation.now == .seconds(5))
+  }
+
+  @Test func `what went wrong before is thrown in spite of the cancel`() {
+    let world = World()
+    let (result, task) = Self.scope(world) { scope in
+      scope.add(Work.failing("failing", 1))
+      scope.add(DelayOperation(.seconds(60)))
+    }
+    world.simulation.advance(by: .seconds(5))
+    task.cancel()
+    world.simulation.run()
+    #expect(flaws(Self.failure(result)?.errors ?? []) == [1])
+  }
+
+  @Test func `a cancel that comes when all is done changes nothing`() {
+    let world = World()
+    let gate = Gate()
+    let (result, task) = Self.scope(world) { scope in
+      scope.add(Work())
+      await gate.opened()
+      return 1
+    }
+    world.simulation.run()
+    task.cancel()
+    gate.open()
+    world.simulation.run()
+    #expect((try? result.value?.get()) == 1)
+  }
+
+  // MARK: On threads
+
+  @Test(.watched) func `runs where its caller runs`() async throws {
+    try await onMainActor()
+  }
+
+  @MainActor private func onMainActor() async throws {
+    var sum = 0
+    let value = try await withOperations { scope in
+      sum += try await scope.add(ResultOperation { 1 }).value
+      MainActor.assertIsolated()
+      return sum
+    }
+    #expect(value == 1)
+  }
+
+  @Test(.watched) func `inside of an operation of a queue of limit 1`() async throws {
+    let queue = AdvancedOperationQueue()
+    queue.maxConcurrentOperationCount = 1
+    let work = ResultOperation {
+      try await withOperations { scope in
+        let first = scope.add(ResultOperation { 1 })
+        return try await scope.add(first.then { $0 + 1 }).value
+      }
+    }
+    queue.addOperation(work)
+    #expect(try await work.value == 2)
+  }
+
+  @Test(.watched) func `cancelled at any time it ends, and nothing is left`() async throws {
+    let live = LiveCount()
+    for round in 0..<200 {
+      let ended = Counter()
+      let task = Task {
+        try await withOperations { scope in
+          for _ in 0..<5 {
+            let work = scope.add(Work(token: live.token()))
+            work.onFinish { _, _ in ended.add() }
+            await Task.yield()
+          }
+        }
+        return ended.count
+      }
+      for _ in 0..<(round % 8) { await Task.yield() }
+      task.cancel()
+      switch await task.result {
+      case .success(let count): #expect(count == 5)
+      case .failure(let error): #expect(error is CancellationError)
+      }
+      #expect(ended.count == 5, "nothing outlives the scope")
+    }
+    await live.none()
+  }
+
+  @Test func `of a plain operation that nothing else keeps returns`() {
+    let world = World()
+    let (result, _) = Self.scope(world) { scope in
+      scope.add(BlockOperation {})
+      return 1
+    }
+    world.simulation.run()
+    #expect((try? result.value?.get()) == 1)
+  }
+
+  @Test(.watched) func `of a plain operation that nothing else keeps returns, on threads`()
+    async throws
+  {
+    let gate = Gate()
+    let value = try await withOperations { scope in
+      scope.add(BlockOperation { gate.pass() })
+      gate.open()
+      return 1
+    }
+    #expect(value == 1)
+  }
+
+  @Test func `a cancel that cuts nothing short because the last end is decided changes nothing`() {
+    let world = World()
+    let task = Changing<Task<Void, Never>?>(nil)
+    let last = Work("last")
+    last.addObserver(BlockObserver(willFinish: { _, _ in task.value?.cancel() }))
+    let (result, scope) = Self.scope(world) { scope in
+      scope.add(last)
+      return 1
+    }
+    task.value = scope
+    world.simulation.run()
+    #expect(scope.isCancelled)
+    #expect(last.kind == .succeeded)
+    #expect((try? result.value?.get()) == 1)
+  }
+}

@@ -1,0 +1,267 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import AdvancedTestSupport
+import Testing
+
+@Suite(.watched) struct `A policy that releases the slot` {
+  // MARK: The slot
+
+  @Test(arguments: seeds)
+  func `lets another operation use the slot between the attempts`(seed: UInt64) {
+    let world = World(seed: seed, limit: 1)
+    let (times, others) = (Log<Duration>(), Log<Duration>())
+    let work = world.flaky(times: times)
+    let other = world.body("other", seconds: 2, times: others)
+    world.run(work, other)
+    #expect(times.entries == [.zero, .seconds(11)])
+    #expect(others.entries == [.seconds(1)])
+    #expect((try? work.result?.get()) == 2)
+    #expect(world.queue.operationCount == 0)
+  }
+
+  @Test(arguments: seeds)
+  func `keeps it as any policy does, if it isn't asked to release it`(seed: UInt64) {
+    let world = World(seed: seed, limit: 1)
+    let others = Log<Duration>()
+    let work = world.flaky(failures: 1, .constant(.seconds(10), attempts: 5))
+    world.run(work, world.body("other", seconds: 2, times: others))
+    #expect(others.entries == [.seconds(12)])
+  }
+
+  @Test(arguments: seeds)
+  func `waits for a free slot when the delay is over, behind what is ready`(seed: UInt64) {
+    let world = World(seed: seed, limit: 1)
+    let (times, others) = (Log<Duration>(), Log<Duration>())
+    let work = world.flaky(times: times)
+    world.run(
+      work,
+      world.body("first", seconds: 20, times: others),
+      world.body("second", seconds: 5, times: others)
+    )
+    #expect(others.entries == [.seconds(1), .seconds(21)])
+    #expect(times.entries == [.zero, .seconds(26)])
+    #expect(work.kind == .succeeded)
+  }
+
+  @Test(arguments: seeds)
+  func `comes before operations of a lower priority`(seed: UInt64) {
+    let world = World(seed: seed, limit: 1)
+    let (times, others) = (Log<Duration>(), Log<Duration>())
+    let work = world.flaky(times: times)
+    work.queuePriority = .high
+    world.run(
+      work,
+      world.body("first", seconds: 20, times: others),
+      world.body("second", seconds: 5, times: others)
+    )
+    #expect(times.entries == [.zero, .seconds(21)])
+    #expect(others.entries == [.seconds(1), .seconds(22)])
+  }
+
+  @Test(arguments: seeds)
+  func `lets others pass also when there is no delay`(seed: UInt64) {
+    let world = World(seed: seed, limit: 1)
+    let (times, others) = (Log<Duration>(), Log<Duration>())
+    let work = world.flaky(failures: 1, .immediate(attempts: 5).releasingSlot(), times: times)
+    world.run(work, world.body("other", seconds: 2, times: others))
+    #expect(others.entries == [.seconds(1)])
+    #expect(times.entries == [.zero, .seconds(3)])
+  }
+
+  @Test(arguments: seeds)
+  func `is good for a body that fails before it has suspended`(seed: UInt64) {
+    let world = World(seed: seed, limit: 1)
+    let attempts = Counter()
+    let work = ResultOperation(
+      name: "work",
+      retry: .immediate(attempts: 50).releasingSlot()
+    ) {
+      if attempts.add() < 20 { throw Flaw(1) }
+    }
+    world.run(work)
+    #expect(work.kind == .succeeded)
+    #expect(attempts.count == 20)
+    #expect(world.queue.operationCount == 0)
+  }
+
+  @Test func `stays executing, and counts in the queue`() {
+    let world = World(limit: 1)
+    let work = world.flaky()
+    world.queue.addOperation(work)
+    world.simulation.run(until: .seconds(5))
+    #expect(work.state == .executing)
+    #expect(work.isExecuting)
+    #expect(world.queue.operationCount == 1)
+    #expect(world.queue.operations == [work])
+    #expect(work.attempt == 1)
+    world.simulation.run()
+    #expect(work.attempt == 2)
+    #expect(work.kind == .succeeded)
+  }
+
+  @Test(arguments: seeds)
+  func `doesn't begin an attempt while the queue is suspended`(seed: UInt64) {
+    let world = World(seed: seed, limit: 1)
+    let times = Log<Duration>()
+    let work = world.flaky(times: times)
+    world.queue.addOperation(work)
+    world.simulation.run(until: .seconds(5))
+    world.queue.isSuspended = true
+    world.simulation.run(until: .seconds(30))
+    #expect(times.entries == [.zero])
+    #expect(work.isExecuting)
+    world.queue.isSuspended = false
+    world.simulation.run()
+    #expect(times.entries == [.zero, .seconds(30)])
+    #expect(work.kind == .succeeded)
+  }
+
+  @Test(arguments: seeds)
+  func `follows a limit that is changed`(seed: UInt64) {
+    let world = World(seed: seed, limit: 1)
+    let times = Log<Duration>()
+    let work = world.flaky(times: times)
+    world.queue.addOperation(work)
+    world.simulation.run(until: .seconds(5))
+    world.queue.maxConcurrentOperationCount = 0
+    world.simulation.run(until: .seconds(30))
+    #expect(times.entries == [.zero])
+    world.queue.maxConcurrentOperationCount = 2
+    world.simulation.run()
+    #expect(times.entries == [.zero, .seconds(30)])
+  }
+
+  // MARK: Barriers
+
+  @Test(arguments: seeds)
+  func `a barrier behind it waits for its end, and doesn't keep it`(seed: UInt64) {
+    let world = World(seed: seed, limit: 1)
+    let clock = world.simulation.environment.clock
+    let (times, barriers, others) = (Log<Duration>(), Log<Duration>(), Log<Duration>())
+    let work = world.flaky(times: times)
+    world.queue.addOperation(work)
+    world.simulation.run(until: .seconds(5))
+    world.queue.addBarrierBlock { barriers.add(clock.now) }
+    world.queue.addOperation(world.body("behind", seconds: 1, times: others))
+    world.simulation.run()
+    #expect(times.entries == [.zero, .seconds(11)])
+    #expect(barriers.entries == [.seconds(12)])
+    #expect(others.entries == [.seconds(12)])
+  }
+
+  // MARK: The end
+
+  @Test(arguments: seeds)
+  func `is cancelled at once, wherever it waits`(seed: UInt64) {
+    for time in [5, 15] {
+      let world = World(seed: seed, limit: 1)
+      let work = world.flaky()
+      let other = world.body("other", seconds: 60)
+      world.queue.addOperations([work, other])
+      world.simulation.run(until: .seconds(time))
+      work.cancel()
+      world.simulation.advance(by: .zero)
+      #expect(work.isFinished)
+      #expect(work.kind == .cancelled)
+      #expect(world.queue.operations == [other])
+      world.simulation.run()
+      #expect(other.kind == .succeeded)
+      #expect(world.queue.operationCount == 0)
+    }
+  }
+
+  @Test(arguments: seeds)
+  func `is cancelled in a suspended queue, too, and with all others`(seed: UInt64) {
+    let world = World(seed: seed, limit: 1)
+    let work = world.flaky()
+    let other = world.body("other", seconds: 60)
+    world.queue.addOperations([work, other])
+    world.simulation.run(until: .seconds(15))
+    world.queue.isSuspended = true
+    world.queue.cancelAllOperations()
+    world.simulation.advance(by: .zero)
+    #expect(work.isFinished)
+    world.queue.isSuspended = false
+    world.simulation.run()
+    #expect(world.queue.operationCount == 0)
+  }
+
+  @Test func `is finished from outside while it waits, and holds nothing afterwards`() {
+    for time in [5, 15] {
+      let world = World(limit: 1)
+      let work = world.flaky()
+      work.addCondition(MutuallyExclusive("x"))
+      let other = world.body("other", seconds: 60)
+      let third = Work.claiming("third", MutuallyExclusive("x"))
+      world.queue.addOperations([work, other])
+      world.simulation.run(until: .seconds(time))
+      work.finish()
+      world.simulation.run()
+      #expect(work.isFinished)
+      world.run(third)
+      #expect(third.isExecuting)
+      third.finish()
+      world.simulation.run()
+      #expect(world.queue.operationCount == 0)
+    }
+  }
+
+  @Test func `ends with a time limit that is over while it waits`() {
+    for time in [5, 15] {
+      let world = World(limit: 1)
+      let work = world.flaky()
+      work.addObserver(TimeoutObserver(.seconds(time)))
+      world.queue.addOperations([work, world.body("other", seconds: 60)])
+      world.simulation.run(until: .seconds(time))
+      #expect(work.isFinished)
+      #expect(work.outcome?.failure?.isTimeout == true)
+    }
+  }
+
+  @Test(arguments: seeds)
+  func `gives up in line when the time for all attempts is over`(seed: UInt64) {
+    let world = World(seed: seed, limit: 1)
+    let policy = RetryPolicy.constant(.seconds(10), attempts: 5).releasingSlot()
+      .totalTimeout(.seconds(15))
+    let work = world.flaky(failures: 1, policy)
+    work.addCondition(MutuallyExclusive("x"))
+    world.queue.addOperations([work, world.body("other", seconds: 60)])
+    world.simulation.run(until: .seconds(15))
+    #expect(work.isFinished)
+    #expect(work.kind == .failed)
+    #expect(work.origins == [.attempt(1, .body), .timeout])
+    #expect(work.errors.last as? OperationTimeout == .init(duration: .seconds(15)))
+    world.simulation.run()
+    #expect(world.queue.operationCount == 0)
+  }
+
+  @Test(arguments: seeds)
+  func `is in no cycle with a body that waits for it when it was cancelled`(seed: UInt64) {
+    let world = World(seed: seed, limit: 1)
+    let clock = world.simulation.environment.clock
+    let work = world.flaky()
+    let waiting = ResultOperation(name: "waiting") {
+      try await clock.sleep(until: .seconds(15))
+      work.cancel()
+      try await work.untilFinished()
+    }
+    world.run(work, waiting)
+    #expect(work.kind == .cancelled)
+    #expect(waiting.kind == .succeeded)
+    #expect(world.queue.operationCount == 0)
+  }
+
+  @Test func `lets a queue be drained, within its time or not`() throws {
+    for (limit, kind) in [(60, Kind.succeeded), (5, .cancelled)] {
+      let world = World(limit: 1)
+      let work = world.flaky()
+      world.queue.addOperation(work)
+      let report = try world.simulation.run {
+        await world.queue.drain(within: .seconds(limit))
+      }
+      #expect(work.kind == kind)
+      #expect(report.cutShort.count == (kind == .cancelled ? 1 : 0))
+      #expect(world.queue.operationCount == 0)
+    }
+  }
+}

@@ -1,0 +1,271 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import AdvancedTestSupport
+import Testing
+
+@Suite struct `Trying again` {
+  /// Fails a number of times, and notes when it was tried.
+  private static func flaky(
+    _ world: World,
+    failures: Int,
+    _ policy: RetryPolicy,
+    times: Log<Duration> = Log()
+  ) -> ResultOperation<Int> {
+    let attempts = Counter()
+    return ResultOperation(name: "flaky", retry: policy) {
+      times.add(world.simulation.now)
+      let attempt = attempts.add()
+      if attempt <= failures { throw Flaw(attempt) }
+      return attempt
+    }
+  }
+
+  static let policies: [(name: String, policy: RetryPolicy, seconds: [Int])] = [
+    ("immediate", .immediate(attempts: 5), [0, 0, 0, 0, 0]),
+    ("constant", .constant(.seconds(10), attempts: 5), [0, 10, 20, 30, 40]),
+    ("linear", .linear(.seconds(10), attempts: 5), [0, 10, 30, 60, 100]),
+    ("exponential", .exponential(.seconds(1), attempts: 5), [0, 1, 3, 7, 15]),
+    ("capped", .exponential(.seconds(1), cap: .seconds(3), attempts: 5), [0, 1, 3, 6, 9]),
+    ("cap below", .exponential(.seconds(9), cap: .seconds(3), attempts: 5), [0, 3, 6, 9, 12]),
+    ("timely", .linear(.seconds(10), totalTimeout: .seconds(101)), [0, 10, 30, 60, 100]),
+    (
+      "both", .constant(.seconds(10), attempts: 5, totalTimeout: .seconds(99)), [0, 10, 20, 30, 40]
+    ),
+    ("closure", RetryPolicy { count, _ in .seconds(count * count) }, [0, 1, 5, 14, 30]),
+  ]
+
+  @Test(arguments: policies.indices)
+  func `waits as the policy says`(index: Int) {
+    let (name, policy, seconds) = Self.policies[index]
+    let world = World()
+    let times = Log<Duration>()
+    let work = Self.flaky(world, failures: 4, policy, times: times)
+    world.run(work)
+    #expect(times.entries == seconds.map { .seconds($0) }, "\(name)")
+    #expect((try? work.result?.get()) == 5, "\(name)")
+    #expect(work.errors.isEmpty, "\(name)")
+  }
+
+  @Test(arguments: policies.indices.dropLast())
+  func `gives up after the last attempt, and keeps every error`(index: Int) {
+    let (name, policy, seconds) = Self.policies[index]
+    let world = World()
+    let work = Self.flaky(world, failures: 100, policy)
+    world.run(work)
+    #expect(work.kind == .failed, "\(name)")
+    #expect(work.flawNumbers == [1, 2, 3, 4, 5], "\(name)")
+    #expect(work.origins == (1...5).map { .attempt($0, .body) }, "\(name)")
+    #expect(world.simulation.now == .seconds(seconds[4]), "\(name)")
+  }
+
+  @Test(arguments: 1...20)
+  func `jitter waits a part of it`(seed: UInt64) {
+    let world = World(seed: seed)
+    let times = Log<Duration>()
+    let policy = RetryPolicy.exponential(.seconds(8), jitter: true, attempts: 4)
+    world.run(Self.flaky(world, failures: 100, policy, times: times))
+    let waits = zip(times.entries, times.entries.dropFirst()).map { $1 - $0 }
+    #expect(waits.count == 3)
+    for (wait, most) in zip(waits, [8, 16, 32]) {
+      #expect(wait >= .zero && wait < .seconds(most))
+    }
+  }
+
+  @Test func `jitter is the environment's chance`() {
+    let world = World()
+    var environment = world.simulation.environment
+    environment.random = { 1 << 63 }
+    let queue = AdvancedOperationQueue(environment: environment)
+    let policy = RetryPolicy.exponential(.seconds(8), jitter: true, attempts: 2)
+    queue.addOperation(Self.flaky(world, failures: 1, policy))
+    world.simulation.run()
+    #expect(world.simulation.now == .seconds(4))
+  }
+
+  @Test func `jitter takes the environment's chance for every policy, closures too`() {
+    let policies: [RetryPolicy] = [
+      .constant(.seconds(8), attempts: 2), .linear(.seconds(8), totalTimeout: .seconds(100)),
+      .exponential(.seconds(8), attempts: 2), RetryPolicy { _, _ in .seconds(8) },
+      RetryPolicy { _, _ in .seconds(8) }.when { $0 is Flaw }.totalTimeout(.seconds(100)),
+    ]
+    for (index, policy) in policies.enumerated() {
+      let world = World()
+      var environment = world.simulation.environment
+      environment.random = { 1 << 62 }
+      let queue = AdvancedOperationQueue(environment: environment)
+      let work = Self.flaky(world, failures: 1, policy.jittered())
+      queue.addOperation(work)
+      world.simulation.run()
+      #expect(world.simulation.now == .seconds(2), "policy \(index)")
+      #expect((try? work.result?.get()) == 2, "policy \(index)")
+    }
+  }
+
+  @Test func `jitter of no delay, and of giving up, is the same`() {
+    let world = World()
+    let work = Self.flaky(world, failures: 9, .immediate(attempts: 3).jittered())
+    world.run(work)
+    #expect(work.flawNumbers == [1, 2, 3])
+    #expect(world.simulation.now == .zero)
+  }
+
+  @Test func `with a total timeout there may be any number of attempts`() {
+    let world = World()
+    let work = Self.flaky(world, failures: 99, .constant(.seconds(1), totalTimeout: .seconds(60)))
+    world.run(work)
+    #expect(work.flawNumbers.count == 60)
+    #expect(world.simulation.now == .seconds(59))
+  }
+
+  @Test func `a day of back-off takes no time`() {
+    let world = World()
+    let policy = RetryPolicy.constant(.seconds(3_600), attempts: 25)
+    let work = Self.flaky(world, failures: 24, policy)
+    world.run(work)
+    #expect((try? work.result?.get()) == 25)
+    #expect(world.simulation.now == .seconds(86_400))
+  }
+
+  @Test func `a closure sees the count and the error, and may give up`() {
+    let world = World()
+    let seen = Log<[Int]>()
+    let policy = RetryPolicy { count, error in
+      seen.add([count, (error as? Flaw)?.number ?? 0])
+      return count < 3 ? .seconds(1) : nil
+    }
+    let work = Self.flaky(world, failures: 100, policy)
+    world.run(work)
+    #expect(seen.entries == [[1, 1], [2, 2], [3, 3]])
+    #expect(work.flawNumbers == [1, 2, 3])
+  }
+
+  @Test func `one attempt is no retry`() {
+    let world = World()
+    let work = Self.flaky(world, failures: 1, .immediate(attempts: 1))
+    world.run(work)
+    #expect(work.flawNumbers == [1])
+    #expect(work.origins == [.attempt(1, .body)])
+  }
+
+  @Test(arguments: seeds)
+  func `a cancel between attempts ends it at once`(seed: UInt64) {
+    let world = World(seed: seed)
+    let times = Log<Duration>()
+    let work = Self.flaky(
+      world,
+      failures: 100,
+      .constant(.seconds(60), attempts: 10),
+      times: times
+    )
+    world.queue.addOperation(work)
+    world.simulation.advance(by: .seconds(90))
+    #expect(times.entries == [.zero, .seconds(60)])
+    work.cancel(withError: Flaw(9))
+    world.simulation.run()
+    #expect(work.kind == .cancelled)
+    #expect(work.flawNumbers == [9, 1, 2])
+    #expect(times.entries.count == 2)
+    #expect(world.simulation.now == .seconds(90))
+  }
+
+  @Test func `a cancel during an attempt is the last`() {
+    let world = World()
+    let gate = Gate()
+    let attempts = Counter()
+    let work = ResultOperation(retry: .immediate(attempts: 5)) {
+      attempts.add()
+      await gate.opened()
+      try Task.checkCancellation()
+    }
+    world.run(work)
+    work.cancel()
+    gate.open()
+    world.simulation.run()
+    #expect(attempts.count == 1)
+    #expect(work.kind == .cancelled)
+    #expect(work.errors.isEmpty)
+  }
+
+  @Test func `slot and claims are kept between attempts`() {
+    let world = World(limit: 1)
+    let work = Self.flaky(world, failures: 1, .constant(.seconds(10), attempts: 2))
+    work.addCondition(MutuallyExclusive("a"))
+    let next = ResultOperation(name: "next") { world.simulation.now }
+    let claiming = ResultOperation(name: "claiming") { world.simulation.now }
+    claiming.addCondition(MutuallyExclusive("a"))
+    world.queue.addOperation(work)
+    world.simulation.advance(by: .seconds(1))
+    world.queue.addOperation(next)
+    let other = world.makeQueue()
+    other.addOperation(claiming)
+    world.simulation.run()
+    #expect((try? next.result?.get()) == .seconds(10))
+    #expect((try? claiming.result?.get()) == .seconds(10))
+  }
+
+  @Test func `a timeout covers all attempts`() {
+    let world = World()
+    let work = Self.flaky(world, failures: 100, .constant(.seconds(10), attempts: 100))
+    work.addObserver(TimeoutObserver(.seconds(25)))
+    world.run(work)
+    #expect(work.kind == .cancelled)
+    #expect(work.errors.first is OperationTimeout)
+    #expect(work.origins == [.timeout] + (1...3).map { .attempt($0, .body) })
+    #expect(world.simulation.now == .seconds(25))
+  }
+
+  @Test func `successors and packs may be tried again too`() {
+    let world = World()
+    let attempts = Counter()
+    let first = ResultOperation { 1 }
+    let next = first.then(retry: .constant(.seconds(1), attempts: 3)) { number in
+      if attempts.add() < 3 { throw Flaw(1) }
+      return number + 1
+    }
+    let both = ResultOperation(after: first, next, retry: .immediate(attempts: 6)) { a, b in
+      if attempts.add() < 6 { throw Flaw(2) }
+      return a + b
+    }
+    world.run(first, next, both)
+    #expect((try? both.result?.get()) == 3)
+  }
+
+  @Test(arguments: seeds)
+  func `ends when the operation was finished from outside between two attempts`(seed: UInt64) {
+    let world = World(seed: seed)
+    let times = Log<Duration>()
+    let policy = RetryPolicy.constant(.seconds(60), attempts: 10)
+    let work = Self.flaky(world, failures: 100, policy, times: times)
+    work.addCondition(MutuallyExclusive("claim"))
+    let waiting = Work("waiting")
+    waiting.addCondition(MutuallyExclusive("claim"))
+    world.queue.addOperation(work)
+    world.simulation.run(until: .seconds(1))
+    world.queue.addOperation(waiting)
+    world.simulation.run(until: .seconds(30))
+    #expect(waiting.state == .ready)
+    work.finish()
+    world.simulation.run()
+    #expect(times.entries == [.zero])
+    #expect(world.simulation.now == .seconds(30))
+    #expect(waiting.kind == .succeeded)
+    #expect(world.queue.operationCount == 0)
+  }
+
+  @Test func `ends with the attempt in which the operation was finished from outside`() {
+    let world = World()
+    let attempts = Counter()
+    let own = Locked<ResultOperation<Void>?>(nil)
+    let work = ResultOperation<Void>(retry: .constant(.seconds(60), attempts: 10)) {
+      attempts.add()
+      own.withLock { $0 }?.finish()
+      throw Flaw(1)
+    }
+    own.withLock { $0 = work }
+    world.run(work)
+    own.withLock { $0 = nil }
+    #expect(attempts.count == 1)
+    #expect(world.simulation.now == .zero)
+    #expect(world.queue.operationCount == 0)
+  }
+}

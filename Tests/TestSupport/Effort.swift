@@ -1,0 +1,82 @@
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// The numbers of seeds, schedules, rounds and operations that tests try.
+///
+/// By default a test shows its promise once, in well under a second. `OPERATIONS_TESTS=full` runs the
+/// campaigns that look for what nobody thought of, and `OPERATIONS_NIGHTLY` makes them longer. A test
+/// passes the number of its campaign; the default is decided here.
+package enum Effort {
+  /// How much is tried.
+  package enum Level: Sendable {
+    case ordinary, full, nightly
+  }
+
+  package static let level: Level =
+    if isSet("OPERATIONS_NIGHTLY") {
+      .nightly
+    } else {
+      text("OPERATIONS_TESTS") == "full" ? .full : .ordinary
+    }
+
+  package static var isOrdinary: Bool { level == .ordinary }
+  package static var isNightly: Bool { level == .nightly }
+
+  /// The seeds of a test that draws its choices: five of them, or those of its campaign.
+  package static func seeds(_ campaign: Int = 50) -> ClosedRange<UInt64> {
+    1...UInt64(isOrdinary ? min(campaign, 5) : campaign)
+  }
+
+  /// The schedules of an exploration: at most 200, or those of its campaign.
+  package static func schedules(_ campaign: Int, nightly: Int? = nil) -> Int {
+    number(campaign, nightly: nightly, atMost: 200)
+  }
+
+  /// The schedules that are drawn at random: at most 20, or those of its campaign.
+  package static func drawn(_ campaign: Int, nightly: Int? = nil) -> Int {
+    number(campaign, nightly: nightly, atMost: 20)
+  }
+
+  /// The rounds of a test that waits for a race: at most 50, or those of its campaign.
+  package static func rounds(_ campaign: Int, nightly: Int? = nil) -> Int {
+    number(campaign, nightly: nightly, atMost: 50)
+  }
+
+  /// The operations of a test of a large workflow: at most 2,000, or those of its campaign.
+  ///
+  /// A stack of 512 KiB overflows before 2,000 nested calls only if each takes 256 bytes, so a test
+  /// of depth passes its own smallest number.
+  package static func size(_ campaign: Int, atLeast: Int = 2_000) -> Int {
+    number(campaign, nightly: nil, atMost: atLeast)
+  }
+
+  /// Some of the cases of a test that goes through all combinations: every so many, or all of its
+  /// campaign.
+  package static func some<Case>(_ cases: [Case], every stride: Int) -> [Case] {
+    isOrdinary ? Swift.stride(from: 0, to: cases.count, by: stride).map { cases[$0] } : cases
+  }
+
+  private static func number(_ campaign: Int, nightly: Int?, atMost: Int) -> Int {
+    switch level {
+    case .ordinary: min(campaign, atMost)
+    case .full: campaign
+    case .nightly: nightly ?? campaign
+    }
+  }
+
+  /// A number from the environment.
+  package static func number(_ name: String) -> Int? { text(name).flatMap { Int($0) } }
+
+  /// A text from the environment.
+  package static func text(_ name: String) -> String? {
+    guard let text = unsafe getenv(name) else { return nil }
+    return unsafe String(cString: text)
+  }
+
+  private static func isSet(_ name: String) -> Bool { text(name) != nil }
+}
