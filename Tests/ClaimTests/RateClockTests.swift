@@ -1,6 +1,7 @@
 import AdvancedOperations
 import AdvancedOperationsTesting
 import AdvancedTestSupport
+import TestSupport
 import Testing
 
 @Suite(.watched) struct `The bucket of a rate` {
@@ -24,7 +25,7 @@ import Testing
   /// Each of them finds a bucket that is full, wherever the last clock was in memory.
   @Test func `is not inherited by a clock that comes when another is gone`() async throws {
     let domain = ExclusivityDomain()
-    for _ in 0..<200 {
+    for _ in 0..<Effort.rounds(200) {
       let queue = AdvancedOperationQueue(
         environment: OperationEnvironment(clock: OperationClock(Still()), exclusivity: domain)
       )

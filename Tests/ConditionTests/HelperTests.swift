@@ -1,6 +1,7 @@
 import AdvancedOperations
 import AdvancedOperationsTesting
 import AdvancedTestSupport
+import TestSupport
 import Testing
 
 /// Operations that conditions bring along with `dependency(for:)`.
@@ -137,7 +138,7 @@ import Testing
     async throws
   {
     let queues = [AdvancedOperationQueue(), AdvancedOperationQueue()]
-    for _ in 0..<1_000 {
+    for _ in 0..<Effort.rounds(1_000) {
       let helper = Work("helper")
       let works = (0..<2).map { _ in Work() }
       for work in works { work.addCondition(Asked { _ in helper }) }

@@ -70,7 +70,7 @@ import Testing
     #expect(!isKnown())
 
     weak var gone: AdvancedOperationQueue?
-    for _ in 0..<500 {
+    for _ in 0..<Effort.rounds(500) {
       let queue = AdvancedOperationQueue()
       gone = queue
     }

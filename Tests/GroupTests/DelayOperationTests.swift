@@ -1,6 +1,7 @@
 import AdvancedOperations
 import AdvancedOperationsTesting
 import AdvancedTestSupport
+import TestSupport
 import Testing
 
 @Suite struct `A delay` {
@@ -98,7 +99,7 @@ import Testing
 
   @Test(.watched) func `the race of its end and a cancel has one outcome`() async throws {
     let queue = AdvancedOperationQueue()
-    for _ in 0..<500 {
+    for _ in 0..<Effort.rounds(500) {
       let delay = DelayOperation(.nanoseconds(1))
       let ends = Counter()
       delay.onFinish { _, _ in ends.add() }

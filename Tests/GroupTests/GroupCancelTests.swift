@@ -1,6 +1,7 @@
 import AdvancedOperations
 import AdvancedOperationsTesting
 import AdvancedTestSupport
+import TestSupport
 import Testing
 
 @Suite struct `Cancelling a group` {
@@ -163,7 +164,7 @@ import Testing
 
   @Test(.watched) func `while its children start, end and come, it always ends`() async throws {
     let queue = AdvancedOperationQueue()
-    for _ in 0..<500 {
+    for _ in 0..<Effort.rounds(500) {
       let children = (0..<4).map { _ in ResultOperation { await Task.yield() } }
       let group = GroupOperation(maxConcurrentOperationCount: 2) { children }
       let late = Work()

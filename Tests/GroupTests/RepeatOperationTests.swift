@@ -1,6 +1,7 @@
 import AdvancedOperations
 import AdvancedOperationsTesting
 import AdvancedTestSupport
+import TestSupport
 import Testing
 
 @Suite struct `Repeating` {
@@ -224,7 +225,7 @@ import Testing
 
   @Test(.watched) func `cancelled from another thread, it always ends`() async throws {
     let queue = AdvancedOperationQueue()
-    for _ in 0..<300 {
+    for _ in 0..<Effort.rounds(300) {
       let repeating = RepeatOperation(times: nil) { _ in Work() }
       await together({ queue.addOperation(repeating) }, { repeating.cancel(withError: Flaw(1)) })
       try await repeating.untilFinished()

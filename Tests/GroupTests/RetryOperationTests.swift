@@ -1,6 +1,7 @@
 import AdvancedOperations
 import AdvancedOperationsTesting
 import AdvancedTestSupport
+import TestSupport
 import Testing
 
 @Suite struct `Retrying an operation` {
@@ -335,7 +336,7 @@ import Testing
 
   @Test(.watched) func `cancelled from another thread, it always ends once`() async throws {
     let queue = AdvancedOperationQueue()
-    for _ in 0..<300 {
+    for _ in 0..<Effort.rounds(300) {
       let ends = Counter()
       let retrying = RetryOperation(retry: .immediate(attempts: .max)) { _ in
         ResultOperation { throw Flaw(1) }

@@ -1,6 +1,7 @@
 import AdvancedOperations
 import AdvancedOperationsTesting
 import AdvancedTestSupport
+import TestSupport
 import Testing
 
 @Suite struct `A scope of operations` {
@@ -308,7 +309,7 @@ import Testing
 
   @Test(.watched) func `cancelled at any time it ends, and nothing is left`() async throws {
     let live = LiveCount()
-    for round in 0..<200 {
+    for round in 0..<Effort.rounds(200) {
       let ended = Counter()
       let task = Task {
         try await withOperations { scope in

@@ -1,6 +1,7 @@
 import AdvancedOperations
 import AdvancedOperationsTesting
 import AdvancedTestSupport
+import TestSupport
 import Testing
 
 @Suite struct `Results that others need` {
@@ -149,7 +150,7 @@ import Testing
 
   @Test(.watched) func `across queues, on threads`() async throws {
     let queues = (0..<3).map { _ in AdvancedOperationQueue() }
-    for _ in 0..<200 {
+    for _ in 0..<Effort.rounds(200) {
       let first = ResultOperation { 0 }
       var last = first
       var all: [AdvancedOperation] = [first]

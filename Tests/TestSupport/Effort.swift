@@ -49,8 +49,8 @@ package enum Effort {
 
   /// The operations of a test of a large workflow: at most 2,000, or those of its campaign.
   ///
-  /// A stack of 512 KiB overflows before 2,000 nested calls only if each takes 256 bytes, so a test
-  /// of depth passes its own smallest number.
+  /// 2,000 nested calls don't overflow the stack of a thread, so a test of depth passes a larger
+  /// number as `atLeast`.
   package static func size(_ campaign: Int, atLeast: Int = 2_000) -> Int {
     number(campaign, nightly: nil, atMost: atLeast)
   }

@@ -1,6 +1,7 @@
 import AdvancedOperations
 import AdvancedOperationsTesting
 import AdvancedTestSupport
+import TestSupport
 import Testing
 
 @Suite(.watched) struct `Started by hand` {
@@ -192,7 +193,7 @@ import Testing
     hasCondition: Bool
   ) async throws {
     let environment = OperationEnvironment(exclusivity: ExclusivityDomain())
-    for _ in 0..<1_000 {
+    for _ in 0..<Effort.rounds(1_000) {
       let holder = Work.open("holder")
       holder.use(environment)
       holder.addCondition(MutuallyExclusive("a"))

@@ -2,6 +2,7 @@ import AdvancedOperations
 import AdvancedOperationsTesting
 import AdvancedTestSupport
 import Dispatch
+import TestSupport
 import Testing
 
 /// An operation has two ends: finished, and quiet, when no body of it is going on any more.
@@ -158,7 +159,7 @@ import Testing
       environment: OperationEnvironment(exclusivity: ExclusivityDomain())
     )
     queue.maxConcurrentOperationCount = 1
-    for _ in 0..<2_000 {
+    for _ in 0..<Effort.rounds(2_000) {
       let (entered, leave) = (Gate(), Gate())
       let work = ResultOperation {
         entered.open()

@@ -1,6 +1,7 @@
 import AdvancedOperations
 import AdvancedOperationsTesting
 import AdvancedTestSupport
+import TestSupport
 import Testing
 
 @Suite struct `Events as a sequence` {
@@ -178,7 +179,7 @@ import Testing
 
   @Test(.watched) func `of real operations arrive on real threads`() async throws {
     let queue = AdvancedOperationQueue()
-    for _ in 0..<200 {
+    for _ in 0..<Effort.rounds(200) {
       let work = ResultOperation {
         AdvancedOperation.current?.updateProgress(completed: 1, total: 1)
       }

@@ -82,7 +82,7 @@ import Testing
   func `that was cancelled meanwhile never executes`(
     policy: AdvancedOperation.CancellationPolicy
   ) async throws {
-    for _ in 0..<200 {
+    for _ in 0..<Effort.rounds(200) {
       let scene = await Scene(policy: policy) { $0.finish() }
       scene.work.cancel()
       try await scene.go()

@@ -1,6 +1,7 @@
 import AdvancedOperations
 import AdvancedOperationsTesting
 import AdvancedTestSupport
+import TestSupport
 import Testing
 
 /// One line of events per operation: nothing overlaps, nothing nests, nothing is lost.
@@ -160,7 +161,7 @@ import Testing
 
   @Test func `what did-finish observers do happens before a dependent starts`() async throws {
     let queue = AdvancedOperationQueue()
-    for _ in 0..<500 {
+    for _ in 0..<Effort.rounds(500) {
       let log = Log<String>()
       let first = Work()
       let dependent = Work { work in

@@ -96,7 +96,7 @@ import Testing
     }
   }
 
-  @Test(.watched, arguments: others)
+  @Test(.watched, arguments: Effort.some(others, every: 2))
   func `that isn't positive is none in real time`(duration: Duration) async throws {
     for clock in Self.clocks {
       let queue = AdvancedOperationQueue(environment: OperationEnvironment(clock: clock))

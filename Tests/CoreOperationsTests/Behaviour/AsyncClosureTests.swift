@@ -1,4 +1,5 @@
 import CoreOperations
+import TestSupport
 import Testing
 
 @Suite(.watched) struct `An async closure` {
@@ -136,7 +137,7 @@ import Testing
   @Test func `cancelled at any moment leaves once`() async throws {
     let queue = OperationQueue()
     let ran = Tally()
-    for _ in 0..<300 {
+    for _ in 0..<Effort.rounds(300) {
       queue.addOperation { () async -> Void in
         ran.add()
         await Task.yield()

@@ -1,4 +1,5 @@
 import CoreOperations
+import TestSupport
 import Testing
 
 @Suite(.watched) struct `Cancelling all operations` {
@@ -113,7 +114,7 @@ import Testing
       done.count()
     }
     launchThread {
-      for _ in 0..<200 { queue.cancelAllOperations() }
+      for _ in 0..<Effort.rounds(200) { queue.cancelAllOperations() }
       done.count()
     }
     await done.done.opened()

@@ -1,4 +1,5 @@
 import CoreOperations
+import TestSupport
 import Testing
 
 @Suite(.watched) struct `A cancel` {
@@ -192,7 +193,7 @@ import Testing
 
   @Test func `from many threads at once is one cancel`() async throws {
     let queue = OperationQueue()
-    for _ in 0..<200 {
+    for _ in 0..<Effort.rounds(200) {
       let never = Operation()
       let operation = operation()
       operation.addDependency(never)

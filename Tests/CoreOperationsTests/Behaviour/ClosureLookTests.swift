@@ -1,4 +1,5 @@
 import CoreOperations
+import TestSupport
 import Testing
 
 /// A closure is an operation to all that look, from before it runs until it has returned.
@@ -258,14 +259,15 @@ import Testing
     let ran = Tally()
     let seen = Locked<[ObjectIdentifier: Operation]>([:])
     let done = Countdown(3)
+    let count = Effort.size(3_000, atLeast: 1_000)
     for _ in 0..<2 {
       launchThread {
-        for _ in 0..<3_000 { queue.addOperation { ran.add() } }
+        for _ in 0..<count { queue.addOperation { ran.add() } }
         done.count()
       }
     }
     launchThread {
-      for _ in 0..<300 {
+      for _ in 0..<Effort.rounds(300) {
         let operations = queue.operations
         #expect(Set(operations.map { ObjectIdentifier($0) }).count == operations.count)
         seen.withLock { seen in
@@ -276,10 +278,10 @@ import Testing
     }
     await done.done.opened()
     try await queue.untilAllOperationsAreFinished()
-    #expect(ran.now == 6_000)
+    #expect(ran.now == 2 * count)
     #expect(queue.operationCount == 0)
     let all = seen.withLock { Array($0.values) }
-    #expect(all.count <= 6_000)
+    #expect(all.count <= 2 * count)
     #expect(all.allSatisfy { $0.isFinished && !$0.isExecuting })
   }
 }

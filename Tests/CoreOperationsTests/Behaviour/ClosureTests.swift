@@ -1,5 +1,6 @@
 import CoreOperations
 import Dispatch
+import TestSupport
 import Testing
 
 /// What holds for a closure that isn't async, whether or not the queue has an operation for it.
@@ -195,7 +196,7 @@ import Testing
         running.add(-1)
       }
     }
-    for _ in 0..<2_000 {
+    for _ in 0..<Effort.rounds(2_000) {
       queue.addOperation {
         running.add()
         running.add(-1)

@@ -1,5 +1,6 @@
 import CoreOperations
 import Dispatch
+import TestSupport
 import Testing
 
 @Suite(.watched) struct `The current queue` {
@@ -75,7 +76,7 @@ import Testing
   {
     let unknown = Tally()
     let queue = OperationQueue()
-    for _ in 0..<3_000 {
+    for _ in 0..<Effort.rounds(3_000) {
       let operation = BlockOperation { if OperationQueue.current !== queue { unknown.add() } }
       let ender = EndsInCancel()
       queue.addOperation(ender)

@@ -193,7 +193,7 @@ import Testing
     let children = (0..<3).map { number in BlockOperation { started.add(number) } }
     var expected = children.map { _ in [Operation]() }
     var waiting = parents.map { _ in [Int]() }
-    for _ in 0..<300 {
+    for _ in 0..<Effort.rounds(300) {
       let child = Int.random(in: children.indices, using: &random)
       let parent = Int.random(in: parents.indices, using: &random)
       if Int.random(in: 0..<3, using: &random) > 0 {

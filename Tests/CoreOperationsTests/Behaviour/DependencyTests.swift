@@ -1,4 +1,5 @@
 import CoreOperations
+import TestSupport
 import Testing
 
 @Suite(.watched) struct `Dependencies` {
@@ -192,7 +193,7 @@ import Testing
       var value = 0
     }
     let queue = OperationQueue()
-    for _ in 0..<200 {
+    for _ in 0..<Effort.rounds(200) {
       let box = Box()
       let write = BlockOperation { box.value = 1 }
       let read = BlockOperation { box.value += 1 }

@@ -1,4 +1,5 @@
 import CoreOperations
+import TestSupport
 import Testing
 
 @Suite(.watched) struct `The limit` {
@@ -28,7 +29,7 @@ import Testing
         }
       )
     }
-    for _ in 0..<2_000 {
+    for _ in 0..<Effort.rounds(2_000) {
       queue.addOperation(
         BlockOperation {
           running.add()
@@ -113,7 +114,7 @@ import Testing
   }
 
   @Test func `set from many threads is in force as it reads`() async throws {
-    for _ in 0..<300 {
+    for _ in 0..<Effort.rounds(300) {
       let executor = ManualExecutor()
       let queue = OperationQueue(executor: executor)
       let done = Countdown(2)
@@ -138,7 +139,7 @@ import Testing
     let running = Tally()
     let changes = Countdown(1)
     launchThread {
-      for round in 0..<2_000 { queue.maxConcurrentOperationCount = round % 5 }
+      for round in 0..<Effort.rounds(2_000) { queue.maxConcurrentOperationCount = round % 5 }
       queue.maxConcurrentOperationCount = 4
       changes.count()
     }

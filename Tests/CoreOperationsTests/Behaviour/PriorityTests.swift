@@ -1,4 +1,5 @@
 import CoreOperations
+import TestSupport
 import Testing
 
 @Suite(.watched) struct `Priorities` {
@@ -109,7 +110,7 @@ import Testing
     let operations = (0..<300).map { operation("\($0)") }
     queue.addOperations(operations)
     var random = SplitMix64(seed: 7)
-    for _ in 0..<3_000 {
+    for _ in 0..<Effort.rounds(3_000) {
       let index = Int.random(in: 0..<300, using: &random)
       operations[index].queuePriority = Priority.allCases.randomElement(using: &random) ?? .normal
     }

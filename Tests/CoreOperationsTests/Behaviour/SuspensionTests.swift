@@ -1,4 +1,5 @@
 import CoreOperations
+import TestSupport
 import Testing
 
 @Suite(.watched) struct `A suspended queue` {
@@ -127,7 +128,7 @@ import Testing
     let ran = Tally()
     let done = Countdown(1)
     launchThread {
-      for round in 0..<2_000 { queue.isSuspended = round.isMultiple(of: 2) }
+      for round in 0..<Effort.rounds(2_000) { queue.isSuspended = round.isMultiple(of: 2) }
       queue.isSuspended = false
       done.count()
     }

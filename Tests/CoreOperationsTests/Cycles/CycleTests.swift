@@ -1,4 +1,5 @@
 import CoreOperations
+import TestSupport
 import Testing
 
 @Suite(.watched) struct `Cycles of dependencies` {
@@ -189,7 +190,7 @@ import Testing
   }
 
   @Test func `two threads that complete a cycle from both ends never miss it`() async throws {
-    for _ in 0..<500 {
+    for _ in 0..<Effort.rounds(500) {
       let (a, b) = (Operation(), Operation())
       let queue = OperationQueue()
       await withTaskGroup { group in

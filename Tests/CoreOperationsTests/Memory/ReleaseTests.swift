@@ -158,7 +158,7 @@ import Testing
   @Test func `what left its queue early may be released while its dependency finishes`()
     async throws
   {
-    for _ in 0..<500 {
+    for _ in 0..<Effort.rounds(500) {
       let executor = ManualExecutor()
       let queue = OperationQueue(executor: executor)
       let dependency = Operation()

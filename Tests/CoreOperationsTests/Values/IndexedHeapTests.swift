@@ -20,7 +20,7 @@ import Testing
     var random = SplitMix64(seed: seed)
     var heap = IndexedHeap<Item>()
     var items: [Item] = []
-    for _ in 0..<500 {
+    for _ in 0..<Effort.rounds(500) {
       switch Int.random(in: 0..<10, using: &random) {
       case 0..<6:
         let item = Item(.random(in: 0..<50, using: &random))

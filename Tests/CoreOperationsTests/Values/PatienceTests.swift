@@ -1,4 +1,5 @@
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import CoreOperations
@@ -93,7 +94,7 @@ import Testing
   @Test func `ends once, whenever its end comes, and shows what was done before`() async throws {
     let queue = OperationQueue()
     queue.maxConcurrentOperationCount = 1
-    for round in 0..<2_000 {
+    for round in 0..<Effort.rounds(2_000) {
       let wait = ThreadWait()
       let value = Shared()
       queue.addOperation {

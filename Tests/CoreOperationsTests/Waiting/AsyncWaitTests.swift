@@ -1,4 +1,5 @@
 import CoreOperations
+import TestSupport
 import Testing
 
 @Suite(.watched) struct `Waiting in a task` {
@@ -99,7 +100,7 @@ import Testing
   }
 
   @Test func `cancelled at any moment ends once`() async throws {
-    for round in 0..<500 {
+    for round in 0..<Effort.rounds(500) {
       let operation = Operation()
       let wait = Task { try await operation.untilFinished() }
       for _ in 0..<(round % 7) { await Task.yield() }
@@ -118,7 +119,7 @@ import Testing
     let queue = OperationQueue()
     let gate = Gate()
     queue.addOperation(BlockOperation { gate.pass() })
-    let waits = (0..<20_000).map { number in
+    let waits = (0..<Effort.size(20_000)).map { number in
       Task {
         if number.isMultiple(of: 2) {
           try await operation.untilFinished()
@@ -142,7 +143,7 @@ import Testing
     // Far more waits than there are threads for tasks.
     let operation = Operation()
     try await withThrowingTaskGroup(of: Void.self) { group in
-      for _ in 0..<500 { group.addTask { try await operation.untilFinished() } }
+      for _ in 0..<Effort.rounds(500) { group.addTask { try await operation.untilFinished() } }
       group.addTask { operation.start() }
       try await group.waitForAll()
     }

@@ -1,4 +1,5 @@
 import CoreOperations
+import TestSupport
 import Testing
 
 /// An operation in front of a barrier needs one behind it, so that none of the two could ever run.
@@ -150,7 +151,7 @@ import Testing
   }
 
   @Test func `whichever of the three comes last, on three threads`() async throws {
-    for _ in 0..<500 {
+    for _ in 0..<Effort.rounds(500) {
       let queue = OperationQueue()
       let (before, behind) = (Self.named("before"), Self.named("behind"))
       let hold = BlockOperation {}
@@ -171,7 +172,7 @@ import Testing
   @Test func `many barriers with one operation between each two`() async throws {
     queue.isSuspended = true
     let last = BlockOperation {}
-    for _ in 0..<20_000 {
+    for _ in 0..<Effort.size(20_000) {
       queue.addOperation(BlockOperation {})
       queue.addBarrierBlock {}
     }
