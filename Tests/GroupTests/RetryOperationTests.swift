@@ -257,7 +257,8 @@ import Testing
     }
     world.run(retrying)
     #expect(retrying.kind == .succeeded)
-    #expect(world.simulation.now == .seconds(5 + 1 + 5 + 1 + 4))
+    // 5 + 1 + 5 + 1 + 4
+    #expect(world.simulation.now == .seconds(16))
   }
 
   @Test func `its error is a timeout of the attempt`() {

@@ -28,7 +28,8 @@ import Testing
     world.run(work)
     #expect((try? work.result?.get()) == 3)
     #expect(work.errors.isEmpty)
-    #expect(world.simulation.now == .seconds(5 + 1 + 5 + 1 + 4))
+    // 5 + 1 + 5 + 1 + 4
+    #expect(world.simulation.now == .seconds(16))
   }
 
   @Test func `with a timeout as its error, and nothing else`() {
