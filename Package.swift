@@ -23,7 +23,9 @@ func advancedTests(_ name: String) -> Target {
   )
 }
 
-/// An app of one kind, which sees only public declarations. Links make `Tests/Clients/Shared` part of each.
+/// An app of one kind, which sees only public declarations.
+///
+/// Links make `Tests/Clients/Shared` part of each.
 func client(
   _ name: String,
   _ settings: [SwiftSetting],

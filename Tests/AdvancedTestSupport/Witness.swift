@@ -5,6 +5,8 @@ import AdvancedOperationsTesting
 package final class Witness: OperationObserver {
   package struct Violation: Error, CustomStringConvertible {
     package let description: String
+
+    package init(description: String) { self.description = description }
   }
 
   private struct State {

@@ -1,3 +1,4 @@
+import AdvancedTestSupport
 import CoreOperations
 import Testing
 
