@@ -18,6 +18,21 @@ import Testing
     #expect(work.explain().rootCauses.map(\.kind) == [.notEnqueued])
   }
 
+  @Test(arguments: [false, true])
+  func `a wait for a claim has a duration, with and without a dependency`(hasDependency: Bool) {
+    let world = World()
+    let holder = Work.claiming("holder", MutuallyExclusive("database"))
+    world.run(holder)
+    let work = Work.claiming("work", MutuallyExclusive("database"))
+    // Times are kept because of it.
+    work.addObserver(TimeoutObserver(.seconds(60)))
+    if hasDependency { work.addDependency(world.taking(0, "before")) }
+    world.queue.addOperations(work.dependencies + [work])
+    world.simulation.advance(by: .seconds(5))
+    #expect(work.explain().path.first?.duration == .seconds(5))
+    #expect(text(work).hasPrefix("work waits for “database”, which holder holds, for 5 s\n"))
+  }
+
   @Test func `an operation of the core says it as well, from the beginning to the end`() throws {
     let world = World()
     let first = world.taking(10, "first")

@@ -13,11 +13,11 @@ private func quickStart(print: Lines) async throws {
   download.addCondition(BlockCondition("online") { false })
   download.addObserver(TimeoutObserver(.seconds(30)))
 
-  // 3. Pass its value to a second operation. No two operations with one claim run at the same time.
+  // 3. Pass its value to a second operation. While one operation holds a claim, others wait for it.
   let store = download.then(name: "store") { feed in feed.split(separator: "\n").count }
   store.addCondition(MutuallyExclusive("database"))
 
-  // 4. Run both operations on a queue, and await the value of the second one.
+  // 4. Run the second operation, and all operations that it needs, and await its value.
   let queue = AdvancedOperationQueue()
   do {
     print("stored \(try await queue.run(store)) events")
@@ -34,18 +34,17 @@ private func quickStartOnline(print: Lines) async throws {
   print("stored \(try await AdvancedOperationQueue().run(store)) events")
 }
 
-/// The program of *Find out why an operation isn't running*, after five seconds.
+/// The program of *Find out why an operation isn't running*, after five seconds of virtual time.
 private func explained(print: Lines) {
   let simulation = SimulatedEnvironment(seed: 1)
-  let clock = simulation.environment.clock
   let queue = AdvancedOperationQueue(environment: simulation.environment)
-  queue.addObserver(TimelineRecorder())
-  let backup = ResultOperation(name: "backup") { try await clock.sleep(for: .seconds(60)) }
+  let backup = ResultOperation(name: "backup") { try await Task.sleep(for: .seconds(60)) }
   let store = ResultOperation(name: "store") {}
   for operation in [backup, store] { operation.addCondition(MutuallyExclusive("database")) }
   queue.addOperations([backup, store])
   simulation.advance(by: .seconds(5))
   print(store.explain())
+  queue.cancelAllOperations()
 }
 
 private struct ServerDown: Error, CustomStringConvertible {
@@ -173,7 +172,7 @@ private enum Values {
   }
 
   @Test func `offline, nothing is downloaded`() throws {
-    let simulation = SimulatedEnvironment(seed: 1)
+    let simulation = SimulatedEnvironment(seed: 1)  // another seed takes another order of events
     let clock = simulation.environment.clock
     let queue = AdvancedOperationQueue(environment: simulation.environment)
     let download = ResultOperation(name: "download") { "Chile 1960" }

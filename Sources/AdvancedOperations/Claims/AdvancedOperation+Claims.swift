@@ -137,10 +137,22 @@ extension AdvancedOperation: ClaimHolder {
     if withCore({ $0.machine.isCancelled || $0.machine.isEndDecided }) {
       withdrawClaims()
     }
+    noteReadyTime()
     guard mayCompleteCycle, let claim = environment.exclusivity.waits(of: self).first?.claim,
       let cycle = cycleOfClaims()
     else { return .park }
     return mark(.failed([Self.element(claim.name, cycle)]))
+  }
+
+  /// Without conditions, no change of state shows when the operation became ready: it is, at the
+  /// latest, when it waits for its claims.
+  private func noteReadyTime() {
+    guard withCore({ $0.extra.map { $0.stateTimes.ready == nil } ?? false }) else { return }
+    let now = environment.clock.now
+    withCore { core in
+      guard core.extra?.stateTimes.ready == nil, !core.machine.isCancelled else { return }
+      core.extra?.stateTimes.entered(.ready, at: now)
+    }
   }
 
   private static func error(

@@ -1,4 +1,4 @@
-/// Operations that wait for each other in a cycle, so that none of them could ever go on.
+/// An error that names operations which wait for each other in a cycle, so none of them can run.
 ///
 /// ```swift
 /// // One slot, which the first one holds while it waits for the second.
@@ -25,7 +25,7 @@
 ///    this error as the reason.
 ///
 /// An operation retains its dependencies, so the operations of a cycle of dependencies would keep
-/// each other alive for ever. When such a cycle is cancelled, the dependency that closes it, the
+/// each other alive forever. When such a cycle is cancelled, the dependency that completes it, the
 /// last one along ``path``, is removed from ``Operation/dependencies``; where several cycles share
 /// operations, one dependency of each cycle. A cycle of which no operation is ever added to a queue
 /// isn't found, and stays.
