@@ -59,5 +59,13 @@ import Testing
     }
     print("\(report)")
   }
+
+  /// Under this schedule, a cancel that frees a place whichever operation has it lets two in.
+  ///
+  /// If it no longer fits, plant `anonymous-waiter` of Tests/Mutants and explore for another one.
+  @Test func `holds when one gives up while another is inside`() throws {
+    let workflow = Self.workflow(of: ["a", "b", "c"], cancels: "b")
+    try exploreSchedules(replaying: "1;1=1,2=1,3=1,4=1,6=1", of: workflow)
+  }
 }
 #endif

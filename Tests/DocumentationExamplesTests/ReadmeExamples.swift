@@ -13,7 +13,7 @@ private func quickStart(print: Lines) async throws {
   download.addCondition(BlockCondition("online") { false })
   download.addObserver(TimeoutObserver(.seconds(30)))
 
-  // 3. Pass its value to a second operation. While one operation holds a claim, others wait for it.
+  // 3. Pass its value to a second operation. Attach a claim, which one operation holds at a time.
   let store = download.then(name: "store") { feed in feed.split(separator: "\n").count }
   store.addCondition(MutuallyExclusive("database"))
 
@@ -34,17 +34,29 @@ private func quickStartOnline(print: Lines) async throws {
   print("stored \(try await AdvancedOperationQueue().run(store)) events")
 }
 
-/// The program of *Find out why an operation isn't running*, after five seconds of virtual time.
+/// The program of *Find out why an operation isn't running*, which nothing runs: it takes a minute.
+private func explainedProgram() async throws {
+  let queue = AdvancedOperationQueue()
+  let backup = ResultOperation(name: "backup") { try await Task.sleep(for: .seconds(60)) }
+  let report = ResultOperation(name: "report") {}
+  for operation in [backup, report] { operation.addCondition(MutuallyExclusive("database")) }
+  queue.addOperations([backup, report])
+
+  try await Task.sleep(for: .seconds(5))
+  print(report.explain())
+}
+
+/// The same, after five seconds of virtual time.
 private func explained(print: Lines) {
   let simulation = SimulatedEnvironment(seed: 1)
   let queue = AdvancedOperationQueue(environment: simulation.environment)
-  let backup = ResultOperation(name: "backup") { try await Task.sleep(for: .seconds(60)) }
-  let store = ResultOperation(name: "store") {}
-  for operation in [backup, store] { operation.addCondition(MutuallyExclusive("database")) }
-  queue.addOperations([backup, store])
+  let clock = simulation.environment.clock
+  let backup = ResultOperation(name: "backup") { try await clock.sleep(for: .seconds(60)) }
+  let report = ResultOperation(name: "report") {}
+  for operation in [backup, report] { operation.addCondition(MutuallyExclusive("database")) }
+  queue.addOperations([backup, report])
   simulation.advance(by: .seconds(5))
-  print(store.explain())
-  queue.cancelAllOperations()
+  print(report.explain())
 }
 
 private struct ServerDown: Error, CustomStringConvertible {
