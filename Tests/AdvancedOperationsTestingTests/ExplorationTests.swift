@@ -233,6 +233,21 @@ private final class Order: Sendable {
     #expect("\(report)".contains("; there are more: "))
   }
 
+  @Test func `ends after 4,000 steps and 100 random schedules by default`() throws {
+    let stepCount = Locked(0)
+    let report = try exploreSchedules { simulation in
+      for number in 0..<10 {
+        simulation.addStep("\(number)") { stepCount.withLock { $0 += 1 } }
+      }
+      simulation.run()
+    }
+    #expect(!report.isComplete)
+    #expect(report.randomCount == 100)
+    // Beside them, some schedules are run again at the end.
+    #expect(4_000..<6_000 ~= stepCount.withLock { $0 })
+    #expect("\(report)".hasSuffix("pass a larger depthFirst: or random:"), "\(report)")
+  }
+
   @Test func `says in the singular that there was one`() throws {
     let single = try exploreSchedules { simulation in
       simulation.addStep("only") {}

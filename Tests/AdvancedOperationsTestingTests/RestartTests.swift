@@ -125,7 +125,7 @@ struct DurableWorkflow: Sendable, CustomStringConvertible {
   ) async throws {
     let deaths = try await offPool {
       var deaths = 0
-      for seed in UInt64(1)...(Effort.isOrdinary ? 2 : 8) {
+      for seed in UInt64(1)...UInt64(Effort.orders(8)) {
         let whole = SimulatedEnvironment(seed: seed)
         let wholeJournal = InMemoryJournal()
         let operation = workflow.make(whole, wholeJournal, Effects())
@@ -157,7 +157,7 @@ struct DurableWorkflow: Sendable, CustomStringConvertible {
       return deaths
     }
     print("\(workflow): \(deaths) deaths")
-    #expect(deaths > (Effort.isOrdinary ? 40 : 200))
+    #expect(deaths > 20 * Effort.orders(8))
   }
 
   private static func values(of journal: InMemoryJournal) -> [String: Int] {
@@ -167,11 +167,11 @@ struct DurableWorkflow: Sendable, CustomStringConvertible {
   @Test(arguments: DurableWorkflow.all)
   func `is explored by the kit`(workflow: DurableWorkflow) async throws {
     let deaths = try await offPool {
-      try exploreRestarts(schedules: Effort.isOrdinary ? 2 : 10) { simulation, journal in
+      try exploreRestarts(schedules: Effort.orders(10)) { simulation, journal in
         workflow.make(simulation, journal, Effects())
       }
     }
-    #expect(deaths > (Effort.isOrdinary ? 20 : 100))
+    #expect(deaths > 10 * Effort.orders(10))
   }
 
   @Test(arguments: DurableWorkflow.all)

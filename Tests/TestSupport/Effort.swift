@@ -55,6 +55,9 @@ package enum Effort {
     number(campaign, nightly: nil, atMost: atLeast)
   }
 
+  /// The orders of its steps in which a workflow is restarted: at most 2, or those of its campaign.
+  package static func orders(_ campaign: Int) -> Int { number(campaign, nightly: nil, atMost: 2) }
+
   /// Some of the cases of a test that goes through all combinations: every so many, or all of its
   /// campaign.
   package static func some<Case>(_ cases: [Case], every stride: Int) -> [Case] {
