@@ -105,7 +105,6 @@ private func workflow(_ clock: OperationClock) -> [ResultOperation<Void>] {
   let (parse, store) = (ResultOperation(name: "parse") {}, ResultOperation(name: "store") {})
   store.addDependency(parse)
   for operation in [backup, parse] { operation.addCondition(MutuallyExclusive("db")) }
-  queue.addObserver(TimelineRecorder())
   queue.addOperations([backup, parse, store])
   simulation.advance(by: .milliseconds(3_200))
 

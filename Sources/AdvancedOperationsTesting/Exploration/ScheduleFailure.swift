@@ -30,10 +30,14 @@ public struct ScheduleFailure: Error, CustomStringConvertible {
 
   /// What went wrong, the schedule, and the log.
   public var description: String {
-    """
-    \(fileID):\(line): schedule \(scheduleCount) fails: \(underlying)\(note.map { "\n" + $0 } ?? "")
-    replay it with exploreSchedules(replaying: "\(schedule)") { … }:
-    \(log)
-    """
+    // A schedule that doesn't fit can't be replayed.
+    let fits = if case .misfit = underlying as? ScheduleProblem { false } else { true }
+    let replay =
+      fits ? "replay it with exploreSchedules(replaying: \"\(schedule)\") { … }:" : "its steps:"
+    return """
+      \(fileID):\(line): schedule \(scheduleCount) fails: \(underlying)\(note.map { "\n" + $0 } ?? "")
+      \(replay)
+      \(log)
+      """
   }
 }

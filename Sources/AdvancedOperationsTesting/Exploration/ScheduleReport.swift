@@ -26,10 +26,11 @@ public struct ScheduleReport: Sendable, Hashable, CustomStringConvertible {
     let schedules = counted(scheduleCount, "schedule")
     let pruned =
       prunedCount == 0
-      ? "" : ", and \(counted(prunedCount, "other")) as far as something that was seen before"
+      ? "" : " (\(prunedCount) more ended early, in a state that was reached before)"
     if isComplete, scheduleCount == 1 { return "\(schedules)\(pruned); there are no more" }
     if isComplete { return "all \(schedules)\(pruned)" }
     return "\(schedules) depth first\(pruned), and \(randomCount) at random; "
-      + "there are more: explore a smaller workflow, or pass a larger depthFirst: or random:"
+      + "there are more: to try all, explore fewer operations; to try more, pass a larger "
+      + "depthFirst: or random:"
   }
 }
