@@ -38,7 +38,10 @@ import Testing
     let limit = RateLimit("calls", 3, per: .seconds(1))
     world.queue.addOperations(Self.works(300, in: world, starts) { _ in limit })
     world.simulation.run()
-    #expect(starts.entries == (-2..<298).map { (third: Int) -> Duration in max(.seconds(1) * third / 3, .zero) })
+    #expect(
+      starts.entries
+        == (-2..<298).map { (third: Int) -> Duration in max(.seconds(1) * third / 3, .zero) }
+    )
   }
 
   @Test func `is full again after a pause, and never fuller`() {
