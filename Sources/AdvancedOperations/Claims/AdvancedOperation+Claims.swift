@@ -137,22 +137,18 @@ extension AdvancedOperation: ClaimHolder {
     if withCore({ $0.machine.isCancelled || $0.machine.isEndDecided }) {
       withdrawClaims()
     }
-    noteReadyTime()
+    noteWaitForClaims()
     guard mayCompleteCycle, let claim = environment.exclusivity.waits(of: self).first?.claim,
       let cycle = cycleOfClaims()
     else { return .park }
     return mark(.failed([Self.element(claim.name, cycle)]))
   }
 
-  /// Without conditions, no change of state shows when the operation became ready: it is, at the
-  /// latest, when it waits for its claims.
-  private func noteReadyTime() {
-    guard withCore({ $0.extra.map { $0.stateTimes.ready == nil } ?? false }) else { return }
+  /// Keeps the time at which the operation began to wait for its claims, if it keeps times.
+  private func noteWaitForClaims() {
+    guard withCore({ $0.extra.map { $0.stateTimes.claiming == nil } ?? false }) else { return }
     let now = environment.clock.now
-    withCore { core in
-      guard core.extra?.stateTimes.ready == nil, !core.machine.isCancelled else { return }
-      core.extra?.stateTimes.entered(.ready, at: now)
-    }
+    withCore { $0.extra?.stateTimes.claiming = now }
   }
 
   private static func error(

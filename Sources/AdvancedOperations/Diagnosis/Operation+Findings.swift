@@ -208,7 +208,7 @@ extension AdvancedOperation {
 
   /// What keeps it from its turn, each wait in words.
   private func turnFindings(_ look: Look) -> [Finding] {
-    let duration = look.duration(since: pause?.end ?? look.times.ready)
+    let duration = look.duration(since: pause?.end ?? look.times.ready ?? look.times.claiming)
     return waitsInDetail.flatMap { wait -> [Finding] in
       if case .enqueueing = wait.kind {
         // Its group adds it, when that has started.

@@ -4,6 +4,9 @@ struct StateTimes: Sendable {
   var evaluating: Duration?
   private(set) var ready: Duration?
   private(set) var executing: Duration?
+  /// When it began to wait for its claims: for an explanation of an operation without conditions,
+  /// which wasn't seen to become ready.
+  var claiming: Duration?
 
   /// The others are never read.
   static func hasPlace(for state: AdvancedOperation.State) -> Bool {
