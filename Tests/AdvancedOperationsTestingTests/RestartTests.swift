@@ -157,7 +157,7 @@ struct DurableWorkflow: Sendable, CustomStringConvertible {
       return deaths
     }
     print("\(workflow): \(deaths) deaths")
-    #expect(deaths > 20 * Effort.orders(8))
+    #expect(deaths > 25 * Effort.orders(8))
   }
 
   private static func values(of journal: InMemoryJournal) -> [String: Int] {

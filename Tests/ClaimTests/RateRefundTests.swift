@@ -69,7 +69,7 @@ import Testing
     let report = try exploreSchedules { simulation in
       _ = try Self.run(simulation, byHand: byHand) { $0.cancel() }
     }
-    #expect(report.isComplete || Effort.isOrdinary)
+    #expect(report.isComplete)
   }
 
   @Test(arguments: [false, true])
@@ -80,7 +80,7 @@ import Testing
         _ in answer.value = .skipped(reason: "nothing to do")
       }
     }
-    #expect(report.isComplete || Effort.isOrdinary)
+    #expect(report.isComplete)
   }
 
   @Test func `lets the next one start that waits for it`() throws {

@@ -54,7 +54,8 @@ import Testing
   @Test func `a long chain is a short text`() {
     let world = World()
     let chain =
-      [Work.open("first of all")] + (1..<Effort.size(10_000, atLeast: 5_000)).map { Work("\($0)") }
+      [Work.open("first of all")]
+      + (1..<Effort.size(10_000, ordinarily: 5_000)).map { Work("\($0)") }
     for (earlier, later) in zip(chain, chain.dropFirst()) { later.addDependency(earlier) }
     world.queue.addOperations(chain)
     world.simulation.advance(by: .zero)
@@ -69,7 +70,7 @@ import Testing
   }
 
   @Test func `many causes at the root are no matter`() {
-    let chain = (0..<Effort.size(20_000, atLeast: 10_000)).map { _ in Operation() }
+    let chain = (0..<Effort.size(20_000, ordinarily: 10_000)).map { _ in Operation() }
     for (earlier, later) in zip(chain, chain.dropFirst()) { later.addDependency(earlier) }
     let last = Work("last")
     last.addDependency(chain[chain.count - 1])

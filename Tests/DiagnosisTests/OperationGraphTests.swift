@@ -154,7 +154,7 @@ import Testing
 
   @Test func `takes wide and deep graphs without recursion`() {
     var group = GroupOperation(name: "innermost")
-    let count = Effort.size(20_000, atLeast: 10_000)
+    let count = Effort.size(20_000, ordinarily: 10_000)
     for _ in 0..<count {
       let inside = group
       group = GroupOperation { inside }

@@ -3,6 +3,7 @@ import AdvancedOperations
 import AdvancedOperationsTesting
 import AdvancedTestSupport
 import CoreOperations
+import TestSupport
 import Testing
 
 /// A state machine together with what is on its way to it, as far as its callers keep their

@@ -1,5 +1,6 @@
 import AdvancedOperations
 import AdvancedTestSupport
+import TestSupport
 import Testing
 
 /// The model is as strict as it should be.

@@ -187,7 +187,7 @@ private struct Flaw: Error {}
         }
       }
       // By hand the turn may come twice: from the start and from a cancel.
-      try exploreSchedules { simulation in
+      try exploreSchedules(depthFirst: 10_000, random: 1_000) { simulation in
         let operation = Late()
         operation.use(simulation.environment)
         operation.addCondition(BlockCondition { true })

@@ -1,5 +1,6 @@
 import AdvancedOperations
 import AdvancedTestSupport
+import TestSupport
 import Testing
 
 @Suite(.heavy, .serialized) struct `AdvancedStress: chaos` {

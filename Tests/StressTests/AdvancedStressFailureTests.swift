@@ -1,5 +1,6 @@
 import AdvancedOperations
 import AdvancedTestSupport
+import TestSupport
 import Testing
 
 /// Nothing is lost when very many fail at the same moment.

@@ -1,5 +1,6 @@
 import AdvancedOperations
 import AdvancedTestSupport
+import TestSupport
 import Testing
 
 /// Long workflows need no deep stack, whether they ran or not.

@@ -1,6 +1,7 @@
 import AdvancedOperations
 import AdvancedOperationsTesting
 import AdvancedTestSupport
+import TestSupport
 import Testing
 
 /// An advanced operation that is counted, and counts how often its end was told.

@@ -1,5 +1,6 @@
 import AdvancedTestSupport
 import CoreOperations
+import TestSupport
 import Testing
 
 /// Closures that threads add, look at and cancel at the same time.

@@ -1,5 +1,6 @@
 import AdvancedTestSupport
 import CoreOperations
+import TestSupport
 import Testing
 
 /// Graphs of a million operations, on threads with a stack of 512 KiB.

@@ -1,5 +1,6 @@
 import AdvancedTestSupport
 import CoreOperations
+import TestSupport
 import Testing
 
 @Suite(.heavy, .serialized) struct `CoreStress: random graphs` {

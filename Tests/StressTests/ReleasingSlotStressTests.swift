@@ -1,6 +1,7 @@
 import AdvancedOperations
 import AdvancedOperationsTesting
 import AdvancedTestSupport
+import TestSupport
 import Testing
 
 @Suite(.heavy, .serialized) struct `AdvancedStress: slots that are released between attempts` {

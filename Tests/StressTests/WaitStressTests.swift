@@ -1,5 +1,6 @@
 import AdvancedTestSupport
 import CoreOperations
+import TestSupport
 import Testing
 
 /// Threads that wait for one operation after another, while workers look out for the next one.

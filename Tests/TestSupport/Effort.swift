@@ -50,9 +50,9 @@ package enum Effort {
   /// The operations of a test of a large workflow: at most 2,000, or those of its campaign.
   ///
   /// 2,000 nested calls don't overflow the stack of a thread, so a test of depth passes a larger
-  /// number as `atLeast`.
-  package static func size(_ campaign: Int, atLeast: Int = 2_000) -> Int {
-    number(campaign, nightly: nil, atMost: atLeast)
+  /// number as `ordinarily`.
+  package static func size(_ campaign: Int, ordinarily: Int = 2_000) -> Int {
+    number(campaign, nightly: nil, atMost: ordinarily)
   }
 
   /// The orders of its steps in which a workflow is restarted: at most 2, or those of its campaign.

@@ -21,8 +21,8 @@ extension AdvancedOperation {
     while let cycle = cycleOfWaits(), refuseWaiting(in: cycle) {}
   }
 
-  /// The cycle that the operation's wait for its claims is in, unless it is closed only by the order
-  /// of coming; then the operations that this keeps come first.
+  /// The cycle that the operation's wait for its claims is in, unless it is closed only by the
+  /// order of coming; then the operations that this keeps come first.
   private func cycleOfWaits() -> [Operation]? {
     // An operation that nothing waits for is in no cycle.
     guard isAwaited,
@@ -47,8 +47,8 @@ extension AdvancedOperation {
       }
   }
 
-  /// In a cycle that is completed only by the order of coming, lets the operations that it keeps come
-  /// first.
+  /// In a cycle that is completed only by the order of coming, lets the operations that it keeps
+  /// come first.
   private static func passOrder(in cycle: [Operation]) -> Bool {
     // Decided before any of them moves, or the one that was passed would pass again.
     let behind = cycle.dropLast().compactMap { $0 as? AdvancedOperation }

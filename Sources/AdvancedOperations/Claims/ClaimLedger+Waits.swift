@@ -18,11 +18,11 @@ extension ClaimLedger {
 
   func isWaiting(_ operation: any ClaimHolder) -> Bool { waiting(operation) != nil }
 
-  /// Whether a wait may complete a cycle: a holder of what is claimed may wait for others, or the code
-  /// of an operation does.
+  /// Whether a wait may complete a cycle: a holder of what is claimed may wait for others, or the
+  /// code of an operation does.
   ///
-  /// Of several waits that complete a cycle together, the last one to be recorded sees the others: a
-  /// wait that begins after this was read is looked at afterwards.
+  /// Of several waits that complete a cycle together, the last one to be recorded sees the others:
+  /// a wait that begins after this was read is looked at afterwards.
   func mayCompleteCycle(_ claimant: Claimant) -> Bool {
     WaitCycles.areThinkable || claimant.demands.contains { $0.resource.isHeldByParent }
   }

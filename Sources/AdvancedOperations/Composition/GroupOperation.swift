@@ -138,8 +138,9 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
 
   /// Traps when a child is the group itself, or one that the group is a child of.
   ///
-  /// Called when the child knows its group. Of two threads that make a cycle of two groups, each has
-  /// added a child to one before it looks for children of the other; so at least one sees the cycle.
+  /// Called when the child knows its group. Of two threads that make a cycle of two groups, each
+  /// has added a child to one before it looks for children of the other; so at least one sees the
+  /// cycle.
   private func checkIsNotAround(_ child: GroupOperation) {
     // A group without children is around no other.
     guard child === self || child.members.withLock({ $0.children.count > 0 }) else { return }

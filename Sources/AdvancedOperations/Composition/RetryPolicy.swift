@@ -279,9 +279,9 @@ public struct RetryPolicy: Sendable {
   /// The operation executes all the time: its state doesn't change, it counts in the queue's
   /// `operationCount`, time limits go on, and a cancel ends the wait at once. If the time of
   /// ``totalTimeout(_:)`` is over while it waits in line, the policy gives up then, and the
-  /// ``OperationTimeout`` is one more error. If its wait for a slot completes a cycle, because a body
-  /// that holds the last one waits for it, it is cancelled with an `OperationCycleError`. Without a
-  /// queue there is no slot, and all else holds.
+  /// ``OperationTimeout`` is one more error. If its wait for a slot completes a cycle, because a
+  /// body that holds the last one waits for it, it is cancelled with an `OperationCycleError`.
+  /// Without a queue there is no slot, and all else holds.
   ///
   /// - Returns: The policy.
   public func releasingSlot() -> RetryPolicy {

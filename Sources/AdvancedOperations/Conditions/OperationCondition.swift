@@ -29,9 +29,9 @@ public protocol OperationCondition: Sendable {
   /// which the helper is added, the cancelled helper may enter and leave the queue after the
   /// operation.
   ///
-  /// A helper that waits for the operation completes a cycle: the operations of the cycle are cancelled
-  /// with an `OperationCycleError`. The condition fails with an ``OperationHelperError`` when the
-  /// helper is a child of a group that has not started.
+  /// A helper that waits for the operation completes a cycle: the operations of the cycle are
+  /// cancelled with an `OperationCycleError`. The condition fails with an ``OperationHelperError``
+  /// when the helper is a child of a group that has not started.
   ///
   /// - Parameter operation: The operation that the condition is attached to.
   /// - Returns: The operation to run, or nil.

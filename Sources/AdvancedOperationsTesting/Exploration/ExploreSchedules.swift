@@ -4,14 +4,15 @@ import CoreOperations
 
 /// Runs a workflow under every order in which its steps can be taken, or under as many as one can.
 ///
-/// Each run has a simulation of its own, at time zero. The exploration first takes all choices depth first.
-/// It leaves a run that reaches a state from which it has explored everything before, as long as the
-/// workflow depends only on the order in which its own code ran. If the workflow is too large to try all
-/// orders, the exploration continues with schedules at random: half of them take any step, half follow random
-/// priorities, which finds bugs that need a few steps to be far out of order.
+/// Each run has a simulation of its own, at time zero. The exploration first takes all choices
+/// depth first. It leaves a run that reaches a state from which it has explored everything before,
+/// as long as the workflow depends only on the order in which its own code ran. If the workflow is
+/// too large to try all orders, the exploration continues with schedules at random: half of them
+/// take any step, half follow random priorities, which finds bugs that need a few steps to be far
+/// out of order.
 ///
-/// By default an exploration takes about a second at most: it ends the depth-first part after 4,000 steps,
-/// which is every order of two or three operations and a few dozen orders of ten. If
+/// By default an exploration takes about a second at most: it ends the depth-first part after 4,000
+/// steps, which is every order of two or three operations and about 130 orders of ten. If
 /// ``ScheduleReport/isComplete`` is false, pass more.
 ///
 /// ```swift

@@ -54,8 +54,8 @@ struct ScheduleExplorer {
     return Run(choices: simulation.simulation.choices, error: error, simulation: simulation)
   }
 
-  /// The steps that schedules take together unless their number is given: about half a second in a debug
-  /// build, at 50 to 100 µs a step.
+  /// The steps that schedules take together unless their number is given: about half a second in a
+  /// debug build, at 50 to 100 µs a step.
   private static let stepBudget = 4_000
 
   /// Explores depth first, and at random when that would take too long.

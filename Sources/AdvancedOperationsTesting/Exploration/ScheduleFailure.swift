@@ -34,8 +34,9 @@ public struct ScheduleFailure: Error, CustomStringConvertible {
     let fits = if case .misfit = underlying as? ScheduleProblem { false } else { true }
     let replay =
       fits ? "replay it with exploreSchedules(replaying: \"\(schedule)\") { … }:" : "its steps:"
+    let remark = note.map { "\n" + $0 } ?? ""
     return """
-      \(fileID):\(line): schedule \(scheduleCount) fails: \(underlying)\(note.map { "\n" + $0 } ?? "")
+      \(fileID):\(line): schedule \(scheduleCount) fails: \(underlying)\(remark)
       \(replay)
       \(log)
       """

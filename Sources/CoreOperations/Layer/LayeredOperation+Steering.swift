@@ -24,7 +24,8 @@ extension LayeredOperation {
     isLayered = true
   }
 
-  /// The operation waits for a parent or a helper from now on: looks whether that completes a cycle.
+  /// The operation waits for a parent or a helper from now on: looks whether that completes a
+  /// cycle.
   package func noteWait(for other: some LayeredOperation) { noteEdge(to: other) }
 
   /// Gives the hold back.

@@ -86,8 +86,8 @@ package protocol LayeredOperation: Operation {
   /// Cancels the operation, and keeps what observers are told until ``deliverEvents()``, which
   /// follows.
   func cancelSilently(reason: (any Error)?)
-  /// Waits that include one of this operation's complete a cycle, beginning and ending with the same:
-  /// opens it if the layer has a better way than to let the last one leave.
+  /// Waits that include one of this operation's complete a cycle, beginning and ending with the
+  /// same: opens it if the layer has a better way than to let the last one leave.
   ///
   /// - Returns: Whether it did, or others have.
   func breakCycle(_ cycle: [Operation]) -> Bool

@@ -203,7 +203,8 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
   /// is made to depend on itself is cancelled at once, with an ``OperationCycleError``.
   ///
   /// Operations that wait for each other in a cycle are cancelled once one of them is in a queue,
-  /// and the dependency that completes the cycle is removed then, as ``OperationCycleError`` describes.
+  /// and the dependency that completes the cycle is removed then, as ``OperationCycleError``
+  /// describes.
   ///
   /// - Parameter op: In any queue or none; retained until this operation is released, or `op` is no
   ///   dependency any more.
@@ -225,8 +226,8 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
 
   /// What was added with ``addDependency(_:)``, in that order, finished or not.
   ///
-  /// Without what ``removeDependency(_:)`` removed, and without the one that completed a cycle which
-  /// was cancelled.
+  /// Without what ``removeDependency(_:)`` removed, and without the one that completed a cycle
+  /// which was cancelled.
   ///
   /// - Complexity: O(n), n the number of dependencies.
   open var dependencies: [Operation] { withDependencyList { $0.operations } }

@@ -70,8 +70,8 @@ extension OperationQueue {
     }
   }
 
-  /// Makes operations members, notifies observers and layers, looks for cycles, and lets them start:
-  /// one step for all of them after the other.
+  /// Makes operations members, notifies observers and layers, looks for cycles, and lets them
+  /// start: one step for all of them after the other.
   private func enqueueStepwise(
     _ operations: some Collection<Operation>,
     besides member: Operation? = nil

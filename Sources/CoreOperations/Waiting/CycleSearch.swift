@@ -5,8 +5,8 @@ package import Synchronization
 /// The last edge of a cycle goes from an operation that others wait for to one that itself waits.
 /// Only such edges mark their ends, and only marked operations are searched from: chains, trees and
 /// fans have none, in whichever order they are built. Where neither end is in a queue, the others
-/// of the cycle are marked as well, as far as they are near: whichever is enqueued alone is searched
-/// from.
+/// of the cycle are marked as well, as far as they are near: whichever is enqueued alone is
+/// searched from.
 package enum CycleSearch {
   /// How many searches were made in this process; for tests.
   package static let count = Atomic<Int>(0)
@@ -63,8 +63,8 @@ package enum CycleSearch {
     }
   }
 
-  /// Keeps the queues of some operations from starting anything: the first of a cycle to leave would
-  /// otherwise let the next one start before it is cancelled too.
+  /// Keeps the queues of some operations from starting anything: the first of a cycle to leave
+  /// would otherwise let the next one start before it is cancelled too.
   private static func withoutStarts(of operations: [Operation], _ body: () -> Void) {
     var schedulers: [AbstractScheduler] = []
     for operation in operations {
@@ -102,8 +102,8 @@ package enum CycleSearch {
 extension Operation {
   /// Looks whether a new edge can have completed a cycle; it must have been linked before.
   ///
-  /// Of two threads that add the last two edges of a cycle, at least one sees both: each links, then
-  /// looks for dependents under the lock under which they are linked, then at what the other
+  /// Of two threads that add the last two edges of a cycle, at least one sees both: each links,
+  /// then looks for dependents under the lock under which they are linked, then at what the other
   /// counted before it linked.
   final func noteEdge(to dependency: Operation) {
     let (hasDependents, isNeeded) = withLinks { (!$0.dependents.isEmpty, $0.mark > .none) }

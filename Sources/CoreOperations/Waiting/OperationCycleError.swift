@@ -16,13 +16,13 @@
 /// 1. **Dependencies.** Operations depend on each other, and one of them is in a queue. All
 ///    operations of the cycle that are in a queue are cancelled, with this error as their
 ///    ``Operation/cancellationReason``.
-/// 2. **A wait in running code.** The body of an operation begins a wait that would complete a cycle,
-///    through dependencies, slots, barriers, claims, children of groups or other such waits. An
-///    `await` throws this error; a call that blocks the thread ends the process with the path.
-/// 3. **An operation that completes another cycle.** An operation is added to a queue whose slots or
-///    barriers are part of a cycle, gets a dependency, or becomes a child. This operation alone is
-///    cancelled, with this error as its reason. A claim that would complete a cycle is refused, with
-///    this error as the reason.
+/// 2. **A wait in running code.** The body of an operation begins a wait that would complete a
+///    cycle, through dependencies, slots, barriers, claims, children of groups or other such waits.
+///    An `await` throws this error; a call that blocks the thread ends the process with the path.
+/// 3. **An operation that completes another cycle.** An operation is added to a queue whose slots
+///    or barriers are part of a cycle, gets a dependency, or becomes a child. This operation alone
+///    is cancelled, with this error as its reason. A claim that would complete a cycle is refused,
+///    with this error as the reason.
 ///
 /// An operation retains its dependencies, so the operations of a cycle of dependencies would keep
 /// each other alive forever. When such a cycle is cancelled, the dependency that completes it, the
@@ -30,8 +30,8 @@
 /// operations, one dependency of each cycle. A cycle of which no operation is ever added to a queue
 /// isn't found, and stays.
 ///
-/// A wait that the program can end at any time completes no cycle: a limit of 0, a suspended queue, an
-/// override of `isReady` that returns false. Lowering a limit may complete a cycle, of which one
+/// A wait that the program can end at any time completes no cycle: a limit of 0, a suspended queue,
+/// an override of `isReady` that returns false. Lowering a limit may complete a cycle, of which one
 /// operation that hasn't started is cancelled.
 public struct OperationCycleError: Error, Hashable, CustomStringConvertible {
   /// The names of the operations along the cycle; the last one is the first one again.

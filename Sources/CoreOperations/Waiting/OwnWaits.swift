@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The waits that operations begin with their own code, which may complete a cycle that no dependency
-/// shows.
+/// The waits that operations begin with their own code, which may complete a cycle that no
+/// dependency shows.
 enum OwnWaits {
   /// How many binding ones are going on in this process: while there are none, nothing else needs
   /// to look.
@@ -22,7 +22,8 @@ enum OwnWaits {
 
   /// Begins a wait of the operation whose code runs here, and says which cycle it would close.
   ///
-  /// Of several waits that complete a cycle together, the last one to be registered sees the others.
+  /// Of several waits that complete a cycle together, the last one to be registered sees the
+  /// others.
   static func begin(for target: WaitTarget) -> Result<Token, OperationCycleError> {
     let task = TaskOccupant.current
     let waiting = operationsRunningHere(in: task)
@@ -50,8 +51,8 @@ enum OwnWaits {
 
   /// Notes the wait of a task that an operation's code has made, for explanations.
   ///
-  /// What becomes of that task, only the code knows, so that it completes no cycle. The wait of code
-  /// that is no operation's is noted where a simulation wants to know.
+  /// What becomes of that task, only the code knows, so that it completes no cycle. The wait of
+  /// code that is no operation's is noted where a simulation wants to know.
   private static func noteWait(
     ofTaskMadeBy operation: Operation?,
     for target: WaitTarget
@@ -105,8 +106,8 @@ enum OwnWaits {
     if isBehindBarrierRunningHere(target) {
       trap(
         "\(call) was called on \(target.label) by a barrier block that "
-          + "\(target.label) waits for, so the wait would never end. Wait somewhere else, or let the "
-          + "barrier return."
+          + "\(target.label) waits for, so the wait would never end. Wait somewhere else, or let "
+          + "the barrier return."
       )
     }
     switch begin(for: target) {

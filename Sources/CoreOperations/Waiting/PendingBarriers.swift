@@ -4,8 +4,8 @@ import Synchronization
 ///
 /// A cycle through barriers contains an operation that is behind one and that another operation
 /// needs (what only barriers make wait are the operations behind them, in the order of their
-/// queue). While no such operation has been seen, no other operation has to look for a cycle because
-/// of barriers.
+/// queue). While no such operation has been seen, no other operation has to look for a cycle
+/// because of barriers.
 enum PendingBarriers {
   /// Twice the number of barriers, and 1 more when a needed operation was seen behind one.
   private static let word = Atomic<Int>(0)

@@ -5,9 +5,9 @@ import Synchronization
 ///
 /// When such a wait begins, the operations that have to end for it are marked, directly and through
 /// others. From then on, each marked operation looks for a cycle whenever it gets something more to
-/// wait for: a queue, a dependency, a group. Of two that complete a cycle at the same time, at least
-/// one sees the other: one marks, then looks at everything; the other has what it waits for, then
-/// looks for the mark. An operation that no such wait needs costs nothing.
+/// wait for: a queue, a dependency, a group. Of two that complete a cycle at the same time, at
+/// least one sees the other: one marks, then looks at everything; the other has what it waits for,
+/// then looks for the mark. An operation that no such wait needs costs nothing.
 enum RunTimeCycles {
   /// Marks operations, and what has to come before they can end as far as that hasn't begun; then
   /// looks for cycles.

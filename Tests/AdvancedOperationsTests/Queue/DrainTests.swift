@@ -2,6 +2,7 @@ import AdvancedOperations
 import AdvancedOperationsTesting
 import AdvancedTestSupport
 import CoreOperations
+import TestSupport
 import Testing
 
 @Suite struct `Draining a queue` {
@@ -329,7 +330,10 @@ import Testing
   // MARK: Every order
 
   @Test(.heavy) func `is complete in every order, with callbacks that add more`() throws {
-    let report = try exploreSchedules(random: 300) { simulation in
+    let report = try exploreSchedules(
+      depthFirst: Effort.schedules(10_000),
+      random: Effort.drawn(300)
+    ) { simulation in
       let queue = AdvancedOperationQueue(environment: simulation.environment)
       let executor = simulation.environment.executor as? any TaskExecutor
       let child = Work("child")

@@ -1,6 +1,7 @@
 import AdvancedOperations
 import AdvancedOperationsTesting
 import AdvancedTestSupport
+import TestSupport
 import Testing
 
 /// Claims that are wrong from the beginning end the process with one sentence.

@@ -1,5 +1,6 @@
 import AdvancedOperations
 import AdvancedTestSupport
+import TestSupport
 import Testing
 
 /// States that can't be end the process and print themselves.

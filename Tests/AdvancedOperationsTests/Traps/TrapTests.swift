@@ -1,6 +1,7 @@
 import AdvancedOperations
 import AdvancedOperationsTesting
 import AdvancedTestSupport
+import TestSupport
 import Testing
 
 /// Mistakes of the caller end the process with one sentence, in release builds too.

@@ -1,6 +1,7 @@
 import AdvancedOperations
 import AdvancedOperationsTesting
 import AdvancedTestSupport
+import TestSupport
 import Testing
 
 /// A callback that waits for its own operation would wait for ever.

@@ -1,6 +1,7 @@
 import AdvancedOperations
 import AdvancedTestSupport
 import CoreOperations
+import TestSupport
 import Testing
 
 @Suite struct `The children of an operation as a value` {

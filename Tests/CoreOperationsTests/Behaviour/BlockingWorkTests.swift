@@ -1,5 +1,6 @@
 import CoreOperations
 import Dispatch
+import TestSupport
 import Testing
 
 /// Operations that block their threads get more of them.

@@ -259,7 +259,7 @@ import Testing
     let ran = Tally()
     let seen = Locked<[ObjectIdentifier: Operation]>([:])
     let done = Countdown(3)
-    let count = Effort.size(3_000, atLeast: 1_000)
+    let count = Effort.size(3_000, ordinarily: 1_000)
     for _ in 0..<2 {
       launchThread {
         for _ in 0..<count { queue.addOperation { ran.add() } }

@@ -1,4 +1,5 @@
 import CoreOperations
+import TestSupport
 import Testing
 
 /// Waits for closures, waits in closures, and what is alive when they are over.

@@ -1,4 +1,5 @@
 import CoreOperations
+import TestSupport
 import Testing
 
 /// Every call of the public API in every state of an operation, from everywhere: what the documents

@@ -1,5 +1,6 @@
 import CoreOperations
 import Dispatch
+import TestSupport
 import Testing
 
 /// A worker has a share of 256 operations, and leaves earlier when they are long and others wait.

@@ -1,5 +1,6 @@
 import CoreOperations
 import Dispatch
+import TestSupport
 import Testing
 
 /// Programmer errors end the process with one clear sentence.

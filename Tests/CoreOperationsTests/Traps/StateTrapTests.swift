@@ -1,4 +1,5 @@
 import CoreOperations
+import TestSupport
 import Testing
 
 /// States that can't be: they end the process and print themselves.

@@ -1,4 +1,5 @@
 import CoreOperations
+import TestSupport
 import Testing
 
 /// Waits that the code of an operation begins, and that could never end.

@@ -1,8 +1,24 @@
 import CoreOperations
+package import Testing
+
+/// For tests that keep all processors busy: one of them runs at a time, beside all others.
+package struct Heavy: TestTrait, SuiteTrait, TestScoping {
+  package var isRecursive: Bool { true }
+
+  package func provideScope(
+    for test: Test,
+    testCase: Test.Case?,
+    performing function: @Sendable @concurrent () async throws -> Void
+  ) async throws { try await HeavyTests.inTurn(function) }
+}
+
+extension Trait where Self == Heavy {
+  package static var heavy: Self { Heavy() }
+}
 
 /// Lets tests run one after the other, whichever suites they are in: those that keep all processors
 /// busy.
-package enum HeavyTests {
+private enum HeavyTests {
   private struct State {
     var isTaken = false
     var waiting: [CheckedContinuation<Void, Never>] = []
@@ -11,7 +27,7 @@ package enum HeavyTests {
   private static let state = Locked(State())
 
   /// Runs a test when it is its turn, without keeping a thread until then.
-  package static func inTurn(
+  static func inTurn(
     _ body: @Sendable @concurrent () async throws -> Void
   ) async throws {
     await withCheckedContinuation { continuation in
