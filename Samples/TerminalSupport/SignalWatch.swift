@@ -13,9 +13,9 @@ import Darwin
 ///
 /// The second one is for ending it at once, so that a program that doesn't listen can be ended,
 /// even one whose answer to the first is held up. Watches until it is stopped.
-package final class SignalWatch: Sendable {
+package final class SignalWatch: @unchecked Sendable {
   // Sendable: sources may be used from any thread, and are only cancelled.
-  nonisolated(unsafe) private let sources: [any DispatchSourceSignal]
+  private let sources: [any DispatchSourceSignal]
   private let signals: [Int32]
   private let queue = DispatchQueue(label: "signals")
   /// The answer to the first signal, as long as it goes on.
@@ -49,6 +49,8 @@ package final class SignalWatch: Sendable {
     _ = sigaction(number, nil, &action)
     #if canImport(Darwin)
     return unsafeBitCast(action.__sigaction_u.__sa_handler, to: Int.self) == 1
+    #elseif canImport(Musl)
+    return unsafeBitCast(action.__sa_handler.sa_handler, to: Int.self) == 1
     #else
     return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == 1
     #endif

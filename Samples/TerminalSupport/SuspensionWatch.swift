@@ -12,9 +12,9 @@ import Darwin
 ///
 /// The program is stopped as by the signal itself, so the shell sees what it does of others. Where
 /// there is no shell that could let it go on, the system doesn't stop it, and both are called.
-package final class SuspensionWatch: Sendable {
+package final class SuspensionWatch: @unchecked Sendable {
   // Sendable: a source may be used from any thread, and is only cancelled.
-  nonisolated(unsafe) private let source: (any DispatchSourceSignal)?
+  private let source: (any DispatchSourceSignal)?
 
   /// Begins to watch; returns when no signal is lost any more.
   ///

@@ -61,7 +61,7 @@ final class PlainDisplay: RunDisplay {
 ///
 /// Events only change a state under a lock; a queue of its own reads it and writes. So a terminal
 /// that doesn't take more, because of Ctrl-S for example, holds up nothing.
-final class LiveDisplay: RunDisplay {
+final class LiveDisplay: RunDisplay, @unchecked Sendable {
   struct Size: Sendable {
     var width: Int
     var height: Int
@@ -85,8 +85,8 @@ final class LiveDisplay: RunDisplay {
   private let size: @Sendable () -> Size?
   private let now: @Sendable () -> Duration
   private let write: @Sendable (TerminalText) -> Void
-  // Sources may be used from any thread; this one is set up once.
-  nonisolated(unsafe) private let timer: any DispatchSourceTimer
+  // Sendable: sources may be used from any thread; this one is set up once.
+  private let timer: any DispatchSourceTimer
 
   init(
     _ view: RunView,
