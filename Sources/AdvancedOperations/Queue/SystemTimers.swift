@@ -1,7 +1,7 @@
 import CoreOperations
 import Dispatch
 
-/// The timers of one of the system's clocks, with one Dispatch timer for the first of them.
+/// The timers of one of the system's clocks, with Dispatch timers for the first of them.
 ///
 /// What is given to `DispatchQueue.asyncAfter` is kept until its time has come, and so is what a
 /// task has that sleeps and is cancelled: some hundred bytes for an hour after each operation that
@@ -12,30 +12,44 @@ package final class SystemTimers: TimerTable {
     /// The numbers of timers by their times; also of some that are gone.
     var order = IndexedHeap<HeapEntry<Duration>>()
     var lastNumber = 0
-    /// When the source is due; nil when it isn't.
+    /// When the alarms are due; nil when they aren't.
     var wakeTime: Duration?
-    var source: (any DispatchSourceTimer)?
+    var alarms: [Alarm] = []
   }
 
   /// The timers of `ContinuousClock`, whose time counts from when the process first asked for it.
-  package static let continuous = SystemTimers(of: ContinuousClock(), isLasting: true)
-  /// The same of `SuspendingClock`, which stands still while the machine sleeps.
+  ///
+  /// The uptime stands still while the machine sleeps, so an alarm by that alone would be late by
+  /// the whole sleep. The wall clock doesn't stand still, but somebody may set it back. The earlier
+  /// of the two alarms wakes us, and our own clock says which timers are due.
+  package static let continuous = SystemTimers(
+    of: ContinuousClock(),
+    wokenBy: [.uptime, .wall],
+    isLasting: true
+  )
+  /// The timers of `SuspendingClock`, which stands still while the machine sleeps.
   package static let suspending = SystemTimers(of: SuspendingClock(), isLasting: true)
 
-  /// What the time may be off by, Dispatch's clock not being ours, is looked at after so long.
+  /// The clocks of Dispatch and ours may differ, so alarms check the time after so long.
   private static let longestSleep = Duration.seconds(86_400)
 
   package let identity: ClockIdentity
+  package let alarmClocks: [AlarmClock]
   private let time: @Sendable () -> Duration
   private let state = Locked(State())
 
-  package init<C: Clock>(of clock: C, isLasting: Bool = false) where C.Duration == Duration {
+  package init<C: Clock>(
+    of clock: C,
+    wokenBy alarmClocks: [AlarmClock] = [.uptime],
+    isLasting: Bool = false
+  ) where C.Duration == Duration {
     identity = ClockIdentity(isLasting: isLasting)
+    self.alarmClocks = alarmClocks
     let origin = clock.now
     time = { origin.duration(to: clock.now) }
   }
 
-  deinit { state.withLock { $0.source?.cancel() } }
+  deinit { state.withLock { for alarm in $0.alarms { alarm.cancel() } } }
 
   /// The time since the origin.
   package var now: Duration { time() }
@@ -54,7 +68,7 @@ package final class SystemTimers: TimerTable {
       state.lastNumber += 1
       state.timers[state.lastNumber] = timer
       state.order.insert(HeapEntry(state.lastNumber, key: deadline, ticket: state.lastNumber))
-      setSource(&state, now)
+      setAlarms(&state, now)
       return state.lastNumber
     }
     timer.wasTaken(into: self, as: number)
@@ -75,24 +89,20 @@ package final class SystemTimers: TimerTable {
     withExtendedLifetime(timer) {}
   }
 
-  /// Has the source wake us for the first timer, unless it will before.
-  private func setSource(_ state: inout State, _ now: Duration) {
+  /// Has the alarms wake us for the first timer, unless they will before.
+  private func setAlarms(_ state: inout State, _ now: Duration) {
     guard let first = state.order.first?.key, first < state.wakeTime ?? .longest else { return }
     let delay = min(max(first.saturatingSubtracting(now), .zero), Self.longestSleep)
     state.wakeTime = now.saturatingAdding(delay)
-    let source = state.source ?? makeSource()
-    state.source = source
-    source.schedule(deadline: .now() + .nanoseconds(Int(delay.wholeNanoseconds)))
-  }
-
-  private func makeSource() -> any DispatchSourceTimer {
-    // A serial queue has a thread when it needs one. The few of the global queues are also those
-    // that tasks run on: code that blocks them would stop the time.
-    let queue = DispatchQueue(label: "timers of operations")
-    let source = DispatchSource.makeTimerSource(queue: queue)
-    source.setEventHandler { [weak self] in self?.wake() }
-    source.activate()
-    return source
+    if state.alarms.isEmpty {
+      // A serial queue has a thread when it needs one. The few of the global queues are also those
+      // that tasks run on: code that blocks them would stop the time.
+      let queue = DispatchQueue(label: "timers of operations")
+      state.alarms = alarmClocks.map { clock in
+        Alarm(by: clock, on: queue) { [weak self] in self?.wake() }
+      }
+    }
+    for alarm in state.alarms { alarm.set(after: delay) }
   }
 
   /// Some may be due.
@@ -111,7 +121,7 @@ package final class SystemTimers: TimerTable {
         due.append(timer)
       }
       state.wakeTime = nil
-      setSource(&state, now)
+      setAlarms(&state, now)
       return due
     }
     // Each apart: what is called may block.

@@ -56,6 +56,26 @@ import Testing
     #expect(SystemTimers.continuous.identity !== SystemTimers.suspending.identity)
   }
 
+  @Test(arguments: [[AlarmClock.uptime], [.wall], [.uptime, .wall]])
+  func `may have set any alarm, which wakes others by itself`(alarms: [AlarmClock]) async throws {
+    let timers = SystemTimers(of: ContinuousClock(), wokenBy: alarms)
+    let clock = OperationClock(source: timers)
+    let cancelled = clock.schedule(at: clock.now + .milliseconds(1)) { Issue.record("called") }
+    cancelled.cancel()
+    for number in 1...3 {
+      let deadline = clock.now + .milliseconds(number)
+      try await clock.sleep(until: deadline)
+      #expect(clock.now >= deadline)
+    }
+    #expect(timers.count == 0)
+  }
+
+  /// While the machine sleeps, the uptime stands still, and the time of `ContinuousClock` doesn't.
+  @Test func `wakes by the wall clock, too, where its time goes on while the machine sleeps`() {
+    #expect(SystemTimers.continuous.alarmClocks == [.uptime, .wall])
+    #expect(SystemTimers.suspending.alarmClocks == [.uptime])
+  }
+
   @Test func `is a sleep of a task, too`() async {
     let timers = SystemTimers(of: SuspendingClock())
     let clock = OperationClock(source: timers)
