@@ -39,7 +39,10 @@ import Testing
   ) -> [Bool] {
     var standstill = Standstill(seconds: 60)
     return (1...count).map { look in
-      standstill.looked(at: look / period, processorTime: look * milliseconds * 1_000_000)
+      standstill.looked(
+        at: look / period,
+        processorTime: Int64(look) * Int64(milliseconds) * 1_000_000
+      )
     }
   }
 

@@ -4,8 +4,10 @@ import CoreOperations
 import Darwin
 #elseif canImport(Musl)
 import Musl
-#else
+#elseif canImport(Glibc)
 import Glibc
+#elseif canImport(Android)
+import Android
 #endif
 
 /// Which tests run, and whether they hang: whether none has begun or ended, and nothing else goes
@@ -59,10 +61,10 @@ package enum RunningTests {
   }
 
   /// What the process has computed so far, in nanoseconds.
-  package static func processorTime() -> Int {
+  package static func processorTime() -> Int64 {
     var time = timespec()
     unsafe clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
-    return Int(time.tv_sec) * 1_000_000_000 + Int(time.tv_nsec)
+    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
   }
 }
 
@@ -96,8 +98,8 @@ package struct Patience {
 package struct Standstill {
   private let seconds: Int
   private var eventCount = 0
-  private var timeAtEvent = 0
-  private var timeAtLook = 0
+  private var timeAtEvent: Int64 = 0
+  private var timeAtLook: Int64 = 0
   private var idleLooks = 0
 
   package init(seconds: Int) { self.seconds = seconds }
@@ -106,7 +108,7 @@ package struct Standstill {
   ///   - eventCount: How much has happened.
   ///   - processorTime: What the process has computed so far, in nanoseconds.
   /// - Returns: Whether it has stood still, or has computed without an event, for too long.
-  package mutating func looked(at eventCount: Int, processorTime: Int) -> Bool {
+  package mutating func looked(at eventCount: Int, processorTime: Int64) -> Bool {
     if eventCount != self.eventCount {
       self.eventCount = eventCount
       timeAtEvent = processorTime
@@ -117,6 +119,6 @@ package struct Standstill {
       idleLooks = 0
     }
     timeAtLook = processorTime
-    return idleLooks >= seconds || processorTime - timeAtEvent > 10 * seconds * 1_000_000_000
+    return idleLooks >= seconds || processorTime - timeAtEvent > 10 * Int64(seconds) * 1_000_000_000
   }
 }

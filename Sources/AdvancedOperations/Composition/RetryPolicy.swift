@@ -186,7 +186,7 @@ public struct RetryPolicy: Sendable {
     policy.next = { [next] count, error, random in
       guard let delay = next(count, error, random) else { return nil }
       guard delay > .zero else { return delay }
-      return delay.saturatingMultiplied(by: Double(random() >> 11) / Double(1 << 53))
+      return delay.saturatingMultiplied(by: Double(random() >> 11) / 0x1p53)
     }
     return policy
   }

@@ -97,11 +97,11 @@ struct ScriptedChooser: ScheduleChooser {
 /// scheduler with probabilistic guarantees of finding bugs”, ASPLOS 2010.
 struct PriorityChooser: ScheduleChooser {
   private var generator: SplitMix64
-  private var priorities: [String: Int] = [:]
+  private var priorities: [String: Int64] = [:]
   /// What the priority of the most urgent subject becomes at which choice.
   ///
   /// Which of two is the lower doesn't follow from which is the earlier: a bug may need either.
-  private var changes: [Int: Int] = [:]
+  private var changes: [Int: Int64] = [:]
   private var choiceCount = 0
 
   /// - Parameters:
@@ -111,7 +111,7 @@ struct PriorityChooser: ScheduleChooser {
   init(seed: UInt64, length: Int, changeCount: Int) {
     var generator = SplitMix64(seed: seed)
     for change in 0..<changeCount {
-      changes[Int(generator.next(below: UInt64(max(1, length))))] = -1 - change
+      changes[Int(generator.next(below: UInt64(max(1, length))))] = Int64(-1 - change)
     }
     self.generator = generator
   }
@@ -125,7 +125,7 @@ struct PriorityChooser: ScheduleChooser {
       subjects.removeLast()
     }
     for subject in subjects where priorities[subject] == nil {
-      priorities[subject] = Int(generator.next(below: 1 << 32))
+      priorities[subject] = Int64(generator.next(below: 1 << 32))
     }
     var best = mostUrgent(among: subjects)
     if let lower = changes[choiceCount] {
@@ -141,5 +141,5 @@ struct PriorityChooser: ScheduleChooser {
     subjects.indices.max { priority(subjects[$0]) < priority(subjects[$1]) } ?? 0
   }
 
-  private func priority(_ subject: String) -> Int { priorities[subject] ?? 0 }
+  private func priority(_ subject: String) -> Int64 { priorities[subject] ?? 0 }
 }
