@@ -110,7 +110,7 @@ import Testing
 }
 
 @Suite struct `Looks at a run` {
-  private let start = ContinuousClock.now
+  private let start = SuspendingClock.now
 
   private func look(
     _ looks: inout RunLooks,

@@ -1,6 +1,7 @@
 /// What is seen, in real time, of one run of a simulation; without a clock of its own.
 package struct RunLooks {
-  package typealias Instant = ContinuousClock.Instant
+  /// Of a clock that stands still while the machine sleeps: a step isn't blocked then.
+  package typealias Instant = SuspendingClock.Instant
 
   package enum Verdict: Equatable {
     case goesOn
@@ -55,9 +56,9 @@ package struct RunLooks {
 /// of its own.
 package struct PendingLooks {
   private var runCount: Int?
-  private var since: ContinuousClock.Instant
+  private var since: SuspendingClock.Instant
 
-  package init(at now: ContinuousClock.Instant) { since = now }
+  package init(at now: SuspendingClock.Instant) { since = now }
 
   /// Looks at the simulation while steps are pending and none is taken.
   ///
@@ -68,7 +69,7 @@ package struct PendingLooks {
   /// - Returns: For how long they have been, once that is too long; nil before.
   package mutating func look(
     runCount: Int,
-    at now: ContinuousClock.Instant,
+    at now: SuspendingClock.Instant,
     interval: Duration
   ) -> Duration? {
     if runCount != self.runCount {
