@@ -40,7 +40,7 @@ open class AdvancedOperationQueue: OperationQueue, @unchecked Sendable {
   ) {
     settings = Locked(Settings(environment: environment))
     delegates = environment.delegates
-    super.init(executor: environment.executor ?? DefaultExecutor.shared)
+    super.init(executor: environment.executor ?? DefaultExecutor.forQueue())
     if let name { self.name = name }
     if maxConcurrentOperationCount != OperationQueue.defaultMaxConcurrentOperationCount {
       self.maxConcurrentOperationCount = maxConcurrentOperationCount
@@ -53,7 +53,7 @@ open class AdvancedOperationQueue: OperationQueue, @unchecked Sendable {
     let environment = OperationEnvironment()
     settings = Locked(Settings(environment: environment))
     delegates = environment.delegates
-    super.init(executor: DefaultExecutor.shared)
+    super.init(executor: DefaultExecutor.forQueue())
     LiveQueues.add(self)
   }
 

@@ -16,7 +16,7 @@ final class BodyExecutor: TaskExecutor {
   /// A task that prefers an executor looks for the record of that with a lock held, at each switch
   /// (200 instructions, by callgrind).
   static var preferred: (any TaskExecutor)? {
-    #if os(Linux)
+    #if os(Linux) || os(Android)
     shared
     #else
     nil
@@ -48,7 +48,7 @@ final class BodyExecutor: TaskExecutor {
   ///   - job: The job.
   ///   - executor: The one that the job's task prefers.
   static func submit(_ job: UnownedJob, for executor: UnownedTaskExecutor) {
-    #if os(Linux)
+    #if os(Linux) || os(Android)
     unsafe ElasticThreadPool.shared.enqueue(job, for: executor)
     #else
     globalConcurrentExecutor.enqueue(ExecutorJob(job))

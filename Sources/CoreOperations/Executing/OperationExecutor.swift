@@ -4,8 +4,10 @@
 /// from its queue until there are none. A queue never has more than one worker that it has asked
 /// for and that has not started, so an executor sees few calls however many operations there are.
 ///
-/// Async bodies run in the shared pool of threads (on other systems than Linux in that of the
-/// standard library), unless the executor is a `TaskExecutor` too, which gets them then.
+/// An executor that is a `TaskExecutor` too also runs async bodies. Otherwise they run on the
+/// shared thread pool, or on the standard library's pool on Apple's systems. `DispatchQueue` is a
+/// `TaskExecutor` from macOS 15.4 and iOS 18.4 on, so `extension DispatchQueue: OperationExecutor`
+/// gives async bodies to the dispatch queue on these systems, and not on older ones or on Linux.
 ///
 /// ```swift
 /// struct OneThread: OperationExecutor {
@@ -23,9 +25,11 @@ public protocol OperationExecutor: Sendable {
   /// - Parameter worker: Returns when its queue has nothing to start or its share is used up.
   func enqueue(_ worker: @escaping @Sendable () -> Void)
 
-  /// After how many operations a worker goes to the end of the executor's line; at least 1.
+  /// The number of operations after which a worker leaves its thread to other workers; at least 1.
   ///
-  /// So other queues get their turn. It is 256 unless an executor says otherwise.
+  /// The default is 256, however long the operations take. Return 1 if the executor's threads also
+  /// do other work that mustn't wait. (The library's executors end a turn earlier: the shared pool
+  /// if a worker waits for a thread, and a dispatch queue after 2 ms.)
   var operationsPerWorker: Int { get }
 }
 

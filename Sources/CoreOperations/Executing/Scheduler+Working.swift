@@ -58,7 +58,7 @@ extension Scheduler {
         unsafe occupant.queue = owner
         occupant.become(workerOf: self)
       }
-      perform(step, &effects.closure, as: occupant, &done)
+      AutoreleasePool.drained { perform(step, &effects.closure, as: occupant, &done) }
       share -= 1
     }
   }

@@ -1,17 +1,27 @@
 /// Whether a worker should leave its thread to others before its share is used up.
 ///
-/// A share counts operations, and says nothing about how long they take: without this, a completion
-/// block or another queue would wait for 256 operations, however slow.
+/// A share is a number of operations, however slow they are. On the shared pool, a worker leaves
+/// when another request waits for its thread. Dispatch doesn't tell whether others wait, so a
+/// worker leaves a dispatch queue after ``DispatchExecutor/longestTurn``.
 struct WorkerTurn {
-  #if os(Linux)
+  /// When the turn on a dispatch queue ends.
+  private let end: Int64?
+
+  #if os(Linux) || os(Android)
   private let thread: PoolThread?
 
-  /// The turn that begins on this thread; without an end unless the executor is the shared pool.
+  /// Begins a turn on this thread.
+  ///
+  /// Only the share ends it on an executor of another kind.
   init(on executor: any OperationExecutor) {
     thread = executor is ElasticThreadPool ? PoolThread.current.value : nil
+    end = Self.end(on: executor)
   }
 
-  var isOver: Bool { thread?.isWanted ?? false }
+  var isOver: Bool {
+    if let thread { return thread.isWanted }
+    return isLate
+  }
 
   /// Whether the thread is one of the shared pool, of which there are more when some are blocked.
   var isInSharedPool: Bool { thread != nil }
@@ -36,11 +46,17 @@ struct WorkerTurn {
     }
   }
   #else
-  init(on executor: any OperationExecutor) {}
+  init(on executor: any OperationExecutor) { end = Self.end(on: executor) }
 
-  var isOver: Bool { false }
+  var isOver: Bool { isLate }
   var isInSharedPool: Bool { false }
   var mayLinger: Bool { false }
   func linger(until hasNews: () -> Bool) {}
   #endif
+
+  private static func end(on executor: any OperationExecutor) -> Int64? {
+    executor is DispatchExecutor ? MonotonicClock.nanoseconds + DispatchExecutor.longestTurn : nil
+  }
+
+  private var isLate: Bool { end.map { MonotonicClock.nanoseconds >= $0 } ?? false }
 }

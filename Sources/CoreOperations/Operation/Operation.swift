@@ -236,6 +236,10 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
 
   /// Blocks the thread until the operation has finished.
   ///
+  /// Don't call it on the main thread of an app: the thread can't draw in the meantime. On Apple's
+  /// systems the wait doesn't raise the priority of the threads that run the operation, and Xcode's
+  /// Thread Performance Checker reports such a wait as a hang risk.
+  ///
   /// In asynchronous code, use ``untilFinished()``. Neither waits for the completion block, nor for
   /// observers of properties, which may be called at that moment.
   ///
@@ -289,7 +293,10 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
     }
   }
 
-  /// How much the work matters to the person who uses the program; a hint for the executor.
+  /// The importance of the work to the person who uses the program.
+  ///
+  /// The operation keeps the value for code that reads it. The class of its threads is that of its
+  /// queue: ``OperationQueue/qualityOfService``.
   open var qualityOfService: QualityOfService {
     get { withLinks { $0.extra?.qualityOfService ?? .default } }
     set { withLinks { $0.makeExtra().qualityOfService = newValue } }

@@ -1,12 +1,14 @@
-/// How much work matters to the person who uses the program.
+/// The importance of work to the person who uses the program.
 ///
 /// ```swift
-/// let backup = BlockOperation { copyEverything() }
-/// backup.qualityOfService = .background
+/// let backups = OperationQueue()
+/// backups.qualityOfService = .background
 /// ```
 ///
-/// Kept for executors, which may use it. The shared pool of threads on Linux has one class of
-/// threads and ignores it.
+/// On Apple's systems, the class of a queue chooses the threads of its workers: see
+/// ``OperationQueue/qualityOfService``. On Linux and Android, all threads of the shared pool have
+/// the same class. The class of an operation has no effect on any system: an ``OperationExecutor``
+/// gets workers, which run operations of several classes.
 public enum QualityOfService: Int, Sendable {
   /// Work that the user interface waits for, such as an animation.
   case userInteractive = 0x21

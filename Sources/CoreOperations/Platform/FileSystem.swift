@@ -4,6 +4,8 @@ import Darwin
 import Musl
 #elseif canImport(Glibc)
 import Glibc
+#elseif canImport(Android)
+import Android
 #endif
 
 /// What the system says about files and volumes.
@@ -37,10 +39,19 @@ package enum FileSystem {
 
   /// How many bytes an unprivileged program can write to the volume of what is at a path.
   package static func freeSpace(at path: String) -> Result<Int64, Problem> {
+    #if canImport(Darwin)
+    // Apple's statvfs has 32 bits for the number of blocks, so it can't count those of 16 TiB and
+    // more.
+    var volume = statfs()
+    guard unsafe statfs(path, &volume) == 0 else { return .failure(Problem(code: errno)) }
+    let blockSize = UInt64(volume.f_bsize)
+    #else
     var volume = statvfs()
     guard unsafe statvfs(path, &volume) == 0 else { return .failure(Problem(code: errno)) }
+    let blockSize = UInt64(volume.f_frsize)
+    #endif
     let (bytes, isTooMany) = Int64(clamping: UInt64(volume.f_bavail))
-      .multipliedReportingOverflow(by: Int64(clamping: UInt64(volume.f_frsize)))
+      .multipliedReportingOverflow(by: Int64(clamping: blockSize))
     return .success(isTooMany ? .max : bytes)
   }
 

@@ -6,6 +6,8 @@ import Darwin
 import Musl
 #elseif canImport(Glibc)
 import Glibc
+#elseif canImport(Android)
+import Android
 #endif
 
 /// The thread that the process began with, and the code of the main dispatch queue.

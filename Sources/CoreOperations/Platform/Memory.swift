@@ -4,6 +4,8 @@ import Darwin
 import Musl
 #elseif canImport(Glibc)
 import Glibc
+#elseif canImport(Android)
+import Android
 #endif
 
 /// Memory from the system's allocator.
@@ -22,6 +24,10 @@ enum Memory {
     unsafe Musl.free(pointer)
     #elseif canImport(Glibc)
     unsafe Glibc.free(pointer)
+    #elseif canImport(Android)
+    unsafe Android.free(pointer)
+    #else
+    #error("Add the system's free(_:) here.")
     #endif
   }
 }

@@ -4,15 +4,23 @@ import Darwin
 import Musl
 #elseif canImport(Glibc)
 import Glibc
+#elseif canImport(Android)
+import Android
 #endif
 
 /// The system's clock that never goes back.
 package enum MonotonicClock {
   /// Nanoseconds since some moment that stays the same while the system runs.
   static var nanoseconds: Int64 {
+    #if canImport(Darwin)
+    // Apple's CLOCK_MONOTONIC counts microseconds and has been seen to step back
+    // (https://github.com/erlang/otp/issues/5825).
+    return Int64(clock_gettime_nsec_np(CLOCK_UPTIME_RAW))
+    #else
     var now = timespec()
     unsafe clock_gettime(CLOCK_MONOTONIC, &now)
     return Int64(now.tv_sec) * 1_000_000_000 + Int64(now.tv_nsec)
+    #endif
   }
 
   /// Blocks the thread; a signal may end that early.

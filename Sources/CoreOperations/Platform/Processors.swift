@@ -4,6 +4,8 @@ import Darwin
 import Musl
 #elseif canImport(Glibc)
 import Glibc
+#elseif canImport(Android)
+import Android
 #endif
 
 /// The processors that the process may use, which may be fewer than the machine has.
@@ -12,22 +14,28 @@ package enum Processors {
   /// the calling thread, or as the quota of its control groups is worth, rounded up; at least 1.
   ///
   /// Threads inherit the mask of the thread that creates them.
-  package static var available: Int { available(within: ControlGroups()) }
+  package static var available: Int {
+    #if os(Linux) || os(Android)
+    available(within: ControlGroups())
+    #else
+    max(1, online)
+    #endif
+  }
 
   /// Whether one thread can watch for what another one does meanwhile; found out once, as that
   /// reads files.
   static let areSeveral = available > 1
 
+  /// How many processors the system has at work.
+  private static var online: Int { Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
+
+  #if os(Linux) || os(Android)
   package static func available(within groups: ControlGroups) -> Int {
     max(1, min(inAffinityMask ?? online, groups.processorQuota ?? .max))
   }
 
-  /// How many processors the system has at work.
-  private static var online: Int { Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
-
-  /// How many processors the calling thread may run on; nil where the system has no such thing.
+  /// The number of processors that the calling thread may run on; nil if the kernel doesn't say.
   private static var inAffinityMask: Int? {
-    #if os(Linux)
     // One bit for each processor; the kernel refuses a mask that is too short for the machine.
     var mask = [UInt64](repeating: 0, count: 1024)
     let result = unsafe mask.withUnsafeMutableBytes { mask in
@@ -35,13 +43,11 @@ package enum Processors {
       return unsafe sched_getaffinity(0, mask.count, address)
     }
     return result == 0 ? mask.reduce(0) { $0 + $1.nonzeroBitCount } : nil
-    #else
-    nil
-    #endif
   }
+  #endif
 }
 
-#if os(Linux)
+#if os(Linux) || os(Android)
 // The headers declare it for `_GNU_SOURCE` only, which Swift's module of the C library doesn't
 // define.
 @_silgen_name("sched_getaffinity")

@@ -4,6 +4,8 @@ import Darwin
 import Musl
 #elseif canImport(Glibc)
 import Glibc
+#elseif canImport(Android)
+import Android
 #endif
 
 /// A mutex of the system, at an address that doesn't change, in cache lines of its own.

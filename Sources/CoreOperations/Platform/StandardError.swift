@@ -4,6 +4,8 @@ import Darwin
 import Musl
 #elseif canImport(Glibc)
 import Glibc
+#elseif canImport(Android)
+import Android
 #endif
 
 /// The stream for messages to the person who runs the program.
@@ -18,6 +20,10 @@ package enum StandardError {
       _ = unsafe Musl.write(STDERR_FILENO, bytes.baseAddress, bytes.count)
       #elseif canImport(Glibc)
       _ = unsafe Glibc.write(STDERR_FILENO, bytes.baseAddress, bytes.count)
+      #elseif canImport(Android)
+      _ = unsafe Android.write(STDERR_FILENO, bytes.baseAddress, bytes.count)
+      #else
+      #error("Add the system's write(_:_:_:) here.")
       #endif
     }
   }

@@ -1,8 +1,10 @@
-#if os(Linux)
+#if os(Linux) || os(Android)
 #if canImport(Musl)
 import Musl
 #elseif canImport(Glibc)
 import Glibc
+#elseif canImport(Android)
+import Android
 #endif
 
 /// What the kernel knows about one thread: how long it has computed, and whether it sleeps.

@@ -40,7 +40,7 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
 
   /// Creates a queue that runs on the shared pool of threads.
   public init() {
-    ownExecutor = DefaultExecutor.shared
+    ownExecutor = DefaultExecutor.forQueue()
     scheduler = Scheduler(source: WorkerSource(ownExecutor), completionExecutor: ownExecutor)
     ownProgress = OperationProgress(scheduler: scheduler)
     isMain = false
@@ -89,10 +89,10 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
 
   /// Adds an async closure as an operation, which holds its slot until the closure returned.
   ///
-  /// It may begin on the worker that starts it. When it has suspended, it goes on in the shared
-  /// pool of threads, whichever executor or underlying queue this queue has, unless the executor is
-  /// a `TaskExecutor` too: that one gets all of it. (On other systems than Linux, it goes on in the
-  /// pool of the standard library.)
+  /// On Linux and Android, the closure may begin on the worker that starts it. After a suspension
+  /// it resumes on the shared thread pool, whichever executor or underlying queue this queue has.
+  /// On Apple's systems it runs on the standard library's pool. If the executor is a `TaskExecutor`
+  /// too, it runs all of the closure.
   ///
   /// - Parameter block: Runs in a task of its own, which is cancelled with the operation.
   open func addOperation(_ block: @escaping @Sendable () async -> Void) {
@@ -262,10 +262,17 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
     }
   }
 
-  /// How much the queue's work matters to the person who uses the program; a hint for the executor.
+  /// The importance of the queue's work to the person who uses the program.
+  ///
+  /// On Apple's systems, workers that the queue requests after the change run on Dispatch's global
+  /// queue of that class, and so do completion blocks. The property has no effect on Linux and
+  /// Android, in a queue with an ``underlyingQueue`` or an executor of its own, and in ``main``.
   open var qualityOfService: QualityOfService {
     get { settings.withLock { $0.qualityOfService } }
-    set { settings.withLock { $0.qualityOfService = newValue } }
+    set {
+      settings.withLock { $0.qualityOfService = newValue }
+      (ownExecutor as? DispatchExecutor)?.prefer(newValue)
+    }
   }
 
   /// The dispatch queue that the workers run on; nil for the queue's own executor.
@@ -274,8 +281,8 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
   /// another thread adds at that time runs on the new dispatch queue, or was there before, which is
   /// a mistake. Of several threads that set it at once, one is the last.
   ///
-  /// Async closures and bodies run in the shared pool of threads all the same (on other systems
-  /// than Linux in that of the standard library).
+  /// Async closures and bodies don't run there, but on the shared thread pool, or on the standard
+  /// library's pool on Apple's systems.
   ///
   /// That of ``main`` is the main dispatch queue, and setting it is ignored.
   ///
