@@ -1,5 +1,6 @@
 import AdvancedOperations
 import AdvancedTestSupport
+import TestSupport
 import Testing
 
 /// What comes back from an actor goes on where bodies do, whatever the actor does next.
@@ -58,7 +59,8 @@ import Testing
     #expect(await meter.count == 800)
   }
 
-  @Test func `go on after it while it blocks its thread for the next one`() async throws {
+  @Test(.needsThreadPool("The actor blocks its thread."))
+  func `go on after it while it blocks its thread for the next one`() async throws {
     let queue = AdvancedOperationQueue()
     let (firstCame, lastComes, blocked, gate) = (Gate(), Gate(), Gate(), Gate())
     let meter = Meter()

@@ -2,6 +2,7 @@ import AdvancedOperations
 import AdvancedOperationsTesting
 import AdvancedTestSupport
 import Dispatch
+import TestSupport
 import Testing
 
 /// Blocks the thread; not to be called by async code, which this hides.
@@ -20,7 +21,7 @@ private func block(until gate: Gate) { gate.pass() }
     }
   }
 
-  @Test(arguments: Maker.allCases)
+  @Test(.needsThreadPool("The body blocks its thread."), arguments: Maker.allCases)
   private func `sees a cancel`(maker: Maker) async throws {
     let began = Gate()
     let work = await maker.make {
@@ -65,7 +66,7 @@ private func block(until gate: Gate) { gate.pass() }
     #expect(seen.entries == Array(repeating: true, count: 8))
   }
 
-  @Test(arguments: Maker.allCases)
+  @Test(.needsThreadPool("The body blocks its thread."), arguments: Maker.allCases)
   private func `keeps membership when it was finished from outside, and so does what comes after`(
     maker: Maker
   ) async throws {
@@ -96,7 +97,8 @@ private func block(until gate: Gate) { gate.pass() }
     #expect(work.kind == .succeeded)
   }
 
-  @Test func `of one that is started by hand isn't run by the caller`() async throws {
+  @Test(.needsThreadPool("The inner body blocks its thread."))
+  func `of one that is started by hand isn't run by the caller`() async throws {
     let queue = AdvancedOperationQueue()
     let outer = ResultOperation {
       let returned = Gate()
@@ -109,7 +111,8 @@ private func block(until gate: Gate) { gate.pass() }
     try await outer.value
   }
 
-  @Test func `that blocks its thread leaves others theirs`() async throws {
+  @Test(.needsThreadPool("64 bodies block their threads."))
+  func `that blocks its thread leaves others theirs`() async throws {
     let queue = AdvancedOperationQueue()
     let gate = Gate()
     let blocked = (0..<64).map { _ in ResultOperation { block(until: gate) } }
@@ -119,7 +122,7 @@ private func block(until gate: Gate) { gate.pass() }
     #expect(blocked.allSatisfy { $0.kind == .succeeded })
   }
 
-  @Test(arguments: [1, 2, 3])
+  @Test(.needsThreadPool("The condition blocks its thread."), arguments: [1, 2, 3])
   func `of a condition that blocks its thread keeps no others from being asked, or from leaving`(
     limit: Int
   ) async throws {
@@ -160,7 +163,7 @@ private func block(until gate: Gate) { gate.pass() }
     #expect(other.kind == .succeeded)
   }
 
-  @Test(arguments: Maker.allCases)
+  @Test(.needsThreadPool("The condition blocks its thread."), arguments: Maker.allCases)
   private func `of a condition sees a cancel, and its answer is ignored`(maker: Maker) async throws
   {
     let (asked, ended) = (Gate(), Gate())

@@ -1,4 +1,3 @@
-#if os(Linux)
 import AdvancedOperations
 import AdvancedTestSupport
 import Dispatch
@@ -55,7 +54,8 @@ private enum Blocked {
   }
 }
 
-@Suite(.watched, .heavy) struct `While others block all threads of tasks` {
+@Suite(.watched, .heavy, .needsThreadPool("All threads of tasks are blocked."))
+struct `While others block all threads of tasks` {
   @Test func `a thousand workflows of bodies that suspend end`() async {
     await #expect(processExitsWith: .success) {
       let count = try await Blocked.run { number, queue in
@@ -243,4 +243,3 @@ private enum Blocked {
     }
   }
 }
-#endif

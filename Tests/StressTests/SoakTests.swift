@@ -9,8 +9,10 @@ import Testing
 import Darwin
 #elseif canImport(Musl)
 import Musl
-#else
+#elseif canImport(Glibc)
 import Glibc
+#elseif canImport(Android)
+import Android
 #endif
 
 /// Programs over all features at once, one after the other, on threads and in simulations.

@@ -5,8 +5,10 @@ import Synchronization
 import Darwin
 #elseif canImport(Musl)
 import Musl
-#else
+#elseif canImport(Glibc)
 import Glibc
+#elseif canImport(Android)
+import Android
 #endif
 
 /// The pool of the standard library while others block all of its threads.

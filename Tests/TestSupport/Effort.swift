@@ -2,8 +2,10 @@
 import Darwin
 #elseif canImport(Musl)
 import Musl
-#else
+#elseif canImport(Glibc)
 import Glibc
+#elseif canImport(Android)
+import Android
 #endif
 
 /// The numbers of seeds, schedules, rounds and operations that tests try.

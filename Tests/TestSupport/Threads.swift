@@ -2,8 +2,10 @@
 import Darwin
 #elseif canImport(Musl)
 import Musl
-#else
+#elseif canImport(Glibc)
 import Glibc
+#elseif canImport(Android)
+import Android
 #endif
 
 /// Threads of their own for what may block: those of Dispatch and those that tasks run on are few,
@@ -51,7 +53,11 @@ package enum Threads {
       start
     )
     #else
+    #if canImport(Musl)
+    var thread: pthread_t?
+    #else
     var thread = pthread_t()
+    #endif
     let result = unsafe pthread_create(
       &thread,
       attributes,

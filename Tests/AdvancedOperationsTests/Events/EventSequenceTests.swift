@@ -139,6 +139,8 @@ import Testing
     #expect(names.entries == ["end"])
   }
 
+  // Of Task.immediate.
+  @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
   @Test(.watched) func `tell of the end when the operation is finished`() async throws {
     let work = AdvancedOperation()
     let events = work.events

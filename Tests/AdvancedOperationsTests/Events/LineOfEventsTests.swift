@@ -276,10 +276,10 @@ import Testing
     }
     queue.addOperations([first, work])
     await work.inHook.opened()
-    let sweep = Task.detached { queue.cancelAllOperations() }
+    async let sweep: Void = onThread { queue.cancelAllOperations() }
     await work.hasFinished.opened()
     goesOn.open()
-    await sweep.value
+    await sweep
     try await queue.untilAllOperationsAreFinished()
     #expect(work.recorder.kinds == [.finished])
     #expect(work.outcome?.isSuccess == true)

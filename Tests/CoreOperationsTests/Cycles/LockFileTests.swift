@@ -5,8 +5,10 @@ import Testing
 import Darwin
 #elseif canImport(Musl)
 import Musl
-#else
+#elseif canImport(Glibc)
 import Glibc
+#elseif canImport(Android)
+import Android
 #endif
 
 /// A real graph that is not acyclic: what a lock file of Cargo says about its packages.

@@ -6,8 +6,10 @@ import TestSupport
 import Darwin
 #elseif canImport(Musl)
 import Musl
-#else
+#elseif canImport(Glibc)
 import Glibc
+#elseif canImport(Android)
+import Android
 #endif
 
 /// Runs a body that may block on a thread of its own, so that it keeps none of the threads that
@@ -61,7 +63,7 @@ private final class Helpers: Sendable {
 
 /// Identifies the calling thread.
 func threadID() -> UInt {
-  #if canImport(Darwin)
+  #if canImport(Darwin) || canImport(Musl)
   unsafe UInt(bitPattern: pthread_self())
   #else
   UInt(pthread_self())

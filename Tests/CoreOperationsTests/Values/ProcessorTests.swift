@@ -1,7 +1,9 @@
-#if os(Linux)
+#if os(Linux) || os(Android)
 import CoreOperations
 import Foundation
 import Testing
+
+// The other systems have no control groups.
 
 /// Files in place of those that the kernel shows.
 private struct KernelFiles: ~Copyable {

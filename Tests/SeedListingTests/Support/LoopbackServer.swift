@@ -5,8 +5,10 @@ import Foundation
 import Darwin
 #elseif canImport(Musl)
 import Musl
-#else
+#elseif canImport(Glibc)
 import Glibc
+#elseif canImport(Android)
+import Android
 #endif
 
 /// A web server of a few lines on the loopback interface, which answers when the test says so.
