@@ -17,8 +17,8 @@ import CoreOperations
 /// blocks its thread makes room for others, and code that blocks the threads of the standard
 /// library stops no body. That holds for queues with an executor or an underlying queue of their
 /// own as well, unless the executor of the ``OperationEnvironment`` is a `TaskExecutor` too, which
-/// gets the body from its beginning on. On other systems a body goes on in the pool of the standard
-/// library, and shouldn't block there. What is isolated to an actor runs where the actor does.
+/// gets the body from its beginning on. On Apple's systems a body runs on the standard library's
+/// pool, and mustn't block there. What is isolated to an actor runs where the actor does.
 ///
 /// An operation that was created in a task runs its body with the task-locals and the priority of
 /// that task: logging contexts and their like go along, also to conditions that have to be waited

@@ -52,7 +52,8 @@ public protocol OperationCondition: Sendable {
   ///   is a `TaskExecutor`. The task has the task-locals and the priority that an async body of the
   ///   operation will have. Other conditions and operations don't wait for it.
   /// - *Blocking*: suspend instead, where that is possible. Code that blocks its thread holds no
-  ///   slot of the queue, and the shared pool makes room for others.
+  ///   slot of the queue, and the shared pool makes room for others. On Apple's systems the task
+  ///   runs on the standard library's pool, and mustn't block.
   /// - *Cancelling*: the task is cancelled with the operation. The operation doesn't wait for it to
   ///   return then, and the answer is ignored.
   /// - *Waiting*: the operation is ``AdvancedOperation/current``. A wait for something that needs

@@ -56,7 +56,7 @@ public struct OperationEnvironment: Sendable {
   ///   - clock: Gives time to timeouts, retries and delays.
   ///   - executor: Runs workers; nil for the shared pool of threads. One that is also a
   ///     `TaskExecutor` runs async bodies and conditions as well. They are run by the shared pool
-  ///     otherwise (on other systems than Linux by that of the standard library).
+  ///     otherwise (on Apple's systems by that of the standard library).
   ///   - exclusivity: Keeps account of claims; shared by all unless given.
   public init(
     clock: OperationClock = OperationClock(ContinuousClock()),
