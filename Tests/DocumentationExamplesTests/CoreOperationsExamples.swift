@@ -84,13 +84,11 @@ private let tiles = [Tile(), Tile(), Tile()]
   #expect(made.all.sorted() == ["left", "right"])
 }
 
-@Test func `QualityOfService: an operation says how much it matters`() {
-  @Sendable func copyEverything() {}
+@Test func `QualityOfService: a queue says how much its work matters`() {
+  let backups = OperationQueue()
+  backups.qualityOfService = .background
 
-  let backup = BlockOperation { copyEverything() }
-  backup.qualityOfService = .background
-
-  #expect(backup.qualityOfService == .background)
+  #expect(backups.qualityOfService == .background)
 }
 
 @Test func `QueuePriority: what is urgent overtakes what is ready`() async throws {
