@@ -72,45 +72,53 @@ let package = Package(
       path: "Tests/AdvancedTestSupport",
       swiftSettings: settings
     ),
-    .testTarget(
-      name: "CoreOperationsTests",
-      dependencies: ["CoreOperations", "AdvancedOperationsTesting", "TestSupport"],
-      swiftSettings: settings
-    ),
-    advancedTests("AdvancedOperationsTests"),
-    advancedTests("AdvancedOperationsTestingTests"),
-    advancedTests("ClaimTests"),
-    advancedTests("ConditionTests"),
-    advancedTests("DiagnosisTests"),
-    advancedTests("GroupTests"),
-    advancedTests("ResultTests"),
   ]
 )
 
-// `OPERATIONS_TESTS=full swift test` also runs campaigns, apps of several kinds, and the examples of books and
-// documentation.
-if Context.environment["OPERATIONS_TESTS"] == "full" {
-  package.targets += [
-    advancedTests("ProofTests"),
-    advancedTests("StressTests"),
-    .testTarget(
-      name: "SeedListingTests",
-      dependencies: ["CoreOperations", "TestSupport"],
-      swiftSettings: [.swiftLanguageMode(.v5)]
-    ),
-    .testTarget(
-      name: "DocumentationExamplesTests",
-      dependencies: ["AdvancedOperations", "AdvancedOperationsTesting", "CoreOperations"],
-      swiftSettings: settings
-    ),
-    client(
-      "StrictClientTests",
-      settings,
-      dependencies: ["AdvancedOperations", "AdvancedOperationsTesting"]
-    ),
-    client("Swift5ClientTests", [.swiftLanguageMode(.v5)]),
-    client("FoundationClientTests", [.define("IMPORTS_FOUNDATION")]),
-    client("OneImportClientTests", [.enableUpcomingFeature("MemberImportVisibility")]),
-    client("MainActorClientTests", [.defaultIsolation(MainActor.self)]),
-  ]
+let stressTests = advancedTests("StressTests")
+
+let ordinaryTests = [
+  Target.testTarget(
+    name: "CoreOperationsTests",
+    dependencies: ["CoreOperations", "AdvancedOperationsTesting", "TestSupport"],
+    swiftSettings: settings
+  ),
+  advancedTests("AdvancedOperationsTests"),
+  advancedTests("AdvancedOperationsTestingTests"),
+  advancedTests("ClaimTests"),
+  advancedTests("ConditionTests"),
+  advancedTests("DiagnosisTests"),
+  advancedTests("GroupTests"),
+  advancedTests("ResultTests"),
+]
+
+// Campaigns, apps of several kinds, and the examples of books and documentation.
+let campaigns = [
+  advancedTests("ProofTests"),
+  .testTarget(
+    name: "SeedListingTests",
+    dependencies: ["CoreOperations", "TestSupport"],
+    swiftSettings: [.swiftLanguageMode(.v5)]
+  ),
+  .testTarget(
+    name: "DocumentationExamplesTests",
+    dependencies: ["AdvancedOperations", "AdvancedOperationsTesting", "CoreOperations"],
+    swiftSettings: settings
+  ),
+  client(
+    "StrictClientTests",
+    settings,
+    dependencies: ["AdvancedOperations", "AdvancedOperationsTesting"]
+  ),
+  client("Swift5ClientTests", [.swiftLanguageMode(.v5)]),
+  client("FoundationClientTests", [.define("IMPORTS_FOUNDATION")]),
+  client("OneImportClientTests", [.enableUpcomingFeature("MemberImportVisibility")]),
+  client("MainActorClientTests", [.defaultIsolation(MainActor.self)]),
+]
+
+// The environment chooses the tests: the ordinary ones unless it says otherwise.
+switch Context.environment["OPERATIONS_TESTS"] {
+case "full": package.targets += ordinaryTests + campaigns + [stressTests]
+case "stress": package.targets += [stressTests]
+default: package.targets += ordinaryTests
 }

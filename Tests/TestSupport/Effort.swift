@@ -11,7 +11,7 @@ import Android
 /// The numbers of seeds, schedules, rounds and operations that tests try.
 ///
 /// By default a test shows its promise once, in well under a second. `OPERATIONS_TESTS=full` runs the
-/// campaigns that look for what nobody thought of, and `OPERATIONS_NIGHTLY` makes them longer. A test
+/// campaigns (`stress` runs those of StressTests) that look for what nobody thought of, and `OPERATIONS_NIGHTLY` makes them longer. A test
 /// passes the number of its campaign; the default is decided here.
 package enum Effort {
   /// How much is tried.
@@ -23,7 +23,7 @@ package enum Effort {
     if isSet("OPERATIONS_NIGHTLY") {
       .nightly
     } else {
-      text("OPERATIONS_TESTS") == "full" ? .full : .ordinary
+      ["full", "stress"].contains(text("OPERATIONS_TESTS")) ? .full : .ordinary
     }
 
   package static var isOrdinary: Bool { level == .ordinary }

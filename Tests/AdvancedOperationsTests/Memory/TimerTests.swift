@@ -56,7 +56,7 @@ import Testing
     #expect(SystemTimers.continuous.identity !== SystemTimers.suspending.identity)
   }
 
-  @Test(arguments: [[AlarmClock.uptime], [.wall], [.uptime, .wall]])
+  @Test(.watched, arguments: [[AlarmClock.uptime], [.wall], [.uptime, .wall]])
   func `may have set any alarm, which wakes others by itself`(alarms: [AlarmClock]) async throws {
     let timers = SystemTimers(of: ContinuousClock(), wokenBy: alarms)
     let clock = OperationClock(source: timers)
