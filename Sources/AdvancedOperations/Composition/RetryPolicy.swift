@@ -262,8 +262,8 @@ public struct RetryPolicy: Sendable {
   /// ```
   ///
   /// When an attempt has failed and another one follows, the operation gives back its slot and all
-  /// its claims, and waits for the delay, also one of zero. Then it stands in line again, behind
-  /// the operations of its priority that are ready by then, and takes slot and claims in one step,
+  /// its claims, and waits for the delay. Then it takes its place among the ready operations again,
+  /// before operations of its priority that were added later. It takes slot and claims in one step,
   /// as an operation that starts:
   ///
   /// - The limit and the suspension of the queue, priorities, and the lines of claims count for the

@@ -9,8 +9,9 @@ import CoreOperations
 public struct OperationSchedule: Sendable, Hashable {
   /// What a worker takes when several pieces could be done.
   public enum Order: Sendable, CaseIterable {
-    /// What has been ready for longest, as a queue does among equal priorities.
-    case firstReady
+    /// The piece with the lowest index, as a queue starts operations of one priority in the order
+    /// of adding.
+    case firstAdded
     /// What has the longest way to the end before it: usually better, and what priorities are for.
     case longestPath
   }
@@ -39,7 +40,7 @@ extension OperationPlan {
   /// - Complexity: O((n + e) log n), n the number of pieces and e that of edges.
   public func schedule(
     workers: Int,
-    order: OperationSchedule.Order = .firstReady
+    order: OperationSchedule.Order = .firstAdded
   ) -> OperationSchedule {
     guard workers >= 1 else {
       trap("schedule(workers:) of an OperationPlan was called with \(workers). Give 1 or more.")
@@ -56,7 +57,6 @@ private struct ScheduleRun {
   /// Negative, so that the longest comes first; empty if that doesn't matter.
   private let keys: [Duration]
   private var open: [Int]
-  private var readyCount = 0
   private var ready = IndexedHeap<HeapEntry<Duration>>()
   private var idle = IndexedHeap<HeapEntry<Int>>()
   private var running = IndexedHeap<HeapEntry<Duration>>()
@@ -66,7 +66,7 @@ private struct ScheduleRun {
     successors = OperationPlan.successors(of: plan.predecessors)
     keys =
       switch order {
-      case .firstReady: []
+      case .firstAdded: []
       case .longestPath: plan.tails.map { .zero - $0 }
       }
     open = plan.predecessors.map(\.count)
@@ -74,8 +74,7 @@ private struct ScheduleRun {
   }
 
   private mutating func becameReady(_ piece: Int) {
-    readyCount += 1
-    ready.insert(HeapEntry(piece, key: keys.isEmpty ? .zero : keys[piece], ticket: readyCount))
+    ready.insert(HeapEntry(piece, key: keys.isEmpty ? .zero : keys[piece], ticket: piece))
   }
 
   mutating func schedule() -> OperationSchedule {

@@ -2,7 +2,7 @@ extension Operation {
   /// How early a ready operation is started, relative to the others in its queue.
   ///
   /// Priorities order what is ready; they never make an operation overtake its dependencies.
-  /// Operations of equal priority start in the order in which they became ready.
+  /// Among the ready operations of one priority, the one that was added first starts first.
   ///
   /// ```swift
   /// let alert = BlockOperation { ring() }

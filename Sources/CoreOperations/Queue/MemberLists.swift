@@ -73,11 +73,29 @@ typealias MemberLine = LinkedMembers<LineLinkage>
 package struct QueueMembers {
   private var list = LinkedMembers<QueueLinkage>()
   package private(set) var count = 0
+  private var lastNumber: UInt32
+
+  /// - Parameter lastNumber: Other than 0 in tests, which can't add four billion operations.
+  init(lastNumber: UInt32 = 0) { self.lastNumber = lastNumber }
 
   mutating func append(_ member: Member) {
+    if lastNumber == .max { renumber() }
+    lastNumber += 1
+    member.fields.number = lastNumber
     member.fields.isMember = true
     list.append(member.retained())
     count += 1
+  }
+
+  /// Gives the members new numbers in the same order, because the last one was given out.
+  ///
+  /// Lines that are sorted by the numbers stay sorted.
+  private mutating func renumber() {
+    lastNumber = 0
+    for member in list.few() {
+      lastNumber += 1
+      member.fields.number = lastNumber
+    }
   }
 
   /// Takes a member out; the list's reference is the caller's, to be ``Member/released()``

@@ -1,14 +1,16 @@
 /// The operations that could start, in the order in which they will: by priority, and among equals
-/// by when they became ready.
+/// in the order in which they were added to the queue.
 ///
-/// Five lists, one per priority. An operation that comes back with an old ticket (parked before, or
-/// moved here from another priority) goes into the level's heap, so that its turn is kept without a
-/// search.
+/// Each priority has a list and a heap. An operation is appended to the list if it was added later
+/// than the last operation there. Otherwise it goes into the heap, so that it gets its place
+/// without a search.
 ///
-/// - Complexity: Adding and taking O(1); with an old ticket O(log n), n the number of those.
+/// - Complexity: Adding and taking O(1) for operations that become ready in the order of adding;
+///   for others O(log n), n the number of those.
 struct ReadyLine {
   private struct Level {
     var line = MemberLine()
+    /// Operations that became ready after one that was added later.
     var late = IndexedHeap<Member>()
 
     var isEmpty: Bool { line.isEmpty && late.isEmpty }
@@ -17,6 +19,14 @@ struct ReadyLine {
       guard let late = late.first else { return line.first }
       guard let listed = line.first else { return late }
       return late.isBefore(listed) ? late : listed
+    }
+
+    mutating func insert(_ member: Member) {
+      if let last = line.last, member.isBefore(last) {
+        late.insert(member)
+      } else {
+        line.append(member)
+      }
     }
   }
 
@@ -41,15 +51,11 @@ struct ReadyLine {
     return lastTicket
   }
 
-  /// Adds an operation behind its equals, or at its old turn when it has a ticket.
+  /// Adds an operation, which gets a ticket if it has none.
   mutating func insert(_ member: Member) {
     let level = member.fields.level
-    if member.fields.ticket == 0 {
-      member.fields.ticket = nextTicket()
-      withLevel(level) { $0.line.append(member) }
-    } else {
-      withLevel(level) { $0.late.insert(member) }
-    }
+    if member.fields.ticket == 0 { member.fields.ticket = nextTicket() }
+    withLevel(level) { $0.insert(member) }
     occupied |= 1 << level
   }
 
@@ -79,9 +85,8 @@ struct ReadyLine {
   }
 }
 
-/// The earliest ticket first; the index is that in the heap of members that came back with an old
-/// ticket.
+/// The first that was added first; the index is that in the heap of a level of the line.
 extension Member: HeapElement {
-  package func isBefore(_ other: Member) -> Bool { fields.ticket < other.fields.ticket }
+  package func isBefore(_ other: Member) -> Bool { fields.number < other.fields.number }
   package func moved(to index: Int) { fields.heapIndex = Int32(index) }
 }

@@ -7,7 +7,7 @@ extension SchedulerState {
       isBarrierRunning ? 1 : 0, UInt64(loopingWorkers), isWorkerRequested ? 1 : 0,
       UInt64(blockedStarts),
     ]
-    var waiting: [(ticket: UInt64, operation: Operation)] = []
+    // In the order of adding, in which operations of one priority start.
     for operation in members.operations {
       let fields = Member(operation).fields
       numbers.append(number(operation))
@@ -21,15 +21,9 @@ extension SchedulerState {
       ]
       let bits = flags.reduce(UInt64(0)) { $0 << 1 | ($1 ? 1 : 0) }
       numbers.append(bits << 16 | UInt64(fields.level) << 8 | UInt64(fields.placement.rawValue))
-      if fields.ticket != 0 { waiting.append((fields.ticket, operation)) }
     }
-    // Turns count by their order, not by their numbers.
-    waiting.sort { $0.ticket < $1.ticket }
-    numbers += waiting.map { number($0.operation) }
-    for line in [service, granted] {
-      numbers.append(.max)
-      numbers += line.few().map { number($0.operation) }
-    }
+    numbers.append(.max)
+    numbers += service.few().map { number($0.operation) }
     return numbers
   }
 }

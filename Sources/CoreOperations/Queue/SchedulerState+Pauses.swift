@@ -20,7 +20,7 @@ extension SchedulerState {
     }
   }
 
-  /// The pause is over: the operation waits for its turn, behind those that are ready by now.
+  /// The pause is over: the operation waits for its turn, among those that are ready by now.
   package mutating func pauseEnded(_ member: Member) {
     if member.fields.pausesOnReturn {
       member.fields.isPauseOver = true

@@ -5,17 +5,22 @@ extension SchedulerState {
   mutating func move(_ member: Member, to placement: Placement) {
     leaveLine(member)
     member.fields.move(to: placement)
-    switch placement {
+    enterLine(member)
+  }
+
+  @inline(__always)
+  mutating func enterLine(_ member: Member) {
+    switch member.placement {
     case .behindBarrier: withBarrier(of: member) { $0.line.append(member) }
     case .service: service.append(member)
     case .ready: ready.insert(member)
     // One that a worker is asking about is found by that.
-    case .granted: if !member.fields.isOnStack { granted.append(member) }
+    case .granted: if !member.fields.isOnStack { granted.insert(member) }
     case .outside, .waiting, .evaluating, .parked, .starting, .paused, .ending, .gone: break
     }
   }
 
-  private mutating func leaveLine(_ member: Member) {
+  mutating func leaveLine(_ member: Member) {
     switch member.placement {
     case .behindBarrier: withBarrier(of: member) { $0.line.remove(member) }
     case .service: service.remove(member)
@@ -39,7 +44,7 @@ extension SchedulerState {
     }
   }
 
-  /// A dependency was added after the operation had become ready: its turn begins anew.
+  /// A dependency was added after the operation had become ready.
   mutating func waitsAgain(_ member: Member) {
     move(member, to: .waiting)
     member.fields.ticket = 0

@@ -29,7 +29,7 @@ package struct SchedulerState {
   /// No operation has this one, so that each time that may make one wait has its own.
   var waitedTicket: UInt64 = 0
   var service = MemberLine()
-  var granted = MemberLine()
+  var granted = ReadyLine()
   var servedWithoutSlot = 0
   var barriers = FirstInFirstOut<PendingBarrier>()
   var activeSegment: UInt32 = 0
@@ -157,13 +157,14 @@ package struct SchedulerState {
   }
 
   package mutating func priorityChanged(_ member: Member, level: Int) {
-    guard member.placement == .ready else {
+    // Only these lines have levels.
+    guard member.placement == .ready || member.placement == .granted else {
       member.fields.level = UInt8(level)
       return
     }
-    ready.remove(member)
+    leaveLine(member)
     member.fields.level = UInt8(level)
-    ready.insert(member)
+    enterLine(member)
   }
 
   /// The operation's end was reported; once.

@@ -6,8 +6,10 @@ package struct SchedulingFields {
   var queueLinks = MemberLinks()
   /// In the line that it stands in.
   var lineLinks = MemberLinks()
-  /// When it became ready, as a number: the order among equals.
+  /// When it became ready, as a number that tells whether it has waited in the line since.
   var ticket: UInt64 = 0
+  /// When it was added, as a number: the order in which operations of one priority start.
+  var number: UInt32 = 0
   /// How many barriers were added before it, counted since the queue was made, modulo 2^32: only
   /// the distance to that of others means anything.
   var segment: UInt32 = 0

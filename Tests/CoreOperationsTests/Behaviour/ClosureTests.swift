@@ -57,7 +57,7 @@ import Testing
     #expect(log.entries == ["high", "first", "second", "third", "low"])
   }
 
-  @Test func `comes behind what became ready before it, and before what did later`() {
+  @Test func `comes behind what was added before it, even if that becomes ready later`() {
     queue.maxConcurrentOperationCount = 1
     let log = Log<String>()
     let (early, late) = (Operation(), Operation())
@@ -70,7 +70,7 @@ import Testing
     queue.addOperation { log.add("closure") }
     late.start()
     executor.runAll()
-    #expect(log.entries == ["ready before", "closure", "ready later"])
+    #expect(log.entries == ["ready before", "ready later", "closure"])
   }
 
   // MARK: Counting

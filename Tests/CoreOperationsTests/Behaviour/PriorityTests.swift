@@ -59,14 +59,14 @@ import Testing
     #expect(log.entries == ["normal", "low", "high"])
   }
 
-  @Test func `equal ones start in the order of becoming ready`() {
+  @Test func `equal ones start in the order of adding`() {
     let gates = (0..<3).map { _ in Operation() }
     let waiting = (0..<3).map { operation("\($0)") }
     for (gate, operation) in zip(gates, waiting) { operation.addDependency(gate) }
     queue.addOperations(waiting)
     for index in [2, 0, 1] { gates[index].start() }
     executor.runAll()
-    #expect(log.entries == ["2", "0", "1"])
+    #expect(log.entries == ["0", "1", "2"])
   }
 
   @Test func `a late very high one overtakes everything that has not started`() {
@@ -93,7 +93,7 @@ import Testing
     #expect(log.entries == ["c", "b", "d", "a"])
   }
 
-  @Test func `changed ones stand among their new equals by when they became ready`() {
+  @Test func `changed ones stand among their new equals by when they were added`() {
     let first = operation("first")
     let early = operation("early", .high)
     let late = operation("late")
