@@ -21,7 +21,7 @@ package struct RateBucket: Sendable {
         dividingBy: Int128(count)
       )
       self.interval = Duration(attoseconds: interval)
-      self.rest = Int(rest)
+      self.rest = Int(clamping: rest)
     }
   }
 

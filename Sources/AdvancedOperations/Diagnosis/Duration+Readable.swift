@@ -21,11 +21,11 @@ extension Duration {
 
   /// A number with a tenth where that matters; nil when it is rounded to the limit or more.
   private static func text(_ value: Double, below limit: Int, tenthsBelow: Double) -> String? {
-    let tenths = Int(min((value * 10).rounded(), 1e9))
+    let tenths = Int(min((value * 10).rounded(), 1e9))  // 32 bits: at most 1e9
     if Double(tenths) < tenthsBelow * 10 {
       return tenths % 10 == 0 ? "\(tenths / 10)" : "\(tenths / 10).\(tenths % 10)"
     }
-    let whole = Int(min(value.rounded(), 1e9))
+    let whole = Int(min(value.rounded(), 1e9))  // 32 bits: at most 1e9
     return whole < limit ? "\(whole)" : nil
   }
 

@@ -45,7 +45,7 @@ struct PictureElements {
 
   /// One decimal, not negative.
   static func number(_ value: Double) -> String {
-    let tenths = Int((min(max(value, 0), 1e9) * 10).rounded())
+    let tenths = Int((min(max(value, 0), 1e8) * 10).rounded())  // 32 bits: at most 1e9
     return tenths % 10 == 0 ? "\(tenths / 10)" : "\(tenths / 10).\(tenths % 10)"
   }
 

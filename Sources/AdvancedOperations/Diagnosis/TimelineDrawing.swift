@@ -88,7 +88,7 @@ struct TimelineDrawing {
       <svg xmlns="http://www.w3.org/2000/svg" \(size) \
       viewBox="0 0 \(PictureElements.number(Self.width)) \(PictureElements.number(height))" \
       class="operation-timeline" role="img" \
-      font-family="Helvetica, Arial, sans-serif" font-size="\(Int(Self.fontSize))">
+      font-family="Helvetica, Arial, sans-serif" font-size="\(PictureElements.number(Self.fontSize))">
       \(Self.style)
       <rect class="paper" width="100%" height="100%" fill="#ffffff"/>
       \(elements.lines.joined(separator: "\n"))

@@ -80,7 +80,8 @@ struct TimelineLegend {
       case .slack: elements.slack(x - 1, x + 15, y - 4)
       }
       let weight = mark == .critical ? " font-weight=\"bold\"" : ""
-      elements.label(mark.text, x + 19, y, weight + " font-size=\"\(Int(Self.fontSize))\"")
+      let size = " font-size=\"\(PictureElements.number(Self.fontSize))\""
+      elements.label(mark.text, x + 19, y, weight + size)
     }
   }
 }

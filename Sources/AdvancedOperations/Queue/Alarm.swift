@@ -26,7 +26,7 @@ struct Alarm {
     // In two parts, because an Int of 32 bits has no more than 2.1 s in nanoseconds.
     let (seconds, attoseconds) = delay.components
     let whole = DispatchTimeInterval.seconds(Int(clamping: seconds))
-    let rest = DispatchTimeInterval.nanoseconds(Int(attoseconds / 1_000_000_000))
+    let rest = DispatchTimeInterval.nanoseconds(Int(clamping: attoseconds / 1_000_000_000))
     switch clock {
     case .uptime: source.schedule(deadline: .now() + whole + rest)
     case .wall: source.schedule(wallDeadline: .now() + whole + rest)

@@ -136,7 +136,7 @@ private final class AnySource<C: Clock>: OperationClock.Source where C.Duration 
   ///
   /// Many clocks count nanoseconds in 64 bits, and trap at times that are further away.
   func sleep(until deadline: Duration) async throws {
-    var longest = Duration.seconds(3_000_000_000)
+    var longest = Duration.seconds(3_000_000_000 as Int64)
     while true {
       let end = min(deadline.clamped, now.saturatingAdding(longest))
       try await clock.sleep(until: origin.advanced(by: end), tolerance: nil)

@@ -81,7 +81,7 @@ struct RestartExplorer<World> {
     series.story = Self.story(of: life)
     if generator.next() % 2 == 0 {
       life = try begin(generator.next(), with: life.journal.records, in: series)
-      life.run(upTo: Int(generator.next() % UInt64(whole.stepCount)))
+      life.run(upTo: Int(clamping: generator.next() % UInt64(whole.stepCount)))
       try checkBegun(life, series)
       series.story += " " + Self.story(of: life)
       deathCount += 1

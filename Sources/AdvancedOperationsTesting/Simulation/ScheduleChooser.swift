@@ -49,7 +49,7 @@ struct SeededChooser: ScheduleChooser {
   init(seed: UInt64) { generator = SplitMix64(seed: seed) }
 
   mutating func choose(among count: Int, _ subject: (Int) -> String) -> Int {
-    Int(generator.next(below: UInt64(count)))
+    Int(clamping: generator.next(below: UInt64(count)))
   }
 
   mutating func interrupts() -> Bool { generator.next(below: 16) == 0 }
@@ -111,7 +111,7 @@ struct PriorityChooser: ScheduleChooser {
   init(seed: UInt64, length: Int, changeCount: Int) {
     var generator = SplitMix64(seed: seed)
     for change in 0..<changeCount {
-      changes[Int(generator.next(below: UInt64(max(1, length))))] = Int64(-1 - change)
+      changes[Int(clamping: generator.next(below: UInt64(max(1, length))))] = Int64(-1 - change)
     }
     self.generator = generator
   }

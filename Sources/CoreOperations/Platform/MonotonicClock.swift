@@ -27,8 +27,8 @@ package enum MonotonicClock {
   package static func block(for duration: Duration) {
     let (seconds, attoseconds) = duration.components
     var time = timespec()
-    time.tv_sec = .init(seconds)
-    time.tv_nsec = .init(attoseconds / 1_000_000_000)
+    time.tv_sec = .init(clamping: seconds)
+    time.tv_nsec = .init(clamping: attoseconds / 1_000_000_000)
     unsafe nanosleep(&time, nil)
   }
 }

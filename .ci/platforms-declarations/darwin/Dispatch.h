@@ -1,0 +1,2 @@
+/* The Clang module `Dispatch`. */
+#include <dispatch/dispatch.h>

@@ -1,0 +1,23 @@
+#if canImport(os)
+import AdvancedOperations
+import Synchronization
+import os
+
+final class Signposts: OperationObserver {
+  private let signposter = OSSignposter(subsystem: "org.example.app", category: "operations")
+  private let intervals = Mutex<[ObjectIdentifier: OSSignpostIntervalState]>([:])
+
+  func operationDidStart(_ operation: AdvancedOperation) {
+    let name = operation.name ?? "operation"
+    let id = signposter.makeSignpostID()
+    let interval = signposter.beginInterval("operation", id: id, "\(name, privacy: .public)")
+    intervals.withLock { $0[ObjectIdentifier(operation)] = interval }
+  }
+
+  func operationDidFinish(_ operation: AdvancedOperation, errors: [any Error]) {
+    // An operation that never started has no interval.
+    let interval = intervals.withLock { $0.removeValue(forKey: ObjectIdentifier(operation)) }
+    if let interval { signposter.endInterval("operation", interval) }
+  }
+}
+#endif
