@@ -173,3 +173,56 @@ import Testing
     #expect(run.limit(now: .seconds(116)) == .init(time: .seconds(125), timeout: total))
   }
 }
+
+/// A clock whose short sleeps end two seconds late, as after a sleep of the machine; long ones never
+/// end.
+private final class LateClock: Clock, Sendable {
+  private let origin = ContinuousClock.now
+  private let time = Locked(Duration.zero)
+
+  var now: ContinuousClock.Instant { origin.advanced(by: elapsed) }
+  var elapsed: Duration { time.withLock { $0 } }
+  var minimumResolution: Duration { .nanoseconds(1) }
+
+  func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
+    let wait = deadline - now
+    guard wait < .seconds(1) else { return try await Task.sleep(for: .seconds(86_400)) }
+    time.withLock { $0 += wait + .seconds(2) }
+  }
+}
+
+@Suite(.watched) struct `A delay between attempts that ends late` {
+  private static let policy = RetryPolicy.constant(.milliseconds(200), totalTimeout: .seconds(1))
+
+  @Test(arguments: [policy, policy.releasingSlot()])
+  func `is followed by no attempt after the total timeout`(policy: RetryPolicy) async throws {
+    let clock = LateClock()
+    let begins = Log<Duration>()
+    let work = ResultOperation<Int>(retry: policy) {
+      begins.add(clock.elapsed)
+      throw Flaw(1)
+    }
+    let environment = OperationEnvironment(clock: OperationClock(clock))
+    AdvancedOperationQueue(environment: environment).addOperation(work)
+    try await work.untilFinished()
+    #expect(begins.entries == [.zero])
+    #expect(work.origins == [.attempt(1, .body), .timeout])
+  }
+
+  @Test(arguments: [policy, policy.releasingSlot()])
+  func `is followed by none of a RetryOperation, either`(policy: RetryPolicy) async throws {
+    let clock = LateClock()
+    let begins = Log<Duration>()
+    let work = RetryOperation<Int>(retry: policy) { _ in
+      ResultOperation<Int> {
+        begins.add(clock.elapsed)
+        throw Flaw(1)
+      }
+    }
+    let environment = OperationEnvironment(clock: OperationClock(clock))
+    AdvancedOperationQueue(environment: environment).addOperation(work)
+    try await work.untilFinished()
+    #expect(begins.entries == [.zero])
+    #expect(work.errors.last is OperationTimeout)
+  }
+}

@@ -31,7 +31,7 @@ public final class ExclusivityDomain: Sendable {
   public static let shared = ExclusivityDomain()
 
   private let ledger = Locked(ClaimLedger())
-  private let sink = Locked<ClaimEvent.Sink?>(nil)
+  private let sink = Locked<StoredClosure<ClaimEvent.Sink>?>(nil)
 
   /// Creates a domain in which nothing is held.
   public init() {}
@@ -129,7 +129,7 @@ public final class ExclusivityDomain: Sendable {
   /// order.
   package func trace(_ sink: @escaping ClaimEvent.Sink) {
     let old = self.sink.withLock { kept in
-      defer { kept = sink }
+      defer { kept = StoredClosure(sink) }
       return kept
     }
     withExtendedLifetime(old) { ledger.withLock { $0.isTraced = true } }
@@ -173,7 +173,7 @@ public final class ExclusivityDomain: Sendable {
     case .lookAtClock(let operation, let clock):
       let time = ClaimLedger.Time(clock: clock, now: clock.now)
       update { $0.timeCame(time, for: operation, &$1) }
-    case .trace(let event, let operation): sink.withLock { $0 }?(event, operation)
+    case .trace(let event, let operation): sink.withLock { $0 }?.call(event, operation)
     }
   }
 }

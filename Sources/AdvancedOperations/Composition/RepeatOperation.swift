@@ -33,7 +33,7 @@ public final class RepeatOperation<Output: Sendable>: ResultOperation<Output>, @
   private let own = OperationRounds()
   private let times: Int?
   private let interval: Duration
-  private let hook = Locked<ChildErrors.Hook?>(nil)
+  private let hook = Locked<StoredClosure<ChildErrors.Hook>?>(nil)
 
   /// Creates an operation whose rounds give values, of which it gives the last.
   ///
@@ -105,7 +105,7 @@ public final class RepeatOperation<Output: Sendable>: ResultOperation<Output>, @
   public func onRoundError(
     _ hook: @escaping @Sendable (AdvancedOperation, any Error) -> (any Error)?
   ) {
-    exchangeHook(hook)
+    exchangeHook(StoredClosure(hook))
   }
 
   private func repeats(_ initial: Output, _ make: Make) async throws -> Output {
@@ -116,7 +116,7 @@ public final class RepeatOperation<Output: Sendable>: ResultOperation<Output>, @
     while !isOver, round <= times ?? .max, let made = make(round) {
       let failures = await own.run(made.operation, of: self)
       // What is left when the hook has seen them.
-      let elements = failures.inChild(made.operation, hook.withLock { $0 })
+      let elements = failures.inChild(made.operation, hook.withLock { $0 }?.call)
       if let times { updateProgress(completed: Int64(round), total: Int64(times)) }
       if !elements.isEmpty { throw BodyFailure(elements: elements) }
       // A round that was skipped, or has failed and was recovered from, has none.
@@ -129,7 +129,7 @@ public final class RepeatOperation<Output: Sendable>: ResultOperation<Output>, @
     return last
   }
 
-  private func exchangeHook(_ new: ChildErrors.Hook?) {
+  private func exchangeHook(_ new: StoredClosure<ChildErrors.Hook>?) {
     let old = hook.withLock { exchange(&$0, with: new) }
     withExtendedLifetime(old) {}
   }

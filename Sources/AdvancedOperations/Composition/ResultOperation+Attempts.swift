@@ -58,6 +58,11 @@ extension ResultOperation {
         ? await release(until: time, after: reason, in: &run)
         : await pause(until: time, after: reason)
       guard isDue else { return false }
+      // A pause may end late, because the machine has slept or slot and claims were busy.
+      if let limit = run.totalLimit, environment.clock.now >= limit.time {
+        run.attemptRefused(because: limit.element)
+        return false
+      }
       withCore { $0.makeExtra().attempt = number }
       return true
     }
@@ -114,13 +119,11 @@ extension ResultOperation {
       }
       defer { timer?.cancel() }
       switch await turn.outcome(wanting: { self.wantTurn() }) {
-      case .begun:
-        // In the last moment: no attempt begins when the time is over.
-        guard let limit, clock.now >= limit.time else { return true }
-        refusal = limit.element
-      case .abandoned(let element): refusal = element
+      case .begun: return true
+      case .abandoned(let element):
+        refusal = element
+        return false
       }
-      return false
     }
     if let refusal { run.attemptRefused(because: refusal) }
     return begins

@@ -151,9 +151,9 @@ public final class OperationObservation: Sendable {
     /// Of a time limit.
     private let timer = Locked<OperationTimer?>(nil)
     /// Takes the observer out of a queue.
-    private let removal: Locked<(@Sendable () -> Void)?>
+    private let removal: Locked<StoredClosure<@Sendable () -> Void>?>
 
-    init(removal: (@Sendable () -> Void)? = nil) { self.removal = Locked(removal) }
+    init(removal: (@Sendable () -> Void)? = nil) { self.removal = Locked(removal.map { StoredClosure($0) }) }
 
     func took(_ timer: OperationTimer, if isAttached: () -> Bool) -> Bool {
       self.timer.withLock { current in
@@ -165,7 +165,7 @@ public final class OperationObservation: Sendable {
 
     func end() {
       timer.withLock { $0.take() }?.cancel()
-      removal.withLock { $0.take() }?()
+      removal.withLock { $0.take() }?.call()
     }
   }
 

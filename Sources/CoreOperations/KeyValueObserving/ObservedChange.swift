@@ -44,14 +44,14 @@ public struct ObservingOptions: OptionSet, Sendable {
 /// token.invalidate()
 /// ```
 public final class ObservationToken: Sendable {
-  private let end: Locked<(@Sendable () -> Void)?>
+  private let end: Locked<StoredClosure<@Sendable () -> Void>?>
 
-  init(_ end: @escaping @Sendable () -> Void) { self.end = Locked(end) }
+  init(_ end: @escaping @Sendable () -> Void) { self.end = Locked(StoredClosure(end)) }
 
   deinit { invalidate() }
 
   /// Ends the observation; a call that is being made goes on.
   ///
   /// Doing so again changes nothing.
-  public func invalidate() { end.withLock { $0.take() }?() }
+  public func invalidate() { end.withLock { $0.take() }?.call() }
 }

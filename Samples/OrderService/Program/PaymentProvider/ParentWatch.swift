@@ -4,7 +4,11 @@ import Synchronization
 /// Sees the end of the program that started this one: its end of this program's input is closed then,
 /// also when it was killed.
 final class ParentWatch: Sendable {
-  private let action = Mutex<@Sendable () -> Void>({ exit(EXIT_SUCCESS) })
+  private struct Answer {
+    var call: @Sendable () -> Void = { exit(EXIT_SUCCESS) }
+  }
+
+  private let answer = Mutex(Answer())
 
   /// Begins to watch.
   ///
@@ -12,10 +16,10 @@ final class ParentWatch: Sendable {
   init() {
     Thread.detachNewThread {
       while readLine() != nil {}
-      self.action.withLock { $0 }()
+      self.answer.withLock { $0.call }()
     }
   }
 
   /// Has something else done at the end of the parent.
-  func onEnd(_ action: @escaping @Sendable () -> Void) { self.action.withLock { $0 = action } }
+  func onEnd(_ action: @escaping @Sendable () -> Void) { answer.withLock { $0.call = action } }
 }
