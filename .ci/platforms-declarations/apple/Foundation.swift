@@ -42,19 +42,12 @@ open class Progress: @unchecked Sendable {
 
 // MARK: Files
 
-@available(macOS 10.10, iOS 8.0, tvOS 9.0, watchOS 2.0, *)
-@frozen public struct Data: Hashable, Sendable {
-  public struct WritingOptions: OptionSet, Sendable {
-    public static let atomic = WritingOptions(rawValue: 1)
+@available(macOS 10.0, iOS 2.0, tvOS 9.0, watchOS 2.0, *)
+open class FileManager: @unchecked Sendable {
+  open class var `default`: FileManager { fatalError() }
 
-    public let rawValue: UInt
-
-    public init(rawValue: UInt) { self.rawValue = rawValue }
-  }
-
-  public init() {}
-
-  public func write(to url: URL, options: Data.WritingOptions = []) throws { fatalError() }
+  open func removeItem(at URL: URL) throws { fatalError() }
+  open func moveItem(at srcURL: URL, to dstURL: URL) throws { fatalError() }
 }
 
 @available(macOS 10.10, iOS 8.0, tvOS 9.0, watchOS 2.0, *)
@@ -70,7 +63,21 @@ public struct URL: Hashable, Sendable {
 // MARK: URL loading
 
 @available(macOS 10.10, iOS 8.0, tvOS 9.0, watchOS 2.0, *)
-public struct URLError: Error, Hashable, Sendable {}
+public struct URLError: Error, Hashable, Sendable {
+  public struct Code: RawRepresentable, Hashable, Sendable {
+    public static var timedOut: URLError.Code { Code(rawValue: -1001) }
+    public static var cannotConnectToHost: URLError.Code { Code(rawValue: -1004) }
+    public static var networkConnectionLost: URLError.Code { Code(rawValue: -1005) }
+    public static var dnsLookupFailed: URLError.Code { Code(rawValue: -1006) }
+    public static var notConnectedToInternet: URLError.Code { Code(rawValue: -1009) }
+
+    public let rawValue: Int
+
+    public init(rawValue: Int) { self.rawValue = rawValue }
+  }
+
+  public var code: URLError.Code { fatalError() }
+}
 
 @available(macOS 10.10, iOS 8.0, tvOS 9.0, watchOS 2.0, *)
 public struct URLRequest: Hashable, Sendable {
@@ -100,13 +107,13 @@ open class URLSession: @unchecked Sendable {
 
 @available(macOS 12.0, iOS 15.0, tvOS 15.0, watchOS 8.0, *)
 extension URLSession {
-  public func data(
+  public func download(
     from url: URL,
     delegate: (any URLSessionTaskDelegate)? = nil
-  ) async throws -> (Data, URLResponse) { fatalError() }
+  ) async throws -> (URL, URLResponse) { fatalError() }
 
-  public func data(
+  public func download(
     for request: URLRequest,
     delegate: (any URLSessionTaskDelegate)? = nil
-  ) async throws -> (Data, URLResponse) { fatalError() }
+  ) async throws -> (URL, URLResponse) { fatalError() }
 }

@@ -75,7 +75,28 @@ extension Optional: View where Wrapped: View {
 }
 
 @available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
+@frozen public struct LocalizedStringKey: Equatable, ExpressibleByStringInterpolation {
+  public struct StringInterpolation: StringInterpolationProtocol {
+    public init(literalCapacity: Int, interpolationCount: Int) {}
+
+    public mutating func appendLiteral(_ literal: String) {}
+
+    public mutating func appendInterpolation(_ string: String) {}
+
+    // SwiftUI's protocol `_FormatSpecifiable` also admits other numbers.
+    public mutating func appendInterpolation(_ value: Int) {}
+  }
+
+  public init(_ value: String) {}
+  public init(stringLiteral value: String) {}
+  public init(stringInterpolation: LocalizedStringKey.StringInterpolation) {}
+}
+
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 @frozen public struct Text: _PrimitiveView {
+  public nonisolated init(_ key: LocalizedStringKey, comment: StaticString? = nil) {}
+
+  @_disfavoredOverload
   public nonisolated init<S>(_ content: S) where S: StringProtocol {}
 }
 

@@ -28,8 +28,11 @@ extension AdvancedOperation {
   /// Returns whether the operation won't execute because of an answer.
   private func askAgain(_ question: AdvancedCore.Question) -> Bool {
     let stopsAtFirst = question.policy == .stopAtFirstFailure
-    let refusal = Self.refusal(of: question.conditions, stopsAtFirst: stopsAtFirst) {
-      verdictAtOnce(of: $0)
+    let refusal = Self.refusal(of: question.conditions, stopsAtFirst: stopsAtFirst) { condition in
+      guard let compound = condition as? any CompoundCondition else {
+        return verdictAtOnce(of: condition)
+      }
+      return CurrentCode.asking(self) { compound.parts.review(for: self) }
     }
     guard let refusal else { return false }
     switch change({ $0.machine.reviewed(refusal) }) {

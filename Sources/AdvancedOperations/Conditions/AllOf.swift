@@ -14,6 +14,8 @@ public struct AllOf: OperationCondition {
   /// Creates a condition that holds when all others do.
   public init(_ conditions: [any OperationCondition]) { parts = ConditionParts(.all, conditions) }
 
+  fileprivate init(parts: ConditionParts) { self.parts = parts }
+
   /// The names of the conditions, with “and” between them; the end of a very long one is left out.
   public var name: String { parts.name }
 
@@ -24,7 +26,7 @@ public struct AllOf: OperationCondition {
 
   /// Known when no condition has to be waited for before the first that doesn't hold.
   public func verdict(for operation: AdvancedOperation) -> OperationConditionResult? {
-    parts.answer { $0.verdict(for: operation) }
+    parts.verdict(for: operation)
   }
 
   /// Evaluates the conditions in order, up to the first that doesn't hold.
@@ -35,7 +37,9 @@ public struct AllOf: OperationCondition {
 
 /// Holds when both conditions do; the second is evaluated only if the first holds.
 public func && (a: any OperationCondition, b: any OperationCondition) -> AllOf {
-  AllOf(((a as? AllOf)?.parts.conditions ?? [a]) + ((b as? AllOf)?.parts.conditions ?? [b]))
+  let first = (a as? AllOf)?.parts ?? ConditionParts(.all, [a])
+  let second = (b as? AllOf)?.parts ?? ConditionParts(.all, [b])
+  return AllOf(parts: ConditionParts(joining: first, second))
 }
 
 /// The opposite of a condition.

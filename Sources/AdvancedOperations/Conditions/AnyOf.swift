@@ -5,6 +5,9 @@ import CoreOperations
 /// When none holds it fails with every failure, or skips the operation when none of them failed.
 /// Helpers of all conditions run before the first is evaluated. Without any condition it fails.
 ///
+/// If the operation waits after that, immediate conditions are evaluated again. If the one that held
+/// doesn't hold any more, the operation fails, unless a condition that was waited for has held.
+///
 /// ```swift
 /// operation.addCondition(onWiFi || BlockCondition("user insists") { await dialog.answer })
 /// ```
@@ -39,6 +42,8 @@ public struct AnyOf: OperationCondition {
   /// Creates a condition that holds when one of others does.
   public init(_ conditions: [any OperationCondition]) { parts = ConditionParts(.any, conditions) }
 
+  fileprivate init(parts: ConditionParts) { self.parts = parts }
+
   /// The names of the conditions, with “or” between them; the end of a very long one is left out.
   public var name: String { parts.name }
 
@@ -49,7 +54,7 @@ public struct AnyOf: OperationCondition {
 
   /// Known when no condition has to be waited for before the first that holds.
   public func verdict(for operation: AdvancedOperation) -> OperationConditionResult? {
-    parts.answer { $0.verdict(for: operation) }
+    parts.verdict(for: operation)
   }
 
   /// Satisfied by the first condition that holds.
@@ -62,5 +67,7 @@ extension AnyOf: CompoundCondition {}
 
 /// Holds when one of both conditions does; the second is evaluated only if the first doesn't hold.
 public func || (a: any OperationCondition, b: any OperationCondition) -> AnyOf {
-  AnyOf(((a as? AnyOf)?.parts.conditions ?? [a]) + ((b as? AnyOf)?.parts.conditions ?? [b]))
+  let first = (a as? AnyOf)?.parts ?? ConditionParts(.any, [a])
+  let second = (b as? AnyOf)?.parts ?? ConditionParts(.any, [b])
+  return AnyOf(parts: ConditionParts(joining: first, second))
 }

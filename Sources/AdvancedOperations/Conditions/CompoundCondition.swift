@@ -21,22 +21,57 @@ final class ConditionParts: @unchecked Sendable {
   private(set) var conditions: [any OperationCondition]
   /// Whether a part of it is an ``ImmediateCondition``.
   let hasImmediatePart: Bool
+  /// Whether no part has to be waited for.
+  let isImmediate: Bool
+  /// Whether some parts are immediate, and others have to be waited for and keep their answers.
+  var isMixed: Bool { hasImmediatePart && !isImmediate }
+  /// The number of leaves in front of each condition.
+  let leavesInFront: [Int]
+  private let leafCount: Int
   /// Whether it, or a part of it, may know its answer early.
   let mayBeEarly: Bool
   /// Those of all its parts.
   let breakers: [CircuitBreaker]
 
+  /// Whether a part is made of others.
+  private let hasCompoundPart: Bool
+
   init(_ kind: Kind, _ conditions: [any OperationCondition]) {
     self.kind = kind
     self.conditions = conditions
     hasImmediatePart = conditions.contains(where: \.hasImmediatePart)
+    isImmediate = conditions.allSatisfy(\.isImmediate)
     mayBeEarly = conditions.contains(where: \.mayBeEarly)
+    hasCompoundPart = conditions.contains { $0 is any CompoundCondition }
     breakers = conditions.flatMap(\.breakers)
+    var leavesInFront: [Int] = []
+    var leafCount = 0
+    for condition in conditions {
+      leavesInFront.append(leafCount)
+      leafCount += (condition as? any CompoundCondition)?.parts.leafCount ?? 1
+    }
+    (self.leavesInFront, self.leafCount) = (leavesInFront, leafCount)
+  }
+
+  /// Joins the parts of two conditions of the same kind.
+  ///
+  /// Doesn't look at the parts: a loop joins a condition for each of many files, and a cast of each part
+  /// costs more than all else.
+  init(joining first: ConditionParts, _ second: ConditionParts) {
+    kind = first.kind
+    conditions = first.conditions + second.conditions
+    hasImmediatePart = first.hasImmediatePart || second.hasImmediatePart
+    isImmediate = first.isImmediate && second.isImmediate
+    mayBeEarly = first.mayBeEarly || second.mayBeEarly
+    hasCompoundPart = first.hasCompoundPart || second.hasCompoundPart
+    breakers = first.breakers + second.breakers
+    leavesInFront = first.leavesInFront + second.leavesInFront.map { first.leafCount + $0 }
+    leafCount = first.leafCount + second.leafCount
   }
 
   deinit {
     // What is made of nothing but leaves needs no list to be released.
-    guard conditions.contains(where: { $0 is any CompoundCondition }) else { return }
+    guard hasCompoundPart else { return }
     FlatRelease.release(exchange(&conditions, with: []))
   }
 }
@@ -54,14 +89,16 @@ extension ConditionParts {
   /// What the conditions come to, each asked in its turn until one decides.
   func evaluate(for operation: AdvancedOperation) async -> OperationConditionResult {
     var run = CompoundRun(self)
+    var answers = KeptAnswers()
     while let condition = run.next() {
       // Without a task switch if it is known.
-      if let verdict = condition.verdict(for: operation) {
-        run.answered(verdict)
-      } else {
-        run.answered(await condition.evaluate(for: operation))
-      }
+      var result = condition.verdict(for: operation)
+      if result == nil { result = await condition.evaluate(for: operation) }
+      guard let result else { break }
+      if isMixed { answers[run.leaf] = result }
+      run.answered(result)
     }
+    if isMixed { operation.keep(answers, of: self) }
     return run.result
   }
 
@@ -73,6 +110,35 @@ extension ConditionParts {
     while let condition = run.next() {
       guard let result = ask(condition) else { return nil }
       run.answered(result)
+    }
+    return run.result
+  }
+
+  /// The answer, if it is known without waiting.
+  func verdict(for operation: AdvancedOperation) -> OperationConditionResult? {
+    var run = CompoundRun(self)
+    var answers = KeptAnswers()
+    while let condition = run.next() {
+      guard let result = condition.verdict(for: operation) else { return nil }
+      if isMixed { answers[run.leaf] = result }
+      run.answered(result)
+    }
+    if isMixed { operation.keep(answers, of: self) }
+    return run.result
+  }
+
+  /// The answer of an operation that has waited since the parts were evaluated.
+  ///
+  /// Parts that would have to be waited for keep the answers that they gave before the wait.
+  func review(for operation: AdvancedOperation) -> OperationConditionResult {
+    let kept = isMixed ? operation.keptAnswers(of: self) : KeptAnswers()
+    var run = CompoundRun(self)
+    while let condition = run.next() {
+      if let result = condition.verdict(for: operation) ?? kept[run.leaf] {
+        run.answered(result)
+      } else {
+        run.hasNoAnswer(condition)
+      }
     }
     return run.result
   }
@@ -97,7 +163,30 @@ extension ConditionParts {
   }
 }
 
+/// What the leaves of a condition have answered, by their numbers.
+typealias KeptAnswers = [Int: OperationConditionResult]
+
+extension AdvancedOperation {
+  /// Keeps the answers for a review after a wait.
+  fileprivate final func keep(_ answers: KeptAnswers, of parts: ConditionParts) {
+    let old = withCore {
+      $0.makeExtra().keptAnswers.updateValue(answers, forKey: ObjectIdentifier(parts))
+    }
+    withExtendedLifetime(old) {}
+  }
+
+  fileprivate final func keptAnswers(of parts: ConditionParts) -> KeptAnswers {
+    withCore { $0.extra?.keptAnswers[ObjectIdentifier(parts)] } ?? [:]
+  }
+}
+
 extension OperationCondition {
+  /// Whether nothing of it has to be waited for.
+  fileprivate var isImmediate: Bool {
+    self is any ImmediateCondition
+      || (self as? any CompoundCondition)?.parts.isImmediate ?? false
+  }
+
   /// Whether it, or a part of it, is an ``ImmediateCondition``, which is evaluated again after a
   /// wait.
   var hasImmediatePart: Bool {

@@ -9,6 +9,8 @@ import CoreOperations
 struct CompoundRun {
   private enum Answer {
     case satisfied
+    /// The parts that were evaluated again don't decide, and others have no answer.
+    case unknown(any OperationCondition)
     case skipped(reason: String)
     case failed(Failure)
   }
@@ -45,6 +47,10 @@ struct CompoundRun {
     /// Why none of them held so far.
     var failures: [OperationConditionError] = []
     var skipReason: String?
+    /// A part that has no answer.
+    var unknown: (any OperationCondition)?
+    /// The number of leaves in front of those of this frame.
+    var leavesInFront = 0
   }
 
   private var frames: [Frame] = []
@@ -56,6 +62,7 @@ struct CompoundRun {
   var result: OperationConditionResult {
     switch last {
     case .satisfied: .satisfied
+    case .unknown(let condition): .failed(NotEvaluated(condition: condition.name))
     case .skipped(let reason): .skipped(reason: reason)
     case .failed(let failure): .failed(failure.error)
     case nil: trap("a condition has no result before its parts were asked")
@@ -73,9 +80,15 @@ struct CompoundRun {
       guard let inner = (parts.conditions[frame.next] as? any CompoundCondition)?.parts else {
         return parts.conditions[frame.next]
       }
-      frames.append(Frame(parts: inner))
+      frames.append(Frame(parts: inner, leavesInFront: leaf))
     }
     return nil
+  }
+
+  /// The number of the leaf that ``next()`` has returned, in the order of all leaves.
+  var leaf: Int {
+    guard let frame = frames.last else { return 0 }
+    return frame.leavesInFront + frame.parts.leavesInFront[frame.next]
   }
 
   /// What was asked last has answered.
@@ -86,6 +99,9 @@ struct CompoundRun {
     case .failed(let error): take(.failed(Failure(cause: .error(error))))
     }
   }
+
+  /// The part that ``next()`` returned has no answer.
+  mutating func hasNoAnswer(_ condition: any OperationCondition) { take(.unknown(condition)) }
 
   /// The innermost condition that is open has an answer, which is one for what it is in.
   private mutating func close(_ answer: Answer) {
@@ -115,7 +131,10 @@ struct CompoundRun {
     _ answer: Answer
   ) -> Answer? {
     switch (kind, answer) {
-    case (.silent, _): return answer
+    case (.silent, _), (.not, .unknown): return answer
+    case (.all, .unknown(let part)), (.any, .unknown(let part)):
+      frames[frames.count - 1].unknown = part
+      return nil
     case (.not, .satisfied): return .failed(Failure(cause: .held(condition)))
     case (.not, .failed): return .satisfied
     case (.not, .skipped): return answer
@@ -139,11 +158,23 @@ struct CompoundRun {
 
   /// What a condition comes to whose parts have all been asked.
   private static func outcome(of frame: Frame) -> Answer {
+    if let part = frame.unknown { return .unknown(part) }
     switch frame.parts.kind {
     case .all, .silent, .not: return .satisfied
     case .any:
       if let reason = frame.skipReason, frame.failures.isEmpty { return .skipped(reason: reason) }
       return .failed(Failure(cause: .error(AnyOf.NoneHolds(failures: frame.failures))))
     }
+  }
+}
+
+/// A part of a condition was not evaluated before the start, because another part had decided.
+///
+/// After a wait, that other part decided otherwise.
+struct NotEvaluated: Error, CustomStringConvertible {
+  let condition: String
+
+  var description: String {
+    "“\(condition)” wasn't evaluated before the operation waited, and what held then holds no more."
   }
 }

@@ -12,7 +12,8 @@
 /// So it is called once for an operation that starts at once, twice for most others, and once more
 /// for each further wait. *Skip what was done already* is safe with it: in a queue with the limit
 /// 1, or among operations that hold the same claim, no two see that nothing was done. The same
-/// holds for an immediate condition that is a part of another one, as in `isNew && reachable`.
+/// holds for an immediate condition that is a part of another one, wherever it stands in it, as in
+/// `reachable && isNew`. The parts that had to be waited for keep their answers.
 ///
 /// ```swift
 /// struct OfficeHours: ImmediateCondition {

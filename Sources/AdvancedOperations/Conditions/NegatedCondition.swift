@@ -31,7 +31,7 @@ public struct NegatedCondition: OperationCondition {
 
   /// The opposite of the condition's answer, if that is known without waiting.
   public func verdict(for operation: AdvancedOperation) -> OperationConditionResult? {
-    parts.answer { $0.verdict(for: operation) }
+    parts.verdict(for: operation)
   }
 
   /// Evaluates the condition, and gives the opposite.

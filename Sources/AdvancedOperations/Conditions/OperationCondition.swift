@@ -39,6 +39,10 @@ public protocol OperationCondition: Sendable {
 
   /// The answer, if it is known without waiting; nil, the default, has ``evaluate(for:)`` called.
   ///
+  /// The queue asks again right before the start of an operation that has waited, if one of its
+  /// conditions has an ``ImmediateCondition``. If this returns nil then, the answer stays what it
+  /// was.
+  ///
   /// Called on a worker that other operations need, without a lock held: it must not block. The
   /// operation is ``AdvancedOperation/current``.
   ///

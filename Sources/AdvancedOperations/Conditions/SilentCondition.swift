@@ -18,7 +18,7 @@ public struct SilentCondition: OperationCondition {
 
   /// The answer of the condition, if it is known without waiting.
   public func verdict(for operation: AdvancedOperation) -> OperationConditionResult? {
-    parts.answer { $0.verdict(for: operation) }
+    parts.verdict(for: operation)
   }
 
   /// Evaluates the condition.

@@ -153,7 +153,9 @@ public final class OperationObservation: Sendable {
     /// Takes the observer out of a queue.
     private let removal: Locked<StoredClosure<@Sendable () -> Void>?>
 
-    init(removal: (@Sendable () -> Void)? = nil) { self.removal = Locked(removal.map { StoredClosure($0) }) }
+    init(removal: (@Sendable () -> Void)? = nil) {
+      self.removal = Locked(removal.map { StoredClosure($0) })
+    }
 
     func took(_ timer: OperationTimer, if isAttached: () -> Bool) -> Bool {
       self.timer.withLock { current in

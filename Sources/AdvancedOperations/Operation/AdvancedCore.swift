@@ -99,6 +99,8 @@ final class AdvancedExtra {
   var stateTimes = StateTimes()
   /// Which of the conditions have been asked and have not answered.
   var openConditions: [Int] = []
+  /// What the parts of conditions have answered, for a review after a wait.
+  var keptAnswers: [ObjectIdentifier: KeptAnswers] = [:]
   /// The circuit breakers that have counted its end.
   var breakers: [ObjectIdentifier] = []
   /// The number of the attempt that is going on, or was the last.

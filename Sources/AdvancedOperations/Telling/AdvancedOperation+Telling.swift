@@ -146,10 +146,13 @@ extension AdvancedOperation {
 
   /// Returns what is to be called once the end was reported.
   private func letGo(of extra: AdvancedExtra) -> [@Sendable () -> Void] {
-    let (after, asking) = withCore { _ in
-      (exchange(&extra.afterFinished, with: []), exchange(&extra.asking, with: Asking()))
+    let (after, asking, answers) = withCore { _ in
+      (
+        exchange(&extra.afterFinished, with: []), exchange(&extra.asking, with: Asking()),
+        exchange(&extra.keptAnswers, with: [:])
+      )
     }
-    withExtendedLifetime(asking) {}
+    withExtendedLifetime((asking, answers)) {}
     return after
   }
 

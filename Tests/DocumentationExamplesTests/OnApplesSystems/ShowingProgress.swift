@@ -4,62 +4,60 @@ import Observation
 import SwiftUI
 
 @MainActor @Observable
-final class OperationModel: Identifiable {
+final class OperationRow: Identifiable {
+  enum Phase: String { case waiting, running, retrying, done, skipped, cancelled, failed }
   let name: String
-  private(set) var state = "waiting"
+  private(set) var phase = Phase.waiting
   private(set) var fraction = 0.0
-  private let events: OperationEvents
 
-  // `events` has only later events, so create the model before the operation is added.
   init(_ operation: AdvancedOperation) {
     name = operation.name ?? "operation"
-    events = operation.events
+    // Read `events` before the operation is added, because earlier events aren't repeated.
+    let events = operation.events
+    Task { for await event in events { receive(event) } }
   }
 
-  func follow() async {
-    for await event in events {
-      switch event {
-      case .started: state = "running"
-      case .progress(let update): fraction = update.fractionCompleted
-      case .retrying(let attempt, _, _): state = "attempt \(attempt)"
-      case .finished(let outcome):
-        state = outcome.description
-        if outcome.isSuccess { fraction = 1 }
-      default: break
-      }
+  private func receive(_ event: OperationEvent) {
+    switch event {
+    case .started: phase = .running
+    case .progress(let update): fraction = update.fractionCompleted
+    case .retrying: phase = .retrying
+    case .finished(.succeeded): (phase, fraction) = (.done, 1)
+    case .finished(.skipped): phase = .skipped
+    case .finished(.cancelled): phase = .cancelled
+    case .finished(.failed): phase = .failed
+    default: break
     }
   }
 }
 
 @MainActor @Observable
 final class GroupModel {
-  private(set) var rows: [OperationModel] = []
+  private(set) var rows: [OperationRow] = []
+  private var group: GroupOperation?
 
-  func run(_ group: GroupOperation, in queue: AdvancedOperationQueue) async {
+  func start(_ makeGroup: () -> GroupOperation, in queue: AdvancedOperationQueue) {
+    if let group, !group.isFinished { return }
+    let group = makeGroup()
     let operations = [group] + group.children.compactMap { $0 as? AdvancedOperation }
-    rows = operations.map { OperationModel($0) }
-    await withTaskGroup { tasks in
-      for row in rows { tasks.addTask { await row.follow() } }
-      // The rows show a failure. A cancel of this task cancels the group of operations.
-      try? await queue.run(group)
-    }
+    rows = operations.map { OperationRow($0) }
+    self.group = group
+    queue.addOperation(group)
   }
+
+  func cancel() { group?.cancel() }
 }
 
 struct GroupView: View {
-  let queue: AdvancedOperationQueue
-  let makeGroup: () -> GroupOperation
-  @State private var model = GroupModel()
-
+  let model: GroupModel
   var body: some View {
     List(model.rows) { row in
       VStack(alignment: .leading) {
         Text(row.name)
         ProgressView(value: row.fraction)
-        Text(row.state)
+        Text(LocalizedStringKey(row.phase.rawValue))
       }
     }
-    .task { await model.run(makeGroup(), in: queue) }
   }
 }
 #endif
