@@ -21,7 +21,7 @@ public import Dispatch
 open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertible,
   CustomDebugStringConvertible
 {
-  // Sendable: `scheduler` and `settings` have locks; the rest doesn't change.
+  // Sendable: `scheduler` and `settings` have locks; the rest doesn't change after `init`.
   private struct Settings {
     var name: String?
     var qualityOfService = QualityOfService.default
@@ -32,6 +32,9 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
   private let ownExecutor: any OperationExecutor
   private let ownProgress: OperationProgress
   private let isMain: Bool
+  /// Whether a closure may be taken in without an operation, because no subclass overrides
+  /// `addOperation(_:)`.
+  package final var keepsClosures = false
   final var valueObservers: ValueObservers { scheduler.valueObservers }
 
   // Both are designated, as Foundation's `init()` is: subclasses inherit and override each, and a
@@ -44,6 +47,7 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
     scheduler = Scheduler(source: WorkerSource(ownExecutor), completionExecutor: ownExecutor)
     ownProgress = OperationProgress(scheduler: scheduler)
     isMain = false
+    keepsClosures = type(of: self) == OperationQueue.self
   }
 
   /// Creates a queue that runs on an executor.
@@ -54,6 +58,7 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
     scheduler = Scheduler(source: WorkerSource(executor), completionExecutor: executor)
     ownProgress = OperationProgress(scheduler: scheduler)
     isMain = false
+    keepsClosures = type(of: self) == OperationQueue.self
   }
 
   private init(main: DispatchQueue) {
@@ -64,6 +69,7 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
     )
     ownProgress = OperationProgress(scheduler: scheduler)
     isMain = true
+    keepsClosures = true
     scheduler.limited(1)
     settings.withLock { $0.name = "main" }
   }
@@ -71,6 +77,9 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
   // MARK: Adding
 
   /// Adds an operation.
+  ///
+  /// An override also gets an operation for each closure that is added. It doesn't get those of
+  /// ``addOperations(_:)``, nor children of groups and helpers of conditions.
   ///
   /// - Parameter op: Retained until it has finished.
   /// - Precondition: It is in no queue, and has neither started nor finished.
@@ -84,7 +93,8 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
   ///
   /// - Parameter block: Runs on a worker; released when the operation finished.
   open func addOperation(_ block: @escaping @Sendable () -> Void) {
-    if !scheduler.closureAdded(block, owner: self) { enqueue(BlockOperation(block: block)) }
+    if keepsClosures, scheduler.closureAdded(block, owner: self) { return }
+    addOperation(BlockOperation(block: block))
   }
 
   /// Adds an async closure as an operation, which holds its slot until the closure returned.
@@ -96,7 +106,7 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
   ///
   /// - Parameter block: Runs in a task of its own, which is cancelled with the operation.
   open func addOperation(_ block: @escaping @Sendable () async -> Void) {
-    enqueue(AsyncBlockOperation(block))
+    addOperation(AsyncBlockOperation(block))
   }
 
   /// Adds operations, and may block until they have finished.
@@ -106,7 +116,8 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
   ///   - wait: Whether to return only when all of `ops` have finished.
   @available(*, noasync, message: "It may block the thread; use 'addOperations(_:)' and await.")
   open func addOperations(_ ops: [Operation], waitUntilFinished wait: Bool) {
-    addOperations(ops)
+    // Not the open method, whose override may call this one.
+    enqueue(ops)
     if wait { for operation in ops { operation.waitUntilFinished() } }
   }
 
