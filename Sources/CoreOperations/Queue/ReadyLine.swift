@@ -85,6 +85,13 @@ struct ReadyLine {
   }
 }
 
+extension Member {
+  /// Whether this one starts before another one if both are ready.
+  func startsBefore(_ other: Member) -> Bool {
+    (fields.level, fields.number) < (other.fields.level, other.fields.number)
+  }
+}
+
 /// The first that was added first; the index is that in the heap of a level of the line.
 extension Member: HeapElement {
   package func isBefore(_ other: Member) -> Bool { fields.number < other.fields.number }

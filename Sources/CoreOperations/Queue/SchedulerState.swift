@@ -128,12 +128,14 @@ package struct SchedulerState {
   /// just asking about keeps the slot that it asks with.
   ///
   /// Otherwise an operation that was refused a moment ago would be passed by others that come
-  /// before it is parked.
+  /// before it is parked. An operation that is ready and comes first gets the slot, though no
+  /// worker has taken it yet.
   package mutating func reserved(_ member: Member) -> Bool {
     guard !member.fields.needsReview, !isBlocked, hasNothingOpen(member) else { return false }
     switch member.placement {
     case .parked:
       guard slotsInUse < limit else { return false }
+      if let first = ready.first, first.startsBefore(member) { return false }
       slotsInUse += 1
       noteWaitInLine()
       member.fields.holdsSlot = true
