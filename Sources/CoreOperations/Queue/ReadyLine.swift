@@ -12,6 +12,8 @@ struct ReadyLine {
     var line = MemberLine()
     /// Operations that became ready after one that was added later.
     var late = IndexedHeap<Member>()
+    /// The number of the operation that was appended to the list last.
+    private var lastNumber: UInt32 = 0
 
     var isEmpty: Bool { line.isEmpty && late.isEmpty }
 
@@ -22,10 +24,12 @@ struct ReadyLine {
     }
 
     mutating func insert(_ member: Member) {
-      if let last = line.last, member.isBefore(last) {
-        late.insert(member)
-      } else {
+      let number = member.fields.number
+      if number > lastNumber || line.isEmpty {
+        lastNumber = number
         line.append(member)
+      } else {
+        late.insert(member)
       }
     }
   }

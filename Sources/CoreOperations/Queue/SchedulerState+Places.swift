@@ -20,6 +20,7 @@ extension SchedulerState {
     }
   }
 
+  @inline(__always)
   mutating func leaveLine(_ member: Member) {
     switch member.placement {
     case .behindBarrier: withBarrier(of: member) { $0.line.remove(member) }
