@@ -198,8 +198,8 @@ struct ReferenceModel {
     }
   }
 
-  /// Of two that could be started at the last decision, the more urgent one is, or the one that
-  /// could be for longer.
+  /// Of two that could be started at the last decision, the more urgent one is, or the one that was
+  /// added first.
   private mutating func checkTurn(of number: Int) {
     guard plans[number].isPlain, let own = past[number].readyAt else { return }
     let decision = max(lastFreed[plans[number].queue], own)
@@ -210,8 +210,8 @@ struct ReferenceModel {
       guard let since = past[other].readyAt, since < decision else { continue }
       if plans[other].priority > plans[number].priority {
         complain(number, "overtook \(other), which is more urgent")
-      } else if plans[other].priority == plans[number].priority, since < own {
-        complain(number, "overtook \(other), which was ready before")
+      } else if plans[other].priority == plans[number].priority, other < number {
+        complain(number, "overtook \(other), which was added before")
       }
     }
   }

@@ -135,7 +135,10 @@ package struct SchedulerState {
     switch member.placement {
     case .parked:
       guard slotsInUse < limit else { return false }
-      if let first = ready.first, first.startsBefore(member) { return false }
+      // The last free slot is that of a ready operation that comes first.
+      if slotsInUse + 1 == limit, let first = ready.first, first.startsBefore(member) {
+        return false
+      }
       slotsInUse += 1
       noteWaitInLine()
       member.fields.holdsSlot = true
