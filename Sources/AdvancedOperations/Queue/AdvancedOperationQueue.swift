@@ -41,7 +41,7 @@ open class AdvancedOperationQueue: OperationQueue, @unchecked Sendable {
     settings = Locked(Settings(environment: environment))
     delegates = environment.delegates
     super.init(executor: environment.executor ?? DefaultExecutor.forQueue())
-    keepsClosures = type(of: self) == AdvancedOperationQueue.self
+    if type(of: self) == AdvancedOperationQueue.self { keepClosures() }
     if let name { self.name = name }
     if maxConcurrentOperationCount != OperationQueue.defaultMaxConcurrentOperationCount {
       self.maxConcurrentOperationCount = maxConcurrentOperationCount
@@ -55,7 +55,7 @@ open class AdvancedOperationQueue: OperationQueue, @unchecked Sendable {
     settings = Locked(Settings(environment: environment))
     delegates = environment.delegates
     super.init(executor: DefaultExecutor.forQueue())
-    keepsClosures = type(of: self) == AdvancedOperationQueue.self
+    if type(of: self) == AdvancedOperationQueue.self { keepClosures() }
     LiveQueues.add(self)
   }
 

@@ -21,7 +21,7 @@ public import Dispatch
 open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertible,
   CustomDebugStringConvertible
 {
-  // Sendable: `scheduler` and `settings` have locks; the rest doesn't change after `init`.
+  // Sendable: `scheduler` and `settings` have locks; the rest doesn't change.
   private struct Settings {
     var name: String?
     var qualityOfService = QualityOfService.default
@@ -32,12 +32,6 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
   private let ownExecutor: any OperationExecutor
   private let ownProgress: OperationProgress
   private let isMain: Bool
-  /// Whether a closure may be taken in without an operation, because no subclass overrides
-  /// `addOperation(_:)`.
-  ///
-  /// Set in `init` only. To check for exclusive access cost each closure 80 instructions
-  /// (callgrind).
-  @exclusivity(unchecked) package final var keepsClosures = false
   final var valueObservers: ValueObservers { scheduler.valueObservers }
 
   // Both are designated, as Foundation's `init()` is: subclasses inherit and override each, and a
@@ -50,7 +44,7 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
     scheduler = Scheduler(source: WorkerSource(ownExecutor), completionExecutor: ownExecutor)
     ownProgress = OperationProgress(scheduler: scheduler)
     isMain = false
-    unsafe keepsClosures = type(of: self) == OperationQueue.self
+    if type(of: self) == OperationQueue.self { keepClosures() }
   }
 
   /// Creates a queue that runs on an executor.
@@ -61,7 +55,7 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
     scheduler = Scheduler(source: WorkerSource(executor), completionExecutor: executor)
     ownProgress = OperationProgress(scheduler: scheduler)
     isMain = false
-    unsafe keepsClosures = type(of: self) == OperationQueue.self
+    if type(of: self) == OperationQueue.self { keepClosures() }
   }
 
   private init(main: DispatchQueue) {
@@ -72,10 +66,14 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
     )
     ownProgress = OperationProgress(scheduler: scheduler)
     isMain = true
-    unsafe keepsClosures = true
+    keepClosures()
     scheduler.limited(1)
     settings.withLock { $0.name = "main" }
   }
+
+  /// Has the queue take in closures without operations; called in `init` by classes that don't
+  /// override `addOperation(_:)`.
+  package final func keepClosures() { scheduler.keepsClosures() }
 
   // MARK: Adding
 
@@ -96,7 +94,7 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
   ///
   /// - Parameter block: Runs on a worker; released when the operation finished.
   open func addOperation(_ block: @escaping @Sendable () -> Void) {
-    if unsafe keepsClosures, scheduler.closureAdded(block, owner: self) { return }
+    if scheduler.closureAdded(block, owner: self) { return }
     addOperation(BlockOperation(block: block))
   }
 

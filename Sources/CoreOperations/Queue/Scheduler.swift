@@ -127,6 +127,9 @@ final class Scheduler: AbstractScheduler, @unchecked Sendable {
     return true
   }
 
+  /// Has closures taken in as they are, where nothing would see that.
+  func keepsClosures() { state.withLock { $0.keepsClosures = true } }
+
   /// Takes in a closure as it is, unless something would see that it is no operation.
   ///
   /// - Returns: Whether it did.

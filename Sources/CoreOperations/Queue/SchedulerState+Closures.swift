@@ -68,7 +68,7 @@ package struct QueueClosures {
 extension SchedulerState {
   /// Whether nothing in the queue is an operation, and nothing looks at what comes.
   private var takesClosures: Bool {
-    members.count == 0 && !isWatched && gate == nil && !source.isStepped
+    keepsClosures && members.count == 0 && !isWatched && gate == nil && !source.isStepped
   }
 
   /// Takes in a closure as it is, if that can't be told from an operation.

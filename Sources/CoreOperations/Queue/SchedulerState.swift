@@ -50,6 +50,9 @@ package struct SchedulerState {
   var isAwaited = false
   /// Whether the limit was lowered, or raised from 0, since the queue was last idle.
   private var hasNewLimit = false
+  /// Whether closures may be taken in as they are: whether no class of the program overrides how
+  /// they are added.
+  package var keepsClosures = false
   /// Looks at new members before anything happens to them; stays set.
   var gate: (any ArrivalGate)?
 

@@ -9,6 +9,7 @@ struct QueueMachine {
   init(limit: Int = -1) {
     source = WorkerSource(ManualExecutor())
     state = SchedulerState(source: source)
+    state.keepsClosures = true
     state.limited(limit)
   }
 
