@@ -9,3 +9,9 @@ extension QueueObject {
     unsafe unsafeDowncast(self, to: OperationQueue.self)
   }
 }
+
+extension OperationQueue {
+  /// Has the queue take in closures without operations; called in `init` by classes that don't
+  /// override `addOperation(_:)`.
+  package final func keepClosures() { scheduler.keepsClosures() }
+}

@@ -71,10 +71,6 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
     settings.withLock { $0.name = "main" }
   }
 
-  /// Has the queue take in closures without operations; called in `init` by classes that don't
-  /// override `addOperation(_:)`.
-  package final func keepClosures() { scheduler.keepsClosures() }
-
   // MARK: Adding
 
   /// Adds an operation.
