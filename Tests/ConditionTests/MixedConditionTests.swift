@@ -88,6 +88,22 @@ import Testing
     }
   }
 
+  @Test func `of parts that all have to be waited for keeps its answer beside an immediate one`() {
+    let world = World(limit: 1)
+    let parts = Parts()
+    let holder = Work.open("holder")
+    let work = Work("work")
+    work.addCondition(parts.s && parts.s)
+    work.addCondition(parts.i)
+    world.run(holder)
+    world.run(work)
+    parts.slow.value = false
+    holder.finish()
+    world.simulation.run()
+    #expect(work.didExecute)
+    #expect(parts.slowCount.count == 2)
+  }
+
   @Test func `names the part that has no answer`() {
     let world = World(limit: 1)
     let parts = Parts()

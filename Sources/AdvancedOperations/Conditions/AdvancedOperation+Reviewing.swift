@@ -29,10 +29,11 @@ extension AdvancedOperation {
   private func askAgain(_ question: AdvancedCore.Question) -> Bool {
     let stopsAtFirst = question.policy == .stopAtFirstFailure
     let refusal = Self.refusal(of: question.conditions, stopsAtFirst: stopsAtFirst) { condition in
-      guard let compound = condition as? any CompoundCondition else {
+      // Others answer without waiting, or keep the answer that they gave.
+      guard let parts = (condition as? any CompoundCondition)?.parts, parts.isMixed else {
         return verdictAtOnce(of: condition)
       }
-      return CurrentCode.asking(self) { compound.parts.review(for: self) }
+      return CurrentCode.asking(self) { parts.review(for: self) }
     }
     guard let refusal else { return false }
     switch change({ $0.machine.reviewed(refusal) }) {

@@ -127,11 +127,12 @@ extension ConditionParts {
     return run.result
   }
 
-  /// The answer of an operation that has waited since the parts were evaluated.
+  /// The answer of an operation that has waited since the parts were evaluated, some of which are
+  /// immediate.
   ///
   /// Parts that would have to be waited for keep the answers that they gave before the wait.
   func review(for operation: AdvancedOperation) -> OperationConditionResult {
-    let kept = isMixed ? operation.keptAnswers(of: self) : KeptAnswers()
+    let kept = operation.keptAnswers(of: self)
     var run = CompoundRun(self)
     while let condition = run.next() {
       if let result = condition.verdict(for: operation) ?? kept[run.leaf] {
