@@ -7,38 +7,16 @@ public var errno: Int32 {
   set { __error().pointee = newValue }
 }
 
-public func open(_ path: UnsafePointer<CChar>, _ oflag: Int32) -> Int32 { fatalError() }
-public func open(_ path: UnsafePointer<CChar>, _ oflag: Int32, _ mode: mode_t) -> Int32 {
-  fatalError()
-}
 public func openat(_ fd: Int32, _ path: UnsafePointer<CChar>, _ oflag: Int32) -> Int32 {
   fatalError()
 }
 public func openat(
   _ fd: Int32, _ path: UnsafePointer<CChar>, _ oflag: Int32, _ mode: mode_t
 ) -> Int32 { fatalError() }
-public func fcntl(_ fd: Int32, _ cmd: Int32) -> Int32 { fatalError() }
-public func fcntl(_ fd: Int32, _ cmd: Int32, _ value: Int32) -> Int32 { fatalError() }
-public func fcntl(_ fd: Int32, _ cmd: Int32, _ ptr: UnsafeMutableRawPointer) -> Int32 {
-  fatalError()
-}
-public func ioctl(_ fd: CInt, _ request: UInt, _ value: CInt) -> CInt { fatalError() }
-public func ioctl(_ fd: CInt, _ request: UInt, _ ptr: UnsafeMutableRawPointer) -> CInt {
-  fatalError()
-}
-public func ioctl(_ fd: CInt, _ request: UInt) -> CInt { fatalError() }
 public var TIOCGWINSZ: UInt { 0 }
 public var TIOCSWINSZ: UInt { 0 }
 public var TIOCSCTTY: UInt { 0 }
 
-public var S_IFMT: mode_t { 0o170000 }
-public var S_IFIFO: mode_t { 0o010000 }
-public var S_IFCHR: mode_t { 0o020000 }
-public var S_IFDIR: mode_t { 0o040000 }
-public var S_IFBLK: mode_t { 0o060000 }
-public var S_IFREG: mode_t { 0o100000 }
-public var S_IFLNK: mode_t { 0o120000 }
-public var S_IFSOCK: mode_t { 0o140000 }
 public var S_IRWXU: mode_t { 0o000700 }
 public var S_IRUSR: mode_t { 0o000400 }
 public var S_IWUSR: mode_t { 0o000200 }
@@ -52,7 +30,6 @@ public var stdin: UnsafeMutablePointer<FILE> { get { __stdinp } set { __stdinp =
 public var stdout: UnsafeMutablePointer<FILE> { get { __stdoutp } set { __stdoutp = newValue } }
 public var stderr: UnsafeMutablePointer<FILE> { get { __stderrp } set { __stderrp = newValue } }
 
-public var environ: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?> { fatalError() }
 public let MAP_FAILED: UnsafeMutableRawPointer! = UnsafeMutableRawPointer(bitPattern: -1)
 
 @available(*, unavailable, message: "Please use threads or posix_spawn*()")
