@@ -58,8 +58,8 @@ import Testing
 
   /// The slow part keeps its answer, and the immediate one is evaluated again.
   ///
-  /// If the slow part wasn't evaluated before the wait, the operation executes only if the whole holds
-  /// whatever it is.
+  /// If the slow part wasn't evaluated before the wait, the operation executes only if the whole
+  /// holds whatever it is.
   @Test(arguments: Form.allCases, [(true, true), (true, false), (false, true), (false, false)])
   func `holds if it does with the new answers of immediate parts`(
     form: Form,

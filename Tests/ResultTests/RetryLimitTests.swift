@@ -194,6 +194,12 @@ private final class LateClock: Clock, Sendable {
 @Suite(.watched) struct `A delay between attempts that ends late` {
   private static let policy = RetryPolicy.constant(.milliseconds(200), totalTimeout: .seconds(1))
 
+  private static func run(_ work: AdvancedOperation, by clock: LateClock) async throws {
+    let environment = OperationEnvironment(clock: OperationClock(clock))
+    AdvancedOperationQueue(environment: environment).addOperation(work)
+    try await work.untilFinished()
+  }
+
   @Test(arguments: [policy, policy.releasingSlot()])
   func `is followed by no attempt after the total timeout`(policy: RetryPolicy) async throws {
     let clock = LateClock()
@@ -202,9 +208,7 @@ private final class LateClock: Clock, Sendable {
       begins.add(clock.elapsed)
       throw Flaw(1)
     }
-    let environment = OperationEnvironment(clock: OperationClock(clock))
-    AdvancedOperationQueue(environment: environment).addOperation(work)
-    try await work.untilFinished()
+    try await Self.run(work, by: clock)
     #expect(begins.entries == [.zero])
     #expect(work.origins == [.attempt(1, .body), .timeout])
   }
@@ -219,9 +223,7 @@ private final class LateClock: Clock, Sendable {
         throw Flaw(1)
       }
     }
-    let environment = OperationEnvironment(clock: OperationClock(clock))
-    AdvancedOperationQueue(environment: environment).addOperation(work)
-    try await work.untilFinished()
+    try await Self.run(work, by: clock)
     #expect(begins.entries == [.zero])
     #expect(work.errors.last is OperationTimeout)
   }

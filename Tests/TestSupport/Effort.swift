@@ -10,9 +10,10 @@ import Android
 
 /// The numbers of seeds, schedules, rounds and operations that tests try.
 ///
-/// By default a test shows its promise once, in well under a second. `OPERATIONS_TESTS=full` runs the
-/// campaigns (`stress` runs those of StressTests) that look for what nobody thought of, and `OPERATIONS_NIGHTLY` makes them longer. A test
-/// passes the number of its campaign; the default is decided here.
+/// By default a test shows its promise once, in well under a second. `OPERATIONS_TESTS=full` runs
+/// the campaigns (`stress` runs those of StressTests) that look for what nobody thought of, and
+/// `OPERATIONS_NIGHTLY` makes them longer. A test passes the number of its campaign; the default is
+/// decided here.
 package enum Effort {
   /// How much is tried.
   package enum Level: Sendable {

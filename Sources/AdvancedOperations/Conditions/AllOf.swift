@@ -37,9 +37,7 @@ public struct AllOf: OperationCondition {
 
 /// Holds when both conditions do; the second is evaluated only if the first holds.
 public func && (a: any OperationCondition, b: any OperationCondition) -> AllOf {
-  let first = (a as? AllOf)?.parts ?? ConditionParts(.all, [a])
-  let second = (b as? AllOf)?.parts ?? ConditionParts(.all, [b])
-  return AllOf(parts: ConditionParts(joining: first, second))
+  AllOf(parts: ConditionParts(.all, joining: a, b))
 }
 
 /// The opposite of a condition.

@@ -5,8 +5,9 @@ import CoreOperations
 /// When none holds it fails with every failure, or skips the operation when none of them failed.
 /// Helpers of all conditions run before the first is evaluated. Without any condition it fails.
 ///
-/// If the operation waits after that, immediate conditions are evaluated again. If the one that held
-/// doesn't hold any more, the operation fails, unless a condition that was waited for has held.
+/// If the operation waits after that, immediate conditions are evaluated again. If the one that
+/// held doesn't hold any more, the operation fails, unless a condition that was waited for has
+/// held.
 ///
 /// ```swift
 /// operation.addCondition(onWiFi || BlockCondition("user insists") { await dialog.answer })
@@ -67,7 +68,5 @@ extension AnyOf: CompoundCondition {}
 
 /// Holds when one of both conditions does; the second is evaluated only if the first doesn't hold.
 public func || (a: any OperationCondition, b: any OperationCondition) -> AnyOf {
-  let first = (a as? AnyOf)?.parts ?? ConditionParts(.any, [a])
-  let second = (b as? AnyOf)?.parts ?? ConditionParts(.any, [b])
-  return AnyOf(parts: ConditionParts(joining: first, second))
+  AnyOf(parts: ConditionParts(.any, joining: a, b))
 }

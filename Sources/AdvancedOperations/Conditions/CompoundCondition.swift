@@ -53,11 +53,25 @@ final class ConditionParts: @unchecked Sendable {
     (self.leavesInFront, self.leafCount) = (leavesInFront, leafCount)
   }
 
-  /// Joins the parts of two conditions of the same kind.
+  /// Joins two conditions, or the parts of those that are of the same kind already.
   ///
-  /// Doesn't look at the parts: a loop joins a condition for each of many files, and a cast of each part
-  /// costs more than all else.
-  init(joining first: ConditionParts, _ second: ConditionParts) {
+  /// Doesn't look at the parts: a loop may join thousands of conditions one by one, and a cast of
+  /// each part costs more than all else.
+  convenience init(
+    _ kind: Kind,
+    joining first: any OperationCondition,
+    _ second: any OperationCondition
+  ) {
+    func parts(of condition: any OperationCondition) -> ConditionParts {
+      if let parts = (condition as? any CompoundCondition)?.parts, parts.kind == kind {
+        return parts
+      }
+      return ConditionParts(kind, [condition])
+    }
+    self.init(joining: parts(of: first), parts(of: second))
+  }
+
+  private init(joining first: ConditionParts, _ second: ConditionParts) {
     kind = first.kind
     conditions = first.conditions + second.conditions
     hasImmediatePart = first.hasImmediatePart || second.hasImmediatePart
@@ -78,7 +92,7 @@ final class ConditionParts: @unchecked Sendable {
 
 extension CompoundCondition {
   func earlyVerdict(for operation: AdvancedOperation) -> OperationConditionResult? {
-    parts.answer { ($0 as? any EarlyCondition)?.earlyVerdict(for: operation) }
+    parts.run { ($0 as? any EarlyCondition)?.earlyVerdict(for: operation) }?.result
   }
 }
 
@@ -89,42 +103,35 @@ extension ConditionParts {
   /// What the conditions come to, each asked in its turn until one decides.
   func evaluate(for operation: AdvancedOperation) async -> OperationConditionResult {
     var run = CompoundRun(self)
-    var answers = KeptAnswers()
     while let condition = run.next() {
       // Without a task switch if it is known.
-      var result = condition.verdict(for: operation)
-      if result == nil { result = await condition.evaluate(for: operation) }
-      guard let result else { break }
-      if isMixed { answers[run.leaf] = result }
-      run.answered(result)
+      if let verdict = condition.verdict(for: operation) {
+        run.answered(verdict)
+      } else {
+        run.answered(await condition.evaluate(for: operation))
+      }
     }
-    if isMixed { operation.keep(answers, of: self) }
-    return run.result
-  }
-
-  /// The same with an answer that may not be there; nil if one would have to be waited for.
-  func answer(
-    _ ask: (any OperationCondition) -> OperationConditionResult?
-  ) -> OperationConditionResult? {
-    var run = CompoundRun(self)
-    while let condition = run.next() {
-      guard let result = ask(condition) else { return nil }
-      run.answered(result)
-    }
+    if isMixed { operation.keep(run.answers, of: self) }
     return run.result
   }
 
   /// The answer, if it is known without waiting.
   func verdict(for operation: AdvancedOperation) -> OperationConditionResult? {
+    guard let run = run({ $0.verdict(for: operation) }) else { return nil }
+    if isMixed { operation.keep(run.answers, of: self) }
+    return run.result
+  }
+
+  /// A run to the end; nil if an answer would have to be waited for.
+  fileprivate func run(
+    _ ask: (any OperationCondition) -> OperationConditionResult?
+  ) -> CompoundRun? {
     var run = CompoundRun(self)
-    var answers = KeptAnswers()
     while let condition = run.next() {
-      guard let result = condition.verdict(for: operation) else { return nil }
-      if isMixed { answers[run.leaf] = result }
+      guard let result = ask(condition) else { return nil }
       run.answered(result)
     }
-    if isMixed { operation.keep(answers, of: self) }
-    return run.result
+    return run
   }
 
   /// The answer of an operation that has waited since the parts were evaluated, some of which are
@@ -164,19 +171,16 @@ extension ConditionParts {
   }
 }
 
-/// What the leaves of a condition have answered, by their numbers.
-typealias KeptAnswers = [Int: OperationConditionResult]
-
 extension AdvancedOperation {
   /// Keeps the answers for a review after a wait.
-  fileprivate final func keep(_ answers: KeptAnswers, of parts: ConditionParts) {
+  fileprivate final func keep(_ answers: CompoundRun.Answers, of parts: ConditionParts) {
     let old = withCore {
       $0.makeExtra().keptAnswers.updateValue(answers, forKey: ObjectIdentifier(parts))
     }
     withExtendedLifetime(old) {}
   }
 
-  fileprivate final func keptAnswers(of parts: ConditionParts) -> KeptAnswers {
+  fileprivate final func keptAnswers(of parts: ConditionParts) -> CompoundRun.Answers {
     withCore { $0.extra?.keptAnswers[ObjectIdentifier(parts)] } ?? [:]
   }
 }

@@ -7,6 +7,9 @@ import CoreOperations
 /// program likes. Names and errors are made for what is reported at the end, and not at every
 /// level.
 struct CompoundRun {
+  /// What leaves have answered, by their numbers.
+  typealias Answers = [Int: OperationConditionResult]
+
   private enum Answer {
     case satisfied
     /// The parts that were evaluated again don't decide, and others have no answer.
@@ -55,8 +58,14 @@ struct CompoundRun {
 
   private var frames: [Frame] = []
   private var last: Answer?
+  private let keepsAnswers: Bool
+  /// What the leaves have answered, if some of them are immediate and others aren't.
+  private(set) var answers: Answers = [:]
 
-  init(_ parts: ConditionParts) { frames.append(Frame(parts: parts)) }
+  init(_ parts: ConditionParts) {
+    keepsAnswers = parts.isMixed
+    frames.append(Frame(parts: parts))
+  }
 
   /// What all came to; known when nothing is left to be asked.
   var result: OperationConditionResult {
@@ -93,6 +102,7 @@ struct CompoundRun {
 
   /// What was asked last has answered.
   mutating func answered(_ result: OperationConditionResult) {
+    if keepsAnswers { answers[leaf] = result }
     switch result {
     case .satisfied: take(.satisfied)
     case .skipped(let reason): take(.skipped(reason: reason))

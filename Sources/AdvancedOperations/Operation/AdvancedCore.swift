@@ -100,7 +100,7 @@ final class AdvancedExtra {
   /// Which of the conditions have been asked and have not answered.
   var openConditions: [Int] = []
   /// What the parts of conditions have answered, for a review after a wait.
-  var keptAnswers: [ObjectIdentifier: KeptAnswers] = [:]
+  var keptAnswers: [ObjectIdentifier: CompoundRun.Answers] = [:]
   /// The circuit breakers that have counted its end.
   var breakers: [ObjectIdentifier] = []
   /// The number of the attempt that is going on, or was the last.

@@ -13,5 +13,5 @@ extension QueueObject {
 extension OperationQueue {
   /// Has the queue take in closures without operations; called in `init` by classes that don't
   /// override `addOperation(_:)`.
-  package final func keepClosures() { scheduler.keepsClosures() }
+  package final func keepClosures() { scheduler.keepClosures() }
 }

@@ -12,8 +12,6 @@ struct ReadyLine {
     var line = MemberLine()
     /// Operations that became ready after one that was added later.
     var late = IndexedHeap<Member>()
-    /// The number of the operation that was appended to the list last.
-    private var lastNumber: UInt32 = 0
 
     var isEmpty: Bool { line.isEmpty && late.isEmpty }
 
@@ -24,12 +22,10 @@ struct ReadyLine {
     }
 
     mutating func insert(_ member: Member) {
-      let number = member.fields.number
-      if number > lastNumber || line.isEmpty {
-        lastNumber = number
-        line.append(member)
-      } else {
+      if let last = line.last, member.isBefore(last) {
         late.insert(member)
+      } else {
+        line.append(member)
       }
     }
   }
@@ -37,7 +33,6 @@ struct ReadyLine {
   private var levels = (Level(), Level(), Level(), Level(), Level())
   /// Bit n is set when level n has something.
   private var occupied: UInt8 = 0
-  private var lastTicket: UInt64 = 0
 
   var isEmpty: Bool { occupied == 0 }
 
@@ -49,16 +44,9 @@ struct ReadyLine {
     }
   }
 
-  /// Takes a ticket: after those that have come, and before those that come.
-  mutating func nextTicket() -> UInt64 {
-    lastTicket += 1
-    return lastTicket
-  }
-
-  /// Adds an operation, which gets a ticket if it has none.
+  /// Adds an operation.
   mutating func insert(_ member: Member) {
     let level = member.fields.level
-    if member.fields.ticket == 0 { member.fields.ticket = nextTicket() }
     withLevel(level) { $0.insert(member) }
     occupied |= 1 << level
   }

@@ -128,7 +128,7 @@ final class Scheduler: AbstractScheduler, @unchecked Sendable {
   }
 
   /// Has closures taken in as they are, where nothing would see that.
-  func keepsClosures() { state.withLock { $0.keepsClosures = true } }
+  func keepClosures() { state.withLock { $0.keepsClosures = true } }
 
   /// Takes in a closure as it is, unless something would see that it is no operation.
   ///

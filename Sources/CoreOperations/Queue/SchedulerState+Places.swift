@@ -13,7 +13,9 @@ extension SchedulerState {
     switch member.placement {
     case .behindBarrier: withBarrier(of: member) { $0.line.append(member) }
     case .service: service.append(member)
-    case .ready: ready.insert(member)
+    case .ready:
+      if member.fields.ticket == 0 { member.fields.ticket = nextTicket() }
+      ready.insert(member)
     // One that a worker is asking about is found by that.
     case .granted: if !member.fields.isOnStack { granted.insert(member) }
     case .outside, .waiting, .evaluating, .parked, .starting, .paused, .ending, .gone: break

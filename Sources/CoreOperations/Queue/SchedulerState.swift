@@ -28,6 +28,7 @@ package struct SchedulerState {
   ///
   /// No operation has this one, so that each time that may make one wait has its own.
   var waitedTicket: UInt64 = 0
+  private var lastTicket: UInt64 = 0
   var service = MemberLine()
   var granted = ReadyLine()
   var servedWithoutSlot = 0
@@ -289,7 +290,13 @@ package struct SchedulerState {
 
   /// A slot was taken, or starts may be blocked: what is in the line may have to wait from now on.
   mutating func noteWaitInLine() {
-    if mayHaveToWait { waitedTicket = ready.nextTicket() }
+    if mayHaveToWait { waitedTicket = nextTicket() }
+  }
+
+  /// Takes a ticket: after those that were taken before.
+  mutating func nextTicket() -> UInt64 {
+    lastTicket += 1
+    return lastTicket
   }
 
   /// Takes in a barrier.
