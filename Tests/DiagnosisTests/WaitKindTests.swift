@@ -9,7 +9,7 @@ import Testing
 /// A new kind compiles here only with a name and with a situation.
 @Suite(.watched) struct `Each kind of wait` {
   private enum Name: CaseIterable {
-    case dependencies, code, enqueueing, resumption, barrier, slot, readiness, worker
+    case dependencies, code, enqueueing, resumption, barrier, slot, readiness, worker, mainThread
     case helpers, parent, claim, children
 
     init(_ kind: Wait.Kind) {
@@ -23,6 +23,7 @@ import Testing
         case .slot: .slot
         case .readiness: .readiness
         case .worker: .worker
+        case .mainThread: .mainThread
         case .helpers: .helpers
         case .parent: .parent
         case .claim: .claim
@@ -42,6 +43,7 @@ import Testing
   /// Has an operation wait in a certain way.
   ///
   /// - Returns: The operation, and how its explanation says so.
+  ///   That the main thread is blocked can't be simulated: see `PlainExplanationTests`.
   private func situation(_ name: Name) -> (operation: Operation, words: String) {
     let work = Work("work")
     let queue = world.queue
@@ -50,7 +52,7 @@ import Testing
     let added: [Operation]
     let words: String
     switch name {
-    case .enqueueing: return (work, "is in no queue")
+    case .enqueueing, .mainThread: return (work, "is in no queue")
     case .dependencies:
       work.addDependency(other)
       return (work, "waits for other")
@@ -105,7 +107,7 @@ import Testing
     return (work, words)
   }
 
-  @Test(arguments: Name.allCases)
+  @Test(arguments: Name.allCases.filter { $0 != .mainThread })
   private func `is found, can be part of a cycle if another operation ends it, and is explained`(
     name: Name
   ) throws {
@@ -118,7 +120,7 @@ import Testing
     #expect(wait.isCurrent)
     #expect(wait.operations.map(\.label) == (wait.needs.isEmpty ? [] : ["other"]))
     switch name {
-    case .enqueueing, .resumption, .readiness, .worker: #expect(wait.needs.isEmpty)
+    case .enqueueing, .resumption, .readiness, .worker, .mainThread: #expect(wait.needs.isEmpty)
     case .dependencies, .code, .barrier, .slot, .helpers, .parent, .claim, .children:
       #expect(!wait.needs.isEmpty)
     }

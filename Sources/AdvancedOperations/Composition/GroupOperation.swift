@@ -351,9 +351,6 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
       deliver()
       return
     }
-    // What finishes the group lets go of what it doesn't need; this is for one that has finished
-    // before.
-    defer { if isFinished { releaseResources() } }
     finish(withElements: elements)
     bodyEnded()
   }

@@ -236,10 +236,10 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
   private func run(inside interceptors: [QueueAttachment<any OperationInterceptor>]) async {
     var body: (@Sendable () async throws -> Output)?
     let rare = work.withLock { work in
-      body = takeBody()
+      body = self.body
       return work.rare
     }
-    // It was released before.
+    // It was released before. The operation keeps it until it is quiet.
     guard let body else { return finish(withElements: []) }
     do {
       let output =

@@ -17,10 +17,20 @@ extension Operation {
     }
     if isFinished { return [finding(.finished, "has finished\(endInWords)")] }
     let waits = currentWaits
-    if waits.isEmpty {
-      return [finding(.executing, "is executing", remedy: "\(label) has to finish")]
+    return waits.isEmpty ? [plainExecutingFinding] : waits.map { finding($0) }
+  }
+
+  /// What one does that nothing visible keeps from its end.
+  private final var plainExecutingFinding: Finding {
+    if isExecuting { return finding(.executing, "is executing", remedy: "\(label) has to finish") }
+    guard let call = callWithoutEnd else {
+      return finding(.executing, "is in its start()", remedy: "\(label) has to finish")
     }
-    return waits.map { finding($0) }
+    return finding(
+      .finishNotCalled,
+      "has returned from \(call), and no end was reported: isFinished is false",
+      remedy: "isFinished of \(label) has to turn true, and the change to be reported"
+    )
   }
 
   /// What is known of the end of one that has no outcome.

@@ -23,8 +23,9 @@ public struct OperationExplanation: Sendable, Hashable, CustomStringConvertible 
     public enum Kind: Sendable, Hashable, CaseIterable {
       /// It waits with others in a cycle.
       case cycle
-      /// Its `execute()` has returned, and `finish()` was not called; or a class with an
-      /// `isFinished` of its own hasn't reported that it changed.
+      /// Its `execute()` has returned, and `finish()` was not called; or the `start()` or `main()`
+      /// of a class with an `isFinished` of its own has returned, and the class hasn't reported the
+      /// end.
       case finishNotCalled
       /// It is in no queue, and was not started by hand.
       case notEnqueued
@@ -54,6 +55,8 @@ public struct OperationExplanation: Sendable, Hashable, CustomStringConvertible 
       case ownWait
       /// It waits for its next attempt, or its next round.
       case retry
+      /// It runs on the main thread, which is blocked by a wait.
+      case mainThread
       /// Nothing: a worker of its queue is on its way.
       case worker
       /// Nothing: it is executing.
@@ -115,7 +118,7 @@ extension OperationExplanation.Cause.Kind {
     switch self {
     case .suspended: (2, true)
     case .cycle, .finishNotCalled, .notEnqueued, .notReady: (2, false)
-    case .limit, .barrier: (1, true)
+    case .limit, .barrier, .mainThread: (1, true)
     case .claim, .condition, .journal, .helper, .dependency, .group, .children, .ownWait: (1, false)
     case .worker: (0, true)
     case .retry, .executing, .finishing, .finished: (0, false)

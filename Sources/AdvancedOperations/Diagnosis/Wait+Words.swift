@@ -34,6 +34,9 @@ extension Operation {
     case .readiness:
       return finding(.notReady, text, remedy: "\(label) has to report that it is ready")
     case .worker: return finding(.worker, text)
+    case .mainThread(let label):
+      let remedy = "the main thread has to await \(label) instead of blocking"
+      return finding(.mainThread, text, remedy: remedy)
     case .code: return finding(.ownWait, text, next: others)
     case .parent:
       return finding(.group, "is a child of \(others.names), which has not started", next: others)

@@ -57,6 +57,13 @@ public final class OperationObservation: Sendable {
     rest?.end()
   }
 
+  /// The operation has finished: nothing is told any more. ``remove()`` follows, which lets go of
+  /// the observer.
+  func end() {
+    attachment.step { $0.ended() }
+    rest?.end()
+  }
+
   /// Tells the observer of an event, unless it was removed.
   ///
   /// Not from two threads at once, nor from inside the call.
@@ -111,6 +118,8 @@ public final class OperationObservation: Sendable {
   private enum Attachment: UInt32 {
     case attached
     case calling
+    /// The operation has finished.
+    case ended
     case removedDuringCall
     case removed
 
@@ -133,10 +142,18 @@ public final class OperationObservation: Sendable {
       return true
     }
 
+    mutating func ended() {
+      switch self {
+      case .attached: self = .ended
+      case .calling: self = .removedDuringCall
+      case .ended, .removedDuringCall, .removed: break
+      }
+    }
+
     /// Returns whether to let go of the observer.
     mutating func removed() -> Bool {
       switch self {
-      case .attached:
+      case .attached, .ended:
         self = .removed
         return true
       case .calling:

@@ -96,6 +96,8 @@ extension AdvancedOperation: LayeredOperation {
     hasWaitingChildren || withCore { $0.isAwaitedAsHelper }
   }
 
+  package final var isQuiet: Bool { withCore { $0.machine.isQuiet } }
+
   package final var isStartingByHand: Bool {
     withCore { $0.machine.isStartedByHand && $0.machine.state < .executing }
   }

@@ -129,14 +129,28 @@ extension AdvancedOperation {
   }
 
   final func bodyEnded() {
-    let loans = withCore { $0.machine.bodyEnded() ? $0.takeLoans() : nil }
-    if let loans { becomeQuiet(loans) }
+    var isQuiet = false
+    let loans = withCore { core -> Telling.Loans? in
+      isQuiet = core.machine.bodyEnded()
+      return isQuiet ? core.takeLoans() : nil
+    }
+    if isQuiet { becomeQuiet(loans) }
   }
 
-  /// Finished, and no body is going on: gives back all that it held.
+  /// Finished, and no body is going on: gives back all that it held, and releases what was attached
+  /// and what the work needed.
   ///
+  /// Not before: an object of the program that is released may wait for the end in its `deinit`.
+  final func becomeQuiet(_ loans: consuming Telling.Loans?) {
+    if let loans = consume loans {
+      giveBack(loans)
+      loans.removeObservers()
+    }
+    releaseResources()
+  }
+
   /// A simulation may have that done later: on threads, dependents may start before it is done.
-  final func becomeQuiet(_ loans: consuming Telling.Loans) {
+  private func giveBack(_ loans: borrowing Telling.Loans) {
     let hasClaims = !loans.claims.isEmpty
     let domain = hasClaims ? loans.domain ?? OperationEnvironment.default.exclusivity : nil
     let (holdsQuiet, afterQuiet) = (loans.holdsQuiet, loans.afterQuiet)

@@ -174,7 +174,7 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   var hearsOfOutcome: Bool { false }
   /// Called after observers were notified of will-finish, before the state is finished.
   func outcomeDecided(_ outcome: OperationOutcome) {}
-  /// Called when the state is finished: let go of what the work needed.
+  /// Called when the operation is quiet: let go of what the work needed.
   func releaseResources() {}
   /// Takes in what a child produced; returns whether it was in time.
   func adopt(_ operation: AdvancedOperation) -> Bool { false }

@@ -40,12 +40,17 @@ extension AdvancedOperation {
       switch telling.step {
       case .event(let item):
         context.delivery = Delivery(of: self)
-        if perform(item, telling, launchesHere: launchesHere) { telling.mustLaunch = true }
+        let mustLaunch = CurrentCode.notifying(of: self) {
+          perform(item, telling, launchesHere: launchesHere)
+        }
+        if mustLaunch { telling.mustLaunch = true }
       case .latecomer(let observation):
         context.delivery = Delivery(of: self)
-        observation.tell(.didFinish, errors: telling.errors, of: self)
+        CurrentCode.notifying(of: self) {
+          observation.tell(.didFinish, errors: telling.errors, of: self)
+        }
       case .report:
-        report(exchange(&telling.toRelease, with: Telling.Attachments()))
+        report(exchange(&telling.end, with: Telling.End()))
         if telling.isOverWithReport { return false }
       case .none:
         context.delivery = outer
@@ -71,7 +76,9 @@ extension AdvancedOperation {
       hearsOfOutcome: done.isPartOfEnd && hearsOfOutcome
     )
     change { $0.proceed(&telling, teller) }
-    if let loans = telling.toGiveBack.take() { becomeQuiet(loans) }
+    guard telling.isQuiet else { return }
+    telling.isQuiet = false
+    becomeQuiet(telling.toGiveBack.take())
   }
 
   /// Did-start was told: looks again whether to execute.
@@ -132,28 +139,13 @@ extension AdvancedOperation {
     return false
   }
 
-  /// The state has turned finished: releases what was attached, and notifies what waits for the
-  /// end.
-  private func report(_ attachments: consuming Telling.Attachments) {
-    for index in attachments.observers.indices { attachments.observers[index].remove() }
-    // Before what waited goes on.
-    attachments.conditions = []
-    let after = attachments.extra.map { letGo(of: $0) } ?? []
-    releaseResources()
-    reportFinished(holdsQuiet: attachments.holdsQuiet)
-    for body in after { body() }
-  }
-
-  /// Returns what is to be called once the end was reported.
-  private func letGo(of extra: AdvancedExtra) -> [@Sendable () -> Void] {
-    let (after, asking, answers) = withCore { _ in
-      (
-        exchange(&extra.afterFinished, with: []), exchange(&extra.asking, with: Asking()),
-        exchange(&extra.keptAnswers, with: [:])
-      )
-    }
-    withExtendedLifetime((asking, answers)) {}
-    return after
+  /// The state has turned finished: notifies what waits for the end.
+  private func report(_ end: consuming Telling.End) {
+    for index in end.observers.indices { end.observers[index].end() }
+    let extra = end.extra
+    let after = extra.map { extra in withCore { _ in exchange(&extra.afterFinished, with: []) } }
+    reportFinished(holdsQuiet: end.holdsQuiet)
+    for body in after ?? [] { body() }
   }
 
   // MARK: Observers

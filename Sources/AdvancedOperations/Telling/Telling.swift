@@ -33,9 +33,10 @@ struct Telling: ~Copyable {
   var mustLaunch = false
   /// Whether another thread may deliver although the report is still to be made.
   fileprivate(set) var isOverWithReport = false
-  /// What is released by the report.
-  var toRelease = Attachments()
-  /// What is given back since no body is going on any more.
+  /// What the report is about.
+  var end = End()
+  /// Whether no body is going on any more, and what is given back since then.
+  var isQuiet = false
   var toGiveBack: Loans?
   /// Observers that are outdated, for a release without the lock.
   private var outdated: [OperationObservation] = []
@@ -100,10 +101,10 @@ struct Telling: ~Copyable {
     return true
   }
 
-  /// What is attached to an operation until it has finished.
-  struct Attachments: ~Copyable {
+  /// What is reported of an operation that has finished.
+  struct End: ~Copyable {
+    /// Those that are told nothing more.
     var observers: [OperationObservation] = []
-    var conditions: [any OperationCondition] = []
     var extra: AdvancedExtra?
     var holdsQuiet = false
   }
@@ -115,6 +116,27 @@ struct Telling: ~Copyable {
     let holdsQuiet: Bool
     let afterQuiet: [@Sendable (AdvancedOperation) -> Void]
     let tracer: (any OperationTracer)?
+    // Objects of the program, whose deinits may wait for the end.
+    private let observers: [OperationObservation]
+    private let conditions: [any OperationCondition]
+    private let asking: Asking
+    private let keptAnswers: [ObjectIdentifier: CompoundRun.Answers]
+
+    /// Lets go of the observers; the rest goes with this.
+    func removeObservers() { for observation in observers { observation.remove() } }
+
+    fileprivate init(of core: inout AdvancedCore) {
+      claims = exchange(&core.claims, with: [])
+      domain = core.environment?.exclusivity
+      holdsQuiet = exchange(&core.holdsQuiet, with: false)
+      tracer = core.environment?.isTraced == true ? core.environment?.tracer : nil
+      observers = exchange(&core.observers, with: [])
+      conditions = exchange(&core.conditions, with: [])
+      let extra = core.extra
+      afterQuiet = extra.map { exchange(&$0.afterQuiet, with: []) } ?? []
+      asking = extra.map { exchange(&$0.asking, with: Asking()) } ?? Asking()
+      keptAnswers = extra.map { exchange(&$0.keptAnswers, with: [:]) } ?? [:]
+    }
   }
 }
 
@@ -180,7 +202,10 @@ extension AdvancedCore {
       if !telling.takeLatecomer(from: self) { finish(&telling, teller) }
       return
     case .report:
-      if !teller.isInBody, machine.bodyEnded() { telling.toGiveBack = takeLoans() }
+      if !teller.isInBody, machine.bodyEnded() {
+        telling.isQuiet = true
+        telling.toGiveBack = takeLoans()
+      }
     case .other: break
     }
     if let item = line.nextItem() { telling.take(item, from: self) }
@@ -196,10 +221,9 @@ extension AdvancedCore {
   private mutating func finish(_ telling: inout Telling, _ teller: Teller) {
     machine.didFinishDelivered(isInBody: teller.isInBody)
     telling.step = .report
-    telling.toRelease.holdsQuiet = holdsQuiet
-    telling.toRelease.extra = extra
-    swap(&telling.toRelease.observers, &observers)
-    swap(&telling.toRelease.conditions, &conditions)
+    telling.end.holdsQuiet = holdsQuiet
+    telling.end.extra = extra
+    telling.end.observers = observers
     // What isn't counted as a body has no reason to come back here.
     guard teller.isInBody, !line.isDue else { return }
     line.endDelivery()
@@ -208,13 +232,9 @@ extension AdvancedCore {
 
   /// Takes out what a quiet operation gives back; nil if there is nothing, as for most.
   mutating func takeLoans() -> Telling.Loans? {
-    if claims.isEmpty, !holdsQuiet, extra == nil { return nil }
-    return Telling.Loans(
-      claims: exchange(&claims, with: []),
-      domain: environment?.exclusivity,
-      holdsQuiet: exchange(&holdsQuiet, with: false),
-      afterQuiet: extra.map { exchange(&$0.afterQuiet, with: []) } ?? [],
-      tracer: environment?.isTraced == true ? environment?.tracer : nil
-    )
+    if claims.isEmpty, !holdsQuiet, extra == nil, observers.isEmpty, conditions.isEmpty {
+      return nil
+    }
+    return Telling.Loans(of: &self)
   }
 }

@@ -16,7 +16,7 @@ extension Scheduler {
         var done = Done()
         var closure: QueueClosures.Closure?
         self.perform(step, &closure, as: occupant, &done)
-        self.leave(&done)
+        if !occupant.hasLeft { self.leave(&done) }
       }
     }
   }
@@ -24,6 +24,17 @@ extension Scheduler {
   /// What a worker does: takes steps until there is none, or its share is used up.
   func work(_ source: WorkerSource) {
     ThreadOccupant.with(queue: nil) { work(source, as: $0) }
+  }
+
+  /// Takes a step that another worker was to take, and goes on.
+  private func work(_ source: WorkerSource, beginningWith next: NextStep) {
+    ThreadOccupant.with(queue: owner) { occupant in
+      occupant.become(workerOf: self)
+      var done = Done()
+      var closure = next.closure
+      AutoreleasePool.drained { perform(next.step, &closure, as: occupant, &done) }
+      if !occupant.hasLeft { leave(&done) }
+    }
   }
 
   private func work(_ source: WorkerSource, as occupant: ThreadOccupant) {
@@ -42,9 +53,8 @@ extension Scheduler {
     while true {
       if share == 0 || owner != nil && turn.isOver { return leave(&done) }
       let mayLinger = if case .lingered = done.report.event { false } else { turn.mayLinger }
-      let step = ask(after: done, from: source, mayLinger: mayLinger, &effects)
-      perform(&effects)
-      done.proceed(in: self)
+      var step = ask(after: done, from: source, mayLinger: mayLinger, &effects)
+      guard conclude(&done, &effects, before: &step, as: occupant) else { return }
       switch step {
       case .leave: return
       case .linger:
@@ -59,7 +69,93 @@ extension Scheduler {
         occupant.become(workerOf: self)
       }
       AutoreleasePool.drained { perform(step, &effects.closure, as: occupant, &done) }
+      if occupant.hasLeft { return }
       share -= 1
+    }
+  }
+
+  /// Does what the last report has left to do.
+  ///
+  /// That may run code of the program, an observer or a `deinit`, which may wait for the very
+  /// operation that this worker is to start next.
+  ///
+  /// - Returns: Whether the worker still is to take the step; see ``goOnWithout(_:)``.
+  @inline(__always)
+  private func conclude(
+    _ done: inout Done,
+    _ effects: inout SchedulerState.Effects,
+    before step: inout SchedulerState.Step,
+    as occupant: ThreadOccupant
+  ) -> Bool {
+    let mayRunCode = effects.garbage != nil || done.mayRunCode || !valueObservers.isEmpty
+    if mayRunCode { unsafe occupant.next = .init(step: step, closure: effects.closure.take()) }
+    perform(&effects)
+    done.proceed(in: self)
+    if mayRunCode {
+      guard let next = unsafe occupant.next.take() else { return false }
+      step = next.step
+      effects.closure = next.closure
+    }
+    return true
+  }
+
+  // MARK: Waits on a worker's thread
+
+  /// Code of the program is about to block the thread of a worker, which is between two things: has
+  /// the queue go on without it.
+  ///
+  /// Work is released before its end is reported, so that nothing of it is left when a wait for the
+  /// end returns. A `deinit` that waits then has that end reported first.
+  func goOnWithout(_ worker: ThreadOccupant) {
+    if let next = unsafe worker.next.take() {
+      handOver(next)
+    } else if worker.hasReturned {
+      worker.hasReturned = false
+      reportEarly(worker)
+    } else if let operation = worker.startedOperation,
+      operation.layer?.isQuiet ?? (operation.life.current.phase == .finished)
+    {
+      var done = Done()
+      let isEnd = exchange(&worker.leavesEnd, with: false)
+      let event: SchedulerState.Event =
+        worker.isAhead ? .leftAhead(isEnd: isEnd) : .startReturned(isEnd: isEnd)
+      done.report = .init(event, of: operation)
+      leaveEarly(worker, &done)
+    }
+  }
+
+  /// The work of a worker has returned, and is being released.
+  private func reportEarly(_ worker: ThreadOccupant) {
+    var done = Done()
+    if worker.runningClosure != 0 {
+      done.report = .init(.closureReturned(exchange(&worker.runningClosure, with: 0)))
+    } else if let operation = worker.operation {
+      end(operation, &done)
+    } else {
+      done.report = .init(.barrierReturned)
+    }
+    leaveEarly(worker, &done)
+  }
+
+  /// Reports what a worker has done, whose code is still on the stack.
+  private func leaveEarly(_ worker: ThreadOccupant, _ done: inout Done) {
+    worker.kept = worker.startedOperation
+    worker.operation = nil
+    worker.hasLeft = true
+    leave(&done)
+  }
+
+  /// Has another worker take a step.
+  private func handOver(_ next: NextStep) {
+    switch next.step {
+    case .leave: return
+    case .linger:
+      var effects = SchedulerState.Effects()
+      state.withLock { $0.lingeringEnded(&effects) }
+      perform(&effects)
+    case .evaluate, .review, .start, .run, .end, .barrier:
+      let source = source
+      source.executor.enqueue { self.work(source, beginningWith: next) }
     }
   }
 
@@ -112,6 +208,9 @@ extension Scheduler {
     /// What its end leaves to do once the queue knows of it.
     var ending = OperationEnding()
 
+    /// Whether what is left to do may run code of the program: waiters may be closures.
+    var mayRunCode: Bool { operation != nil || !ending.isEmpty }
+
     /// The report was read: does the rest, and lets go of the operation.
     mutating func proceed(in scheduler: Scheduler) {
       ending.proceed(from: operation, in: scheduler)
@@ -128,8 +227,12 @@ extension Scheduler {
   ) {
     if case .run(let number) = step {
       occupant.runningClosure = number
-      // Released before its end is reported: nothing of it outlives that.
-      closure.take()?.run()
+      if let work = closure.take() {
+        work.run()
+        occupant.hasReturned = true
+        _ = consume work
+        occupant.hasReturned = false
+      }
       occupant.runningClosure = 0
       done.report = .init(.closureReturned(number))
     } else if case .start(let member, .known) = step {
@@ -150,8 +253,11 @@ extension Scheduler {
     case .end(let member): end(member, &done)
     case .barrier(let barrier):
       occupant.isInBarrier = true
-      barrier.block()
+      barrier.run()
       occupant.isInBarrier = false
+      occupant.hasReturned = true
+      barrier.release()
+      occupant.hasReturned = false
       done.report = .init(.barrierReturned)
     case .evaluate(let operation): evaluate(operation, as: occupant, &done)
     case .review(let operation):
@@ -170,7 +276,12 @@ extension Scheduler {
     _ terms: SchedulerState.Terms,
     as occupant: ThreadOccupant
   ) -> SchedulerState.Event {
-    if case .ahead = terms { return .leftAhead(isEnd: start(operation, as: occupant)) }
+    if case .ahead = terms {
+      occupant.isAhead = true
+      let isEnd = start(operation, as: occupant)
+      occupant.isAhead = false
+      return .leftAhead(isEnd: isEnd)
+    }
     if case .granted = terms {
       if !hasNewDependency(operation) { operation.layer?.grantedStartBegins() }
       // That may have added a dependency.
@@ -181,7 +292,7 @@ extension Scheduler {
     }
     if hasNewDependency(operation) { return .gotDependency }
     if case .asked(let hasWaited) = terms {
-      switch gate(operation, hasWaited: hasWaited) {
+      switch gate(operation, hasWaited: hasWaited, as: occupant) {
       case .run: break
       case .park: return .parked
       case .skip: return .leavesAhead
@@ -244,10 +355,14 @@ extension Scheduler {
       done.report = .init(.startReturned(isEnd: start(operation, as: occupant)), of: operation)
       return
     }
-    operation.valuesMayHaveChanged()
     occupant.operation = operation
-    unsafe unsafeDowncast(operation, to: BlockOperation.self).runBlocks()
+    operation.valuesMayHaveChanged()
+    let work = unsafe unsafeDowncast(operation, to: BlockOperation.self).runBlocksOnce()
+    occupant.hasReturned = true
+    _ = consume work
+    occupant.hasReturned = false
     occupant.operation = nil
+    if occupant.hasLeft { return }
     end(operation, &done)
   }
 
@@ -264,10 +379,14 @@ extension Scheduler {
     if done.ending.needsOperation { done.operation = operation }
   }
 
-  private func gate(_ operation: Operation, hasWaited: Bool) -> StartDecision {
+  private func gate(
+    _ operation: Operation,
+    hasWaited: Bool,
+    as occupant: ThreadOccupant
+  ) -> StartDecision {
     if operation.isCancelledFlag { return .run }
     if let layer = operation.layer { return layer.decideStart(hasWaited: hasWaited) }
-    return operation.isReady ? .run : .park
+    return occupant.holding(operation, in: "isReady") { operation.isReady } ? .run : .park
   }
 
   /// Returns whether the operation has ended and the queue doesn't know it.

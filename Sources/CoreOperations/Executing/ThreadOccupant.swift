@@ -66,6 +66,16 @@ final class ThreadOccupant: @unchecked Sendable {
   private var operationReference: Unmanaged<Operation>?
   /// Whether the end of the operation that the worker has started is left for it to report.
   var leavesEnd = false
+  /// Whether that was started without a slot, because it won't execute.
+  var isAhead = false
+  /// Whether what the worker runs has returned, and is being released.
+  var hasReturned = false
+  /// Whether the queue has gone on without the worker, which is to do nothing more.
+  var hasLeft = false
+  /// What was started here and is released with this, because the queue may have let go of it.
+  var kept: Operation?
+  /// What the worker does next, while it runs code of the program that may have to wait for that.
+  @exclusivity(unchecked) var next: NextStep?
   /// Whose code is suspended on this thread until this one returns.
   let outer: ThreadOccupant?
   /// Whether this is that of a worker on a thread of the shared pool; see ``TaskBeginning``.
@@ -133,6 +143,45 @@ final class ThreadOccupant: @unchecked Sendable {
     }
   }
 
+  /// The operation that can't go on before code returns which isn't its work, and what that is.
+  var held: (operation: Operation, by: StaticString)? {
+    unsafe heldReference.map { unsafe ($0.takeUnretainedValue(), heldBy) }
+  }
+  private var heldReference: Unmanaged<Operation>?
+  private var heldBy: StaticString = ""
+
+  /// Runs code of the program that keeps an operation from going on, and isn't its work.
+  ///
+  /// - Parameters:
+  ///   - operation: The operation.
+  ///   - code: What the code is, for the message about a wait that would never end.
+  ///   - body: Calls it.
+  /// - Returns: What that returns.
+  static func holding<Result>(
+    _ operation: Operation,
+    in code: StaticString,
+    _ body: () -> Result
+  ) -> Result {
+    guard let occupant = unsafe slot.reference else {
+      return with(queue: operation.withLinks { $0.scheduler }?.owner) {
+        $0.holding(operation, in: code, body)
+      }
+    }
+    return unsafe occupant._withUnsafeGuaranteedRef { $0.holding(operation, in: code, body) }
+  }
+
+  func holding<Result>(
+    _ operation: Operation,
+    in code: StaticString,
+    _ body: () -> Result
+  ) -> Result {
+    let outer = unsafe (heldReference, heldBy)
+    unsafe heldReference = .passUnretained(operation)
+    heldBy = code
+    defer { unsafe (heldReference, heldBy) = outer }
+    return body()
+  }
+
   /// Runs the body of an operation, as the occupant of this thread if that is what its worker is
   /// at.
   static func runBody(of operation: Operation, _ body: () -> Void) {
@@ -145,6 +194,18 @@ final class ThreadOccupant: @unchecked Sendable {
   /// Whether the code of an operation runs here that was one when it began.
   func isAt(_ operation: Operation) -> Bool {
     unsafe operationReference?.toOpaque() == Unmanaged.passUnretained(operation).toOpaque()
+  }
+
+  /// The operation that the worker has started, as opposed to a closure that runs.
+  var startedOperation: Operation? { unsafe operationReference?.takeUnretainedValue() }
+
+  /// Code of the program is about to block this thread.
+  static func willBlock() {
+    for occupants in [all, Stack(top: hidden.value)] {
+      for occupant in occupants {
+        unsafe occupant.scheduler?._withUnsafeGuaranteedRef { $0.workerBlocks(occupant) }
+      }
+    }
   }
 
   /// Whether this is at the work of a queue, be it an operation or a barrier.
@@ -204,11 +265,16 @@ final class ThreadOccupant: @unchecked Sendable {
   /// Runs code that has nothing to do with what this thread is at, as if it were on a thread of its
   /// own.
   static func withoutAny(_ body: () -> Void) {
-    let occupant = slot.value
+    let (occupant, outer) = (slot.value, hidden.value)
     slot.value = nil
+    hidden.value = occupant
     body()
     slot.value = occupant
+    hidden.value = outer
   }
+
+  /// The innermost one whose code is suspended on this thread by ``withoutAny(_:)``.
+  private static let hidden = ThreadLocal<ThreadOccupant>()
 
   /// Makes a new one the innermost for as long as a body runs.
   static func with<Result>(
@@ -223,6 +289,12 @@ final class ThreadOccupant: @unchecked Sendable {
     }
     return body(occupant)
   }
+}
+
+/// A step that a worker was told to take, and the closure that it may have to run.
+struct NextStep: Sendable {
+  var step: SchedulerState.Step
+  var closure: QueueClosures.Closure?
 }
 
 extension Operation {

@@ -13,11 +13,14 @@ package final class WorkerSource: Sendable {
   let isStepped: Bool
   /// The dispatch queue that the executor stands for, if the queue was given one.
   let underlyingQueue: DispatchQueue?
+  /// Whether that is the main one.
+  let isOnMainThread: Bool
 
   package init(_ executor: any OperationExecutor, underlyingQueue: DispatchQueue? = nil) {
     self.executor = executor
     stepped = executor as? any SteppedExecutor
     isStepped = stepped != nil
     self.underlyingQueue = underlyingQueue
+    isOnMainThread = underlyingQueue.map(MainThread.isQueue) ?? false
   }
 }

@@ -28,6 +28,11 @@ package enum CurrentCode {
     ThreadOccupant.asking(operation, ask)
   }
 
+  /// Runs observers of an operation, which can't go on before they return.
+  package static func notifying<Result>(of operation: Operation, _ body: () -> Result) -> Result {
+    ThreadOccupant.holding(operation, in: "an observer", body)
+  }
+
   /// Runs code that has nothing to do with what this thread is at, as if it were on a thread of its
   /// own.
   package static func apart(_ body: () -> Void) { ThreadOccupant.withoutAny(body) }

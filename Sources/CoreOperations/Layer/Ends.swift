@@ -6,6 +6,16 @@ extension Operation {
     if !register(.closure(body)) { body(self) }
   }
 
+  /// What has returned without the end of the operation, which its class has to report; nil while
+  /// that goes on, and for an operation that reports its end by returning.
+  package final var callWithoutEnd: String? {
+    switch life.current.phase {
+    case .started where !isLayered: scheduler?.hasReturnedFromStart(self) == true ? "start()" : nil
+    case .ended where !isFinished: "main()"
+    case .created, .enqueued, .started, .executing, .ended, .finished: nil
+    }
+  }
+
   /// Whether an override of ``isFinished`` says so and has not reported it, so that the end is
   /// unknown to dependents.
   package final var hasUnreportedEnd: Bool { isFinished && life.current.phase < .ended }

@@ -100,6 +100,8 @@ package protocol LayeredOperation: Operation {
   /// Whether others wait for the operation that aren't its dependents, because of what
   /// ``Wait/Part/connections`` are.
   var isAwaitedInLayer: Bool { get }
+  /// Whether the operation has finished, and none of its code runs any more.
+  var isQuiet: Bool { get }
   /// Whether the operation was started in no queue, and still waits for what it needs before its
   /// work.
   var isStartingByHand: Bool { get }

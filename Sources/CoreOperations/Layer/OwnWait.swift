@@ -2,6 +2,11 @@
 /// when it is over.
 package struct OwnWaitToken {
   let token: OwnWaits.Token
+
+  fileprivate init(for target: WaitTarget) throws {
+    token = try OwnWaits.begin(for: target)
+      .mapError { OperationCycleError(path: $0.labels) }.get()
+  }
 }
 
 extension OperationQueue {
@@ -11,7 +16,7 @@ extension OperationQueue {
   /// - Returns: To be given to ``endOwnWait(_:)``.
   /// - Throws: ``OperationCycleError`` when something in the queue waits for that operation.
   package final func beginOwnWait() throws -> OwnWaitToken {
-    OwnWaitToken(token: try OwnWaits.begin(for: .queue(self)).get())
+    try OwnWaitToken(for: .queue(self))
   }
 
   package final func endOwnWait(_ wait: OwnWaitToken) { OwnWaits.end(wait.token) }
@@ -23,7 +28,7 @@ extension Operation {
   /// - Returns: To be given to ``endOwnWait(_:)``.
   /// - Throws: ``OperationCycleError`` when that end waits for the waiting one.
   package final func beginOwnWait() throws -> OwnWaitToken {
-    OwnWaitToken(token: try OwnWaits.begin(for: .operation(self)).get())
+    try OwnWaitToken(for: .operation(self))
   }
 
   package final func endOwnWait(_ wait: OwnWaitToken) { OwnWaits.end(wait.token) }

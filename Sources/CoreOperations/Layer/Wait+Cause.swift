@@ -11,6 +11,7 @@ extension Wait {
     case .slot(let queue, let limit): .limit(queue.operationQueue, limit, holders: operations)
     case .readiness: .notReady
     case .worker(let queue): .worker(queue.operationQueue)
+    case .mainThread(let label): .mainThread(waitsFor: label)
     case .helpers, .parent, .claim, .children: nil
     }
   }

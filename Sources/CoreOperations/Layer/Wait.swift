@@ -30,6 +30,8 @@ package struct Wait: Sendable {
     case readiness
     /// A worker, which is on its way.
     case worker(any QueueObject)
+    /// A worker on the main thread, which is blocked by a wait.
+    case mainThread(waitsFor: String)
 
     // What the layer knows.
 
@@ -144,6 +146,10 @@ package struct Wait: Sendable {
     case .needs(let needs): return needs
     }
   }
+
+  var isForSlot: Bool { if case .slot = kind { true } else { false } }
+  var isForWorker: Bool { if case .worker = kind { true } else { false } }
+  var isForMainThread: Bool { if case .mainThread = kind { true } else { false } }
 
   /// The claim that is waited for; nil for another kind of wait.
   package var claim: Claim? { if case .claim(let claim) = kind { claim } else { nil } }

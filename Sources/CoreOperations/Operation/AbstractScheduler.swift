@@ -59,6 +59,9 @@ package class AbstractScheduler: @unchecked Sendable {
     isOverridden()
   }
 
+  /// Code of the program is about to block the thread of a worker.
+  func workerBlocks(_ worker: ThreadOccupant) { isOverridden() }
+
   // MARK: What contexts ask
 
   /// The queue, while it has something to do; a queue that is idle may be gone.
@@ -71,6 +74,12 @@ package class AbstractScheduler: @unchecked Sendable {
   func operation(ofRunning number: ClosureNumber) -> Operation? { isOverridden() }
 
   // MARK: What searches for cycles ask
+
+  /// Whether the queue's workers run on the main thread.
+  var runsOnMainThread: Bool { isOverridden() }
+
+  /// Whether the queue has nothing to do.
+  var isIdle: Bool { isOverridden() }
 
   /// All members in the order of adding.
   var members: [Operation] { isOverridden() }
@@ -86,6 +95,9 @@ package class AbstractScheduler: @unchecked Sendable {
 
   /// Whether a barrier has to run before the operation may start.
   func hasBarrier(inFrontOf operation: Operation) -> Bool { isOverridden() }
+
+  /// Whether the queue hasn't heard that the dependencies of an operation have finished.
+  func awaitsOffer(_ operation: Operation) -> Bool { isOverridden() }
 
   /// Whether an operation has paused and not gone on since.
   func isPaused(_ operation: Operation) -> Bool { isOverridden() }

@@ -18,13 +18,14 @@ open class BlockOperation: Operation, @unchecked Sendable {
   /// A closure that generic code can hand on, and that is moved and never copied.
   ///
   /// A bare one gets a thunk, and with it an allocation, each time; a copy is counted.
-  private struct Block: ~Copyable {
+  fileprivate struct Block: ~Copyable {
     let run: @Sendable () -> Void
   }
 
-  private struct Taken: ~Copyable {
-    var first: Block?
-    var others: [@Sendable () -> Void] = []
+  /// The blocks of an operation, to be released.
+  struct Work: ~Copyable {
+    fileprivate var first: Block?
+    fileprivate var others: [@Sendable () -> Void] = []
   }
 
   /// Creates an operation without blocks.
@@ -32,7 +33,9 @@ open class BlockOperation: Operation, @unchecked Sendable {
 
   /// Creates an operation with its first block.
   ///
-  /// - Parameter block: Runs on the thread that starts the operation; released when it finished.
+  /// - Parameter block: Runs on the thread that starts the operation. The operation releases it when
+  ///   it has returned; in a subclass, when the operation has finished. A `deinit` that this calls
+  ///   may wait for the operation or its queue.
   public convenience init(block: @escaping @Sendable () -> Void) {
     self.init()
     // An initialiser of a subclass may have let others know of it.
@@ -67,35 +70,45 @@ open class BlockOperation: Operation, @unchecked Sendable {
 
   /// The blocks that have not been begun; none once the operation has started.
   open var executionBlocks: [@Sendable () -> Void] {
-    withLinks { links in
-      var blocks = links.extra?.otherBlocks ?? []
-      if let first = unsafe first?.run { blocks.insert(first, at: 0) }
-      return blocks
-    }
+    withLinks { $0.hasTakenBlocks ? [] : blocks(besides: $0) }
+  }
+
+  /// All blocks, with the lock held.
+  private final func blocks(besides links: borrowing OperationLinks) -> [@Sendable () -> Void] {
+    var blocks = links.extra?.otherBlocks ?? []
+    if let first = unsafe first?.run { blocks.insert(first, at: 0) }
+    return blocks
   }
 
   /// Runs the blocks and returns when all have ended.
-  open override func main() { runBlocks() }
+  open override func main() {
+    // The operation keeps them until it has finished.
+    let blocks = withLinks { links in
+      exchange(&links.hasTakenBlocks, with: true) ? [] : self.blocks(besides: links)
+    }
+    if let first = blocks.first { run(first, besides: Array(blocks.dropFirst())) }
+  }
 
   /// What ``main()`` does, for a queue that knows that it isn't overridden.
-  final func runBlocks() {
-    var taken = takeBlocks()
-    guard let first = taken.first.take() else { return }
-    if taken.others.isEmpty {
-      first.run()
-    } else {
-      run(first.run, besides: SharedBlocks(taken.others, of: self))
+  ///
+  /// - Returns: What has run.
+  final func runBlocksOnce() -> Work {
+    let work = takeBlocks()
+    switch work.first {
+    case .some(let first): run(first.run, besides: work.others)
+    case .none: break
     }
+    return work
   }
 
   /// Takes the blocks out; there are none, and none can be added, from then on.
-  private final func takeBlocks() -> Taken {
+  private final func takeBlocks() -> Work {
     withLinks { links in
       links.hasTakenBlocks = true
-      var taken = Taken()
-      unsafe swap(&taken.first, &first)
-      if let extra = links.extra { swap(&taken.others, &extra.otherBlocks) }
-      return taken
+      var work = Work()
+      unsafe swap(&work.first, &first)
+      if let extra = links.extra { swap(&work.others, &extra.otherBlocks) }
+      return work
     }
   }
 
@@ -103,7 +116,9 @@ open class BlockOperation: Operation, @unchecked Sendable {
 
   /// Asks the executor for a thread for each of the others, and does what they haven't begun: an
   /// executor may have no other thread.
-  private func run(_ first: @Sendable () -> Void, besides others: SharedBlocks) {
+  private func run(_ first: @Sendable () -> Void, besides others: [@Sendable () -> Void]) {
+    if others.isEmpty { return first() }
+    let others = SharedBlocks(others, of: self)
     let executor = withLinks { $0.scheduler }?.completionExecutor ?? DefaultExecutor.shared
     let queue = ThreadOccupant.queueRunningHere
     for _ in 0..<others.count {
@@ -151,7 +166,6 @@ private final class SharedBlocks: Sendable {
     return true
   }
 
-  /// The block is released when this returns, so that nothing of it outlives the operation's end.
   private func takeAndRun(in queue: (any QueueObject)?) -> Bool {
     guard let block = waiting.withLock({ $0.popFirst() }) else { return false }
     unsafe ThreadOccupant.with(queue: queue, operation: operation) { _ in block() }

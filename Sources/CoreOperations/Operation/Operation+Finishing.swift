@@ -1,14 +1,9 @@
 extension Operation {
   /// The end came: found by the default `start()`, or said by an override.
   final func reportEnd() {
-    var mayHoldWork = false
-    let action = life.step { life in
-      mayHoldWork = life.phase < .executing || life.isCancelled
-      return life.finishReported()
-    }
-    guard action == .finish else { return }
-    if mayHoldWork { letGoOfWork() }
+    guard life.step({ $0.finishReported() }) == .finish else { return }
     finish()
+    letGoOfWork()
   }
 
   /// Asks an `isFinished` that may be overridden; called when it may have turned true.
@@ -79,7 +74,9 @@ extension Operation {
     ending.sort(for: scheduler)
     if readiness.current.unfinished > 0 { unlinkDependencies() }
     // Before a waiter goes on: what observers did is done then.
-    valuesMayHaveChanged()
+    if wasObserved {
+      ThreadOccupant.holding(self, in: "an observer of a property") { valuesMayHaveChanged() }
+    }
   }
 }
 

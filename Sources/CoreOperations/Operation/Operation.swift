@@ -122,7 +122,7 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
   /// ``isCancelled`` from time to time. Overrides need not call `super`.
   open func main() {}
 
-  /// Drops what ``main()`` would have run; called when the operation finished without it.
+  /// Drops what ``main()`` runs; called when the operation has finished.
   func letGoOfWork() {}
 
   /// Asks the operation to stop; it finishes by itself.
@@ -244,7 +244,8 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
   /// observers of properties, which may be called at that moment.
   ///
   /// - Precondition: Called by the code of another operation: this one doesn't wait for that, be it
-  ///   as a dependency, for the slot that it holds, or with code of its own.
+  ///   as a dependency, for the slot that it holds, or with code of its own. Called on the main
+  ///   thread: neither this operation nor what it waits for needs the main thread.
   @available(*, noasync, message: "It blocks the thread; use 'try await untilFinished()'.")
   open func waitUntilFinished() {
     if withLinks({ $0.isClosed }) { return }

@@ -14,6 +14,9 @@ struct OperationEnding: ~Copyable {
   /// Whether what is left to do is about the operation, which has to be kept alive until then.
   var needsOperation: Bool { rest.map { $0.waiters != nil || $0.completion != nil } ?? false }
 
+  /// Whether nothing is left to do, and nothing to be released.
+  var isEmpty: Bool { released.isEmpty && waiting.isEmpty && rest == nil }
+
   /// Whether neither the end nor the completion block has a waiter.
   var isUnawaited: Bool { released.isEmpty && rest == nil }
 

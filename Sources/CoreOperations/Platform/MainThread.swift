@@ -26,6 +26,9 @@ enum MainThread {
     #endif
   }
 
+  /// Whether a dispatch queue is the main one, for which each look may give another object.
+  static func isQueue(_ queue: DispatchQueue) -> Bool { queue.getSpecific(key: mark) != nil }
+
   /// Known to the code of the main dispatch queue.
   private static let mark: DispatchSpecificKey<Void> = {
     let mark = DispatchSpecificKey<Void>()

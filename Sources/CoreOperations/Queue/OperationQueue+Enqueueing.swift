@@ -82,9 +82,16 @@ extension OperationQueue {
       besides: member,
       owner: self
     )
-    valueObservers.look(at: self)
+    if !valueObservers.isEmpty, let first = operations.first {
+      ThreadOccupant.holding(first, in: "an observer of the queue") {
+        valueObservers.look(at: self)
+      }
+    }
     gate?.arrived(Array(operations), in: self, neededBy: member)
-    for operation in operations { operation.layer?.didEnqueue() }
+    for operation in operations {
+      guard let layer = operation.layer else { continue }
+      ThreadOccupant.holding(operation, in: "an observer") { layer.didEnqueue() }
+    }
     let suspects = operations.filter { $0.withLinks { $0.mayBeInCycle } }
     if !suspects.isEmpty { CycleSearch.cancelCycles(from: suspects) }
     // Before one of them runs and begins a wait, which would then get the error in its place.

@@ -69,6 +69,7 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
     keepClosures()
     scheduler.limited(1)
     settings.withLock { $0.name = "main" }
+    MainThreadWaits.noteQueue(of: scheduler)
   }
 
   // MARK: Adding
@@ -88,7 +89,8 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
   /// takes a fraction of its time and memory. What looks, or the first operation that is added
   /// behind n closures, makes those n operations in one step.
   ///
-  /// - Parameter block: Runs on a worker; released when the operation finished.
+  /// - Parameter block: Runs on a worker. It is released when it has returned, before a wait for the
+  ///   operation returns. A `deinit` that this calls may itself wait for the queue.
   open func addOperation(_ block: @escaping @Sendable () -> Void) {
     if scheduler.closureAdded(block, owner: self) { return }
     addOperation(BlockOperation(block: block))
@@ -164,8 +166,9 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
   /// called, unless another thread made a change at that moment. In asynchronous code, use
   /// ``untilAllOperationsAreFinished()``.
   ///
-  /// - Precondition: Not called by an operation that the queue waits for, and not by a completion
-  ///   block of one of its operations.
+  /// - Precondition: Not called by an operation that the queue waits for, nor by an observer or an
+  ///   override that such an operation waits for, nor by a completion block of one of its
+  ///   operations. On the main thread: nothing in the queue needs the main thread.
   @available(*, noasync, message: "It blocks; use 'try await untilAllOperationsAreFinished()'.")
   open func waitUntilAllOperationsAreFinished() {
     if scheduler.isInOwnCompletion {
@@ -307,6 +310,7 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
             + "operations. Set it before adding any."
         )
       }
+      if source.isOnMainThread { MainThreadWaits.noteQueue(of: scheduler) }
     }
   }
 

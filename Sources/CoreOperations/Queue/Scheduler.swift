@@ -65,6 +65,14 @@ final class Scheduler: AbstractScheduler, @unchecked Sendable {
     }
   }
 
+  /// Whether the call of an operation's `start()` has returned.
+  func hasReturnedFromStart(_ operation: Operation) -> Bool {
+    state.withLock { _ in
+      let member = Member(operation)
+      return member.placement == .starting && !member.fields.isOnStack
+    }
+  }
+
   /// Looks at the state; for what only simulations ask.
   func withState<Result>(_ body: (SchedulerState) -> Result) -> Result {
     state.withLock { body($0) }
@@ -105,7 +113,8 @@ final class Scheduler: AbstractScheduler, @unchecked Sendable {
   }
 
   var gate: (any ArrivalGate)? { state.withLock { $0.gate } }
-  var isIdle: Bool { state.withLock { $0.isIdle } }
+  override var isIdle: Bool { state.withLock { $0.isIdle } }
+  override var runsOnMainThread: Bool { source.isOnMainThread }
 
   /// Takes in an operation in one step, unless an observer has to be notified in between.
   ///
@@ -193,6 +202,8 @@ final class Scheduler: AbstractScheduler, @unchecked Sendable {
   }
   func wake() { update { _ in } }
 
+  override func workerBlocks(_ worker: ThreadOccupant) { goOnWithout(worker) }
+
   /// Whether a parked operation could be started now, or is about to be.
   func mayStart(_ operation: Operation) -> Bool {
     state.withLock { $0.mayStart(Member(operation)) }
@@ -263,6 +274,10 @@ final class Scheduler: AbstractScheduler, @unchecked Sendable {
   }
 
   func turnAbandoned(_ operation: Operation) { update { $0.turnAbandoned(Member(operation)) } }
+
+  override func awaitsOffer(_ operation: Operation) -> Bool {
+    state.withLock { _ in Member(operation).placement == .waiting }
+  }
 
   override func isPaused(_ operation: Operation) -> Bool {
     state.withLock { _ in Member(operation).fields.isPaused }

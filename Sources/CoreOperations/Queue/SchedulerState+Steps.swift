@@ -66,8 +66,12 @@ extension SchedulerState {
   }
 
   /// What ``OperationQueue/addBarrierBlock(_:)`` was given.
-  package final class Barrier: Sendable {
-    let block: @Sendable () -> Void
+  package final class Barrier: @unchecked Sendable {
+    // Sendable: the block is touched by the one worker that runs it.
+    private var block: (@Sendable () -> Void)?
+
     init(_ block: @escaping @Sendable () -> Void) { self.block = block }
+    func run() { block?() }
+    func release() { block = nil }
   }
 }

@@ -11,6 +11,13 @@ extension SchedulerState {
       || (slotsInUse < limit && (!ready.isEmpty || closures.hasWaiting || isBarrierDue))
   }
 
+  /// The worker that looks out for work can't any more.
+  mutating func lingeringEnded(_ effects: inout Effects) {
+    isLingering = false
+    loopingWorkers -= 1
+    effects.requestWorker = workerNeeded()
+  }
+
   /// Where a worker has to be asked for, if one is needed; it counts as asked for then.
   mutating func workerNeeded() -> WorkerSource? {
     guard loopingWorkers == 0, !isWorkerRequested, hasWork else { return nil }

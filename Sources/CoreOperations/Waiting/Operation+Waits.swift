@@ -8,9 +8,19 @@ extension Operation {
   private func waitsForDependencies(atMost limit: Int = .max) -> [Wait] {
     // Those that were added after the start are only recorded.
     if life.current.phase > .enqueued { return [] }
-    let open = withDependencyList { $0.latest(limit) }.filter { $0.life.current.phase != .finished }
-    return open.isEmpty ? [] : [Wait(.dependencies, of: open, until: .ends(open))]
+    let all = withDependencyList { $0.latest(limit) }
+    let open = all.filter { $0.life.current.phase != .finished }
+    var waits = open.isEmpty ? [] : [Wait(.dependencies, of: open, until: .ends(open))]
+    // The ends of some are being reported, by threads that wait meanwhile.
+    let held = all.filter { $0.life.current.phase == .finished && $0.hasOwnWaits }
+    if !held.isEmpty, withLinks({ $0.scheduler })?.awaitsOffer(self) == true {
+      waits.append(Wait(.dependencies, of: held, until: .leaves(held)))
+    }
+    return waits
   }
+
+  /// Whether code waits for which the operation has to wait.
+  final var hasOwnWaits: Bool { withLinks { $0.extra?.ownWaits.isEmpty == false } }
 
   /// What the code that runs on the operation's behalf waits for.
   final func waitsOfCode() -> [Wait] {
@@ -19,16 +29,8 @@ extension Operation {
     var operations: [Operation] = []
     var needs: [WaitNeed] = []
     for wait in waits {
-      let awaited: [WaitNode]
-      switch wait.target {
-      case .operation(let operation):
-        awaited = [.end(operation)]
-        operations.append(operation)
-      case .queue(let queue):
-        let members = queue.abstractScheduler.members
-        awaited = members.map { .quiet($0) }
-        operations += members.filter { $0 !== self }
-      }
+      let awaited = wait.target.nodes
+      operations += awaited.map(\.operation).filter { $0 !== self }
       if wait.isBinding { needs += awaited.map { WaitNeed($0, stamp: wait.id) } }
     }
     if waits.count > 1 {
@@ -46,7 +48,26 @@ extension Operation {
   /// - Parameter isLaterIncluded: Whether that includes what keeps it only once others are over.
   /// - Returns: The waits.
   final func waitsInQueue(isLaterIncluded: Bool = true) -> [Wait] {
-    withLinks { $0.scheduler }?.waits(of: self, isLaterIncluded: isLaterIncluded) ?? []
+    guard let scheduler = withLinks({ $0.scheduler }) else { return [] }
+    let waits = scheduler.waits(of: self, isLaterIncluded: isLaterIncluded)
+    guard let wait = waitForMainThread else { return waits }
+    // Its worker can't come.
+    let others = waits.filter { !$0.isForWorker }
+    return others.count < waits.count || isLaterIncluded ? others + [wait] : waits
+  }
+
+  /// Whether it waits for something that its queue knows.
+  final func waitsInQueue(for isWanted: (Wait) -> Bool) -> Bool {
+    waitsInQueue().contains(where: isWanted)
+  }
+
+  /// The wait for what the main thread waits for, if the operation is to run there.
+  private var waitForMainThread: Wait? {
+    guard MainThreadWaits.isAny, let scheduler = withLinks({ $0.scheduler }),
+      scheduler.runsOnMainThread,
+      !hasBegun || scheduler.isPaused(self)
+    else { return nil }
+    return MainThreadWaits.wait
   }
 
   // MARK: All together
@@ -65,7 +86,8 @@ extension Operation {
 
   /// What an operation waits for that won't execute.
   private var waitsToLeave: [Wait] {
-    parentToLeave.map { [Wait(.parent, of: [$0], until: .starts([$0]))] } ?? []
+    let parent = parentToLeave.map { [Wait(.parent, of: [$0], until: .starts([$0]))] } ?? []
+    return parent + (waitForMainThread.map { [$0] } ?? [])
   }
 
   /// What has to come before the operation can start; without the slots and barriers of its queue,
@@ -113,8 +135,8 @@ extension Operation {
         .filter(\.isCurrent)
     case .created: waitsForUnfinished() + [Wait(.enqueueing)]
     case .enqueued:
-      withLinks { $0.scheduler }.map { scheduler in
-        (waitsForUnfinished() + waitsOfCode() + scheduler.waits(of: self, isLaterIncluded: false))
+      withLinks { $0.scheduler }.map { _ in
+        (waitsForUnfinished() + waitsOfCode() + waitsInQueue(isLaterIncluded: false))
           .filter(\.isCurrent)
       } ?? []
     }

@@ -19,6 +19,7 @@
 /// 2. **A wait in running code.** The body of an operation begins a wait that would complete a
 ///    cycle, through dependencies, slots, barriers, claims, children of groups or other such waits.
 ///    An `await` throws this error; a call that blocks the thread ends the process with the path.
+///    So does a call that blocks the main thread, if it waits for what only that thread runs.
 /// 3. **An operation that completes another cycle.** An operation is added to a queue whose slots
 ///    or barriers are part of a cycle, gets a dependency, or becomes a child. This operation alone
 ///    is cancelled, with this error as its reason. A claim that would complete a cycle is refused,
@@ -31,8 +32,10 @@
 /// isn't found, and stays.
 ///
 /// A wait that the program can end at any time completes no cycle: a limit of 0, a suspended queue,
-/// an override of `isReady` that returns false. Lowering a limit may complete a cycle, of which one
-/// operation that hasn't started is cancelled.
+/// an override of `isReady` that returns false. A limit above 0 counts as one that stays: a program
+/// raises it before the wait that needs another slot. Otherwise each such wait, the most common of
+/// all deadlocks of operations, would hang without a message. Lowering a limit may complete a cycle,
+/// of which one operation that hasn't started is cancelled.
 public struct OperationCycleError: Error, Hashable, CustomStringConvertible {
   /// The names of the operations along the cycle; the last one is the first one again.
   public var path: [String]

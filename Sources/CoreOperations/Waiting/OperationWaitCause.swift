@@ -31,6 +31,9 @@ public enum OperationWaitCause: Sendable, CustomStringConvertible {
   /// Nothing keeps the operation from starting: the queue has requested a worker from its executor,
   /// and that hasn't begun yet.
   case worker(OperationQueue)
+  /// Nothing keeps the operation from starting on the main thread, and that is blocked by a wait
+  /// for something else, which is named.
+  case mainThread(waitsFor: String)
   /// The operation's own code, its body or one of its conditions, or a task that these have made,
   /// waits for these operations.
   case ownWait([Operation])
@@ -53,6 +56,7 @@ public enum OperationWaitCause: Sendable, CustomStringConvertible {
           + (holders.isEmpty ? "a barrier" : Self.list(holders))
     case .notReady: "is not ready"
     case .worker(let queue): "waits for a worker of queue “\(queue.label)”"
+    case .mainThread(let label): "waits for the main thread, which is blocked by a wait for \(label)"
     case .ownWait(let operations): "has code that waits for \(Self.list(operations))"
     }
   }

@@ -15,6 +15,9 @@ enum OwnWaits {
     fileprivate var operations: [Operation] = []
     fileprivate var id: UInt64 = 0
     fileprivate var isBinding = true
+    /// The number of the wait that blocks the main thread; nil where it blocks no thread, or
+    /// another one.
+    fileprivate var mainThread: UInt64?
     /// Where the wait of code that is no operation's is noted.
     fileprivate var notes: WaitNotes?
     static let none = Token()
@@ -24,7 +27,7 @@ enum OwnWaits {
   ///
   /// Of several waits that complete a cycle together, the last one to be registered sees the
   /// others.
-  static func begin(for target: WaitTarget) -> Result<Token, OperationCycleError> {
+  static func begin(for target: WaitTarget) -> Result<Token, WaitSearch.Cycle> {
     let task = TaskOccupant.current
     let waiting = operationsRunningHere(in: task)
     if waiting.isEmpty { return .success(noteWait(ofTaskMadeBy: task?.operation, for: target)) }
@@ -37,12 +40,12 @@ enum OwnWaits {
       case .queue(let queue): queue.abstractScheduler.markAsNeeded()
       }
     let token = Token(operations: waiting, id: id)
-    var result: Result<Token, OperationCycleError> = .success(token)
+    var result: Result<Token, WaitSearch.Cycle> = .success(token)
     RunTimeCycles.mark(awaited, .code) { search in
       for operation in waiting where !search.canHappen(.quiet(operation)) {
         guard let cycle = WaitSearch.cycle(through: .quiet(operation)) else { continue }
         end(token)
-        result = .failure(OperationCycleError(path: cycle.labels))
+        result = .failure(cycle)
         return
       }
     }
@@ -78,6 +81,7 @@ enum OwnWaits {
   }
 
   static func end(_ token: Token) {
+    if let wait = token.mainThread { MainThreadWaits.end(wait) }
     if token.operations.isEmpty {
       token.notes?.end(token.id)
       return
@@ -96,6 +100,7 @@ enum OwnWaits {
 
   /// Begins a wait that blocks the thread; one that would never end traps.
   static func beginBlocking(for target: WaitTarget, call: String) -> Token {
+    ThreadOccupant.willBlock()
     if let asked = ThreadOccupant.current?.asked {
       trap(
         "\(call) was called on \(target.label) by an immediate condition of operation "
@@ -111,15 +116,41 @@ enum OwnWaits {
       )
     }
     switch begin(for: target) {
-    case .success(let token): return token
-    case .failure(let error):
+    case .success(var token):
+      token.mainThread = beginOnMainThread(for: target, call: call)
+      return token
+    case .failure(let cycle):
+      let held = ThreadOccupant.current?.held
+      let caller =
+        held.map { "\($0.by) of “\($0.operation.label)”, for which \(target.label) waits: " }
+        ?? "an operation that \(target.label) waits for: "
+      // Refused although other code may raise the limit: what seldom is so would hang elsewhere,
+      // and nothing would say why.
       trap(
-        "\(call) was called on \(target.label) by an operation that \(target.label) waits "
-          + "for: " + error.path.joined(separator: " → ")
-          + ". The wait would never end. Add a dependency instead, wait outside of the operation, "
-          + "or give the queue another slot."
+        "\(call) was called on \(target.label) by " + caller
+          + cycle.labels.joined(separator: " → ")
+          + (cycle.isForSlot
+            ? ". Only a higher limit would end the wait: set it before. Or add a dependency instead, "
+              + "or wait outside of the operation."
+            : ". The wait would never end. Add a dependency instead, or wait outside of the "
+              + "operation.")
       )
     }
+  }
+
+  /// Notes that a wait blocks the main thread, if this is that; one that needs the main thread
+  /// traps.
+  ///
+  /// - Returns: The number to end it with; nil on another thread.
+  private static func beginOnMainThread(for target: WaitTarget, call: String) -> UInt64? {
+    guard !isInterruptible, MainThread.isCurrent else { return nil }
+    let id = lastID.add(1, ordering: .relaxed).newValue
+    guard let path = MainThreadWaits.begin(id, for: target) else { return id }
+    trap(
+      "\(call) was called on \(target.label) on the main thread, which \(target.label) waits for: "
+        + path.joined(separator: " → ") + ". The wait would never end. "
+        + "Await the end instead, or wait on another thread."
+    )
   }
 
   /// Whether code of a barrier runs here for whose return something waits.
@@ -130,7 +161,8 @@ enum OwnWaits {
       else { return false }
       switch target {
       case .operation(let operation):
-        return operation.withLinks { $0.scheduler } === scheduler
+        // One that was cancelled leaves past the barrier.
+        return operation.withLinks { $0.scheduler } === scheduler && !operation.isCancelledFlag
           && scheduler.hasBarrier(inFrontOf: operation)
       case .queue(let queue): return queue.abstractScheduler === scheduler
       }
@@ -141,8 +173,16 @@ enum OwnWaits {
   ///
   /// One whose `start()` is overridden isn't among them: who ends it, only itself knows.
   private static func operationsRunningHere(in task: TaskOccupant?) -> [Operation] {
-    var operations = ThreadOccupant.all.compactMap(\.operation).filter(\.endsWithItsCode)
-    if let task, task.isOwnTask { operations.append(task.operation) }
+    var operations: [Operation] = []
+    for occupant in ThreadOccupant.all {
+      if let held = occupant.held { operations.append(held.operation) }
+      if let operation = occupant.operation, operation.endsWithItsCode {
+        operations.append(operation)
+      }
+    }
+    if let task, task.isOwnTask, task.operation.layer?.isQuiet != true {
+      operations.append(task.operation)
+    }
     return operations
   }
 }
@@ -150,8 +190,8 @@ enum OwnWaits {
 extension Operation {
   fileprivate var endsWithItsCode: Bool {
     let phase = life.current.phase
-    if isLayered { return phase == .started }
-    return phase == .executing
+    guard let layer else { return phase == .executing }
+    return phase == .started || phase == .finished && !layer.isQuiet
   }
 }
 

@@ -59,11 +59,13 @@ extension SchedulerState {
 
   private func needOfSlot(heldBy holders: [Operation]) -> WaitNeed? {
     guard limit > 0, !isBarrierRunning else { return nil }
-    // One that is being asked whether it may start either does or gives its slot back.
+    // One that is being asked whether it may start either does or gives its slot back, unless its
+    // answer waits.
     let holders = holders.filter { holder in
       let member = Member(holder)
       return member.placement != .starting
         || holder.life.current.phase > .enqueued && !member.fields.isPaused
+        || holder.withLinks { $0.extra?.ownWaits.isEmpty == false }
     }
     // More than one when the limit was lowered: then one that ends leaves no free slot.
     let missing = holders.count - limit + 1

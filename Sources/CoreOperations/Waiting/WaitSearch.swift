@@ -4,12 +4,18 @@
 /// needed only that. What remains waits in a cycle, or behind one.
 struct WaitSearch {
   /// Operations each of which waits for the next one, and the last for the first.
-  struct Cycle {
+  struct Cycle: Error {
     /// The first is the last again.
     let operations: [Operation]
-    var labels: [String] { operations.map(\.label) }
+    var labels: [String] {
+      operations.dropLast().flatMap { operation in
+        [operation.label] + (operation.waitsInQueue(for: \.isForMainThread) ? ["the main thread"] : [])
+      } + operations.suffix(1).map(\.label)
+    }
     /// Whether all of it would be there without any queue, and without any code that waits.
     let isOfDependencies: Bool
+    /// Whether one of them waits for a slot: a higher limit would end that.
+    var isForSlot: Bool { operations.contains { $0.waitsInQueue(for: \.isForSlot) } }
   }
 
   private struct Node {

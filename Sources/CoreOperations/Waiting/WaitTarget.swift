@@ -3,6 +3,14 @@ enum WaitTarget {
   case operation(Operation)
   case queue(any QueueObject)
 
+  /// What has to happen before the wait is over, as far as it is known at this moment.
+  var nodes: [WaitNode] {
+    switch self {
+    case .operation(let operation): [.end(operation)]
+    case .queue(let queue): queue.abstractScheduler.members.map { .quiet($0) }
+    }
+  }
+
   var label: String {
     switch self {
     case .operation(let operation): operation.label

@@ -47,7 +47,8 @@ import Testing
     #expect(live.made == 1 && live.alive == 0)
   }
 
-  @Test func `a condition, before those who waited for the operation go on`() {
+  /// Its `deinit` may wait for the operation.
+  @Test func `a condition, once the end was reported`() {
     let world = World()
     let log = Log<String>()
     let work = Work()
@@ -68,7 +69,7 @@ import Testing
     let observation = work.observe(\.isFinished) { _, _ in log.add("finished") }
     world.run(work, after)
     observation.invalidate()
-    #expect(log.entries == ["condition", "finished", "dependent"])
+    #expect(log.entries == ["finished", "condition", "dependent"])
   }
 
   @Test func `an observer that came late, and one that was removed`() {

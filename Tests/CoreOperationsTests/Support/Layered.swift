@@ -94,6 +94,7 @@ final class Layered: Operation, LayeredOperation, @unchecked Sendable {
   func breakCycle(_ cycle: [Operation]) -> Bool { false }
   var awaitedParent: Operation? { nil }
   var isAwaitedInLayer: Bool { false }
+  var isQuiet: Bool { isFinished }
   var isStartingByHand: Bool { false }
 
   func layerWaits(_ part: Wait.Part) -> [Wait] {

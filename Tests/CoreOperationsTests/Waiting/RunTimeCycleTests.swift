@@ -214,8 +214,8 @@ import Testing
     }
     try expectMessage(
       "waitUntilFinished() was called on fetch by an operation that fetch waits for: "
-        + "fetch → fetch. The wait would never end. Add a dependency instead, wait outside of the "
-        + "operation, or give the queue another slot.",
+        + "fetch → fetch. The wait would never end. Add a dependency instead, or wait outside of "
+        + "the operation.",
       in: result
     )
   }
@@ -256,7 +256,8 @@ import Testing
     }
     try expectMessage(
       "waitUntilFinished() was called on inner by an operation that inner waits for: "
-        + "outer → inner → outer. ",
+        + "outer → inner → outer. Only a higher limit would end the wait: set it before. Or add a "
+        + "dependency instead, or wait outside of the operation.",
       in: result
     )
   }
