@@ -57,8 +57,9 @@ public final class OperationObservation: Sendable {
     rest?.end()
   }
 
-  /// The operation has finished: nothing is told any more. ``remove()`` follows, which lets go of
-  /// the observer.
+  /// The operation has finished: nothing is told any more.
+  ///
+  /// ``remove()`` follows, which lets go of the observer.
   func end() {
     attachment.step { $0.ended() }
     rest?.end()

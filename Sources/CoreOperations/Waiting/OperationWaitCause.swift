@@ -56,7 +56,8 @@ public enum OperationWaitCause: Sendable, CustomStringConvertible {
           + (holders.isEmpty ? "a barrier" : Self.list(holders))
     case .notReady: "is not ready"
     case .worker(let queue): "waits for a worker of queue “\(queue.label)”"
-    case .mainThread(let label): "waits for the main thread, which is blocked by a wait for \(label)"
+    case .mainThread(let label):
+      "waits for the main thread, which is blocked by a wait for \(label)"
     case .ownWait(let operations): "has code that waits for \(Self.list(operations))"
     }
   }

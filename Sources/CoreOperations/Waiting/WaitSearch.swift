@@ -9,7 +9,8 @@ struct WaitSearch {
     let operations: [Operation]
     var labels: [String] {
       operations.dropLast().flatMap { operation in
-        [operation.label] + (operation.waitsInQueue(for: \.isForMainThread) ? ["the main thread"] : [])
+        let isForMainThread = operation.waitsInQueue(for: \.isForMainThread)
+        return isForMainThread ? [operation.label, "the main thread"] : [operation.label]
       } + operations.suffix(1).map(\.label)
     }
     /// Whether all of it would be there without any queue, and without any code that waits.
