@@ -57,7 +57,7 @@ public struct OperationExplanation: Sendable, Hashable, CustomStringConvertible 
       case retry
       /// It runs on the main thread, which is blocked by a wait.
       case mainThread
-      /// Nothing: a worker of its queue is on its way.
+      /// Nothing: a worker of its queue is on its way, or waits for a thread of the pool.
       case worker
       /// Nothing: it is executing.
       case executing

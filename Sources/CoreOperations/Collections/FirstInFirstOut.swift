@@ -36,6 +36,24 @@ struct FirstInFirstOut<Element> {
     return first
   }
 
+  /// Puts an element in front of all others; seldom, as that may move them.
+  mutating func prepend(_ element: Element) {
+    if head > 0 {
+      head -= 1
+      places[head] = element
+    } else {
+      places.insert(element, at: 0)
+    }
+  }
+
+  /// Takes an element out of the line; 0 for the first.
+  ///
+  /// - Complexity: O(`index`)
+  mutating func remove(at index: Int) -> Element? {
+    for place in stride(from: head + index, to: head, by: -1) { places.swapAt(place, place - 1) }
+    return popFirst()
+  }
+
   /// Changes an element in place.
   ///
   /// - Parameters:

@@ -5,47 +5,52 @@ import Synchronization
 /// The shared pool of threads: as many as the process may use processors, and one more for each
 /// that is blocked.
 ///
-/// Its requests are of two kinds, in one line: workers of queues, and jobs of tasks
-/// (``BodyExecutor``).
+/// Its requests are of three kinds, in one line: workers of queues, jobs of tasks
+/// (``BodyExecutor``), and other closures. ``PoolState`` decides which of them gets a thread.
 ///
 /// A thread that sleeps in a body (synchronous I/O, a semaphore, `sleep`) would otherwise keep its
 /// core from the operations behind it. While a request is waiting, a monitor looks every
-/// millisecond: a thread that consumed no CPU time since the last look and that the kernel reports
-/// as sleeping is blocked, and makes room for another. CPU time alone doesn't show that: a thread
-/// that waits for a core consumes none either. When a request has waited for two looks, the monitor
-/// also has the workers on the busy threads leave after the operation at hand: a job waits for one
-/// operation, and not for the share of a worker.
+/// millisecond: a thread that used next to no processor time since the last look and that the
+/// kernel reports as sleeping is blocked, and makes room for another (``ThreadLooks``). When a
+/// request has waited for two looks, the monitor also has the workers on the busy threads leave
+/// after the operation at hand: a job waits for one operation, and not for the share of a worker.
+/// That operation may take minutes. So a queue for which no thread has worked for some looks gets
+/// one more, although all processors compute.
+///
+/// The system may refuse a thread: of too many in the process or its container, or because there is
+/// no memory for its stack. Then the pool goes on with those that it has, and tries again later.
 final class ElasticThreadPool: OperationExecutor {
-  /// Growth ends here, whatever is blocked.
-  static let maximumThreadCount = 512
-
   static let shared = ElasticThreadPool(coreCount: Processors.available)
 
-  private struct State {
-    var requests = FirstInFirstOut<PoolRequest>()
-    var idle: [PoolThread] = []
-    var busy: [ObjectIdentifier: PoolThread] = [:]
-    var blockedCount = 0
-    var isMonitored = false
-  }
+  /// Starts a thread; returns 0, or the number of the error for which the system refuses it.
+  typealias Launch = @Sendable (_ body: @escaping @Sendable () -> Void) -> Int32
 
-  private enum Placement {
-    case handed(PoolThread)
-    case spawn(PoolThread)
-    case waiting(startMonitor: Bool)
-  }
-
-  private let coreCount: Int
-  private let state = Locked(State())
+  private let state: Locked<PoolState>
+  private let launch: Launch
   /// Changed with the lock held; read as a hint, so no order with anything else is needed.
   private let isAwaited = Atomic(false)
 
-  init(coreCount: Int) { self.coreCount = coreCount }
+  init(coreCount: Int, launch: @escaping Launch = DetachedThread.launch) {
+    state = Locked(PoolState(coreCount: coreCount))
+    self.launch = launch
+  }
 
   /// Whether requests wait for a thread; may be outdated.
   var hasRequests: Bool { isAwaited.load(ordering: .relaxed) }
 
-  func enqueue(_ worker: @escaping @Sendable () -> Void) { submit(.worker(worker)) }
+  /// Whether requests wait, or have just waited, for threads that the system refuses.
+  var isShortOfThreads: Bool { state.withLock { $0.isRefused } }
+
+  func enqueue(_ worker: @escaping @Sendable () -> Void) { submit(.call(worker)) }
+
+  /// Runs a worker of a queue.
+  ///
+  /// - Parameters:
+  ///   - queue: What the queue is known by.
+  ///   - worker: The worker.
+  func enqueue(workerOf queue: ObjectIdentifier, _ worker: @escaping @Sendable () -> Void) {
+    submit(.worker(of: queue, worker))
+  }
 
   /// Runs a job of a task, once, soon, and on another stack.
   ///
@@ -65,69 +70,35 @@ final class ElasticThreadPool: OperationExecutor {
   /// actor, which lets go of one task after another and runs the next one in between: each but the
   /// first wakes a thread, and the monitor finds one for the first if the actor takes long.
   private func enqueue(_ request: PoolRequest, following thread: PoolThread) -> Bool {
-    guard thread.isBetweenTasks else { return false }
-    let placement = state.withLock { state -> Placement? in
-      guard state.requests.isEmpty else { return nil }
-      return lineUp(request, in: &state)
-    }
-    guard let placement else { return false }
+    guard thread.isBetweenTasks,
+      let placement = withState({ $0.requestedByLeaving(request, at: MonotonicClock.nanoseconds) })
+    else { return false }
     perform(placement)
     return true
   }
 
   private func submit(_ request: PoolRequest) {
-    perform(state.withLock { place(request, in: &$0) })
+    perform(withState { $0.requested(request, at: MonotonicClock.nanoseconds) })
   }
 
-  private func perform(_ placement: Placement) {
+  private func withState<Result>(_ body: (inout PoolState) -> Result) -> Result {
+    state.withLock { state in
+      defer {
+        let hasRequests = state.hasRequests
+        if isAwaited.load(ordering: .relaxed) != hasRequests {
+          isAwaited.store(hasRequests, ordering: .relaxed)
+        }
+      }
+      return body(&state)
+    }
+  }
+
+  private func perform(_ placement: PoolState.Placement) {
     switch placement {
     case .handed(let thread): thread.wake()
-    case .spawn(let thread): thread.launch(in: self)
+    case .spawn(let thread): spawn(thread)
     case .waiting(let startMonitor): if startMonitor { launchMonitor() }
     }
-  }
-
-  private func place(_ request: PoolRequest, in state: inout State) -> Placement {
-    guard state.busy.count < allowed(state) else {
-      return lineUp(request, in: &state)
-    }
-    guard let first = popFirst(of: &state) else { return seat(request, in: &state) }
-    append(request, to: &state)
-    return seat(first, in: &state)
-  }
-
-  /// Puts a request into the line, which a monitor looks at from then on.
-  private func lineUp(_ request: PoolRequest, in state: inout State) -> Placement {
-    append(request, to: &state)
-    defer { state.isMonitored = true }
-    return .waiting(startMonitor: !state.isMonitored)
-  }
-
-  /// Gives a request to a thread, which has to be woken or spawned then.
-  private func seat(_ request: PoolRequest, in state: inout State) -> Placement {
-    if let thread = state.idle.popLast() {
-      thread.next = request
-      state.busy[ObjectIdentifier(thread)] = thread
-      return .handed(thread)
-    }
-    let thread = PoolThread(first: request)
-    state.busy[ObjectIdentifier(thread)] = thread
-    return .spawn(thread)
-  }
-
-  private func append(_ request: PoolRequest, to state: inout State) {
-    state.requests.append(request)
-    isAwaited.store(true, ordering: .relaxed)
-  }
-
-  private func popFirst(of state: inout State) -> PoolRequest? {
-    let first = state.requests.popFirst()
-    if state.requests.isEmpty { isAwaited.store(false, ordering: .relaxed) }
-    return first
-  }
-
-  private func allowed(_ state: State) -> Int {
-    min(coreCount + state.blockedCount, Self.maximumThreadCount)
   }
 
   // MARK: Threads
@@ -135,61 +106,68 @@ final class ElasticThreadPool: OperationExecutor {
   /// How long a thread without work stays.
   private static let idleTime = DispatchTimeInterval.seconds(2)
 
+  /// How often a pool without threads asks for one, 10 ms apart.
+  private static let attempts = 100
+
+  private func spawn(_ thread: PoolThread) {
+    var attempt = 1
+    while true {
+      let error = launch { thread.run(in: self) }
+      if error == 0 { break }
+      switch withState({ $0.refused(thread, at: MonotonicClock.nanoseconds) }) {
+      case .goOn(let woken, let startMonitor):
+        woken?.wake()
+        if startMonitor { launchMonitor() }
+        return
+      case .tryAgain:
+        // What keeps the system from giving one may pass: threads of others end.
+        if attempt == Self.attempts {
+          trap(
+            "The system refuses to start a thread (pthread_create returned \(error)), and the "
+              + "thread pool has none. Allow the process at least one more."
+          )
+        }
+        attempt += 1
+        MonotonicClock.block(for: .milliseconds(10))
+      }
+    }
+    if isShortOfThreads { withState { $0.launched() } }
+  }
+
   func run(_ thread: PoolThread) {
     while thread.workOnce() {
-      let hasWork = state.withLock { state -> Bool in
-        if state.busy.count <= allowed(state), let request = popFirst(of: &state) {
-          thread.next = request
-          return true
+      switch withState({ $0.returned(thread, at: MonotonicClock.nanoseconds) }) {
+      case .work(let startMonitor):
+        if startMonitor { launchMonitor() }
+        continue
+      case .sleep: break
+      }
+      while !thread.sleep(for: Self.idleTime) {
+        switch state.withLock({ $0.rested(thread) }) {
+        case .leave: return
+        case .sleepOn: continue
+        case .awaitWake: thread.sleepUntilWoken()
         }
-        state.busy[ObjectIdentifier(thread)] = nil
-        state.idle.append(thread)
-        return false
+        break
       }
-      if hasWork { continue }
-      if thread.sleep(for: Self.idleTime) { continue }
-      let isGone = state.withLock { state -> Bool in
-        guard let index = state.idle.firstIndex(where: { $0 === thread }) else { return false }
-        state.idle.remove(at: index)
-        return true
-      }
-      if isGone { return }
-      thread.sleepUntilWoken()
     }
   }
 
   // MARK: The monitor
 
   private func launchMonitor() {
-    DetachedThread.launch { self.monitor() }
+    if launch({ self.monitor() }) != 0 { withState { $0.monitorRefused() } }
   }
 
   private func monitor() {
-    var quietTicks = 0
-    var waitingTicks = 0
     while true {
       MonotonicClock.block(for: .milliseconds(1))
-      let busy = state.withLock { Array($0.busy.values) }
-      let blocked = busy.count { $0.looksBlocked() }
-      let (placements, isDone) = state.withLock { state -> ([Placement], Bool) in
-        state.blockedCount = blocked
-        var placements: [Placement] = []
-        while state.busy.count < allowed(state), let request = popFirst(of: &state) {
-          placements.append(seat(request, in: &state))
-        }
-        waitingTicks = state.requests.isEmpty ? 0 : waitingTicks + 1
-        if waitingTicks > 1 {
-          for thread in state.busy.values { thread.want() }
-        }
-        let isQuiet = state.requests.isEmpty && state.busy.count <= coreCount
-        quietTicks = isQuiet ? quietTicks + 1 : 0
-        guard quietTicks > 20 else { return (placements, false) }
-        state.isMonitored = false
-        state.blockedCount = 0
-        return (placements, true)
-      }
-      for placement in placements { perform(placement) }
-      if isDone { return }
+      let threads = state.withLock { $0.threadsInTheWay }
+      let looks = threads.map { (thread: $0, isBlocked: $0.looksBlocked()) }
+      let time = MonotonicClock.nanoseconds
+      let look = withState { $0.looked(at: looks, time: time) }
+      for placement in look.placements { perform(placement) }
+      if look.isLast { return }
     }
   }
 }

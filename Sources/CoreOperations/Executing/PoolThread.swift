@@ -2,22 +2,18 @@
 import Dispatch
 import Synchronization
 
-/// What a thread of the pool has to run.
-@safe enum PoolRequest: Sendable {
-  /// A worker of a queue, or another closure.
-  case worker(@Sendable () -> Void)
-  /// A part of a task, and the executor that the task prefers.
-  case job(UnownedJob, UnownedTaskExecutor)
-}
-
 /// One thread of the pool.
 ///
 /// `next` is written by the owner of the thread at that moment: the thread itself while it is busy,
 /// and the pool, under its lock, while it is idle.
 final class PoolThread: @unchecked Sendable {
-  // Sendable: see above; `sampled` belongs to the monitor, `runsJob` to the thread, the rest is
-  // immutable once launched.
+  // Sendable: see above; `origin` and `isMarkedBlocked` are behind the pool's lock, `looks` belongs
+  // to the monitor, `runsJob` to the thread, the rest is immutable once launched.
   var next: PoolRequest?
+  /// Whose work it does, or did last.
+  private(set) var origin: PoolRequest.Origin
+  /// Whether it was blocked when the monitor looked last, and has been busy since.
+  var isMarkedBlocked = false
   private var runsJob = false
   /// A hint, so no order with anything else is needed.
   private let wanted = Atomic(false)
@@ -38,17 +34,33 @@ final class PoolThread: @unchecked Sendable {
   private var handedAt: Int64 = 0
   /// Nil until the thread has begun.
   private let activity = Locked<ThreadActivity?>(nil)
-  private var sampled: Int64 = -1
+  private var looks = ThreadLooks()
+  /// Whether the thread was idle since the monitor has looked at it; a hint to the monitor.
+  private let wasIdle = Atomic(false)
 
-  init(first: PoolRequest) { next = first }
+  init(first: PoolRequest) {
+    next = first
+    origin = first.origin
+  }
 
-  func launch(in pool: ElasticThreadPool) {
-    DetachedThread.launch {
-      let activity = ThreadActivity()
-      self.activity.withLock { $0 = activity }
-      Self.current.value = self
-      pool.run(self)
-    }
+  /// What the thread itself does, from its beginning to its end.
+  func run(in pool: ElasticThreadPool) {
+    let activity = ThreadActivity()
+    self.activity.withLock { $0 = activity }
+    Self.current.value = self
+    pool.run(self)
+  }
+
+  /// The thread was given its next request while it was idle.
+  func isHanded(_ request: PoolRequest) {
+    wasIdle.store(true, ordering: .relaxed)
+    continues(with: request)
+  }
+
+  /// The thread was given its next request.
+  func continues(with request: PoolRequest) {
+    next = request
+    origin = request.origin
   }
 
   /// Does what there is to do, and lets go of it before it returns.
@@ -56,7 +68,7 @@ final class PoolThread: @unchecked Sendable {
     guard let request = next.take() else { return false }
     wanted.store(false, ordering: .relaxed)
     switch request {
-    case .worker(let work): work()
+    case .worker(_, let work), .call(let work): work()
     case .job(let job, let executor):
       runsJob = true
       unsafe job.runSynchronously(on: executor)
@@ -96,15 +108,19 @@ final class PoolThread: @unchecked Sendable {
 
   func sleepUntilWoken() { semaphore.wait() }
 
-  /// Whether the thread used no CPU time since the last call and is asleep in the kernel.
+  /// Whether the thread is blocked; for the monitor only.
   ///
-  /// For the monitor only. A thread that ends meanwhile has no clock any more: not blocked.
+  /// A thread that hasn't begun has no clock, and one that has ended meanwhile has none any more:
+  /// neither is blocked.
   func looksBlocked() -> Bool {
-    guard let activity = activity.withLock({ $0 }), let now = activity.processorTime else {
-      return false
-    }
-    defer { sampled = now }
-    return now == sampled && activity.isAsleep
+    guard let activity = activity.withLock({ $0 }), let processorTime = activity.processorTime
+    else { return false }
+    if wasIdle.exchange(false, ordering: .relaxed) { looks.wasIdle() }
+    return looks.looked(
+      processorTime: processorTime,
+      at: MonotonicClock.nanoseconds,
+      isAsleep: activity.isAsleep
+    )
   }
 }
 #endif

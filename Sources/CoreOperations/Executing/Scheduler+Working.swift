@@ -43,7 +43,7 @@ extension Scheduler {
     // instructions (callgrind).
     var effects = SchedulerState.Effects()
     let executor = source.executor
-    let turn = WorkerTurn(on: executor)
+    let turn = WorkerTurn(on: source)
     occupant.mayBeginTasks = turn.isInSharedPool
     var share = max(1, executor.operationsPerWorker)
     // Keeps the queue alive for code that reads the current one. Known from the first step on: a
@@ -155,7 +155,7 @@ extension Scheduler {
       perform(&effects)
     case .evaluate, .review, .start, .run, .end, .barrier:
       let source = source
-      source.executor.enqueue { self.work(source, beginningWith: next) }
+      source.enqueue(workerOf: self) { self.work(source, beginningWith: next) }
     }
   }
 

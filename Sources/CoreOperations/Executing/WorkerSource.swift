@@ -15,6 +15,10 @@ package final class WorkerSource: Sendable {
   let underlyingQueue: DispatchQueue?
   /// Whether that is the main one.
   let isOnMainThread: Bool
+  #if os(Linux) || os(Android)
+  /// The executor, if it is a thread pool of this library.
+  let pool: ElasticThreadPool?
+  #endif
 
   package init(_ executor: any OperationExecutor, underlyingQueue: DispatchQueue? = nil) {
     self.executor = executor
@@ -22,5 +26,29 @@ package final class WorkerSource: Sendable {
     isStepped = stepped != nil
     self.underlyingQueue = underlyingQueue
     isOnMainThread = underlyingQueue.map(MainThread.isQueue) ?? false
+    #if os(Linux) || os(Android)
+    pool = executor as? ElasticThreadPool
+    #endif
+  }
+
+  /// Has a worker run soon.
+  ///
+  /// - Parameters:
+  ///   - queue: The scheduler of the queue that it works for, as the pool tells queues apart.
+  ///   - worker: The worker.
+  func enqueue(workerOf queue: AbstractScheduler, _ worker: @escaping @Sendable () -> Void) {
+    #if os(Linux) || os(Android)
+    if let pool { return pool.enqueue(workerOf: ObjectIdentifier(queue), worker) }
+    #endif
+    executor.enqueue(worker)
+  }
+
+  /// Whether workers wait, or have just waited, for threads that the system refuses.
+  var isShortOfThreads: Bool {
+    #if os(Linux) || os(Android)
+    pool?.isShortOfThreads ?? false
+    #else
+    false
+    #endif
   }
 }

@@ -9,13 +9,15 @@ struct WorkerTurn {
 
   #if os(Linux) || os(Android)
   private let thread: PoolThread?
+  private let pool: ElasticThreadPool?
 
   /// Begins a turn on this thread.
   ///
   /// Only the share ends it on an executor of another kind.
-  init(on executor: any OperationExecutor) {
-    thread = executor is ElasticThreadPool ? PoolThread.current.value : nil
-    end = Self.end(on: executor)
+  init(on source: WorkerSource) {
+    pool = source.pool
+    thread = pool == nil ? nil : PoolThread.current.value
+    end = Self.end(on: source.executor)
   }
 
   var isOver: Bool {
@@ -39,14 +41,14 @@ struct WorkerTurn {
   /// Returns when there is news, when a request waits for a thread, or when that has taken longer
   /// than it is worth.
   func linger(until hasNews: () -> Bool) {
-    guard let thread else { return }
+    guard let thread, let pool else { return }
     let end = MonotonicClock.nanoseconds + thread.lingerTime.nanoseconds
-    while !hasNews(), !isOver, !ElasticThreadPool.shared.hasRequests {
+    while !hasNews(), !isOver, !pool.hasRequests {
       if MonotonicClock.nanoseconds >= end { return }
     }
   }
   #else
-  init(on executor: any OperationExecutor) { end = Self.end(on: executor) }
+  init(on source: WorkerSource) { end = Self.end(on: source.executor) }
 
   var isOver: Bool { isLate }
   var isInSharedPool: Bool { false }

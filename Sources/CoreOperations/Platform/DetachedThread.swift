@@ -15,17 +15,21 @@ enum DetachedThread {
   /// operations would overflow it.
   private static let leastStackSize = 1 << 20
 
-  static func launch(_ body: @escaping @Sendable () -> Void) {
+  /// Starts a thread.
+  ///
+  /// - Parameter body: What the thread runs.
+  /// - Returns: 0, or the number of the error for which the system refuses the thread: `EAGAIN` at a
+  ///   limit of the threads or of the memory that the process or its container may have.
+  static func launch(_ body: @escaping @Sendable () -> Void) -> Int32 {
     final class Start {
       let body: @Sendable () -> Void
       init(_ body: @escaping @Sendable () -> Void) { self.body = body }
     }
     let attributes = UnsafeMutablePointer<pthread_attr_t>.allocate(capacity: 1)
-    unsafe pthread_attr_init(attributes)
-    defer {
-      unsafe pthread_attr_destroy(attributes)
-      unsafe attributes.deallocate()
-    }
+    defer { unsafe attributes.deallocate() }
+    let error = unsafe pthread_attr_init(attributes)
+    if error != 0 { return error }
+    defer { unsafe pthread_attr_destroy(attributes) }
     unsafe pthread_attr_setdetachstate(attributes, Int32(PTHREAD_CREATE_DETACHED))
     var stackSize = 0
     unsafe pthread_attr_getstacksize(attributes, &stackSize)
@@ -37,7 +41,7 @@ enum DetachedThread {
     #else
     var thread = pthread_t()
     #endif
-    let start = unsafe Unmanaged.passRetained(Start(body)).toOpaque()
+    let start = unsafe Unmanaged.passRetained(Start(body))
     let result = unsafe pthread_create(
       &thread,
       attributes,
@@ -47,11 +51,10 @@ enum DetachedThread {
         start.body()
         return nil
       },
-      start
+      start.toOpaque()
     )
-    guard result == 0 else {
-      trap("The system refused to start a thread (pthread_create returned \(result)).")
-    }
+    if result != 0 { unsafe start.release() }
+    return result
   }
 }
 #endif

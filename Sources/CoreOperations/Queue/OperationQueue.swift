@@ -278,6 +278,8 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
   /// On Apple's systems, workers that the queue requests after the change run on Dispatch's global
   /// queue of that class, and so do completion blocks. The property has no effect on Linux and
   /// Android, in a queue with an ``underlyingQueue`` or an executor of its own, and in ``main``.
+  /// On Linux and Android, a queue whose operations compute on all processors delays the first
+  /// operation of another queue by about 5 ms. Set a limit to keep a processor free.
   open var qualityOfService: QualityOfService {
     get { settings.withLock { $0.qualityOfService } }
     set {

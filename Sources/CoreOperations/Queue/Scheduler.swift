@@ -383,7 +383,7 @@ final class Scheduler: AbstractScheduler, @unchecked Sendable {
     if let stepped = source.stepped {
       stepped.enqueue(.decide(self)) { self.decide(source, stepped) }
     } else {
-      source.executor.enqueue { self.work(source) }
+      source.enqueue(workerOf: self) { self.work(source) }
     }
   }
 }

@@ -30,6 +30,8 @@ public enum OperationWaitCause: Sendable, CustomStringConvertible {
   case notReady
   /// Nothing keeps the operation from starting: the queue has requested a worker from its executor,
   /// and that hasn't begun yet.
+  ///
+  /// The description says so if the system refuses the thread pool more threads.
   case worker(OperationQueue)
   /// Nothing keeps the operation from starting on the main thread, and that is blocked by a wait
   /// for something else, which is named.
@@ -55,9 +57,11 @@ public enum OperationWaitCause: Sendable, CustomStringConvertible {
         : "waits for a slot of queue “\(queue.label)”, whose limit of \(limit) is used up by "
           + (holders.isEmpty ? "a barrier" : Self.list(holders))
     case .notReady: "is not ready"
-    case .worker(let queue): "waits for a worker of queue “\(queue.label)”"
     case .mainThread(let label):
       "waits for the main thread, which is blocked by a wait for \(label)"
+    case .worker(let queue):
+      "waits for a worker of queue “\(queue.label)”"
+        + (queue.scheduler.source.isShortOfThreads ? ": the system refuses more threads" : "")
     case .ownWait(let operations): "has code that waits for \(Self.list(operations))"
     }
   }

@@ -70,4 +70,23 @@ import Testing
     try await queue.untilAllOperationsAreFinished()
     #expect(ran.now == 20)
   }
+
+  @Test(.needsThreadPool("Dispatch counts no thread as blocked that wakes again and again"))
+  func `that polls makes room for what it waits for`() async throws {
+    let queue = OperationQueue()
+    let gate = Gate()
+    let sawIt = Tally()
+    for _ in 0..<8 {
+      queue.addOperation(
+        BlockOperation {
+          // Some seconds, and longer on a machine that has other work.
+          for _ in 0..<4_000 where !gate.isOpen { sleepForMicroseconds(500) }
+          if gate.isOpen { sawIt.add() }
+        }
+      )
+    }
+    queue.addOperation(BlockOperation { gate.open() })
+    try await queue.untilAllOperationsAreFinished()
+    #expect(sawIt.now == 8)
+  }
 }

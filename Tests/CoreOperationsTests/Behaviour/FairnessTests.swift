@@ -93,3 +93,82 @@ import Testing
     #expect(begunThen.count == 1)
   }
 }
+
+/// Queues whose operations compute for long, on more threads than there are processors.
+@Suite(
+  .watched,
+  .heavy,
+  .needsThreadPool("Dispatch starts no thread while others compute")
+) struct `Operations that compute until another queue has begun` {
+  private static let heavyQueues = 8
+
+  /// Computes until a gate opens, at most for some seconds of a processor.
+  private static func compute(until gate: Gate) {
+    let begin = computedByThread()
+    while !gate.isOpen && computedByThread() - begin < 3_000_000_000 {}
+  }
+
+  /// Keeps all processors busy, and then runs a body.
+  private func besideHeavyQueues(
+    until gate: Gate,
+    _ body: () async throws -> Void
+  ) async throws {
+    let queues = (0..<Self.heavyQueues).map { _ in OperationQueue() }
+    let ended = Tally()
+    let begun = Countdown(Self.heavyQueues)
+    for queue in queues {
+      for number in 0..<2 {
+        queue.addOperation {
+          if number == 0 { begun.count() }
+          Self.compute(until: gate)
+          if !gate.isOpen { ended.add() }
+        }
+      }
+    }
+    await begun.done.opened()
+    try await body()
+    for queue in queues { try await queue.untilAllOperationsAreFinished() }
+    #expect(ended.now == 0)
+  }
+
+  @Test func `don't delay the first operations of 20 other queues`() async throws {
+    let gate = Gate()
+    try await besideHeavyQueues(until: gate) {
+      let begun = Countdown(20)
+      let others = (0..<20).map { _ in OperationQueue() }
+      for queue in others { queue.addOperation { begun.count() } }
+      await begun.done.opened()
+      gate.open()
+      for queue in others { try await queue.untilAllOperationsAreFinished() }
+    }
+  }
+
+  @Test func `don't delay a completion block, or a task that has suspended`() async throws {
+    let gate = Gate()
+    try await besideHeavyQueues(until: gate) {
+      let begun = Countdown(2)
+      let other = OperationQueue()
+      let operation = BlockOperation {}
+      operation.completionBlock = { begun.count() }
+      other.addOperation(operation)
+      other.addOperation {
+        await Task.yield()
+        begun.count()
+      }
+      await begun.done.opened()
+      gate.open()
+      try await other.untilAllOperationsAreFinished()
+    }
+  }
+
+  @Test func `don't delay what an operation of another queue blocks for`() async throws {
+    let gate = Gate()
+    try await besideHeavyQueues(until: gate) {
+      let other = OperationQueue()
+      let inner = BlockOperation { gate.open() }
+      other.addOperation(BlockOperation { inner.waitUntilFinished() })
+      other.addOperation(inner)
+      try await other.untilAllOperationsAreFinished()
+    }
+  }
+}

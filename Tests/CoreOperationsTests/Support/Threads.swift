@@ -69,3 +69,13 @@ func threadID() -> UInt {
   UInt(pthread_self())
   #endif
 }
+
+/// Blocks the calling thread for some time.
+func sleepForMicroseconds(_ count: UInt32) { usleep(count) }
+
+/// What the calling thread has computed so far, in nanoseconds.
+func computedByThread() -> Int64 {
+  var time = timespec()
+  unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+  return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+}
