@@ -141,6 +141,10 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
   /// The slot is free and dependents start when ``isFinished`` turns true. The operation stays
   /// among its queue's `operations`, and waiting for the whole queue goes on, until the block
   /// returned. A block that is set after the end never runs.
+  ///
+  /// The blocks of several operations run in no particular order and may overlap, including those
+  /// of a queue that runs one operation at a time. If the order matters, do the work at the end of
+  /// the operation instead.
   open var completionBlock: (@Sendable () -> Void)? {
     get { withLinks { $0.extra?.completionBlock } }
     set {

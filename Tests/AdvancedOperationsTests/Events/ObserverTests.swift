@@ -270,4 +270,19 @@ import Testing
     world.run(work)
     #expect(log.entries == ["start"])
   }
+
+  @Test func `are told of an end before a queue with limit 1 starts the next operation`()
+    async throws
+  {
+    let queue = AdvancedOperationQueue()
+    queue.maxConcurrentOperationCount = 1
+    let log = Log<String>()
+    for number in 0..<100 {
+      let operation = ResultOperation { log.add("body \(number)") }
+      operation.onFinish { _, _ in log.add("end \(number)") }
+      queue.addOperation(operation)
+    }
+    try await queue.untilAllOperationsAreFinished()
+    #expect(log.entries == (0..<100).flatMap { ["body \($0)", "end \($0)"] })
+  }
 }
