@@ -8,9 +8,14 @@ import Testing
     let world: World
     let breaker: CircuitBreaker
 
-    init(seed: UInt64 = 1, failures: Int = 2, cooldown: Duration = .seconds(10)) {
+    init(
+      seed: UInt64 = 1,
+      failures: Int = 2,
+      cooldown: Duration = .seconds(10),
+      counts: @escaping @Sendable (any Error) -> Bool = { _ in true }
+    ) {
       world = World(seed: seed)
-      breaker = CircuitBreaker(failures: failures, cooldown: cooldown)
+      breaker = CircuitBreaker(failures: failures, cooldown: cooldown, counts: counts)
     }
 
     /// Attaches the condition, and lets the operation run as far as it can.
@@ -127,16 +132,163 @@ import Testing
     let refused = Work()
     refused.addCondition(MutuallyExclusive("a", whenBusy: .fail))
     #expect(circuit.call(refused).claimError != nil)
-    let waiting = Work()
-    waiting.addCondition(MutuallyExclusive("a"))
-    circuit.call(waiting)
-    #expect(Self.refusal(circuit.call(Work())) == .init(remaining: nil))
-    waiting.cancel()
-    circuit.world.simulation.run()
+    circuit.world.finishAll([holder])
     #expect(circuit.breaker.state == .halfOpen)
     #expect(circuit.call(Work()).kind == .succeeded)
     #expect(circuit.breaker.state == .closed)
+  }
+
+  @Test func `is tried by one that starts, and not by one that waits for a claim or a slot`() {
+    let circuit = Circuit()
+    circuit.halfOpen()
+    let holder = Work.claiming("holder", MutuallyExclusive("a"))
+    circuit.world.run(holder)
+    let waiting = Work("waiting")
+    waiting.addCondition(MutuallyExclusive("a"))
+    circuit.call(waiting)
+    let other = circuit.world.makeQueue()
+    let occupant = Work.open("occupant")
+    let second = Work("second")
+    second.addCondition(CircuitClosed(circuit.breaker))
+    other.addOperations([occupant, second])
+    circuit.world.simulation.run()
+    #expect(circuit.breaker.state == .halfOpen)
+    let probe = circuit.call(.open("probe"))
+    #expect(probe.isExecuting)
+    // Their turns come while it tries.
+    circuit.world.finishAll([holder, occupant])
+    for late in [waiting, second] {
+      #expect(Self.refusal(late) == .init(remaining: nil))
+      #expect(!late.didExecute)
+    }
+    circuit.world.finishAll([probe])
+    #expect(circuit.breaker.state == .closed)
+  }
+
+  @Test func `is tried by one that waited, if no other one tries when its turn comes`() {
+    let circuit = Circuit()
+    circuit.halfOpen()
+    let holder = Work.claiming("holder", MutuallyExclusive("a"))
+    circuit.world.run(holder)
+    let probe = Work.open("probe")
+    probe.addCondition(MutuallyExclusive("a"))
+    circuit.call(probe)
+    holder.finish()
+    circuit.world.simulation.run()
+    #expect(probe.isExecuting)
+    #expect(Self.refusal(circuit.call(Work())) == .init(remaining: nil))
+    circuit.world.finishAll([probe])
+    #expect(circuit.breaker.state == .closed)
+  }
+
+  @Test(arguments: seeds)
+  func `is tried by one of those that waited for the same claim`(seed: UInt64) {
+    let circuit = Circuit(seed: seed)
+    circuit.halfOpen()
+    let holder = Work.claiming("holder", MutuallyExclusive("a", limit: 1))
+    circuit.world.run(holder)
+    let waiting = (0..<4).map { number in
+      let work = Work("waiting \(number)") { $0.finish(withError: Flaw(1)) }
+      work.addCondition(MutuallyExclusive("a", limit: 1))
+      circuit.call(work)
+      return work
+    }
+    holder.finish()
+    circuit.world.simulation.run()
+    // The first one opens the circuit again, for all others.
+    #expect(waiting.map(\.didExecute) == [true, false, false, false])
+    #expect(circuit.breaker.state == .open)
+  }
+
+  @Test func `is tried by one that is started manually`() {
+    let circuit = Circuit()
+    circuit.halfOpen()
+    let probe = Work.open("probe")
+    probe.use(circuit.world.simulation.environment)
+    probe.addCondition(CircuitClosed(circuit.breaker))
+    probe.start()
+    circuit.world.simulation.run()
+    #expect(probe.isExecuting)
+    #expect(Self.refusal(circuit.call(Work())) == .init(remaining: nil))
+    circuit.world.finishAll([probe])
+    #expect(circuit.breaker.state == .closed)
+  }
+
+  enum Asking: CaseIterable, Sendable {
+    case negation, secondAlternative, call
+  }
+
+  @Test(arguments: Asking.allCases)
+  func `isn't tried by one that only asks, or that runs whatever the answer is`(asking: Asking) {
+    let circuit = Circuit()
+    circuit.halfOpen()
+    let closed = CircuitClosed(circuit.breaker)
+    let work = Work.open("work")
+    switch asking {
+    case .negation: work.addCondition(!closed || Immediate())
+    case .secondAlternative: work.addCondition(Immediate() || closed)
+    case .call: work.addCondition(Immediate { closed.check($0) })
+    }
+    circuit.world.run(work)
+    #expect(work.isExecuting)
+    let probe = circuit.call(.open("probe"))
+    #expect(probe.isExecuting)
+    circuit.world.finishAll([work])
+    #expect(circuit.breaker.state == .halfOpen)
+    circuit.world.finishAll([probe])
+    #expect(circuit.breaker.state == .closed)
+  }
+
+  @Test func `lets an alternative run while another one tries`() {
+    let circuit = Circuit()
+    circuit.halfOpen()
+    let closed = CircuitClosed(circuit.breaker)
+    let works = [Work("fallback"), Work("either"), Work("neither")]
+    works[0].addCondition(!closed)
+    works[1].addCondition(closed || Immediate())
+    works[2].addCondition(closed && Immediate())
+    // All are evaluated while none tries, and wait for a slot.
+    let queue = circuit.world.makeQueue()
+    let holder = Work.open("holder")
+    queue.addOperations([holder, works[1], works[2]])
+    circuit.world.simulation.run()
+    let probe = circuit.call(.open("probe"))
+    circuit.world.run(works[0])
     circuit.world.finishAll([holder])
+    #expect(works.map(\.didExecute) == [true, true, false])
+    #expect(works.map(\.kind) == [.succeeded, .succeeded, .failed])
+    circuit.world.finishAll([probe])
+    #expect(circuit.breaker.state == .closed)
+  }
+
+  @Test func `lets the next one try when a probe has run for a whole cooldown`() {
+    let circuit = Circuit(cooldown: .seconds(10))
+    circuit.halfOpen()
+    let first = circuit.call(.open("first"))
+    circuit.world.simulation.advance(by: .milliseconds(9_999))
+    #expect(Self.refusal(circuit.call(Work())) == .init(remaining: nil))
+    circuit.world.simulation.advance(by: .milliseconds(1))
+    let second = circuit.call(.open("second"))
+    #expect(second.isExecuting)
+    #expect(Self.refusal(circuit.call(Work())) == .init(remaining: nil))
+    // The end of the first one says nothing any more.
+    first.finish()
+    circuit.world.simulation.advance(by: .zero)
+    #expect(circuit.breaker.state == .halfOpen)
+    #expect(Self.refusal(circuit.call(Work())) == .init(remaining: nil))
+    second.finish(withError: Flaw(1))
+    circuit.world.simulation.advance(by: .zero)
+    #expect(circuit.breaker.state == .open)
+  }
+
+  @Test func `without a cooldown lets a probe run for as long as it takes`() {
+    let circuit = Circuit(failures: 1, cooldown: .zero)
+    circuit.call(.failing())
+    let probe = circuit.call(.open("probe"))
+    circuit.world.simulation.advance(by: .seconds(1_000_000))
+    #expect(Self.refusal(circuit.call(Work())) == .init(remaining: nil))
+    circuit.world.finishAll([probe])
+    #expect(circuit.breaker.state == .closed)
   }
 
   @Test func `gives the place of a probe that was cancelled to the next`() {
@@ -150,35 +302,19 @@ import Testing
     #expect(circuit.call(.open()).isExecuting)
   }
 
-  @Test func `gives the place of a probe that it doesn't observe, or that is gone, to the next`() {
+  @Test func `gives the place of a probe that is gone to the next`() {
     let circuit = Circuit()
     circuit.halfOpen()
     do {
-      let gone = Work()
-      #expect(CircuitClosed(circuit.breaker).check(gone).isSatisfied)
-      #expect(!CircuitClosed(circuit.breaker).check(Work()).isSatisfied)
-      _ = gone
+      let gone = Work.open("gone")
+      gone.use(circuit.world.simulation.environment)
+      gone.addCondition(CircuitClosed(circuit.breaker))
+      gone.start()
+      circuit.world.simulation.run()
+      #expect(gone.isExecuting)
+      #expect(Self.refusal(circuit.call(Work())) == .init(remaining: nil))
     }
-    let unobserved = Work()
-    unobserved.addCondition(Immediate { CircuitClosed(circuit.breaker).check($0) })
-    circuit.world.run(unobserved)
-    #expect(unobserved.kind == .succeeded)
-    #expect(circuit.breaker.state == .halfOpen)
     #expect(circuit.call(Work()).kind == .succeeded)
-    #expect(circuit.breaker.state == .closed)
-  }
-
-  @Test func `lets a probe that is asked again after a wait keep its place`() {
-    let circuit = Circuit()
-    circuit.halfOpen()
-    let holder = Work.claiming("holder", MutuallyExclusive("a"))
-    circuit.world.run(holder)
-    let probe = Work("probe")
-    probe.addCondition(MutuallyExclusive("a"))
-    circuit.call(probe)
-    holder.finish()
-    circuit.world.simulation.run()
-    #expect(probe.kind == .succeeded)
     #expect(circuit.breaker.state == .closed)
   }
 
@@ -214,6 +350,53 @@ import Testing
     waiting.world.simulation.advance(by: .seconds(5))
     #expect(late.kind == .cancelled)
     #expect(waiting.breaker.state == .closed)
+  }
+
+  private static func counting(_ failures: Int = 1) -> Circuit {
+    Circuit(failures: failures) { ($0 as? Flaw)?.number != 404 }
+  }
+
+  @Test func `isn't opened by an error that doesn't count, which is an answer`() {
+    let circuit = Self.counting(2)
+    for _ in 1...5 {
+      circuit.call(.failing("down", 500))
+      circuit.call(.failing("not found", 404))
+    }
+    #expect(circuit.breaker.state == .closed)
+    circuit.call(.failing("down", 500))
+    circuit.call(.failing("down", 500))
+    #expect(circuit.breaker.state == .open)
+    circuit.world.simulation.advance(by: .seconds(10))
+    #expect(circuit.call(.failing("not found", 404)).didExecute)
+    #expect(circuit.breaker.state == .closed)
+  }
+
+  @Test func `counts a failure if one of its root causes counts, however it came`() {
+    for (flaws, state) in [([404], .closed), ([404, 500], .open)]
+      as [([Int], CircuitBreaker.State)]
+    {
+      let circuit = Self.counting()
+      let group = GroupOperation(name: "group") {
+        for flaw in flaws { Work.failing("child \(flaw)", flaw) }
+      }
+      let queue = circuit.world.queue
+      let call = ResultOperation(name: "call") { try await queue.run(group) }
+      call.addCondition(CircuitClosed(circuit.breaker))
+      circuit.world.run(call)
+      #expect(call.kind == .failed)
+      #expect(circuit.breaker.state == state)
+    }
+  }
+
+  @Test func `asks about a time limit as about other errors`() {
+    for counts in [true, false] {
+      let circuit = Circuit(failures: 1) { !($0 is OperationTimeout) || counts }
+      let slow = Work.open("slow")
+      slow.addObserver(TimeoutObserver(.seconds(5)))
+      circuit.call(slow)
+      circuit.world.simulation.advance(by: .seconds(5))
+      #expect(circuit.breaker.state == (counts ? .open : .closed))
+    }
   }
 
   @Test func `ignores, while it isn't closed, the ends of those that had begun before`() {

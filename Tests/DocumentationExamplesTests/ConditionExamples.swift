@@ -214,6 +214,19 @@ func `DependencyRule: the outcomes of dependencies in a closure`(failureCount: I
   #expect(publish.outcome?.isSuccess == (failureCount < 2))
 }
 
+@Test func `CircuitBreaker: errors that count`() {
+  struct NotFound: Error {}
+
+  let breaker = CircuitBreaker(failures: 5) { error in !(error is NotFound) }
+
+  for _ in 1...10 {
+    let call = ResultOperation(name: "call") { throw NotFound() }
+    call.addCondition(CircuitClosed(breaker))
+    simulate(call)
+  }
+  #expect(breaker.state == .closed)
+}
+
 @Test func `CircuitBreaker and CircuitClosed: a rest after too many failures`() {
   let calls = (1...8).map { ResultOperation(name: "call \($0)") { throw Offline() } }
   let simulation = SimulatedEnvironment(seed: 1)

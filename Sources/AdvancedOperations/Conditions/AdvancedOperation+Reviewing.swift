@@ -43,4 +43,37 @@ extension AdvancedOperation {
     case .ignore: return false
     }
   }
+
+  /// The operation starts: makes it the probe of circuits that its conditions want to be closed and
+  /// that are half open; marks it if another one tries.
+  ///
+  /// Only now, when it has its slot and its claims: an operation that waits for them would keep
+  /// all others from trying.
+  final func admitToCircuits() {
+    let question = withCore { $0.machine.mayStart ? $0.question : nil }
+    guard let question else { return noteAdmission(nil) }
+    let stopsAtFirst = question.policy == .stopAtFirstFailure
+    let refusal = Self.refusal(of: question.conditions, stopsAtFirst: stopsAtFirst) { condition in
+      if condition.breakers.allSatisfy(\.isClosed) { return nil }
+      if let closed = condition as? CircuitClosed { return closed.admit(self) }
+      return CurrentCode.asking(self) {
+        (condition as? any CompoundCondition)?.parts.review(for: self, starts: true)
+      }
+    }
+    noteAdmission(refusal)
+  }
+
+  /// Another thread may have come first, if the operation was started by hand.
+  private func noteAdmission(_ refusal: OperationStateMachine.Verdict?) {
+    let isMarked = withCore { core in
+      guard core.isAdmissionDue else { return false }
+      core.isAdmissionDue = false
+      guard let refusal else { return false }
+      switch core.machine.reviewed(refusal) {
+      case .becomeReady(let isMarked): return isMarked
+      case .ignore: return false
+      }
+    }
+    if isMarked { withdrawClaims() }
+  }
 }

@@ -19,14 +19,26 @@ import CoreOperations
 /// - *Closed*: all may run. So many failures with no success in between open the circuit.
 /// - *Open*: none may run until the cooldown is over, by the clock of the environment of the
 ///   operation that opened it.
-/// - *Half open*: one may run, as a probe. When it succeeds the circuit is closed; when it fails
+/// - *Half open*: one may run, as a *probe*. When it succeeds the circuit is closed; when it fails
 ///   the circuit is open again, for a whole cooldown. When it ends in any other way, the next one
 ///   may try.
 ///
+/// An operation becomes the probe when it starts, with its slot and its claims. One that waits for
+/// them keeps no other operation from trying, nor does one that is cancelled or whose conditions
+/// fail before its start. A probe that has run for a whole cooldown without an end loses its place:
+/// the next operation may try, and the end of the first one doesn't count any more. With a cooldown
+/// of zero, a probe keeps its place until it ends.
+///
 /// What counts is how operations ended that executed: success, a failure, or a ``TimeoutObserver``
 /// that ended them while they executed, which is a failure too. A body that ends its operation as
-/// skipped is a success. Other cancels, and operations that failed or were skipped before they
-/// executed, are neither. While the circuit isn't closed, only the probe's end counts.
+/// skipped is a success. So is a failure with no error that counts, because the thing has answered:
+///
+/// ```swift
+/// let breaker = CircuitBreaker(failures: 5) { error in !(error is NotFound) }
+/// ```
+///
+/// Other cancels, and operations that failed or were skipped before they executed, are neither.
+/// While the circuit isn't closed, only the probe's end counts.
 ///
 /// All members can be used from any thread. No lock is held while a clock is read.
 public final class CircuitBreaker: OperationObserver {
@@ -42,15 +54,24 @@ public final class CircuitBreaker: OperationObserver {
 
   private let limit: Int
   private let cooldown: Duration
+  private let counts: @Sendable (any Error) -> Bool
   private let circuit = Locked(Circuit())
 
   /// Creates a circuit that is closed.
   ///
   /// - Parameters:
-  ///   - failures: How many failures, with no success in between, open it.
-  ///   - cooldown: How long it stays open.
+  ///   - failures: The number of failures, with no success in between, that open the circuit.
+  ///   - cooldown: The time for which the circuit stays open, and for which a probe may keep other
+  ///     operations from trying.
+  ///   - counts: Gets an error, and returns whether it is one of the thing that the breaker is for.
+  ///     All errors count unless given. Called for the root causes of a failure, as
+  ///     ``RetryPolicy/when(_:)`` is, until one counts; without a lock held.
   /// - Precondition: At least one failure, and a cooldown that isn't negative.
-  public init(failures: Int, cooldown: Duration = .seconds(60)) {
+  public init(
+    failures: Int,
+    cooldown: Duration = .seconds(60),
+    counts: @escaping @Sendable (_ error: any Error) -> Bool = { _ in true }
+  ) {
     guard failures >= 1, cooldown >= .zero else {
       trap(
         "CircuitBreaker was made with \(failures) failures and a cooldown of \(cooldown.readable). "
@@ -59,9 +80,10 @@ public final class CircuitBreaker: OperationObserver {
     }
     limit = failures
     self.cooldown = cooldown
+    self.counts = counts
   }
 
-  /// Where the circuit is now.
+  /// The state of the circuit at this moment.
   public var state: State {
     guard let (clock, end) = circuit.withLock({ $0.cooldown }) else {
       return circuit.withLock { $0.isClosed } ? .closed : .halfOpen
@@ -81,42 +103,77 @@ public final class CircuitBreaker: OperationObserver {
   }
 
   private func count(_ operation: AdvancedOperation) {
-    let id = ObjectIdentifier(operation)
     switch operation.outcome {
     // A body that found nothing to do has been answered: HTTP 304, for instance.
-    case .succeeded, .skipped: circuit.withLock { $0.succeeded(id) }
-    case .failed: noteFailure(of: operation)
+    case .succeeded, .skipped: noteSuccess(of: operation)
+    case .failed(let failure): count(failure, of: operation)
     case .cancelled(let failure):
-      if failure.elements.contains(where: { $0.origin == .timeout }) {
-        noteFailure(of: operation)
-      }
+      let timeouts = failure.elements.filter { $0.origin == .timeout }
+      if !timeouts.isEmpty { count(OperationFailure(elements: timeouts), of: operation) }
     case nil: return
     }
   }
 
-  private func noteFailure(of operation: AdvancedOperation) {
-    let clock = operation.environment.clock
-    let end = clock.now.saturatingAdding(cooldown)
-    circuit.withLock { $0.failed(ObjectIdentifier(operation), limit: limit, (clock, end)) }
+  private func count(_ failure: OperationFailure, of operation: AdvancedOperation) {
+    if failure.decidingCauses.contains(where: counts) {
+      noteFailure(of: operation)
+    } else {
+      noteSuccess(of: operation)
+    }
   }
 
-  /// Whether an operation may run; takes the probe's place for it if that is free and due.
+  private func noteSuccess(of operation: AdvancedOperation) {
+    circuit.withLock { $0.succeeded(ObjectIdentifier(operation)) }
+  }
+
+  private func noteFailure(of operation: AdvancedOperation) {
+    let limit = timeLimit(of: operation)
+    circuit.withLock { $0.failed(ObjectIdentifier(operation), limit: self.limit, limit) }
+  }
+
+  /// The end of a cooldown that begins now, by the clock of an operation.
+  private func timeLimit(of operation: AdvancedOperation) -> Circuit.TimeLimit {
+    let clock = operation.environment.clock
+    return (clock, clock.now.saturatingAdding(cooldown))
+  }
+
+  var isClosed: Bool { circuit.withLock { $0.isClosed } }
+
+  /// Returns why an operation may not run; nil if it may as things are.
+  func refusal(of operation: AdvancedOperation) -> CircuitClosed.Open? {
+    decide(about: operation) { circuit, time in circuit.asked(operation, time) }
+  }
+
+  /// Makes an operation that starts the probe, if the circuit needs one.
+  ///
+  /// - Returns: Why the operation may not run; nil if it may.
   func admit(_ operation: AdvancedOperation) -> CircuitClosed.Open? {
-    let id = ObjectIdentifier(operation)
-    // The clock is read without the lock; another failure in between may have begun a new cooldown.
+    let limit = cooldown > .zero ? timeLimit(of: operation) : nil
+    return decide(about: operation) { circuit, time in
+      circuit.starts(operation, keepingOthersOutUntil: limit, time)
+    }
+  }
+
+  private func decide(
+    about operation: AdvancedOperation,
+    _ event: (inout Circuit, Circuit.Time) -> Circuit.Admission
+  ) -> CircuitClosed.Open? {
+    // The clock is read without the lock; the circuit may change in between.
     while true {
-      let (clock, end) = circuit.withLock { $0.cooldown } ?? (nil, .zero)
-      let left = clock.map { end.saturatingSubtracting($0.now) } ?? .zero
-      // Its last reference may be this one, and is none to let go of under the lock.
-      var probing: AdvancedOperation?
-      let admission = circuit.withLock {
-        $0.asked(id, operation, cooldown: clock.map { _ in end }, left, &probing)
+      let (version, limit) = circuit.withLock { ($0.version, $0.timeLimit) }
+      let left = limit.map { $0.end.saturatingSubtracting($0.clock.now) }
+      // The last reference to the probe may be this one, which isn't released under the lock.
+      var probe: AdvancedOperation?
+      let admission = circuit.withLock { circuit in
+        probe = circuit.probe
+        return event(&circuit, Circuit.Time(version: version, left: left))
       }
-      probing = nil
+      withExtendedLifetime(probe) {}
       switch admission {
       case .admitted: return nil
       case .probe:
         // Whether or not it executes, and whether or not this observes it.
+        let id = ObjectIdentifier(operation)
         operation.afterFinished { [weak self] in self?.circuit.withLock { $0.probeEnded(id) } }
         return nil
       case .refused(let left): return CircuitClosed.Open(remaining: left)
@@ -128,13 +185,13 @@ public final class CircuitBreaker: OperationObserver {
 
 /// A circuit as a pure value.
 private struct Circuit {
-  typealias Cooldown = (clock: OperationClock, end: Duration)
+  typealias TimeLimit = (clock: OperationClock, end: Duration)
 
   private enum Phase {
     /// Exits: open.
     case closed(failures: Int)
-    /// Exit: half open.
-    case open(Cooldown)
+    /// Until the cooldown ends. Exit: half open.
+    case open(TimeLimit)
     /// Exits: closed, open.
     case halfOpen(Probe?)
   }
@@ -143,6 +200,16 @@ private struct Circuit {
   private struct Probe {
     let id: ObjectIdentifier
     weak var operation: AdvancedOperation?
+    /// When it doesn't keep others out any more; nil if it does until its end.
+    let limit: TimeLimit?
+  }
+
+  /// What is known of the time.
+  struct Time {
+    /// The version of the circuit when its clock was read.
+    let version: UInt64
+    /// How much was left then until ``Circuit/timeLimit``; nil without one.
+    let left: Duration?
   }
 
   enum Admission {
@@ -151,19 +218,35 @@ private struct Circuit {
     case probe
     /// For so long; nil when that depends on the probe.
     case refused(Duration?)
-    /// The circuit has been opened again since its cooldown was read.
+    /// The circuit has changed since its clock was read.
     case outdated
   }
 
-  private var phase = Phase.closed(failures: 0)
+  private var phase = Phase.closed(failures: 0) { didSet { version &+= 1 } }
+  /// Another one after each change.
+  private(set) var version: UInt64 = 0
 
   var isClosed: Bool {
     if case .closed = phase { true } else { false }
   }
 
   /// When it will be half open; nil unless it is open.
-  var cooldown: Cooldown? {
+  var cooldown: TimeLimit? {
     if case .open(let cooldown) = phase { cooldown } else { nil }
+  }
+
+  /// When something changes with time alone; nil if nothing does.
+  var timeLimit: TimeLimit? {
+    switch phase {
+    case .closed: nil
+    case .open(let cooldown): cooldown
+    case .halfOpen(let probe): probe?.limit
+    }
+  }
+
+  /// The operation that tries at this moment.
+  var probe: AdvancedOperation? {
+    if case .halfOpen(let probe?) = phase { probe.operation } else { nil }
   }
 
   private func isProbe(_ id: ObjectIdentifier) -> Bool {
@@ -182,7 +265,7 @@ private struct Circuit {
     }
   }
 
-  mutating func failed(_ id: ObjectIdentifier, limit: Int, _ cooldown: Cooldown) {
+  mutating func failed(_ id: ObjectIdentifier, limit: Int, _ cooldown: TimeLimit) {
     switch phase {
     case .closed(let failures):
       phase = failures + 1 < limit ? .closed(failures: failures + 1) : .open(cooldown)
@@ -196,34 +279,32 @@ private struct Circuit {
     if isProbe(id) { phase = .halfOpen(nil) }
   }
 
-  /// An operation wants to run.
-  ///
-  /// - Parameters:
-  ///   - id: Its identity.
-  ///   - operation: The operation.
-  ///   - cooldown: The end of the cooldown as it was when the clock was read; nil when there was
-  ///     none.
-  ///   - left: How much of it was left.
-  ///   - probing: Gets the one that tries at this moment.
-  /// - Returns: Whether it may.
-  mutating func asked(
-    _ id: ObjectIdentifier,
-    _ operation: AdvancedOperation,
-    cooldown: Duration?,
-    _ left: Duration,
-    _ probing: inout AdvancedOperation?
-  ) -> Admission {
+  /// An operation asks whether it may run.
+  func asked(_ operation: AdvancedOperation, _ time: Time) -> Admission {
+    if case .closed = phase { return .admitted }
+    guard time.version == version else { return .outdated }
     switch phase {
     case .closed: return .admitted
-    case .open(let current):
-      guard current.end == cooldown else { return .outdated }
-      if left > .zero { return .refused(left) }
-    case .halfOpen(let probe):
-      if isProbe(id) { return .admitted }
-      probing = probe?.operation
-      if probing != nil { return .refused(nil) }
+    case .open:
+      if let left = time.left, left > .zero { return .refused(left) }
+    case .halfOpen:
+      if isProbe(ObjectIdentifier(operation)) { return .admitted }
+      let mayKeepOthersOut = time.left.map { $0 > .zero } ?? true
+      if probe != nil, mayKeepOthersOut { return .refused(nil) }
     }
-    phase = .halfOpen(Probe(id: id, operation: operation))
+    return .admitted
+  }
+
+  /// An operation is about to start, and tries for all unless the circuit is closed.
+  mutating func starts(
+    _ operation: AdvancedOperation,
+    keepingOthersOutUntil limit: TimeLimit?,
+    _ time: Time
+  ) -> Admission {
+    let admission = asked(operation, time)
+    let id = ObjectIdentifier(operation)
+    guard case .admitted = admission, !isClosed, !isProbe(id) else { return admission }
+    phase = .halfOpen(Probe(id: id, operation: operation, limit: limit))
     return .probe
   }
 }

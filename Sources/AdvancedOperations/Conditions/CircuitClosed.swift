@@ -6,8 +6,13 @@
 /// call.addCondition(CircuitClosed(breaker))
 /// ```
 ///
-/// When the circuit is half open, the first operation whose condition is evaluated becomes the
-/// probe until it has ended, in whatever way; the condition fails for other operations meanwhile.
+/// When the circuit is half open, the first operation that starts becomes the probe. The condition
+/// fails for others until the probe has ended, or has run for a whole cooldown. An operation that
+/// only waits for a slot or a claim isn't the probe: if another one tries when its turn comes, it
+/// fails then.
+///
+/// The condition may be a part of others. `!CircuitClosed(breaker)` only asks, and never makes its
+/// operation the probe; nor does a condition of your own that calls ``check(_:)``.
 public struct CircuitClosed: ImmediateCondition {
   /// The circuit is open, or half open with another operation that tries.
   public struct Open: Error, Hashable, CustomStringConvertible {
@@ -33,8 +38,17 @@ public struct CircuitClosed: ImmediateCondition {
   /// “circuit closed”.
   public var name: String { "circuit closed" }
 
-  /// Asks the breaker.
+  /// Asks the breaker, and changes nothing.
   public func check(_ operation: AdvancedOperation) -> OperationConditionResult {
-    breaker.admit(operation).map { .failed($0) } ?? .satisfied
+    Self.result(breaker.refusal(of: operation))
+  }
+
+  /// Makes an operation that starts the probe, if the circuit needs one.
+  func admit(_ operation: AdvancedOperation) -> OperationConditionResult {
+    Self.result(breaker.admit(operation))
+  }
+
+  private static func result(_ refusal: Open?) -> OperationConditionResult {
+    refusal.map { .failed($0) } ?? .satisfied
   }
 }

@@ -138,11 +138,22 @@ extension ConditionParts {
   /// immediate.
   ///
   /// Parts that would have to be waited for keep the answers that they gave before the wait.
-  func review(for operation: AdvancedOperation) -> OperationConditionResult {
+  ///
+  /// - Parameters:
+  ///   - operation: The operation that the condition is attached to.
+  ///   - starts: Whether the operation starts if this is satisfied, and so becomes the probe of a
+  ///     circuit on whose being closed that depends.
+  /// - Returns: The answer.
+  func review(
+    for operation: AdvancedOperation,
+    starts: Bool = false
+  ) -> OperationConditionResult {
     let kept = operation.keptAnswers(of: self)
     var run = CompoundRun(self)
     while let condition = run.next() {
-      if let result = condition.verdict(for: operation) ?? kept[run.leaf] {
+      if starts, !run.isNegated, let closed = condition as? CircuitClosed {
+        run.answered(closed.admit(operation))
+      } else if let result = condition.verdict(for: operation) ?? kept[run.leaf] {
         run.answered(result)
       } else {
         run.hasNoAnswer(condition)

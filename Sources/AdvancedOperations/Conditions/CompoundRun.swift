@@ -100,6 +100,9 @@ struct CompoundRun {
     return frame.leavesInFront + frame.parts.leavesInFront[frame.next]
   }
 
+  /// Whether all is satisfied only if the leaf that ``next()`` has returned isn't.
+  var isNegated: Bool { frames.count(where: { $0.parts.kind == .not }) % 2 == 1 }
+
   /// What was asked last has answered.
   mutating func answered(_ result: OperationConditionResult) {
     if keepsAnswers { answers[leaf] = result }

@@ -21,6 +21,8 @@ struct AdvancedCore {
   ///
   /// Not in the extra, where each access is checked to be exclusive at run time.
   var hasTimers = false
+  /// Whether circuits have a say in the start that they haven't had.
+  var isAdmissionDue = false
   var lastObserver: UInt32 = 0
   var environment: OperationEnvironment?
   /// Whether the queue may have a delegate.

@@ -61,6 +61,9 @@ extension AdvancedOperation {
     switch turn {
     case .none: return
     case .startByHand: startByHand()
+    case .askCircuits:
+      admitToCircuits()
+      takeTurn(isOneOfSeveral: isOneOfSeveral)
     case .run: runBody()
     case .deliver:
       let mustLaunch =
@@ -304,6 +307,8 @@ extension AdvancedCore {
     /// The start, or the end, is in the line.
     case deliver
     case startByHand
+    /// Circuits have a say first.
+    case askCircuits
     case none
     case reject(OperationStateMachine.Mistake)
   }
@@ -320,6 +325,7 @@ extension AdvancedCore {
       // A second call of `start()` by hand looks like the one of a queue until here.
       if !machine.isEnqueued { return .startByHand }
     }
+    if isAdmissionDue, machine.mayStart { return .askCircuits }
     switch machine.turnCame() {
     case .begin:
       // Nothing is called before the body, so nothing can come in between: the same step decides.

@@ -299,8 +299,12 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   /// - Precondition: Not yet enqueued or started, unless cancelled; then it is recorded and never
   ///   evaluated.
   public final func addCondition(_ condition: any OperationCondition) {
-    attach { $0.conditions.append(condition) }
-    for breaker in condition.breakers { addObserver(breaker) }
+    let breakers = condition.breakers
+    attach { core in
+      core.conditions.append(condition)
+      if !breakers.isEmpty { core.isAdmissionDue = true }
+    }
+    for breaker in breakers { addObserver(breaker) }
   }
 
   final func attach(_ record: (inout AdvancedCore) -> Void) {

@@ -246,6 +246,14 @@ package struct OperationStateMachine: Sendable {
 
   // MARK: Running
 
+  /// Whether the operation begins to execute if its turn comes now.
+  package var mayStart: Bool {
+    switch state {
+    case .pending, .ready: !isCancelled && !isMarked
+    case .evaluatingConditions, .executing, .finishing, .finished: false
+    }
+  }
+
   /// What to do when its turn came.
   package enum TurnAction: Equatable, Sendable {
     /// Deliver did-start, then look again with ``launchDue()``.

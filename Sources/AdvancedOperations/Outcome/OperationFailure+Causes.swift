@@ -59,7 +59,25 @@ extension OperationFailure {
   }
 }
 
+extension OperationFailure {
+  /// The errors that the failure comes down to: its ``rootCauses``, of several attempts those of
+  /// the last one.
+  var decidingCauses: [any Error] {
+    var causes: [any Error] = []
+    var search = CauseSearch(self, decidingOnly: true)
+    while let cause = search.next() {
+      causes.append((cause.error as? OperationConditionError)?.underlying ?? cause.error)
+    }
+    return causes
+  }
+}
+
 extension Error {
+  /// The errors that this one comes down to, if it is the failure of operations; otherwise itself.
+  var decidingCauses: [any Error] {
+    OperationFailure(elements: [.init(origin: .body, error: self)]).decidingCauses
+  }
+
   /// The failure of other operations that the error is, or that it keeps; nil without any.
   var innerFailure: OperationFailure? {
     if let failure = self as? OperationFailure { return failure }

@@ -38,7 +38,8 @@ struct CircuitBreakerTests {
   @Test func `lets one request through when it is half open`() throws {
     let life = try Life(in: shop) {
       $0.breakerFailures = 1
-      $0.breakerCooldown = .seconds(10)
+      // A probe keeps others out for no longer than this.
+      $0.breakerCooldown = .seconds(40)
       $0.requestTimeout = .seconds(60)
     }
     shop.provider.next(.isDown)
