@@ -22,8 +22,17 @@ public struct RetryPolicy: Sendable {
 
   /// Creates a policy from a closure.
   ///
-  /// - Parameter next: Gets the number of attempts that have failed, 1 at the first, and the last
-  ///   error; returns how long to wait, or nil to give up.
+  /// ```swift
+  /// let policy = RetryPolicy { failedAttempts, error in
+  ///   error is Offline && failedAttempts < 5 ? .seconds(10) : nil
+  /// }
+  /// ```
+  ///
+  /// - Parameter next: Gets the number of attempts that have failed, 1 at the first, and the error
+  ///   of the last one; returns how long to wait, or nil to give up. The error is the root cause,
+  ///   however many operations, groups, inputs or conditions it came through. If an attempt has
+  ///   several root causes, it is an ``OperationFailure``, whose ``OperationFailure/rootCauses``
+  ///   they are.
   public init(_ next: @escaping @Sendable (_ failedAttempts: Int, _ error: any Error) -> Duration?)
   {
     self.next = { count, error, _ in next(count, error) }
@@ -191,20 +200,27 @@ public struct RetryPolicy: Sendable {
     return policy
   }
 
-  /// The same policy for some errors only; others are given up on at once.
+  /// The same policy for some errors only; others are given up on immediately.
   ///
   /// ```swift
   /// let policy = RetryPolicy.constant(.seconds(5), attempts: 3).when { !($0 is NotFound) }
   /// ```
   ///
-  /// - Parameter isWorthwhile: Gets the last error; returns whether another attempt could succeed.
+  /// The closure gets the *root causes* of an attempt's failure, one after the other: the errors at
+  /// the ends of the ways through awaited operations, groups, inputs and conditions, as
+  /// ``OperationFailure/rootCauses`` has them. The attempt is repeated only if the closure returns
+  /// true for each of them. Of an operation that has made several attempts itself, the last one
+  /// counts.
+  ///
+  /// - Parameter isWorthwhile: Gets a root cause; returns whether another attempt could succeed in
+  ///   spite of it.
   /// - Returns: The policy.
   public func when(
     _ isWorthwhile: @escaping @Sendable (_ error: any Error) -> Bool
   ) -> RetryPolicy {
     var policy = self
     policy.next = { [next] count, error, random in
-      isWorthwhile(error) ? next(count, error, random) : nil
+      error.decidingCauses.allSatisfy(isWorthwhile) ? next(count, error, random) : nil
     }
     return policy
   }

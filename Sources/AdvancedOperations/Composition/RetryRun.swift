@@ -80,11 +80,19 @@ package struct RetryRun {
     now: Duration,
     random: @Sendable () -> UInt64
   ) -> Next {
-    let delay = policy.next(failedCount, Self.error(of: failures), random)
+    let delay = policy.next(failedCount, Self.cause(of: failures), random)
     let time = now.saturatingAdding(max(delay ?? .zero, .zero))
     // Also when the policy has no more attempts: the limit has cut this one short.
     if let end, time >= end { timeIsOver() } else if delay != nil { return .attempt(at: time) }
     return .giveUp
+  }
+
+  /// The error of an attempt that a policy gets: its root cause, or all that went wrong if there
+  /// are several.
+  static func cause(of failures: [OperationFailure.Element]) -> any Error {
+    let error = error(of: failures)
+    let causes = error.decidingCauses
+    return causes.count == 1 ? causes[0] : error
   }
 
   /// The error of an attempt: a timeout if it had one, the only error, or all together.
