@@ -128,6 +128,8 @@ import Testing
     let (a, b) = (root.then(name: "a") { $0 }, root.then(name: "b") { $0 })
     let both = ResultOperation(name: "both", after: a, b) { $0 + $1 }
     let outer = ResultOperation(name: "outer") { try await queue.run(both) }
+    // Both inputs have failed before it looks at them.
+    world.run(root, a, b)
     world.run(outer)
     #expect(
       outer.outcome?.failure?.description == """

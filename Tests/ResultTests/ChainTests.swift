@@ -40,9 +40,14 @@ import Testing
     let ran = Counter()
     let all = ResultOperation(name: "all", after: failing, fine, cancelled) { _, _, _ in ran.add() }
     world.run(failing, fine, cancelled, all)
-    #expect(all.kind == .failed)
+    let late = ResultOperation(name: "late", after: failing, fine, cancelled) { _, _, _ in ran.add()
+    }
+    world.run(late)
+    #expect([all.kind, late.kind] == [.failed, .failed])
     #expect(ran.count == 0)
-    let elements = try #require(all.outcome?.failure?.elements)
+    // A cancelled operation leaves first, and the rest isn't waited for.
+    #expect(all.origins == [.dependency("cancelled")])
+    let elements = try #require(late.outcome?.failure?.elements)
     #expect(elements.map(\.origin) == [.dependency("failing"), .dependency("cancelled")])
     #expect(elements.map(\.isInherited) == [true, true])
     let inner = elements.compactMap { ($0.error as? OperationFailure)?.errors }

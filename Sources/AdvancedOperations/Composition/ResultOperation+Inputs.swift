@@ -3,9 +3,10 @@ import CoreOperations
 extension ResultOperation {
   /// Creates an operation that gets the values of any number of others.
   ///
-  /// It depends on them. When one of them failed or was cancelled, this one fails with that as an
-  /// inherited error, without executing; when one was skipped, this one is skipped. Without others
-  /// the body gets an empty array.
+  /// It depends on them. When one of them has failed or was cancelled, this one fails with that as
+  /// an inherited error: without executing, and without waiting for the others. When one was skipped
+  /// and none has failed, this one is skipped once all have ended. Without others the body gets an
+  /// empty array.
   ///
   /// ```swift
   /// let pages = servers.map { server in ResultOperation { try await server.download() } }

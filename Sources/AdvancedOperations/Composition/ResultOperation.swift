@@ -54,8 +54,12 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
 
   /// Creates an operation that gets the values of others.
   ///
-  /// It depends on them. When one of them failed or was cancelled, this one fails with that as an
-  /// inherited error, without executing; when one was skipped, this one is skipped.
+  /// It depends on them.
+  ///
+  /// - When one of them has failed or was cancelled, this one fails with that as an inherited error.
+  ///   It doesn't execute, and doesn't wait for the others, which aren't cancelled.
+  /// - When one was skipped and none has failed, this one is skipped. A failure wins, so this is
+  ///   decided when all of them have ended.
   ///
   /// ```swift
   /// let map = ResultOperation(name: "map", after: events, stations) { events, stations in
@@ -108,7 +112,8 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
   /// Makes an operation that gets this one's value.
   ///
   /// The new operation depends on this one, and is in no queue yet. When this one fails or is
-  /// cancelled, it fails with that as an inherited error; when this one is skipped, so is it.
+  /// cancelled, it fails with that as an inherited error, whatever else it depends on; when this one
+  /// is skipped, so is it.
   ///
   /// - Parameters:
   ///   - name: What the new operation is called.
@@ -320,6 +325,18 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
       }
     }
     return OperationStateMachine.Verdict(failures: elements, skipReason: reason)
+  }
+
+  override var inputs: [AdvancedOperation] {
+    guard let rare = work.withLock({ $0.rare?.value }), !rare.recovers else { return [] }
+    return rare.predecessors
+  }
+
+  override func failuresOfInputs() -> [OperationFailure.Element]? {
+    let elements = inputs.compactMap { input in
+      input.outcome?.failure.map { OperationFailure.Element.inherited($0, from: input) }
+    }
+    return elements.isEmpty ? nil : elements
   }
 
   override var journalEntry: JournalEntry? { work.withLock { $0.rare?.value.journal } }

@@ -3,11 +3,47 @@ import CoreOperations
 extension AdvancedOperation {
   /// A dependency was added: watches it if there are conditions that may answer early.
   final func dependencyAdded(_ dependency: Operation) {
-    let hasConditions = withCore { core in
-      core.machine.isEnqueued && core.machine.state == .pending && !core.conditions.isEmpty
+    let (isWaiting, hasConditions) = withCore { core in
+      (core.machine.isEnqueued && core.machine.state == .pending, !core.conditions.isEmpty)
     }
-    if hasConditions { watch([dependency]) }
+    if isWaiting, hasConditions { watch([dependency]) }
+    if isWaiting { watchInputs() }
   }
+
+  // MARK: Inputs
+
+  /// Whether an input may have failed while the operation waits for something else.
+  final var mayLackInput: Bool {
+    switch openDependencyCount {
+    case 0: false
+    case 1: inputs.contains(where: \.isFinished)
+    default: !inputs.isEmpty
+    }
+  }
+
+  /// Has the operation leave as soon as an input has failed, whatever else it waits for.
+  ///
+  /// Nothing is watched for an operation that waits for its only input, as those of a chain do.
+  final func watchInputs() {
+    guard mayLackInput else { return }
+    let isDue = withCore { core in
+      // The journal may have the value that the inputs are for.
+      guard !core.isJournaled else { return false }
+      let extra = core.makeExtra()
+      defer { extra.watchesInputs = true }
+      return !extra.watchesInputs
+    }
+    guard isDue else { return }
+    let inputs = inputs
+    for input in inputs where !input.isFinished {
+      input.whenFinished { [weak self] input in
+        if input.outcomeOfDependency?.failure != nil { self?.askSoon() }
+      }
+    }
+    if inputs.contains(where: \.isFinished) { askSoon() }
+  }
+
+  // MARK: Conditions
 
   /// Has conditions that may answer early asked whenever a dependency has finished because of which
   /// they may refuse.
@@ -56,18 +92,24 @@ extension AdvancedOperation {
 
   /// Lets the operation leave if conditions say no already.
   private func askEarly() {
-    let conditions = withCore { core in
+    let (conditions, watchesInputs) = withCore { core -> ([any OperationCondition], Bool) in
       core.extra?.isAskedSoon = false
       core.extra?.isAskOwed = true
-      return core.machine.state == .pending && !core.machine.isCancelled ? core.conditions : []
+      guard core.machine.state == .pending, !core.machine.isCancelled else { return ([], false) }
+      return (core.conditions, core.extra?.watchesInputs == true)
     }
-    if dependenciesAreFinished || queue?.isSuspended == true { return }
+    if dependenciesAreFinished { return }
+    if watchesInputs, let elements = failuresOfInputs() { return leaveEarly(.failed(elements)) }
+    if queue?.isSuspended == true { return }
     // Before looking: what ends from here on asks again by itself.
     withCore { $0.extra?.isAskOwed = false }
     let refusal = Self.refusal(of: conditions) { condition in
       CurrentCode.asking(self) { condition.knownEarly(for: self) }
     }
-    guard let refusal else { return }
+    if let refusal { leaveEarly(refusal) }
+  }
+
+  private func leaveEarly(_ refusal: OperationStateMachine.Verdict) {
     switch change({ $0.machine.decidedEarly(refusal) }) {
     case .becomeReady:
       dropDependencies()

@@ -28,7 +28,8 @@ extension ResultOperation where Output: Codable {
   /// the journal.
   ///
   /// Conditions aren't asked before the journal was: one that may refuse early, such as
-  /// ``DependencyRule``, is asked when all dependencies have ended. Looking up belongs to the state
+  /// ``DependencyRule``, is asked when all dependencies have ended. Nor does the operation fail with
+  /// an input before that, because the journal may have its value. Looking up belongs to the state
   /// ``AdvancedOperation/State-swift.enum/evaluatingConditions``. Time limits of attempts, and that
   /// of all attempts together, don't count what the journal takes; a ``TimeoutObserver`` does.
   ///

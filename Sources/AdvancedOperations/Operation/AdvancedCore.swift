@@ -92,6 +92,8 @@ final class AdvancedExtra {
   var isAskedSoon = false
   /// Whether they were to be asked early and have not been, because the queue is suspended.
   var isAskOwed = false
+  /// Whether the operation leaves as soon as an input has failed.
+  var watchesInputs = false
   /// The names of the conditions that brought the awaited helpers.
   var helpedConditions: [String] = []
   /// Time limits that have not begun to count, and those that have.

@@ -11,6 +11,7 @@ extension AdvancedOperation: LayeredOperation {
     if let advanced { advanced.delegate?.operationQueue(advanced, willAdd: self) }
     if let environment, environment.isTraced { environment.tracer?.operationWillEnqueue(self) }
     let hasInputs = hasInputs
+    let mayLackInput = hasInputs && self.mayLackInput
     let (hasConditions, hasClaims, isJournaled, isHeard, old) = withCore { core in
       let old = core.environment
       if let environment { core.environment = environment }
@@ -20,7 +21,7 @@ extension AdvancedOperation: LayeredOperation {
       let isHeard =
         !core.observers.isEmpty || !core.line.isEmpty || core.extra != nil
         || core.environment?.isTraced == true || core.mayHaveDelegate
-        || hasConditions && !dependenciesAreFinished
+        || hasConditions && !dependenciesAreFinished || mayLackInput
       // Without observers, notifying cost a quarter of the operation's life (callgrind).
       if isHeard { core.line.append(.enqueued) }
       return (hasConditions, !core.claims.isEmpty, core.isJournaled, isHeard, old)
@@ -45,6 +46,7 @@ extension AdvancedOperation: LayeredOperation {
     }
     deliver()
     if hasConditions { watchDependencies() }
+    watchInputs()
     if mayHaveDelegate, let queue = queue as? AdvancedOperationQueue {
       queue.delegate?.operationQueue(queue, didAdd: self)
     }

@@ -156,6 +156,10 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   func verdictOfInputs() -> OperationStateMachine.Verdict? { nil }
   /// Whether ``verdictOfInputs()`` has something to say.
   var hasInputs: Bool { false }
+  /// The operations without whose values this one fails; empty for one that recovers.
+  var inputs: [AdvancedOperation] { [] }
+  /// The failures of ``inputs`` that have ended; nil if none has failed.
+  func failuresOfInputs() -> [OperationFailure.Element]? { nil }
   /// The place of its value in a journal; nil without one.
   var journalEntry: JournalEntry? { nil }
   /// The value that its body or its journal has given; nil without one.

@@ -128,6 +128,12 @@ extension LayeredOperation {
   /// Whether all dependencies have finished or don't matter any more.
   package var dependenciesAreFinished: Bool { readiness.current.dependenciesAreFinished }
 
+  /// The number of dependencies that have not finished; 0 if they don't matter any more.
+  package var openDependencyCount: Int {
+    let readiness = readiness.current
+    return readiness.isDropped ? 0 : Int(readiness.unfinished)
+  }
+
   /// Reports the end: `isFinished` turns true, dependents are released, waiters wake.
   ///
   /// - Parameter holdsQuiet: Whether ``holdQuiet()`` comes with it.
