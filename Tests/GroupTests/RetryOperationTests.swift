@@ -284,7 +284,6 @@ import Testing
         let child = DelayOperation(.seconds(60))
         produced.add(child)
         #expect(throws: Never.self) { try work.produce(child) }
-        work.finish()
       }
     }
     world.run(retrying)
@@ -373,5 +372,47 @@ import Testing
     world.simulation.run()
     #expect(last.kind == .cancelled)
     #expect(!last.didExecute)
+  }
+
+  enum Ending: CaseIterable, Sendable {
+    case good, skipped, failed
+  }
+
+  @Test(arguments: Ending.allCases)
+  func `an attempt is repeated for its own errors, and not for those of what it produced`(
+    ending: Ending
+  ) {
+    let world = World()
+    let retrying = RetryOperation<Int>(name: "retry", retry: .immediate(attempts: 3)) { attempt in
+      ResultOperation<Int>(name: "attempt") {
+        let child = Work.failing("produced", 10 * attempt)
+        try AdvancedOperation.current?.produce(child)
+        switch ending {
+        case .good: return attempt
+        case .skipped: throw OperationSkipped(reason: "no need")
+        case .failed: throw Flaw(attempt)
+        }
+      }
+    }
+    world.run(retrying)
+    #expect(retrying.kind == .failed)
+    #expect(retrying.attempt == (ending == .failed ? 3 : 1))
+    #expect(retrying.flawNumbers == (ending == .failed ? [1, 10, 2, 20, 3, 30] : [10]))
+    #expect(
+      retrying.origins.suffix(1) == [.attempt(retrying.attempt, .child("produced", .body))]
+    )
+  }
+
+  @Test func `what an attempt produces is retried by a policy of its own`() {
+    let world = World()
+    let retrying = RetryOperation<Int>(name: "retry", retry: .immediate(attempts: 3)) { attempt in
+      ResultOperation<Int>(name: "attempt") {
+        try AdvancedOperation.current?.produce(world.flaky("produced", failures: 2))
+        return attempt
+      }
+    }
+    world.run(retrying)
+    #expect((try? retrying.result?.get()) == 1)
+    #expect(retrying.attempt == 1)
   }
 }

@@ -48,6 +48,16 @@ final class OperationRounds: Sendable {
     return queue
   }
 
+  /// What went wrong in a round.
+  struct Failures {
+    /// With the operation that the round was begun with.
+    var own: [OperationFailure.Element] = []
+    /// With what that has produced.
+    var produced: [OperationFailure.Element] = []
+
+    var all: [OperationFailure.Element] { own + produced }
+  }
+
   /// Runs a round, and waits until all of it is quiet.
   ///
   /// - Parameters:
@@ -59,7 +69,7 @@ final class OperationRounds: Sendable {
     _ operation: AdvancedOperation,
     of owner: AdvancedOperation,
     until limit: RetryRun.Limit? = nil
-  ) async -> [OperationFailure.Element] {
+  ) async -> Failures {
     let number = state.withLock { state in
       state.number += 1
       state.round = Children()
@@ -81,12 +91,16 @@ final class OperationRounds: Sendable {
       return (state.round.taken(), before, state.isStopped, state.takeQueueIfOver())
     }
     withExtendedLifetime(queue) {}
-    var failures: [OperationFailure.Element] = []
+    var failures = Failures()
     // What went wrong with a predecessor is the operation's to report, if it matters to it.
     for case let member as AdvancedOperation in members
     where !before.contains(ObjectIdentifier(member)) {
       let elements = member.elementsForParent(isCancelledByParent: isStopped)
-      failures += member === operation ? elements : elements.inChild(member)
+      if member === operation {
+        failures.own = elements
+      } else {
+        failures.produced += elements.inChild(member)
+      }
     }
     return failures
   }

@@ -44,7 +44,7 @@ final class RecoveryOperation<Output: Sendable>: ResultOperation<Output>, @unche
   /// Runs a fallback, and waits until all of it is quiet.
   final func run(_ made: MadeOperation<Output>) async throws -> Output {
     if own.isOver { throw BodyFailure(elements: []) }
-    let failures = await own.run(made.operation, of: self)
+    let failures = await own.run(made.operation, of: self).all
     guard failures.isEmpty, !isCancelled else {
       throw BodyFailure(elements: failures.inChild(made.operation))
     }

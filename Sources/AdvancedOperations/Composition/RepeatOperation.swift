@@ -116,7 +116,7 @@ public final class RepeatOperation<Output: Sendable>: ResultOperation<Output>, @
     while !isOver, round <= times ?? .max, let made = make(round) {
       let failures = await own.run(made.operation, of: self)
       // What is left when the hook has seen them.
-      let elements = failures.inChild(made.operation, hook.withLock { $0 }?.call)
+      let elements = failures.all.inChild(made.operation, hook.withLock { $0 }?.call)
       if let times { updateProgress(completed: Int64(round), total: Int64(times)) }
       if !elements.isEmpty { throw BodyFailure(elements: elements) }
       // A round that was skipped, or has failed and was recovered from, has none.

@@ -27,7 +27,7 @@ extension ResultOperation {
         let skips = failed.elements.filter { $0.skipReasonOfBody != nil }
         if !skips.isEmpty { throw BodyFailure(elements: skips) }
         run.record(failed.elements)
-        guard await retries(&run, after: failed.elements) else {
+        guard await retries(&run, after: failed.own) else {
           throw BodyFailure(elements: run.elements)
         }
       }

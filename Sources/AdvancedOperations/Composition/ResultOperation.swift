@@ -38,7 +38,8 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
   ///   - name: What the operation is called.
   ///   - retry: Whether and when the body is run again after it threw; nil for never. Between the
   ///     attempts the operation keeps its slot and its claims, unless the policy is
-  ///     ``RetryPolicy/releasingSlot()``.
+  ///     ``RetryPolicy/releasingSlot()``. A failure of what the body has produced repeats nothing:
+  ///     that has a policy of its own.
   ///   - body: Runs in a task of its own; what it throws is an error of the operation. Released
   ///     when the operation finished.
   public init(
@@ -398,6 +399,15 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
 /// What went wrong in a body that knows more of it than one error.
 struct BodyFailure: Error {
   let elements: [OperationFailure.Element]
+  /// Those of them about which a retry policy is asked: not those of what an attempt has produced.
+  let own: [OperationFailure.Element]
+
+  init(elements: [OperationFailure.Element]) { self.init(own: elements) }
+
+  init(own: [OperationFailure.Element], produced: [OperationFailure.Element] = []) {
+    elements = own + produced
+    self.own = own
+  }
 }
 
 /// The value of an operation is needed that is no dependency any more.

@@ -26,7 +26,10 @@ import CoreOperations
 /// let length = page.then { text in text.count }
 /// ```
 ///
-/// An attempt has ended when its operation, and all that this has produced, are quiet.
+/// An attempt has ended when its operation, and all that this has produced, are quiet. The policy is
+/// asked about the operation alone: an attempt that succeeded isn't repeated because something that
+/// it has produced failed. Give that a retry policy of its own. Its failure is an error of the retry
+/// operation.
 ///
 /// - One that succeeded ends the retry operation without an error.
 /// - One that was skipped and would have given a value ends it as skipped; one of another kind ends
@@ -98,8 +101,14 @@ public final class RetryOperation<Output: Sendable>: ResultOperation<Output>, @u
       if isOver { return .failure(BodyFailure(elements: [])) }
       let made = make(number)
       let failures = await own.run(made.operation, of: self, until: limit)
-      if failures.isEmpty, !isCancelled { return .success(try made.value()) }
-      return .failure(BodyFailure(elements: failures))
+      guard failures.own.isEmpty, !isCancelled else {
+        return .failure(BodyFailure(own: failures.own, produced: failures.produced))
+      }
+      if failures.produced.isEmpty { return .success(try made.value()) }
+      // The attempt itself was good, and repeating it would do its work twice.
+      throw BodyFailure(
+        elements: failures.produced.map { $0.from(.attempt(number, $0.origin)) }
+      )
     }
   }
 

@@ -2,8 +2,11 @@ import CoreOperations
 
 /// Sums up the progress of all operations that it is attached to.
 ///
-/// Each counts one unit, of which an unfinished one has done the fraction that it last reported
-/// with ``AdvancedOperation/updateProgress(completed:total:)``. Attach it to a queue or to its
+/// Each counts one unit, of which an unfinished one has done the largest fraction that it has
+/// reported with ``AdvancedOperation/updateProgress(completed:total:)``. The fraction of an operation
+/// never falls: when the operation is retried, it stays until the new attempt has passed it. The
+/// fraction of all falls only when an operation is enqueued, because there is more to do then.
+/// Attach it to a queue or to its
 /// operations, and not to both: an operation that it is attached to twice counts twice.
 ///
 /// ```swift
@@ -96,7 +99,7 @@ public final class ProgressObserver: OperationObserver {
     }
   }
 
-  /// Takes over what the operation says.
+  /// Takes over how far the operation is, unless it was further in an earlier attempt.
   public func operation(
     _ operation: AdvancedOperation,
     didUpdateProgress progress: OperationProgressUpdate
@@ -104,7 +107,8 @@ public final class ProgressObserver: OperationObserver {
     change { state in
       let id = ObjectIdentifier(operation)
       guard let index = state.executing.firstIndex(where: { $0.id == id }) else { return }
-      state.executing[index].fraction = progress.fractionCompleted
+      let known = state.executing[index].fraction
+      state.executing[index].fraction = max(known, progress.fractionCompleted)
     }
   }
 

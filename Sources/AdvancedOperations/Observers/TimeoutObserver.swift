@@ -7,6 +7,11 @@ import CoreOperations
 /// that has failed is cancelled by a limit that comes meanwhile, and keeps the errors of its
 /// children.
 ///
+/// A limit that is attached late still counts from the moment at which the operation was enqueued,
+/// if that is what it measures. If the time is over by then, the operation is cancelled immediately.
+/// A limit of ``Phase/evaluating`` or ``Phase/executing`` that is attached during its phase counts
+/// from that moment.
+///
 /// ```swift
 /// download.addObserver(TimeoutObserver(.seconds(30)))
 /// ```
@@ -77,7 +82,8 @@ extension AdvancedOperation {
   private func startTimer(of limit: TimeLimit) {
     let timeout = limit.timeout
     let clock = environment.clock
-    let timer = clock.schedule(at: clock.now.saturatingAdding(timeout.duration)) { [weak self] in
+    let begin = beginning(of: timeout.phase) ?? clock.now
+    let timer = clock.schedule(at: begin.saturatingAdding(timeout.duration)) { [weak self] in
       self?.cancel(
         reason: OperationFailure.Element(
           origin: .timeout,
@@ -93,5 +99,13 @@ extension AdvancedOperation {
       return false
     }
     if isLate { timer.cancel() }
+  }
+
+  /// When a part of the operation's life began; nil if that isn't kept.
+  private func beginning(of phase: TimeoutObserver.Phase) -> Duration? {
+    switch phase {
+    case .waiting, .all: withCore { $0.admitted }
+    case .evaluating, .executing: nil
+    }
   }
 }

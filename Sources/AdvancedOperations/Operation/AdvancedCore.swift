@@ -24,6 +24,9 @@ struct AdvancedCore {
   /// Whether circuits have a say in the start that they haven't had.
   var isAdmissionDue = false
   var lastObserver: UInt32 = 0
+  // In nanoseconds, because a duration takes twice as much.
+  private var admittedAt = Self.notAdmitted
+  private static var notAdmitted: Int64 { .min }
   var environment: OperationEnvironment?
   /// Whether the queue may have a delegate.
   var mayHaveDelegate: Bool { environment?.delegates.mayExist == true }
@@ -35,6 +38,12 @@ struct AdvancedCore {
   /// Whether entering a state has to be recorded or delivered.
   func isOfInterest(_ state: AdvancedOperation.State) -> Bool {
     hasTimers || extra != nil && StateTimes.hasPlace(for: state) || environment?.isTraced == true
+  }
+
+  /// When the operation was enqueued or started by hand, by the clock of its environment; nil before.
+  var admitted: Duration? {
+    get { admittedAt == Self.notAdmitted ? nil : .nanoseconds(admittedAt) }
+    set { admittedAt = newValue?.wholeNanoseconds ?? Self.notAdmitted }
   }
 
   mutating func makeExtra() -> AdvancedExtra {

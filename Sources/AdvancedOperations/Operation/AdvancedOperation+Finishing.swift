@@ -69,6 +69,11 @@ extension AdvancedOperation {
   /// Observers are notified once it was added. What comes meanwhile, the end of this operation
   /// among it, is told after that.
   ///
+  /// The produced operation has an outcome of its own. If it fails, that isn't an error of this
+  /// operation, and no attempt of this one is repeated: give the produced operation a retry policy of
+  /// its own. Its failure counts for what runs both, such as a group, a ``RetryOperation`` or a
+  /// ``RepeatOperation``.
+  ///
   /// - Parameter operation: In no queue yet.
   /// - Throws: ``OperationProduceError`` unless the operation is in a queue, and executing or
   ///   notifying observers that it will finish.

@@ -184,8 +184,10 @@ extension AdvancedOperation {
       for entry in observers { addObserver(entry.value) }
     }
     guard beginByHand() else { return }
+    let now = environment.clock.now
     let action = change { core in
-      core.machine.startCalledByHand(
+      if core.admitted == nil { core.admitted = now }
+      return core.machine.startCalledByHand(
         hasConditions: !core.conditions.isEmpty || hasInputs || core.isJournaled,
         hasClaims: !core.claims.isEmpty,
         dependenciesAreFinished: hasFinished

@@ -54,6 +54,31 @@ import Testing
     #expect(observer.progress.fractionCompleted == 1)
   }
 
+  @Test func `shows the greatest value until a new attempt has passed it`() {
+    let world = World()
+    let fractions = Log<Double>()
+    let observer = ProgressObserver { fractions.add($0.fractionCompleted) }
+    let work = ResultOperation(name: "copy", retry: .immediate(attempts: 3)) {
+      let attempt = Int64(AdvancedOperation.current?.attempt ?? 0)
+      for step in 1...4 {
+        AdvancedOperation.current?.updateProgress(completed: Int64(step), total: 4)
+        if step == 3, attempt == 1 { throw Flaw(1) }
+        // There is more to do than it has said before.
+        if step == 2, attempt == 2 {
+          AdvancedOperation.current?.updateProgress(completed: 2, total: 8)
+          throw Flaw(2)
+        }
+      }
+    }
+    work.addObserver(observer)
+    world.run(work)
+    #expect(work.attempt == 3)
+    #expect(
+      fractions.entries == [0, 0, 0.25, 0.5, 0.75] + Array(repeating: 0.75, count: 3)
+        + [0.75, 0.75, 0.75, 1, 1]
+    )
+  }
+
   @Test func `tells of every change, and never goes back`() {
     let world = World()
     let fractions = Log<Double>()

@@ -98,6 +98,38 @@ import Testing
     work.finish()
   }
 
+  @Test(arguments: [TimeoutObserver.Phase.all, .waiting])
+  func `that is attached late counts from the enqueue`(phase: TimeoutObserver.Phase) {
+    let world = World()
+    let before = Work.open("before")
+    let work = Work.open("work")
+    work.addDependency(before)
+    world.queue.addOperations([before, work])
+    world.simulation.advance(by: .seconds(20))
+    work.addObserver(TimeoutObserver(.seconds(30), of: phase))
+    world.simulation.advance(by: .milliseconds(9_999))
+    #expect(!work.isCancelled)
+    world.simulation.advance(by: .milliseconds(1))
+    #expect(work.cancellationReason as? OperationTimeout == .init(duration: .seconds(30)))
+    before.finish()
+  }
+
+  @Test func `that is over when it is attached cancels immediately`() {
+    let world = World()
+    let (queued, byHand) = (Work.open("queued"), Work.open("by hand"))
+    world.queue.addOperation(queued)
+    byHand.use(world.simulation.environment)
+    world.simulation.advance(by: .seconds(10))
+    byHand.start()
+    world.simulation.advance(by: .seconds(20))
+    for work in [queued, byHand] { work.addObserver(TimeoutObserver(.seconds(25), of: .all)) }
+    world.simulation.advance(by: .zero)
+    #expect(queued.kind == .cancelled)
+    #expect(!byHand.isCancelled)
+    world.simulation.advance(by: .seconds(5))
+    #expect(byHand.kind == .cancelled)
+  }
+
   @Test func `that is attached after its phase does nothing`() {
     let world = World()
     let work = Work.open()
