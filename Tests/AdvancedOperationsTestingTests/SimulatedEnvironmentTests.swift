@@ -102,7 +102,7 @@ private struct Offline: Error {}
     ) { throw Offline() }
     queue.addOperation(download)
     simulation.run()
-    #expect(download.errors.count == 17)
+    #expect(download.attempt == 17)
     // 1 + 2 + 4 + … + 2^15 seconds
     #expect(simulation.now == .seconds(65_535))
   }

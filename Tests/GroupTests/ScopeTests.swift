@@ -369,4 +369,106 @@ import Testing
     #expect(last.kind == .succeeded)
     #expect((try? result.value?.get()) == 1)
   }
+
+  // MARK: Many failures
+
+  private final class Failing: AdvancedOperation, @unchecked Sendable {
+    // Sendable: all stored properties are immutable.
+    private let token: Token
+    private let flaw: Int
+
+    init(_ flaw: Int, _ token: Token) {
+      self.flaw = flaw
+      self.token = token
+      super.init(name: "failing \(flaw)")
+    }
+
+    override func execute() { finish(withError: Flaw(flaw)) }
+  }
+
+  @Test func `keeps the first and the last of many that have failed, and counts the rest`() throws {
+    let world = World()
+    let alive = LiveCount()
+    let most = Changing(0)
+    let (result, _) = Self.scope(world) { scope in
+      for number in 1...2_000 {
+        let failing = scope.add(Failing(number, alive.token()))
+        try await failing.untilFinished()
+        most.value = max(most.value, alive.alive)
+      }
+    }
+    world.simulation.run()
+    #expect(alive.made == 2_000)
+    #expect(most.value <= 260)
+    let failure = try #require(Self.failure(result))
+    #expect(flaws(failure.errors) == Array(1...64) + Array(1_937...2_000))
+    let lines = failure.description.split(separator: "\n")
+    #expect(
+      lines[126...130] == [
+        "child “failing 64”", "  flaw 64", "… 1872 more failed operations …",
+        "child “failing 1937”", "  flaw 1937",
+      ]
+    )
+    #expect(
+      failure.summary(limit: 1)
+        == "child “failing 1”: flaw 1; 127 more errors; … 1872 more failed operations …"
+    )
+  }
+
+  @Test func `keeps nothing of those that were recovered from`() {
+    let world = World()
+    let alive = LiveCount()
+    let most = Changing(0)
+    let (result, _) = Self.scope(world) { scope in
+      for number in 1...2_000 {
+        let token = alive.token()
+        let failing = ResultOperation<Int>(name: "failing") {
+          token.touch()
+          throw Flaw(number)
+        }
+        let recovered = failing.recover { _ in
+          token.touch()
+          return number
+        }
+        scope.add(failing)
+        _ = try await scope.add(recovered).value
+        most.value = max(most.value, alive.alive)
+      }
+      return most.value
+    }
+    world.simulation.run()
+    #expect((try? result.value?.get()) ?? .max <= 260)
+  }
+
+  @Test func `leaves out none that may still be recovered from`() {
+    let world = World()
+    let (result, _) = Self.scope(world) { scope in
+      let works = (1...1_000).map { number in
+        ResultOperation<Int>(name: "failing \(number)") { throw Flaw(number) }
+      }
+      let recovered = works.map { work in work.recover { _ in 7 } }
+      for work in works { scope.add(work) }
+      for work in works { try? await work.untilFinished() }
+      for work in recovered { scope.add(work) }
+    }
+    world.simulation.run()
+    #expect(throws: Never.self) { try result.value?.get() }
+  }
+
+  @Test func `counts an operation as not run although what it needed was left out`() throws {
+    let world = World()
+    let (result, _) = Self.scope(world) { scope in
+      let works = (1...1_000).map { number in
+        ResultOperation<Int>(name: "failing \(number)") { throw Flaw(number) }
+      }
+      for work in works { scope.add(work) }
+      for work in works { try? await work.untilFinished() }
+      scope.add(works[499].then(name: "next") { $0 })
+    }
+    world.simulation.run()
+    let failure = try #require(Self.failure(result))
+    #expect(flaws(failure.errors) == Array(1...64) + Array(938...1_000))
+    #expect(failure.notRunCount == 1)
+    #expect(failure.description.contains("… 873 more failed operations …"))
+  }
 }

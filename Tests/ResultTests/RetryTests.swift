@@ -113,7 +113,7 @@ import Testing
     let world = World()
     let work = Self.flaky(world, failures: 99, .constant(.seconds(1), totalTimeout: .seconds(60)))
     world.run(work)
-    #expect(work.flawNumbers.count == 60)
+    #expect(work.attempt == 60)
     #expect(world.simulation.now == .seconds(59))
   }
 
@@ -267,5 +267,26 @@ import Testing
     #expect(attempts.count == 1)
     #expect(world.simulation.now == .zero)
     #expect(world.queue.operationCount == 0)
+  }
+
+  private struct Kept: Error {
+    let token: Token
+  }
+
+  @Test(arguments: [false, true])
+  func `however many attempts there are, keeps the errors of a few`(releasesSlot: Bool) {
+    let world = World()
+    let alive = LiveCount()
+    let most = Changing(0)
+    let policy = RetryPolicy { failed, _ in failed < 1_000 ? .seconds(1) : nil }
+    let work = ResultOperation<Int>(retry: releasesSlot ? policy.releasingSlot() : policy) {
+      most.value = max(most.value, alive.alive)
+      throw Kept(token: alive.token())
+    }
+    world.run(work)
+    #expect(alive.made == 1_000)
+    #expect(most.value == 16)
+    #expect(alive.alive == 16)
+    #expect(work.attempt == 1_000)
   }
 }

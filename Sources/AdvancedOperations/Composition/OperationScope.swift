@@ -29,7 +29,8 @@ public import CoreOperations
 /// - Throws: What the closure throws. When it returned and operations have failed, an
 ///   ``OperationFailure`` with root causes once, each below
 ///   ``OperationFailure/Origin/child(_:_:)``, and the number of operations that didn't run because
-///   of them; a plain `cancel()` of an operation is no error. `CancellationError` when the task was
+///   of them; a plain `cancel()` of an operation is no error. Of many that have failed, it has the
+///   errors of the first and the last 64, and its texts say how many others there were. `CancellationError` when the task was
 ///   cancelled, that cut an operation short, and nothing else went wrong.
 @discardableResult
 public func withOperations<R: Sendable>(

@@ -66,6 +66,13 @@ extension AdvancedOperation {
   /// Whether another operation has succeeded in recovering from a failure of this one.
   final var isRecovered: Bool { withCore { $0.extra?.isRecovered == true } }
 
+  /// Whether another operation may still recover from a failure of this one.
+  final var awaitsRecovery: Bool {
+    guard let recovery = withCore({ $0.extra?.recovery }) else { return false }
+    // Before it has finished it is known whether it has.
+    return recovery.withCore { $0.machine.state < .finished }
+  }
+
   /// Whether an operation of the same group is going to recover from a failure of this one.
   final func awaitsRecovery(in group: GroupOperation) -> Bool {
     guard let recovery = withCore({ $0.extra?.recovery }) else { return false }

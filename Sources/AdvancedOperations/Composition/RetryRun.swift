@@ -26,9 +26,22 @@ package struct RetryRun {
   private let end: Duration?
   /// Whether slot and claims are given back between the attempts.
   var releasesSlot: Bool { policy.releasesSlot }
-  /// What went wrong so far, each with its attempt.
-  package private(set) var elements: [OperationFailure.Element] = []
+  private var errors = AttemptErrors()
+  /// Why no other attempt begins, if that is a reason of its own.
+  private var refusal: OperationFailure.Element?
+  /// Whether the policy has given up because the time for all attempts is over.
+  private var isOutOfTime = false
   private var failedCount = 0
+
+  /// What went wrong so far, each with its attempt; of many attempts the first and the last ones.
+  package var elements: [OperationFailure.Element] {
+    var elements = errors.elements
+    if let refusal { elements.append(refusal) }
+    if isOutOfTime, let limit = policy.totalLimit, !elements.isEmpty {
+      elements[elements.count - 1].noteGivingUp(after: failedCount, limit: limit)
+    }
+    return elements
+  }
 
   package init(_ policy: RetryPolicy, now: Duration) {
     self.policy = policy
@@ -56,21 +69,13 @@ package struct RetryRun {
 
   /// No other attempt begins, for a reason of its own.
   mutating func attemptRefused(because element: OperationFailure.Element) {
-    elements.append(element)
-    if element.origin == .timeout { timeIsOver() }
-  }
-
-  /// Says with the last error why no other attempt follows.
-  private mutating func timeIsOver() {
-    guard let limit = policy.totalLimit, !elements.isEmpty else { return }
-    elements[elements.count - 1].noteGivingUp(after: failedCount, limit: limit)
+    refusal = element
+    if element.origin == .timeout { isOutOfTime = true }
   }
 
   /// Keeps what went wrong in an attempt.
   package mutating func record(_ failures: [OperationFailure.Element]) {
-    for failure in failures {
-      elements.append(failure.from(.attempt(number, failure.origin)))
-    }
+    errors.record(failures.map { $0.from(.attempt(number, $0.origin)) })
     failedCount += 1
   }
 
@@ -83,8 +88,8 @@ package struct RetryRun {
     let delay = policy.next(failedCount, Self.cause(of: failures), random)
     let time = now.saturatingAdding(max(delay ?? .zero, .zero))
     // Also when the policy has no more attempts: the limit has cut this one short.
-    if let end, time >= end { timeIsOver() } else if delay != nil { return .attempt(at: time) }
-    return .giveUp
+    isOutOfTime = end.map { time >= $0 } ?? false
+    return delay == nil || isOutOfTime ? .giveUp : .attempt(at: time)
   }
 
   /// The error of an attempt that a policy gets: its root cause, or all that went wrong if there
@@ -99,5 +104,37 @@ package struct RetryRun {
   static func error(of failures: [OperationFailure.Element]) -> any Error {
     if let timeout = failures.first(where: { $0.origin == .timeout }) { return timeout.error }
     return failures.count == 1 ? failures[0].error : OperationFailure(elements: failures)
+  }
+}
+
+/// The errors of failed attempts: of many only those of the first and of the last ones, so that a
+/// policy without an end needs no more and more memory.
+private struct AttemptErrors {
+  /// How many attempts are kept at each end.
+  private static let keptCount = 8
+
+  private var first: [OperationFailure.Element] = []
+  /// One entry for each attempt; the oldest is at ``oldest`` once there are as many as are kept.
+  private var last: [[OperationFailure.Element]] = []
+  private var oldest = 0
+  private var count = 0
+
+  mutating func record(_ failures: [OperationFailure.Element]) {
+    count += 1
+    if count <= Self.keptCount {
+      first += failures
+    } else if last.count < Self.keptCount {
+      last.append(failures)
+    } else {
+      last[oldest] = failures
+      oldest = (oldest + 1) % Self.keptCount
+    }
+  }
+
+  var elements: [OperationFailure.Element] {
+    var later = Array((last[oldest...] + last[..<oldest]).joined())
+    let leftOutCount = count - 2 * Self.keptCount
+    if leftOutCount > 0, !later.isEmpty { later[0].noteLeftOut(leftOutCount, .attempts) }
+    return first + later
   }
 }

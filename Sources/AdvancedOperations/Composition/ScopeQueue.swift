@@ -66,10 +66,16 @@ final class ScopeQueue: AdvancedOperationQueue, @unchecked Sendable {
     let isCutShort = isStopped && operation.isCancelled
     let notRunCount = advanced?.outcome?.failure?.notRunCount ?? 0
     let inScope = elements.inChild(operation)
-    members.withLock { members in
+    let crowd = members.withLock { members in
       if isCutShort { members.hasCutShort = true }
       members.children.errors
         .record(inScope, notRunCount: notRunCount, of: operation, number: number)
+      return inScope.isEmpty ? nil : members.children.errors.takeCrowd()
+    }
+    // A scope may go on for as long as the process, and would keep all that has failed in it.
+    let thinned = crowd?.thinnedOut()
+    members.withLock { members in
+      if let thinned { members.children.errors.putBack(thinned) }
       return members.children.ended(number)
     }
     .wake()
@@ -100,7 +106,7 @@ final class ScopeQueue: AdvancedOperationQueue, @unchecked Sendable {
   /// Throws if an operation failed, or was cut short.
   func checkOutcomes() throws {
     let (errors, hasCutShort) = members.withLock { ($0.children.errors, $0.hasCutShort) }
-    let failure = errors.summary
+    let failure = errors.thinnedSummary()
     if !failure.elements.isEmpty { throw failure }
     if hasCutShort { throw CancellationError() }
   }

@@ -17,7 +17,8 @@ import CoreOperations
 /// are.
 ///
 /// The times are those of the clock in each operation's environment. A recorder doesn't keep
-/// operations alive, and keeps what it knows of them until it is released.
+/// operations alive. It isn't bounded: it keeps what it knows of each operation, and the time of
+/// each failed attempt, until it is released.
 public final class TimelineRecorder: OperationObserver {
   private let state = Locked(TimelineState())
 

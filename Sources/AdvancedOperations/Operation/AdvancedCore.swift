@@ -122,6 +122,8 @@ final class AdvancedExtra {
   weak var recovery: AdvancedOperation?
   /// Whether another operation has succeeded in recovering from a failure of this one.
   var isRecovered = false
+  /// Whether its parent only counts its failure, because there were so many.
+  var isLeftOut = false
   /// The operation that has produced it.
   weak var producer: AdvancedOperation?
   /// Run when the operation is finished, or quiet.

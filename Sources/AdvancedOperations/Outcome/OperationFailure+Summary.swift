@@ -29,7 +29,7 @@ extension OperationFailure {
     var parts = elements.prefix(max(limit, 0)).map { $0.inOneLine(levels: levels, &shown) }
     let more = elements.count - parts.count
     if more > 0 { parts.append("\(more) more \(more == 1 ? "error" : "errors")") }
-    parts += elements.flatMap { $0.ends.map(\.text) }
+    parts += elements.flatMap { $0.gaps.map(\.text) + $0.ends.map(\.text) }
     if elements.isEmpty { parts.append("cancelled without a reason") }
     if let remark = remarkOnOthers { parts.append(remark) }
     return parts.joined(separator: "; ")

@@ -91,7 +91,12 @@ struct FailureTree {
     var (parent, origin) = (parent, element.origin)
     var places = [parent]
     defer { if !element.remarks.isEmpty { addEnds(of: element, along: places) } }
+    var depth = element.remarks.isEmpty ? 0 : element.origin.steps.steps.count
     while let (step, inner) = origin.outermost {
+      for gap in element.gaps where gap.depth == depth {
+        _ = append(nil, text: gap.text, to: parent)
+      }
+      depth -= 1
       if case .attempt = step, inner.origin == .body, !element.isOfRollback {
         return add(.step(step), error, to: parent)
       }

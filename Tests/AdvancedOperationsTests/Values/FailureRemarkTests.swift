@@ -45,6 +45,46 @@ import Testing
     #expect(world.simulation.now == .seconds(20))
   }
 
+  @Test func `has the first and the last of many attempts, and counts the rest`() throws {
+    let world = World()
+    let work = ResultOperation<Int>(
+      name: "work",
+      retry: .constant(.seconds(1), attempts: 100).totalTimeout(.seconds(50))
+    ) { throw Flaw(AdvancedOperation.current?.attempt ?? 0) }
+    let group = GroupOperation(name: "group") { [work, work.then(name: "next") { $0 }] }
+    world.run(group)
+    let failure = try #require(group.outcome?.failure)
+    let kept = Array(1...8) + Array(43...50)
+    #expect(work.flawNumbers == kept)
+    #expect(work.origins == kept.map { .attempt($0, .body) })
+    var lines = ["child “work”"] + kept.map { "  attempt \($0): flaw \($0)" }
+    lines.insert("  … 34 more attempts …", at: 9)
+    lines += ["  gave up after 50 attempts: total limit of 50 s", "1 other did not run"]
+    #expect(failure.description == lines.joined(separator: "\n"))
+    #expect(
+      failure.summary(limit: 1) == "child “work”: attempt 1: flaw 1; 15 more errors; "
+        + "… 34 more attempts …; gave up after 50 attempts: total limit of 50 s; "
+        + "1 other did not run"
+    )
+  }
+
+  @Test(arguments: [16, 17, 18])
+  func `says nothing of attempts that aren't left out`(attempts: Int) {
+    let world = World()
+    let work = Self.failing(.immediate(attempts: attempts))
+    world.run(work)
+    #expect(work.errors.count == 16)
+    let text = work.outcome?.failure?.description ?? ""
+    let line: String? =
+      switch attempts {
+      case 17: "… 1 more attempt …"
+      case 18: "… 2 more attempts …"
+      default: nil
+      }
+    #expect(text.split(separator: "\n").count == (line == nil ? 16 : 17))
+    if let line { #expect(text.contains(line)) }
+  }
+
   @Test func `says so of a single attempt`() {
     let world = World()
     let work = Self.failing(.constant(.seconds(10), attempts: 9).totalTimeout(.seconds(10)))

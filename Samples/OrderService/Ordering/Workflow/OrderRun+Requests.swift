@@ -83,8 +83,8 @@ extension OrderRun {
 
   /// Runs requests until one succeeds, for as long as the order goes on: what undoes something.
   ///
-  /// They are made in rounds, because an operation that retries keeps the errors of all its attempts,
-  /// and the timeline their times: a provider may be down for weeks. The first round is recorded.
+  /// They are made in rounds, because a timeline keeps the times of all attempts, and a provider may be
+  /// down for weeks. The first round is recorded.
   ///
   /// - Parameters:
   ///   - name: What is attempted.
