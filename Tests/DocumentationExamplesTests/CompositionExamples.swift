@@ -92,48 +92,46 @@ func `OperationBuilder: children are listed as statements`(isSunday: Bool) {
 }
 
 private actor Hall {
-  private(set) var taken = 0
-  func reserve(_ count: Int) throws -> Int {
-    taken += count
-    return count
-  }
-  func release(_ count: Int) throws { taken -= count }
+  private(set) var taken: [String: Int] = [:]
+  func reserve(_ count: Int, for id: String) throws { taken[id] = count }
+  func release(_ id: String) throws { taken[id] = nil }
 }
 
-@Test func `GroupOperation: what a child has done is undone`() async {
+private struct Bank: Sendable {
+  func charge(_ euros: Int, for id: String) async throws { throw Offline() }
+}
+
+@Test func `AdvancedOperation: what a child has done is undone`() async {
   let simulation = SimulatedEnvironment(seed: 1)
   let queue = AdvancedOperationQueue(environment: simulation.environment)
   let hall = Hall()
+  let bank = Bank()
+  let id = "order 17"
 
-  let order = GroupOperation(name: "order", errorPolicy: .failFast)
-  let reserve = ResultOperation(name: "reserve") { [weak order] in
-    let seats = try await hall.reserve(2)
-    order?.onRollback { try await hall.release(seats) }
+  let reserve = ResultOperation(name: "reserve") { try await hall.reserve(2, for: id) }
+  reserve.onRollback { try await hall.release(id) }
+  let order = GroupOperation(name: "order", errorPolicy: .failFast) {
+    reserve
+    reserve.then(name: "pay") { _ in try await bank.charge(40, for: id) }
   }
-  order.addOperation(reserve)
 
-  let pay = ResultOperation(name: "pay") { throw Offline() }
-  pay.addDependency(reserve)
-  order.addOperation(pay)
   queue.addOperation(order)
   simulation.run()
   #expect(order.ending.hasPrefix("failed"))
-  #expect(await hall.taken == 0)
+  #expect(await hall.taken.isEmpty)
 }
 
-@Test func `AdvancedOperation: a body reaches the group that it is in`() async {
-  let simulation = SimulatedEnvironment(seed: 1)
-  let queue = AdvancedOperationQueue(environment: simulation.environment)
-  let hall = Hall()
+@Test func `AdvancedOperation: a body reaches the group that it is in`() {
+  struct Archive: Sendable { func hasImage() async throws -> Bool { true } }
+  let archive = Archive()
 
-  let reserve = ResultOperation(name: "reserve") {
-    let seats = try await hall.reserve(2)
-    AdvancedOperation.current?.group?.onRollback { try await hall.release(seats) }
+  let search = ResultOperation(name: "search") {
+    if try await archive.hasImage() { AdvancedOperation.current?.group?.cancel() }
   }
 
-  queue.addOperation(GroupOperation { reserve })
-  simulation.run()
-  #expect(await hall.taken == 2)
+  let group = GroupOperation { search }
+  simulate(group)
+  #expect(group.outcome?.isCancelled == true)
 }
 
 private struct NotFound: Error {}

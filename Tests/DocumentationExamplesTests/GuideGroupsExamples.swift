@@ -7,19 +7,34 @@ private struct PrinterIsOut: Error, CustomStringConvertible {
   let description = "The printer is out of paper."
 }
 
+private struct Hall: Sendable {
+  let print: Lines
+  func reserve(_ count: Int, for id: String) async throws {
+    print("reserve \(count) seats for \(id)")
+  }
+  func release(_ id: String) async throws { print("release the seats of \(id)") }
+}
+
+private struct Bank: Sendable {
+  let print: Lines
+  func charge(_ euros: Int, for id: String) async throws { print("charge \(euros) € for \(id)") }
+  func refund(_ id: String) async throws { print("refund \(id)") }
+}
+
 @Test func `Groups: what has been done is undone when a later step fails`() throws {
   let print = Lines()
+  let hall = Hall(print: print)
+  let bank = Bank(print: print)
   let simulation = SimulatedEnvironment(seed: 1)
   let queue = AdvancedOperationQueue(environment: simulation.environment)
 
-  let reserve = ResultOperation(name: "reserve") {
-    print("reserve 2 seats")
-    AdvancedOperation.current?.group?.onRollback { print("release the seats") }
-  }
-  let pay = reserve.then(name: "pay") { _ in
-    print("charge 40 €")
-    AdvancedOperation.current?.group?.onRollback { print("refund 40 €") }
-  }
+  let id = "order 17"
+  let reserve = ResultOperation(name: "reserve") { try await hall.reserve(2, for: id) }
+  reserve.onRollback { try await hall.release(id) }
+
+  let pay = reserve.then(name: "pay") { _ in try await bank.charge(40, for: id) }
+  pay.onRollback { try await bank.refund(id) }
+
   let ticket = pay.then(name: "ticket") { _ in throw PrinterIsOut() }
 
   let order = GroupOperation(name: "order", errorPolicy: .failFast) {
@@ -44,10 +59,8 @@ private struct NotReleased: Error, CustomStringConvertible {
   let simulation = SimulatedEnvironment(seed: 1)
   let queue = AdvancedOperationQueue(environment: simulation.environment)
 
-  let cabin = ResultOperation(name: "cabin") {
-    AdvancedOperation.current?.group?.onRollback { throw NotReleased() }
-    throw Offline()
-  }
+  let cabin = ResultOperation(name: "cabin") { throw Offline() }
+  cabin.onRollback { throw NotReleased() }
   let cruise = GroupOperation(name: "cruise") { cabin }
   queue.addOperation(cruise)
   simulation.run()
@@ -66,12 +79,10 @@ private struct NotReleased: Error, CustomStringConvertible {
   let clock = simulation.environment.clock
   let queue = AdvancedOperationQueue(environment: simulation.environment)
   let log = Lines()
-  let pay = ResultOperation(name: "pay") {
-    AdvancedOperation.current?.group?.onRollback {
-      try await clock.sleep(for: .seconds(60))
-      log("undone")
-    }
-    throw Offline()
+  let pay = ResultOperation(name: "pay") { throw Offline() }
+  pay.onRollback {
+    try await clock.sleep(for: .seconds(60))
+    log("undone")
   }
   let order = GroupOperation(name: "order") { pay }
   order.addObserver(TimeoutObserver(.seconds(30)))
@@ -84,16 +95,19 @@ private struct NotReleased: Error, CustomStringConvertible {
   #expect(simulation.now == .seconds(60))
 }
 
-@Test func `Groups: each attempt registers its own rollback`() throws {
+@Test func `Groups: each attempt registers what the body registers`() throws {
   let log = Lines()
   let pay = ResultOperation(name: "pay", retry: .immediate(attempts: 3)) {
     let attempt = AdvancedOperation.current?.attempt ?? 0
-    AdvancedOperation.current?.group?.onRollback { log("undo attempt \(attempt)") }
+    AdvancedOperation.current?.onRollback { log("undo attempt \(attempt)") }
     throw Offline()
   }
+  pay.onRollback { log("undo all attempts") }
   let order = GroupOperation(name: "order") { pay }
   simulate(order)
-  #expect(log.all == ["undo attempt 3", "undo attempt 2", "undo attempt 1"])
+  #expect(
+    log.all == ["undo attempt 3", "undo attempt 2", "undo attempt 1", "undo all attempts"]
+  )
   let failure = try #require(order.outcome?.failure)
   #expect(failure.elements.map(\.origin) == (1...3).map { .child("pay", .attempt($0, .body)) })
 }
@@ -181,9 +195,8 @@ func `Groups: the others, when a child fails`(policy: GroupOperation.ErrorPolicy
 
 @Test func `Groups: no rollback after a success`() {
   let log = Lines()
-  let step = ResultOperation(name: "step") {
-    AdvancedOperation.current?.group?.onRollback { log("undone") }
-  }
+  let step = ResultOperation(name: "step") {}
+  step.onRollback { log("undone") }
   let group = GroupOperation { step }
   simulate(group)
   #expect(group.ending == "succeeded" && log.all.isEmpty)

@@ -105,25 +105,23 @@ private final class Bank: Sendable {
 }
 
 private final class Hall: Sendable {
-  private let free = Mutex<Set<Int>>([14, 15])
+  private let taken = Mutex<[Int: [Int]]>([:])
   private let print: Lines
 
   init(_ print: Lines) { self.print = print }
 
-  var freeCount: Int { free.withLock { $0.count } }
+  var isFree: Bool { taken.withLock { $0.isEmpty } }
 
-  func reserve() async throws -> [Int] {
-    let seats = free.withLock { free in
-      defer { free = [] }
-      return free.sorted()
-    }
+  func reserve(for order: Int) async throws -> [Int] {
+    let seats = [14, 15]
+    taken.withLock { $0[order] = seats }
     print("reserve \(seats)")
     return seats
   }
 
-  func release(_ seats: [Int]) async throws {
-    free.withLock { $0.formUnion(seats) }
-    print("release \(seats)")
+  func release(_ order: Int) async throws {
+    let seats = taken.withLock { $0.removeValue(forKey: order) }
+    if let seats { print("release \(seats)") }
   }
 }
 
@@ -137,13 +135,12 @@ private struct CardDeclined: Error, CustomStringConvertible {
   let journal = InMemoryJournal()
 
   func makeOrder() -> GroupOperation {
-    let reserve = ResultOperation(key: "reserve", journal: journal) { try await hall.reserve() }
-    reserve.onFinish { operation, _ in
-      guard let seats = try? reserve.result?.get() else { return }
-      operation.group?.onRollback {
-        try await hall.release(seats)
-        journal.remove("reserve")
-      }
+    let reserve = ResultOperation(key: "reserve", journal: journal) {
+      try await hall.reserve(for: 17)
+    }
+    reserve.onRollback {
+      try await hall.release(17)
+      journal.remove("reserve")
     }
     let pay = reserve.then(key: "pay", journal: journal) { _ in throw CardDeclined() }
     return GroupOperation(name: "order", errorPolicy: .failFast) {
@@ -165,7 +162,7 @@ private struct CardDeclined: Error, CustomStringConvertible {
   print("recorded: \(journal.keys)")
 
   try expectShown(print, in: "SurvivingARestart")
-  #expect(hall.freeCount == 2)
+  #expect(hall.isFree)
 }
 
 private struct DiskIsFull: Error, CustomStringConvertible {
@@ -196,11 +193,9 @@ private struct DiskIsFull: Error, CustomStringConvertible {
   journal.failRecord(1, with: DiskIsFull())
   let reserve = ResultOperation(name: "reserve") {}
   let pay = reserve.then(key: "pay", journal: journal) { print("charge") }
-  reserve.onFinish { operation, _ in
-    operation.group?.onRollback {
-      let isOfJournal = pay.outcome?.failure?.first(OperationJournalError.self) != nil
-      print(isOfJournal ? "left as it is" : "released")
-    }
+  reserve.onRollback {
+    let isOfJournal = pay.outcome?.failure?.first(OperationJournalError.self) != nil
+    print(isOfJournal ? "left as it is" : "released")
   }
   let order = GroupOperation(name: "order") {
     reserve

@@ -161,21 +161,21 @@ private struct FullDisk: Error {}
 
 private final class Hall: Sendable {
   let log = Lines()
-  func reserve(_ count: Int) async throws -> Int { count }
-  func release(_ count: Int) async throws { log("released \(count)") }
+  func reserve(_ count: Int, for id: String) async throws -> Int { count }
+  func release(_ id: String) async throws { log("released \(id)") }
 }
 
 @Test func `OperationJournal: what was undone is taken back`() {
   let hall = Hall()
   let journal = InMemoryJournal()
-  let reserve = ResultOperation(key: "reserve", journal: journal) { try await hall.reserve(2) }
+  let id = "order 17"
+  let reserve = ResultOperation(key: "reserve", journal: journal) {
+    try await hall.reserve(2, for: id)
+  }
 
-  reserve.onFinish { operation, _ in
-    guard let seats = try? reserve.result?.get() else { return }
-    operation.group?.onRollback {
-      try await hall.release(seats)
-      journal.remove("reserve")
-    }
+  reserve.onRollback {
+    try await hall.release(id)
+    journal.remove("reserve")
   }
 
   let pay = reserve.then(name: "pay") { _ in throw Offline() }
@@ -184,7 +184,7 @@ private final class Hall: Sendable {
     pay
   }
   simulate(order)
-  #expect(hall.log.all == ["released 2"])
+  #expect(hall.log.all == ["released order 17"])
   #expect(journal.keys == [])
 }
 

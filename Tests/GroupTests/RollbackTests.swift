@@ -230,3 +230,225 @@ import Testing
     }
   }
 }
+
+/// What undoes the work of a child is registered with the child, before that starts.
+@Suite struct `The rollback of a child` {
+  private let world = World()
+  private let log = Log<String>()
+
+  /// A child that takes a second, and what undoes it.
+  private func step(
+    _ name: String,
+    retry: RetryPolicy? = nil,
+    failure: (any Error)? = nil
+  ) -> ResultOperation<Void> {
+    let clock = world.simulation.environment.clock
+    let step = ResultOperation(name: name, retry: retry) { [log] in
+      log.add("do \(name)")
+      try await clock.sleep(for: .seconds(1))
+      if let failure { throw failure }
+    }
+    let isRegistered = step.onRollback { [log] in log.add("undo \(name)") }
+    #expect(isRegistered)
+    return step
+  }
+
+  enum Ending: CaseIterable, Sendable {
+    case cancel, childCancel, timeout, failFast, attemptTimeout, ownError
+  }
+
+  @Test(arguments: Ending.allCases)
+  func `runs when its request is in flight at the end`(ending: Ending) {
+    let policy = RetryPolicy.immediate(attempts: 1).attemptTimeout(.milliseconds(500))
+    let reserve = step(
+      "reserve",
+      retry: ending == .attemptTimeout ? policy : nil,
+      failure: ending == .ownError ? Flaw(1) : nil
+    )
+    let group = GroupOperation(name: "order", errorPolicy: .failFast) { reserve }
+    switch ending {
+    case .timeout: group.addObserver(TimeoutObserver(.milliseconds(500)))
+    case .failFast:
+      let delay = DelayOperation(.milliseconds(500))
+      let failing = Work.failing()
+      failing.addDependency(delay)
+      group.addOperation(delay)
+      group.addOperation(failing)
+    case .cancel, .childCancel, .attemptTimeout, .ownError: break
+    }
+    group.addObserver(BlockObserver(willFinish: { [log] _, _ in log.add("willFinish") }))
+    world.queue.addOperation(group)
+    world.simulation.advance(by: .milliseconds(500))
+    switch ending {
+    case .cancel: group.cancel()
+    case .childCancel: reserve.cancel(withError: Flaw(2))
+    case .timeout, .failFast, .attemptTimeout, .ownError: break
+    }
+    world.simulation.run()
+    #expect(log.entries == ["do reserve", "undo reserve", "willFinish"])
+  }
+
+  @Test func `runs once for all attempts`() {
+    let pay = step("pay", retry: .immediate(attempts: 3), failure: Flaw(1))
+    let retrying = RetryOperation<Void>(name: "retrying", retry: .immediate(attempts: 2)) { _ in
+      ResultOperation { throw Flaw(2) }
+    }
+    retrying.onRollback { [log] in log.add("undo retrying") }
+    retrying.addDependency(pay)
+    world.run(GroupOperation(name: "order") { [pay, retrying] })
+    #expect(log.entries == ["do pay", "do pay", "do pay", "undo retrying", "undo pay"])
+  }
+
+  @Test func `is that of each attempt if each is an operation with one`() {
+    let retrying = RetryOperation<Void>(name: "retry", retry: .immediate(attempts: 2)) { attempt in
+      self.step("\(attempt)", failure: Flaw(attempt))
+    }
+    world.run(GroupOperation(name: "order") { retrying })
+    #expect(log.entries == ["do 1", "do 2", "undo 2", "undo 1"])
+  }
+
+  @Test(arguments: seeds)
+  func `runs in the reverse order of starts, and not if it never started`(seed: UInt64) {
+    let world = World(seed: seed)
+    let log = Log<String>()
+    let works = (1...4).map { number in
+      let work = Work("\(number)") { work in
+        log.add("\(number)")
+        if number == 3 { work.finish(withError: Flaw(1)) } else { work.finish() }
+      }
+      work.onRollback { log.add("undo \(number)") }
+      work.onStart { _ in }
+      return work
+    }
+    for (first, second) in zip(works, works.dropFirst()) { second.addDependency(first) }
+    works[3].addCondition(.allSucceeded)
+    // Registered in another order than that of the starts.
+    world.run(GroupOperation(name: "group", errorPolicy: .failFast) { works.reversed() })
+    #expect(log.entries == ["1", "2", "3", "undo 3", "undo 2", "undo 1"])
+  }
+
+  enum Obstacle: CaseIterable, Sendable {
+    case cancel, cancelAtStart, condition, groupCancel
+  }
+
+  @Test(arguments: Obstacle.allCases)
+  func `doesn't run if the body wasn't called, and is released`(obstacle: Obstacle) {
+    let alive = LiveCount()
+    do {
+      let token = alive.token()
+      let work = Work("work")
+      work.onRollback { [log] in
+        token.touch()
+        log.add("undo")
+      }
+      let group = GroupOperation(name: "group") {
+        work
+        Work.failing()
+      }
+      switch obstacle {
+      case .cancel: work.cancel()
+      case .cancelAtStart: work.onStart { $0.cancel() }
+      case .condition: work.addCondition(Immediate(always: .failed(Flaw(2))))
+      case .groupCancel: group.cancel()
+      }
+      world.run(group)
+      #expect(!work.didExecute)
+      #expect(!work.onRollback {})
+    }
+    #expect(log.entries.isEmpty)
+    #expect(alive.alive == 0)
+  }
+
+  @Test(arguments: [true, false])
+  func `runs if its value came from the journal`(isRecorded: Bool) {
+    let journal = InMemoryJournal(isRecorded ? [.init(key: "reserve", value: 2)] : [])
+    let reserve = ResultOperation(key: "reserve", journal: journal) { [log] in
+      log.add("do")
+      return 2
+    }
+    reserve.onRollback { [log] in
+      log.add("undo")
+      journal.remove("reserve")
+    }
+    let pay = reserve.then(name: "pay") { _ in throw Flaw(1) }
+    world.run(GroupOperation(name: "order") { [reserve, pay] })
+    #expect(log.entries == (isRecorded ? ["undo"] : ["do", "undo"]))
+    #expect(journal.keys.isEmpty)
+  }
+
+  @Test func `doesn't run after a success, and is released`() {
+    let alive = LiveCount()
+    do {
+      let token = alive.token()
+      let work = Work("work")
+      work.onRollback { token.touch() }
+      let group = GroupOperation(name: "group") { work }
+      world.run(group)
+      #expect(group.kind == .succeeded)
+      #expect(!work.onRollback {})
+    }
+    #expect(alive.alive == 0)
+  }
+
+  @Test func `may be registered by the body, for work whose result it needs`() {
+    let reserve = ResultOperation(name: "reserve") { [log] in
+      let seats = [14, 15]
+      AdvancedOperation.current?.onRollback { log.add("release \(seats)") }
+    }
+    reserve.onRollback { [log] in log.add("undo") }
+    let pay = reserve.then(name: "pay") { _ in throw Flaw(1) }
+    world.run(GroupOperation(name: "order") { [reserve, pay] })
+    #expect(log.entries == ["release [14, 15]", "undo"])
+  }
+
+  @Test func `belongs to the outermost group that fails`() {
+    let inner = GroupOperation(name: "inner") { step("first") }
+    inner.onRollback { [log] in log.add("undo inner") }
+    let second = step("second")
+    second.addDependency(inner)
+    let failing = Work.failing()
+    failing.addDependency(second)
+    world.run(GroupOperation(name: "outer") { [inner, second, failing] })
+    #expect(
+      log.entries
+        == ["do first", "do second", "undo second", "undo first", "undo inner"]
+    )
+  }
+
+  @Test func `is dropped in no group`() {
+    let alone = step("alone", failure: Flaw(1))
+    world.run(alone)
+    #expect(log.entries == ["do alone"])
+    #expect(!alone.onRollback {})
+    let executing = Work { work in
+      #expect(!work.onRollback {})
+      work.finish()
+    }
+    world.run(executing)
+  }
+
+  @Test func `undoes all that has begun and nothing else, whenever the group is cancelled`() throws
+  {
+    try exploreSchedules(depthFirst: Effort.schedules(500), random: Effort.drawn(200)) {
+      simulation in
+      let queue = AdvancedOperationQueue(environment: simulation.environment)
+      let begun = Log<String>()
+      let undone = Log<String>()
+      let steps = ["a", "b"].map { name in
+        let step = ResultOperation(name: name) {
+          begun.add(name)
+          await Task.yield()
+        }
+        step.onRollback { undone.add(name) }
+        return step
+      }
+      let group = GroupOperation(name: "group") { steps }
+      queue.addOperation(group)
+      simulation.addStep("cancel") { group.cancel() }
+      simulation.run()
+      let all = group.kind == .succeeded ? [] : begun.entries
+      try #require(undone.entries.sorted() == all.sorted())
+      try #require(queue.operationCount == 0)
+    }
+  }
+}

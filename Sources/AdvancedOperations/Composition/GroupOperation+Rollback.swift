@@ -8,38 +8,9 @@ extension AdvancedOperation {
 }
 
 extension GroupOperation {
-  /// Registers what undoes something that a child has done.
-  ///
-  /// ```swift
-  /// let order = GroupOperation(name: "order", errorPolicy: .failFast)
-  /// let reserve = ResultOperation(name: "reserve") { [weak order] in
-  ///   let seats = try await hall.reserve(2)
-  ///   order?.onRollback { try await hall.release(seats) }
-  /// }
-  /// ```
-  ///
-  /// What becomes of it is decided when all children have ended:
-  ///
-  /// - When the group fails, is cancelled, or was skipped, all that is registered runs once, the
-  ///   last first, before observers are notified that the group will finish. What a rollback
-  ///   registers runs next. What it throws is an error of the group, unless a `finish()` from
-  ///   outside has decided the group's end before; the other rollbacks run nonetheless.
-  /// - When the group succeeds and is inside of another group, that one takes over what is
-  ///   registered, at the place in its own order at which the inner group ended: if the outer group
-  ///   fails, it undoes the work of the inner one too. This holds at any depth, and also for groups
-  ///   that are attempts of a ``RetryOperation`` or rounds of a ``RepeatOperation`` inside of a
-  ///   group.
-  /// - When the group succeeds and is in no other group, what is registered is released and doesn't
-  ///   run.
-  ///
-  /// - Parameter body: Undoes the work; runs in a task in which ``AdvancedOperation/current`` is
-  ///   the group that is undone, with no lock held: the outer one, for what that has taken over. A
-  ///   rollback registers more with the current group, as the inner one is over then.
-  /// - Returns: Whether it was registered; false when the children have ended and the group has
-  ///   been undone or doesn't have to be. Children themselves are always in time.
-  @discardableResult
-  public final func onRollback(_ body: @escaping @Sendable () async throws -> Void) -> Bool {
-    members.withLock { $0.rollbacks.add(body) }
+  /// Keeps what undoes work that has begun in the group; returns whether that may still run.
+  final func register(_ rollbacks: [RollbackList.Rollback]) -> Bool {
+    members.withLock { $0.rollbacks.add(rollbacks) }
   }
 
   /// Undoes what has to be undone, and ends.

@@ -19,7 +19,10 @@ public import CoreOperations
 /// The children of a group that never executes leave as cancelled, and it stays
 /// ``AdvancedOperation/State/finishing`` until they have.
 ///
-/// Groups can be children of groups. What children have done can be undone: see ``onRollback(_:)``.
+/// Groups can be children of groups. What children have done can be undone: see
+/// ``AdvancedOperation/onRollback(_:)``.
+///
+/// A group keeps its ``children``, and their errors, until it has ended.
 open class GroupOperation: AdvancedOperation, @unchecked Sendable {
   // Sendable: `members` has a lock.
 
@@ -184,6 +187,9 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
 
   /// Sets what becomes of the errors of children.
   ///
+  /// The errors are as they were thrown. One that came through another operation is an
+  /// ``OperationFailure``: ask that with ``OperationFailure/first(_:)``.
+  ///
   /// - Parameter hook: Called once for each error when the child's outcome is decided, before any
   ///   operation that depends on the child starts; on any thread, without a lock held. Returns the
   ///   error to record, or nil when the group has recovered from it.
@@ -269,6 +275,10 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
 
   /// That the group finishes when its children have ended.
   public final override var cancellationPolicy: CancellationPolicy { .whenFinishIsCalled }
+
+  override func registersOwn(_ rollback: @escaping RollbackList.Rollback) -> Bool? {
+    register([rollback])
+  }
 
   override var parentNumber: ObjectNumber? { number }
   override var openChildren: [Operation] { children.filter(\.isOpenAsChild) }

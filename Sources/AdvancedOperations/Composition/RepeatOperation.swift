@@ -100,6 +100,9 @@ public final class RepeatOperation<Output: Sendable>: ResultOperation<Output>, @
 
   /// Sets what becomes of the errors of rounds.
   ///
+  /// The errors are as they were thrown. One that came through another operation is an
+  /// ``OperationFailure``: ask that with ``OperationFailure/first(_:)``.
+  ///
   /// - Parameter hook: Called once for each error when the round has ended, in a task, without a
   ///   lock held. Returns the error to record, or nil when that is no reason to end.
   public func onRoundError(

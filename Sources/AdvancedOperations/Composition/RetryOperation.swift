@@ -35,10 +35,11 @@ import CoreOperations
 /// - One that was skipped and would have given a value ends it as skipped; one of another kind ends
 ///   it without an error.
 /// - One that failed, or that was cancelled by other code, is a failed attempt: the policy gets its
-///   error (an ``OperationTimeout`` if it took too long, `CancellationError` after a plain cancel,
-///   an ``OperationFailure`` when there are several) and says whether and when another one follows.
-///   When the policy gives up, the errors of all attempts are errors of the retry operation, each
-///   with the origin ``OperationFailure/Origin/attempt(_:_:)``.
+///   error (the root cause; an ``OperationTimeout`` if it took too long, `CancellationError` after a
+///   plain cancel, an ``OperationFailure`` when there are several) and says whether and when another one follows.
+///   When the policy gives up, the errors of the attempts are errors of the retry operation, each
+///   with the origin ``OperationFailure/Origin/attempt(_:_:)``; of many, those of the first and the
+///   last 8.
 ///
 /// Attempts take no slot of the queue that the retry operation is in; it keeps its own, and its
 /// claims, until the end, or until an attempt has failed if the policy is

@@ -9,6 +9,9 @@
 ///   retry: .exponential(.seconds(1), cap: .seconds(30), jitter: true, attempts: 5)
 /// ) { try await feed.download() }
 /// ```
+///
+/// If no attempt succeeds, the operation fails with the errors of its attempts: of many, those of the
+/// first and the last 8. Descriptions of the failure say how many others there were.
 public struct RetryPolicy: Sendable {
   /// How long to wait after a failure, nil to give up: gets the number of failed attempts, the
   /// error of the last one, and where randomness comes from.

@@ -26,8 +26,8 @@ struct RollbackList {
   private(set) var isRunning = false
 
   /// Keeps what undoes something; returns false, and doesn't, when it would never be run.
-  mutating func add(_ rollback: @escaping Rollback) -> Bool {
-    if !isClosed { entries.append(.rollback(rollback)) }
+  mutating func add(_ rollbacks: [Rollback]) -> Bool {
+    if !isClosed { entries += rollbacks.map { .rollback($0) } }
     return !isClosed
   }
 

@@ -26,6 +26,7 @@ extension AdvancedOperation {
       do throws(OperationJournalError) {
         guard let value = try await entry.value() else { return .notRecorded }
         operation.restore(value)
+        operation.registerRollbacks()
         return .decided(.valueKnown, isOutdated: false)
       } catch {
         let element = OperationFailure.Element(origin: .body, error: error)

@@ -72,16 +72,12 @@
 ///
 /// A journal doesn't know of rollbacks. A rollback that undoes what a recorded operation has done
 /// has to take its record back as well, by a method of the journal, or the operation won't run
-/// again. And the body of an operation whose value is in the journal doesn't run, so it registers
-/// no rollback either: register that when the operation has finished, which it does in both cases.
+/// again. The rollback of an operation also runs if its value came from the journal.
 ///
 /// ```swift
-/// reserve.onFinish { operation, _ in
-///   guard let seats = try? reserve.result?.get() else { return }
-///   operation.group?.onRollback {
-///     try await hall.release(seats)
-///     journal.remove("reserve")
-///   }
+/// reserve.onRollback {
+///   try await hall.release(id)
+///   journal.remove("reserve")
 /// }
 /// ```
 public protocol OperationJournal: Sendable {

@@ -126,6 +126,8 @@ final class AdvancedExtra {
   var isLeftOut = false
   /// The operation that has produced it.
   weak var producer: AdvancedOperation?
+  /// What undoes its work, until the body is called.
+  var rollbacks: [RollbackList.Rollback] = []
   /// Run when the operation is finished, or quiet.
   var afterFinished: [@Sendable () -> Void] = []
   var afterQuiet: [@Sendable (AdvancedOperation) -> Void] = []

@@ -64,7 +64,7 @@ extension AdvancedOperation {
     case .askCircuits:
       admitToCircuits()
       takeTurn(isOneOfSeveral: isOneOfSeveral)
-    case .run: runBody()
+    case .run(let hasRollbacks): runBody(hasRollbacks: hasRollbacks)
     case .deliver:
       let mustLaunch =
         if let telling { deliver(telling, in: context, launchesHere: true) } else {
@@ -99,7 +99,10 @@ extension AdvancedOperation {
   }
 
   /// Calls `execute()`; the machine has counted it as a body.
-  final func runBody() {
+  ///
+  /// - Parameter hasRollbacks: Whether there may be something that undoes the work.
+  final func runBody(hasRollbacks: Bool = true) {
+    if hasRollbacks { registerRollbacks() }
     BodyExecution.run(of: self) { execute() }
     bodyEnded()
   }
@@ -305,7 +308,7 @@ extension AdvancedOperation {
 extension AdvancedCore {
   /// What to do when a turn has come.
   fileprivate enum Turn: Equatable {
-    case run
+    case run(hasRollbacks: Bool)
     /// The start, or the end, is in the line.
     case deliver
     case startByHand
@@ -333,7 +336,7 @@ extension AdvancedCore {
       // Nothing is called before the body, so nothing can come in between: the same step decides.
       if observers.isEmpty, line.isEmpty, !line.isDelivering, !isObserved {
         guard machine.launchDue() == .execute else { trap("a launch that isn't due") }
-        return .run
+        return .run(hasRollbacks: extra?.rollbacks.isEmpty == false)
       }
       line.append(.started)
     case .finish: appendEnd()

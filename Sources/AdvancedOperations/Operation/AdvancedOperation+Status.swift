@@ -68,9 +68,8 @@ extension AdvancedOperation {
   /// operation doesn't keep the group alive.
   ///
   /// ```swift
-  /// let reserve = ResultOperation(name: "reserve") {
-  ///   let seats = try await hall.reserve(2)
-  ///   AdvancedOperation.current?.group?.onRollback { try await hall.release(seats) }
+  /// let search = ResultOperation(name: "search") {
+  ///   if try await archive.hasImage() { AdvancedOperation.current?.group?.cancel() }
   /// }
   /// ```
   public final var group: GroupOperation? {

@@ -172,6 +172,9 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   func restore(_ value: any Sendable) {}
   /// The end was decided before the children were started; called if there may be children.
   func letChildrenLeave() {}
+  /// Keeps what undoes its work, if it is what rolls back; returns whether that may still run, and
+  /// nil if another operation rolls back.
+  func registersOwn(_ rollback: @escaping RollbackList.Rollback) -> Bool? { nil }
   /// A child's outcome is decided, and nothing that waits for its end has gone on; no lock is held.
   func childEnds(_ child: AdvancedOperation) {}
   /// Whether ``outcomeDecided(_:)`` does anything.

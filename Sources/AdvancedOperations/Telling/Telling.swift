@@ -121,6 +121,7 @@ struct Telling: ~Copyable {
     private let conditions: [any OperationCondition]
     private let asking: Asking
     private let keptAnswers: [ObjectIdentifier: CompoundRun.Answers]
+    private let rollbacks: [RollbackList.Rollback]
 
     /// Lets go of the observers; the rest goes with this.
     func removeObservers() { for observation in observers { observation.remove() } }
@@ -136,6 +137,7 @@ struct Telling: ~Copyable {
       afterQuiet = extra.map { exchange(&$0.afterQuiet, with: []) } ?? []
       asking = extra.map { exchange(&$0.asking, with: Asking()) } ?? Asking()
       keptAnswers = extra.map { exchange(&$0.keptAnswers, with: [:]) } ?? [:]
+      rollbacks = extra.map { exchange(&$0.rollbacks, with: []) } ?? []
     }
   }
 }

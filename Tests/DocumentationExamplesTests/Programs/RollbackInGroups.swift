@@ -35,7 +35,7 @@ import Testing
     ResultOperation(name: name) { [journal] in
       if let failure { throw failure }
       journal.write("book \(name)")
-      AdvancedOperation.current?.group?.onRollback {
+      AdvancedOperation.current?.onRollback {
         journal.write("give back \(name)")
         if let failureOfRollback { throw failureOfRollback }
       }

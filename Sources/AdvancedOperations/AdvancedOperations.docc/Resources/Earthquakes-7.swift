@@ -35,10 +35,11 @@ parse.addCondition(SizeLimit(limit: 1_000_000) { (try? download.result?.get().ut
 
 let store = parse.then(name: "store") { earthquakes in
   await database.insert(earthquakes)
-  AdvancedOperation.current?.group?.onRollback {
-    await database.remove(Set(earthquakes.map(\.place)))
-  }
   return earthquakes.count
+}
+store.onRollback {
+  let earthquakes = try? parse.result?.get()
+  await database.remove(Set((earthquakes ?? []).map(\.place)))
 }
 store.addCondition(MutuallyExclusive("database"))
 store.addCondition(FreeSpace(atLeast: 1_000_000, at: "/tmp"))
