@@ -66,7 +66,7 @@ extension FeatureWorkload {
     let group = GroupOperation()
     for _ in 0..<size {
       let child = FailingOperation()
-      child.onStart { [unowned group] _ in group.onRollback { RunCount.add() } }
+      child.onRollback { RunCount.add() }
       _ = group.addOperation(child)
     }
     return group
