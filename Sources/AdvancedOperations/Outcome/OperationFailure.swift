@@ -58,6 +58,9 @@ public struct OperationFailure: Error, CustomStringConvertible, CustomDebugStrin
   }
 
   /// The errors in the order in which they came.
+  ///
+  /// Of many attempts, and of many operations of a scope, only the errors of the first and the last
+  /// ones are kept. Descriptions say how many others there were.
   public var elements: [Element] {
     get { storage?.elements ?? [] }
     _modify {
