@@ -25,8 +25,12 @@ package struct OperationStateMachine: Sendable {
   // The large ones first, or each small one would take a word.
   package private(set) var elements: [Element] = []
   private var skipReason: String?
-  package private(set) var notRunCount = 0
   package private(set) var outcome: OperationOutcome?
+  /// How many of its bodies are going on: `execute()` on a stack, a task, the report of its end.
+  private var bodies: Int16 = 0
+  // As many as a failure counts.
+  private var notRun: Int32 = 0
+  package var notRunCount: Int { Int(notRun) }
   package private(set) var state = State.pending
   package private(set) var isCancelled = false
   /// What gave the first cancel; nil without one.
@@ -35,8 +39,6 @@ package struct OperationStateMachine: Sendable {
   /// not execute.
   package private(set) var isMarked = false
   private var starter = Starter.none
-  /// How many of its bodies are going on: `execute()` on a stack, a task, the report of its end.
-  private var bodies: Int32 = 0
   /// Whether `execute()` was called, or is about to be.
   package private(set) var isLaunched = false
   private var hasReturnedFromWillFinish = false
@@ -350,7 +352,7 @@ package struct OperationStateMachine: Sendable {
   package mutating func record(_ errors: [Element], notRunCount: Int) {
     guard state == .executing else { return }
     if !errors.isEmpty { recordOwn(errors) }
-    self.notRunCount += notRunCount
+    notRun = Int32(clamping: self.notRunCount + notRunCount)
   }
 
   /// Keeps what the body threw: a skip is no error, nor is the answer to a cancel.
