@@ -66,6 +66,76 @@ import Testing
     #expect(begins.entries == [0, 10, 35, 45].map { .seconds($0) })
   }
 
+  @Test(arguments: seeds)
+  func `a pause counts from the end of one round to the beginning of the next`(seed: UInt64) {
+    let world = World(seed: seed)
+    let begins = Log<Duration>()
+    let durations = [3, 25, 3, 3]
+    let repeating = RepeatOperation(times: 4, pause: .seconds(10)) { round in
+      Self.round(world, begins, taking: .seconds(durations[round - 1]))
+    }
+    world.run(repeating)
+    #expect(begins.entries == [0, 13, 48, 61].map { .seconds($0) })
+  }
+
+  @Test func `an interval and a pause both apply`() {
+    let world = World()
+    let begins = Log<Duration>()
+    let durations = [1, 9, 30, 1]
+    let repeating = RepeatOperation(times: 4, every: .seconds(10), pause: .seconds(5)) { round in
+      Self.round(world, begins, taking: .seconds(durations[round - 1]))
+    }
+    world.run(repeating)
+    #expect(begins.entries == [0, 10, 24, 59].map { .seconds($0) })
+  }
+
+  /// The clock of a simulation, whose second sleep ends a time later than it was to.
+  private final class LateClock: OperationClock.Source {
+    private let clock: OperationClock
+    private let lateness: Duration
+    private let sleeps = Counter()
+
+    init(_ simulation: SimulatedEnvironment, _ lateness: Duration) {
+      clock = simulation.environment.clock
+      self.lateness = lateness
+    }
+
+    let identity = ClockIdentity()
+    var now: Duration { clock.now }
+
+    func sleep(until deadline: Duration) async throws {
+      let isSecond = sleeps.add() == 2
+      try await clock.sleep(until: isSecond ? deadline + lateness : deadline)
+    }
+
+    func schedule(
+      at deadline: Duration,
+      _ action: @escaping @Sendable () -> Void
+    ) -> OperationTimer { clock.schedule(at: deadline, action) }
+  }
+
+  @Test(arguments: [4, 9, 10, 25], [false, true])
+  func `a wait that ends late moves all later rounds`(lateness: Int, hasPause: Bool) {
+    let world = World()
+    var environment = world.simulation.environment
+    environment.clock = OperationClock(
+      source: LateClock(world.simulation, .seconds(lateness))
+    )
+    let queue = AdvancedOperationQueue(environment: environment)
+    let begins = Log<Duration>()
+    let repeating = RepeatOperation(
+      times: 5,
+      every: hasPause ? .zero : .seconds(10),
+      pause: hasPause ? .seconds(10) : .zero
+    ) { _ in
+      ResultOperation<Void> { begins.add(world.simulation.now) }
+    }
+    queue.addOperation(repeating)
+    world.simulation.run()
+    let late = 20 + lateness
+    #expect(begins.entries == [0, 10, late, late + 10, late + 20].map { .seconds($0) })
+  }
+
   @Test func `a failed round is the last`() {
     let world = World()
     let repeating = RepeatOperation(name: "repeat", times: 5) { round in

@@ -17,6 +17,17 @@ import CoreOperations
 /// those of the repeat operation, with the origin ``OperationFailure/Origin/child(_:_:)``. Set
 /// ``onRoundError(_:)`` to go on nonetheless.
 ///
+/// Two times keep the rounds apart. If both are given, both apply:
+///
+/// - `every:` is the time from the actual beginning of one round to the beginning of the next. A
+///   round that takes longer is followed by the next one immediately.
+/// - `pause:` is the time from the end of one round to the beginning of the next, however long the
+///   round took.
+///
+/// A wait may end late, because the machine slept or because the processors were busy. Then the
+/// round begins late, and all later rounds move with it. Rounds that were missed aren't made up
+/// for, and rounds never begin closer together than these times.
+///
 /// Where the rounds are instances of ``ResultOperation``, the repeat operation is one as well: its
 /// ``ResultOperation/value`` is that of the last round that succeeded, and nil when none did.
 /// (Where the closure returns nil before it returns an operation, Swift 6.3 has to be told the
@@ -33,6 +44,7 @@ public final class RepeatOperation<Output: Sendable>: ResultOperation<Output>, @
   private let own = OperationRounds()
   private let times: Int?
   private let interval: Duration
+  private let rest: Duration
   private let hook = Locked<StoredClosure<ChildErrors.Hook>?>(nil)
 
   /// Creates an operation whose rounds give values, of which it gives the last.
@@ -40,9 +52,9 @@ public final class RepeatOperation<Output: Sendable>: ResultOperation<Output>, @
   /// - Parameters:
   ///   - name: What the operation is called.
   ///   - times: How many rounds there are; nil for any number.
-  ///   - interval: From the beginning of one round to the beginning of the next, by the clock of
-  ///     the environment. A round that takes longer is followed by the next one at once, and what
-  ///     was missed isn't made up for; so is each round when the interval isn't positive.
+  ///   - interval: The shortest time from the actual beginning of one round to the beginning of the
+  ///     next, by the clock of the environment.
+  ///   - pause: The shortest time from the end of one round to the beginning of the next.
   ///   - make: Gets the number of the round, 1 for the first; returns a new operation for it, in no
   ///     queue yet, which is run with its predecessors that are in none either; or nil to end.
   ///     Called in a task, without a lock held, with the task-locals of the task that created the
@@ -52,9 +64,12 @@ public final class RepeatOperation<Output: Sendable>: ResultOperation<Output>, @
     name: String? = nil,
     times: Int?,
     every interval: Duration = .zero,
+    pause: Duration = .zero,
     make: @escaping @Sendable (_ round: Int) -> ResultOperation<Value>?
   ) where Output == Value? {
-    self.init(name, times, interval, nil) { round in make(round).map { MadeOperation(round: $0) } }
+    self.init(name, times, interval, pause, nil) { round in
+      make(round).map { MadeOperation(round: $0) }
+    }
   }
 
   /// Creates an operation whose rounds give no value: operations of any kind.
@@ -62,9 +77,9 @@ public final class RepeatOperation<Output: Sendable>: ResultOperation<Output>, @
   /// - Parameters:
   ///   - name: What the operation is called.
   ///   - times: How many rounds there are; nil for any number.
-  ///   - interval: From the beginning of one round to the beginning of the next, by the clock of
-  ///     the environment. A round that takes longer is followed by the next one at once, and what
-  ///     was missed isn't made up for; so is each round when the interval isn't positive.
+  ///   - interval: The shortest time from the actual beginning of one round to the beginning of the
+  ///     next, by the clock of the environment.
+  ///   - pause: The shortest time from the end of one round to the beginning of the next.
   ///   - make: Gets the number of the round, 1 for the first; returns a new operation for it, in no
   ///     queue yet, which is run with its predecessors that are in none either; or nil to end.
   ///     Called in a task, without a lock held, with the task-locals of the task that created the
@@ -75,15 +90,19 @@ public final class RepeatOperation<Output: Sendable>: ResultOperation<Output>, @
     name: String? = nil,
     times: Int?,
     every interval: Duration = .zero,
+    pause: Duration = .zero,
     make: @escaping @Sendable (_ round: Int) -> AdvancedOperation?
   ) where Output == Void {
-    self.init(name, times, interval, ()) { round in make(round).map { MadeOperation(any: $0) } }
+    self.init(name, times, interval, pause, ()) { round in
+      make(round).map { MadeOperation(any: $0) }
+    }
   }
 
   private init(
     _ name: String?,
     _ times: Int?,
     _ interval: Duration,
+    _ rest: Duration,
     _ initial: Output,
     _ make: @escaping Make
   ) {
@@ -95,6 +114,7 @@ public final class RepeatOperation<Output: Sendable>: ResultOperation<Output>, @
     }
     self.times = times
     self.interval = interval
+    self.rest = rest
     super.init(name: name) { try await RepeatOperation.running().repeats(initial, make) }
   }
 
@@ -114,9 +134,11 @@ public final class RepeatOperation<Output: Sendable>: ResultOperation<Output>, @
   private func repeats(_ initial: Output, _ make: Make) async throws -> Output {
     let clock = environment.clock
     var round = 1
-    var begin = clock.now
     var last = initial
-    while !isOver, round <= times ?? .max, let made = make(round) {
+    while !isOver, round <= times ?? .max {
+      // The last pause may have ended late. Rounds that were missed meanwhile aren't made up for.
+      let begin = clock.now
+      guard let made = make(round) else { break }
       let failures = await own.run(made.operation, of: self)
       // What is left when the hook has seen them.
       let elements = failures.all.inChild(made.operation, hook.withLock { $0 }?.call)
@@ -125,8 +147,8 @@ public final class RepeatOperation<Output: Sendable>: ResultOperation<Output>, @
       // A round that was skipped, or has failed and was recovered from, has none.
       if let value = try? made.value() { last = value }
       if round == times { break }
-      begin = max(begin.saturatingAdding(interval), clock.now)
-      guard await pause(until: begin, after: .endedRound(round)) else { break }
+      let next = max(begin.saturatingAdding(interval), clock.now.saturatingAdding(rest))
+      guard await pause(until: next, after: .endedRound(round)) else { break }
       round += 1
     }
     return last
