@@ -48,6 +48,30 @@ import Testing
   #expect("\(report)" == "2 succeeded")
 }
 
+@Test func `Ending a queue: a successor, whatever became of the operation`() throws {
+  let simulation = SimulatedEnvironment(seed: 1)
+  let clock = simulation.environment.clock
+  let queue = AdvancedOperationQueue(name: "mail", environment: simulation.environment)
+  let made = Lines()
+  @Sendable func makePoll() -> ResultOperation<Void> {
+    made("poll")
+    let poll = ResultOperation(name: "poll") { try await clock.sleep(for: .seconds(1)) }
+
+    poll.onFinish { [weak queue] _, _ in
+      if let queue, !queue.isClosed { queue.addOperation(makePoll()) }
+    }
+
+    return poll
+  }
+
+  queue.addOperation(makePoll())
+  simulation.run(until: .milliseconds(2_500))
+  let report = try simulation.run { await queue.drain(within: .seconds(20)) }
+  simulation.run()
+  #expect(made.all == ["poll", "poll", "poll"])
+  #expect("\(report)" == "1 succeeded")
+}
+
 @Test func `Ending a queue: no new work, without closing it`() async throws {
   let queue = AdvancedOperationQueue()
   let operations = (1...3).map { _ in AdvancedOperation() }

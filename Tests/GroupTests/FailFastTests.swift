@@ -72,7 +72,7 @@ import Testing
     }
     world.run(group)
     let late = [Work("late"), BlockOperation {}] as [Operation]
-    for operation in late { #expect(group.addOperation(operation)) }
+    for operation in late { #expect(!group.addOperation(operation)) }
     world.simulation.run()
     #expect(Self.reason(late[0])?.sibling == "failing")
     open.finish()

@@ -64,15 +64,16 @@ import Testing
     #expect(outer.flawNumbers == [1])
   }
 
-  @Test func `cancels a child that comes later on arrival`() {
+  @Test func `turns away a child that comes later, and cancels it`() {
     let world = World()
     let polite = Work.open("polite", policy: .whenFinishIsCalled)
     let group = GroupOperation { polite }
     world.run(group)
     group.cancel(withError: Flaw(1))
     let late = Work("late")
-    #expect(group.addOperation(late))
+    #expect(!group.addOperation(late))
     #expect(late.isCancelled)
+    #expect(group.children == [polite])
     #expect(late.cancellationReason as? Flaw == Flaw(1))
     world.simulation.run()
     #expect(late.kind == .cancelled)

@@ -92,7 +92,7 @@ import Testing
     #expect(group.flawNumbers == [1], "those that it cancelled itself are no errors")
   }
 
-  @Test func `with failFast cancel those that come later`() {
+  @Test func `with failFast turn away those that come later`() {
     let world = World()
     let stays = Work.open("stays", policy: .whenFinishIsCalled)
     let failing = Work.open("failing")
@@ -105,9 +105,10 @@ import Testing
     world.simulation.run()
     #expect(stays.isCancelled)
     let late = Work("late")
-    #expect(group.addOperation(late))
+    #expect(!group.addOperation(late))
     world.simulation.run()
     #expect(late.kind == .cancelled)
+    #expect(late.cancellationReason is GroupOperation.SiblingFailed)
     #expect(!late.didExecute)
     stays.finish()
     world.simulation.run()

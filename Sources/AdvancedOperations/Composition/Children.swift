@@ -23,6 +23,9 @@ package struct Children {
   package enum ComingAction: Equatable {
     /// They are taken in, under numbers from this one on; `came` follows.
     case take(Int)
+    /// They are cancelled, and aren't children: the parent has begun to run its children and was
+    /// stopped, so children that add others at their ends would keep it forever.
+    case turnAway
     case refuseAsTooLate
   }
 
@@ -49,6 +52,8 @@ package struct Children {
   package private(set) var phase = Phase.waiting
   /// How many have come, or are coming.
   package private(set) var count = 0
+  /// Whether the parent has cancelled its children.
+  private var isStopped = false
   private var openCount = 0
   private var comingCount = 0
   private var waiter: Waiter?
@@ -71,6 +76,7 @@ package struct Children {
   package mutating func comes(_ operations: some Collection<Operation>) -> ComingAction {
     switch phase {
     case .closed: return .refuseAsTooLate
+    case .running where isStopped: return .turnAway
     case .waiting, .beginning, .running: break
     }
     let first = count
@@ -86,6 +92,9 @@ package struct Children {
     comingCount -= numbers.count
     if isListed { for number in numbers { list[number].hasCome = true } }
   }
+
+  /// The parent cancels its children.
+  package mutating func stopped() { isStopped = true }
 
   /// The parent runs its children; ``begun()`` follows.
   package mutating func begins() {

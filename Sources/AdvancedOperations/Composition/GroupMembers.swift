@@ -23,13 +23,12 @@ struct GroupMembers {
 
   /// A child is being added; ``childCame(_:)`` follows.
   ///
-  /// - Returns: Its number; nil when it is too late.
-  mutating func childComes(_ child: Operation) -> Int? {
-    if isLeaving { return nil }
-    switch children.comes(CollectionOfOne(child)) {
-    case .refuseAsTooLate: return nil
-    case .take(let number): return number
-    }
+  /// - Returns: What becomes of it.
+  mutating func childComes(_ child: Operation) -> Children.ComingAction {
+    if isLeaving { return .refuseAsTooLate }
+    let action = children.comes(CollectionOfOne(child))
+    if action == .turnAway, firstFailed != nil { children.errors.notRunCount += 1 }
+    return action
   }
 
   /// A child that is being added is ready for all that the group does with it.

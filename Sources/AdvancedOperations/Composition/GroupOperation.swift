@@ -96,18 +96,38 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
   ///
   /// - Before the group executes, the child waits for the start of the group.
   /// - While the group executes, the child may start at once.
-  /// - When the group has been cancelled, the child is cancelled on arrival with the same reason.
+  /// - When the group has been cancelled and hasn't executed, the child is cancelled on arrival
+  ///   with the same reason.
+  /// - When the group has executed and has cancelled its children, the operation doesn't become a
+  ///   child. It is cancelled with the same reason and finishes, and the group doesn't wait for it.
   /// - When all children have ended, it is too late: nothing happens to the operation.
   ///
   /// It can be called from any thread, and by the children themselves.
   ///
   /// - Parameter operation: In no queue yet, and a child of no other group.
-  /// - Returns: Whether the group has taken the child in; false when it was too late.
+  /// - Returns: Whether the operation has become a child.
   /// - Precondition: The operation is a child of no group. It isn't this group, nor a group that
   ///   this one is a child of, however deep: each would wait for the end of the other.
   @discardableResult
   public final func addOperation(_ operation: Operation) -> Bool {
-    guard let number = members.withLock({ $0.childComes(operation) }) else { return false }
+    switch comes(operation) {
+    case .take: true
+    case .turnAway, .refuseAsTooLate: false
+    }
+  }
+
+  private func comes(_ operation: Operation) -> Children.ComingAction {
+    let action = members.withLock { $0.childComes(operation) }
+    switch action {
+    case .take(let number): takeIn(operation, number)
+    case .turnAway:
+      environment.turnAway([operation]) { _ in operation.cancelAsChild(reason: reasonOfChildren) }
+    case .refuseAsTooLate: break
+    }
+    return action
+  }
+
+  private func takeIn(_ operation: Operation, _ number: Int) {
     // The group adds it to a queue, and nothing else does that.
     _ = operation.claim()
     if let child = operation as? AdvancedOperation {
@@ -136,7 +156,6 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
       (operation as? AdvancedOperation)?.noteWait(for: self)
       WaitCycles.lookAtWait(of: operation)
     }
-    return true
   }
 
   /// Traps when a child is the group itself, or one that the group is a child of.
@@ -271,7 +290,12 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
     says { members.withLock { body(&$0.progress) ? $0.progress.sum : nil } }
   }
 
-  override func adopt(_ operation: AdvancedOperation) -> Bool { addOperation(operation) }
+  override func adopt(_ operation: AdvancedOperation) -> Bool {
+    switch comes(operation) {
+    case .take, .turnAway: true
+    case .refuseAsTooLate: false
+    }
+  }
 
   /// That the group finishes when its children have ended.
   public final override var cancellationPolicy: CancellationPolicy { .whenFinishIsCalled }
@@ -290,7 +314,10 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
   override func stopBody() { cancelChildren(reason: cancellationReason) }
 
   private func cancelChildren(reason: (any Error)?) {
-    let (children, queue) = members.withLock { ($0.children.operations, $0.queue) }
+    let (children, queue) = members.withLock { members in
+      members.children.stopped()
+      return (members.children.operations, members.queue)
+    }
     let cancel = { children.cancelTogether { self.cancel($0, reason: reason) } }
     // No dependent of a cancelled child slips through.
     if let queue { queue.withoutStarts(cancel) } else { cancel() }

@@ -117,15 +117,37 @@ final class OperationRounds: Sendable {
   }
 
   /// Takes in what was produced in a round; returns whether that was still going on.
+  ///
+  /// In a round that was cancelled, what is produced is cancelled too, and the round doesn't wait
+  /// for it: operations that produce others at their ends would keep it forever.
   func adopt(_ operation: AdvancedOperation, of owner: AdvancedOperation) -> Bool {
-    !isOver && add(operation, of: owner)
+    let (isTaken, stop) = state.withLock { state in
+      let phase = state.round.phase
+      return (!state.isOver && (phase == .beginning || phase == .running), state.roundStop)
+    }
+    if let stop, isTaken {
+      owner.environment.turnAway([operation]) { _ in cancel(operation, because: stop, of: owner) }
+      return true
+    }
+    return !isOver && add(operation, of: owner)
+  }
+
+  private func cancel(
+    _ operation: AdvancedOperation,
+    because stop: Stop,
+    of owner: AdvancedOperation
+  ) {
+    switch stop {
+    case .owner: operation.cancelAsChild(reason: owner.cancellationReason)
+    case .limit(let element): operation.cancel(reason: element)
+    }
   }
 
   private func add(_ operation: AdvancedOperation, of owner: AdvancedOperation) -> Bool {
     let (number, stop) = state.withLock { state -> (Int?, Stop?) in
       guard state.round.phase != .waiting else { return (nil, nil) }
       switch state.round.comes(CollectionOfOne(operation)) {
-      case .refuseAsTooLate: return (nil, nil)
+      case .turnAway, .refuseAsTooLate: return (nil, nil)
       case .take(let number):
         state.round.came(number..<number + 1)
         return (number, state.roundStop)
@@ -134,11 +156,7 @@ final class OperationRounds: Sendable {
     guard let number else { return false }
     operation.withCore { $0.makeExtra().group = owner }
     operation.afterQuiet { _ in self.state.withLock { $0.round.ended(number) }.wake() }
-    switch stop {
-    case nil: break
-    case .owner: operation.cancelAsChild(reason: owner.cancellationReason)
-    case .limit(let element): operation.cancel(reason: element)
-    }
+    if let stop { cancel(operation, because: stop, of: owner) }
     let queue = queue(for: owner)
     queue.addOperation(operation)
     WaitCycles.lookAtChildren(CollectionOfOne(operation), in: queue)

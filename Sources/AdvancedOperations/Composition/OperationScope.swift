@@ -77,12 +77,13 @@ public struct OperationScope: Sendable {
 
   /// Adds an operation, which may start at once.
   ///
-  /// In a scope that is ending because its task was cancelled or its closure threw, it is cancelled
-  /// on arrival.
+  /// If the task of the scope was cancelled, the operation is cancelled on arrival. If the closure
+  /// has returned as well, or has thrown, the scope doesn't wait for the operation, which is
+  /// cancelled and finishes.
   ///
   /// - Parameter operation: In no queue yet.
   /// - Returns: The operation.
-  /// - Precondition: The scope has not ended.
+  /// - Precondition: The scope has not ended by itself.
   @discardableResult
   public func add<T: Operation>(_ operation: T) -> T {
     queue.addOperation(operation)

@@ -8,7 +8,9 @@ final class ScopeQueue: AdvancedOperationQueue, @unchecked Sendable {
     var children = Children(isListed: false)
     /// Why what comes is cancelled; nil while it isn't.
     var stopReason: (any Error)?
-    /// Whether the stop has cancelled something.
+    /// Whether the closure has returned: what comes then, and is to be cancelled, is turned away.
+    var isClosing = false
+    /// Whether the stop has cancelled something, or turned it away.
     var hasCutShort = false
     /// The operation in whose body the scope was opened.
     weak var opener: AdvancedOperation?
@@ -29,11 +31,19 @@ final class ScopeQueue: AdvancedOperationQueue, @unchecked Sendable {
 
   private func add(_ operations: [Operation], _ enqueue: () -> Void) {
     let (action, stopReason) = members.withLock { members in
-      (members.children.comes(operations), members.stopReason)
+      // While the closure runs, it is waited for anyway, and so is what comes.
+      if members.isClosing, members.stopReason != nil {
+        members.hasCutShort = true
+        return (Children.ComingAction.turnAway, members.stopReason)
+      }
+      return (members.children.comes(operations), members.stopReason)
     }
     let first: Int
     switch action {
     case .take(let number): first = number
+    case .turnAway:
+      environment.turnAway(operations) { _ in cancel(operations, because: stopReason) }
+      return
     case .refuseAsTooLate:
       trap(
         "Operation “\(operations.first?.label ?? "")” was added to a scope of withOperations that "
@@ -43,17 +53,18 @@ final class ScopeQueue: AdvancedOperationQueue, @unchecked Sendable {
     for (index, operation) in operations.enumerated() {
       operation.whenQuiet { [weak self] in self?.ended($0, number: first + index) }
     }
-    if let stopReason {
-      operations.cancelTogether { $0.cancelAsChild(reason: stopReason, isFromParent: false) }
-    }
+    if let stopReason { cancel(operations, because: stopReason) }
     enqueue()
     // One that came in between found nothing of them.
     let lateReason = members.withLock { members in
       members.children.came(first..<first + operations.count)
       return members.stopReason
     }
-    guard stopReason == nil, let lateReason else { return }
-    operations.cancelTogether { $0.cancelAsChild(reason: lateReason, isFromParent: false) }
+    if stopReason == nil, let lateReason { cancel(operations, because: lateReason) }
+  }
+
+  private func cancel(_ operations: [Operation], because reason: (any Error)?) {
+    operations.cancelTogether { $0.cancelAsChild(reason: reason, isFromParent: false) }
   }
 
   // MARK: Ending
@@ -93,6 +104,7 @@ final class ScopeQueue: AdvancedOperationQueue, @unchecked Sendable {
 
   /// Waits until everything is over, and takes in nothing from then on; also in a cancelled task.
   func close() async {
+    members.withLock { $0.isClosing = true }
     while true {
       let count = members.withLock { $0.children.count }
       await withCheckedContinuation { continuation in whenEmpty { continuation.resume() } }

@@ -20,7 +20,8 @@ public struct OperationDrainReport: Sendable, CustomStringConvertible {
   public internal(set) var cancelledCount = 0
   /// How many had nothing to do.
   public internal(set) var skippedCount = 0
-  /// How many were added by others after the drain had begun, and so were cancelled on arrival.
+  /// The number of operations that were turned away: added from outside after the drain had begun,
+  /// or by any code after its time was over.
   ///
   /// They are in no other number.
   public internal(set) var turnedAwayCount = 0

@@ -6,7 +6,7 @@
 public struct OperationQueueClosed: Error, Hashable, CustomStringConvertible {
   /// Why the operation was cancelled.
   public enum Cause: Sendable, Hashable {
-    /// It was added after the drain had begun.
+    /// It was added from outside after the drain had begun, or after the time was over.
     case addedLate
     /// It had not finished after this time.
     case timeIsOver(Duration)

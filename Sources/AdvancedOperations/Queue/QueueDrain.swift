@@ -44,30 +44,41 @@ final class QueueDrain: ArrivalGate {
     for waiter in waiters { waiter.resume() }
   }
 
+  func admits(
+    _ operations: [Operation],
+    to object: any QueueObject,
+    neededBy member: Operation?
+  ) -> [Operation] {
+    let queue = object.operationQueue
+    let isOver = state.withLock { $0.reason != nil }
+    let (own, others) = isOver ? ([], operations) : queue.sort(operations, neededBy: member)
+    if others.isEmpty { return own }
+    let reason = countTurnedAway(others, from: queue)
+    let environment = (queue as? AdvancedOperationQueue)?.environment ?? OperationEnvironment()
+    environment.turnAway(others) { $0.cancel(others, reason: reason) }
+    return own
+  }
+
   func arrived(
     _ operations: [Operation],
     in object: any QueueObject,
     neededBy member: Operation?
   ) {
     let queue = object.operationQueue
-    let isOwn = member != nil || queue.isCalledByMember
-    var own: [Operation] = []
-    var others: [Operation] = []
-    for operation in operations {
-      if isOwn || queue.hasAround((operation as? AdvancedOperation)?.producer) {
-        own.append(operation)
-      } else {
-        others.append(operation)
-      }
-    }
+    let (own, others) = queue.sort(operations, neededBy: member)
     if !own.isEmpty { follow(own, in: queue) }
     if others.isEmpty { return }
-    let isOver = state.withLock { state in
-      state.report.turnedAwayCount += others.count
-      return state.reason != nil
-    }
-    queue.cancel(others, reason: OperationQueueClosed(queue: queue.label, cause: .addedLate))
-    if isOver { letLeave(from: queue) }
+    // They came while the queue was being closed, and leave it as members.
+    queue.cancel(others, reason: countTurnedAway(others, from: queue))
+    if state.withLock({ $0.reason != nil }) { letLeave(from: queue) }
+  }
+
+  private func countTurnedAway(
+    _ operations: [Operation],
+    from queue: OperationQueue
+  ) -> OperationQueueClosed {
+    state.withLock { $0.report.turnedAwayCount += operations.count }
+    return OperationQueueClosed(queue: queue.label, cause: .addedLate)
   }
 
   // MARK: The end
@@ -110,6 +121,24 @@ final class QueueDrain: ArrivalGate {
 }
 
 extension OperationQueue {
+  /// Tells operations that members add from those that others do.
+  fileprivate final func sort(
+    _ operations: [Operation],
+    neededBy member: Operation?
+  ) -> (own: [Operation], others: [Operation]) {
+    if member != nil || isCalledByMember { return (operations, []) }
+    var own: [Operation] = []
+    var others: [Operation] = []
+    for operation in operations {
+      if hasAround((operation as? AdvancedOperation)?.producer) {
+        own.append(operation)
+      } else {
+        others.append(operation)
+      }
+    }
+    return (own, others)
+  }
+
   /// Whether this is called by code of a member: by its body, a condition, a callback, a completion
   /// block, by a child of it, or by an operation of a scope in its body.
   fileprivate final var isCalledByMember: Bool {
@@ -143,16 +172,24 @@ extension AdvancedOperationQueue {
   /// for operation in report.cutShort { logger.warning("\(operation) was cut short") }
   /// ```
   ///
-  /// From the call on, an operation that is added from outside is cancelled on arrival, with
-  /// ``OperationQueueClosed`` as the reason; so is one that is added after the drain has returned.
-  /// An operation that a member adds is taken in: with `produce(_:)`, from its body or a child's,
-  /// from an observer, a condition, or a completion block. When the time is over, all that is left
-  /// is cancelled, with ``OperationQueueClosed`` as the reason, and a suspended queue is resumed,
-  /// so that it can leave; again when something is added after that. The same happens at once when
-  /// the waiting task is cancelled. A body that doesn't notice its cancel is waited for all the
-  /// same.
+  /// - From the call on, an operation that is added from outside is turned away. So is an operation
+  ///   that is added after the drain has returned.
+  /// - An operation that a member adds is taken in until the time is over: with `produce(_:)`, from
+  ///   its body or a child's, from an observer, a condition, or a completion block.
+  /// - When the time is over, the operations that are left are cancelled, with
+  ///   ``OperationQueueClosed`` as the reason. A suspended queue is resumed, so that they can
+  ///   leave. From then on every operation is turned away, whoever adds it. The same happens
+  ///   immediately if the waiting task is cancelled.
   ///
-  /// Barriers are no operations: they run, also when the time is over, wherever they come from.
+  /// An operation that is *turned away* doesn't become a member, and the drain doesn't wait for it.
+  /// It is cancelled with ``OperationQueueClosed`` as the reason and finishes; its observers are
+  /// notified. An observer that adds a successor at every end should read ``isClosed`` first:
+  /// otherwise it adds successors forever, each of which is turned away.
+  ///
+  /// A body that ignores its cancellation keeps running. The drain waits for it.
+  ///
+  /// Barriers aren't operations. They run even if the time is over, whoever adds them, and the
+  /// drain waits for them.
   ///
   /// The queue may be drained by several tasks: each gets a report, and the shortest time counts.
   ///
@@ -187,6 +224,7 @@ extension AdvancedOperationQueue {
     }
   }
 
-  /// Whether the queue was drained, or is being drained: what is added from outside is cancelled.
+  /// Whether the queue was drained, or is being drained: an operation that is added from outside is
+  /// turned away.
   public final var isClosed: Bool { gate != nil }
 }

@@ -1,7 +1,23 @@
 /// What becomes of operations that are added to a queue which is being drained.
+///
+/// Called without a lock held.
 package protocol ArrivalGate: AnyObject, Sendable {
-  /// Operations have become members, and nothing has happened to them yet: cancels them, or takes
-  /// them in. Called without a lock held.
+  /// Operations are about to be added: keeps out those that are turned away, and lets them end
+  /// elsewhere.
+  ///
+  /// - Parameters:
+  ///   - operations: In no queue.
+  ///   - queue: The closed queue.
+  ///   - member: The member that needs them for a condition; nil for none.
+  /// - Returns: Those to add.
+  func admits(
+    _ operations: [Operation],
+    to queue: any QueueObject,
+    neededBy member: Operation?
+  ) -> [Operation]
+
+  /// Operations have become members, and nothing has happened to them yet. Those that came while
+  /// the queue was being closed weren't kept out.
   ///
   /// - Parameters:
   ///   - operations: The new members.

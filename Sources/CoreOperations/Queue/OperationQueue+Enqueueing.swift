@@ -2,7 +2,7 @@
 extension OperationQueue {
   /// Adds operations that a member needs, behind the same barriers as that member.
   final func addOperations(_ ops: [Operation], besides member: Operation) {
-    let taken = ops.filter { operation in
+    let taken = admitted(ops, besides: member).filter { operation in
       if case .over = take(operation) { return false }
       return true
     }
@@ -10,7 +10,16 @@ extension OperationQueue {
   }
 
   final func enqueue(_ operation: Operation) {
+  /// Those that a closed queue takes in; all unless it is closed.
+  private func admitted(_ operations: [Operation], besides member: Operation? = nil) -> [Operation]
+  {
+    scheduler.gate?.admits(operations, to: self, neededBy: member) ?? operations
+  }
+
     switch take(operation) {
+    if let gate = scheduler.gate, gate.admits([operation], to: self, neededBy: nil).isEmpty {
+      return
+    }
     case .over: return
     case .plain:
       if !scheduler.addIfUnobserved(operation, owner: self) {
@@ -22,6 +31,7 @@ extension OperationQueue {
 
   final func enqueue(_ operations: [Operation]) {
     var isPlain = valueObservers.isEmpty
+    let operations = admitted(operations)
     Member.forEach(in: operations) { member in
       switch member.use({ take($0) }) {
       case .plain: break

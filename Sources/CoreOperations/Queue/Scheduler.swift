@@ -12,6 +12,9 @@ final class Scheduler: AbstractScheduler, @unchecked Sendable {
   /// Tells the worker that lingers that there is work; written with the lock held that
   /// `isLingering` is behind, so it needs no order of its own.
   let hasNews = Atomic(false)
+  /// Whether there is a gate; what is added at the moment at which it is set finds it behind the
+  /// lock, so this needs no order of its own.
+  private let hasGate = Atomic(false)
   /// The executor of completion blocks, if it decides every step.
   private let steppedCompletion: (any SteppedExecutor)?
 
@@ -108,11 +111,14 @@ final class Scheduler: AbstractScheduler, @unchecked Sendable {
     state.withLock { state in
       if let first = state.gate { return (first, []) }
       state.gate = gate
+      hasGate.store(true, ordering: .relaxed)
       return (gate, state.operations())
     }
   }
 
-  var gate: (any ArrivalGate)? { state.withLock { $0.gate } }
+  var gate: (any ArrivalGate)? {
+    hasGate.load(ordering: .relaxed) ? state.withLock { $0.gate } : nil
+  }
   override var isIdle: Bool { state.withLock { $0.isIdle } }
   override var runsOnMainThread: Bool { source.isOnMainThread }
 

@@ -229,7 +229,7 @@ import Testing
     #expect("\(report)".hasPrefix("1 succeeded, 2 cancelled, cut short: "))
   }
 
-  @Test func `cancels what members add when the time is over, too`() throws {
+  @Test func `turns away what members add when the time is over, too`() throws {
     let world = World()
     let added = Work("added")
     let stubborn = ResultOperation(name: "stubborn") {
@@ -239,9 +239,201 @@ import Testing
     }
     world.queue.addOperation(stubborn)
     let report = try world.simulation.run { await world.queue.drain(within: .seconds(20)) }
-    #expect(Set(report.cutShort) == [stubborn, added])
-    #expect(Self.cause(added) == .timeIsOver(.seconds(20)))
-    #expect(!added.didExecute)
+    #expect(report.cutShort == [stubborn] && report.turnedAwayCount == 1)
+    world.simulation.run()
+    #expect(Self.cause(added) == .addedLate)
+    #expect(added.isFinished && !added.didExecute)
+  }
+
+  // MARK: Chains that never end
+
+  /// Each way in which an operation that ends may add a successor.
+  enum Way: CaseIterable, Sendable {
+    case didCancel, didFinish, batch, completion, plainCompletion, closure, produce, then, helper
+    case groupChild, failedGroupChild, groupProduce, scope, retryProduce, condition
+  }
+
+  /// Adds operations without an end, each when the one before ends, until there are so many.
+  private struct Chain: Sendable {
+    static let longest = 1_000
+    let way: Way
+    let queue: AdvancedOperationQueue
+    let added = Counter()
+    /// What the chain is in, for ways that have such a thing.
+    let group: GroupOperation
+    let scope = Changing<OperationScope?>(nil)
+
+    func add(_ operation: AdvancedOperation) {
+      switch way {
+      case .batch: queue.addOperations([operation])
+      case .groupChild, .failedGroupChild: _ = group.addOperation(operation)
+      case .scope: scope.value?.add(operation)
+      case .then:
+        guard let next = operation as? ResultOperation<Void> else { break }
+        queue.addOperations([next, next.then(name: "then") {}])
+      default: queue.addOperation(operation)
+      }
+    }
+
+    func addNext() {
+      if added.add() < Self.longest { add(link()) }
+    }
+
+    /// An operation that is followed by another one, however it ends.
+    func link() -> AdvancedOperation {
+      let link = ResultOperation(name: "link") { [queue] in
+        try await queue.environment.clock.sleep(for: .seconds(1))
+      }
+      switch way {
+      case .didCancel:
+        link.onCancel { _, _ in addNext() }
+        link.onFinish { link, _ in if !link.isCancelled { addNext() } }
+      case .completion: link.completionBlock = { addNext() }
+      case .plainCompletion:
+        let plain = BlockOperation {}
+        plain.addDependency(link)
+        plain.completionBlock = { addNext() }
+        queue.addOperation(plain)
+      case .closure:
+        link.onFinish { _, _ in queue.addOperation { addNext() } }
+      case .produce, .groupProduce, .retryProduce:
+        link.addObserver(
+          BlockObserver(willFinish: { link, _ in
+            if added.add() < Self.longest { try? link.produce(self.link()) }
+          })
+        )
+      case .helper:
+        let helper = ResultOperation(name: "helper") { [queue] in
+          try await queue.environment.clock.sleep(for: .seconds(1))
+        }
+        helper.onFinish { _, _ in addNext() }
+        link.addCondition(Asked { _ in helper })
+      case .condition:
+        link.addCondition(
+          Asked { [queue] _ in
+            try? await queue.environment.clock.sleep(for: .seconds(1))
+            addNext()
+            return .satisfied
+          }
+        )
+      case .didFinish, .batch, .then, .groupChild, .failedGroupChild, .scope:
+        link.onFinish { _, _ in addNext() }
+      }
+      return link
+    }
+
+    func begin() {
+      switch way {
+      case .groupChild, .groupProduce, .failedGroupChild:
+        group.addOperation(link())
+        if way == .failedGroupChild {
+          let failing = ResultOperation(name: "failing") { [queue] in
+            try await queue.environment.clock.sleep(for: .milliseconds(1500))
+            throw Flaw(1)
+          }
+          group.addOperation(failing)
+        }
+        queue.addOperation(group)
+      case .scope:
+        queue.addOperation(
+          ResultOperation(name: "scoped") { [queue] in
+            try await withOperations { scope in
+              self.scope.value = scope
+              scope.add(link())
+              try await queue.environment.clock.sleep(for: .seconds(1_000_000))
+            }
+          }
+        )
+      case .retryProduce:
+        queue.addOperation(
+          RetryOperation<Void>(name: "retry", retry: .immediate(attempts: 2)) { _ in
+            let attempt = ResultOperation(name: "attempt") {}
+            attempt.addObserver(
+              BlockObserver(willFinish: { attempt, _ in try? attempt.produce(link()) })
+            )
+            return attempt
+          }
+        )
+      default: add(link())
+      }
+    }
+  }
+
+  @Test(arguments: Way.allCases)
+  func `ends when the time is over, however each operation adds its successor`(way: Way) throws {
+    let world = World()
+    let policy: GroupOperation.ErrorPolicy = way == .failedGroupChild ? .failFast : .collectAll
+    let chain = Chain(
+      way: way,
+      queue: world.queue,
+      group: GroupOperation(name: "group", errorPolicy: policy)
+    )
+    chain.begin()
+    let limit = Duration.milliseconds(3_500)
+    let report = try world.simulation.run { await world.queue.drain(within: limit) }
+    #expect(world.simulation.now <= limit)
+    if way == .failedGroupChild {
+      #expect(chain.group.children.count < 10, "it has taken in what was turned away")
+    } else {
+      #expect(chain.added.count < Chain.longest / 2, "it has waited for what was turned away")
+    }
+    #expect(world.queue.operationCount == 0)
+    #expect(report.succeededCount + report.cancelledCount + report.failedCount > 0)
+    // What is turned away ends as well, each with its successor.
+    world.simulation.run()
+    #expect(world.queue.operationCount == 0)
+  }
+
+  @Test(.watched) func `ends on threads, too`() async {
+    let queue = AdvancedOperationQueue()
+    let isOver = Changing(false)
+    @Sendable func link() -> ResultOperation<Void> {
+      let operation = ResultOperation(name: "link") {}
+      operation.onFinish { _, _ in if !isOver.value { queue.addOperation(link()) } }
+      return operation
+    }
+    queue.addOperation(link())
+    let report = await queue.drain(within: .milliseconds(20))
+    isOver.value = true
+    #expect(report.turnedAwayCount > 0)
+    #expect(queue.operationCount == 0)
+  }
+
+  @Test func `what is turned away is no member, and its observers are notified`() throws {
+    let world = World()
+    let delegate = RecordingDelegate()
+    try world.simulation.run { await world.queue.drain() }
+    world.queue.delegate = delegate
+    let recorder = RecordingObserver()
+    let queueRecorder = RecordingObserver()
+    world.queue.addObserver(queueRecorder)
+    let late = Work("late")
+    late.addObserver(recorder)
+    world.queue.addOperation(late)
+    #expect(world.queue.operationCount == 0)
+    #expect(late.isCancelled)
+    world.simulation.run()
+    #expect(recorder.kinds == [.enqueued, .cancelled, .willFinish, .finished])
+    #expect(queueRecorder.kinds == recorder.kinds)
+    #expect(delegate.log.entries.isEmpty)
+    #expect(late.isFinished && !late.didExecute)
+  }
+
+  @Test func `doesn't take in what an outsider adds that was turned away`() throws {
+    let world = World()
+    let late = Work("late")
+    let later = Work("later")
+    late.onFinish { _, _ in world.queue.addOperation(later) }
+    world.queue.addOperation(Self.slow("slow", .seconds(5)))
+    let report = try world.simulation.run {
+      async let report = world.queue.drain()
+      try await world.queue.environment.clock.sleep(for: .seconds(1))
+      world.queue.addOperation(late)
+      return await report
+    }
+    #expect(report.turnedAwayCount == 2 && report.succeededCount == 1)
+    #expect(!late.didExecute && !later.didExecute)
+    #expect(later.isFinished)
   }
 
   @Test func `waits for a body that doesn't notice its cancel`() throws {
