@@ -92,6 +92,11 @@ package final class Witness: OperationObserver {
       }
       let count = bodies[ObjectIdentifier(operation)] ?? 0
       if count > 1 { violations.append("\(operation) ran \(count) times") }
+      let isStarted = events.contains("started")
+      if count > 0 && !isStarted { violations.append("\(operation) ran and was told \(events)") }
+      if isStarted, count == 0, operation is Watched, operation.isCancelled {
+        violations.append("\(operation) didn't run and was told \(events)")
+      }
       if events.filter({ $0 == "finished" }).count != 1 {
         violations.append("\(operation) was told \(events)")
       }

@@ -136,6 +136,7 @@ private struct Advanced: Walked {
   /// By hand there may be two: one from the start, and one from a cancel.
   var turns = 0
   var (areDependenciesDue, isVerdictDue, isReviewDue, isLaunchDue) = (false, false, false, false)
+  var isStartTold = false
   /// Conditions are asked before all dependencies have finished.
   var isEarlyAnswerDue = false
   var (isOnStack, isTaskOn, mayHaveTask, isReporting) = (false, false, true, false)
@@ -250,10 +251,15 @@ private struct Advanced: Walked {
       + move("launchDue", if: isLaunchDue) {
         $0.isLaunchDue = false
         switch $0.machine.launchDue() {
-        case .execute: $0.isOnStack = true
+        case .execute: $0.isStartTold = true
         case .finish: $0.endWasDecided()
         case .none: break
         }
+        return true
+      }
+      + move(nil, if: isStartTold) {
+        $0.isStartTold = false
+        if machine.isBodyDue { $0.isOnStack = true } else { _ = $0.machine.bodyEnded() }
         return true
       }
       + move("bodyBegan", if: isOnStack && mayHaveTask) {
@@ -292,7 +298,7 @@ private struct Advanced: Walked {
       }
       return true
     }
-      + move("willFinishDelivered", if: isWillFinishDue) {
+      + move("willFinishDelivered", if: isWillFinishDue && !isLaunchDue) {
         ($0.isWillFinishDue, $0.isDidFinishDue) = (false, true)
         $0.machine.willFinishDelivered()
         return true

@@ -52,7 +52,7 @@ extension AdvancedOperation {
     if let isRegistered = registersOwn(body) { return isRegistered }
     let isDecided = withCore { core -> Bool? in
       // Those that wait for the body to be called stay in order.
-      let isNext = !core.machine.isLaunched || core.extra?.rollbacks.isEmpty == false
+      let isNext = !core.machine.hasStarted || core.extra?.rollbacks.isEmpty == false
       guard isNext else { return nil }
       if core.machine.isEndDecided { return false }
       core.makeExtra().rollbacks.append(body)

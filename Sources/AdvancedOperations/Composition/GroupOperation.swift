@@ -344,7 +344,7 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
     // A group inside has counted its own.
     var notRunCount = failure.notRunCount
     if elements.isEmpty, child.cancellationReason is SiblingFailed,
-      !child.withCore({ $0.machine.isLaunched })
+      !child.withCore({ $0.machine.hasStarted })
     {
       notRunCount += 1
     }

@@ -245,7 +245,7 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
       body = self.body
       return work.rare
     }
-    // It was released before. The operation keeps it until it is quiet.
+    // The operation keeps it until it is quiet.
     guard let body else { return finish(withElements: []) }
     do {
       let output =

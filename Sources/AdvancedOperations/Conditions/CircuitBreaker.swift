@@ -95,7 +95,7 @@ public final class CircuitBreaker: OperationObserver {
   public func operationDidFinish(_ operation: AdvancedOperation, errors: [any Error]) {
     let id = ObjectIdentifier(self)
     let isFirst = operation.withCore { core in
-      guard core.machine.isLaunched, core.extra?.breakers.contains(id) != true else { return false }
+      guard core.machine.hasStarted, core.extra?.breakers.contains(id) != true else { return false }
       core.makeExtra().breakers.append(id)
       return true
     }

@@ -77,9 +77,7 @@ public struct LogObserver: OperationObserver {
   /// Writes “cancelled”, what the operation was doing, and the reason.
   public func operationDidCancel(_ operation: AdvancedOperation, errors: [any Error]) {
     // Not the state: one that hasn't started may have gone on to its end by now.
-    let hasStarted =
-      notes.change(operation, from: Times()).started != nil || operation.hasStarted
-    let phase = hasStarted ? "while executing" : "before it started"
+    let phase = operation.hasStarted ? "while executing" : "before it started"
     let text = errors.map(\.inOneLine).joined(separator: "; ")
     write(operation, "cancelled \(phase)\(text.isEmpty ? "" : ": \(text)")")
   }

@@ -110,7 +110,7 @@ public final class OperationObservation: Sendable {
       case .cancelled(let errors, _): observer.operationDidCancel(operation, errors: errors)
       case .willFinish: observer.operationWillFinish(operation, errors: errors)
       case .didFinish: observer.operationDidFinish(operation, errors: errors)
-      case .launch, .leave, .lateFinish: break
+      case .leave, .lateFinish: break
       }
     }
   }

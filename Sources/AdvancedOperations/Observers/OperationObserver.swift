@@ -1,10 +1,12 @@
 /// An object or a value that is notified of what happens to an operation.
 ///
-/// Implement what you need; every method does nothing by default. The methods of all observers of
-/// an operation are called one after the other, in order of attaching, never at the same time, and
-/// without a lock held: each may call every method. They run on the thread that makes the event, or
-/// on one that is delivering an earlier event; a blocked callback keeps the operation from going
-/// on.
+/// Implement what you need; every method does nothing by default. A method with other types, such
+/// as `Operation` in place of `AdvancedOperation`, is a method of your own, which is never called.
+///
+/// The methods of all observers of an operation are called one after the other, in order of
+/// attaching, never at the same time, and without a lock held: each may call every method. They run
+/// on the thread that makes the event, or on one that is delivering an earlier event; a blocked
+/// callback keeps the operation from going on.
 ///
 /// ```swift
 /// struct Audit: OperationObserver {
@@ -16,7 +18,10 @@
 public protocol OperationObserver: Sendable {
   /// A queue took the operation in.
   func operationDidEnqueue(_ operation: AdvancedOperation)
-  /// The operation is about to execute.
+  /// The operation has started, and its body is called afterwards, even if it is cancelled now.
+  ///
+  /// Not called for an operation that finishes without executing. An observer that calls `finish()`
+  /// or `skip(reason:)` here ends the operation, and its body isn't called.
   func operationDidStart(_ operation: AdvancedOperation)
   /// The operation has added another one to its queue.
   func operation(_ operation: AdvancedOperation, didProduce newOperation: AdvancedOperation)

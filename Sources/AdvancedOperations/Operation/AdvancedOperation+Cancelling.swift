@@ -31,7 +31,7 @@ extension AdvancedOperation {
       case .flag, .leaveQueue, .leaveHand, .finish, .stopBody:
         // Under our lock, so that flag and outcome can't disagree; it takes only leaf locks.
         flagCancelled(reason: reason?.error)
-        core.line.append(.cancelled(core.errors, callsHook: core.machine.isLaunched))
+        core.line.append(.cancelled(core.errors, callsHook: core.machine.hasStarted))
         if action == .finish { core.appendEnd() }
         if let extra = core.extra { swap(&asking, &extra.asking) }
       }

@@ -51,9 +51,10 @@ extension AdvancedOperation {
         isOneOfSeveral: isOneOfSeveral,
         isObserved: wasObserved || isTraced
       )
-      // Observers of properties are notified first, and may wait for events that follow from that.
-      // An observer that is added after this finds the state changed, and isn't called.
-      if turn == .deliver, !wasObserved, !context.isUsedUp {
+      // Observers of properties, and the tracer, are notified first, and may wait for events that
+      // follow from that. An observer that is added after this finds the state changed, and isn't
+      // called.
+      if turn == .deliver, !wasObserved, !isTraced, !context.isUsedUp {
         telling = core.beginTelling(inside: context.delivery)
       }
       return turn
@@ -71,7 +72,7 @@ extension AdvancedOperation {
           deliver(launchesHere: true)
         }
       guard mustLaunch else { return }
-      if isTraced { runTracedBody() } else { runBody() }
+      if isTraced { runTracedBody() } else { runDueBody() }
     case .reject(let mistake):
       if !isOneOfSeveral { trap(mistake.sentence(about: self)) }
       // It may have been given claims after it was over; if it isn't yet, its end gives them back.
@@ -82,20 +83,18 @@ extension AdvancedOperation {
   /// Runs the body, or has that done later if a simulation wants it so.
   private func runTracedBody() {
     let environment = environment
-    // The tracer may have ended it.
-    guard state == .executing else {
-      bodyEnded()
-      return
-    }
-    guard let delay = environment.tracer?.delayOfBody(of: self) else {
-      runBody()
-      return
-    }
+    guard let delay = environment.tracer?.delayOfBody(of: self) else { return runDueBody() }
     withCore { $0.holdsQuiet = true }
     holdQuiet()
     _ = environment.clock.schedule(at: environment.clock.now.saturatingAdding(delay)) {
-      if self.state == .executing { self.runBody() } else { self.bodyEnded() }
+      self.runDueBody()
     }
+  }
+
+  /// Calls `execute()` after observers were notified of the start, unless one has ended the
+  /// operation.
+  final func runDueBody() {
+    if withCore({ $0.machine.isBodyDue }) { runBody() } else { bodyEnded() }
   }
 
   /// Calls `execute()`; the machine has counted it as a body.

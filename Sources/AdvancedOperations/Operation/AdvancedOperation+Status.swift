@@ -8,17 +8,22 @@ extension AdvancedOperation {
     return state == .pending && wasReady ? .ready : state
   }
 
-  /// Whether ``execute()``, or the body, was called: there may be effects.
+  /// Whether the operation has started, so that there may be effects.
   ///
-  /// False for an operation that ended without: cancelled before, a condition that didn't hold, a
-  /// dependency whose value it needed, a value from its journal. True from then on.
+  /// Observers are notified of the start, and then ``execute()``, or the body, is called. It is
+  /// decided in one step, and a cancel that comes later arrives in the body. Only an observer of
+  /// the start that calls `finish()` or `skip(reason:)` keeps the body from being called.
+  ///
+  /// False for an operation that ended without executing: it was cancelled before, a condition
+  /// wasn't satisfied, a dependency whose value it needed failed, or its value came from its
+  /// journal.
   ///
   /// ```swift
   /// operation.onFinish { operation, _ in
   ///   if !operation.hasStarted { print("\(operation) was left out") }
   /// }
   /// ```
-  public final var hasStarted: Bool { withCore { $0.machine.isLaunched } }
+  public final var hasStarted: Bool { withCore { $0.machine.hasStarted } }
 
   /// What went wrong so far, in order: reasons of cancels, conditions, the body, children.
   public final var errors: [any Error] { withCore { $0.errors } }

@@ -94,9 +94,12 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   /// Does the work, and calls ``finish()`` or one of its siblings, here or later; the default
   /// finishes at once.
   ///
-  /// Called once, on a worker, without a lock held, after observers were notified of the start. Not
-  /// called when the operation was cancelled before, or a condition didn't hold. Overrides need not
-  /// call `super`.
+  /// Called once, on a worker, without a lock held, after observers were notified of the start. It
+  /// is called if, and only if, they were: an operation that is cancelled before that, or whose
+  /// conditions aren't satisfied, finishes without it. A cancel that comes while observers are
+  /// notified of the start arrives in the body, which finds ``isCancelled`` true. There is one
+  /// exception: if an observer of the start calls `finish()` or `skip(reason:)`, the operation has
+  /// ended, and the body isn't called. Overrides need not call `super`.
   open func execute() { finish() }
 
   /// Called once when the end was decided, before observers are notified.
@@ -107,12 +110,12 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   /// - Parameter errors: What ``errors`` holds; it doesn't change any more.
   open func finished(withErrors errors: [any Error]) {}
 
-  /// Called once when an operation was cancelled after ``execute()`` was called: stop the work
-  /// here.
+  /// Called once when an operation was cancelled after it had started: stop the work here.
   ///
   /// With the ``cancellationPolicy`` ``CancellationPolicy/whenFinishIsCalled``, make the body call
   /// `finish()` soon; with ``CancellationPolicy/finishImmediately`` the end is decided already, and
-  /// ``finished(withErrors:)`` follows. `execute()` may not have returned yet. Without a lock held,
+  /// ``finished(withErrors:)`` follows. `execute()` may not have returned yet. It may not have been
+  /// called yet if the cancel comes while observers are notified of the start. Without a lock held,
   /// after observers were notified of the cancel. Overrides need not call `super`.
   ///
   /// - Parameter errors: What ``errors`` held at the time of the cancel.
@@ -231,10 +234,11 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   /// Whether the operation was cancelled before its end was decided.
   public final override var isCancelled: Bool { super.isCancelled }
 
-  /// Whether the state is ``State-swift.enum/executing`` or ``State-swift.enum/finishing``.
+  /// Whether the state is ``State-swift.enum/executing``, or ``State-swift.enum/finishing`` after
+  /// the operation has started.
   public final override var isExecuting: Bool {
-    let state = withCore { $0.machine.state }
-    return state == .executing || state == .finishing
+    let (state, hasStarted) = withCore { ($0.machine.state, $0.machine.hasStarted) }
+    return state == .executing || state == .finishing && hasStarted
   }
 
   /// Whether the state is ``State-swift.enum/finished``.

@@ -39,8 +39,8 @@ package struct OperationStateMachine: Sendable {
   /// not execute.
   package private(set) var isMarked = false
   private var starter = Starter.none
-  /// Whether `execute()` was called, or is about to be.
-  package private(set) var isLaunched = false
+  /// Whether the start was decided: observers are notified of it, and `execute()` is due.
+  package private(set) var hasStarted = false
   private var hasReturnedFromWillFinish = false
   /// Whether there are children that have not been started, or may come.
   ///
@@ -61,10 +61,10 @@ package struct OperationStateMachine: Sendable {
   package var hasOtherBody: Bool { bodies > 1 }
 
   /// Whether `execute()` is on a stack, or an async body goes on.
-  package var hasBody: Bool { isLaunched && bodies > 0 }
+  package var hasBody: Bool { hasStarted && bodies > 0 }
 
   /// Whether `execute()` has returned, no body goes on, and `finish()` was not called.
-  package var hasReturned: Bool { state == .executing && isLaunched && bodies == 0 }
+  package var hasReturned: Bool { state == .executing && hasStarted && bodies == 0 }
 
   // MARK: Children
 
@@ -258,7 +258,7 @@ package struct OperationStateMachine: Sendable {
 
   /// What to do when its turn came.
   package enum TurnAction: Equatable, Sendable {
-    /// Deliver did-start, then look again with ``launchDue()``.
+    /// Look again with ``launchDue()``, right before did-start is delivered.
     case begin
     /// Its end is decided; it does not execute.
     case finish
@@ -281,17 +281,17 @@ package struct OperationStateMachine: Sendable {
     }
   }
 
-  /// What to do after did-start was delivered.
+  /// What to do before did-start is delivered.
   package enum LaunchAction: Equatable, Sendable {
-    /// Call `execute()`, then report ``bodyEnded()``.
+    /// Deliver did-start, then call `execute()` if ``isBodyDue``; ``bodyEnded()`` follows.
     case execute
-    /// Cancelled in between: its end is decided, and it does not execute.
+    /// Cancelled in between: its end is decided, and it does not start.
     case finish
-    /// Finished in between.
+    /// Ended in between.
     case none
   }
 
-  /// Did-start was delivered.
+  /// Did-start is about to be delivered: whether the operation starts is decided here.
   package mutating func launchDue() -> LaunchAction {
     TransitionTrace.note("AdvancedOperation", "\(state)", "launchDue")
     switch state {
@@ -300,13 +300,17 @@ package struct OperationStateMachine: Sendable {
         decideEnd()
         return .finish
       }
-      isLaunched = true
+      hasStarted = true
       bodies += 1
       return .execute
     case .finishing, .finished: return .none
-    case .pending, .evaluatingConditions, .ready: trap("did-start was delivered in \(state)")
+    case .pending, .evaluatingConditions, .ready: trap("did-start is due in \(state)")
     }
   }
+
+  /// Whether `execute()` is called after did-start was delivered: a cancel in between arrives in
+  /// the body, but a `finish` has ended the operation.
+  package var isBodyDue: Bool { state == .executing || isCancelled }
 
   /// A body goes on after `execute()` returned.
   package mutating func bodyBegan() {
@@ -475,7 +479,7 @@ package struct OperationStateMachine: Sendable {
       case .finishImmediately:
         decideEnd()
         return .finish
-      case .whenFinishIsCalled: return isLaunched ? .stopBody : .flag
+      case .whenFinishIsCalled: return hasStarted ? .stopBody : .flag
       }
     case .finishing, .finished: return .ignore
     }

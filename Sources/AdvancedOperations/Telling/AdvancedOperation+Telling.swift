@@ -13,7 +13,7 @@ extension AdvancedOperation {
       environment.enqueue { self.deliver() }
       return false
     }
-    guard let telling = withCore({ $0.beginTelling(inside: context.delivery) }) else {
+    guard let telling = change({ $0.beginTelling(inside: context.delivery) }) else {
       return false
     }
     return deliver(telling, in: context, launchesHere: launchesHere)
@@ -40,10 +40,7 @@ extension AdvancedOperation {
       switch telling.step {
       case .event(let item):
         context.delivery = Delivery(of: self)
-        let mustLaunch = CurrentCode.notifying(of: self) {
-          perform(item, telling, launchesHere: launchesHere)
-        }
-        if mustLaunch { telling.mustLaunch = true }
+        CurrentCode.notifying(of: self) { perform(item, telling) }
       case .latecomer(let observation):
         context.delivery = Delivery(of: self)
         CurrentCode.notifying(of: self) {
@@ -51,7 +48,7 @@ extension AdvancedOperation {
         }
       case .report:
         report(exchange(&telling.end, with: Telling.End()))
-        if telling.isOverWithReport { return false }
+        if telling.isOverWithReport { return telling.mustLaunch }
       case .none:
         context.delivery = outer
         return telling.mustLaunch
@@ -60,6 +57,7 @@ extension AdvancedOperation {
       // What comes with the change of state is none of the operation's callbacks.
       if done.isPartOfEnd { context.delivery = outer }
       proceed(&telling, done, launchesHere: launchesHere)
+      if done == .started, !launchesHere { launchElsewhere() }
     }
   }
 
@@ -81,38 +79,19 @@ extension AdvancedOperation {
     becomeQuiet(telling.toGiveBack.take())
   }
 
-  /// Did-start was told: looks again whether to execute.
-  private func launch(here: Bool) -> Bool {
-    if !here { holdQuiet() }
-    let action = change { core in
-      let action = core.machine.launchDue()
-      if action == .finish { core.appendEnd() }
-      if action == .execute && !here { core.holdsQuiet = true }
-      return action
-    }
-    switch action {
-    case .execute:
-      if here { return true }
-      // Another thread delivered the start, and is not to run bodies.
-      if !runInQueue({ self.runBody() }) { environment.enqueue { self.runBody() } }
-    case .finish, .none: if !here { releaseQuiet() }
-    }
-    return false
+  /// Runs the body elsewhere: the start was told by another thread than the one that starts the
+  /// operation, and that thread runs no bodies.
+  private func launchElsewhere() {
+    holdQuiet()
+    if !runInQueue({ self.runDueBody() }) { environment.enqueue { self.runDueBody() } }
   }
 
   /// Does what is due at an event, and notifies the observers that were attached when its turn
   /// came, and still are at their own.
-  ///
-  /// - Returns: Whether the caller has to run the body now.
-  private func perform(
-    _ item: EventLine.Item,
-    _ telling: borrowing Telling,
-    launchesHere: Bool
-  ) -> Bool {
+  private func perform(_ item: EventLine.Item, _ telling: borrowing Telling) {
     let errors = telling.errors
     switch item {
     case .enqueued, .started, .produced, .progress, .retrying, .cancelled, .lateFinish: break
-    case .launch: return launch(here: launchesHere)
     case .leave: letChildrenLeave()
     case .willFinish: finished(withErrors: errors)
     case .didFinish:
@@ -128,7 +107,7 @@ extension AdvancedOperation {
       }
     }
     switch item {
-    case .enqueued, .started, .launch, .produced, .progress, .retrying, .leave, .willFinish: break
+    case .enqueued, .started, .produced, .progress, .retrying, .leave, .willFinish: break
     case .cancelled(let errors, let callsHook): if callsHook { cancelled(withErrors: errors) }
     case .didFinish:
       if telling.isForDelegate, let queue = queue as? AdvancedOperationQueue {
@@ -136,7 +115,6 @@ extension AdvancedOperation {
       }
     case .lateFinish(let observer, let errors): observer.operationDidFinish(self, errors: errors)
     }
-    return false
   }
 
   /// The state has turned finished: notifies what waits for the end.

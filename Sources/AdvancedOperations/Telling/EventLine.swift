@@ -10,10 +10,8 @@ package struct EventLine {
   /// every operation carry nothing (12 retains per operation before, by callgrind).
   package enum Item {
     case enqueued
-    /// A launch follows, behind what comes meanwhile.
+    /// Whether it starts is decided when this is taken; the body follows.
     case started
-    /// Look again whether to execute.
-    case launch
     case produced(AdvancedOperation)
     indirect case progress(OperationProgressUpdate)
     indirect case retrying(attempt: Int, after: Duration, because: any Error)
@@ -94,16 +92,11 @@ package struct EventLine {
 
   /// The next item; nil ends the delivery.
   ///
-  /// A launch comes after all that is to be told: it looks at what that led to. What was taken is
-  /// not kept, so that no object of the program is released under the lock.
+  /// What was taken is not kept, so that no object of the program is released under the lock.
   package mutating func nextItem() -> Item? {
     guard isDue else {
       endDelivery()
       return nil
-    }
-    if case .launch = first, Int(next) < others.count {
-      _ = takeFirst()
-      append(.launch)
     }
     return takeFirst()
   }
@@ -112,7 +105,7 @@ package struct EventLine {
     let item = first.take()
     if Int(next) < others.count {
       first = others[Int(next)]
-      others[Int(next)] = .launch
+      others[Int(next)] = .started
       next += 1
       if Int(next) == others.count {
         others = []

@@ -58,7 +58,7 @@ struct Telling: ~Copyable {
       case .event(.willFinish): .willFinish
       case .event(.didFinish), .latecomer: .didFinish
       case .report: .report
-      case .event(.enqueued), .event(.launch), .event(.produced), .event(.progress),
+      case .event(.enqueued), .event(.produced), .event(.progress),
         .event(.retrying), .event(.cancelled), .event(.leave), .event(.lateFinish), .none:
         .other
       }
@@ -157,8 +157,23 @@ extension AdvancedCore {
 
   /// Makes the caller the thread that tells, if there is something to tell and no thread does.
   mutating func beginTelling(inside outer: Delivery) -> Telling? {
-    guard line.beginDelivery(inside: outer), let item = line.nextItem() else { return nil }
+    guard line.beginDelivery(inside: outer), let item = nextItem() else { return nil }
     return Telling(item, of: self)
+  }
+
+  /// The next event; nil ends the delivery.
+  ///
+  /// Whether the operation starts is decided here: a start is told if its body will be called.
+  private mutating func nextItem() -> EventLine.Item? {
+    while let item = line.nextItem() {
+      guard case .started = item else { return item }
+      switch machine.launchDue() {
+      case .execute: return item
+      case .finish: appendEnd()
+      case .none: break
+      }
+    }
+    return nil
   }
 
   /// The end was decided: makes the caller the thread that tells of it, if no thread tells.
@@ -184,18 +199,7 @@ extension AdvancedCore {
   /// body, and what to give back.
   mutating func proceed(_ telling: inout Telling, _ teller: Teller) {
     switch teller.done {
-    case .started:
-      guard teller.launchesHere, line.isEmpty, !line.isHeldForSweep else {
-        line.append(.launch)
-        break
-      }
-      switch machine.launchDue() {
-      case .execute:
-        telling.mustLaunch = true
-        return line.endDelivery()
-      case .finish: appendEnd()
-      case .none: break
-      }
+    case .started: if teller.launchesHere { telling.mustLaunch = true } else { holdsQuiet = true }
     case .willFinish:
       machine.willFinishDelivered()
       if isEndUnobserved, !teller.hearsOfOutcome { return finish(&telling, teller) }
@@ -210,7 +214,7 @@ extension AdvancedCore {
       }
     case .other: break
     }
-    if let item = line.nextItem() { telling.take(item, from: self) }
+    if let item = nextItem() { telling.take(item, from: self) }
   }
 
   /// Whether did-finish would be told to nothing: it isn't told then, which costs as much as all

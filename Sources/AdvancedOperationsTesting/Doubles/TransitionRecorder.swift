@@ -133,7 +133,7 @@ struct TransitionTable {
         ("decidedEarly", ["pending"]),
         ("reviewed", ["pending", "ready"]),
         ("turnCame", ["pending", "ready", "finished"]),
-        ("launchDue", ["executing", "finishing", "finished"]),
+        ("launchDue", ["executing", "finishing"]),
         ("childrenExpected", ["pending"]),
         ("childrenDue", ["executing"]),
         ("childrenLeft", ["finishing"]),

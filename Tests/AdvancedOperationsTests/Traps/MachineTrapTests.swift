@@ -35,7 +35,7 @@ import Testing
       var machine = Place.ready.machine
       _ = machine.launchDue()
     }
-    try expectMessage("did-start was delivered in ready", in: result)
+    try expectMessage("did-start is due in ready", in: result)
   }
 
   @Test func `did-finish of what has not ended`() async throws {

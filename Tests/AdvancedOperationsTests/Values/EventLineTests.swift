@@ -8,7 +8,6 @@ import Testing
     var names: [String] = []
     while let item = line.nextItem() {
       switch item {
-      case .launch: names.append("launch")
       case .cancelled: names.append("cancelled")
       case .progress(let progress): names.append("progress \(progress.completedUnitCount)")
       case .enqueued, .started, .produced, .retrying, .leave, .willFinish, .didFinish, .lateFinish:
@@ -38,13 +37,5 @@ import Testing
       line.removeProduced(one)
       #expect(Self.names(line) == ["progress 0", "progress 1", "progress 2"])
     }
-  }
-
-  @Test func `a launch comes after all that came behind it meanwhile`() {
-    var line = EventLine()
-    line.append(.launch)
-    line.append(.progress(OperationProgressUpdate(completedUnitCount: 1, totalUnitCount: 2)))
-    line.append(.cancelled([], callsHook: false))
-    #expect(Self.names(line) == ["progress 1", "cancelled", "launch"])
   }
 }

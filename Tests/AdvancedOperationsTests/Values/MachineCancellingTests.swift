@@ -25,7 +25,7 @@ import Testing
     case .enqueued, .evaluating, .ready, .readyFailed, .readySkipped:
       (expected, state) = (.leaveQueue, .ready)
     case .evaluatingByHand, .readyByHand: (expected, state) = (.leaveHand, .ready)
-    // Did-start is being told: whether to execute is looked at afterwards.
+    // Did-start is going to be told: whether to execute is looked at before.
     case .started:
       (expected, state) = waitsForBody ? (.flag, .executing) : (.finish, .finishing)
     case .launched:

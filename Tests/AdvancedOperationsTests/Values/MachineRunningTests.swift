@@ -32,7 +32,7 @@ import Testing
   }
 
   @Test(arguments: Place.allCases.filter { $0.state >= .executing && !$0.isLaunched })
-  func `after did-start it is looked at again`(place: Place) {
+  func `before did-start it is looked at again`(place: Place) {
     var machine = place.machine
     let action = machine.launchDue()
     switch place.state {
@@ -46,11 +46,25 @@ import Testing
     }
   }
 
-  @Test func `one that was cancelled after did-start was told ends as cancelled`() {
+  @Test func `one that is cancelled before did-start is told ends as cancelled`() {
     var machine = Place.startedCancelled.machine
     let action = machine.launchDue()
     #expect(action == .finish)
     #expect(machine.outcome?.kind == .cancelled)
+    #expect(!machine.hasStarted)
+  }
+
+  @Test(arguments: [AdvancedOperation.CancellationPolicy.finishImmediately, .whenFinishIsCalled])
+  func `a cancel after that leaves its body due`(policy: AdvancedOperation.CancellationPolicy) {
+    var machine = Place.launched.machine
+    _ = machine.cancelCalled(reason: nil, policy: policy)
+    #expect(machine.isBodyDue && machine.hasStarted)
+  }
+
+  @Test func `a finish after that ends it without its body`() {
+    var machine = Place.launched.machine
+    _ = machine.finishCalled([])
+    #expect(!machine.isBodyDue && machine.hasStarted)
   }
 
   @Test(arguments: Place.allCases)
