@@ -64,8 +64,38 @@ import Testing
     work.addCondition(Asked("a") { _ in Work("other") } || Asked("b") { $0 })
     world.run(work)
     #expect(work.kind == .cancelled)
-    #expect(cycle(of: work)?.count == 3)
+    #expect(cycle(of: work) == ["work", "work"])
     #expect(world.queue.operationCount == 0)
+  }
+
+  private struct Plain: OperationCondition {
+    let helper: BlockOperation
+    func dependency(for operation: AdvancedOperation) -> BlockOperation? { helper }
+    func evaluate(for operation: AdvancedOperation) async -> OperationConditionResult {
+      .satisfied
+    }
+  }
+
+  @Test(arguments: seeds, [false, true])
+  func `depends on the operation, and is a plain one`(seed: UInt64, isLater: Bool) {
+    let world = World(seed: seed)
+    let gate = Work.open("gate")
+    let work = Work("work")
+    let helper = BlockOperation {}
+    helper.name = "helper"
+    helper.addDependency(gate)
+    work.addCondition(Plain(helper: helper))
+    if !isLater { helper.addDependency(work) }
+    world.run(gate, work)
+    if isLater {
+      #expect(work.state == .evaluatingConditions)
+      helper.addDependency(work)
+    }
+    gate.finish()
+    world.simulation.run()
+    #expect(work.kind == .cancelled)
+    #expect(helper.isCancelled && helper.isFinished)
+    #expect(cycle(of: work).map(Set.init) == ["work", "helper"])
   }
 
   @Test(arguments: seeds)

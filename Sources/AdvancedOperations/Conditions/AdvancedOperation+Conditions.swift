@@ -43,29 +43,32 @@ extension AdvancedOperation {
   /// What a condition wants to run before it is evaluated.
   enum Help: Sendable {
     case none
-    case run(AdvancedOperation)
+    case run([Operation])
     /// It can't be run.
     case refused(OperationStateMachine.Verdict)
   }
 
-  /// Calls `dependency(for:)` of a condition.
+  /// Calls `dependency(for:)` of a condition, or of its parts.
   final func help(for condition: any OperationCondition) -> Help {
-    let helper = CurrentCode.asking(self) { condition.dependency(for: self) }
-    guard let helper else { return .none }
-    guard let group = helper.waitingGroup else { return .run(helper) }
-    let error = OperationHelperError(helper: helper.label, group: group.label)
-    return .refused(.failed([Self.element(condition.name, error)]))
+    let helpers = CurrentCode.asking(self) { condition.helpers(for: self) }
+    if helpers.isEmpty { return .none }
+    for helper in helpers {
+      guard let group = helper.waitingGroup else { continue }
+      let error = OperationHelperError(helper: helper.label, group: group.label)
+      return .refused(.failed([Self.element(condition.name, error)]))
+    }
+    return .run(helpers)
   }
 
   private func askAfterHelpers(_ question: AdvancedCore.Question) {
-    var helpers: [AdvancedOperation] = []
+    var helpers: [Operation] = []
     var names: [String] = []
     for condition in question.conditions {
       switch help(for: condition) {
       case .none: continue
-      case .run(let helper):
-        helpers.append(helper)
-        names.append(condition.name)
+      case .run(let brought):
+        helpers += brought
+        names += brought.map { _ in condition.name }
       case .refused(let verdict):
         apply(verdict)
         return
@@ -94,7 +97,7 @@ extension AdvancedOperation {
   ///   - conditions: For each of them, the name of the condition that brought it.
   ///   - next: Called when all of them have finished.
   final func run(
-    _ helpers: [AdvancedOperation],
+    _ helpers: [Operation],
     of conditions: [String],
     then next: @escaping @Sendable () -> Void
   ) {
@@ -102,20 +105,22 @@ extension AdvancedOperation {
       cancel(withError: OperationCycleError(path: [label, label]))
       return
     }
+    // Of two operations that wait for each other, at least one sees both: each marks what it waits
+    // for as awaited and keeps it, then looks.
+    for helper in helpers { helper.neededAsHelper() }
     let added = helpers.filter { $0.claimAsHelper() }
     let isCancelled = withCore { core in
       if core.machine.isCancelled { return true }
       let extra = core.makeExtra()
-      extra.asking.helpers = added
-      extra.asking.awaitedHelpers = helpers
+      extra.asking.helpers = helpers
       extra.helpedConditions = conditions
       return false
     }
-    if isCancelled { for helper in added { helper.cancel(forwarding: cancellationReason) } }
-    whenEnded(helpers, next)
-    // Of two operations that wait for each other, at least one sees both: each keeps what it waits
-    // for and marks that as awaited, then looks.
-    for helper in helpers { helper.withCore { $0.isAwaitedAsHelper = true } }
+    if isCancelled {
+      Asking(helpers: helpers).cancel(reason: cancellationReason)
+    } else {
+      whenEnded(helpers, next)
+    }
     for helper in helpers { noteWait(for: helper) }
     WaitCycles.lookAtWait(of: self)
     if !addToQueue(added) {
@@ -123,38 +128,21 @@ extension AdvancedOperation {
     }
   }
 
-  private func whenEnded(
-    _ helpers: [AdvancedOperation],
-    _ next: @escaping @Sendable () -> Void
-  ) {
+  private func whenEnded(_ helpers: [Operation], _ next: @escaping @Sendable () -> Void) {
     let environment = environment
     let open = Locked(helpers.count)
-    for helper in helpers {
-      helper.afterFinished {
-        let isLast = open.withLock { open in
-          open -= 1
-          return open == 0
+    keep(
+      helpers.map { helper in
+        helper.watchEnd { _ in
+          let isLast = open.withLock { open in
+            open -= 1
+            return open == 0
+          }
+          // Not here: this may be a thread that is cancelling.
+          if isLast { environment.enqueue(next) }
         }
-        // Not here: this may be a thread that is cancelling.
-        if isLast { environment.enqueue(next) }
       }
-    }
-  }
-
-  /// Whether the operation is in no queue and in no group; it is the caller's to add to a queue
-  /// then.
-  final func claimAsHelper() -> Bool {
-    // The group may go with this reference, which nothing does under a lock.
-    let (group, isClaimed) = withCore { core in
-      let group = core.extra?.group
-      return (group, group == nil && claim())
-    }
-    return group == nil && isClaimed
-  }
-
-  /// The group that will run the operation, and has not started.
-  final var waitingGroup: AdvancedOperation? {
-    isUnclaimed ? awaitedParent as? AdvancedOperation : nil
+    )
   }
 
   // MARK: Asking
@@ -235,7 +223,7 @@ extension AdvancedOperation {
     /// Immediate conditions that were evaluated before a wait are outdated.
     case decided(OperationStateMachine.Verdict, isOutdated: Bool)
     /// A condition needs a helper; its turn has come, in order.
-    case needsHelp(AdvancedOperation, ConditionWalk)
+    case needsHelp([Operation], ConditionWalk)
     /// The journal has no value; no condition is evaluated.
     case notRecorded
   }
@@ -244,14 +232,14 @@ extension AdvancedOperation {
   final func conclude(_ evaluation: Evaluation) {
     switch evaluation {
     case .decided(let verdict, let isOutdated): apply(verdict, isOutdated: isOutdated)
-    case .needsHelp(let helper, let walk):
+    case .needsHelp(let helpers, let walk):
       var task: Task<Void, Never>?
       let isCancelled = withCore { core in
         swap(&task, &core.makeExtra().asking.evaluation)
         core.makeExtra().openConditions = []
         return core.machine.isCancelled
       }
-      if !isCancelled { askInOrder(walk, after: helper) }
+      if !isCancelled { askInOrder(walk, after: helpers) }
     case .notRecorded: evaluateUnrecorded()
     }
   }
@@ -332,14 +320,42 @@ extension AdvancedOperation {
   ) -> OperationStateMachine.Verdict {
     guard case .failed(var elements) = verdict else { return verdict }
     let (helpers, conditions) = withCore { core in
-      (core.extra?.asking.awaitedHelpers ?? [], core.extra?.helpedConditions ?? [])
+      (core.extra?.asking.helpers ?? [], core.extra?.helpedConditions ?? [])
     }
     for (helper, condition) in zip(helpers, conditions) {
-      guard let failure = helper.outcome?.failure,
+      guard let failure = helper.outcomeOfDependency?.failure,
         let index = elements.firstIndex(where: { $0.origin == .condition(condition) })
       else { continue }
       elements[index].remarks.append(.helper(helper.label, failure))
     }
     return .failed(elements)
+  }
+}
+
+extension Operation {
+  /// Whether the operation is in no queue and in no group; it is the caller's to add to a queue
+  /// then.
+  final func claimAsHelper() -> Bool {
+    let isClaimed: Bool
+    if let advanced = self as? AdvancedOperation {
+      // The group may go with this reference, which nothing does under a lock.
+      let group: AdvancedOperation?
+      (group, isClaimed) = advanced.withCore { core in
+        let group = core.extra?.group
+        return (group, group == nil && claim())
+      }
+      withExtendedLifetime(group) {}
+    } else {
+      isClaimed = claim()
+    }
+    if isClaimed { addedAsHelper() }
+    return isClaimed
+  }
+
+  /// The group that will run the operation, and has not started; nil for a plain operation, which
+  /// doesn't know its group.
+  final var waitingGroup: AdvancedOperation? {
+    guard let advanced = self as? AdvancedOperation, advanced.isUnclaimed else { return nil }
+    return advanced.awaitedParent as? AdvancedOperation
   }
 }

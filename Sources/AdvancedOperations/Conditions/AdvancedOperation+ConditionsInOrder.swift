@@ -6,8 +6,8 @@ struct ConditionWalk: Sendable {
   /// Where the walk stops.
   enum Stop {
     case decided(OperationStateMachine.Verdict)
-    /// The condition whose turn it is needs a helper, after which the walk goes on.
-    case help(AdvancedOperation)
+    /// The condition whose turn it is needs helpers, after which the walk goes on.
+    case help([Operation])
     /// The condition whose turn it is isn't immediate; ``answered(_:)`` follows.
     case ask
   }
@@ -15,14 +15,14 @@ struct ConditionWalk: Sendable {
   private let conditions: [any OperationCondition]
   /// Whose turn it is.
   private(set) var index = 0
-  /// Whether the helper of that one has run, or it needs none.
+  /// Whether the helpers of that one have run, or it needs none.
   private var isHelped: Bool
   /// Whether immediate conditions were evaluated before a wait.
   private(set) var isOutdated = false
 
   /// - Parameters:
   ///   - conditions: The conditions.
-  ///   - isHelped: Whether the helper of the first one has run.
+  ///   - isHelped: Whether the helpers of the first one have run.
   init(_ conditions: [any OperationCondition], isHelped: Bool = false) {
     self.conditions = conditions
     self.isHelped = isHelped
@@ -38,9 +38,9 @@ struct ConditionWalk: Sendable {
         isHelped = true
         switch operation.help(for: condition) {
         case .none: break
-        case .run(let helper):
+        case .run(let helpers):
           waits(after: conditions[..<index])
-          return .help(helper)
+          return .help(helpers)
         case .refused(let verdict): return .decided(verdict)
         }
       }
@@ -79,16 +79,17 @@ extension AdvancedOperation {
     var walk = walk
     switch walk.goOn(of: self) {
     case .decided(let verdict): apply(verdict, isOutdated: walk.isOutdated)
-    case .help(let helper): askInOrder(walk, after: helper)
+    case .help(let helpers): askInOrder(walk, after: helpers)
     case .ask:
       let open = walk.index == 0 ? Self.firstCondition : [walk.index]
       evaluate(asking: open) { [walk] operation in await operation.evaluateInOrder(walk) }
     }
   }
 
-  /// Goes on with a walk when the helper has ended that the next condition needs.
-  final func askInOrder(_ walk: ConditionWalk, after helper: AdvancedOperation) {
-    run([helper], of: [walk.condition.name]) { self.askInOrder(walk) }
+  /// Goes on with a walk when the helpers have ended that the next condition needs.
+  final func askInOrder(_ walk: ConditionWalk, after helpers: [Operation]) {
+    let name = walk.condition.name
+    run(helpers, of: helpers.map { _ in name }) { self.askInOrder(walk) }
   }
 
   /// The same in a task, up to a condition that needs a helper.
@@ -101,7 +102,7 @@ extension AdvancedOperation {
       }
       switch walk.goOn(of: self) {
       case .decided(let verdict): return .decided(verdict, isOutdated: walk.isOutdated)
-      case .help(let helper): return .needsHelp(helper, walk)
+      case .help(let helpers): return .needsHelp(helpers, walk)
       case .ask: withCore { $0.extra?.openConditions = [walk.index] }
       }
     }

@@ -60,10 +60,22 @@ extension AdvancedOperation {
     // Before the journal was asked, no condition is.
     let conditions = withCore { $0.isJournaled ? [] : $0.conditions }
     guard conditions.contains(where: \.mayBeEarly) else { return false }
-    for dependency in dependencies {
-      dependency.whenFinished { [weak self] dependency in self?.dependencyEnded(dependency) }
-    }
+    keep(
+      dependencies.map { dependency in
+        dependency.watchEnd { [weak self] dependency in self?.dependencyEnded(dependency) }
+      }
+    )
     return true
+  }
+
+  /// Keeps watches until the operation is cancelled or has finished.
+  final func keep(_ watches: [EndWatch]) {
+    let isOver = withCore { core in
+      if core.machine.isCancelled || core.machine.isEndDecided { return true }
+      core.makeExtra().asking.watches += watches
+      return false
+    }
+    if isOver { for watch in watches { watch.remove() } }
   }
 
   /// Asking looks at all dependencies: with n of them, asking at each end would take n² steps.

@@ -1,3 +1,5 @@
+public import CoreOperations
+
 /// Holds when all of several conditions do: evaluates them in order, up to the first that doesn't
 /// hold.
 ///
@@ -20,7 +22,7 @@ public struct AllOf: OperationCondition {
   public var name: String { parts.name }
 
   /// The helpers of the conditions, as a group when there are several.
-  public func dependency(for operation: AdvancedOperation) -> AdvancedOperation? {
+  public func dependency(for operation: AdvancedOperation) -> Operation? {
     parts.dependency(for: operation)
   }
 

@@ -1,4 +1,4 @@
-import CoreOperations
+public import CoreOperations
 
 /// Holds when one of several conditions does: evaluates them in order, up to the first that holds.
 ///
@@ -49,7 +49,7 @@ public struct AnyOf: OperationCondition {
   public var name: String { parts.name }
 
   /// The helpers of the conditions, as a group when there are several.
-  public func dependency(for operation: AdvancedOperation) -> AdvancedOperation? {
+  public func dependency(for operation: AdvancedOperation) -> Operation? {
     parts.dependency(for: operation)
   }
 

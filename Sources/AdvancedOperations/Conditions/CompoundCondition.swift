@@ -162,9 +162,31 @@ extension ConditionParts {
     return run.result
   }
 
-  /// The helpers of all conditions, as a group when there are several.
-  func dependency(for operation: AdvancedOperation) -> AdvancedOperation? {
-    helped.combinedDependency(for: operation)
+  /// The helpers of all conditions, each once.
+  func helpers(for operation: AdvancedOperation) -> [Operation] {
+    if kind == .silent { return [] }
+    var helpers: [Operation] = []
+    for condition in helped {
+      guard let helper = condition.dependency(for: operation), !helpers.contains(helper) else {
+        continue
+      }
+      helpers.append(helper)
+    }
+    return helpers
+  }
+
+  /// The helpers of all conditions, as a group when there are several: for conditions of a program
+  /// that ask others for their helpers.
+  func dependency(for operation: AdvancedOperation) -> Operation? {
+    let helpers = helpers(for: operation)
+    if helpers.count <= 1 { return helpers.first }
+    // Nothing can wait for one that another group is going to run; the operation says so.
+    if let child = helpers.first(where: { $0.waitingGroup != nil }) { return child }
+    let own = helpers.filter { $0.claimAsHelper() }
+    let group = GroupOperation(name: "helpers of \(operation.label)") { own }
+    // Those that are run elsewhere are only waited for.
+    for helper in helpers where !own.contains(helper) { group.addDependency(helper) }
+    return group
   }
 
   /// The conditions that may bring helpers and aren't made of others, in order.
@@ -219,26 +241,19 @@ extension OperationCondition {
     if Self.self == CircuitClosed.self, let closed = self as? CircuitClosed {
       return [closed.breaker]
     }
-    let isCompound =
-      Self.self == AllOf.self || Self.self == AnyOf.self || Self.self == NegatedCondition.self
-      || Self.self == SilentCondition.self
     return isCompound ? (self as? any CompoundCondition)?.parts.breakers ?? [] : []
   }
-}
 
-extension [any OperationCondition] {
-  fileprivate func combinedDependency(for operation: AdvancedOperation) -> AdvancedOperation? {
-    var helpers: [AdvancedOperation] = []
-    for helper in compactMap({ $0.dependency(for: operation) }) where !helpers.contains(helper) {
-      helpers.append(helper)
+  private var isCompound: Bool {
+    Self.self == AllOf.self || Self.self == AnyOf.self || Self.self == NegatedCondition.self
+      || Self.self == SilentCondition.self
+  }
+
+  /// What has to run before the condition, or its parts, are evaluated.
+  func helpers(for operation: AdvancedOperation) -> [Operation] {
+    if isCompound, let parts = (self as? any CompoundCondition)?.parts {
+      return parts.helpers(for: operation)
     }
-    if helpers.count <= 1 { return helpers.first }
-    // Nothing can wait for one that another group is going to run; the operation says so.
-    if let child = helpers.first(where: { $0.waitingGroup != nil }) { return child }
-    let own = helpers.filter { $0.claimAsHelper() }
-    let group = GroupOperation(name: "helpers of \(operation.label)") { own }
-    // Those that are run elsewhere are only waited for.
-    for helper in helpers where !own.contains(helper) { group.addDependency(helper) }
-    return group
+    return dependency(for: operation).map { [$0] } ?? []
   }
 }

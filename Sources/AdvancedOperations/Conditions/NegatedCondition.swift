@@ -1,3 +1,5 @@
+public import CoreOperations
+
 /// Holds when another condition fails, and fails with ``Held`` when that holds.
 ///
 /// A condition that skips the operation still does: that there is nothing to do has no opposite.
@@ -25,7 +27,7 @@ public struct NegatedCondition: OperationCondition {
   public var name: String { parts.name }
 
   /// The helper of the condition.
-  public func dependency(for operation: AdvancedOperation) -> AdvancedOperation? {
+  public func dependency(for operation: AdvancedOperation) -> Operation? {
     parts.dependency(for: operation)
   }
 

@@ -1,3 +1,5 @@
+public import CoreOperations
+
 /// Something that must hold before an operation executes.
 ///
 /// Evaluated when all dependencies of the operation have finished, at the same time as its other
@@ -20,22 +22,54 @@ public protocol OperationCondition: Sendable {
   /// What the condition is called in errors and explanations; the type's name by default.
   var name: String { get }
 
-  /// An operation that has to run before the condition is asked, to make it hold; none by default.
+  /// The type of the operation that ``dependency(for:)`` returns, found by the compiler: any
+  /// operation, including a plain `BlockOperation`.
+  associatedtype Helper: Operation = Operation
+
+  /// Returns a *helper*: an operation that has to run before the condition is evaluated, so that
+  /// it can be satisfied; none by default.
   ///
-  /// Asked for once, after the operation's own dependencies have finished. It is no member of
-  /// `dependencies`; if it is in no queue it is added to that of the operation, and then cancelled
-  /// with it. The condition is asked whatever its outcome; if it doesn't hold, descriptions of the
-  /// failure show what went wrong with the helper. When the operation is cancelled at the moment in
-  /// which the helper is added, the cancelled helper may enter and leave the queue after the
-  /// operation.
+  /// The method is called once, after the operation's own dependencies have finished. The helper
+  /// isn't a member of `dependencies`. The condition is evaluated whatever the outcome of the
+  /// helper. If the condition isn't satisfied, descriptions of the failure show what went wrong
+  /// with the helper.
+  ///
+  /// A helper that isn't in a queue is added to the queue of the operation:
+  ///
+  /// - It takes no slot there. It starts as soon as it is ready, even if the limit is used up; with
+  ///   a limit of 0 it doesn't start. A suspended queue and barriers keep it as they keep other
+  ///   operations. If too many helpers could execute at the same time, give them a claim, or return
+  ///   the same helper for several operations.
+  /// - It is cancelled with the operation. A helper that conditions of several operations have
+  ///   returned is cancelled with the last of them.
+  /// - When the operation is cancelled at the moment in which the helper is added, the cancelled
+  ///   helper may enter and leave the queue after the operation.
   ///
   /// A helper that waits for the operation completes a cycle: the operations of the cycle are
   /// cancelled with an `OperationCycleError`. The condition fails with an ``OperationHelperError``
-  /// when the helper is a child of a group that has not started.
+  /// if the helper is an ``AdvancedOperation`` and a child of a group that hasn't started.
+  ///
+  /// The result is an optional operation of any class. A method of this name that returns another
+  /// type, such as an `Operation` that isn't optional, doesn't compile.
   ///
   /// - Parameter operation: The operation that the condition is attached to.
   /// - Returns: The operation to run, or nil.
-  func dependency(for operation: AdvancedOperation) -> AdvancedOperation?
+  func dependency(for operation: AdvancedOperation) -> Helper?
+
+  // A method with another result would compile, match no requirement, and never be called: the
+  // default would be. Each method of this name meets the next requirement, and one with another
+  // result leaves the last requirement unmet, which is what it is for.
+
+  /// The type of what a method `dependency(for:)` returns, whatever that is.
+  @_documentation(visibility: internal)
+  associatedtype _Dependency
+  /// The method `dependency(for:)` of the condition, whatever it returns.
+  @_documentation(visibility: internal)
+  @_disfavoredOverload
+  func dependency(for operation: AdvancedOperation) -> _Dependency
+  /// Met if the method `dependency(for:)` returns an optional operation.
+  @_documentation(visibility: internal)
+  static var _dependencyReturnsOptionalOperation: Void { get }
 
   /// The answer, if it is known without waiting; nil, the default, has ``evaluate(for:)`` called.
   ///
@@ -72,9 +106,15 @@ extension OperationCondition {
   /// The type's name.
   public var name: String { "\(Self.self)" }
   /// None.
-  public func dependency(for operation: AdvancedOperation) -> AdvancedOperation? { nil }
+  public func dependency(for operation: AdvancedOperation) -> Operation? { nil }
   /// Not known without asking.
   public func verdict(for operation: AdvancedOperation) -> OperationConditionResult? { nil }
+}
+
+extension OperationCondition where _Dependency == Helper? {
+  /// Met.
+  @_documentation(visibility: internal)
+  public static var _dependencyReturnsOptionalOperation: Void { () }
 }
 
 /// The answer of a condition.

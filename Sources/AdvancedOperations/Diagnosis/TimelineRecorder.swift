@@ -25,6 +25,8 @@ public final class TimelineRecorder: OperationObserver {
   /// Creates a recorder that has seen nothing.
   public init() {}
 
+  deinit { for watch in state.withLock({ $0.takeWatches() }) { watch.remove() } }
+
   /// What was recorded until now.
   ///
   /// - Complexity: O(n + e), n the number of operations and e that of their dependencies.
@@ -122,10 +124,11 @@ public final class TimelineRecorder: OperationObserver {
     let open = dependencies.filter { !$0.isFinished }
     let watched = state.withLock { state in open.filter { state.watchIfUnrecorded($0) } }
     for dependency in watched {
-      dependency.whenFinished { [weak self] dependency in
+      let watch = dependency.watchEnd { [weak self] dependency in
         let now = clock.now
         self?.state.withLock { $0.ended(dependency, at: now) }
       }
+      state.withLock { $0.watched(dependency, watch) }
     }
   }
 
@@ -201,8 +204,21 @@ private struct TimelineState {
     return true
   }
 
+  /// The end is watched, or has just come.
+  mutating func watched(_ dependency: Operation, _ watch: EndWatch) {
+    if entry(of: dependency)?.end != nil { return }
+    unrecorded[ObjectIdentifier(dependency)]?.watch = watch
+  }
+
   mutating func ended(_ dependency: Operation, at time: Duration) {
     unrecorded[ObjectIdentifier(dependency)]?.end = time
+    unrecorded[ObjectIdentifier(dependency)]?.watch = nil
+  }
+
+  /// Those of dependencies that have not ended.
+  mutating func takeWatches() -> [EndWatch] {
+    defer { unrecorded = [:] }
+    return unrecorded.values.compactMap(\.watch)
   }
 
   /// When a dependency ended that wasn't recorded; nil if that was not seen.
@@ -221,6 +237,8 @@ private struct TimelineState {
 private struct Unrecorded {
   let reference: WeakReference<Operation>
   var end: Duration?
+  /// Until the end.
+  var watch: EndWatch?
 }
 
 private struct TimelineRecord {

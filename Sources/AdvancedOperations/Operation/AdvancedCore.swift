@@ -11,8 +11,6 @@ struct AdvancedCore {
   var conditionPolicy = AdvancedOperation.ConditionPolicy.evaluateAll
   /// Whether the core keeps slot and membership on our behalf.
   var holdsQuiet = false
-  /// Whether another operation has waited for this one as a helper; stays set.
-  var isAwaitedAsHelper = false
   /// Whether the operation has, or had, a group that hears of its outcome.
   var isChild = false
   /// Whether a journal is asked before the conditions.
@@ -81,14 +79,17 @@ struct AdvancedCore {
 
 /// The task and the helpers by which the conditions of an operation come to a verdict.
 ///
-/// They are cancelled with the operation, and released without its lock.
+/// They are released without the operation's lock, and cancelled with the operation; a helper with
+/// the last operation that needs it.
 struct Asking {
   /// Evaluates conditions.
   var evaluation: Task<Void, Never>?
-  /// Helpers that were added to a queue on the operation's behalf.
-  var helpers: [AdvancedOperation] = []
-  /// All helpers that have to end before the conditions are asked, also those that others run.
-  var awaitedHelpers: [AdvancedOperation] = []
+  /// The helpers that have to end before the conditions are asked, also those that others run.
+  var helpers: [Operation] = []
+  /// What waits for the ends of helpers and dependencies, which may outlive the operation.
+  var watches: [EndWatch] = []
+
+  var isInUse: Bool { evaluation != nil || !helpers.isEmpty || !watches.isEmpty }
 }
 
 /// What few operations have; only touched under the lock of the ``AdvancedCore`` that it is in.

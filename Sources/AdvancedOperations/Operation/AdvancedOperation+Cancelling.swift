@@ -41,12 +41,7 @@ extension AdvancedOperation {
 
   private func perform(_ effects: CancelEffects) {
     if effects.action == .ignore || effects.action == .recorded { return }
-    if effects.asking.evaluation != nil || !effects.asking.helpers.isEmpty {
-      follow {
-        effects.asking.evaluation?.cancel()
-        effects.asking.helpers.cancelTogether { $0.cancel(forwarding: effects.reason) }
-      }
-    }
+    if effects.asking.isInUse { follow { effects.asking.cancel(reason: effects.reason) } }
     switch effects.action {
     case .ignore, .recorded, .flag: break
     case .leaveQueue:
@@ -82,6 +77,17 @@ extension Operation {
       )
     } else {
       cancel()
+    }
+  }
+}
+
+extension Asking {
+  /// Stops what goes on, except for helpers that other operations need.
+  func cancel(reason: (any Error)?) {
+    evaluation?.cancel()
+    for watch in watches { watch.remove() }
+    helpers.filter { $0.notNeededAsHelper() }.cancelTogether {
+      $0.cancelAsChild(reason: reason, isFromParent: false)
     }
   }
 }

@@ -97,7 +97,7 @@ extension AdvancedOperation: LayeredOperation {
   }
 
   package final var isAwaitedInLayer: Bool {
-    hasWaitingChildren || withCore { $0.isAwaitedAsHelper }
+    hasWaitingChildren
   }
 
   package final var isQuiet: Bool { withCore { $0.machine.isQuiet } }
@@ -117,7 +117,7 @@ extension AdvancedOperation: LayeredOperation {
   /// Helpers that conditions brought, and the start of the group that the operation is a child of.
   private func waitsForConnections() -> [Wait] {
     let (group, helpers, isCancelled) = withCore { core in
-      (core.extra?.group, core.extra?.asking.awaitedHelpers ?? [], core.machine.isCancelled)
+      (core.extra?.group, core.extra?.asking.helpers ?? [], core.machine.isCancelled)
     }
     let open: [Operation] = helpers.filter { !$0.isFinished }
     var waits: [Wait] = []

@@ -1,6 +1,8 @@
 /// An object that a queue notifies of its advanced operations.
 ///
-/// No method is called with a lock held; each may call every method of queue and operation.
+/// No method is called with a lock held; each may call every method of queue and operation. Every
+/// method does nothing by default. A method with other types is a method of your own, which is
+/// never called.
 ///
 /// ```swift
 /// final class Deadlines: AdvancedOperationQueueDelegate {

@@ -121,9 +121,16 @@ extension AdvancedOperation {
   private func report(_ end: consuming Telling.End) {
     for index in end.observers.indices { end.observers[index].end() }
     let extra = end.extra
-    let after = extra.map { extra in withCore { _ in exchange(&extra.afterFinished, with: []) } }
+    let left = extra.map { extra in
+      withCore { _ in
+        (exchange(&extra.afterFinished, with: []), exchange(&extra.asking.watches, with: []))
+      }
+    }
     reportFinished(holdsQuiet: end.holdsQuiet)
-    for body in after ?? [] { body() }
+    guard let (after, watches) = left else { return }
+    // Dependencies and helpers may live on.
+    for watch in watches { watch.remove() }
+    for body in after { body() }
   }
 
   // MARK: Observers

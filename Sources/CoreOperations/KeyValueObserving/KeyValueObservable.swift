@@ -65,8 +65,8 @@ extension Operation: KeyValueObservable {
 
   /// Has an observed operation looked at when a dependency finishes, which may make it ready.
   final func readinessMayFollow(_ dependency: Operation) {
-    guard wasObserved, dependency !== self else { return }
-    _ = dependency.register(.closure { [weak self] _ in self?.valuesMayHaveChanged() })
+    guard dependency !== self, let observers = valueObservers else { return }
+    observers.keep(dependency.watchEnd { [weak self] _ in self?.valuesMayHaveChanged() })
   }
 }
 

@@ -9,6 +9,26 @@ final class ValueObservers: Sendable {
   private let count = Atomic<Int>(0)
   private let records = Locked<[(id: ObjectIdentifier, record: any ValueObserver)]>([])
 
+  /// Of the dependencies of an operation, which may live longer; nil once that has ended.
+  private let watches = Locked<[EndWatch]?>([])
+
+  deinit { removeWatches() }
+
+  /// Keeps a watch until the operation ends.
+  func keep(_ watch: EndWatch) {
+    let isKept = watches.withLock { watches in
+      watches?.append(watch)
+      return watches != nil
+    }
+    if !isKept { watch.remove() }
+  }
+
+  /// The operation has ended: nothing changes any more because of its dependencies.
+  func removeWatches() {
+    let old = watches.withLock { exchange(&$0, with: nil) }
+    for watch in old ?? [] { watch.remove() }
+  }
+
   /// Whether there is no observer.
   var isEmpty: Bool { count.load(ordering: .acquiring) == 0 }
 

@@ -26,7 +26,7 @@ extension LayeredOperation {
 
   /// The operation waits for a parent or a helper from now on: looks whether that completes a
   /// cycle.
-  package func noteWait(for other: some LayeredOperation) { noteEdge(to: other) }
+  package func noteWait(for other: Operation) { noteEdge(to: other) }
 
   /// Gives the hold back.
   ///
@@ -142,6 +142,8 @@ extension LayeredOperation {
   }
 
   /// Adds operations that this one waits for to its queue, behind no more barriers than itself.
+  ///
+  /// They take no slots.
   ///
   /// - Returns: Whether it is in a queue.
   package func addToQueue(_ helpers: [Operation]) -> Bool {

@@ -76,6 +76,7 @@ extension Operation {
     // Before a waiter goes on: what observers did is done then.
     if wasObserved {
       ThreadOccupant.holding(self, in: "an observer of a property") { valuesMayHaveChanged() }
+      valueObservers?.removeWatches()
     }
   }
 }

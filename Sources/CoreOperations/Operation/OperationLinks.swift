@@ -68,6 +68,10 @@ final class OperationExtra {
   /// What the operation's own code waits for.
   var ownWaits: [OwnWait] = []
   var valueObservers: ValueObservers?
+  /// How many operations need the end of this one for their conditions.
+  var helperNeedCount = 0
+  /// Whether it was added to a queue for conditions alone.
+  var isOnlyHelper = false
   /// The blocks of a ``BlockOperation`` but the first.
   var otherBlocks: [@Sendable () -> Void] = []
 }

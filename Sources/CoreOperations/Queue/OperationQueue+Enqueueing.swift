@@ -1,6 +1,7 @@
 // How operations become members of a queue.
 extension OperationQueue {
-  /// Adds operations that a member needs, behind the same barriers as that member.
+  /// Adds operations that a member needs for its conditions: behind the same barriers as that
+  /// member, and beside the limit.
   final func addOperations(_ ops: [Operation], besides member: Operation) {
     let taken = admitted(ops, besides: member).filter { operation in
       if case .over = take(operation) { return false }
@@ -9,17 +10,17 @@ extension OperationQueue {
     enqueueStepwise(taken, besides: member)
   }
 
-  final func enqueue(_ operation: Operation) {
   /// Those that a closed queue takes in; all unless it is closed.
   private func admitted(_ operations: [Operation], besides member: Operation? = nil) -> [Operation]
   {
     scheduler.gate?.admits(operations, to: self, neededBy: member) ?? operations
   }
 
-    switch take(operation) {
+  final func enqueue(_ operation: Operation) {
     if let gate = scheduler.gate, gate.admits([operation], to: self, neededBy: nil).isEmpty {
       return
     }
+    switch take(operation) {
     case .over: return
     case .plain:
       if !scheduler.addIfUnobserved(operation, owner: self) {
@@ -30,8 +31,8 @@ extension OperationQueue {
   }
 
   final func enqueue(_ operations: [Operation]) {
-    var isPlain = valueObservers.isEmpty
     let operations = admitted(operations)
+    var isPlain = valueObservers.isEmpty
     Member.forEach(in: operations) { member in
       switch member.use({ take($0) }) {
       case .plain: break

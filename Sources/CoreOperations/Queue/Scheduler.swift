@@ -87,7 +87,7 @@ final class Scheduler: AbstractScheduler, @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - operations: The new members.
-  ///   - member: Behind the same barriers as this one, instead of behind all.
+  ///   - member: What needs the new members for its conditions; nil for none.
   ///   - owner: The queue.
   /// - Returns: Whether the code of an operation waits for all that the queue has, whether a
   ///   barrier may wait for the new members, and what has to look at them first.

@@ -16,7 +16,7 @@ extension SchedulerState {
       let flags = [
         fields.holdsSlot, fields.isQuietHeld, fields.isOnStack,
         fields.hasCompletion, fields.isNudged, fields.leavesAhead, fields.needsReview,
-        fields.isPaused, fields.pausesOnReturn, fields.isPauseOver,
+        fields.needsNoSlot, fields.isPaused, fields.pausesOnReturn, fields.isPauseOver,
         fields.hasWaited || fields.ticket != 0 && fields.ticket < waitedTicket,
       ]
       let bits = flags.reduce(UInt64(0)) { $0 << 1 | ($1 ? 1 : 0) }

@@ -15,7 +15,7 @@ extension SchedulerState {
     case .service: service.append(member)
     case .ready:
       if member.fields.ticket == 0 { member.fields.ticket = nextTicket() }
-      ready.insert(member)
+      if member.fields.needsNoSlot { helping.insert(member) } else { ready.insert(member) }
     // One that a worker is asking about is found by that.
     case .granted: if !member.fields.isOnStack { granted.insert(member) }
     case .outside, .waiting, .evaluating, .parked, .starting, .paused, .ending, .gone: break
@@ -27,7 +27,8 @@ extension SchedulerState {
     switch member.placement {
     case .behindBarrier: withBarrier(of: member) { $0.line.remove(member) }
     case .service: service.remove(member)
-    case .ready: ready.remove(member)
+    case .ready:
+      if member.fields.needsNoSlot { helping.remove(member) } else { ready.remove(member) }
     case .granted: if !member.fields.isOnStack { granted.remove(member) }
     case .outside, .waiting, .evaluating, .parked, .starting, .paused, .ending, .gone: break
     }

@@ -7,7 +7,7 @@ extension SchedulerState {
   var hasWork: Bool {
     if !granted.isEmpty { return true }
     if isBlocked { return false }
-    return isServiceDue
+    return isServiceDue || (!helping.isEmpty && limit > 0)
       || (slotsInUse < limit && (!ready.isEmpty || closures.hasWaiting || isBarrierDue))
   }
 
@@ -172,6 +172,9 @@ extension SchedulerState {
     while isServiceDue, let first = service.first {
       if let step = serve(first) { return step }
     }
+    while limit > 0, let first = helping.first {
+      if let step = takeSlot(for: first) { return step }
+    }
     guard slotsInUse < limit else { return .leave }
     while let first = ready.first {
       if let step = takeSlot(for: first) { return step }
@@ -192,7 +195,8 @@ extension SchedulerState {
     return .start(member, terms)
   }
 
-  /// Gives a slot to the first in the line, and decides how it starts; nil if it can't.
+  /// Gives a slot to the first in the line, unless it needs none, and decides how it starts; nil if
+  /// it can't.
   @inline(__always)
   private mutating func takeSlot(for member: Member) -> Step? {
     guard hasNothingOpen(member) || member.isCancelled else {
@@ -201,9 +205,11 @@ extension SchedulerState {
       return nil
     }
     let hasWaitedInLine = member.fields.ticket < waitedTicket
-    slotsInUse += 1
-    noteWaitInLine()
-    member.fields.holdsSlot = true
+    if !member.fields.needsNoSlot {
+      slotsInUse += 1
+      noteWaitInLine()
+      member.fields.holdsSlot = true
+    }
     member.fields.isNudged = false
     if member.isKnown { return start(member, .known) }
     if !member.isLayered { return start(member, .asked(hasWaited: false)) }

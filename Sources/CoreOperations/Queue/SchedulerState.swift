@@ -24,6 +24,8 @@ package struct SchedulerState {
   var requestedLimit = -1
   package var slotsInUse = 0
   var ready = ReadyLine()
+  /// Those that could start and need no slot.
+  var helping = ReadyLine()
   /// Operations in the line with earlier tickets have waited in it: for a slot, or a resumed queue.
   ///
   /// No operation has this one, so that each time that may make one wait has its own.
@@ -73,7 +75,8 @@ package struct SchedulerState {
   ///
   /// - Parameters:
   ///   - member: The new member.
-  ///   - other: Behind the same barriers as this one, instead of behind all.
+  ///   - other: What needs the new member for its conditions: that is behind the same barriers as
+  ///     this one, instead of behind all, and needs no slot.
   ///   - owner: The queue.
   package mutating func memberAdded(
     _ member: Member,
@@ -89,6 +92,7 @@ package struct SchedulerState {
     closuresBecomeOperations()
     addedCount += 1
     members.append(member)
+    member.fields.needsNoSlot = other != nil
     // A member that has left meanwhile may have let the barrier run that was behind it.
     let inFront =
       other.map { max(barriersInFront(of: $0), isBarrierRunning ? 1 : 0) } ?? barriers.count
@@ -137,6 +141,7 @@ package struct SchedulerState {
   package mutating func reserved(_ member: Member) -> Bool {
     guard !member.fields.needsReview, !isBlocked, hasNothingOpen(member) else { return false }
     switch member.placement {
+    case .parked where member.fields.needsNoSlot: if limit == 0 { return false }
     case .parked:
       guard slotsInUse < limit else { return false }
       // The last free slot is that of a ready operation that comes first.
@@ -147,9 +152,9 @@ package struct SchedulerState {
       noteWaitInLine()
       member.fields.holdsSlot = true
     case .starting:
-      guard member.fields.isOnStack, member.fields.holdsSlot, slotsInUse <= limit else {
-        return false
-      }
+      guard member.fields.isOnStack,
+        member.fields.needsNoSlot || member.fields.holdsSlot && slotsInUse <= limit
+      else { return false }
     case .outside, .waiting, .behindBarrier, .service, .evaluating, .ready, .granted, .paused,
       .ending, .gone:
       return false
@@ -161,7 +166,7 @@ package struct SchedulerState {
   /// Whether a parked operation could be started now, or a worker just asks whether it may.
   func mayStart(_ member: Member) -> Bool {
     if member.placement == .starting { return true }
-    return member.placement == .parked && !isBlocked && slotsInUse < limit
+    return member.placement == .parked && !isBlocked && !isFull(for: member)
       && hasNothingOpen(member)
   }
 
@@ -226,6 +231,11 @@ package struct SchedulerState {
     effects.haveMembersLeft = true
     leftCount += 1
     noteIdle(&effects)
+  }
+
+  /// Whether the limit keeps an operation from being started.
+  func isFull(for member: Member) -> Bool {
+    member.fields.needsNoSlot ? limit == 0 : slotsInUse >= limit
   }
 
   mutating func giveBackSlot(of member: Member) {

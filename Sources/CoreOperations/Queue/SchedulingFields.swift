@@ -38,6 +38,7 @@ package struct SchedulingFields {
     static let pausesOnReturn = Flags(rawValue: 1 << 12)
     static let isPauseOver = Flags(rawValue: 1 << 13)
     static let isReleasedByReport = Flags(rawValue: 1 << 14)
+    static let needsNoSlot = Flags(rawValue: 1 << 15)
   }
 
   package var isMember: Bool {
@@ -47,6 +48,12 @@ package struct SchedulingFields {
   package var holdsSlot: Bool {
     get { self[.holdsSlot] }
     set { self[.holdsSlot] = newValue }
+  }
+  /// Another member needs it for its conditions, so that it starts beside the limit; doesn't change
+  /// once it is a member.
+  var needsNoSlot: Bool {
+    get { self[.needsNoSlot] }
+    set { self[.needsNoSlot] = newValue }
   }
   /// Its end was reported.
   package var isFinished: Bool { placement == .ending || placement == .gone }

@@ -106,8 +106,11 @@ extension Operation {
   /// then looks for dependents under the lock under which they are linked, then at what the other
   /// counted before it linked.
   final func noteEdge(to dependency: Operation) {
-    let (hasDependents, isNeeded) = withLinks { (!$0.dependents.isEmpty, $0.mark > .none) }
-    if hasDependents || isAwaitedByOthers, dependency.waitsForOthers {
+    let (isAwaited, isNeeded) = withLinks { links in
+      let isHelper = links.extra.map { $0.helperNeedCount > 0 } ?? false
+      return (isHelper || !links.dependents.isEmpty, links.mark > .none)
+    }
+    if isAwaited || isAwaitedByOthers, dependency.waitsForOthers {
       for end in [self, dependency] { end.withLinks { $0.mayBeInCycle = true } }
       if life.current.phase == .enqueued || dependency.life.current.phase == .enqueued {
         CycleSearch.cancelCycles(from: [self])

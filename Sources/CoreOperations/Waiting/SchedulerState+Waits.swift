@@ -31,7 +31,7 @@ extension SchedulerState {
       )
     }
     let isInLine = member.placement == .ready || member.placement == .service
-    if isFull && (isKept && isInLine || waitsLater) {
+    if isFull(for: member) && (isKept && isInLine || waitsLater) {
       let holders = slotHolders
       let need = isWaiting ? needOfSlot(heldBy: holders) : nil
       waits.append(

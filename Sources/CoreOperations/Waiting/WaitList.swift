@@ -7,11 +7,13 @@ package struct WaitList<Ended> {
     case thread(ThreadWait)
     case task(AsyncWait)
     case closure(@Sendable (Ended) -> Void)
+    case removable(RemovableClosure<Ended>)
 
     fileprivate var hasGivenUp: Bool {
       switch self {
       case .thread, .closure: false
       case .task(let wait): wait.hasEnded
+      case .removable(let closure): closure.isOver
       }
     }
   }
@@ -27,7 +29,7 @@ package struct WaitList<Ended> {
 
   package mutating func append(_ waiter: Waiter) { waiters.append(waiter) }
 
-  /// A task gave up.
+  /// A task gave up, or a closure was removed.
   ///
   /// Those that did are removed together, once they are the majority. Their number says only when
   /// to look for them: one that is removed with others may report itself afterwards.
@@ -47,6 +49,7 @@ package struct WaitList<Ended> {
       case .thread(let wait): wait.finish()
       case .task(let wait): wait.finish()
       case .closure(let body): body(ended)
+      case .removable(let closure): closure.call(ended)
       }
     }
   }
