@@ -35,11 +35,13 @@ extension AdvancedOperation {
     }
     guard isDue else { return }
     let inputs = inputs
-    for input in inputs where !input.isFinished {
-      input.whenFinished { [weak self] input in
-        if input.outcomeOfDependency?.failure != nil { self?.askSoon() }
+    keep(
+      inputs.filter { !$0.isFinished }.map { input in
+        input.watchEnd { [weak self] input in
+          if input.outcomeOfDependency?.failure != nil { self?.askSoon() }
+        }
       }
-    }
+    )
     if inputs.contains(where: \.isFinished) { askSoon() }
   }
 
