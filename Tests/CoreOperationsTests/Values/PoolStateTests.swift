@@ -254,11 +254,18 @@ private enum PoolTime { static let millisecond: Int64 = 1_000_000 }
     private var time: Int64 = 0
     private var computed: Int64 = 0
 
+    private(set) var questions = 0
+
     /// A look after a millisecond, of which the thread has computed some microseconds.
     func look(computing microseconds: Int64, isAsleep: Bool) -> Bool {
       time += PoolTime.millisecond
       computed += microseconds * 1_000
-      return looks.looked(processorTime: computed, at: time, isAsleep: isAsleep)
+      return looks.looked(processorTime: computed, at: time, isAsleep: answer(isAsleep))
+    }
+
+    private func answer(_ isAsleep: Bool) -> Bool {
+      questions += 1
+      return isAsleep
     }
   }
 
@@ -283,6 +290,24 @@ private enum PoolTime { static let millisecond: Int64 = 1_000_000 }
 
   @Test func `one that waits for a processor isn't blocked`() {
     _ = thread.look(computing: 0, isAsleep: false)
+    #expect(!thread.look(computing: 0, isAsleep: false))
+  }
+
+  @Test func `the kernel isn't asked again about one that waits for a processor all the time`() {
+    _ = thread.look(computing: 0, isAsleep: false)
+    for _ in 0..<20 { #expect(!thread.look(computing: 0, isAsleep: false)) }
+    #expect(thread.questions == 1)
+    // It has got one, and sleeps.
+    #expect(thread.look(computing: 20, isAsleep: true))
+  }
+
+  @Test func `the kernel is asked at each fourth look about one that sleeps all the time`() {
+    _ = thread.look(computing: 0, isAsleep: true)
+    for _ in 0..<8 { #expect(thread.look(computing: 0, isAsleep: true)) }
+    #expect(thread.questions == 2)
+    // It is woken, and waits for a processor.
+    let verdicts = (0..<4).map { _ in thread.look(computing: 0, isAsleep: false) }
+    #expect(verdicts.contains(false))
     #expect(!thread.look(computing: 0, isAsleep: false))
   }
 
