@@ -388,15 +388,18 @@ import Testing
     }
   }
 
-  @Test func `asks about a time limit as about other errors`() {
-    for counts in [true, false] {
-      let circuit = Circuit(failures: 1) { !($0 is OperationTimeout) || counts }
-      let slow = Work.open("slow")
-      slow.addObserver(TimeoutObserver(.seconds(5)))
-      circuit.call(slow)
-      circuit.world.simulation.advance(by: .seconds(5))
-      #expect(circuit.breaker.state == (counts ? .open : .closed))
-    }
+  @Test(arguments: [true, false])
+  func `asks about a time limit, which is neither if it doesn't count`(counts: Bool) {
+    let circuit = Circuit(failures: 2) { !($0 is OperationTimeout) || counts }
+    circuit.call(.failing())
+    let slow = Work.open("slow")
+    slow.addObserver(TimeoutObserver(.seconds(5)))
+    circuit.call(slow)
+    circuit.world.simulation.advance(by: .seconds(5))
+    #expect(slow.kind == .cancelled)
+    #expect(circuit.breaker.state == (counts ? .open : .closed))
+    circuit.call(.failing())
+    #expect(circuit.breaker.state == .open)
   }
 
   @Test func `ignores, while it isn't closed, the ends of those that had begun before`() {

@@ -77,16 +77,19 @@ final class ScopeQueue: AdvancedOperationQueue, @unchecked Sendable {
     let isCutShort = isStopped && operation.isCancelled
     let notRunCount = advanced?.outcome?.failure?.notRunCount ?? 0
     let inScope = elements.inChild(operation)
-    let crowd = members.withLock { members in
+    let (crowd, action) = members.withLock {
+      members -> (ChildErrors.Crowd?, Children.EndAction) in
       if isCutShort { members.hasCutShort = true }
       members.children.errors
         .record(inScope, notRunCount: notRunCount, of: operation, number: number)
-      return inScope.isEmpty ? nil : members.children.errors.takeCrowd()
+      if let crowd = members.children.errors.takeCrowd() { return (crowd, .none) }
+      return (nil, members.children.ended(number))
     }
+    guard let crowd else { return action.wake() }
     // A scope may go on for as long as the process, and would keep all that has failed in it.
-    let thinned = crowd?.thinnedOut()
+    let thinned = crowd.thinnedOut()
     members.withLock { members in
-      if let thinned { members.children.errors.putBack(thinned) }
+      members.children.errors.putBack(thinned)
       return members.children.ended(number)
     }
     .wake()

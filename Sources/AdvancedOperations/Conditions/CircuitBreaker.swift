@@ -37,8 +37,8 @@ import CoreOperations
 /// let breaker = CircuitBreaker(failures: 5) { error in !(error is NotFound) }
 /// ```
 ///
-/// Other cancels, and operations that failed or were skipped before they executed, are neither.
-/// While the circuit isn't closed, only the probe's end counts.
+/// Other cancels, a time limit that doesn't count, and operations that failed or were skipped before
+/// they executed, are neither. While the circuit isn't closed, only the probe's end counts.
 ///
 /// All members can be used from any thread. No lock is held while a clock is read.
 public final class CircuitBreaker: OperationObserver {
@@ -106,19 +106,18 @@ public final class CircuitBreaker: OperationObserver {
     switch operation.outcome {
     // A body that found nothing to do has been answered: HTTP 304, for instance.
     case .succeeded, .skipped: noteSuccess(of: operation)
-    case .failed(let failure): count(failure, of: operation)
+    case .failed(let failure):
+      if failure.decidingCauses.contains(where: counts) {
+        noteFailure(of: operation)
+      } else {
+        noteSuccess(of: operation)
+      }
     case .cancelled(let failure):
       let timeouts = failure.elements.filter { $0.origin == .timeout }
-      if !timeouts.isEmpty { count(OperationFailure(elements: timeouts), of: operation) }
+      if OperationFailure(elements: timeouts).decidingCauses.contains(where: counts) {
+        noteFailure(of: operation)
+      }
     case nil: return
-    }
-  }
-
-  private func count(_ failure: OperationFailure, of operation: AdvancedOperation) {
-    if failure.decidingCauses.contains(where: counts) {
-      noteFailure(of: operation)
-    } else {
-      noteSuccess(of: operation)
     }
   }
 
