@@ -328,7 +328,7 @@ import Testing
   }
 
   enum Obstacle: CaseIterable, Sendable {
-    case cancel, cancelAtStart, condition, groupCancel
+    case cancel, condition, groupCancel
   }
 
   @Test(arguments: Obstacle.allCases)
@@ -347,7 +347,6 @@ import Testing
       }
       switch obstacle {
       case .cancel: work.cancel()
-      case .cancelAtStart: work.onStart { $0.cancel() }
       case .condition: work.addCondition(Immediate(always: .failed(Flaw(2))))
       case .groupCancel: group.cancel()
       }
