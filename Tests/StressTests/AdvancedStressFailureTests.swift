@@ -56,7 +56,7 @@ import Testing
     #expect(ends.now == count)
   }
 
-  @Test func `ten thousand operations of a scope fail at once, and all errors are there`()
+  @Test func `ten thousand operations of a scope fail at once, and 128 errors are there`()
     async throws
   {
     let count = CoreStress.scaled(10_000)
@@ -69,7 +69,10 @@ import Testing
       }
       Issue.record("it returned")
     } catch let failure as OperationFailure {
-      Self.check(failure, count)
+      // Those of the first and the last 64, in the order of adding.
+      let numbers = failure.elements.compactMap { ($0.error as? Numbered)?.number }
+      #expect(numbers.count == 128 && numbers == numbers.sorted())
+      #expect("\(failure)".contains("\(count - 128) more failed operations"))
     }
     #expect(ends.now == count)
   }

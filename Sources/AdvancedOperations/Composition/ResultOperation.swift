@@ -208,7 +208,7 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
   public final override func execute() {
     let environment = environment
     let interceptors = environment.interceptors
-    let now = environment.clock.now.wholeNanoseconds
+    let now = environment.clock.nanoseconds
     let captured = work.withLock { work in
       work.begin = now
       return work.captured.take()

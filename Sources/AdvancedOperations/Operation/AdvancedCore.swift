@@ -23,7 +23,7 @@ struct AdvancedCore {
   var isAdmissionDue = false
   var lastObserver: UInt32 = 0
   // In nanoseconds, because a duration takes twice as much.
-  private var admittedAt = Self.notAdmitted
+  var admittedAt = Self.notAdmitted
   private static var notAdmitted: Int64 { .min }
   var environment: OperationEnvironment?
   /// Whether the queue may have a delegate.

@@ -12,12 +12,12 @@ extension AdvancedOperation: LayeredOperation {
     if let environment, environment.isTraced { environment.tracer?.operationWillEnqueue(self) }
     let hasInputs = hasInputs
     let mayLackInput = hasInputs && self.mayLackInput
-    let now = (environment ?? self.environment).clock.now
+    let now = (environment ?? self.environment).clock.nanoseconds
     let (hasConditions, hasClaims, isJournaled, isHeard, old) = withCore { core in
       let old = core.environment
       if let environment { core.environment = environment }
       core.machine.enqueued()
-      core.admitted = now
+      core.admittedAt = now
       let hasConditions = !core.conditions.isEmpty
       // A dependency that is added from here on is watched by the call that adds it.
       let isHeard =

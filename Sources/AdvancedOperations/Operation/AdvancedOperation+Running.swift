@@ -149,7 +149,7 @@ extension AdvancedOperation {
   final func becomeQuiet(_ loans: consuming Telling.Loans?) {
     if let loans = consume loans {
       giveBack(loans)
-      loans.removeObservers()
+      loans.attached?.removeObservers()
     }
     releaseResources()
   }
@@ -186,9 +186,9 @@ extension AdvancedOperation {
       for entry in observers { addObserver(entry.value) }
     }
     guard beginByHand() else { return }
-    let now = environment.clock.now
+    let now = environment.clock.nanoseconds
     let action = change { core in
-      if core.admitted == nil { core.admitted = now }
+      if core.admitted == nil { core.admittedAt = now }
       return core.machine.startCalledByHand(
         hasConditions: !core.conditions.isEmpty || hasInputs || core.isJournaled,
         hasClaims: !core.claims.isEmpty,

@@ -19,6 +19,8 @@ public struct OperationClock: Sendable {
   /// with each claim, and other existentials are copied by way of their type's metadata.
   package protocol Source: AnyObject, Sendable {
     var now: Duration { get }
+    /// The same, in nanoseconds.
+    var nanoseconds: Int64 { get }
     /// An object that all copies of the clock keep alive, and no other clock has.
     var identity: ClockIdentity { get }
     func sleep(until deadline: Duration) async throws
@@ -48,6 +50,9 @@ public struct OperationClock: Sendable {
 
   /// The time since the clock's origin.
   public var now: Duration { source.now }
+
+  /// The same, in nanoseconds.
+  package var nanoseconds: Int64 { source.nanoseconds }
 
   /// The same for clocks whose times can be compared.
   package var identity: ClockIdentity { source.identity }
@@ -84,6 +89,10 @@ public struct OperationClock: Sendable {
     at deadline: Duration,
     _ action: @escaping @Sendable () -> Void
   ) -> OperationTimer { source.schedule(at: deadline, action) }
+}
+
+extension OperationClock.Source {
+  package var nanoseconds: Int64 { now.wholeNanoseconds }
 }
 
 /// Tells one clock from all others, also from those that are gone, and whether it still exists.

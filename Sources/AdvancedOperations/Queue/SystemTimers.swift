@@ -23,7 +23,7 @@ package final class SystemTimers: TimerTable {
   /// the whole sleep. The wall clock doesn't stand still, but somebody may set it back. The earlier
   /// of the two alarms wakes us, and our own clock says which timers are due.
   package static let continuous = SystemTimers(
-    of: ContinuousClock(),
+    reading: { MonotonicClock.continuousNanoseconds },
     wokenBy: [.uptime, .wall],
     isLasting: true
   )
@@ -35,24 +35,40 @@ package final class SystemTimers: TimerTable {
 
   package let identity: ClockIdentity
   package let alarmClocks: [AlarmClock]
-  private let time: @Sendable () -> Duration
+  private let time: @Sendable () -> Int64
   private let state = Locked(State())
 
-  package init<C: Clock>(
+  package convenience init<C: Clock>(
     of clock: C,
     wokenBy alarmClocks: [AlarmClock] = [.uptime],
     isLasting: Bool = false
   ) where C.Duration == Duration {
+    let origin = clock.now
+    self.init(
+      reading: { origin.duration(to: clock.now).wholeNanoseconds },
+      wokenBy: alarmClocks,
+      isLasting: isLasting
+    )
+  }
+
+  /// - Parameter nanoseconds: Gives the time since any moment that stays the same.
+  private init(
+    reading nanoseconds: @escaping @Sendable () -> Int64,
+    wokenBy alarmClocks: [AlarmClock],
+    isLasting: Bool
+  ) {
     identity = ClockIdentity(isLasting: isLasting)
     self.alarmClocks = alarmClocks
-    let origin = clock.now
-    time = { origin.duration(to: clock.now) }
+    let origin = nanoseconds()
+    time = { nanoseconds() - origin }
   }
 
   deinit { state.withLock { for alarm in $0.alarms { alarm.cancel() } } }
 
   /// The time since the origin.
-  package var now: Duration { time() }
+  package var now: Duration { .nanoseconds(nanoseconds) }
+
+  package var nanoseconds: Int64 { time() }
 
   /// How many timers there are whose time has not come.
   package var count: Int { state.withLock { $0.timers.count } }

@@ -40,12 +40,14 @@ extension AdvancedOperation {
       switch telling.step {
       case .event(let item):
         context.delivery = Delivery(of: self)
-        CurrentCode.notifying(of: self) { perform(item, telling) }
+        let notifying = CurrentCode.beginNotifying(of: self)
+        perform(item, telling)
+        CurrentCode.endNotifying(notifying)
       case .latecomer(let observation):
         context.delivery = Delivery(of: self)
-        CurrentCode.notifying(of: self) {
-          observation.tell(.didFinish, errors: telling.errors, of: self)
-        }
+        let notifying = CurrentCode.beginNotifying(of: self)
+        observation.tell(.didFinish, errors: telling.errors, of: self)
+        CurrentCode.endNotifying(notifying)
       case .report:
         report(exchange(&telling.end, with: Telling.End()))
         if telling.isOverWithReport { return telling.mustLaunch }

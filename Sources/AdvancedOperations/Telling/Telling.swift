@@ -116,28 +116,37 @@ struct Telling: ~Copyable {
     let holdsQuiet: Bool
     let afterQuiet: [@Sendable (AdvancedOperation) -> Void]
     let tracer: (any OperationTracer)?
-    // Objects of the program, whose deinits may wait for the end.
-    private let observers: [OperationObservation]
-    private let conditions: [any OperationCondition]
-    private let asking: Asking
-    private let keptAnswers: [ObjectIdentifier: CompoundRun.Answers]
-    private let rollbacks: [RollbackList.Rollback]
+    let attached: Attached?
 
-    /// Lets go of the observers; the rest goes with this.
-    func removeObservers() { for observation in observers { observation.remove() } }
+    /// Objects of the program, whose deinits may wait for the end.
+    final class Attached {
+      private let observers: [OperationObservation]
+      private let conditions: [any OperationCondition]
+      private let asking: Asking
+      private let keptAnswers: [ObjectIdentifier: CompoundRun.Answers]
+      private let rollbacks: [RollbackList.Rollback]
+
+      fileprivate init(to core: inout AdvancedCore) {
+        observers = exchange(&core.observers, with: [])
+        conditions = exchange(&core.conditions, with: [])
+        let extra = core.extra
+        asking = extra.map { exchange(&$0.asking, with: Asking()) } ?? Asking()
+        keptAnswers = extra.map { exchange(&$0.keptAnswers, with: [:]) } ?? [:]
+        rollbacks = extra.map { exchange(&$0.rollbacks, with: []) } ?? []
+      }
+
+      /// Lets go of the observers; the rest goes with this.
+      func removeObservers() { for observation in observers { observation.remove() } }
+    }
 
     fileprivate init(of core: inout AdvancedCore) {
       claims = exchange(&core.claims, with: [])
       domain = core.environment?.exclusivity
       holdsQuiet = exchange(&core.holdsQuiet, with: false)
       tracer = core.environment?.isTraced == true ? core.environment?.tracer : nil
-      observers = exchange(&core.observers, with: [])
-      conditions = exchange(&core.conditions, with: [])
-      let extra = core.extra
-      afterQuiet = extra.map { exchange(&$0.afterQuiet, with: []) } ?? []
-      asking = extra.map { exchange(&$0.asking, with: Asking()) } ?? Asking()
-      keptAnswers = extra.map { exchange(&$0.keptAnswers, with: [:]) } ?? [:]
-      rollbacks = extra.map { exchange(&$0.rollbacks, with: []) } ?? []
+      afterQuiet = core.extra.map { exchange(&$0.afterQuiet, with: []) } ?? []
+      let isBare = core.observers.isEmpty && core.conditions.isEmpty && core.extra == nil
+      attached = isBare ? nil : Attached(to: &core)
     }
   }
 }

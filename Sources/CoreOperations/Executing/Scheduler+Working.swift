@@ -53,8 +53,13 @@ extension Scheduler {
     while true {
       if share == 0 || owner != nil && turn.isOver { return leave(&done) }
       let mayLinger = if case .lingered = done.report.event { false } else { turn.mayLinger }
-      var step = ask(after: done, from: source, mayLinger: mayLinger, &effects)
-      guard conclude(&done, &effects, before: &step, as: occupant) else { return }
+      let step = ask(after: done, from: source, mayLinger: mayLinger, &effects)
+      if effects.garbage != nil || done.mayRunCode || !valueObservers.isEmpty {
+        guard conclude(&done, &effects, before: step, as: occupant) else { return }
+      } else {
+        perform(&effects)
+        done.proceed(in: self)
+      }
       switch step {
       case .leave: return
       case .linger:
@@ -74,28 +79,25 @@ extension Scheduler {
     }
   }
 
-  /// Does what the last report has left to do.
-  ///
-  /// That may run code of the program, an observer or a `deinit`, which may wait for the very
-  /// operation that this worker is to start next.
+  /// Does what the last report has left to do, and what may run code of the program: an observer or
+  /// a `deinit`, which may wait for the very operation that this worker is to start next.
   ///
   /// - Returns: Whether the worker still is to take the step; see ``goOnWithout(_:)``.
-  @inline(__always)
   private func conclude(
     _ done: inout Done,
     _ effects: inout SchedulerState.Effects,
-    before step: inout SchedulerState.Step,
+    before step: SchedulerState.Step,
     as occupant: ThreadOccupant
   ) -> Bool {
-    let mayRunCode = effects.garbage != nil || done.mayRunCode || !valueObservers.isEmpty
-    if mayRunCode { unsafe occupant.next = .init(step: step, closure: effects.closure.take()) }
-    perform(&effects)
-    done.proceed(in: self)
-    if mayRunCode {
-      guard let next = unsafe occupant.next.take() else { return false }
-      step = next.step
-      effects.closure = next.closure
+    var next: NextStep? = NextStep(step: step, closure: effects.closure.take())
+    unsafe withUnsafeMutablePointer(to: &next) { next in
+      unsafe occupant.next = next
+      perform(&effects)
+      done.proceed(in: self)
+      unsafe occupant.next = nil
     }
+    guard let next else { return false }
+    effects.closure = next.closure
     return true
   }
 
@@ -107,8 +109,9 @@ extension Scheduler {
   /// Work is released before its end is reported, so that nothing of it is left when a wait for the
   /// end returns. A `deinit` that waits then has that end reported first.
   func goOnWithout(_ worker: ThreadOccupant) {
-    if let next = unsafe worker.next.take() {
-      handOver(next)
+    if let next = unsafe worker.next {
+      unsafe worker.next = nil
+      if let next = unsafe next.pointee.take() { handOver(next) }
     } else if worker.hasReturned {
       worker.hasReturned = false
       reportEarly(worker)
@@ -230,9 +233,10 @@ extension Scheduler {
       if let work = closure.take() {
         work.run()
         occupant.hasReturned = true
-        _ = consume work
-        occupant.hasReturned = false
+        // The optimizer would release it after its last use.
+        withExtendedLifetime(work) {}
       }
+      occupant.hasReturned = false
       occupant.runningClosure = 0
       done.report = .init(.closureReturned(number))
     } else if case .start(let member, .known) = step {
@@ -292,7 +296,7 @@ extension Scheduler {
     }
     if hasNewDependency(operation) { return .gotDependency }
     if case .asked(let hasWaited) = terms {
-      switch gate(operation, hasWaited: hasWaited, as: occupant) {
+      switch gate(operation, hasWaited: hasWaited) {
       case .run: break
       case .park: return .parked
       case .skip: return .leavesAhead
@@ -359,7 +363,7 @@ extension Scheduler {
     operation.valuesMayHaveChanged()
     let work = unsafe unsafeDowncast(operation, to: BlockOperation.self).runBlocksOnce()
     occupant.hasReturned = true
-    _ = consume work
+    work.release()
     occupant.hasReturned = false
     occupant.operation = nil
     if occupant.hasLeft { return }
@@ -379,14 +383,10 @@ extension Scheduler {
     if done.ending.needsOperation { done.operation = operation }
   }
 
-  private func gate(
-    _ operation: Operation,
-    hasWaited: Bool,
-    as occupant: ThreadOccupant
-  ) -> StartDecision {
+  private func gate(_ operation: Operation, hasWaited: Bool) -> StartDecision {
     if operation.isCancelledFlag { return .run }
     if let layer = operation.layer { return layer.decideStart(hasWaited: hasWaited) }
-    return occupant.holding(operation, in: "isReady") { operation.isReady } ? .run : .park
+    return ThreadOccupant.holding(operation, by: .isReady) { operation.isReady } ? .run : .park
   }
 
   /// Returns whether the operation has ended and the queue doesn't know it.

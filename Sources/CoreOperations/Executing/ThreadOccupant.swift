@@ -75,7 +75,7 @@ final class ThreadOccupant: @unchecked Sendable {
   /// What was started here and is released with this, because the queue may have let go of it.
   var kept: Operation?
   /// What the worker does next, while it runs code of the program that may have to wait for that.
-  @exclusivity(unchecked) var next: NextStep?
+  @exclusivity(unchecked) var next: UnsafeMutablePointer<NextStep?>?
   /// Whose code is suspended on this thread until this one returns.
   let outer: ThreadOccupant?
   /// Whether this is that of a worker on a thread of the shared pool; see ``TaskBeginning``.
@@ -143,42 +143,75 @@ final class ThreadOccupant: @unchecked Sendable {
     }
   }
 
-  /// The operation that can't go on before code returns which isn't its work, and what that is.
-  var held: (operation: Operation, by: StaticString)? {
+  // MARK: Code that isn't the work of an operation
+
+  /// Code that keeps an operation from going on before it returns, and isn't its work.
+  enum Callback: UInt8 {
+    case observer, propertyObserver, queueObserver, isReady
+
+    /// As it is called in the message about a wait that would never end.
+    var words: String {
+      switch self {
+      case .observer: "an observer"
+      case .propertyObserver: "an observer of a property"
+      case .queueObserver: "an observer of the queue"
+      case .isReady: "isReady"
+      }
+    }
+  }
+
+  /// The operation that such code keeps from going on, and what that is.
+  var held: (operation: Operation, by: Callback)? {
     unsafe heldReference.map { unsafe ($0.takeUnretainedValue(), heldBy) }
   }
   private var heldReference: Unmanaged<Operation>?
-  private var heldBy: StaticString = ""
+  private var heldBy = Callback.observer
 
-  /// Runs code of the program that keeps an operation from going on, and isn't its work.
-  ///
-  /// - Parameters:
-  ///   - operation: The operation.
-  ///   - code: What the code is, for the message about a wait that would never end.
-  ///   - body: Calls it.
-  /// - Returns: What that returns.
-  static func holding<Result>(
-    _ operation: Operation,
-    in code: StaticString,
-    _ body: () -> Result
-  ) -> Result {
-    guard let occupant = unsafe slot.reference else {
-      return with(queue: operation.withLinks { $0.scheduler }?.owner) {
-        $0.holding(operation, in: code, body)
-      }
-    }
-    return unsafe occupant._withUnsafeGuaranteedRef { $0.holding(operation, in: code, body) }
+  /// What was held before, to be given to ``endHolding(_:)``.
+  @safe
+  struct Outer {
+    fileprivate let operation: Unmanaged<Operation>?
+    fileprivate let code: Callback
+    /// The occupant that was made for this.
+    fileprivate let made: ThreadOccupant?
   }
 
-  func holding<Result>(
-    _ operation: Operation,
-    in code: StaticString,
-    _ body: () -> Result
-  ) -> Result {
-    let outer = unsafe (heldReference, heldBy)
+  /// Such code begins; ``endHolding(_:)`` follows on this thread.
+  static func beginHolding(_ operation: Operation, by code: Callback) -> Outer {
+    if let occupant = unsafe slot.reference {
+      return unsafe occupant._withUnsafeGuaranteedRef { $0.hold(operation, by: code, made: nil) }
+    }
+    let occupant = ThreadOccupant(queue: nil, operation: nil)
+    slot.value = occupant
+    return occupant.hold(operation, by: code, made: occupant)
+  }
+
+  private func hold(_ operation: Operation, by code: Callback, made: ThreadOccupant?) -> Outer {
+    let outer = unsafe Outer(operation: heldReference, code: heldBy, made: made)
     unsafe heldReference = .passUnretained(operation)
     heldBy = code
-    defer { unsafe (heldReference, heldBy) = outer }
+    return outer
+  }
+
+  static func endHolding(_ outer: Outer) {
+    if let made = outer.made {
+      slot.value = made.outer
+    } else if let occupant = unsafe slot.reference {
+      unsafe occupant._withUnsafeGuaranteedRef { occupant in
+        unsafe occupant.heldReference = outer.operation
+        occupant.heldBy = outer.code
+      }
+    }
+  }
+
+  /// Runs such code.
+  static func holding<Result>(
+    _ operation: Operation,
+    by code: Callback,
+    _ body: () -> Result
+  ) -> Result {
+    let outer = beginHolding(operation, by: code)
+    defer { endHolding(outer) }
     return body()
   }
 

@@ -28,10 +28,18 @@ package enum CurrentCode {
     ThreadOccupant.asking(operation, ask)
   }
 
-  /// Runs observers of an operation, which can't go on before they return.
-  package static func notifying<Result>(of operation: Operation, _ body: () -> Result) -> Result {
-    ThreadOccupant.holding(operation, in: "an observer", body)
+  /// Observers of an operation are called from here on, and it can't go on before they return.
+  ///
+  /// - Returns: To be given to ``endNotifying(_:)`` on this thread.
+  package static func beginNotifying(of operation: Operation) -> Notifying {
+    Notifying(outer: ThreadOccupant.beginHolding(operation, by: .observer))
   }
+
+  package static func endNotifying(_ notifying: Notifying) {
+    ThreadOccupant.endHolding(notifying.outer)
+  }
+
+  package struct Notifying { fileprivate let outer: ThreadOccupant.Outer }
 
   /// Runs code that has nothing to do with what this thread is at, as if it were on a thread of its
   /// own.

@@ -25,7 +25,11 @@ open class BlockOperation: Operation, @unchecked Sendable {
   /// The blocks of an operation, to be released.
   struct Work: ~Copyable {
     fileprivate var first: Block?
-    fileprivate var others: [@Sendable () -> Void] = []
+    fileprivate var others: [@Sendable () -> Void]?
+
+    /// Not before, as the optimizer would, and not later.
+    @inline(never)
+    consuming func release() {}
   }
 
   /// Creates an operation without blocks.
@@ -95,7 +99,7 @@ open class BlockOperation: Operation, @unchecked Sendable {
   final func runBlocksOnce() -> Work {
     let work = takeBlocks()
     switch work.first {
-    case .some(let first): run(first.run, besides: work.others)
+    case .some(let first): run(first.run, besides: work.others ?? [])
     case .none: break
     }
     return work
@@ -107,7 +111,9 @@ open class BlockOperation: Operation, @unchecked Sendable {
       links.hasTakenBlocks = true
       var work = Work()
       unsafe swap(&work.first, &first)
-      if let extra = links.extra { swap(&work.others, &extra.otherBlocks) }
+      if let extra = links.extra, !extra.otherBlocks.isEmpty {
+        work.others = exchange(&extra.otherBlocks, with: [])
+      }
       return work
     }
   }

@@ -75,7 +75,7 @@ extension Operation {
     if readiness.current.unfinished > 0 { unlinkDependencies() }
     // Before a waiter goes on: what observers did is done then.
     if wasObserved {
-      ThreadOccupant.holding(self, in: "an observer of a property") { valuesMayHaveChanged() }
+      ThreadOccupant.holding(self, by: .propertyObserver) { valuesMayHaveChanged() }
       valueObservers?.removeWatches()
     }
   }

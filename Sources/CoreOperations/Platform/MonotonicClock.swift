@@ -23,6 +23,18 @@ package enum MonotonicClock {
     #endif
   }
 
+  /// Nanoseconds of the clock that goes on while the machine sleeps: that of `ContinuousClock`, which
+  /// takes five times as many instructions (callgrind).
+  package static var continuousNanoseconds: Int64 {
+    #if canImport(Darwin)
+    return Int64(clock_gettime_nsec_np(CLOCK_MONOTONIC_RAW))
+    #else
+    var now = timespec()
+    unsafe clock_gettime(CLOCK_BOOTTIME, &now)
+    return Int64(now.tv_sec) * 1_000_000_000 + Int64(now.tv_nsec)
+    #endif
+  }
+
   /// Blocks the thread; a signal may end that early.
   package static func block(for duration: Duration) {
     let (seconds, attoseconds) = duration.components

@@ -94,14 +94,14 @@ extension OperationQueue {
       owner: self
     )
     if !valueObservers.isEmpty, let first = operations.first {
-      ThreadOccupant.holding(first, in: "an observer of the queue") {
+      ThreadOccupant.holding(first, by: .queueObserver) {
         valueObservers.look(at: self)
       }
     }
     gate?.arrived(Array(operations), in: self, neededBy: member)
     for operation in operations {
       guard let layer = operation.layer else { continue }
-      ThreadOccupant.holding(operation, in: "an observer") { layer.didEnqueue() }
+      ThreadOccupant.holding(operation, by: .observer) { layer.didEnqueue() }
     }
     let suspects = operations.filter { $0.withLinks { $0.mayBeInCycle } }
     if !suspects.isEmpty { CycleSearch.cancelCycles(from: suspects) }

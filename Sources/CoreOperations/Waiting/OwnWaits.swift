@@ -122,7 +122,7 @@ enum OwnWaits {
     case .failure(let cycle):
       let held = ThreadOccupant.current?.held
       let caller =
-        held.map { "\($0.by) of “\($0.operation.label)”, for which \(target.label) waits: " }
+        held.map { "\($0.by.words) of “\($0.operation.label)”, for which \(target.label) waits: " }
         ?? "an operation that \(target.label) waits for: "
       // Refused although other code may raise the limit: what seldom is so would hang elsewhere,
       // and nothing would say why.
