@@ -61,7 +61,7 @@ import Testing
     let call = kind == .main ? "main()" : "start()"
     let text =
       isExecuting
-      ? "manual is executing"
+      ? "manual is executing (its start() has returned)"
       : "manual has returned from \(call), and no end was reported: isFinished is false"
     await Self.eventually { manual.explain().causes.first?.description == text }
     if !isExecuting {

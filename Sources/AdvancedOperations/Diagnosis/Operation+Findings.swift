@@ -22,9 +22,12 @@ extension Operation {
 
   /// What one does that nothing visible keeps from its end.
   private final var plainExecutingFinding: Finding {
-    if isExecuting { return finding(.executing, "is executing", remedy: "\(label) has to finish") }
+    let remedy = "\(label) has to finish"
     guard let call = callWithoutEnd else {
-      return finding(.executing, "is in its start()", remedy: "\(label) has to finish")
+      return finding(.executing, isExecuting ? "is executing" : "is in its start()", remedy: remedy)
+    }
+    if isExecuting {
+      return finding(.executing, "is executing (its \(call) has returned)", remedy: remedy)
     }
     return finding(
       .finishNotCalled,

@@ -51,7 +51,10 @@ package final class SystemTimers: TimerTable {
     )
   }
 
-  /// - Parameter nanoseconds: Gives the time since any moment that stays the same.
+  /// - Parameters:
+  ///   - nanoseconds: Gives the time since any moment that stays the same.
+  ///   - alarmClocks: Those that wake it.
+  ///   - isLasting: Whether the clock exists for as long as the process.
   private init(
     reading nanoseconds: @escaping @Sendable () -> Int64,
     wokenBy alarmClocks: [AlarmClock],

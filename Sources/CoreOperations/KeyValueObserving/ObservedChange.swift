@@ -19,6 +19,8 @@ public struct ObservedChange<Value> {
   }
 }
 
+extension ObservedChange: Sendable where Value: Sendable {}
+
 /// Which values an observer of a property gets, and when it is called.
 public struct ObservingOptions: OptionSet, Sendable {
   /// The bits.

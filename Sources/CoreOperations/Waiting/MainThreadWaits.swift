@@ -16,7 +16,8 @@ enum MainThreadWaits {
     weak let scheduler: AbstractScheduler?
   }
 
-  static var isAny: Bool { count.load(ordering: .sequentiallyConsistent) > 0 }
+  /// False where threads are simulated, which don't depend on others of the process.
+  static var isAny: Bool { !isInterruptible && count.load(ordering: .sequentiallyConsistent) > 0 }
 
   /// A queue runs on the main thread from now on.
   static func noteQueue(of scheduler: AbstractScheduler) {
