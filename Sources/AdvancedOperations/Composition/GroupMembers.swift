@@ -90,6 +90,7 @@ struct GroupMembers {
     if !rollbacks.isClosed { return old }
     hook = nil
     queue = nil
+    rollbacks.forgetTaken()
     return old
   }
 }

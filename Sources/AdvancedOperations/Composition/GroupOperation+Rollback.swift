@@ -21,9 +21,10 @@ extension GroupOperation {
     if endsWell(failure, { registered = members.withLock { $0.rollbacks.close() } }) {
       // The outer group doesn't look at it before this group is quiet.
       place?.fill(registered)
-      // Released here, without a lock.
+      end([])
+      // Released now: a `deinit` may wait for the group.
       registered = []
-      return end([])
+      return
     }
     guard let last = members.withLock({ $0.rollbacks.next() }) else { return end([]) }
     // Not with the task-locals of the child that ended last, in whose task this may be.

@@ -21,6 +21,9 @@ struct RollbackList {
   }
 
   private var entries: [Entry] = []
+  /// Those that were taken out to be run, to be released when the group is quiet: a `deinit` may
+  /// wait for the group.
+  private var taken: [Rollback] = []
   private(set) var isClosed = false
   /// Whether what was taken out is being run, one after the other.
   private(set) var isRunning = false
@@ -45,6 +48,7 @@ struct RollbackList {
       switch last {
       case .rollback(let rollback):
         isRunning = true
+        taken.append(rollback)
         return rollback
       case .place(let place): entries += place.take().map { .rollback($0) }
       }
@@ -53,6 +57,9 @@ struct RollbackList {
     isRunning = false
     return nil
   }
+
+  /// The group is quiet: forgets what was run.
+  mutating func forgetTaken() { taken = [] }
 
   /// Closes the list if there is nothing in it; returns whether it is closed.
   mutating func closeIfEmpty() -> Bool {

@@ -96,10 +96,12 @@ extension Sequence where Element: Operation {
   /// Cancels all, and notifies observers of none before all are marked: what a callback does must
   /// find none of them unmarked.
   func cancelTogether(_ cancel: (Element) -> Void) {
-    for operation in self {
+    HeldEvents.cancel(Array(self)) { operation in
       (operation as? AdvancedOperation)?.holdEvents()
-      cancel(operation)
+      // Of this sequence.
+      if let operation = operation as? Element { cancel(operation) }
+    } thenTelling: { operation in
+      (operation as? AdvancedOperation)?.deliverEvents()
     }
-    for operation in self { (operation as? AdvancedOperation)?.deliverEvents() }
   }
 }

@@ -8,7 +8,11 @@ extension AdvancedOperation: LayeredOperation {
     let advanced = queue as? AdvancedOperationQueue
     let environment = advanced?.environment
     for entry in environment?.observers ?? [] { addObserver(entry.value) }
-    if let advanced { advanced.delegate?.operationQueue(advanced, willAdd: self) }
+    if let advanced, let delegate = advanced.delegate {
+      let notifying = CurrentCode.beginNotifying(of: self)
+      delegate.operationQueue(advanced, willAdd: self)
+      CurrentCode.endNotifying(notifying)
+    }
     if let environment, environment.isTraced { environment.tracer?.operationWillEnqueue(self) }
     let hasInputs = hasInputs
     let mayLackInput = hasInputs && self.mayLackInput

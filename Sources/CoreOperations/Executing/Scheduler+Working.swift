@@ -112,6 +112,8 @@ extension Scheduler {
     if let next = unsafe worker.next {
       unsafe worker.next = nil
       if let next = unsafe next.pointee.take() { handOver(next) }
+    } else if worker.isServing {
+      endService(by: worker)
     } else if worker.hasReturned {
       worker.hasReturned = false
       reportEarly(worker)
@@ -145,6 +147,14 @@ extension Scheduler {
     worker.kept = worker.startedOperation
     worker.operation = nil
     worker.hasLeft = true
+    leave(&done)
+  }
+
+  /// Lets another worker serve the operations without slots, while this one is still at it.
+  private func endService(by worker: ThreadOccupant) {
+    guard exchange(&worker.isServing, with: false) else { return }
+    var done = Done()
+    done.report = .init(.asked)
     leave(&done)
   }
 
@@ -265,8 +275,9 @@ extension Scheduler {
       done.report = .init(.barrierReturned)
     case .evaluate(let operation): evaluate(operation, as: occupant, &done)
     case .review(let operation):
+      occupant.isServing = true
       operation.layer?.reviewIsDue()
-      done.report = .init(.asked)
+      done.report = .init(exchange(&occupant.isServing, with: false) ? .asked : .cameBack)
     case .start(let member, let terms):
       member.use { operation in
         done.report = .init(start(operation, terms, as: occupant), of: operation)
@@ -318,14 +329,13 @@ extension Scheduler {
       Member(operation).fields.isAskedAfterWait ? $0.answerStamp : nil
     }
     occupant.question = .init(operation: operation)
+    occupant.isServing = true
     operation.layer?.dependenciesDidFinish()
-    var event = SchedulerState.Event.asked
     if let beginning = occupant.takeBeginning() {
-      done.report = .init(.asked)
-      leave(&done)
+      endService(by: occupant)
       BodyExecutor.run(beginning)
-      event = .cameBack
     }
+    let event = exchange(&occupant.isServing, with: false) ? SchedulerState.Event.asked : .cameBack
     guard let question = occupant.question.take(), var answer = question.answer else {
       done.report = .init(event)
       return

@@ -68,6 +68,9 @@ final class ThreadOccupant: @unchecked Sendable {
   var leavesEnd = false
   /// Whether that was started without a slot, because it won't execute.
   var isAhead = false
+  /// Whether the worker asks the layer something, as the one that serves the operations without
+  /// slots.
+  var isServing = false
   /// Whether what the worker runs has returned, and is being released.
   var hasReturned = false
   /// Whether the queue has gone on without the worker, which is to do nothing more.

@@ -14,14 +14,13 @@ extension OperationQueue {
   /// Decides on no start while a body runs; what ends in it lets nothing start before it has
   /// returned.
   package final func withoutStarts(_ body: () -> Void) {
-    scheduler.sweep(isBeginning: true)
-    body()
-    scheduler.sweep(isBeginning: false)
+    Sweep.during([scheduler], body)
   }
 
   private static func cancelTogether(_ operations: [Operation], reason: (any Error)?) {
-    for operation in operations { operation.layer?.cancelSilently(reason: reason) }
-    for operation in operations {
+    HeldEvents.cancel(operations) { operation in
+      operation.layer?.cancelSilently(reason: reason)
+    } thenTelling: { operation in
       if let layer = operation.layer {
         layer.deliverEvents()
       } else {

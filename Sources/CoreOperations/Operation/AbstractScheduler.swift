@@ -55,9 +55,7 @@ package class AbstractScheduler: @unchecked Sendable {
   ) { isOverridden() }
 
   /// The waiters of an operation that has ended are awake, and its completion block is to run.
-  func completionIsDue(_ completion: @escaping @Sendable () -> Void, of operation: Operation) {
-    isOverridden()
-  }
+  func completionIsDue(_ completion: CompletionBlock, of operation: Operation) { isOverridden() }
 
   /// Code of the program is about to block the thread of a worker.
   func workerBlocks(_ worker: ThreadOccupant) { isOverridden() }

@@ -1,3 +1,23 @@
+/// The completion block of an operation that has ended, which the thread that runs it releases.
+final class CompletionBlock: Sendable {
+  private let block: Locked<StoredClosure<@Sendable () -> Void>?>
+
+  init?(_ block: (@Sendable () -> Void)?) {
+    guard let block else { return nil }
+    self.block = Locked(StoredClosure(block))
+  }
+
+  /// Calls the block, once, and releases it.
+  ///
+  /// - Parameter afterwards: Called when the block has returned, before it is released.
+  func run(_ afterwards: () -> Void) {
+    let block = block.withLock { $0.take() }
+    block?.call()
+    afterwards()
+    withExtendedLifetime(block) {}
+  }
+}
+
 /// What the end of an operation leaves to do; nothing for one without waiters.
 ///
 /// A worker has one for all that it ends: to make and destroy one each time was a tenth of the cost
@@ -74,11 +94,11 @@ struct OperationEnding: ~Copyable {
     guard rest.waiters != nil || rest.completion != nil else { return }
     guard let operation else { trap("waiters are left of an operation that nothing keeps") }
     rest.waiters?.wakeAll(operation)
-    guard let completion = rest.completion else { return }
+    guard let completion = CompletionBlock(rest.completion.take()) else { return }
     if let scheduler {
       scheduler.completionIsDue(completion, of: operation)
     } else {
-      DefaultExecutor.shared.enqueue(completion)
+      DefaultExecutor.shared.enqueue { completion.run {} }
     }
   }
 }

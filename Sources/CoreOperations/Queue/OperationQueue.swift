@@ -90,7 +90,8 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
   /// behind n closures, makes those n operations in one step.
   ///
   /// - Parameter block: Runs on a worker. It is released when it has returned, before a wait for the
-  ///   operation returns. A `deinit` that this calls may itself wait for the queue.
+  ///   operation returns. A `deinit` that this calls may itself wait for the queue. If it waits for
+  ///   something else, a semaphore for example, the operation keeps its slot until then.
   open func addOperation(_ block: @escaping @Sendable () -> Void) {
     if scheduler.closureAdded(block, owner: self) { return }
     addOperation(BlockOperation(block: block))

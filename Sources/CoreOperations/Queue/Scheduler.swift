@@ -245,16 +245,14 @@ final class Scheduler: AbstractScheduler, @unchecked Sendable {
     }
   }
 
-  override func completionIsDue(
-    _ completion: @escaping @Sendable () -> Void,
-    of operation: Operation
-  ) {
+  override func completionIsDue(_ completion: CompletionBlock, of operation: Operation) {
     let complete: @Sendable () -> Void = {
       let outer = Self.completing.value
       Self.completing.value = self
-      completion()
-      Self.completing.value = outer
-      self.completionReturned(operation)
+      completion.run {
+        Self.completing.value = outer
+        self.completionReturned(operation)
+      }
     }
     if let steppedCompletion {
       steppedCompletion.enqueue(.complete(operation), complete)
@@ -321,12 +319,15 @@ final class Scheduler: AbstractScheduler, @unchecked Sendable {
 
   /// Runs `body`, which cancels all members, while nothing is started in between.
   func sweep(_ body: ([Operation]) -> Void) {
-    let members = state.withLock { state in
-      state.sweep(isBeginning: true)
-      return state.operations()
+    var members: [Operation] = []
+    Sweep.during([self]) { _ in
+      members = state.withLock { state in
+        state.sweep(isBeginning: true)
+        return state.operations()
+      }
+    } _: {
+      body(members)
     }
-    body(members)
-    update { $0.sweep(isBeginning: false) }
   }
 
   func waited(_ waiter: WaitList<Void>.Waiter) -> Bool { state.withLock { $0.waited(waiter) } }

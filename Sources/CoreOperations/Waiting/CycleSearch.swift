@@ -73,9 +73,7 @@ package enum CycleSearch {
       else { continue }
       schedulers.append(scheduler)
     }
-    for scheduler in schedulers { scheduler.sweep(isBeginning: true) }
-    body()
-    for scheduler in schedulers { scheduler.sweep(isBeginning: false) }
+    Sweep.during(schedulers, body)
   }
 
   /// What an operation waits for at this moment; nothing if it doesn't wait any more.

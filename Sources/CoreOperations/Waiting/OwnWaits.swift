@@ -18,6 +18,8 @@ enum OwnWaits {
     /// The number of the wait that blocks the main thread; nil where it blocks no thread, or
     /// another one.
     fileprivate var mainThread: UInt64?
+    /// The queues that go on although this thread cancels their operations.
+    fileprivate var paused: [AbstractScheduler] = []
     /// Where the wait of code that is no operation's is noted.
     fileprivate var notes: WaitNotes?
     static let none = Token()
@@ -82,6 +84,7 @@ enum OwnWaits {
 
   static func end(_ token: Token) {
     if let wait = token.mainThread { MainThreadWaits.end(wait) }
+    Sweep.goOn(token.paused)
     if token.operations.isEmpty {
       token.notes?.end(token.id)
       return
@@ -100,6 +103,7 @@ enum OwnWaits {
 
   /// Begins a wait that blocks the thread; one that would never end traps.
   static func beginBlocking(for target: WaitTarget, call: String) -> Token {
+    HeldEvents.tellAll()
     ThreadOccupant.willBlock()
     if let asked = ThreadOccupant.current?.asked {
       trap(
@@ -117,6 +121,7 @@ enum OwnWaits {
     }
     switch begin(for: target) {
     case .success(var token):
+      token.paused = Sweep.pause()
       token.mainThread = beginOnMainThread(for: target, call: call)
       return token
     case .failure(let cycle):

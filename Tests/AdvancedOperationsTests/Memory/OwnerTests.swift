@@ -42,6 +42,7 @@ import Testing
   enum Place: CaseIterable {
     case body, bodyThatSuspends, bodyWithRetry, bodyOfCancelled, bodyOfChild, transform
     case observer, observerOfSynchronous, condition, conditionThatSuspends, operation, rounds
+    case completionBlock, rollback, helper
   }
 
   private func operations(_ place: Place, holding owner: Owner) -> [AdvancedOperation] {
@@ -93,6 +94,16 @@ import Testing
       )
       return [work]
     case .operation: return [Holder(owner)]
+    case .completionBlock:
+      work.completionBlock = { owner.touch() }
+      return [work]
+    case .rollback:
+      let failing = ResultOperation<Void> { throw Flaw() }
+      failing.onRollback { owner.touch() }
+      return [GroupOperation(name: "group") { failing }]
+    case .helper:
+      work.addCondition(Asked("asked", helper: { _ in ResultOperation { owner.touch() } }))
+      return [work]
     case .rounds:
       return [
         RepeatOperation<Void>(times: 2) { _ in
@@ -119,10 +130,36 @@ import Testing
         }
         queue.addOperations(operations(place, holding: owner))
         for _ in 0..<behind { queue.addOperation(ResultOperation {}) }
+        // One that was cancelled has let go of its owner by now.
+        mayRun.open()
       }
-      mayRun.open()
       await isOver.opened()
       #expect(isEmpty.withLock { $0 } == true)
+    }
+  }
+
+  /// A cancel that one of them makes may end what another one is held by, on the same thread.
+  @Test(arguments: Place.allCases)
+  func `may wait with many others, which each holds back`(place: Place) async throws {
+    for limit in [1, 2, -1] {
+      for _ in 0..<Effort.rounds(100) {
+        let queue = AdvancedOperationQueue(name: "queue")
+        queue.maxConcurrentOperationCount = limit
+        let left = Locked(5)
+        let areOver = Gate()
+        for _ in 0..<5 {
+          let owner = Owner(queue) { _ in
+            let isLast = left.withLock { left in
+              left -= 1
+              return left == 0
+            }
+            if isLast { areOver.open() }
+          }
+          queue.addOperations(operations(place, holding: owner))
+        }
+        await areOver.opened()
+        try await queue.untilAllOperationsAreFinished()
+      }
     }
   }
 }
