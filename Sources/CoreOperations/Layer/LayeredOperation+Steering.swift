@@ -131,7 +131,7 @@ extension LayeredOperation {
   /// The number of dependencies that have not finished; 0 if they don't matter any more.
   package var openDependencyCount: Int {
     let readiness = readiness.current
-    return readiness.isDropped ? 0 : Int(readiness.unfinished)
+    return readiness.isDropped ? 0 : Int(readiness.unfinished)  // 32 bits: no more than objects
   }
 
   /// Reports the end: `isFinished` turns true, dependents are released, waiters wake.
