@@ -145,7 +145,9 @@ import Testing
     }
   }
 
-  @Test func `each of two, which both depend on the two before, tells of all failures once`() async
+  /// An operation fails with the first of its inputs that failed, and with the other one if that has
+  /// failed by then.
+  @Test func `each of two, which both depend on the two before, tells of each failure once`() async
   {
     let width = 2
     let first = (0..<width).map { number in
@@ -163,12 +165,13 @@ import Testing
     queue.addOperations(all)
     try? await queue.untilAllOperationsAreFinished()
     let failure = last[0].outcome?.failure
-    #expect(failure?.elements.count == width)
-    #expect(failure?.rootCauses.count == width)
+    #expect(1...width ~= failure?.elements.count ?? 0)
+    let causes = failure?.rootCauses.count ?? 0
+    #expect(1...width ~= causes)
     let lines = failure?.description.split(separator: "\n") ?? []
     // Each failure below its own heading, and once more where it is met again.
-    #expect(lines.count { $0.contains("the flaw") } == width)
-    #expect(lines.count { $0.contains(": as above") } == 63 * width - width)
+    #expect(lines.count { $0.contains("the flaw") } == causes)
+    #expect(lines.count { $0.contains(": as above") } <= 63 * width - width)
     #expect((failure?.summary() ?? "").utf8.count < 10_000)
   }
 
