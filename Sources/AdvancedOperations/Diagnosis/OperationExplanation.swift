@@ -23,9 +23,10 @@ public struct OperationExplanation: Sendable, Hashable, CustomStringConvertible 
     public enum Kind: Sendable, Hashable, CaseIterable {
       /// It waits with others in a cycle.
       case cycle
-      /// Its `execute()` has returned, and `finish()` was not called; or the `start()` or `main()`
-      /// of a class with an `isFinished` of its own has returned, and the class hasn't reported the
-      /// end.
+      /// Its `execute()` has returned, and `finish()` was not called.
+      ///
+      /// Or the `start()` or `main()` of a class with an `isFinished` of its own has returned, and
+      /// the class hasn't reported the end.
       case finishNotCalled
       /// It is in no queue, and was not started by hand.
       case notEnqueued
