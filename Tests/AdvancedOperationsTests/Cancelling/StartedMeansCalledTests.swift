@@ -47,6 +47,7 @@ import Testing
     try Self.expect(others.allSatisfy { $0.contains(text) }, "the log: \(facts)")
   }
 
+  #if DEBUG
   @Test(
     arguments: [AdvancedOperation.CancellationPolicy.finishImmediately, .whenFinishIsCalled],
     [0, 1]
@@ -78,6 +79,7 @@ import Testing
     }
     #expect(report.isComplete || report.scheduleCount > 100)
   }
+  #endif
 
   /// An async body whose end is decided at the cancel.
   private final class Impatient: ResultOperation<Void>, @unchecked Sendable {
