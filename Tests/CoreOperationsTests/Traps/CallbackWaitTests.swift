@@ -58,6 +58,7 @@ import Testing
     let waits: @Sendable () -> Void = { queue.waitUntilAllOperationsAreFinished() }
     var work: Operation = BlockOperation {}
     var token: ObservationToken?
+    let observerWaited = Gate()
     switch place {
     case .isFinishedOfSubclass, .isExecutingOfSubclass: work = Subclass()
     case .isReady: work = Asked(waits)
@@ -67,20 +68,38 @@ import Testing
     case .isFinished, .isExecuting, .dependentOfFinished, .operationCount: break
     }
     switch place {
-    case .isFinished, .isFinishedOfSubclass: token = work.observe(\.isFinished) { _, _ in waits() }
+    case .isFinished, .isFinishedOfSubclass:
+      token = work.observe(\.isFinished) { _, _ in
+        waits()
+        observerWaited.open()
+      }
     case .isExecuting, .isExecutingOfSubclass:
-      token = work.observe(\.isExecuting) { _, _ in waits() }
+      token = work.observe(\.isExecuting) { _, _ in
+        waits()
+        observerWaited.open()
+      }
     case .dependentOfFinished:
       other.addDependency(work)
-      token = work.observe(\.isFinished) { _, _ in other.waitUntilFinished() }
-    case .operationCount: token = queue.observe(\.operationCount) { _, _ in waits() }
+      token = work.observe(\.isFinished) { _, _ in
+        other.waitUntilFinished()
+        observerWaited.open()
+      }
+    case .operationCount:
+      token = queue.observe(\.operationCount) { _, _ in
+        waits()
+        observerWaited.open()
+      }
     case .isReady, .isReadyWithTheOnlySlot: break
     }
     work.name = "work"
     queue.addOperations(place == .operationCount ? [work] : [work, other])
     try await work.untilFinished()
     try await other.untilFinished()
-    token?.invalidate()
+    // The operation may be finished before its observer is called.
+    if let token {
+      await observerWaited.opened()
+      token.invalidate()
+    }
   }
 
   @Test(arguments: Place.allCases)
