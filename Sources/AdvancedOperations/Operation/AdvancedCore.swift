@@ -40,8 +40,7 @@ struct AdvancedCore {
 
   /// When the operation was enqueued or started by hand, by the clock of its environment; nil before.
   var admitted: Duration? {
-    get { admittedAt == Self.notAdmitted ? nil : .nanoseconds(admittedAt) }
-    set { admittedAt = newValue?.wholeNanoseconds ?? Self.notAdmitted }
+    admittedAt == Self.notAdmitted ? nil : .nanoseconds(admittedAt)
   }
 
   mutating func makeExtra() -> AdvancedExtra {

@@ -65,7 +65,7 @@ extension SchedulerState {
       let member = Member(holder)
       return member.placement != .starting
         || holder.life.current.phase > .enqueued && !member.fields.isPaused
-        || holder.withLinks { $0.extra?.ownWaits.isEmpty == false }
+        || holder.hasOwnWaits
     }
     // More than one when the limit was lowered: then one that ends leaves no free slot.
     let missing = holders.count - limit + 1
