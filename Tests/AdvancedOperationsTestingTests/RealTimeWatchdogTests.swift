@@ -55,9 +55,10 @@ import Testing
     queue.name = "forgotten"
     queue.addOperation(ResultOperation(name: "b") { 1 })
     released.wait()
+    // What comes after this may take a millisecond as well.
+    let lines = reports.all
     simulation.step()
     simulation.run()
-    let lines = reports.all
     #expect(lines.count == 1)
     #expect(lines.first?.contains("of real time (worker of forgotten), and nothing runs") == true)
     #expect(lines.first?.contains("call simulation.run()") == true)
@@ -85,13 +86,15 @@ import Testing
     }
     queue.addOperation(poll)
     simulation.run(until: { isReported.withLock { $0 } })
+    // The run that lets it end may take a millisecond as well.
+    let lines = reports.all
     poll.cancel()
     simulation.run()
-    let text = try #require(reports.all.first)
+    let text = try #require(lines.first)
     #expect(text.contains("run(until:) has taken ") && text.contains(" steps in "), "\(text)")
     #expect(text.contains("virtual time is at ") && text.contains("the last steps: “"), "\(text)")
     #expect(text.contains("run(until: .seconds(3600))"), "\(text)")
-    #expect(reports.all.count == 1)
+    #expect(lines.count == 1)
   }
 
   @Test func `keeps no simulation alive that nothing runs`() {

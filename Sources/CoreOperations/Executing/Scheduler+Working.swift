@@ -120,6 +120,7 @@ extension Scheduler {
     } else if let operation = worker.startedOperation,
       operation.layer?.isQuiet ?? (operation.life.current.phase == .finished)
     {
+      if exchange(&worker.endIsDue, with: false) { operation.finish() }
       var done = Done()
       let isEnd = exchange(&worker.leavesEnd, with: false)
       let event: SchedulerState.Event =

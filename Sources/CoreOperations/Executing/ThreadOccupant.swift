@@ -66,6 +66,8 @@ final class ThreadOccupant: @unchecked Sendable {
   private var operationReference: Unmanaged<Operation>?
   /// Whether the end of the operation that the worker has started is left for it to report.
   var leavesEnd = false
+  /// Whether that operation is over and its work is being released, before its end is reported.
+  var endIsDue = false
   /// Whether that was started without a slot, because it won't execute.
   var isAhead = false
   /// Whether the worker asks the layer something, as the one that serves the operations without

@@ -2,6 +2,13 @@ extension Operation {
   /// The end came: found by the default `start()`, or said by an override.
   final func reportEnd() {
     guard life.step({ $0.finishReported() }) == .finish else { return }
+    let isByWorker = ThreadOccupant.withWorker(running: self) { worker, _ in
+      // Before its end is reported, like work that has run, unless a `deinit` waits for that.
+      worker.endIsDue = true
+      letGoOfWork()
+      if exchange(&worker.endIsDue, with: false) { finish() }
+    }
+    if isByWorker { return }
     finish()
     letGoOfWork()
   }

@@ -115,6 +115,25 @@ import Testing
     }
   }
 
+  @Test(arguments: [false, true])
+  func `the block of a cancelled operation is released before its end`(isSubclass: Bool) async {
+    let queue = OperationQueue()
+    let count = Locked<Int?>(nil)
+    let isReleased = Gate()
+    do {
+      let token = Token {
+        count.withLock { $0 = queue.operationCount }
+        isReleased.open()
+      }
+      let operation =
+        isSubclass ? Subclass { token.touch() } : BlockOperation { token.touch() }
+      operation.cancel()
+      queue.addOperation(operation)
+    }
+    await isReleased.opened()
+    #expect(count.withLock { $0 } == 1)
+  }
+
   @Test func `may wait for what waits for its operation in another queue`() async {
     let (queue, other) = (OperationQueue(), OperationQueue())
     let isOver = Gate()
