@@ -98,7 +98,7 @@ extension SimulatedEnvironment {
   ) -> (result: Result<Value, any Error>?, problem: String) {
     let ended = Locked<Result<Value, any Error>?>(nil)
     let environment = environment
-    let subject = simulation.withState { $0.names.unique(name) }
+    let subject = simulation.withState { $0.names.newSubject(name) }
     let code: @Sendable () async -> Void = {
       let result: Result<Value, any Error>
       do { result = .success(try await body()) } catch { result = .failure(error) }

@@ -58,7 +58,7 @@ public final class SimulatedEnvironment: Sendable {
   public convenience init?(replaying schedule: String) {
     guard let schedule = Schedule(schedule) else { return nil }
     self.init(
-      simulation: Simulation(seed: schedule.seed, chooser: ScriptedChooser(schedule.choices))
+      simulation: Simulation(seed: schedule.seed, chooser: schedule.chooser)
     )
   }
 
@@ -150,7 +150,8 @@ public final class SimulatedEnvironment: Sendable {
   /// *at any time* doesn't keep time from moving: when only such steps are left and a timer is due
   /// later, the schedule picks one of them or lets time move on to that timer. Without a timer they
   /// are taken. So it meets what sleeps, too: a body, the delay before a retry, a time limit. An
-  /// exploration meets all of these moments; by chance, later ones are rarer.
+  /// exploration that is complete has tried all of these moments, and each is equally likely in its
+  /// schedules at random. In a simulation with a seed, later moments are rarer.
   ///
   /// ```swift
   /// let report = try exploreSchedules { simulation in

@@ -3,12 +3,27 @@ import CoreOperations
 /// All ways through a tree of choices, one after the other.
 ///
 /// Each run repeats the choices of the last one up to one that has an alternative, and takes that.
+///
+/// A workflow that polls has more ways than can be counted, because it may poll any number of times
+/// before something else happens. So a step that was passed over for ``mostRounds`` rounds has to
+/// be taken: all ways up to there are gone through, and ``isBounded`` says that there are more.
 final class DepthFirstSearch: ScheduleChooser {
   /// A choice, and the log until then.
   private struct Place {
     var choice: Choice
+    /// The candidates that may be taken; nil for all.
+    var fair: [Int]?
     var log: Fingerprint
+
+    /// The candidate after the one that was taken; nil after the last.
+    var next: Int? {
+      guard let fair else { return choice.index + 1 < choice.count ? choice.index + 1 : nil }
+      return fair.first { $0 > choice.index }
+    }
   }
+
+  /// How many times tasks may yield, or time may move, while a step could be taken and isn't.
+  static let mostRounds = 32
 
   private struct State {
     var path: [Place] = []
@@ -18,6 +33,7 @@ final class DepthFirstSearch: ScheduleChooser {
     var seen: Set<Fingerprint> = []
     var isPruned = false
     var isBroken = false
+    var isBounded = false
   }
 
   /// How a run ended.
@@ -36,12 +52,26 @@ final class DepthFirstSearch: ScheduleChooser {
   /// - Parameter prunes: Whether states that were reached before are left.
   init(prunes: Bool) { wantsFingerprints = prunes }
 
-  func choose(among count: Int, _ subject: (Int) -> String) -> Int {
+  /// Whether steps had to be taken because others had passed them over for too many rounds, so that
+  /// there are more ways than those which were gone through.
+  var isBounded: Bool { withState { $0.isBounded } }
+
+  /// Returns the candidates that were passed over for too long; nil if none was.
+  private static func overdue(_ count: Int, _ candidate: (Int) -> Candidate) -> [Int]? {
+    let overdue = (0..<count).filter { candidate($0).age >= mostRounds }
+    return overdue.isEmpty || overdue.count == count ? nil : overdue
+  }
+
+  func choose(among count: Int, _ candidate: (Int) -> Candidate) -> Int {
     withState { state in
       defer { state.depth += 1 }
       guard state.depth < state.path.count else {
-        state.path.append(Place(choice: Choice(index: 0, count: count), log: state.log))
-        return 0
+        let fair = Self.overdue(count, candidate)
+        if fair != nil { state.isBounded = true }
+        let first = fair?.first ?? 0
+        let choice = Choice(index: first, count: count)
+        state.path.append(Place(choice: choice, fair: fair, log: state.log))
+        return first
       }
       let (choice, log) = (state.path[state.depth].choice, state.path[state.depth].log)
       if choice.count != count || log != state.log { state.isBroken = true }
@@ -68,6 +98,9 @@ final class DepthFirstSearch: ScheduleChooser {
     }
   }
 
+  /// The choices that the next run makes before it takes the first step each time.
+  var plan: [Choice] { withState { $0.path.map(\.choice) } }
+
   var end: End {
     withState { state in
       if state.isBroken || state.depth < state.path.count { return .broken }
@@ -78,10 +111,10 @@ final class DepthFirstSearch: ScheduleChooser {
   /// Turns to the next way; returns whether there is one.
   func advance() -> Bool {
     withState { state in
-      while let last = state.path.popLast() {
-        guard last.choice.index + 1 < last.choice.count else { continue }
-        let next = Choice(index: last.choice.index + 1, count: last.choice.count)
-        state.path.append(Place(choice: next, log: last.log))
+      while var last = state.path.popLast() {
+        guard let next = last.next else { continue }
+        last.choice.index = next
+        state.path.append(last)
         return true
       }
       return false

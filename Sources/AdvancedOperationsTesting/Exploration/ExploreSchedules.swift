@@ -35,9 +35,20 @@ import CoreOperations
 /// the simulation fails, with what was different.
 ///
 /// An operation that leaves the simulation (see ``SimulatedEnvironment/strays``) fails the
-/// schedule. So does a workflow that takes no step, and one that leaves steps pending without a run
-/// or after ``SimulatedEnvironment/run()``; after a call that ends earlier, as
-/// ``SimulatedEnvironment/run(until:)-(()->Bool)`` does, steps may be left.
+/// schedule. So does an operation that has not finished although nothing can happen any more,
+/// unless it waits for the test: for a ``ConditionProbe``, a ``HeldOperation``, or a queue that is
+/// suspended or has no slots. A workflow that takes no step fails as well, and one that leaves
+/// steps pending without a run or after ``SimulatedEnvironment/run()``; after a call that ends
+/// earlier, as ``SimulatedEnvironment/run(until:)-(()->Bool)`` does, steps may be left.
+///
+/// A workflow without an end has to be ended in the test: a schedule with more than `stepLimit`
+/// steps fails. If a workflow polls, the number of its schedules has no limit. The depth-first part
+/// then leaves out the schedules in which a step is passed over while tasks yield or time moves for
+/// 32 times, and ``ScheduleReport/isComplete`` is false.
+///
+/// A trap in the workflow ends the process. Set the environment variable
+/// `OPERATIONS_PRINT_SCHEDULES` to 1 to write each schedule on standard error before it is run; the
+/// last line then replays the trap.
 ///
 /// What comes from outside at any moment, and not only before the first sleep, is added with
 /// ``SimulatedEnvironment/addStep(_:atAnyTime:_:)``.
@@ -46,6 +57,7 @@ import CoreOperations
 ///   - depthFirst: The number of schedules to run depth first; nil for as many as take 4,000 steps
 ///     together, which is about 130 schedules of ten operations.
 ///   - random: The number of schedules to run at random if these aren't all.
+///   - stepLimit: The number of steps after which a schedule fails, because it may have no end.
 ///   - seed: Where chance begins, that of the workflow too.
 ///   - fileID: Where this is called.
 ///   - line: The line of that.
@@ -53,19 +65,24 @@ import CoreOperations
 ///     many times; everything that it uses has to be made in it.
 /// - Returns: How many schedules were explored, and whether that was all.
 /// - Throws: ``ScheduleFailure`` at the first schedule under which the workflow throws, leaves the
-///   simulation, or leaves steps.
+///   simulation, leaves steps, or doesn't end. Before that, the schedule is run once more, and then
+///   made shorter as long as it fails in the same way: with an error of the same type and text
+///   (numbers may differ), an ``ExpectationFailure`` also in the same line. If it doesn't fail
+///   again, the failure says that the workflow isn't deterministic.
 /// - Complexity: The number of schedules can grow as the factorial of that of operations.
 @discardableResult
 public func exploreSchedules(
   depthFirst: Int? = nil,
   random: Int = 100,
+  stepLimit: Int = 20_000,
   seed: UInt64 = 1,
   fileID: String = #fileID,
   line: Int = #line,
   of workflow: (SimulatedEnvironment) throws -> Void
 ) throws -> ScheduleReport {
   try ScheduleExplorer.with(workflow, seed: seed) { explorer in
-    try explorer.explore(depthFirst: depthFirst, random: random, fileID: fileID, line: line)
+    explorer.stepLimit = stepLimit
+    return try explorer.explore(depthFirst: depthFirst, random: random, fileID: fileID, line: line)
   }
 }
 
@@ -77,6 +94,7 @@ public func exploreSchedules(
 ///
 /// - Parameters:
 ///   - schedule: The schedule.
+///   - stepLimit: The number of steps after which it fails.
 ///   - fileID: Where this is called.
 ///   - line: The line of that.
 ///   - workflow: What was explored.
@@ -86,6 +104,7 @@ public func exploreSchedules(
 ///   the text is no schedule.
 public func exploreSchedules(
   replaying schedule: String,
+  stepLimit: Int = 20_000,
   fileID: String = #fileID,
   line: Int = #line,
   of workflow: (SimulatedEnvironment) throws -> Void
@@ -95,6 +114,7 @@ public func exploreSchedules(
   }
   try ScheduleExplorer.with(workflow, seed: parsed.seed) { explorer in
     explorer.interruptions = parsed.interruptions
+    explorer.stepLimit = stepLimit
     try explorer.replay(parsed, fileID: fileID, line: line)
   }
 }
@@ -115,6 +135,7 @@ package func exploreSchedules(
 ) throws -> ScheduleReport {
   try ScheduleExplorer.with(workflow, seed: seed) { explorer in
     explorer.interruptions = interruptions
+    explorer.stepLimit = 20_000
     return try explorer.explore(depthFirst: depthFirst, random: random, fileID: fileID, line: line)
   }
 }
@@ -142,6 +163,7 @@ package func exploreSchedulesUnpruned(
   of workflow: (SimulatedEnvironment) throws -> Void
 ) throws -> ScheduleReport {
   try ScheduleExplorer.with(workflow, seed: seed) { explorer in
+    explorer.stepLimit = 20_000
     explorer.prunes = false
     return try explorer.explore(depthFirst: depthFirst, random: 0, fileID: fileID, line: line)
   }

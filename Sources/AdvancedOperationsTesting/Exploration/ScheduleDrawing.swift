@@ -14,6 +14,13 @@ package enum ScheduleDrawing: Sendable, Hashable {
     number % 2 == 0 ? .steps : .priorities(changes: 1 + number / 2 % 3)
   }
 
+  /// Makes the choices of a schedule that is drawn in the usual way.
+  static func usualChooser(seed: UInt64, _ drawn: Schedule.Drawn) -> EvenMomentsChooser {
+    let seed = seed &+ UInt64(drawn.number)
+    let chooser = usual(drawn.number).chooser(seed: seed, length: drawn.length)
+    return EvenMomentsChooser(chooser, seed: seed, length: drawn.evenLength)
+  }
+
   /// Makes the choices of one schedule.
   ///
   /// - Parameters:

@@ -6,6 +6,8 @@ struct ScheduleExplorer {
   /// How often a step may be interrupted; only in debug builds.
   var interruptions = 0
   var prunes = true
+  /// The number of steps that a schedule may have.
+  var stepLimit: Int?
   private let workflow: (SimulatedEnvironment) throws -> Void
 
   private init(seed: UInt64, workflow: @escaping (SimulatedEnvironment) throws -> Void) {
@@ -40,10 +42,25 @@ struct ScheduleExplorer {
     let line: Int
   }
 
-  func run(_ chooser: any ScheduleChooser) -> Run {
+  /// Whether each schedule is written on standard error before it is run.
+  private static let printsSchedules = ProcessEnvironment.isSet("OPERATIONS_PRINT_SCHEDULES")
+
+  func run(_ schedule: Schedule) -> Run { run(schedule.chooser, as: schedule) }
+
+  /// Runs the workflow once.
+  ///
+  /// - Parameters:
+  ///   - chooser: The chooser that makes the choices.
+  ///   - schedule: The schedule that makes the same choices, as far as it is known before the run.
+  /// - Returns: What happened.
+  func run(_ chooser: any ScheduleChooser, as schedule: @autoclosure () -> Schedule) -> Run {
+    if Self.printsSchedules {
+      StandardError.write(line: "exploreSchedules(replaying: \"\(schedule())\") { … }")
+    }
     let simulation = SimulatedEnvironment(
       simulation: Simulation(seed: seed, chooser: chooser, interruptions: interruptions)
     )
+    simulation.simulation.withState { $0.stepLimit = stepLimit }
     var error: (any Error)?
     do {
       try workflow(simulation)
@@ -51,6 +68,8 @@ struct ScheduleExplorer {
     } catch let thrown {
       error = thrown
     }
+    // What the workflow finds then is about its middle.
+    error = ScheduleProblem(limitOf: simulation.simulation) ?? error
     return Run(choices: simulation.simulation.choices, error: error, simulation: simulation)
   }
 
@@ -71,7 +90,7 @@ struct ScheduleExplorer {
       guard let error = run.error else { return }
       throw failure(run, error, report, at)
     }
-    var longest = 0
+    var lengths = Lengths()
     var samples = Samples()
     var lastLines: [String] = []
     let search = DepthFirstSearch(prunes: prunes && interruptions == 0)
@@ -83,9 +102,10 @@ struct ScheduleExplorer {
     }
     while hasMore && mayContinue() {
       search.begin()
-      let run = run(search)
+      let run = run(search, as: Schedule(seed: seed, interruptions: interruptions, search.plan))
       stepCount += run.simulation.simulation.withState { $0.takenCount }
-      longest = max(longest, run.choices.count)
+      lengths.add(run)
+      report.add(run)
       let lines = run.lines
       switch search.end {
       case .broken:
@@ -102,10 +122,12 @@ struct ScheduleExplorer {
       lastLines = lines
       hasMore = search.advance()
     }
-    report.isComplete = !hasMore
+    report.isComplete = !hasMore && !search.isBounded
+    report.isBounded = !hasMore && search.isBounded
     if !report.isComplete {
       for number in 0..<max(random, 0) {
-        let run = draw(number, .usual(number), &longest)
+        let run = draw(number, &lengths)
+        report.add(run)
         try check(run)
         report.randomCount += 1
         samples.add(run.choices, run.lines)
@@ -137,27 +159,52 @@ struct ScheduleExplorer {
   private func repeatRuns(_ samples: Samples, _ report: ScheduleReport, _ at: Place) throws {
     for sample in samples.repeated {
       let schedule = Schedule(seed: seed, interruptions: interruptions, sample.choices)
-      let run = run(ScriptedChooser(schedule.choices))
+      let run = run(schedule)
       let problem = ScheduleProblem(run.lines, differsFrom: sample.lines)
       if let error: any Error = problem ?? run.error { throw failure(run, error, report, at) }
     }
   }
 
+  /// About how long schedules are, in choices.
+  private struct Lengths {
+    private(set) var longest = 0
+    /// Until nothing is left but steps that may be taken at any time.
+    private(set) var even = 16
+
+    mutating func add(_ run: Run) {
+      longest = max(longest, run.choices.count)
+      let chooser = run.simulation.simulation.withState { $0.chooser }
+      guard let chooser = chooser as? EvenMomentsChooser else { return }
+      // A workflow that polls has no such length.
+      even = chooser.naturalLength ?? min(max(even, 2 * chooser.waitCount), 512)
+    }
+  }
+
   /// Runs under the schedule with a number.
-  private func draw(_ number: Int, _ drawing: ScheduleDrawing, _ longest: inout Int) -> Run {
-    let run = run(drawing.chooser(seed: seed &+ UInt64(number), length: longest))
-    longest = max(longest, run.choices.count)
+  private func draw(_ number: Int, _ lengths: inout Lengths) -> Run {
+    var schedule = Schedule(seed: seed, interruptions: interruptions, choices: [:])
+    schedule.drawn = .init(number: number, length: lengths.longest, evenLength: lengths.even)
+    let run = run(schedule)
+    lengths.add(run)
     return run
   }
 
   /// How many of the schedules that are drawn in one way fail; in the usual one when it is nil.
   func failures(drawing: ScheduleDrawing?, among count: Int) -> Int {
-    var longest = run(SeededChooser(seed: seed)).choices.count
-    return (0..<count).count { draw($0, drawing ?? .usual($0), &longest).error != nil }
+    let plain = Schedule(seed: seed, interruptions: interruptions, choices: [:])
+    var lengths = Lengths()
+    lengths.add(run(SeededChooser(seed: seed), as: plain))
+    return (0..<count).count { number in
+      guard let drawing else { return draw(number, &lengths).error != nil }
+      let seed = seed &+ UInt64(number)
+      let run = run(drawing.chooser(seed: seed, length: lengths.longest), as: plain)
+      lengths.add(run)
+      return run.error != nil
+    }
   }
 
   func replay(_ schedule: Schedule, fileID: String, line: Int) throws {
-    let run = run(ScriptedChooser(schedule.choices))
+    let run = run(schedule)
     let mismatch = run.simulation.replayMismatch.map { ScheduleProblem.misfit($0) }
     guard let error = run.error ?? mismatch else { return }
     throw ScheduleFailure(
@@ -167,6 +214,8 @@ struct ScheduleExplorer {
       log: run.simulation.log,
       // It is a second thing to know when the workflow has failed as well.
       note: run.error == nil ? nil : mismatch?.description,
+      // A schedule that doesn't fit can't be replayed.
+      isRepeatable: run.error != nil || mismatch == nil,
       fileID: fileID,
       line: line
     )
@@ -179,18 +228,38 @@ struct ScheduleExplorer {
     _ at: Place
   ) -> ScheduleFailure {
     let found = Schedule(seed: seed, interruptions: interruptions, run.choices)
-    // One that isn't deterministic doesn't fail in the same way again.
-    let isRepeatable = (error as? ScheduleProblem)?.isRepeatable ?? true
-    let (schedule, shortest) = isRepeatable ? shortened(found, run, error) : (found, run)
-    return ScheduleFailure(
-      underlying: isRepeatable ? shortest.error ?? error : error,
-      schedule: schedule.description,
-      scheduleCount: report.scheduleCount + report.prunedCount + report.randomCount + 1,
-      log: shortest.simulation.log,
-      note: nil,
-      fileID: at.fileID,
-      line: at.line
-    )
+    let count = report.scheduleCount + report.prunedCount + report.randomCount + 1
+    func failure(
+      _ run: Run,
+      _ error: any Error,
+      _ schedule: Schedule,
+      note: String? = nil
+    ) -> ScheduleFailure {
+      ScheduleFailure(
+        underlying: error,
+        schedule: schedule.description,
+        scheduleCount: count,
+        log: run.simulation.log,
+        note: note,
+        isRepeatable: note == nil,
+        fileID: at.fileID,
+        line: at.line
+      )
+    }
+    if let problem = error as? ScheduleProblem, !problem.isRepeatable {
+      return failure(run, error, found)
+    }
+    let again = self.run(found)
+    if let note = ScheduleFailure.sentence(
+      aboutRepeating: error,
+      run.lines,
+      as: again.error,
+      again.lines
+    ) {
+      return failure(run, error, found, note: note)
+    }
+    let (schedule, shortest) = shortened(found, run, error)
+    return failure(shortest, shortest.error ?? error, schedule)
   }
 
   /// Takes the first step, or an earlier one, at as many choices as possible; it still has to fail
@@ -201,8 +270,8 @@ struct ScheduleExplorer {
     func fails(_ schedule: Schedule) -> Bool {
       guard budget > 0 else { return false }
       budget -= 1
-      let run = self.run(ScriptedChooser(schedule.choices))
-      guard let other = run.error, type(of: other) == type(of: error) else { return false }
+      let run = self.run(schedule)
+      guard let other = run.error, ScheduleFailure.isSame(other, as: error) else { return false }
       best = (schedule, run)
       return true
     }

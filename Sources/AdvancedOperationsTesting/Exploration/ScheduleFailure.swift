@@ -6,7 +6,7 @@
 /// let simulation = SimulatedEnvironment(replaying: failure.schedule)
 /// ```
 ///
-/// A replay with ``exploreSchedules(replaying:fileID:line:of:)`` throws one as well.
+/// A replay with ``exploreSchedules(replaying:stepLimit:fileID:line:of:)`` throws one as well.
 public struct ScheduleFailure: Error, CustomStringConvertible {
   /// What the workflow threw, or what is wrong with it.
   ///
@@ -14,7 +14,7 @@ public struct ScheduleFailure: Error, CustomStringConvertible {
   /// the same each time, or the schedule that is replayed doesn't fit it.
   public let underlying: any Error
   /// The steps that lead to it, made as few as possible; for
-  /// ``SimulatedEnvironment/init(replaying:)`` and ``exploreSchedules(replaying:fileID:line:of:)``.
+  /// ``SimulatedEnvironment/init(replaying:)`` and ``exploreSchedules(replaying:stepLimit:fileID:line:of:)``.
   public let schedule: String
   /// How many schedules had been run by then, with this one: the number of the schedule, which is 1
   /// for a replay.
@@ -23,6 +23,8 @@ public struct ScheduleFailure: Error, CustomStringConvertible {
   public let log: String
   /// What else is wrong.
   let note: String?
+  /// Whether the schedule leads to the failure each time that it is run.
+  let isRepeatable: Bool
   /// Where the exploration was called.
   public let fileID: String
   /// The line of that.
@@ -30,15 +32,48 @@ public struct ScheduleFailure: Error, CustomStringConvertible {
 
   /// What went wrong, the schedule, and the log.
   public var description: String {
-    // A schedule that doesn't fit can't be replayed.
-    let fits = if case .misfit = underlying as? ScheduleProblem { false } else { true }
     let replay =
-      fits ? "replay it with exploreSchedules(replaying: \"\(schedule)\") { … }:" : "its steps:"
+      isRepeatable
+      ? "replay it with exploreSchedules(replaying: \"\(schedule)\") { … }:" : "its steps:"
     let remark = note.map { "\n" + $0 } ?? ""
     return """
       \(fileID):\(line): schedule \(scheduleCount) fails: \(underlying)\(remark)
       \(replay)
       \(log)
       """
+  }
+}
+
+extension ScheduleFailure {
+  /// Whether two runs have failed in the same way: with the same type and the same text, numbers
+  /// aside; an expectation also in the same line.
+  static func isSame(_ a: any Error, as b: any Error) -> Bool {
+    guard type(of: a) == type(of: b) else { return false }
+    if let a = a as? ExpectationFailure, let b = b as? ExpectationFailure {
+      guard a.fileID == b.fileID, a.line == b.line else { return false }
+    }
+    return withoutNumbers(a) == withoutNumbers(b)
+  }
+
+  private static func withoutNumbers(_ error: any Error) -> String {
+    "\(error)".filter { !$0.isNumber }
+  }
+
+  /// Says that the choices of a failure don't lead to the same failure once more.
+  static func sentence(
+    aboutRepeating error: any Error,
+    _ log: [String],
+    as newError: (any Error)?,
+    _ newLog: [String]
+  ) -> String? {
+    if let newError, isSame(newError, as: error) { return nil }
+    let result =
+      newError.map { "the schedule failed with another error: \($0)" } ?? "nothing failed"
+    let difference = ScheduleProblem(newLog, differsFrom: log)
+    return "The same choices were made once more, and \(result). "
+      + (difference?.description
+        ?? "The workflow is not deterministic, although its steps are: no schedule leads to this "
+        + "failure. Make everything that it uses in it, and take time, chance and threads from the "
+        + "simulation.")
   }
 }

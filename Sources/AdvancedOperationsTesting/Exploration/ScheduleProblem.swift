@@ -1,9 +1,16 @@
+import AdvancedOperations
+import CoreOperations
+
 /// Why a schedule failed, when that was not the workflow's own error.
 enum ScheduleProblem: Error, CustomStringConvertible {
   case strays([StrayOperation])
   /// Steps or timers at the end; after a `run()`, or without one.
   case pending([String], afterRun: Bool)
   case noStep
+  /// Operations that wait for something that doesn't come, each with its explanation.
+  case waiting([String])
+  /// More steps than a schedule may have; the text says how many, and which were the last.
+  case tooLong(String)
   /// Choices of the schedule that is replayed could not be made.
   case misfit(String)
   /// With the same choices: what happened last before that in both runs, and what then in each of
@@ -22,6 +29,13 @@ enum ScheduleProblem: Error, CustomStringConvertible {
           ? "They were added after the last run(): call simulation.run() once more."
           : "Call simulation.run() in the workflow, which takes them.")
     case .noStep: Self.noStepText
+    case .waiting(let explanations):
+      "Nothing can happen in the simulation any more, and "
+        + (explanations.count == 1
+          ? "an operation has" : "\(explanations.count) operations have")
+        + " not finished:\n" + explanations.prefix(3).joined(separator: "\n")
+        + (explanations.count > 3 ? "\nand \(explanations.count - 3) more." : "")
+    case .tooLong(let text): text
     case .misfit(let misfit):
       "The schedule doesn't fit this workflow, or not any more: \(misfit). Explore it again, or "
         + "replay the schedule with the workflow that it was found in."
@@ -42,9 +56,24 @@ enum ScheduleProblem: Error, CustomStringConvertible {
   /// Whether the same schedule fails in this way again.
   var isRepeatable: Bool {
     switch self {
-    case .strays, .pending, .noStep, .misfit: true
-    case .differs: false
+    case .strays, .pending, .noStep, .misfit, .waiting: true
+    // Such a schedule takes too long to be made shorter.
+    case .differs, .tooLong: false
     }
+  }
+
+  /// The schedule of a simulation has too many steps; nil if it has not.
+  init?(limitOf simulation: Simulation) {
+    let (hasReachedLimit, count, now) = simulation.withState {
+      ($0.hasReachedLimit, $0.takenCount, $0.now)
+    }
+    guard hasReachedLimit else { return nil }
+    self = .tooLong(
+      "The schedule has not ended after \(counted(count, "step")): virtual time is at "
+        + "\(now.readable), and the last steps are \(simulation.lastSteps). If the workflow has no "
+        + "end, end it in the test: run(until: .seconds(3600)), then cancel it, then run(). If it "
+        + "takes more steps, pass a larger stepLimit:."
+    )
   }
 
   /// What is wrong although the workflow threw nothing; nil if nothing is.
@@ -66,6 +95,8 @@ enum ScheduleProblem: Error, CustomStringConvertible {
       self = .noStep
     } else if !strays.isEmpty {
       self = .strays(strays)
+    } else if let waiting = simulation.sentencesAboutWaiting {
+      self = .waiting(waiting)
     } else {
       return nil
     }

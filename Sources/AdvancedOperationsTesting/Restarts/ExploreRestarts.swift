@@ -32,10 +32,11 @@ public import AdvancedOperations
 /// Nothing of a process that has died goes on, and what was suspended in it is never resumed: a
 /// task of it stays in memory until the tests end. What the workflow changes outside of its
 /// operations, in a database for instance, is tested with
-/// ``exploreRestarts(schedules:seed:fileID:line:world:of:check:)``.
+/// ``exploreRestarts(schedules:stepLimit:seed:fileID:line:world:of:check:)``.
 ///
 /// - Parameters:
 ///   - schedules: In how many orders of its steps the workflow dies; one at least.
+///   - stepLimit: The number of steps after which a life fails, because it may have no end.
 ///   - seed: Where chance begins.
 ///   - fileID: Where this is called.
 ///   - line: The line of that.
@@ -52,6 +53,7 @@ public import AdvancedOperations
 @discardableResult
 public func exploreRestarts(
   schedules: Int = 10,
+  stepLimit: Int = 20_000,
   seed: UInt64 = 1,
   fileID: String = #fileID,
   line: Int = #line,
@@ -62,6 +64,7 @@ public func exploreRestarts(
       makeWorld: {},
       workflow: { simulation, journal, _ in try workflow(simulation, journal) },
       checkWorld: nil,
+      stepLimit: stepLimit,
       fileID: fileID,
       line: line
     )
@@ -107,12 +110,13 @@ public func exploreRestarts(
 /// }
 /// ```
 ///
-/// All that ``exploreRestarts(schedules:seed:fileID:line:of:)`` expects is expected as well, but
+/// All that ``exploreRestarts(schedules:stepLimit:seed:fileID:line:of:)`` expects is expected as well, but
 /// for one thing: a workflow that records nothing is fine, when its world is as it should be. Where
 /// only a part of the journal survives, the world is as a whole life leaves it.
 ///
 /// - Parameters:
 ///   - schedules: In how many orders of its steps the workflow dies; one at least.
+///   - stepLimit: The number of steps after which a life fails, because it may have no end.
 ///   - seed: Where chance begins.
 ///   - fileID: Where this is called.
 ///   - line: The line of that.
@@ -125,13 +129,14 @@ public func exploreRestarts(
 ///     wrong; after a life without a death too.
 /// - Returns: How many deaths there were.
 /// - Throws: ``ExpectationFailure`` with the seed, the step, and what was recorded, as
-///   ``exploreRestarts(schedules:seed:fileID:line:of:)``. What `world`, `workflow` and `check`
+///   ``exploreRestarts(schedules:stepLimit:seed:fileID:line:of:)``. What `world`, `workflow` and `check`
 ///   throw is its ``ExpectationFailure/underlying``.
 /// - Complexity: O(s · n²) steps, s the number of schedules and n that of the steps of the
 ///   workflow.
 @discardableResult
 public func exploreRestarts<World>(
   schedules: Int = 10,
+  stepLimit: Int = 20_000,
   seed: UInt64 = 1,
   fileID: String = #fileID,
   line: Int = #line,
@@ -146,6 +151,7 @@ public func exploreRestarts<World>(
           makeWorld: world,
           workflow: workflow,
           checkWorld: check,
+          stepLimit: stepLimit,
           fileID: fileID,
           line: line
         )

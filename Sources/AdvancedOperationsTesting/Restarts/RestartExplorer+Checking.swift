@@ -65,6 +65,9 @@ extension RestartExplorer {
   }
 
   private func checkEnd(_ life: Life, against whole: Life, _ story: String) throws {
+    if let problem = ScheduleProblem(limitOf: life.simulation.simulation) {
+      throw fail(story, problem.description)
+    }
     let (operation, expected) = (life.operation, whole.operation)
     guard let outcome = operation.outcome, operation.isFinished else {
       let strays = life.simulation.strays.map { " \($0)" }.joined()

@@ -10,6 +10,7 @@ struct RestartExplorer<World> {
   /// Looks at the world after the last life of a series; nil where there is none.
   let checkWorld: ((World) throws -> Void)?
   var seed: UInt64 = 0
+  let stepLimit: Int
   let fileID: String
   let line: Int
 
@@ -113,6 +114,7 @@ struct RestartExplorer<World> {
     in series: Series
   ) throws -> Life {
     let simulation = SimulatedEnvironment(seed: seed)
+    simulation.simulation.withState { $0.stepLimit = stepLimit }
     let journal = InMemoryJournal(records)
     let operation: AdvancedOperation
     do {

@@ -7,7 +7,8 @@ struct Alarm {
   let number: Int
   let timer: OperationTimer
   let name: String
-  let subject: String
+  let subject: StepSubject
+  let identity: Fingerprint
 }
 
 /// The timers of a simulation that aren't due, by their numbers and by their times.

@@ -1,12 +1,29 @@
 /// A schedule as text: the seed, and which step was taken where that was not the first.
 ///
 /// `7;2=1,5=3` begins with the seed 7, takes the second of the pending steps at the third choice,
-/// the fourth at the sixth, and the first everywhere else.
+/// the fourth at the sixth, and the first everywhere else. `7;draw=3:40:20` is the schedule with the
+/// number 3 that is drawn at random, for about 40 choices, 20 of them before nothing but a step at
+/// any time is left.
 package struct Schedule: Equatable, CustomStringConvertible {
   package var seed: UInt64
   /// How often a step may be interrupted.
   package var interruptions = 0
   package var choices: [Int: Int]
+  /// How the schedule was drawn, if its choices aren't known yet.
+  package var drawn: Drawn?
+
+  /// A schedule that is drawn at random.
+  package struct Drawn: Equatable, Sendable {
+    package var number: Int
+    package var length: Int
+    package var evenLength: Int
+
+    package init(number: Int, length: Int, evenLength: Int) {
+      self.number = number
+      self.length = length
+      self.evenLength = evenLength
+    }
+  }
 
   package init(seed: UInt64, interruptions: Int = 0, choices: [Int: Int]) {
     self.seed = seed
@@ -36,6 +53,13 @@ package struct Schedule: Equatable, CustomStringConvertible {
     }
     self.seed = seed
     choices = [:]
+    if parts[1].hasPrefix("draw=") {
+      let numbers = parts[1].dropFirst(5).split(separator: ":", omittingEmptySubsequences: false)
+        .map { Int($0) ?? -1 }
+      guard numbers.count == 3, numbers.allSatisfy({ $0 >= 0 }) else { return nil }
+      drawn = Drawn(number: numbers[0], length: numbers[1], evenLength: numbers[2])
+      return
+    }
     for part in parts[1].split(separator: ",") {
       let sides = part.split(separator: "=", omittingEmptySubsequences: false)
       guard sides.count == 2, let place = Int(sides[0]), let index = Int(sides[1]),
@@ -48,6 +72,15 @@ package struct Schedule: Equatable, CustomStringConvertible {
   package var description: String {
     let list = choices.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
     let head = interruptions > 0 ? "\(seed)!\(interruptions)" : "\(seed)"
+    if let drawn { return "\(head);draw=\(drawn.number):\(drawn.length):\(drawn.evenLength)" }
     return "\(head);\(list.joined(separator: ","))"
+  }
+}
+
+extension Schedule {
+  /// Makes the choices of the schedule.
+  var chooser: any ScheduleChooser {
+    if let drawn { return ScheduleDrawing.usualChooser(seed: seed, drawn) }
+    return ScriptedChooser(choices)
   }
 }

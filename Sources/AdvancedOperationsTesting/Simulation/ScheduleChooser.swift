@@ -1,11 +1,10 @@
 /// Says which of several steps is next.
 protocol ScheduleChooser: Sendable {
   /// - Parameters:
-  ///   - count: How many steps there are; two or more.
-  ///   - subject: Says what the step of an index is for. That of the last one may be
-  ///     ``Choice/timeSubject``.
+  ///   - count: The number of candidates; two or more.
+  ///   - candidate: Returns the candidate of an index. The last one may be that time moves.
   /// - Returns: The index of one of them.
-  mutating func choose(among count: Int, _ subject: (Int) -> String) -> Int
+  mutating func choose(among count: Int, _ candidate: (Int) -> Candidate) -> Int
 
   /// A choice comes, after all that this log says.
   mutating func willChoose(after log: Fingerprint)
@@ -27,17 +26,37 @@ protocol ScheduleChooser: Sendable {
 
 extension ScheduleChooser {
   mutating func willChoose(after log: Fingerprint) {}
-  mutating func interrupts() -> Bool { choose(among: 2) { _ in "" } == 1 }
+  mutating func interrupts() -> Bool {
+    choose(among: 2) { _ in Candidate(kind: .step, subject: 0, age: 0) } == 1
+  }
   var wantsFingerprints: Bool { false }
   mutating func reached(_ state: Fingerprint) -> Bool { false }
   var misfit: String? { nil }
 }
 
+/// A step that could be next, or that time moves.
+struct Candidate {
+  enum Kind: Equatable {
+    case step
+    /// A task lets others run, and does nothing else.
+    case yield
+    case stepAtAnyTime
+    /// Time moves to the next timer.
+    case time
+  }
+
+  let kind: Kind
+  /// The number of the operation, queue or code that the step is for.
+  let subject: UInt64
+  /// The rounds that have passed since the step was added: how many times a task yielded or time
+  /// moved.
+  let age: Int
+
+  static let time = Candidate(kind: .time, subject: .max, age: 0)
+}
+
 /// One choice that was made.
 struct Choice: Equatable {
-  /// What a choice between a step and moving time calls the latter; no step has this name.
-  static let timeSubject = "\0time"
-
   var index: Int
   var count: Int
 }
@@ -48,7 +67,7 @@ struct SeededChooser: ScheduleChooser {
 
   init(seed: UInt64) { generator = SplitMix64(seed: seed) }
 
-  mutating func choose(among count: Int, _ subject: (Int) -> String) -> Int {
+  mutating func choose(among count: Int, _ candidate: (Int) -> Candidate) -> Int {
     Int(clamping: generator.next(below: UInt64(count)))
   }
 
@@ -64,7 +83,7 @@ struct ScriptedChooser: ScheduleChooser {
 
   init(_ choices: [Int: Int]) { self.choices = choices }
 
-  mutating func choose(among count: Int, _ subject: (Int) -> String) -> Int {
+  mutating func choose(among count: Int, _ candidate: (Int) -> Candidate) -> Int {
     defer { next += 1 }
     guard let index = choices[next] else { return 0 }
     if index < count { return index }
@@ -90,19 +109,22 @@ struct ScriptedChooser: ScheduleChooser {
   }
 }
 
-/// Always the step of the most urgent subject; now and then the most urgent one becomes the least.
+/// Always the step of the most urgent subject; now and then the most urgent one becomes the least,
+/// and so does one whose task yields: otherwise a body that polls would keep all others waiting.
 ///
 /// Finds a bug that needs d orderings with a probability of at least 1/(n·k^(d-1)), n the number of
 /// subjects and k that of steps. Burckhardt, Kothari, Musuvathi, Nagarakatte, “A randomized
 /// scheduler with probabilistic guarantees of finding bugs”, ASPLOS 2010.
 struct PriorityChooser: ScheduleChooser {
   private var generator: SplitMix64
-  private var priorities: [String: Int64] = [:]
+  private var priorities: [UInt64: Int64] = [:]
   /// What the priority of the most urgent subject becomes at which choice.
   ///
   /// Which of two is the lower doesn't follow from which is the earlier: a bug may need either.
   private var changes: [Int: Int64] = [:]
   private var choiceCount = 0
+  /// The last priority of a subject whose task has yielded.
+  private var lastOfYields = Int64(-1_000)
 
   /// - Parameters:
   ///   - seed: Equal seeds make equal choices.
@@ -116,30 +138,84 @@ struct PriorityChooser: ScheduleChooser {
     self.generator = generator
   }
 
-  mutating func choose(among count: Int, _ subject: (Int) -> String) -> Int {
+  mutating func choose(among count: Int, _ candidate: (Int) -> Candidate) -> Int {
     defer { choiceCount += 1 }
-    var subjects = (0..<count).map(subject)
-    if subjects.last == Choice.timeSubject {
-      // A coin and no priority, or time could be the most urgent for ever.
-      if generator.next(below: 2) == 0 { return subjects.count - 1 }
-      subjects.removeLast()
+    var candidates = (0..<count).map(candidate)
+    if candidates.last?.kind == .time {
+      // A coin and no priority, or time could be the most urgent forever.
+      if generator.next(below: 2) == 0 { return candidates.count - 1 }
+      candidates.removeLast()
     }
-    for subject in subjects where priorities[subject] == nil {
-      priorities[subject] = Int64(generator.next(below: 1 << 32))
+    for candidate in candidates where priorities[candidate.subject] == nil {
+      priorities[candidate.subject] = Int64(generator.next(below: 1 << 32))
     }
-    var best = mostUrgent(among: subjects)
+    var best = mostUrgent(among: candidates)
     if let lower = changes[choiceCount] {
-      priorities[subjects[best]] = lower
-      best = mostUrgent(among: subjects)
+      priorities[candidates[best].subject] = lower
+      best = mostUrgent(among: candidates)
+    }
+    if candidates[best].kind == .yield {
+      lastOfYields -= 1
+      priorities[candidates[best].subject] = lastOfYields
+      best = mostUrgent(among: candidates)
     }
     return best
   }
 
   mutating func interrupts() -> Bool { generator.next(below: 16) == 0 }
 
-  private func mostUrgent(among subjects: [String]) -> Int {
-    subjects.indices.max { priority(subjects[$0]) < priority(subjects[$1]) } ?? 0
+  private func mostUrgent(among candidates: [Candidate]) -> Int {
+    candidates.indices.max { priority(candidates[$0]) < priority(candidates[$1]) } ?? 0
   }
 
-  private func priority(_ subject: String) -> Int64 { priorities[subject] ?? 0 }
+  private func priority(_ candidate: Candidate) -> Int64 { priorities[candidate.subject] ?? 0 }
+}
+
+/// Another chooser, but for steps that may be taken at any time: each moment is equally likely for
+/// such a step, counted in choices.
+///
+/// With a coin at each choice, a step that may come at any time would hardly ever come late.
+struct EvenMomentsChooser: ScheduleChooser {
+  private var chooser: any ScheduleChooser
+  private var generator: SplitMix64
+  /// How many choices there are until nothing else is left.
+  private let length: Int
+  /// How many choices to wait with each step that is pending.
+  private var waits: [UInt64: Int] = [:]
+  /// The number of choices at which such a step was pending and another candidate was chosen.
+  private(set) var waitCount = 0
+
+  /// - Parameters:
+  ///   - chooser: The chooser for all other steps.
+  ///   - seed: Equal seeds make equal choices.
+  ///   - length: About how many choices there are until nothing else is left.
+  init(_ chooser: any ScheduleChooser, seed: UInt64, length: Int) {
+    self.chooser = chooser
+    generator = SplitMix64(seed: ~seed)
+    self.length = length
+  }
+
+  mutating func choose(among count: Int, _ candidate: (Int) -> Candidate) -> Int {
+    var others: [Int] = []
+    for index in 0..<count {
+      let candidate = candidate(index)
+      guard candidate.kind == .stepAtAnyTime else {
+        others.append(index)
+        continue
+      }
+      let wait =
+        waits[candidate.subject] ?? Int(clamping: generator.next(below: UInt64(length + 1)))
+      waits[candidate.subject] = wait - 1
+      if wait <= 0 { return index }
+    }
+    if others.count == count || others.isEmpty { return chooser.choose(among: count, candidate) }
+    waitCount += 1
+    if others.count == 1 { return others[0] }
+    return others[chooser.choose(among: others.count) { candidate(others[$0]) }]
+  }
+
+  mutating func interrupts() -> Bool { chooser.interrupts() }
+
+  /// The number of choices until nothing else was left; nil if a step didn't have to wait so long.
+  var naturalLength: Int? { waits.values.contains { $0 > 0 } ? waitCount : nil }
 }

@@ -14,6 +14,8 @@ final class SimulatedExecutor: SteppedExecutor, TaskExecutor {
 
   func enqueue(_ job: consuming ExecutorJob) { simulation.add(UnownedJob(job), on: self) }
 
+  func willRun(_ queue: any SteppedQueue) { simulation.withState { $0.names.willRun(queue) } }
+
   /// Each start is a step.
   var operationsPerWorker: Int { 1 }
 }

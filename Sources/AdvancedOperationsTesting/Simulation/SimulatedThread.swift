@@ -8,7 +8,7 @@ final class SimulatedThread: Sendable {
     var body: (@Sendable () -> Void)?
     var hasEnded = false
     var stepName = ""
-    var subject = ""
+    var subject = StepSubject.outside
   }
 
   private let state = Locked(State())
@@ -26,10 +26,14 @@ final class SimulatedThread: Sendable {
 
   func giveBack() { Self.idle.withLock { $0.append(self) } }
 
-  var step: (name: String, subject: String) { state.withLock { ($0.stepName, $0.subject) } }
+  var step: (name: String, subject: StepSubject) { state.withLock { ($0.stepName, $0.subject) } }
 
   /// Lets the thread run a step; returns whether that ended, and was not interrupted.
-  func begin(_ name: String, _ subject: String, _ body: @escaping @Sendable () -> Void) -> Bool {
+  func begin(
+    _ name: String,
+    _ subject: StepSubject,
+    _ body: @escaping @Sendable () -> Void
+  ) -> Bool {
     state.withLock { $0 = State(body: body, stepName: name, subject: subject) }
     return resume()
   }
@@ -85,7 +89,14 @@ extension Simulation {
     }
     let (name, subject) = thread.step
     withState { state in
-      state.append(Step(work: .resume(thread), name: "rest of \(name)", subject: subject))
+      let identity = state.names.step(.rest, of: subject)
+      let step = Step(
+        work: .resume(thread),
+        name: "rest of \(name)",
+        subject: subject,
+        identity: identity
+      )
+      state.append(step)
       state.resting = thread
     }
   }

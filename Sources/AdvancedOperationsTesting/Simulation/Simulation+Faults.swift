@@ -90,6 +90,7 @@ extension Simulation {
   func willEnqueue(_ operation: AdvancedOperation) {
     let name = operation.name
     withState { state in
+      state.names.willEnqueue(operation)
       if state.faults.contains(where: { $0.state == .ready && $0.name == name }) {
         state.targetsAtReady.append(FaultTarget(operation: operation))
       }
@@ -141,7 +142,7 @@ extension Simulation {
       case .pending, .evaluatingConditions: left.append(target)
       // A cancel enters the state, and the fault has met the operation there.
       case .ready where !operation.isCancelled:
-        let subject = record(of: operation).name
+        let subject = record(of: operation).subject
         StepContext.run(in: self, subject: subject) { entered(.ready, operation) }
       case .ready, .executing, .finishing, .finished: break
       }

@@ -19,12 +19,15 @@ extension Simulation {
       // each other.
       print.add(UInt64(prints.count))
       for number in prints { print.add(number) }
-      let steps = state.steps.map { $0.isAtAnyTime ? "\($0.name) at any time" : $0.name }
-      print.add(UInt64(steps.count))
-      for name in steps.sorted() { print.add(name) }
-      let alarms = state.alarms.all.map { "\($0.deadline) \($0.name)" }
+      print.add(UInt64(state.steps.count))
+      for identity in state.steps.map(\.identity).sorted() { print.add(identity) }
+      let alarms = state.alarms.all.map { alarm in
+        var print = alarm.identity
+        print.add(alarm.deadline)
+        return print
+      }
       for alarm in alarms.sorted() { print.add(alarm) }
-      print.add("\(state.now)")
+      print.add(state.now)
       return print
     }
   }

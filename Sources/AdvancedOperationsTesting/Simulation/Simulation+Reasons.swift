@@ -76,6 +76,25 @@ extension Simulation {
       + "time, while virtual time goes on to the time limit."
   }
 
+  /// Says why operations wait although nothing can happen any more, and nothing that the test holds
+  /// would let them continue; nil if there are none.
+  var sentencesAboutWaiting: [String]? {
+    guard isIdle else { return nil }
+    let lost = unfinished.filter { !isHeldByTest($0) }
+    return lost.isEmpty ? nil : lost.map { "\($0.explain())" }
+  }
+
+  /// Whether the test has it in its hand that an operation continues: it can resume a queue, give a
+  /// queue slots, answer with a probe, or release a held operation.
+  private func isHeldByTest(_ operation: Operation) -> Bool {
+    let explanation = operation.explain()
+    let causes = explanation.causes + explanation.path + explanation.rootCauses
+    return causes.contains { cause in
+      if cause.kind == .suspended || cause.kind == .limit && cause.involved.isEmpty { return true }
+      return ([cause.operation] + cause.involved).contains { record(of: $0).isHeld }
+    }
+  }
+
   /// Says of operations that are in no simulation what to do.
   static func sentence(aboutMissing subject: String) -> String {
     "\(subject) is in no simulation: wait for its end before, or make its queue with "

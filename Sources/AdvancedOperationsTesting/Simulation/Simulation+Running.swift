@@ -154,14 +154,18 @@ extension Simulation {
 extension Simulation.State {
   var wantsFingerprint: Bool { !isDiverted && chooser.wantsFingerprints }
 
-  private mutating func choose(among count: Int, _ subject: (Int) -> String) -> Int {
+  private mutating func choose(among count: Int, _ candidate: (Int) -> Candidate) -> Int {
     if !isDiverted { chooser.willChoose(after: logPrint) }
-    let index = isDiverted ? 0 : chooser.choose(among: count, subject)
+    let index = isDiverted ? 0 : chooser.choose(among: count, candidate)
     choices.append(Choice(index: index, count: count))
     return index
   }
 
   fileprivate mutating func next(atMost end: Duration?) -> Simulation.Next {
+    if let stepLimit, takenCount >= stepLimit, !steps.isEmpty || !alarms.isEmpty {
+      hasReachedLimit = true
+      return .nothing
+    }
     guard mayTimeMove else { return .step(pick()) }
     if steps.isEmpty || isTimerDue(atMost: end) { return moveTime(atMost: end) ? .time : .nothing }
     // With an end, what is left may be taken after it.
@@ -171,15 +175,15 @@ extension Simulation.State {
     if choice < steps.count { return .step(remove(choice, choice: choice, of: count)) }
     note("time moves on (\(count) of \(count))")
     // At which time a step is taken doesn't follow from the order of steps then.
-    history.add(Choice.timeSubject)
+    history.add(StepKind.time.rawValue)
     return moveTime(atMost: end) ? .time : .nothing
   }
 
   /// Time is last: a run that takes the first of all ends, even if there is always a timer.
   private mutating func chooseStepOrTime() -> Int {
-    let steps = steps
+    let (steps, rounds) = (steps, roundCount)
     return choose(among: steps.count + 1) {
-      $0 < steps.count ? steps[$0].subject : Choice.timeSubject
+      $0 < steps.count ? Candidate(steps[$0], after: rounds) : .time
     }
   }
 
@@ -205,8 +209,10 @@ extension Simulation.State {
   /// In a function of its own: a second reference to the steps would have them copied when one is
   /// taken out.
   private mutating func chooseStep(among count: Int, leaving left: Int?) -> Int {
-    let steps = steps
-    return choose(among: count) { steps[Self.index(of: $0, leaving: left)].subject }
+    let (steps, rounds) = (steps, roundCount)
+    return choose(among: count) {
+      Candidate(steps[Self.index(of: $0, leaving: left)], after: rounds)
+    }
   }
 
   /// Where a choice stands among all steps.
@@ -219,7 +225,10 @@ extension Simulation.State {
     takenCount += 1
     note("step: \(step.name)\(count > 1 ? " (\(choice + 1) of \(count))" : "")")
     names.took(step.name, for: step.subject, at: now)
-    if !step.isInternal { history.add(step.name) }
+    if !step.isInternal { history.add(step.identity) }
+    if step.isYield { roundCount += 1 }
+    if step.isAtAnyTime { takenAtAnyTime.append((step.name, now)) }
+    isInInternalStep = step.isInternal
     return step
   }
 
@@ -236,9 +245,15 @@ extension Simulation.State {
       return false
     }
     now = max(now, next)
-    for alarm in alarms.takeDue(at: now) {
-      append(.init(work: .timer(alarm.timer), name: alarm.name, subject: alarm.subject))
-    }
+    roundCount += 1
+    isInInternalStep = false
+    for alarm in alarms.takeDue(at: now) { append(.init(alarm)) }
     return true
+  }
+}
+
+extension Candidate {
+  fileprivate init(_ step: Simulation.Step, after rounds: Int) {
+    self.init(kind: step.kind, subject: step.subject.number, age: rounds - step.roundCount)
   }
 }

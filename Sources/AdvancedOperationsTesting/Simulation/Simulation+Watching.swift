@@ -28,6 +28,15 @@ extension Simulation {
 
   // MARK: Reports
 
+  /// The names of the last three steps.
+  var lastSteps: String {
+    let lines = withState { $0.lines.suffix(60) }
+    let names = lines.compactMap { line in
+      line.firstRange(of: "] step: ").map { "“\(line[$0.upperBound...])”" }
+    }
+    return names.suffix(3).joined(separator: ", ")
+  }
+
   private var world: String { "SimulatedEnvironment(seed: \(seed))" }
 
   func sentence(aboutBlocking step: String, for duration: Duration) -> String {
@@ -50,14 +59,11 @@ extension Simulation {
 
   /// Says that a run doesn't come to its end; nil when it has.
   func sentence(aboutEndless steps: Int, for duration: Duration) -> String? {
-    let (call, now, lines) = withState { ($0.runningCall, $0.now, $0.lines.suffix(60)) }
+    let (call, now) = withState { ($0.runningCall, $0.now) }
     guard let call else { return nil }
-    let names = lines.compactMap { line in
-      line.firstRange(of: "] step: ").map { "“\(line[$0.upperBound...])”" }
-    }
     return "\(world): \(call) has taken \(counted(steps, "step")) in \(duration.readable) of real "
       + "time, and virtual time is at \(now.readable); the last steps: "
-      + "\(names.suffix(3).joined(separator: ", ")). A workflow without an end keeps it going for "
+      + "\(lastSteps). A workflow without an end keeps it going for "
       + "ever: end it at a time, with run(until: .seconds(3600)), or when something is so, with "
       + "run(until: { … })."
   }

@@ -17,14 +17,22 @@ final class Simulation: Sendable {
 
     let work: Work
     let name: String
-    /// What the step is for: the name of an operation or queue.
-    let subject: String
+    /// The operation, queue or code that the step is for.
+    let subject: StepSubject
+    /// Different for different steps, and the same in each run with the same choices.
+    let identity: Fingerprint
     /// Whether no code of a user can tell when the step is taken.
     var isInternal = false
-    /// The task that the step is a part of; nil for a step that is none.
-    var task: String?
+    /// The task that the step is a part of; nil for a step that isn't a part of a task.
+    var task: StepTask?
     /// Whether time may move while the step is pending.
     var isAtAnyTime = false
+    /// Whether a task only lets others run.
+    var isYield = false
+    /// The number of rounds when the step was added; see ``State/roundCount``.
+    var roundCount = 0
+
+    var kind: Candidate.Kind { isAtAnyTime ? .stepAtAnyTime : isYield ? .yield : .step }
   }
 
   struct State {
@@ -46,6 +54,17 @@ final class Simulation: Sendable {
     var lastCall: String?
     /// How many steps were taken.
     var takenCount = 0
+    /// How many times a task yielded or time moved: a workflow that polls does one of the two in
+    /// each of its rounds.
+    var roundCount = 0
+    /// The number of steps after which no more are taken; nil for any number.
+    var stepLimit: Int?
+    /// Whether a step was pending, and was not taken because of the limit.
+    var hasReachedLimit = false
+    /// The names of the steps that may be taken at any time, and when each was taken.
+    var takenAtAnyTime: [(name: String, time: Duration)] = []
+    /// Whether the step that runs is a decision of a queue.
+    var isInInternalStep = false
     var names = StepNames()
     /// Every choice that was made, and among how many.
     var choices: [Choice] = []
@@ -68,6 +87,8 @@ final class Simulation: Sendable {
     var mayTimeMove: Bool { urgentCount == 0 }
 
     mutating func append(_ step: Step) {
+      var step = step
+      step.roundCount = roundCount
       steps.append(step)
       if !step.isAtAnyTime { urgentCount += 1 }
     }
@@ -76,6 +97,13 @@ final class Simulation: Sendable {
       let step = steps.remove(at: index)
       if !step.isAtAnyTime { urgentCount -= 1 }
       return step
+    }
+
+    /// A step that has a count as a part of its identity, or its timer, was added.
+    ///
+    /// The count of one that a decision of a queue added depends on when that was.
+    mutating func countedStepWasAdded(_ identity: Fingerprint) {
+      if isInInternalStep { history.add(identity) }
     }
 
     mutating func note(_ line: String) {
@@ -127,9 +155,19 @@ final class Simulation: Sendable {
   // MARK: Adding
 
   func add(_ work: Step.Work, named name: String, atAnyTime: Bool) {
+    let place = StepContext.subject(in: self)
     append { state in
-      let name = state.names.unique(name)
-      return Step(work: work, name: name, subject: name, isAtAnyTime: atAnyTime)
+      let kind = atAnyTime ? StepKind.addedAtAnyTime : .added
+      let identity = state.names.step(kind, of: place)
+      let subject = state.names.newSubject(name)
+      state.countedStepWasAdded(identity)
+      return Step(
+        work: work,
+        name: subject.name,
+        subject: subject,
+        identity: identity,
+        isAtAnyTime: atAnyTime
+      )
     }
   }
 
@@ -137,45 +175,77 @@ final class Simulation: Sendable {
   func addPart(_ body: @escaping @Sendable () -> Void) {
     let subject = StepContext.subject(in: self)
     append { state in
-      let name = state.names.unique("part of \(subject)")
-      return Step(work: .work(body), name: name, subject: subject)
+      let (identity, name) = state.names.step(.part, "part of \(subject.name)", of: subject)
+      state.countedStepWasAdded(identity)
+      return Step(work: .work(body), name: name, subject: subject, identity: identity)
     }
   }
 
   func add(_ step: WorkerStep, _ body: @escaping @Sendable () -> Void) {
-    let label = step.label
+    let (label, place) = (step.label, step.place)
     append { state in
-      let (verb, subject) = state.names.describe(step, label: label)
-      var added = Step(work: .work(body), name: "\(verb) \(subject)", subject: subject)
-      if case .decide = step { added.isInternal = true }
-      return added
+      let (kind, verb, subject) = state.names.describe(step, label: label, place: place)
+      return Step(
+        work: .work(body),
+        name: "\(verb) \(subject.name)",
+        subject: subject,
+        identity: Fingerprint(kind, of: subject.number),
+        isInternal: kind == .decide
+      )
     }
   }
 
   func add(_ job: UnownedJob, on executor: SimulatedExecutor) {
     let place = StepContext.place(in: self)
     append { state in
-      let name = state.names.job("\(job)", addedIn: place)
-      let work = Step.Work.job(job, executor)
-      return Step(work: work, name: name.step, subject: name.subject, task: name.task)
+      let added = state.names.job("\(job)", addedIn: place)
+      state.countedStepWasAdded(added.identity)
+      return Step(
+        work: .job(job, executor),
+        name: added.name,
+        subject: added.subject,
+        identity: added.identity,
+        task: added.task,
+        isYield: added.isYield
+      )
     }
   }
 
   func schedule(at deadline: Duration, _ timer: OperationTimer) {
     let subject = StepContext.subject(in: self)
-    let number = withState { state in
+    let (number, mustEnter) = withState { state in
+      let (identity, name) = state.names.step(.timer, "timer of \(subject.name)", of: subject)
+      state.countedStepWasAdded(identity)
       state.alarmCount += 1
       let alarm = Alarm(
         deadline: deadline.clamped,
         number: state.alarmCount,
         timer: timer,
-        name: state.names.unique("timer of \(subject)"),
-        subject: subject
+        name: name,
+        subject: subject,
+        identity: identity
       )
-      state.alarms.insert(alarm)
-      return state.alarmCount
+      if deadline > state.now {
+        state.alarms.insert(alarm)
+      } else {
+        state.append(Step(alarm))
+      }
+      return (state.alarmCount, state.entersWatchdog())
     }
+    if mustEnter { RealTimeWatchdog.stepsArePending(in: self) }
     timer.wasTaken(into: self, as: number)
+  }
+}
+
+extension Simulation.Step {
+  /// A timer that is due.
+  init(_ alarm: Alarm) {
+    self.init(
+      work: .timer(alarm.timer),
+      name: alarm.name,
+      subject: alarm.subject,
+      identity: alarm.identity
+    )
   }
 }
 

@@ -33,8 +33,15 @@ final class SimulationTracer: OperationTracer {
     guard StepContext.isStep(of: simulation) else { return giveBack() }
     let label = operation.label
     simulation.withState { simulation in
-      let name = simulation.names.record(of: operation, label: label).name
-      simulation.append(.init(work: .work(giveBack), name: "quiet of \(name)", subject: name))
+      let subject = simulation.names.record(of: operation, label: label).subject
+      simulation.append(
+        .init(
+          work: .work(giveBack),
+          name: "quiet of \(subject.name)",
+          subject: subject,
+          identity: Fingerprint(.becomeQuiet, of: subject.number)
+        )
+      )
     }
   }
 }

@@ -3,15 +3,15 @@ import CoreOperations
 /// What the step that runs on a thread is for, so that what it brings about gets its name.
 final class StepContext {
   private let simulation: Simulation
-  private let subject: String
-  private let task: String?
+  private let subject: StepSubject
+  private let task: StepTask?
   /// The step of another simulation in which this one runs.
   private let outer: StepContext?
 
   private init(
     _ simulation: Simulation,
-    _ subject: String,
-    _ task: String?,
+    _ subject: StepSubject,
+    _ task: StepTask?,
     inside outer: StepContext?
   ) {
     self.simulation = simulation
@@ -24,8 +24,8 @@ final class StepContext {
 
   static func run(
     in simulation: Simulation,
-    subject: String,
-    task: String? = nil,
+    subject: StepSubject,
+    task: StepTask? = nil,
     _ body: () -> Void
   ) {
     let outer = current.value
@@ -45,9 +45,10 @@ final class StepContext {
     return false
   }
 
-  /// What is going on in a simulation on this thread; “outside” when that is none of its steps.
-  static func subject(in simulation: Simulation) -> String {
-    guard let context = current.value, context.simulation === simulation else { return "outside" }
+  /// The subject of the step of a simulation that runs on this thread;
+  /// ``StepSubject/outside`` if no step of it does.
+  static func subject(in simulation: Simulation) -> StepSubject {
+    guard let context = current.value, context.simulation === simulation else { return .outside }
     return context.subject
   }
 
@@ -55,7 +56,7 @@ final class StepContext {
   static func place(in simulation: Simulation) -> StepPlace {
     let isInTask = unsafe withUnsafeCurrentTask { unsafe $0 != nil }
     guard let context = current.value, context.simulation === simulation else {
-      return StepPlace(subject: "outside", isInTask: isInTask)
+      return StepPlace(subject: .outside, isInTask: isInTask)
     }
     return StepPlace(subject: context.subject, task: context.task, isInTask: isInTask)
   }

@@ -1,181 +1,234 @@
 import AdvancedOperations
 import CoreOperations
 
-/// Names for operations, queues, tasks and steps: the same in each run with the same choices.
+/// The numbers and names of operations, queues, tasks and steps: the same in each run with the same
+/// choices.
 ///
-/// Nothing of an address or a hash gets into them.
+/// No address and no hash is a part of them. Names are for reading. Numbers tell subjects apart,
+/// and follow from the order in which the workflow's own code ran: the moment at which a queue
+/// decides on an operation doesn't change the number of the operation. Two runs in which the same
+/// code has run in the same order therefore agree on all numbers.
 struct StepNames {
-  private struct Named {
+  private struct Known {
     weak var operation: Operation?
-    let record: WatchedOperation
+    let number: UInt64
+    var record: WatchedOperation?
   }
 
-  private struct NamedQueue {
+  private struct KnownQueue {
     weak var queue: (any SteppedQueue)?
-    let name: String
+    let number: UInt64
+    var subject: StepSubject?
   }
 
   private var counts: [String: Int] = [:]
-  private var operationNames: [ObjectIdentifier: Named] = [:]
-  private var queueNames: [ObjectIdentifier: NamedQueue] = [:]
+  private var stepCounts: [Fingerprint: UInt64] = [:]
+  /// The number of the last operation, queue or code that got one; 0 is ``StepSubject/outside``.
+  private var lastNumber: UInt64 = 0
+  private var known: [ObjectIdentifier: Known] = [:]
+  private var knownQueues: [ObjectIdentifier: KnownQueue] = [:]
   private var order: [WatchedOperation] = []
   private var queueOrder: [ObjectIdentifier] = []
-  private var records: [String: WatchedOperation] = [:]
-  /// Tasks by what the runtime calls them.
-  private var tasks: [String: JobName] = [:]
+  private var records: [UInt64: WatchedOperation] = [:]
+  /// Tasks by the identities that the runtime gives them.
+  private var tasks: [String: (task: StepTask, subject: StepSubject)] = [:]
 
   init() {}
 
   /// The name itself the first time, then with a number.
-  mutating func unique(_ name: String) -> String {
+  private mutating func unique(_ name: String) -> String {
     counts[name, default: 0] += 1
     let count = counts[name] ?? 1
     return count == 1 ? name : "\(name) #\(count)"
   }
 
-  /// What is known of an operation; its label is asked for without a lock held.
-  mutating func record(of operation: Operation, label: String) -> WatchedOperation {
+  private mutating func nextNumber() -> UInt64 {
+    lastNumber += 1
+    return lastNumber
+  }
+
+  // MARK: Subjects
+
+  /// An operation is about to be added to its queue, which gives it its number.
+  mutating func willEnqueue(_ operation: Operation) { _ = number(of: operation, place: nil) }
+
+  /// Returns the number of an operation.
+  ///
+  /// - Parameters:
+  ///   - operation: The operation.
+  ///   - place: A number for its place in its queue; nil if the simulation sees the operation before
+  ///     its queue decides on it.
+  /// - Returns: The same number each time.
+  private mutating func number(of operation: Operation, place: UInt64?) -> UInt64 {
+    let id = ObjectIdentifier(operation)
     // An address is used again when its operation is gone.
-    if let named = operationNames[ObjectIdentifier(operation)], named.operation === operation {
-      return named.record
-    }
-    let record = WatchedOperation(operation, name: unique(label))
-    operationNames[ObjectIdentifier(operation)] = Named(operation: operation, record: record)
-    records[record.name] = record
-    order.append(record)
-    return record
+    if let same = known[id], same.operation === operation { return same.number }
+    let number = place ?? nextNumber()
+    known[id] = Known(operation: operation, number: number)
+    return number
   }
 
-  mutating func name(of queue: any SteppedQueue, label: String) -> String {
-    if let named = queueNames[ObjectIdentifier(queue)], named.queue === queue {
-      return named.name
+  /// Returns the record of an operation.
+  ///
+  /// - Parameters:
+  ///   - operation: The operation.
+  ///   - label: Its label, which was read without a lock.
+  ///   - place: Its place in its queue, if it is in one whose decisions are steps.
+  /// - Returns: The same record each time.
+  mutating func record(
+    of operation: Operation,
+    label: String,
+    place: (queue: any SteppedQueue, number: UInt32)? = nil
+  ) -> WatchedOperation {
+    var placeNumber: UInt64?
+    if let place {
+      // Apart from the numbers that are counted.
+      let queue = subject(of: place.queue, label: place.queue.label).number
+      placeNumber = 1 << 63 | queue << 32 | UInt64(place.number)
     }
-    let name = unique(label)
-    queueNames[ObjectIdentifier(queue)] = NamedQueue(queue: queue, name: name)
-    queueOrder.append(ObjectIdentifier(queue))
-    return name
+    let number = number(of: operation, place: placeNumber)
+    if let same = known[ObjectIdentifier(operation)]?.record { return same }
+    let new = WatchedOperation(operation, StepSubject(number: number, name: unique(label)))
+    known[ObjectIdentifier(operation)]?.record = new
+    records[number] = new
+    order.append(new)
+    return new
   }
 
-  mutating func describe(_ step: WorkerStep, label: String) -> (verb: String, subject: String) {
+  /// A queue was created, which gives it its number.
+  mutating func willRun(_ queue: any SteppedQueue) { _ = number(of: queue) }
+
+  private mutating func number(of queue: any SteppedQueue) -> UInt64 {
+    let id = ObjectIdentifier(queue)
+    if let same = knownQueues[id], same.queue === queue { return same.number }
+    let number = nextNumber()
+    // An address is used again when its queue is gone.
+    if knownQueues.updateValue(KnownQueue(queue: queue, number: number), forKey: id) != nil {
+      queueOrder.removeAll { $0 == id }
+    }
+    queueOrder.append(id)
+    return number
+  }
+
+  mutating func subject(of queue: any SteppedQueue, label: String) -> StepSubject {
+    let number = number(of: queue)
+    if let same = knownQueues[ObjectIdentifier(queue)]?.subject { return same }
+    let new = StepSubject(number: number, name: unique(label))
+    knownQueues[ObjectIdentifier(queue)]?.subject = new
+    return new
+  }
+
+  /// Returns a new subject for code that is no operation.
+  mutating func newSubject(_ name: String) -> StepSubject {
+    StepSubject(number: nextNumber(), name: unique(name))
+  }
+
+  /// The numbers of the operations.
+  var numbers: [ObjectIdentifier: UInt64] { known.mapValues(\.number) }
+
+  // MARK: Steps
+
+  /// Returns the identity and the name of a step of which a subject may have several.
+  mutating func step(
+    _ kind: StepKind,
+    _ name: String,
+    of subject: StepSubject
+  ) -> (identity: Fingerprint, name: String) {
+    (step(kind, of: subject), unique(name))
+  }
+
+  /// Returns the identity of a step of which a subject may have several.
+  mutating func step(_ kind: StepKind, of subject: StepSubject) -> Fingerprint {
+    counted(kind, Fingerprint(kind, of: subject.number))
+  }
+
+  private mutating func counted(_ kind: StepKind, _ of: Fingerprint) -> Fingerprint {
+    stepCounts[of, default: 0] += 1
+    return Fingerprint(kind, of: of, count: stepCounts[of] ?? 1)
+  }
+
+  /// Returns the kind, verb and subject of a step of a queue.
+  mutating func describe(
+    _ step: WorkerStep,
+    label: String,
+    place: (queue: any SteppedQueue, number: UInt32)?
+  ) -> (kind: StepKind, verb: String, subject: StepSubject) {
     switch step {
-    case .decide(let queue): ("worker of", name(of: queue, label: label))
-    case .barrier(let queue): ("barrier of", name(of: queue, label: label))
-    case .evaluate(let operation): ("evaluate", record(of: operation, label: label).name)
-    case .start(let operation): ("start", record(of: operation, label: label).name)
-    case .complete(let operation): ("completion of", record(of: operation, label: label).name)
+    case .decide(let queue): (.decide, "worker of", subject(of: queue, label: label))
+    case .barrier(let queue): (.barrier, "barrier of", subject(of: queue, label: label))
+    case .evaluate(let operation):
+      (.evaluate, "evaluate", record(of: operation, label: label, place: place).subject)
+    case .start(let operation):
+      (.start, "start", record(of: operation, label: label, place: place).subject)
+    case .complete(let operation):
+      (.complete, "completion of", record(of: operation, label: label, place: place).subject)
     }
   }
 
-  /// A number for each operation that was named, from its name alone.
-  var numbers: [ObjectIdentifier: UInt64] {
-    operationNames.mapValues { Fingerprint(of: $0.record.name).low }
-  }
-
-  /// What a job is called; a task keeps the name with which it was first seen.
+  /// Describes a job; a task keeps the name with which it was first seen.
   ///
   /// The runtime has jobs that aren't tasks, and gives all of them the same identity: a yield of a
-  /// task, and the turn in which an actor runs what was called on it. They are called after the
-  /// task that added them, which is the one that the place is in.
-  mutating func job(_ identity: String, addedIn place: StepPlace) -> JobName {
+  /// task, and the turn in which an actor runs the calls of others. They have the name of the task
+  /// that added them, which is the task of the place.
+  mutating func job(_ identity: String, addedIn place: StepPlace) -> StepJob {
     if identity.hasSuffix("(id: nil)") {
-      let task = place.task ?? "task of \(place.subject)"
-      let name = place.isInTask ? task : "actor turn of \(place.subject)"
-      return JobName(step: name, subject: place.subject, task: task)
+      let task =
+        place.task
+        ?? StepTask(
+          number: Fingerprint(.task, of: place.subject.number),
+          name: "task of \(place.subject.name)"
+        )
+      if place.isInTask {
+        return StepJob(
+          identity: Fingerprint(.yield, of: task.number),
+          name: task.name,
+          subject: place.subject,
+          task: task,
+          isYield: true
+        )
+      }
+      return StepJob(
+        identity: counted(.actorTurn, Fingerprint(.actorTurn, of: task.number)),
+        name: "actor turn of \(place.subject.name)",
+        subject: place.subject,
+        task: task
+      )
     }
-    if let known = tasks[identity] { return known }
-    let name = unique("task of \(place.subject)")
-    let task = JobName(step: name, subject: place.subject, task: name)
-    tasks[identity] = task
-    return task
+    let (task, subject) = tasks[identity] ?? newTask(identity, of: place.subject)
+    return StepJob(identity: task.number, name: task.name, subject: subject, task: task)
   }
 
-  func took(_ step: String, for subject: String, at time: Duration) {
-    records[subject]?.took(step, at: time)
+  private mutating func newTask(
+    _ identity: String,
+    of subject: StepSubject
+  ) -> (task: StepTask, subject: StepSubject) {
+    let (number, name) = step(.task, "task of \(subject.name)", of: subject)
+    let new = (task: StepTask(number: number, name: name), subject: subject)
+    tasks[identity] = new
+    return new
   }
 
-  func sleeps(_ subject: String) { records[subject]?.sleeps() }
+  // MARK: Records
+
+  func took(_ step: String, for subject: StepSubject, at time: Duration) {
+    records[subject.number]?.took(step, at: time)
+  }
+
+  func sleeps(_ subject: StepSubject) { records[subject.number]?.sleeps() }
 
   var operations: [WatchedOperation] { order }
 
-  var queues: [any SteppedQueue] { queueOrder.compactMap { queueNames[$0]?.queue } }
+  var queues: [any SteppedQueue] { queueOrder.compactMap { knownQueues[$0]?.queue } }
 }
 
-/// Where something is added.
-struct StepPlace {
-  /// The operation or queue whose step goes on; “outside” when none does.
-  var subject: String
-  /// The task that the step runs; nil when it runs none.
-  var task: String?
-  /// Whether code of a task runs, and not the runtime between two of them.
-  var isInTask = false
-}
-
-/// What a job is called.
-struct JobName {
-  /// The step that the job is.
-  let step: String
-  /// The operation or queue that it is for.
-  let subject: String
-  /// The task that it is, or belongs to.
-  let task: String
-}
-
-/// What a simulation knows of one operation.
-final class WatchedOperation: Sendable {
-  private struct State {
-    weak var operation: Operation?
-    var lastStep = "none"
-    var time = Duration.zero
-    /// Whether the operation waits for the test, and the test knows.
-    var heldCount = 0
-    var hasSlept = false
-  }
-
+/// A job of a task or an actor, as a step.
+struct StepJob {
+  let identity: Fingerprint
   let name: String
-  private let state: Locked<State>
-
-  init(_ operation: Operation, name: String) {
-    self.name = name
-    state = Locked(State(operation: operation))
-  }
-
-  var operation: Operation? { state.withLock { $0.operation } }
-
-  func took(_ step: String, at time: Duration) {
-    state.withLock { state in
-      state.lastStep = step
-      state.time = time
-    }
-  }
-
-  func held(_ change: Int) { state.withLock { $0.heldCount += change } }
-
-  /// Code of the operation sleeps by the clock of the simulation.
-  func sleeps() { state.withLock { $0.hasSlept = true } }
-
-  var hasSlept: Bool { state.withLock { $0.hasSlept } }
-
-  func stray(because reason: (AdvancedOperation) -> String?) -> StrayOperation? {
-    let (operation, step, time, isHeld) = state.withLock {
-      ($0.operation as? AdvancedOperation, $0.lastStep, $0.time, $0.heldCount > 0)
-    }
-    guard let operation, !isHeld else { return nil }
-    let current = operation.state
-    switch current {
-    case .pending, .ready, .finished: return nil
-    case .evaluatingConditions, .executing, .finishing: break
-    }
-    // A group waits for its children, who speak for themselves.
-    if let group = operation as? GroupOperation, group.children.contains(where: { !$0.isFinished })
-    {
-      return nil
-    }
-    return StrayOperation(
-      name: name,
-      state: current,
-      lastStep: step,
-      time: time,
-      reason: reason(operation)
-    )
-  }
+  /// The operation or queue that the job is for.
+  let subject: StepSubject
+  /// The task that the job is, or belongs to.
+  let task: StepTask
+  /// Whether the task only lets others run.
+  var isYield = false
 }

@@ -6,6 +6,12 @@
 package protocol SteppedExecutor: OperationExecutor {
   /// Runs a step, once, and on another stack.
   func enqueue(_ step: WorkerStep, _ body: @escaping @Sendable () -> Void)
+  /// A queue was created whose steps the executor runs.
+  func willRun(_ queue: any SteppedQueue)
+}
+
+extension SteppedExecutor {
+  package func willRun(_ queue: any SteppedQueue) {}
 }
 
 /// What a step of a queue is about.
@@ -25,9 +31,18 @@ extension WorkerStep {
   /// What the operation or queue calls itself.
   package var label: String {
     switch self {
-    case .decide(let queue), .barrier(let queue): queue.givenName ?? "queue"
+    case .decide(let queue), .barrier(let queue): queue.label
     case .evaluate(let operation), .start(let operation), .complete(let operation):
       operation.label
+    }
+  }
+
+  /// The place in its queue of the operation that the step is about.
+  package var place: (queue: any SteppedQueue, number: UInt32)? {
+    switch self {
+    case .decide, .barrier: nil
+    case .evaluate(let operation), .start(let operation), .complete(let operation):
+      operation.placeInQueue
     }
   }
 }
@@ -44,4 +59,19 @@ package protocol SteppedQueue: AnyObject, Sendable {
   /// - Parameter number: A number for each operation, the same in every run.
   /// - Returns: All that decides what the queue does later.
   func fingerprint(_ number: (Operation) -> UInt64) -> [UInt64]
+  /// The number of a member in the order of adding.
+  func number(of operation: Operation) -> UInt32
+}
+
+extension SteppedQueue {
+  /// The name, or “queue”.
+  package var label: String { givenName ?? "queue" }
+}
+
+extension Operation {
+  /// The queue of the operation, and its number in the order in which operations were added there;
+  /// nil if it isn't in a queue.
+  package final var placeInQueue: (queue: any SteppedQueue, number: UInt32)? {
+    scheduler.map { ($0, $0.number(of: self)) }
+  }
 }

@@ -28,3 +28,24 @@ package enum StandardError {
     }
   }
 }
+
+/// The variables that the process was started with.
+package enum ProcessEnvironment {
+  /// Whether a variable is set, and is neither empty nor 0.
+  package static func isSet(_ name: String) -> Bool {
+    #if canImport(Darwin)
+    let value = unsafe Darwin.getenv(name)
+    #elseif canImport(Musl)
+    let value = unsafe Musl.getenv(name)
+    #elseif canImport(Glibc)
+    let value = unsafe Glibc.getenv(name)
+    #elseif canImport(Android)
+    let value = unsafe Android.getenv(name)
+    #else
+    #error("Add the system's getenv(_:) here.")
+    #endif
+    guard let value = unsafe value else { return false }
+    let text = unsafe String(cString: value)
+    return !text.isEmpty && text != "0"
+  }
+}

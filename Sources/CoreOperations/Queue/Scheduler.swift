@@ -28,6 +28,7 @@ final class Scheduler: AbstractScheduler, @unchecked Sendable {
     state = ContendedLocked(SchedulerState(source: source))
     steppedCompletion = completionExecutor as? any SteppedExecutor
     super.init(completionExecutor: completionExecutor)
+    steppedCompletion?.willRun(self)
   }
 
   /// Where workers come from at this moment.
@@ -398,6 +399,9 @@ final class Scheduler: AbstractScheduler, @unchecked Sendable {
 extension Scheduler: SteppedQueue {
   package var givenName: String? { owner?.givenName }
   package var unfinishedMembers: [Operation] { members.filter { !$0.isFinished } }
+  package func number(of operation: Operation) -> UInt32 {
+    withState { _ in Member(operation).fields.number }
+  }
   package func fingerprint(_ number: (Operation) -> UInt64) -> [UInt64] {
     withState { $0.fingerprint(number) }
   }

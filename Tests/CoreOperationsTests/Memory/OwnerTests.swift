@@ -120,16 +120,16 @@ import Testing
     let queue = OperationQueue()
     let count = Locked<Int?>(nil)
     let isReleased = Gate()
+    let operation: BlockOperation
     do {
       let token = Token {
         count.withLock { $0 = queue.operationCount }
         isReleased.open()
       }
-      let operation =
-        isSubclass ? Subclass { token.touch() } : BlockOperation { token.touch() }
-      operation.cancel()
-      queue.addOperation(operation)
+      operation = isSubclass ? Subclass { token.touch() } : BlockOperation { token.touch() }
     }
+    operation.cancel()
+    queue.addOperation(operation)
     await isReleased.opened()
     #expect(count.withLock { $0 } == 1)
   }

@@ -1,0 +1,224 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import AdvancedTestSupport
+import TestSupport
+import Testing
+
+/// Workflows that poll have any number of schedules, and schedules of any length.
+@Suite(.watched) struct `An exploration of a workflow that polls` {
+  private struct Offline: Error {}
+
+  enum Poll: CaseIterable { case oneYields, twoYield, repeats, retries }
+
+  private static func run(_ poll: Poll, in simulation: SimulatedEnvironment) {
+    let queue = AdvancedOperationQueue(environment: simulation.environment)
+    switch poll {
+    case .oneYields, .twoYield:
+      let isSet = Locked(false)
+      for number in 0..<(poll == .twoYield ? 2 : 1) {
+        queue.addOperation(
+          ResultOperation(name: "poll \(number)") {
+            while !isSet.withLock({ $0 }) { await Task.yield() }
+          }
+        )
+      }
+      queue.addOperation(
+        ResultOperation(name: "set") {
+          await Task.yield()
+          isSet.withLock { $0 = true }
+        }
+      )
+    case .repeats:
+      let poll = RepeatOperation(name: "poll", times: nil, every: .seconds(60)) { round in
+        ResultOperation(name: "round") { round }
+      }
+      queue.addOperation(poll)
+      simulation.addStep("cancel", atAnyTime: true) { poll.cancel() }
+    case .retries:
+      let fetch = ResultOperation<Void>(
+        name: "fetch",
+        retry: .constant(.seconds(60), attempts: .max)
+      ) {
+        throw Offline()
+      }
+      queue.addOperation(fetch)
+      simulation.addStep("cancel", atAnyTime: true) { fetch.cancel() }
+    }
+    simulation.run()
+  }
+
+  @Test(arguments: Poll.allCases)
+  func `ends, doesn't say all, and has no long schedules`(poll: Poll) async throws {
+    let (report, longest) = try await offPool {
+      var longest = 0
+      let report = try exploreSchedules(
+        depthFirst: Effort.schedules(400),
+        random: Effort.drawn(100)
+      ) { simulation in
+        Self.run(poll, in: simulation)
+        longest = max(longest, simulation.log.split(separator: "\n").count)
+      }
+      return (report, longest)
+    }
+    #expect(!report.isComplete)
+    #expect(report.randomCount == Effort.drawn(100))
+    // 32 rounds of depth first, and any number at random, each of some lines.
+    #expect(longest < 10_000)
+  }
+
+  @Test func `says that the workflow polls if it has tried all of a few rounds`() throws {
+    let report = try exploreSchedules(depthFirst: .max, random: 0) { simulation in
+      Self.run(.retries, in: simulation)
+    }
+    #expect(!report.isComplete)
+    #expect("\(report)".contains("the workflow polls"))
+    #expect(report.timesOfSteps["cancel"]?.contains(.seconds(60 * 20)) == true)
+  }
+
+  @Test func `fails a schedule that has no end, with its last steps`() throws {
+    let failure = #expect(throws: ScheduleFailure.self) {
+      try exploreSchedules(stepLimit: 500) { simulation in
+        let queue = AdvancedOperationQueue(environment: simulation.environment)
+        queue.addOperation(
+          RepeatOperation(name: "poll", times: nil, every: .seconds(60)) { round in
+            ResultOperation(name: "round") { round }
+          }
+        )
+        simulation.run()
+      }
+    }
+    let text = "\(try #require(failure))"
+    #expect(
+      text.contains("schedule 1 fails: The schedule has not ended after 500 steps"),
+      "\(text)"
+    )
+    #expect(text.contains("the last steps are “"))
+    #expect(text.contains("replay it with exploreSchedules(replaying: \"1;\")"))
+  }
+
+  @Test func `fails a schedule whose time stands still`() throws {
+    let failure = #expect(throws: ScheduleFailure.self) {
+      try exploreSchedules(stepLimit: 500) { simulation in
+        let queue = AdvancedOperationQueue(environment: simulation.environment)
+        queue.addOperation(ResultOperation(name: "spin") { while true { await Task.yield() } })
+        while simulation.step() {}
+      }
+    }
+    let text = "\(try #require(failure?.underlying))"
+    #expect(text.hasPrefix("The schedule has not ended after 500 steps"), "\(text)")
+  }
+
+  @Test func `lets a workflow be as long as its limit`() throws {
+    try exploreSchedules(stepLimit: 200) { simulation in
+      for _ in 0..<200 { simulation.addStep("step") {} }
+      while simulation.step() {}
+    }
+  }
+
+  @Test func `of restarts fails a life that has no end`() throws {
+    let failure = #expect(throws: ExpectationFailure.self) {
+      try exploreRestarts(stepLimit: 500) { simulation, journal in
+        let queue = AdvancedOperationQueue(environment: simulation.environment)
+        let pay = ResultOperation(key: "pay", journal: journal) { 50 }
+        let poll = RepeatOperation(name: "poll", times: nil, every: .seconds(60)) { round in
+          ResultOperation(name: "round") { round }
+        }
+        queue.addOperations([poll, pay])
+        return pay
+      }
+    }
+    #expect(failure?.message.contains("has not ended after 500 steps") == true)
+  }
+}
+
+@Suite(.watched) struct `An operation that waits forever` {
+  private static func explain(
+    _ workflow: @escaping @Sendable (SimulatedEnvironment, AdvancedOperationQueue) -> Void
+  ) -> String? {
+    do {
+      try exploreSchedules { simulation in
+        workflow(simulation, AdvancedOperationQueue(environment: simulation.environment))
+      }
+      return nil
+    } catch {
+      return "\((error as? ScheduleFailure)?.underlying ?? error)"
+    }
+  }
+
+  /// A wake-up that is lost when the operation that sends it looks too early.
+  @Test func `fails the schedule in which it does`() throws {
+    let text = Self.explain { simulation, queue in
+      let isSet = Locked(false)
+      let go = ResultOperation(name: "go") { 1 }
+      let worker = ResultOperation(name: "worker") { 2 }
+      worker.addDependency(go)
+      queue.addOperation(ResultOperation(name: "setter") { isSet.withLock { $0 = true } })
+      queue.addOperation(
+        ResultOperation(name: "starter") { if isSet.withLock({ $0 }) { queue.addOperation(go) } }
+      )
+      queue.addOperation(worker)
+      simulation.run()
+    }
+    #expect(
+      text == """
+        Nothing can happen in the simulation any more, and an operation has not finished:
+        worker waits for go
+          go is in no queue
+        needed: go has to be added to a queue
+        """
+    )
+  }
+
+  @Test func `fails the schedule even if it is in another operation's way only`() throws {
+    let text = Self.explain { simulation, queue in
+      queue.maxConcurrentOperationCount = 1
+      let never = Operation()
+      never.name = "never"
+      let first = Operation()
+      first.name = "first"
+      first.addDependency(never)
+      let second = Operation()
+      second.name = "second"
+      second.addDependency(first)
+      queue.addOperations([first, second])
+      simulation.addStep("nothing") {}
+      simulation.run()
+    }
+    let found = try #require(text)
+    #expect(found.contains("2 operations have not finished"))
+    #expect(found.contains("first waits for never") && found.contains("second waits for first"))
+  }
+
+  enum Hold: CaseIterable { case suspendedQueue, noSlots, probe, heldOperation, claimOfHeld, group }
+
+  /// The test may let them continue, and looks at the middle of the workflow.
+  @Test(arguments: Hold.allCases)
+  func `is fine if it waits for the test`(hold: Hold) {
+    let text = Self.explain { simulation, queue in
+      let work = ResultOperation(name: "work") { 1 }
+      let last = work.then(name: "last") { $0 }
+      switch hold {
+      case .suspendedQueue: queue.isSuspended = true
+      case .noSlots: queue.maxConcurrentOperationCount = 0
+      case .probe: work.addCondition(ConditionProbe())
+      case .heldOperation:
+        let held = HeldOperation(name: "held")
+        work.addDependency(held)
+        queue.addOperation(held)
+      case .claimOfHeld:
+        let held = HeldOperation(name: "held")
+        held.addCondition(MutuallyExclusive("one"))
+        queue.addOperation(held)
+        simulation.run(until: { held.isHeld })
+        work.addCondition(MutuallyExclusive("one"))
+      case .group:
+        work.addDependency(GroupOperation(name: "group") { HeldOperation(name: "held") })
+        queue.addOperations(work.dependencies)
+      }
+      queue.addOperations([work, last])
+      simulation.addStep("nothing") {}
+      simulation.run()
+    }
+    #expect(text == nil)
+  }
+}
