@@ -6,11 +6,13 @@ struct ScheduleExplorer {
   /// How often a step may be interrupted; only in debug builds.
   var interruptions = 0
   var prunes = true
+  private let progress: ExplorationProgress
   private let workflow: (SimulatedEnvironment) throws -> Void
 
   private init(seed: UInt64, workflow: @escaping (SimulatedEnvironment) throws -> Void) {
     self.seed = seed
     self.workflow = workflow
+    progress = ExplorationProgress(call: "exploreSchedules", counting: "schedule", seed: seed)
   }
 
   /// Gives a closure an explorer of a workflow, which it sets up and uses while it runs.
@@ -21,17 +23,28 @@ struct ScheduleExplorer {
   ) throws -> Result {
     try withoutActuallyEscaping(workflow) { workflow in
       var explorer = ScheduleExplorer(seed: seed, workflow: workflow)
+      let guarded = RealTimeWatchdog.begin(explorer.progress)
+      defer { guarded.end() }
       return try body(&explorer)
     }
   }
 
-  /// What one run came to.
-  struct Run {
+  /// What one run came to; releases the operations of the workflow with itself.
+  final class Run {
     let choices: [Choice]
     let error: (any Error)?
     let simulation: SimulatedEnvironment
 
-    var lines: [String] { simulation.simulation.withState { $0.lines } }
+    init(choices: [Choice], error: (any Error)?, simulation: SimulatedEnvironment) {
+      self.choices = choices
+      self.error = error
+      self.simulation = simulation
+    }
+
+    // A task that is suspended, or the workflow, may keep the simulation.
+    deinit { simulation.simulation.abandon() }
+
+    var log: SimulationLog { simulation.simulation.log }
   }
 
   /// Where an exploration was called.
@@ -40,10 +53,24 @@ struct ScheduleExplorer {
     let line: Int
   }
 
-  func run(_ chooser: any ScheduleChooser) -> Run {
+  /// - Throws: `CancellationError` if the task that explores is cancelled.
+  func run(_ chooser: any ScheduleChooser) throws -> Run {
+    let run = runOnce(chooser)
+    if run.simulation.simulation.wasCancelled || isCallerCancelled { throw CancellationError() }
+    progress.explored()
+    return run
+  }
+
+  private func runOnce(_ chooser: any ScheduleChooser) -> Run {
     let simulation = SimulatedEnvironment(
-      simulation: Simulation(seed: seed, chooser: chooser, interruptions: interruptions)
+      simulation: Simulation(
+        seed: seed,
+        chooser: chooser,
+        keepsChoices: true,
+        interruptions: interruptions
+      )
     )
+    progress.begins(simulation.simulation)
     var error: (any Error)?
     do {
       try workflow(simulation)
@@ -73,7 +100,7 @@ struct ScheduleExplorer {
     }
     var longest = 0
     var samples = Samples()
-    var lastLines: [String] = []
+    var lastLog = SimulationLog(limit: nil)
     let search = DepthFirstSearch(prunes: prunes && interruptions == 0)
     var hasMore = true
     var stepCount = 0
@@ -83,32 +110,37 @@ struct ScheduleExplorer {
     }
     while hasMore && mayContinue() {
       search.begin()
-      let run = run(search)
+      let run = try run(search)
       stepCount += run.simulation.simulation.withState { $0.takenCount }
       longest = max(longest, run.choices.count)
-      let lines = run.lines
+      let log = run.log
       switch search.end {
       case .broken:
-        let problem = ScheduleProblem(lines, differsFrom: lastLines)
-        throw failure(run, problem ?? .differs(after: lines.last, was: nil, is: nil), report, at)
+        let problem = ScheduleProblem(log, differsFrom: lastLog)
+        throw failure(
+          run,
+          problem ?? .differs(after: log.lines.last, was: nil, is: nil),
+          report,
+          at
+        )
       case .new:
         try check(run)
         report.scheduleCount += 1
-        samples.add(run.choices, lines)
+        samples.add(run.choices, log)
       case .pruned:
         try check(run)
         report.prunedCount += 1
       }
-      lastLines = lines
+      lastLog = log
       hasMore = search.advance()
     }
     report.isComplete = !hasMore
     if !report.isComplete {
       for number in 0..<max(random, 0) {
-        let run = draw(number, .usual(number), &longest)
+        let run = try draw(number, .usual(number), &longest)
         try check(run)
         report.randomCount += 1
-        samples.add(run.choices, run.lines)
+        samples.add(run.choices, run.log)
       }
     }
     try repeatRuns(samples, report, at)
@@ -117,12 +149,12 @@ struct ScheduleExplorer {
 
   /// Some of the schedules that were run, and what happened.
   private struct Samples {
-    typealias Sample = (choices: [Choice], lines: [String])
+    typealias Sample = (choices: [Choice], log: SimulationLog)
     private var first: [Sample] = []
     private var last: Sample?
 
-    mutating func add(_ choices: [Choice], _ lines: [String]) {
-      if first.count < 4 { first.append((choices, lines)) } else { last = (choices, lines) }
+    mutating func add(_ choices: [Choice], _ log: SimulationLog) {
+      if first.count < 4 { first.append((choices, log)) } else { last = (choices, log) }
     }
 
     /// Each twice, and where there are few more often: what is decided by a coin in a workflow of
@@ -137,27 +169,32 @@ struct ScheduleExplorer {
   private func repeatRuns(_ samples: Samples, _ report: ScheduleReport, _ at: Place) throws {
     for sample in samples.repeated {
       let schedule = Schedule(seed: seed, interruptions: interruptions, sample.choices)
-      let run = run(ScriptedChooser(schedule.choices))
-      let problem = ScheduleProblem(run.lines, differsFrom: sample.lines)
+      let run = try run(ScriptedChooser(schedule.choices))
+      let problem = ScheduleProblem(run.log, differsFrom: sample.log)
       if let error: any Error = problem ?? run.error { throw failure(run, error, report, at) }
     }
   }
 
   /// Runs under the schedule with a number.
-  private func draw(_ number: Int, _ drawing: ScheduleDrawing, _ longest: inout Int) -> Run {
-    let run = run(drawing.chooser(seed: seed &+ UInt64(number), length: longest))
+  private func draw(
+    _ number: Int,
+    _ drawing: ScheduleDrawing,
+    _ longest: inout Int
+  ) throws -> Run {
+    let run = try run(drawing.chooser(seed: seed &+ UInt64(number), length: longest))
     longest = max(longest, run.choices.count)
     return run
   }
 
   /// How many of the schedules that are drawn in one way fail; in the usual one when it is nil.
-  func failures(drawing: ScheduleDrawing?, among count: Int) -> Int {
-    var longest = run(SeededChooser(seed: seed)).choices.count
-    return (0..<count).count { draw($0, drawing ?? .usual($0), &longest).error != nil }
+  func failures(drawing: ScheduleDrawing?, among count: Int) throws -> Int {
+    var longest = try run(SeededChooser(seed: seed)).choices.count
+    return try (0..<count).count { try draw($0, drawing ?? .usual($0), &longest).error != nil }
   }
 
   func replay(_ schedule: Schedule, fileID: String, line: Int) throws {
-    let run = run(ScriptedChooser(schedule.choices))
+    let run = try run(ScriptedChooser(schedule.choices))
+    defer { withExtendedLifetime(run) {} }
     let mismatch = run.simulation.replayMismatch.map { ScheduleProblem.misfit($0) }
     guard let error = run.error ?? mismatch else { return }
     throw ScheduleFailure(
@@ -182,6 +219,8 @@ struct ScheduleExplorer {
     // One that isn't deterministic doesn't fail in the same way again.
     let isRepeatable = (error as? ScheduleProblem)?.isRepeatable ?? true
     let (schedule, shortest) = isRepeatable ? shortened(found, run, error) : (found, run)
+    // The log goes with the run.
+    defer { withExtendedLifetime(shortest) {} }
     return ScheduleFailure(
       underlying: isRepeatable ? shortest.error ?? error : error,
       schedule: schedule.description,
@@ -201,7 +240,10 @@ struct ScheduleExplorer {
     func fails(_ schedule: Schedule) -> Bool {
       guard budget > 0 else { return false }
       budget -= 1
-      let run = self.run(ScriptedChooser(schedule.choices))
+      guard let run = try? self.run(ScriptedChooser(schedule.choices)) else {
+        budget = 0
+        return false
+      }
       guard let other = run.error, type(of: other) == type(of: error) else { return false }
       best = (schedule, run)
       return true

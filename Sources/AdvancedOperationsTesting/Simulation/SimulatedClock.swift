@@ -16,7 +16,7 @@ final class SimulatedClock: OperationClock.Source {
     let wait = AsyncWait()
     let timer = OperationTimer { wait.finish() }
     try await wait.run { _ in
-      self.simulation.schedule(at: deadline, timer)
+      self.simulation.schedule(at: deadline, timer, isSleep: true)
       return true
     } unregister: { _ in
       // Or time would move to a moment at which nothing happens.

@@ -12,6 +12,8 @@ final class SimulatedExecutor: SteppedExecutor, TaskExecutor {
     simulation.add(step, body)
   }
 
+  func didCreate(_ queue: any SteppedQueue) { simulation.didCreate(queue) }
+
   func enqueue(_ job: consuming ExecutorJob) { simulation.add(UnownedJob(job), on: self) }
 
   /// Each start is a step.

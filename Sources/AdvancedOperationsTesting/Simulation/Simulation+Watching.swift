@@ -5,14 +5,13 @@ extension Simulation {
   /// Adds a step; the watchdog looks at it if nothing runs it.
   func append(_ make: (inout State) -> Step) {
     let mustEnter = withState { state in
+      // The caller still has what the step would run, so nothing is released here.
+      if state.watched.isAbandoned { return false }
       state.append(make(&state))
       return state.entersWatchdog()
     }
     if mustEnter { RealTimeWatchdog.stepsArePending(in: self) }
   }
-
-  /// The `SimulatedEnvironment` is gone.
-  func abandon() { withState { $0.watched.isAbandoned = true } }
 
   /// The number of runs until now; nil when one goes on, when nothing is pending, or when nothing
   /// can run it any more, and the watchdog has to be told if that changes.
@@ -31,8 +30,24 @@ extension Simulation {
   private var world: String { "SimulatedEnvironment(seed: \(seed))" }
 
   func sentence(aboutBlocking step: String, for duration: Duration) -> String {
-    "\(world): the step “\(step)” has blocked its thread for \(duration) of real time. A step "
-      + "can't wait for another one on its thread: await it, or wait outside of the simulation."
+    "\(world): the step “\(step)” has blocked its thread for \(duration.readable) of real time: it "
+      + "waits, or it loops. A step can't wait for another one on its thread: await it, or wait "
+      + "outside of the simulation. A loop ends only by what it does itself."
+  }
+
+  /// Says that a run was ended because its task is cancelled.
+  func sentence(aboutCancelled call: String) -> String {
+    let (count, now) = withState { ($0.takenCount, $0.now) }
+    return
+      "\(world): \(call) was ended because the task that called it is cancelled, as a time limit "
+      + "of a test does. The workflow has not come to its end: \(counted(count, "step")) "
+      + "\(count == 1 ? "was" : "were") taken, and virtual time is at \(now.readable)\(lastSteps)."
+  }
+
+  /// The names of the last steps, to be appended to a sentence.
+  private var lastSteps: String {
+    let names = withState { $0.lastSteps }.map { "“\($0)”" }
+    return names.isEmpty ? "" : "; the last steps: \(names.joined(separator: ", "))"
   }
 
   /// Says that steps are pending and nothing runs them; nil when it was said, or isn't so any more.
@@ -49,17 +64,41 @@ extension Simulation {
   }
 
   /// Says that a run doesn't come to its end; nil when it has.
-  func sentence(aboutEndless steps: Int, for duration: Duration) -> String? {
-    let (call, now, lines) = withState { ($0.runningCall, $0.now, $0.lines.suffix(60)) }
-    guard let call else { return nil }
-    let names = lines.compactMap { line in
-      line.firstRange(of: "] step: ").map { "“\(line[$0.upperBound...])”" }
+  ///
+  /// - Parameters:
+  ///   - call: The call that takes the steps.
+  ///   - steps: How many it has taken.
+  ///   - duration: In how much real time.
+  /// - Returns: What is known, and what to do.
+  func sentence(aboutEndless call: String, steps: Int, for duration: Duration) -> String? {
+    let (isOver, now, countNow) = withState { state in
+      // Between two calls of step(), none goes on.
+      let isOver = state.runningCall == nil && call != Self.singleStep
+      return (isOver, state.now, state.takenCount - state.countAtLastMove)
     }
+    if isOver { return nil }
+    let isAtStandstill = 2 * countNow >= steps
+    let time =
+      isAtStandstill
+      ? "virtual time has stood still at \(now.readable) for \(counted(countNow, "step"))"
+      : "virtual time is at \(now.readable)"
     return "\(world): \(call) has taken \(counted(steps, "step")) in \(duration.readable) of real "
-      + "time, and virtual time is at \(now.readable); the last steps: "
-      + "\(names.suffix(3).joined(separator: ", ")). A workflow without an end keeps it going for "
-      + "ever: end it at a time, with run(until: .seconds(3600)), or when something is so, with "
-      + "run(until: { … })."
+      + "time, and \(time)\(lastSteps). "
+      + (isAtStandstill ? Self.adviceAtStandstill : advice(onEndless: call))
+  }
+
+  private static let adviceAtStandstill =
+    "Something is repeated without a delay, such as a loop that waits with Task.yield(), or a retry: "
+    + "let it sleep by the clock of the environment, or await what it waits for."
+
+  private func advice(onEndless call: String) -> String {
+    if call == Self.restartRun {
+      return
+        "A workflow without an end has no last restart: have it end, for example with a number "
+        + "of rounds."
+    }
+    return "A workflow without an end keeps it going for ever: end it at a time, with "
+      + "run(until: .seconds(3600)), or when something is so, with run(until: { … })."
   }
 }
 

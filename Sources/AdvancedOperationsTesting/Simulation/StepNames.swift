@@ -19,6 +19,8 @@ struct StepNames {
   private var operationNames: [ObjectIdentifier: Named] = [:]
   private var queueNames: [ObjectIdentifier: NamedQueue] = [:]
   private var order: [WatchedOperation] = []
+  /// How many there may be before those that are gone are forgotten.
+  private var orderLimit = 256
   private var queueOrder: [ObjectIdentifier] = []
   private var records: [String: WatchedOperation] = [:]
   /// Tasks by what the runtime calls them.
@@ -44,6 +46,48 @@ struct StepNames {
     records[record.name] = record
     order.append(record)
     return record
+  }
+
+  /// The names of operations and queues that exist no more.
+  struct Released {
+    fileprivate var operations: Set<String> = []
+    fileprivate var queues: Set<String> = []
+  }
+
+  /// The number of entries of all kinds.
+  var count: Int {
+    operationNames.count + queueNames.count + order.count + records.count + tasks.count
+      + counts.count
+  }
+
+  /// Whether there are so many names that it is time to look for those of released objects.
+  var isFull: Bool { order.count >= orderLimit }
+
+  /// Looks for released objects; not to be called with a lock held, because another thread may
+  /// release an object while this retains it.
+  var released: Released {
+    var released = Released()
+    for record in order where record.operation == nil { released.operations.insert(record.name) }
+    for named in queueNames.values where named.queue == nil { released.queues.insert(named.name) }
+    return released
+  }
+
+  /// Forgets released objects, so that a long run needs no more memory than a short one.
+  ///
+  /// How often a label was given is kept: equal labels are told apart by that number.
+  mutating func forget(_ released: Released) {
+    let gone = released.operations
+    order.removeAll { gone.contains($0.name) }
+    orderLimit = max(256, 2 * order.count)
+    for name in gone {
+      records[name] = nil
+      for part in ["task of", "timer of", "part of"] { counts["\(part) \(name)"] = nil }
+    }
+    operationNames = operationNames.filter { !gone.contains($0.value.record.name) }
+    // A task of an operation retains it.
+    tasks = tasks.filter { !gone.contains($0.value.subject) }
+    queueNames = queueNames.filter { !released.queues.contains($0.value.name) }
+    queueOrder.removeAll { queueNames[$0] == nil }
   }
 
   mutating func name(of queue: any SteppedQueue, label: String) -> String {

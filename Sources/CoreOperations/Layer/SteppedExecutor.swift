@@ -6,6 +6,8 @@
 package protocol SteppedExecutor: OperationExecutor {
   /// Runs a step, once, and on another stack.
   func enqueue(_ step: WorkerStep, _ body: @escaping @Sendable () -> Void)
+  /// A queue was created that runs on this executor.
+  func didCreate(_ queue: any SteppedQueue)
 }
 
 /// What a step of a queue is about.
@@ -44,4 +46,10 @@ package protocol SteppedQueue: AnyObject, Sendable {
   /// - Parameter number: A number for each operation, the same in every run.
   /// - Returns: All that decides what the queue does later.
   func fingerprint(_ number: (Operation) -> UInt64) -> [UInt64]
+  /// Releases all that the queue holds, because nothing will run it any more. Operations that are
+  /// added later aren't taken in.
+  ///
+  /// - Returns: The members, which are in no queue any more. Call ``Operation/wasAbandoned()`` on
+  ///   each before any of them is released, so that the release of a chain doesn't nest.
+  func abandon() -> [Operation]
 }

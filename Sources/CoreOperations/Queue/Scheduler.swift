@@ -28,6 +28,7 @@ final class Scheduler: AbstractScheduler, @unchecked Sendable {
     state = ContendedLocked(SchedulerState(source: source))
     steppedCompletion = completionExecutor as? any SteppedExecutor
     super.init(completionExecutor: completionExecutor)
+    if source.isStepped { source.stepped?.didCreate(self) }
   }
 
   /// Where workers come from at this moment.
@@ -400,6 +401,15 @@ extension Scheduler: SteppedQueue {
   package var unfinishedMembers: [Operation] { members.filter { !$0.isFinished } }
   package func fingerprint(_ number: (Operation) -> UInt64) -> [UInt64] {
     withState { $0.fingerprint(number) }
+  }
+
+  package func abandon() -> [Operation] {
+    let abandoned = state.withLock { state in
+      hasGate.store(true, ordering: .relaxed)
+      return state.abandoned(closedBy: AbandonedQueueGate())
+    }
+    for _ in 0..<abandoned.barriers.count { PendingBarriers.ended() }
+    return abandoned.members
   }
 }
 
