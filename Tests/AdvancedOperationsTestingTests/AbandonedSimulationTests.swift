@@ -233,8 +233,10 @@ private struct Holding: OperationCondition {
   @Test func `takes in nothing any more, and its queue ends`() async {
     let population = Population()
     let queue: AdvancedOperationQueue
+    let environment: OperationEnvironment
     do {
       let simulation = SimulatedEnvironment(seed: 1)
+      environment = simulation.environment
       queue = AdvancedOperationQueue(environment: simulation.environment)
       queue.addOperation(Counted("early", population))
     }
@@ -244,6 +246,11 @@ private struct Holding: OperationCondition {
     queue.addOperation { [token = Token(population)] in token.touch() }
     queue.addBarrierBlock { [token = Token(population)] in token.touch() }
     #expect(queue.operationCount == 0 && population.count == 0)
+    let later = AdvancedOperationQueue(environment: environment)
+    let waiting = Counted("waiting", population)
+    waiting.addDependency(HeldOperation())
+    later.addOperation(waiting)
+    #expect(later.operationCount == 0)
     #expect(!queue.isClosed)
     let report = await queue.drain()
     #expect(report.succeededCount == 0)

@@ -60,6 +60,11 @@ extension Simulation {
 
   /// Remembers a queue, and forgets those that are gone.
   func didCreate(_ queue: any SteppedQueue) {
+    if isAbandoned {
+      // It takes in nothing from the beginning.
+      _ = queue.abandon()
+      return
+    }
     let full = withState { state -> [SimulatedQueue]? in
       state.queues.append(SimulatedQueue(queue))
       return state.queues.count > state.queueLimit ? state.queues : nil
