@@ -26,7 +26,8 @@ extension SimulatedEnvironment {
   /// - Returns: What the code returned.
   /// - Throws: What the code throws. ``ExpectationFailure`` when the code has not returned although
   ///   nothing can happen any more; it names the operation that the code waits for and what keeps
-  ///   that, or else what has left the simulation. The code is cancelled.
+  ///   that, or else what has left the simulation. The code is cancelled. `CancellationError` when
+  ///   the task that calls this is cancelled before the code has returned.
   /// - Precondition: Not called from a step, nor while another thread runs the simulation.
   @discardableResult
   public func run<Value: Sendable>(
@@ -64,6 +65,7 @@ extension SimulatedEnvironment {
   /// - Returns: The result of `verdict(for:)`, or else that of `evaluate(for:)`.
   /// - Throws: ``ExpectationFailure`` when the condition has no result although nothing can happen
   ///   any more; it names what has left the simulation, and the condition's task is cancelled.
+  ///   `CancellationError` when the task that calls this is cancelled first.
   /// - Precondition: Not called from a step, nor while another thread runs the simulation.
   public func evaluate(
     _ condition: any OperationCondition,
@@ -112,24 +114,34 @@ extension SimulatedEnvironment {
         }
       }
     }
-    simulation.run(until: nil, call: call) { ended.withLock { $0 != nil } }
+    let end = simulation.run(until: nil, call: call) { ended.withLock { $0 != nil } }
     if let result = ended.withLock({ $0 }) { return (result, "") }
-    let problem = whyNothingHappens(awaiting: notes.awaited)
+    if case .cancelled = end {
+      task?.cancel()
+      return (.failure(CancellationError()), "")
+    }
+    let problem = whyNothingHappens(awaiting: notes.awaited, by: subject)
     task?.cancel()
     return (nil, problem)
   }
 
   /// Why the simulation stands still, in sentences.
   ///
-  /// - Parameter awaited: What the code waits for, if that is known.
+  /// - Parameters:
+  ///   - awaited: What the code waits for, if that is known.
+  ///   - subject: The code.
   /// - Returns: A line for each of them.
-  private func whyNothingHappens(awaiting awaited: [Operation]) -> String {
+  private func whyNothingHappens(
+    awaiting awaited: [Operation],
+    by subject: StepSubject
+  ) -> String {
     if !awaited.isEmpty {
       return awaited.map { operation in
         "It waits for “\(operation.label)”, and nothing can happen in the simulation any more: "
           + simulation.whatKeeps(operation)
       }.joined(separator: "\n")
     }
+    if simulation.sleepsForever(subject) { return Simulation.endlessSleep }
     let strays = strays.map(\.description)
     if !strays.isEmpty { return strays.joined(separator: "\n") }
     return "Nothing can happen in the simulation any more: it waits for something that doesn't "

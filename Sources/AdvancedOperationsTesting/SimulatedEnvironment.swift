@@ -1,8 +1,5 @@
 public import AdvancedOperations
-
-#if DEBUG
 import CoreOperations
-#endif
 
 /// A world in which a test moves the time, and one thing happens at a time.
 ///
@@ -26,17 +23,20 @@ import CoreOperations
 /// What leaves the simulation (a thread of its own, a real sleep, the main actor) isn't waited for;
 /// ``strays`` names it. What would go on in silence is reported on standard error after ten seconds
 /// of real time: a step that blocks its thread, steps that nothing runs because ``run()`` was
-/// forgotten, and a run that doesn't end because the workflow doesn't.
+/// forgotten, and a run that doesn't end because the workflow doesn't. Calls of ``step()`` one after
+/// the other are one run.
 ///
-/// Run a simulation to the end before you let go of it. Nothing can run it when it has been
-/// released, and a queue keeps itself and its operations until all of them have finished: those
-/// that have not stay in memory for as long as the process lives, and so does what they captured.
-/// To end early, call `cancelAllOperations()` on its queues, and ``run()``.
+/// Keep a simulation as long as its operations are to run. When you release it, its queues release
+/// the operations that have not finished. Such an operation keeps its state, is in no queue, and has
+/// no dependencies; its body, conditions and observers are released without being called, and an
+/// operation that you add later isn't taken in. Only tasks stay in memory: Swift can't release a
+/// task that is suspended or has not begun. Each of them keeps what its own code uses. To release
+/// that too, call `cancelAllOperations()` on the queues, and ``run()``, before you release the
+/// simulation.
 ///
 /// One thread at a time runs a simulation; everything else can be used from any.
 public final class SimulatedEnvironment: Sendable {
   let simulation: Simulation
-  private let exclusivity = ExclusivityDomain()
 
   /// Creates a world at time zero, with an exclusivity domain of its own.
   ///
@@ -74,7 +74,7 @@ public final class SimulatedEnvironment: Sendable {
     var environment = OperationEnvironment(
       clock: OperationClock(source: SimulatedClock(simulation: simulation)),
       executor: SimulatedExecutor(simulation: simulation),
-      exclusivity: exclusivity
+      exclusivity: simulation.exclusivity
     )
     let simulation = simulation
     environment.random = { simulation.random() }
@@ -90,7 +90,13 @@ public final class SimulatedEnvironment: Sendable {
   /// Takes steps, and moves time, until nothing can happen any more.
   ///
   /// A workflow without an end (a `RepeatOperation` with `times: nil`, a retry that goes on for
-  /// ever) keeps it going for ever: `run(until:)` ends at a time.
+  /// ever) keeps it going for ever: `run(until:)` ends at a time. A body that sleeps until the end
+  /// of time, such as `clock.sleep(for: .seconds(Int64.max))`, doesn't: time never moves there, and
+  /// the operation is among the ``strays``.
+  ///
+  /// If the task that calls this is cancelled, as by the `.timeLimit` of a test, the run ends before
+  /// the next step. Standard error then says so, with the last steps, because what a test finds
+  /// afterwards isn't the end of its workflow.
   ///
   /// - Precondition: Not called from a step, nor while another thread runs the simulation.
   public func run() { simulation.run(until: nil, call: Simulation.wholeRun) { false } }
@@ -104,17 +110,21 @@ public final class SimulatedEnvironment: Sendable {
   /// ```
   ///
   /// - Parameter condition: Called before each step, on the calling thread.
-  /// - Returns: Whether it came true.
+  /// - Returns: Whether it came true: what its last call returned. False if the task is cancelled
+  ///   first; see ``run()``.
   /// - Precondition: Not called from a step, nor while another thread runs the simulation.
   @discardableResult
   public func run(until condition: () -> Bool) -> Bool {
-    simulation.run(until: nil, call: "run(until:)", condition)
-    return condition()
+    if case .enough = simulation.run(until: nil, call: "run(until:)", condition) { return true }
+    return false
   }
 
   /// Takes the steps that happen until a time, and moves time to it.
   ///
-  /// - Parameter time: One in the past takes what can be done without moving time.
+  /// If the task that calls this is cancelled, it ends as ``run()`` does.
+  ///
+  /// - Parameter time: One in the past takes what is due now, without moving time. With the end of
+  ///   time, this is the same as ``run()``.
   /// - Precondition: Not called from a step, nor while another thread runs the simulation.
   public func run(until time: Duration) {
     simulation.run(until: time, call: "run(until:)") { false }
@@ -122,7 +132,9 @@ public final class SimulatedEnvironment: Sendable {
 
   /// Takes the steps that happen within a time, and moves time to its end.
   ///
-  /// - Parameter duration: Zero, or less, takes what can be done without moving time.
+  /// If the task that calls this is cancelled, it ends as ``run()`` does.
+  ///
+  /// - Parameter duration: Zero, or less, takes what is due now, without moving time.
   /// - Precondition: Not called from a step, nor while another thread runs the simulation.
   public func advance(by duration: Duration) {
     let end = simulation.now.saturatingAdding(duration)
@@ -131,7 +143,7 @@ public final class SimulatedEnvironment: Sendable {
 
   /// Takes one step; moves time first when nothing can be done before the next timer.
   ///
-  /// - Returns: Whether there was one.
+  /// - Returns: Whether there was one. False if the task is cancelled; see ``run()``.
   /// - Precondition: Not called from a step, nor while another thread runs the simulation.
   @discardableResult
   public func step() -> Bool { simulation.stepOnce() }
@@ -199,11 +211,41 @@ public final class SimulatedEnvironment: Sendable {
 
   /// What has happened, a line each: which step was picked, and which states were entered.
   ///
-  /// Equal byte for byte for equal seeds.
-  public var log: String { simulation.log }
+  /// Equal byte for byte for equal seeds. If lines are left off because of the ``logLimit``, the
+  /// first line says how many.
+  ///
+  /// An exploration releases the log of a schedule that leaves operations unfinished: it is empty
+  /// when the exploration has gone on to the next one.
+  ///
+  /// - Complexity: O(n), n the number of lines.
+  public var log: String { simulation.log.text }
+
+  /// The number of lines that the ``log`` keeps, which are the last ones; 100,000 unless set, and
+  /// nil for all lines.
+  ///
+  /// A round of a poll takes about ten lines, and a line about 100 bytes. With 0 a simulation keeps
+  /// no log. Explorations compare all lines, including those that are left off.
+  ///
+  /// ```swift
+  /// simulation.logLimit = 1_000
+  /// simulation.run(until: .seconds(86_400 * 365))
+  /// ```
+  ///
+  /// - Precondition: Not negative.
+  public var logLimit: Int? {
+    get { simulation.log.limit }
+    set {
+      if let newValue, newValue < 0 {
+        trap("logLimit of a SimulatedEnvironment was set to \(newValue). Set 0 or more, or nil.")
+      }
+      simulation.withState { $0.log.keep(newValue) }
+    }
+  }
 
   /// The operations whose conditions or bodies have not ended, although nothing can happen any
   /// more.
+  ///
+  /// A body that sleeps by the clock until the end of time is listed with that as the reason.
   ///
   /// Such an operation waits for something that the simulation doesn't know: a detached task, a
   /// real sleep, the main actor, an executor of its own; or for something that doesn't come. What
@@ -224,8 +266,10 @@ public final class SimulatedEnvironment: Sendable {
   /// ```
   public var replayMismatch: String? { simulation.withState { $0.chooser.misfit } }
 
-  /// How many timers wait for their time.
+  /// The number of timers, including those at the end of time.
   package var timerCount: Int { simulation.withState { $0.alarms.count } }
+  /// The number of operations, queues, tasks and names that are kept for the names of steps.
+  package var rememberedNameCount: Int { simulation.withState { $0.names.count } }
 
   /// The real time after which a step, a run, or a wait for one is reported; ten seconds unless
   /// set.

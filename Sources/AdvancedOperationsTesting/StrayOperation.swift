@@ -2,6 +2,9 @@ public import AdvancedOperations
 
 /// An operation that has left a simulation: it goes on, and nothing of it is a step.
 ///
+/// An operation that sleeps by the clock until the end of time is one as well, because nothing will
+/// wake it before it is cancelled. The description says so.
+///
 /// The usual reason is a body that calls `Task.sleep`, which sleeps in real time. By
 /// `operation.environment.clock.sleep(for:)` it sleeps in the time of the simulation.
 ///

@@ -92,7 +92,7 @@ import Testing
       text.contains("schedule 1 fails: The schedule has not ended after 500 steps"),
       "\(text)"
     )
-    #expect(text.contains("the last steps are “"))
+    #expect(text.contains("; the last steps: “"))
     #expect(text.contains("replay it with exploreSchedules(replaying: \"1;\")"))
   }
 

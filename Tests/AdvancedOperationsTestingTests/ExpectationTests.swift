@@ -103,7 +103,10 @@ private struct Other: Error {}
   @Test func `about an operation that hasn't ended name what left the simulation`() throws {
     let leaver = ResultOperation(name: "leaver") { try await Task.sleep(for: .seconds(86_400)) }
     let waiter = leaver.then(name: "waiter") {}
-    Self.run(leaver, waiter)
+    let simulation = SimulatedEnvironment(seed: 7)
+    defer { withExtendedLifetime(simulation) {} }
+    AdvancedOperationQueue(environment: simulation.environment).addOperations([leaver, waiter])
+    simulation.run()
     for operation in [leaver, waiter] {
       for failure in [
         Self.failure { try expectOutcome(of: operation, is: .succeeded) },

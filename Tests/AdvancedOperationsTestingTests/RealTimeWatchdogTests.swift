@@ -4,6 +4,9 @@ import AdvancedTestSupport
 import CoreOperations
 import Testing
 
+/// Ends an exploration.
+private struct Stop: Error {}
+
 @Suite(.serialized) struct `The watchdog of real time` {
   private final class Reports: Sendable {
     private let lines = Locked<[String]>([])
@@ -33,6 +36,18 @@ import Testing
     let simulation = SimulatedEnvironment(seed: seed)
     simulation.watchdogInterval = .milliseconds(1)
     return (simulation, AdvancedOperationQueue(environment: simulation.environment))
+  }
+
+  /// A workflow without an end, which isn't reported before virtual time has moved often.
+  private static func poll(
+    in simulation: SimulatedEnvironment,
+    until isOver: @escaping @Sendable () -> Bool = { false }
+  ) -> AdvancedOperation {
+    simulation.watchdogInterval = .seconds(3_600)
+    return RepeatOperation(name: "poll", times: nil, every: .seconds(60)) { round in
+      if round == 200 { simulation.watchdogInterval = .milliseconds(1) }
+      return isOver() ? nil : AdvancedOperation()
+    }
   }
 
   @Test func `names a step that blocks its thread, and the seed`() throws {
@@ -81,9 +96,7 @@ import Testing
       isReported.withLock { $0 = true }
     }
     let (simulation, queue) = Self.world(4714)
-    let poll = RepeatOperation(name: "poll", times: nil, every: .seconds(60)) { _ in
-      AdvancedOperation()
-    }
+    let poll = Self.poll(in: simulation)
     queue.addOperation(poll)
     simulation.run(until: { isReported.withLock { $0 } })
     // The run that lets it end may take a millisecond as well.
@@ -95,6 +108,117 @@ import Testing
     #expect(text.contains("virtual time is at ") && text.contains("the last steps: “"), "\(text)")
     #expect(text.contains("run(until: .seconds(3600))"), "\(text)")
     #expect(lines.count == 1)
+  }
+
+  @Test func `takes steps one after the other for one run`() throws {
+    let isReported = Locked(false)
+    let reports = Self.reports(of: 4716, about: "step() has taken") {
+      isReported.withLock { $0 = true }
+    }
+    let (simulation, queue) = Self.world(4716)
+    let poll = Self.poll(in: simulation)
+    queue.addOperation(poll)
+    while !isReported.withLock({ $0 }), simulation.step() {}
+    poll.cancel()
+    simulation.run()
+    let text = try #require(reports.all.first)
+    #expect(text.contains("virtual time is at ") && text.contains("the last steps: “"), "\(text)")
+  }
+
+  @Test func `says that virtual time stands still, and gives no time to run until`() throws {
+    let isReported = Locked(false)
+    let reports = Self.reports(of: 4717, about: "has taken") {
+      isReported.withLock { $0 = true }
+    }
+    let (simulation, queue) = Self.world(4717)
+    simulation.advance(by: .seconds(5))
+    queue.addOperation(
+      ResultOperation(name: "busy") { while !isReported.withLock({ $0 }) { await Task.yield() } }
+    )
+    simulation.run()
+    let text = try #require(reports.all.first)
+    #expect(text.contains("virtual time has stood still at 5 s for "), "\(text)")
+    #expect(text.contains("a loop that waits with Task.yield(), or a retry"), "\(text)")
+    #expect(!text.contains("3600"), "\(text)")
+  }
+
+  @Test func `says of a step that blocks that it waits or loops`() throws {
+    let released = Released()
+    let reports = Self.reports(of: 4718, about: "has blocked") { released.signal() }
+    let (simulation, queue) = Self.world(4718)
+    queue.addOperation(BlockOperation { released.wait() })
+    simulation.run()
+    #expect(reports.all.first?.contains("of real time: it waits, or it loops.") == true)
+  }
+
+  /// Explores until the watchdog has reported something with all of these words.
+  private static func report(
+    with words: [String],
+    _ explore: (_ isReported: @escaping @Sendable () -> Bool) throws -> Void,
+    ignoring isExpected: (any Error) -> Bool
+  ) throws -> String {
+    let found = Locked<String?>(nil)
+    RealTimeWatchdog.setReport { line in
+      guard words.allSatisfy({ line.contains($0) }) else { return }
+      found.withLock { $0 = line }
+    }
+    do { try explore { found.withLock { $0 != nil } } } catch  where isExpected(error) {}
+    return try #require(found.withLock { $0 })
+  }
+
+  @Test func `says how far an exploration of schedules is`() throws {
+    let text = try Self.report(with: ["exploreSchedules: ", "(seed 4719)"]) { isReported in
+      var isOver = false
+      try exploreSchedules(depthFirst: .max, random: 0, seed: 4719) { simulation in
+        simulation.watchdogInterval = .milliseconds(1)
+        // Few schedules, once something is reported.
+        if isReported() { isOver = true }
+        for number in 0..<(isOver ? 1 : 9) { simulation.addStep("\(number)") {} }
+        simulation.run()
+        if isOver { throw Stop() }
+      }
+    } ignoring: {
+      $0 is ScheduleFailure
+    }
+    #expect(
+      text.contains(#/: [0-9]+ schedules? in .* of real time, and [0-9]+ steps? of the/#),
+      "\(text)"
+    )
+  }
+
+  @Test func `says how far an exploration of restarts is`() throws {
+    let text = try Self.report(with: ["exploreRestarts: ", "restart"]) { isReported in
+      try exploreRestarts(schedules: .max, seed: 4720) { simulation, journal in
+        simulation.watchdogInterval = .milliseconds(1)
+        if isReported() { throw Stop() }
+        let pay = ResultOperation(key: "pay", journal: journal) { 50 }
+        AdvancedOperationQueue(environment: simulation.environment).addOperation(pay)
+        return pay
+      }
+    } ignoring: {
+      $0 is ExpectationFailure
+    }
+    #expect(
+      text.contains(#/ restarts? in .* of real time, and [0-9]+ steps? of the current run/#),
+      "\(text)"
+    )
+  }
+
+  @Test func `says that a run between two restarts doesn't end`() throws {
+    let text = try Self.report(with: ["4721", "exploreRestarts has taken"]) { isReported in
+      try exploreRestarts(schedules: 1, seed: 4721) { simulation, journal in
+        let pay = ResultOperation(key: "pay", journal: journal) { 50 }
+        let queue = AdvancedOperationQueue(environment: simulation.environment)
+        queue.addOperation(pay)
+        if !isReported() {
+          queue.addOperation(Self.poll(in: simulation, until: isReported))
+        }
+        return pay
+      }
+    } ignoring: { _ in
+      true
+    }
+    #expect(text.contains("have it end, for example with a number of rounds"), "\(text)")
   }
 
   @Test func `keeps no simulation alive that nothing runs`() {
@@ -145,6 +269,31 @@ import Testing
     #expect(look(&looks, 900, true, 9) == .goesOn)
     #expect(look(&looks, 1_005, false, 10) == .endless(steps: 1_000, for: .seconds(10)))
     #expect(look(&looks, 2_000, true, 20) == .goesOn)
+  }
+
+  @Test func `take steps for one run unless there is a pause`() {
+    var looks = RunLooks(after: 0, at: start)
+    func isOver(_ count: Int, _ seconds: Double) -> Bool {
+      looks.isOver(count: count, at: start + .seconds(seconds), interval: .seconds(10))
+    }
+    #expect(!isOver(1, 1))
+    #expect(look(&looks, 1, false, 1) == .goesOn)
+    #expect(!isOver(1, 3.4))
+    #expect(!isOver(2, 3.6))
+    #expect(isOver(1, 3.6))
+  }
+
+  @Test func `report an exploration each time that it has gone on for the interval`() {
+    var looks = ExplorationLooks(at: start)
+    func look(_ seconds: Int) -> Duration? {
+      looks.look(at: start + .seconds(seconds), interval: .seconds(10))
+    }
+    #expect(look(9) == nil)
+    #expect(look(10) == .seconds(10))
+    #expect(look(19) == nil)
+    #expect(look(21) == .seconds(21))
+    #expect(look(30) == nil)
+    #expect(look(31) == .seconds(31))
   }
 
   @Test func `find steps that nothing runs, and begin anew after a run`() {

@@ -170,6 +170,47 @@ import Testing
     #expect(queue.operationCount == 0)
   }
 
+  @Test func `by another clock than that of the simulation is named with what to do`() throws {
+    /// A clock that stands still.
+    final class Still: OperationClock.Source {
+      let identity = ClockIdentity()
+      let wait: AsyncWait
+      init(_ wait: AsyncWait) { self.wait = wait }
+      var now: Duration { .zero }
+      func sleep(until deadline: Duration) async throws { try await wait.wait() }
+      func schedule(
+        at deadline: Duration,
+        _ action: @escaping @Sendable () -> Void
+      ) -> OperationTimer { OperationTimer(action) }
+    }
+    let wait = AsyncWait()
+    let simulation = SimulatedEnvironment(seed: 1)
+    var environment = simulation.environment
+    environment.clock = OperationClock(source: Still(wait))
+    let queue = AdvancedOperationQueue(name: "imports", environment: environment)
+    let nap = ResultOperation(name: "nap") {
+      try await AdvancedOperation.current?.environment.clock.sleep(for: .seconds(1))
+    }
+    let next = nap.then(name: "next") { _ in }
+    queue.addOperation(nap)
+    AdvancedOperationQueue(environment: simulation.environment).addOperation(next)
+    simulation.run()
+    let remark =
+      "“nap” is in queue “imports”, which has the executor of this simulation and another clock"
+    #expect(simulation.strays.count == 1)
+    let text = try #require(simulation.strays.first).description
+    #expect(text.contains(remark) && !text.contains("left the simulation"), "\(text)")
+    for operation in [nap, next] {
+      let failure = #expect(throws: ExpectationFailure.self) {
+        try expectOutcome(of: operation, is: .succeeded)
+      }
+      #expect(try #require(failure).message.contains(remark))
+    }
+    wait.finish()
+    simulation.run()
+    #expect(next.isFinished)
+  }
+
   @Test func `fails an exploration`() throws {
     let wait = AsyncWait()
     let failure = #expect(throws: ScheduleFailure.self) {

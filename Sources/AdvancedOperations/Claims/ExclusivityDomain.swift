@@ -97,6 +97,17 @@ public final class ExclusivityDomain: Sendable {
     update { $0.releaseCalled(operation, &$1) }
   }
 
+  /// Forgets all operations, because nothing will run them any more, and grants nothing.
+  package func abandon() {
+    let (operations, effects) = ledger.withLock { ledger in
+      let operations = ledger.claimants.values.map(\.operation)
+      var effects = ClaimEffects()
+      for operation in operations { ledger.releaseCalled(operation, &effects) }
+      return (operations, effects)
+    }
+    withExtendedLifetime((operations, effects)) {}
+  }
+
   /// Gives back what an operation was given that doesn't start now, also the starts that rates
   /// count.
   func returnGrant(_ operation: any ClaimHolder) {

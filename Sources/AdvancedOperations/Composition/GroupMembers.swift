@@ -63,6 +63,12 @@ struct GroupMembers {
   /// All children have ended, and none comes any more; the group is kept alive by the caller.
   mutating func childrenClosed() { owner = nil }
 
+  /// Nothing runs the group or its children any more: returns what kept the group alive, and code of
+  /// the program that may.
+  mutating func abandoned() -> (owner: GroupOperation?, hook: ChildErrors.Hook?) {
+    (owner.take(), hook.take())
+  }
+
   /// A child has failed, and the group fails fast; returns whether it is the first.
   mutating func failsFast(because reason: GroupOperation.SiblingFailed) -> Bool {
     if firstFailed != nil { return false }

@@ -392,6 +392,11 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
     bodyEnded()
   }
 
+  override func releaseAbandonedWork() {
+    let old = members.withLock { $0.abandoned() }
+    withExtendedLifetime(old) {}
+  }
+
   override func releaseResources() {
     let old = members.withLock { $0.released() }
     withExtendedLifetime(old) {}

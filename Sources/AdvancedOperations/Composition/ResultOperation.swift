@@ -384,6 +384,8 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
     rounds?.ownerEnded()
   }
 
+  override func releaseAbandonedWork() { releaseWork() }
+
   private func releaseWork() {
     var body: (@Sendable () async throws -> Output)?
     let means = work.withLock { work in

@@ -91,6 +91,23 @@ extension AdvancedOperation: LayeredOperation {
     deliver()
   }
 
+  package final func releaseAsAbandoned() {
+    let (observers, conditions, extra) = withCore { core in
+      (
+        exchange(&core.observers, with: []), exchange(&core.conditions, with: []),
+        core.extra.map { extra in
+          (
+            exchange(&extra.rollbacks, with: []), exchange(&extra.afterFinished, with: []),
+            exchange(&extra.afterQuiet, with: [])
+          )
+        }
+      )
+    }
+    for observation in observers { observation.remove() }
+    withExtendedLifetime((conditions, extra)) {}
+    releaseAbandonedWork()
+  }
+
   package final func breakCycle(_ cycle: [Operation]) -> Bool { breakCycleOfClaims(cycle) }
 
   // MARK: What it waits for

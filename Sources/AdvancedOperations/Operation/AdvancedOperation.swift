@@ -186,6 +186,9 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   func outcomeDecided(_ outcome: OperationOutcome) {}
   /// Called when the operation is quiet: let go of what the work needed.
   func releaseResources() {}
+  /// Called when a simulation has abandoned the operation, which may be executing: releases what the
+  /// work needs and only a body would use.
+  func releaseAbandonedWork() {}
   /// Takes in what a child produced; returns whether it was in time.
   func adopt(_ operation: AdvancedOperation) -> Bool { false }
   /// Called when a child said how far it is; returns what the operation says because of that.

@@ -53,6 +53,10 @@ import CoreOperations
 /// What comes from outside at any moment, and not only before the first sleep, is added with
 /// ``SimulatedEnvironment/addStep(_:atAnyTime:_:)``.
 ///
+/// An exploration that takes long writes a line on standard error each ten seconds of real time,
+/// with the number of schedules until then. When a schedule is done, the operations that have not
+/// finished under it are released, as ``SimulatedEnvironment`` describes.
+///
 /// - Parameters:
 ///   - depthFirst: The number of schedules to run depth first; nil for as many as take 4,000 steps
 ///     together, which is about 130 schedules of ten operations.
@@ -68,7 +72,8 @@ import CoreOperations
 ///   simulation, leaves steps, or doesn't end. Before that, the schedule is run once more, and then
 ///   made shorter as long as it fails in the same way: with an error of the same type and text
 ///   (numbers may differ), an ``ExpectationFailure`` also in the same line. If it doesn't fail
-///   again, the failure says that the workflow isn't deterministic.
+///   again, the failure says that the workflow isn't deterministic. `CancellationError` if the task
+///   that explores is cancelled, as by the time limit of a test.
 /// - Complexity: The number of schedules can grow as the factorial of that of operations.
 @discardableResult
 public func exploreSchedules(
@@ -101,7 +106,7 @@ public func exploreSchedules(
 /// - Throws: ``ScheduleFailure`` when the workflow throws, with the error as
 ///   ``ScheduleFailure/underlying``, and when the schedule doesn't fit the workflow: it takes a
 ///   step where there are fewer, or makes more choices than there are. ``ExpectationFailure`` when
-///   the text is no schedule.
+///   the text is no schedule. `CancellationError` if the task that replays is cancelled.
 public func exploreSchedules(
   replaying schedule: String,
   stepLimit: Int = 20_000,
@@ -148,7 +153,7 @@ package func countFailures(
   of workflow: (SimulatedEnvironment) throws -> Void
 ) throws -> Int {
   try ScheduleExplorer.with(workflow, seed: seed) { explorer in
-    explorer.failures(drawing: drawing, among: count)
+    try explorer.failures(drawing: drawing, among: count)
   }
 }
 #endif

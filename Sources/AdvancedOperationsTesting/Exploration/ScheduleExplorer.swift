@@ -8,11 +8,13 @@ struct ScheduleExplorer {
   var prunes = true
   /// The number of steps that a schedule may have.
   var stepLimit: Int?
+  private let progress: ExplorationProgress
   private let workflow: (SimulatedEnvironment) throws -> Void
 
   private init(seed: UInt64, workflow: @escaping (SimulatedEnvironment) throws -> Void) {
     self.seed = seed
     self.workflow = workflow
+    progress = ExplorationProgress(call: "exploreSchedules", counting: "schedule", seed: seed)
   }
 
   /// Gives a closure an explorer of a workflow, which it sets up and uses while it runs.
@@ -23,17 +25,28 @@ struct ScheduleExplorer {
   ) throws -> Result {
     try withoutActuallyEscaping(workflow) { workflow in
       var explorer = ScheduleExplorer(seed: seed, workflow: workflow)
+      let guarded = RealTimeWatchdog.begin(explorer.progress)
+      defer { guarded.end() }
       return try body(&explorer)
     }
   }
 
-  /// What one run came to.
-  struct Run {
+  /// What one run came to; releases the operations of the workflow with itself.
+  final class Run {
     let choices: [Choice]
     let error: (any Error)?
     let simulation: SimulatedEnvironment
 
-    var lines: [String] { simulation.simulation.withState { $0.lines } }
+    init(choices: [Choice], error: (any Error)?, simulation: SimulatedEnvironment) {
+      self.choices = choices
+      self.error = error
+      self.simulation = simulation
+    }
+
+    // A task that is suspended, or the workflow, may keep the simulation.
+    deinit { simulation.simulation.abandon() }
+
+    var log: SimulationLog { simulation.simulation.log }
   }
 
   /// Where an exploration was called.
@@ -45,7 +58,7 @@ struct ScheduleExplorer {
   /// Whether each schedule is written on standard error before it is run.
   private static let printsSchedules = ProcessEnvironment.isSet("OPERATIONS_PRINT_SCHEDULES")
 
-  func run(_ schedule: Schedule) -> Run { run(schedule.chooser, as: schedule) }
+  func run(_ schedule: Schedule) throws -> Run { try run(schedule.chooser, as: schedule) }
 
   /// Runs the workflow once.
   ///
@@ -53,14 +66,31 @@ struct ScheduleExplorer {
   ///   - chooser: The chooser that makes the choices.
   ///   - schedule: The schedule that makes the same choices, as far as it is known before the run.
   /// - Returns: What happened.
-  func run(_ chooser: any ScheduleChooser, as schedule: @autoclosure () -> Schedule) -> Run {
+  /// - Throws: `CancellationError` if the task that explores is cancelled.
+  func run(
+    _ chooser: any ScheduleChooser,
+    as schedule: @autoclosure () -> Schedule
+  ) throws -> Run {
     if Self.printsSchedules {
       StandardError.write(line: "exploreSchedules(replaying: \"\(schedule())\") { … }")
     }
+    let run = runOnce(chooser)
+    if run.simulation.simulation.wasCancelled || isCallerCancelled { throw CancellationError() }
+    progress.explored()
+    return run
+  }
+
+  private func runOnce(_ chooser: any ScheduleChooser) -> Run {
     let simulation = SimulatedEnvironment(
-      simulation: Simulation(seed: seed, chooser: chooser, interruptions: interruptions)
+      simulation: Simulation(
+        seed: seed,
+        chooser: chooser,
+        keepsChoices: true,
+        interruptions: interruptions
+      )
     )
     simulation.simulation.withState { $0.stepLimit = stepLimit }
+    progress.begins(simulation.simulation)
     var error: (any Error)?
     do {
       try workflow(simulation)
@@ -92,7 +122,7 @@ struct ScheduleExplorer {
     }
     var lengths = Lengths()
     var samples = Samples()
-    var lastLines: [String] = []
+    var lastLog = SimulationLog(limit: nil)
     let search = DepthFirstSearch(prunes: prunes && interruptions == 0)
     var hasMore = true
     var stepCount = 0
@@ -102,35 +132,40 @@ struct ScheduleExplorer {
     }
     while hasMore && mayContinue() {
       search.begin()
-      let run = run(search, as: Schedule(seed: seed, interruptions: interruptions, search.plan))
+      let run = try run(search, as: Schedule(seed: seed, interruptions: interruptions, search.plan))
       stepCount += run.simulation.simulation.withState { $0.takenCount }
       lengths.add(run)
       report.add(run)
-      let lines = run.lines
+      let log = run.log
       switch search.end {
       case .broken:
-        let problem = ScheduleProblem(lines, differsFrom: lastLines)
-        throw failure(run, problem ?? .differs(after: lines.last, was: nil, is: nil), report, at)
+        let problem = ScheduleProblem(log, differsFrom: lastLog)
+        throw failure(
+          run,
+          problem ?? .differs(after: log.lines.last, was: nil, is: nil),
+          report,
+          at
+        )
       case .new:
         try check(run)
         report.scheduleCount += 1
-        samples.add(run.choices, lines)
+        samples.add(run.choices, log)
       case .pruned:
         try check(run)
         report.prunedCount += 1
       }
-      lastLines = lines
+      lastLog = log
       hasMore = search.advance()
     }
     report.isComplete = !hasMore && !search.isBounded
     report.isBounded = !hasMore && search.isBounded
     if !report.isComplete {
       for number in 0..<max(random, 0) {
-        let run = draw(number, &lengths)
+        let run = try draw(number, &lengths)
         report.add(run)
         try check(run)
         report.randomCount += 1
-        samples.add(run.choices, run.lines)
+        samples.add(run.choices, run.log)
       }
     }
     try repeatRuns(samples, report, at)
@@ -139,12 +174,12 @@ struct ScheduleExplorer {
 
   /// Some of the schedules that were run, and what happened.
   private struct Samples {
-    typealias Sample = (choices: [Choice], lines: [String])
+    typealias Sample = (choices: [Choice], log: SimulationLog)
     private var first: [Sample] = []
     private var last: Sample?
 
-    mutating func add(_ choices: [Choice], _ lines: [String]) {
-      if first.count < 4 { first.append((choices, lines)) } else { last = (choices, lines) }
+    mutating func add(_ choices: [Choice], _ log: SimulationLog) {
+      if first.count < 4 { first.append((choices, log)) } else { last = (choices, log) }
     }
 
     /// Each twice, and where there are few more often: what is decided by a coin in a workflow of
@@ -159,8 +194,8 @@ struct ScheduleExplorer {
   private func repeatRuns(_ samples: Samples, _ report: ScheduleReport, _ at: Place) throws {
     for sample in samples.repeated {
       let schedule = Schedule(seed: seed, interruptions: interruptions, sample.choices)
-      let run = run(schedule)
-      let problem = ScheduleProblem(run.lines, differsFrom: sample.lines)
+      let run = try run(schedule)
+      let problem = ScheduleProblem(run.log, differsFrom: sample.log)
       if let error: any Error = problem ?? run.error { throw failure(run, error, report, at) }
     }
   }
@@ -181,30 +216,31 @@ struct ScheduleExplorer {
   }
 
   /// Runs under the schedule with a number.
-  private func draw(_ number: Int, _ lengths: inout Lengths) -> Run {
+  private func draw(_ number: Int, _ lengths: inout Lengths) throws -> Run {
     var schedule = Schedule(seed: seed, interruptions: interruptions, choices: [:])
     schedule.drawn = .init(number: number, length: lengths.longest, evenLength: lengths.even)
-    let run = run(schedule)
+    let run = try run(schedule)
     lengths.add(run)
     return run
   }
 
   /// How many of the schedules that are drawn in one way fail; in the usual one when it is nil.
-  func failures(drawing: ScheduleDrawing?, among count: Int) -> Int {
+  func failures(drawing: ScheduleDrawing?, among count: Int) throws -> Int {
     let plain = Schedule(seed: seed, interruptions: interruptions, choices: [:])
     var lengths = Lengths()
-    lengths.add(run(SeededChooser(seed: seed), as: plain))
-    return (0..<count).count { number in
-      guard let drawing else { return draw(number, &lengths).error != nil }
+    lengths.add(try run(SeededChooser(seed: seed), as: plain))
+    return try (0..<count).count { number in
+      guard let drawing else { return try draw(number, &lengths).error != nil }
       let seed = seed &+ UInt64(number)
-      let run = run(drawing.chooser(seed: seed, length: lengths.longest), as: plain)
+      let run = try run(drawing.chooser(seed: seed, length: lengths.longest), as: plain)
       lengths.add(run)
       return run.error != nil
     }
   }
 
   func replay(_ schedule: Schedule, fileID: String, line: Int) throws {
-    let run = run(schedule)
+    let run = try run(schedule)
+    defer { withExtendedLifetime(run) {} }
     let mismatch = run.simulation.replayMismatch.map { ScheduleProblem.misfit($0) }
     guard let error = run.error ?? mismatch else { return }
     throw ScheduleFailure(
@@ -235,7 +271,9 @@ struct ScheduleExplorer {
       _ schedule: Schedule,
       note: String? = nil
     ) -> ScheduleFailure {
-      ScheduleFailure(
+      // The log goes with the run.
+      defer { withExtendedLifetime(run) {} }
+      return ScheduleFailure(
         underlying: error,
         schedule: schedule.description,
         scheduleCount: count,
@@ -249,12 +287,13 @@ struct ScheduleExplorer {
     if let problem = error as? ScheduleProblem, !problem.isRepeatable {
       return failure(run, error, found)
     }
-    let again = self.run(found)
+    // A cancel ends the shortening as well, and the failure is reported as it is.
+    guard let again = try? self.run(found) else { return failure(run, error, found) }
     if let note = ScheduleFailure.sentence(
       aboutRepeating: error,
-      run.lines,
+      run.log,
       as: again.error,
-      again.lines
+      again.log
     ) {
       return failure(run, error, found, note: note)
     }
@@ -270,7 +309,10 @@ struct ScheduleExplorer {
     func fails(_ schedule: Schedule) -> Bool {
       guard budget > 0 else { return false }
       budget -= 1
-      let run = self.run(schedule)
+      guard let run = try? self.run(schedule) else {
+        budget = 0
+        return false
+      }
       guard let other = run.error, ScheduleFailure.isSame(other, as: error) else { return false }
       best = (schedule, run)
       return true

@@ -62,9 +62,9 @@ extension ScheduleFailure {
   /// Says that the choices of a failure don't lead to the same failure once more.
   static func sentence(
     aboutRepeating error: any Error,
-    _ log: [String],
+    _ log: SimulationLog,
     as newError: (any Error)?,
-    _ newLog: [String]
+    _ newLog: SimulationLog
   ) -> String? {
     if let newError, isSame(newError, as: error) { return nil }
     let result =

@@ -17,6 +17,8 @@ enum ScheduleProblem: Error, CustomStringConvertible {
   /// them; nil where the run was over, or the same for both when a choice was among another number
   /// of steps.
   case differs(after: String?, was: String?, is: String?)
+  /// The same, in lines that the log has left off.
+  case differsInLeftOff(Int)
 
   var description: String {
     switch self {
@@ -39,6 +41,10 @@ enum ScheduleProblem: Error, CustomStringConvertible {
     case .misfit(let misfit):
       "The schedule doesn't fit this workflow, or not any more: \(misfit). Explore it again, or "
         + "replay the schedule with the workflow that it was found in."
+    case .differsInLeftOff(let count):
+      "The workflow is not deterministic: with the same choices, another thing happened before, in "
+        + "the first \(counted(count, "line")) of the log, which were left off. To see it, set "
+        + "logLimit of the simulation to nil in the workflow."
     case .differs(let last, let was, let now):
       "The workflow is not deterministic: with the same choices, "
         + (last.map { "after “\($0)” " } ?? "at the beginning ")
@@ -58,21 +64,21 @@ enum ScheduleProblem: Error, CustomStringConvertible {
     switch self {
     case .strays, .pending, .noStep, .misfit, .waiting: true
     // Such a schedule takes too long to be made shorter.
-    case .differs, .tooLong: false
+    case .differs, .differsInLeftOff, .tooLong: false
     }
   }
 
   /// The schedule of a simulation has too many steps; nil if it has not.
   init?(limitOf simulation: Simulation) {
-    let (hasReachedLimit, count, now) = simulation.withState {
-      ($0.hasReachedLimit, $0.takenCount, $0.now)
-    }
+    let (hasReachedLimit, count) = simulation.withState { ($0.hasReachedLimit, $0.takenCount) }
     guard hasReachedLimit else { return nil }
+    let (time, advice) = simulation.standstill(in: count)
+    let usualAdvice =
+      "If the workflow has no end, end it in the test: run(until: .seconds(3600)), then cancel it, "
+      + "then run()."
     self = .tooLong(
-      "The schedule has not ended after \(counted(count, "step")): virtual time is at "
-        + "\(now.readable), and the last steps are \(simulation.lastSteps). If the workflow has no "
-        + "end, end it in the test: run(until: .seconds(3600)), then cancel it, then run(). If it "
-        + "takes more steps, pass a larger stepLimit:."
+      "The schedule has not ended after \(counted(count, "step")): \(time)\(simulation.lastSteps). "
+        + "\(advice ?? usualAdvice) If it takes more steps, pass a larger stepLimit:."
     )
   }
 
@@ -83,7 +89,7 @@ enum ScheduleProblem: Error, CustomStringConvertible {
   /// test looks at the middle of a workflow.
   init?(atEndOf simulation: Simulation) {
     let (steps, alarms, lastCall, takenCount) = simulation.withState { state in
-      let alarms = state.alarms.all.sorted { $0.number < $1.number }.map(\.name)
+      let alarms = state.alarms.upcoming.sorted { $0.number < $1.number }.map(\.name)
       return (state.steps.map(\.name), alarms, state.lastCall, state.takenCount)
     }
     let strays = simulation.strays
@@ -105,13 +111,20 @@ enum ScheduleProblem: Error, CustomStringConvertible {
   private static func quoted(_ line: String?) -> String { line.map { "“\($0)”" } ?? "nothing" }
 
   /// Compares two logs of the same choices; nil if they are equal.
-  init?(_ log: [String], differsFrom old: [String]) {
-    if log == old { return nil }
-    let same = zip(log, old).prefix { $0 == $1 }.count
+  init?(_ log: SimulationLog, differsFrom old: SimulationLog) {
+    if log.fingerprint == old.fingerprint { return nil }
+    let leftOff = max(log.leftOffCount, old.leftOffCount)
+    let (lines, oldLines) = (log.lines(from: leftOff), old.lines(from: leftOff))
+    let same = zip(lines, oldLines).prefix { $0 == $1 }.count
+    // The first line that is kept differs because of another one before it, as far as is known.
+    if leftOff > 0, same == 0 || same == lines.count && same == oldLines.count {
+      self = .differsInLeftOff(leftOff)
+      return
+    }
     self = .differs(
-      after: same > 0 ? old[same - 1] : nil,
-      was: same < old.count ? old[same] : nil,
-      is: same < log.count ? log[same] : nil
+      after: same > 0 ? oldLines[same - 1] : nil,
+      was: same < oldLines.count ? oldLines[same] : nil,
+      is: same < lines.count ? lines[same] : nil
     )
   }
 }

@@ -29,8 +29,11 @@ public import AdvancedOperations
 /// key that run one after the other are no mistake that could be seen, because an attempt after
 /// another one may find what that has recorded: the second has the value of the first each time.
 ///
-/// Nothing of a process that has died goes on, and what was suspended in it is never resumed: a
-/// task of it stays in memory until the tests end. What the workflow changes outside of its
+/// Nothing of a process that has died goes on, and what was suspended in it is never resumed. Its
+/// operations are released, as ``SimulatedEnvironment`` describes; a task that was suspended stays
+/// in memory until the tests end, with what its own code uses. An exploration that takes long writes
+/// a line on standard error each ten seconds of real time, with the number of restarts until then.
+/// A run that never comes to its end is reported there, too. What the workflow changes outside of its
 /// operations, in a database for instance, is tested with
 /// ``exploreRestarts(schedules:stepLimit:seed:fileID:line:world:of:check:)``.
 ///
@@ -48,6 +51,7 @@ public import AdvancedOperations
 ///   seed, the step and what was recorded. Also when `workflow` throws, with the error as
 ///   ``ExpectationFailure/underlying``; when it runs the simulation; when it takes no step in it;
 ///   and when no operation has recorded anything, so that there is nothing to restart from.
+///   `CancellationError` if the task that explores is cancelled, as by the time limit of a test.
 /// - Complexity: O(s · n²) steps, s the number of schedules and n that of the steps of the
 ///   workflow.
 @discardableResult

@@ -13,18 +13,43 @@ struct RestartExplorer<World> {
   let stepLimit: Int
   let fileID: String
   let line: Int
+  let progress = ExplorationProgress(call: "exploreRestarts", counting: "restart")
 
   /// From a start of the process to its death, or to the end of all steps.
-  struct Life {
+  ///
+  /// Releases the operations of the process with itself.
+  final class Life {
     let simulation: SimulatedEnvironment
     let operation: AdvancedOperation
     let journal: InMemoryJournal
     /// What was recorded at its beginning.
     let recorded: [String]
-    var stepCount = 0
 
-    mutating func run(upTo limit: Int) {
-      while stepCount < limit, simulation.step() { stepCount += 1 }
+    init(
+      _ simulation: SimulatedEnvironment,
+      _ operation: AdvancedOperation,
+      _ journal: InMemoryJournal,
+      recorded: [String]
+    ) {
+      self.simulation = simulation
+      self.operation = operation
+      self.journal = journal
+      self.recorded = recorded
+    }
+
+    // A task that is suspended, or the workflow, may keep the simulation.
+    deinit { simulation.simulation.abandon() }
+
+    var stepCount: Int { simulation.simulation.withState { $0.takenCount } }
+
+    /// - Throws: `CancellationError` if the task that explores is cancelled.
+    func run(upTo limit: Int) throws {
+      let simulation = simulation.simulation
+      let end = simulation.run(until: nil, call: Simulation.restartRun) {
+        simulation.withState { $0.takenCount } >= limit
+      }
+      if case .cancelled = end { throw CancellationError() }
+      if isCallerCancelled { throw CancellationError() }
     }
   }
 
@@ -37,10 +62,13 @@ struct RestartExplorer<World> {
 
   /// Explores so many orders of steps; returns the number of deaths.
   func explore(_ schedules: Int, from seed: UInt64) throws -> Int {
+    let guarded = RealTimeWatchdog.begin(progress)
+    defer { guarded.end() }
     var explorer = self
     var deathCount = 0
     for number in 0..<max(schedules, 1) {
       explorer.seed = seed &+ UInt64(number)
+      progress.begins(seed: explorer.seed)
       deathCount += try explorer.explore()
     }
     return deathCount
@@ -64,6 +92,7 @@ struct RestartExplorer<World> {
       let survivors = counted(count, "record") + (count == 1 ? " has" : " have")
       series.story = "Of its journal, \(survivors) survived: \(keys)."
       try finish(series, generator.next(), records, like: whole)
+      progress.explored()
       deathCount += 1
     }
     return deathCount
@@ -82,12 +111,13 @@ struct RestartExplorer<World> {
     series.story = Self.story(of: life)
     if generator.next() % 2 == 0 {
       life = try begin(generator.next(), with: life.journal.records, in: series)
-      life.run(upTo: Int(clamping: generator.next() % UInt64(whole.stepCount)))
+      try life.run(upTo: Int(clamping: generator.next() % UInt64(whole.stepCount)))
       try checkBegun(life, series)
       series.story += " " + Self.story(of: life)
       deathCount += 1
     }
     try finish(series, generator.next(), life.journal.records, like: whole)
+    progress.explored(deathCount)
     return deathCount
   }
 
@@ -102,8 +132,8 @@ struct RestartExplorer<World> {
 
   /// The first life of a series.
   private func live(upTo limit: Int = .max, in series: Series) throws -> Life {
-    var life = try begin(seed, with: [], in: series)
-    life.run(upTo: limit)
+    let life = try begin(seed, with: [], in: series)
+    try life.run(upTo: limit)
     return life
   }
 
@@ -115,6 +145,7 @@ struct RestartExplorer<World> {
   ) throws -> Life {
     let simulation = SimulatedEnvironment(seed: seed)
     simulation.simulation.withState { $0.stepLimit = stepLimit }
+    progress.begins(simulation.simulation)
     let journal = InMemoryJournal(records)
     let operation: AdvancedOperation
     do {
@@ -123,12 +154,7 @@ struct RestartExplorer<World> {
       throw fail(series.story, "Then the closure threw: \(error)", underlying: error)
     }
     try checkNotRun(simulation, series)
-    return Life(
-      simulation: simulation,
-      operation: operation,
-      journal: journal,
-      recorded: records.map(\.key)
-    )
+    return Life(simulation, operation, journal, recorded: records.map(\.key))
   }
 
   /// Begins with what was recorded, goes on to the end, and compares that.
@@ -138,8 +164,8 @@ struct RestartExplorer<World> {
     _ records: [InMemoryJournal.Record],
     like whole: Life
   ) throws {
-    var life = try begin(seed, with: records, in: series)
-    life.run(upTo: .max)
+    let life = try begin(seed, with: records, in: series)
+    try life.run(upTo: .max)
     try checkBegun(life, series)
     try check(life, against: whole, series)
   }

@@ -52,6 +52,45 @@ package struct RunLooks {
   }
 }
 
+extension RunLooks {
+  /// Whether a run that consists of calls of `step()` is over: none was made for a while.
+  ///
+  /// - Parameters:
+  ///   - count: How many steps the simulation has begun.
+  ///   - now: When that is.
+  ///   - interval: How long the run may take.
+  /// - Returns: Whether the pause is at least a quarter of the interval.
+  package func isOver(count: Int, at now: Instant, interval: Duration) -> Bool {
+    count == seenCount && seenSince.duration(to: now) >= interval / 4
+  }
+}
+
+/// What is seen, in real time, of an exploration; without a clock of its own.
+package struct ExplorationLooks {
+  private let begin: SuspendingClock.Instant
+  private var lastReport: SuspendingClock.Instant
+
+  package init(at now: SuspendingClock.Instant) {
+    begin = now
+    lastReport = now
+  }
+
+  /// Looks at the exploration.
+  ///
+  /// - Parameters:
+  ///   - now: When that is.
+  ///   - interval: How long it may go on without a report.
+  /// - Returns: For how long it has gone on, when that is to be reported.
+  package mutating func look(
+    at now: SuspendingClock.Instant,
+    interval: Duration
+  ) -> Duration? {
+    guard lastReport.duration(to: now) >= interval else { return nil }
+    lastReport = now
+    return begin.duration(to: now)
+  }
+}
+
 /// What is seen, in real time, of a simulation that has pending steps and no run; without a clock
 /// of its own.
 package struct PendingLooks {

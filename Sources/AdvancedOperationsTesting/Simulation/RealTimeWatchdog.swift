@@ -1,15 +1,18 @@
 import CoreOperations
 import Dispatch
 
-/// Looks, in real time, whether a step of a simulation blocks its thread, whether a run has no end,
-/// and whether steps are pending that nothing runs.
+/// Checks, in real time, whether a step of a simulation blocks its thread, whether a run has no end,
+/// whether steps are pending that nothing runs, and how far explorations are.
 ///
-/// One thread for all simulations. It is started when one runs or has steps, and ends when none did
-/// for a while, so that a run pays for being entered into a list. Nothing is kept alive.
+/// One thread for all simulations. It is started when a simulation runs or has steps, and ends when
+/// none did for a while, so that a run pays for being entered into a list. Nothing is kept alive.
 package enum RealTimeWatchdog {
   private struct Running {
     weak var simulation: Simulation?
     var looks: RunLooks
+    let call: String
+    /// Whether it consists of calls of `step()`, and none goes on.
+    var isResting = false
   }
 
   private struct Pending {
@@ -19,9 +22,17 @@ package enum RealTimeWatchdog {
     var looks: PendingLooks
   }
 
+  private struct Exploring {
+    let progress: ExplorationProgress
+    var looks: ExplorationLooks
+  }
+
   private struct State {
     var running: [Int: Running] = [:]
+    /// The entries of simulations that are run by calls of `step()`.
+    var stepping: [ObjectIdentifier: Int] = [:]
     var pending: [ObjectIdentifier: Pending] = [:]
+    var exploring: [Int: Exploring] = [:]
     var lastNumber = 0
     var isAwake = false
     var report: @Sendable (String) -> Void = { StandardError.write(line: $0) }
@@ -36,14 +47,20 @@ package enum RealTimeWatchdog {
       defer { isAwake = true }
       return !isAwake
     }
+
+    mutating func removeRun(_ number: Int) -> Running? {
+      stepping = stepping.filter { $0.value != number }
+      return running.removeValue(forKey: number)
+    }
   }
 
   private static let state = Locked(State())
 
-  /// A simulation that runs.
+  /// A simulation that runs, or an exploration.
   struct Guarded {
     fileprivate let number: Int
-    func end() { RealTimeWatchdog.end(number) }
+    fileprivate var isStep = false
+    func end() { RealTimeWatchdog.end(self) }
   }
 
   /// Sets where reports go.
@@ -51,22 +68,57 @@ package enum RealTimeWatchdog {
     withState { $0.report = report }
   }
 
+  static func report(_ line: String) { withState { $0.report }(line) }
+
   /// A simulation begins to run.
-  static func begin(_ simulation: Simulation) -> Guarded {
+  ///
+  /// Calls of `step()` one after the other are one run.
+  static func begin(_ simulation: Simulation, call: String) -> Guarded {
+    let id = ObjectIdentifier(simulation)
+    let isStep = call == Simulation.singleStep
     let looks = RunLooks(after: simulation.progress.current.count, at: .now)
     let (number, mustLaunch, outdated) = withState { state in
+      var outdated: Running?
+      if let number = state.stepping[id] {
+        if isStep, state.running[number]?.simulation === simulation {
+          state.running[number]?.isResting = false
+          return (number, state.wake(), (state.pending.removeValue(forKey: id), outdated))
+        }
+        outdated = state.removeRun(number)
+      }
       let number = state.nextNumber()
-      state.running[number] = Running(simulation: simulation, looks: looks)
-      return (number, state.wake(), state.pending.removeValue(forKey: .init(simulation)))
+      state.running[number] = Running(simulation: simulation, looks: looks, call: call)
+      if isStep { state.stepping[id] = number }
+      return (number, state.wake(), (state.pending.removeValue(forKey: id), outdated))
     }
     withExtendedLifetime(outdated) {}
     if mustLaunch { launch() }
-    return Guarded(number: number)
+    return Guarded(number: number, isStep: isStep)
   }
 
-  private static func end(_ number: Int) {
-    let entry = withState { $0.running.removeValue(forKey: number) }
+  private static func end(_ guarded: Guarded) {
+    let entry = withState { state -> (Running?, Exploring?) in
+      if guarded.isStep {
+        state.running[guarded.number]?.isResting = true
+        return (nil, nil)
+      }
+      return (
+        state.running.removeValue(forKey: guarded.number),
+        state.exploring.removeValue(forKey: guarded.number)
+      )
+    }
     withExtendedLifetime(entry) {}
+  }
+
+  /// An exploration begins.
+  static func begin(_ progress: ExplorationProgress) -> Guarded {
+    let (number, mustLaunch) = withState { state in
+      let number = state.nextNumber()
+      state.exploring[number] = Exploring(progress: progress, looks: ExplorationLooks(at: .now))
+      return (number, state.wake())
+    }
+    if mustLaunch { launch() }
+    return Guarded(number: number)
   }
 
   /// A simulation has steps, and doesn't run.
@@ -97,42 +149,55 @@ package enum RealTimeWatchdog {
 
   private static func watch() {
     var pause = Duration.milliseconds(250)
+    func adapt(to interval: Duration) {
+      pause = max(.milliseconds(1), min(pause, interval / 2))
+    }
     while true {
       MonotonicClock.block(for: pause)
-      let (running, pending, isDone) = withState { state in
-        state.isAwake = !state.running.isEmpty || !state.pending.isEmpty
-        return (state.running, state.pending, !state.isAwake)
+      let (running, pending, exploring, isDone) = withState { state in
+        state.isAwake =
+          !state.running.isEmpty || !state.pending.isEmpty || !state.exploring.isEmpty
+        return (state.running, state.pending, state.exploring, !state.isAwake)
       }
       if isDone { return }
       pause = .milliseconds(250)
       for (number, entry) in running {
-        guard let simulation = entry.simulation else { continue }
-        pause = max(.milliseconds(1), min(pause, simulation.watchdogInterval / 2))
-        look(atRunning: simulation, number, entry.looks)
+        guard let simulation = entry.simulation else {
+          // A run keeps its simulation alive, and calls of step() don't.
+          if entry.isResting { _ = withState { $0.removeRun(number) } }
+          continue
+        }
+        adapt(to: simulation.watchdogInterval)
+        look(atRunning: simulation, number, entry)
       }
       for (key, entry) in pending {
         let simulation = entry.simulation
-        if let simulation {
-          pause = max(.milliseconds(1), min(pause, simulation.watchdogInterval / 2))
-        }
+        if let simulation { adapt(to: simulation.watchdogInterval) }
         look(atPending: simulation, key, entry)
+      }
+      for (number, entry) in exploring {
+        let interval = entry.progress.interval
+        adapt(to: interval)
+        var looks = entry.looks
+        guard let duration = looks.look(at: .now, interval: interval) else { continue }
+        withState { $0.exploring[number]?.looks = looks }
+        report(entry.progress.sentence(after: duration))
       }
     }
   }
 
-  private static func look(atRunning simulation: Simulation, _ number: Int, _ looks: RunLooks) {
-    var looks = looks
+  private static func look(atRunning simulation: Simulation, _ number: Int, _ entry: Running) {
+    var looks = entry.looks
     let (count, name) = simulation.progress.current
-    let verdict = looks.look(
-      count: count,
-      isInStep: name != nil,
-      at: .now,
-      interval: simulation.watchdogInterval
-    )
-    let report = withState { state in
-      state.running[number]?.looks = looks
-      return state.report
+    let interval = simulation.watchdogInterval
+    if entry.isResting, looks.isOver(count: count, at: .now, interval: interval) {
+      let outdated = withState { state -> Running? in
+        state.running[number]?.isResting == true ? state.removeRun(number) : nil
+      }
+      return withExtendedLifetime(outdated) {}
     }
+    let verdict = looks.look(count: count, isInStep: name != nil, at: .now, interval: interval)
+    withState { $0.running[number]?.looks = looks }
     switch verdict {
     case .goesOn: break
     case .blocked(let duration):
@@ -140,8 +205,8 @@ package enum RealTimeWatchdog {
       guard let name, simulation.progress.reported(count) else { return }
       report(simulation.sentence(aboutBlocking: name, for: duration))
     case .endless(let steps, let duration):
-      guard let sentence = simulation.sentence(aboutEndless: steps, for: duration) else { return }
-      report(sentence)
+      let sentence = simulation.sentence(aboutEndless: entry.call, steps: steps, for: duration)
+      if let sentence { report(sentence) }
     }
   }
 

@@ -18,7 +18,7 @@ final class SimulatedClock: OperationClock.Source {
     try await wait.run { _ in
       // As the clocks of the system do, and without a step: nothing comes in between on threads.
       guard deadline > now else { return false }
-      simulation.schedule(at: deadline, timer)
+      simulation.schedule(at: deadline, timer, isSleep: true)
       return true
     } unregister: { _ in
       // Or time would move to a moment at which nothing happens.

@@ -12,9 +12,9 @@ final class SimulatedExecutor: SteppedExecutor, TaskExecutor {
     simulation.add(step, body)
   }
 
-  func enqueue(_ job: consuming ExecutorJob) { simulation.add(UnownedJob(job), on: self) }
+  func didCreate(_ queue: any SteppedQueue) { simulation.didCreate(queue) }
 
-  func willRun(_ queue: any SteppedQueue) { simulation.withState { $0.names.willRun(queue) } }
+  func enqueue(_ job: consuming ExecutorJob) { simulation.add(UnownedJob(job), on: self) }
 
   /// Each start is a step.
   var operationsPerWorker: Int { 1 }

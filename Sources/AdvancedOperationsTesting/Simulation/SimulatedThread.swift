@@ -107,9 +107,9 @@ extension Simulation {
       guard !state.isDiverted, state.interruptionsLeft > 0, !state.steps.isEmpty else {
         return false
       }
-      state.chooser.willChoose(after: state.logPrint)
+      state.chooser.willChoose(after: state.log.fingerprint)
       let interrupts = state.chooser.interrupts()
-      state.choices.append(Choice(index: interrupts ? 1 : 0, count: 2))
+      state.note(Choice(index: interrupts ? 1 : 0, count: 2))
       if interrupts { state.interruptionsLeft -= 1 }
       return interrupts
     }

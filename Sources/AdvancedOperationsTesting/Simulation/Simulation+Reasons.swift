@@ -14,10 +14,23 @@ extension Simulation {
         "It has returned from execute(), and waits for finish() to be called: call finish() on "
         + "every path. A callback that calls it in real time has left the simulation."
     }
-    guard kinds.contains(where: { $0 != .executing && $0 != .condition }) else { return nil }
+    if sleepsForever(record(of: operation).subject) { return Self.endlessSleep }
+    guard kinds.contains(where: { $0 != .executing && $0 != .condition }) else {
+      return remark(aboutWaysOut: explanation, of: operation)
+    }
     let remark = remark(aboutWaysOut: explanation, of: operation)
     return "It waits for others: \(explanation)" + remark.map { "\n\($0)" }.orEmpty
   }
+
+  /// Whether code of an operation, or of a test, sleeps by the clock until the end of time.
+  func sleepsForever(_ subject: StepSubject) -> Bool {
+    withState { $0.alarms.hasEndlessSleep(of: subject) }
+  }
+
+  /// Says that an operation is in the simulation and stays where it is.
+  static let endlessSleep =
+    "It sleeps by the clock until the end of time, so until it is cancelled: cancel it, and call "
+    + "run() again."
 
   /// Says what keeps an operation, and what has left the simulation of all that it waits for.
   ///
@@ -50,19 +63,26 @@ extension Simulation {
     var seen: Set<ObjectIdentifier> = []
     let sentences = ([operation] + causes.flatMap { [$0.operation] + $0.involved })
       .compactMap { other -> String? in
-        guard !other.isFinished, let queue = other.homeQueue, !isWorld(of: queue.operationQueue),
+        guard !other.isFinished, let queue = other.homeQueue,
+          let wayOut = wayOut(of: queue.operationQueue),
           seen.insert(ObjectIdentifier(queue)).inserted
         else { return nil }
-        return "“\(other.label)” is in queue “\(queue.label)”, which isn't of this simulation, and "
-          + "so goes on in real time. Make the queue with "
-          + "AdvancedOperationQueue(environment: simulation.environment)."
+        return "“\(other.label)” is in queue “\(queue.label)”, \(wayOut)"
       }
     return sentences.isEmpty ? nil : sentences.joined(separator: "\n")
   }
 
-  private func isWorld(of queue: OperationQueue) -> Bool {
+  /// Says how the operations of a queue leave the simulation, and what to do; nil if they don't.
+  private func wayOut(of queue: OperationQueue) -> String? {
     let environment = (queue as? AdvancedOperationQueue)?.environment
-    return (environment?.tracer as? SimulationTracer)?.simulation === self
+    guard let environment, (environment.tracer as? SimulationTracer)?.simulation === self else {
+      return "which isn't of this simulation, and so goes on in real time. Make the queue with "
+        + "AdvancedOperationQueue(environment: simulation.environment)."
+    }
+    if environment.clock.identity === clockIdentity { return nil }
+    return
+      "which has the executor of this simulation and another clock, so its operations sleep by "
+      + "that clock, outside of the simulation. Leave the clock of simulation.environment as it is."
   }
 
   /// What to say of an operation that a time limit ended before its body had slept by the clock;
@@ -103,7 +123,17 @@ extension Simulation {
 
   /// Says that steps or timers are pending; nil when none is.
   var sentenceAboutPending: String? {
-    let (steps, hasTimers) = withState { ($0.steps.prefix(3).map(\.name), !$0.alarms.isEmpty) }
+    let (steps, hasTimers, isLost) = withState { state in
+      (
+        state.steps.prefix(3).map(\.name), !state.alarms.isEmpty,
+        state.watched.hasLostOperations
+      )
+    }
+    if isLost {
+      return
+        "The SimulatedEnvironment was released, and nothing runs its operations any more: keep "
+        + "it until they have finished."
+    }
     if !steps.isEmpty {
       return "Steps of the simulation are pending (\(steps.joined(separator: ", "))): call run()."
     }

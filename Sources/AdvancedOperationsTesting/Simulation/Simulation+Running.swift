@@ -5,38 +5,82 @@ extension Simulation {
   /// The call that takes all steps there are.
   static let wholeRun = "run()"
 
-  func run(until end: Duration?, call: String, _ isEnough: () -> Bool) {
+  /// The call that takes the steps of a run between two restarts.
+  static let restartRun = "exploreRestarts"
+  /// The call that takes one step.
+  static let singleStep = "step()"
+
+  /// Why a run has ended.
+  enum RunEnd {
+    /// The condition was true.
+    case enough
+    /// Nothing can happen any more, or not before the given time.
+    case idle
+    /// The task that ran the simulation is cancelled, and something is left to do.
+    case cancelled
+  }
+
+  /// Takes steps.
+  ///
+  /// - Parameters:
+  ///   - time: When to stop; nil, or the end of time, for when nothing can happen any more.
+  ///   - call: The name of the call.
+  ///   - isEnough: Called before each step; the run ends if it returns true.
+  /// - Returns: Why the run has ended.
+  @discardableResult
+  func run(until time: Duration?, call: String, _ isEnough: () -> Bool) -> RunEnd {
     let outer = begin(call)
-    defer { self.end(outer) }
-    let guarded = RealTimeWatchdog.begin(self)
+    defer { end(outer) }
+    let guarded = RealTimeWatchdog.begin(self, call: call)
     defer { guarded.end() }
-    while true {
-      lookForReady()
-      if isEnough() { return }
-      switch next(atMost: end) {
-      case .step(let step): take(step)
-      case .time: break
-      case .nothing: return
+    // A timer may be due now, even if the given time has passed.
+    let end = time.flatMap { $0 >= .longest ? nil : max($0, now) }
+    return unsafe withUnsafeCurrentTask { task in
+      while true {
+        lookForReady()
+        if isEnough() { return .enough }
+        if unsafe task?.isCancelled == true, isCutShort(call) { return .cancelled }
+        switch next(atMost: end) {
+        case .step(let step): take(step)
+        case .time: break
+        case .nothing: return .idle
+        }
       }
     }
   }
 
   func stepOnce() -> Bool {
-    let outer = begin("step()")
+    let outer = begin(Self.singleStep)
     defer { end(outer) }
-    let guarded = RealTimeWatchdog.begin(self)
+    let guarded = RealTimeWatchdog.begin(self, call: Self.singleStep)
     defer { guarded.end() }
-    while true {
-      lookForReady()
-      switch next(atMost: nil) {
-      case .step(let step):
-        take(step)
+    return unsafe withUnsafeCurrentTask { task in
+      while true {
         lookForReady()
-        return true
-      case .time: break
-      case .nothing: return false
+        if unsafe task?.isCancelled == true, isCutShort(Self.singleStep) { return false }
+        switch next(atMost: nil) {
+        case .step(let step):
+          take(step)
+          lookForReady()
+          return true
+        case .time: break
+        case .nothing: return false
+        }
       }
     }
+  }
+
+  /// The task that runs the simulation is cancelled: reports, once, that something is left to do.
+  ///
+  /// - Returns: Whether something is.
+  private func isCutShort(_ call: String) -> Bool {
+    let (isLeft, isFirst) = withState { state in
+      if state.steps.isEmpty, state.alarms.isEmpty { return (false, false) }
+      defer { state.watched.wasCancelled = true }
+      return (true, !state.watched.wasCancelled)
+    }
+    if isFirst { RealTimeWatchdog.report(sentence(aboutCancelled: call)) }
+    return isLeft
   }
 
   /// The simulation that the thread takes steps of.
@@ -77,10 +121,14 @@ extension Simulation {
     Self.own.value = outer
     let mustEnter = withState { state in
       state.runningCall = nil
+      state.isInInternalStep = false
       return state.entersWatchdog()
     }
     if mustEnter { RealTimeWatchdog.stepsArePending(in: self) }
   }
+
+  /// Whether a run was ended because its task was cancelled.
+  var wasCancelled: Bool { withState { $0.watched.wasCancelled } }
 
   /// What happens next.
   fileprivate enum Next {
@@ -91,7 +139,9 @@ extension Simulation {
   }
 
   private func next(atMost end: Duration?) -> Next {
-    let key = withState { $0.wantsFingerprint } ? fingerprint() : nil
+    let (wantsKey, names) = withState { ($0.wantsFingerprint, $0.names.isFull ? $0.names : nil) }
+    let key = wantsKey ? fingerprint() : nil
+    if let released = names?.released { withState { $0.names.forget(released) } }
     return withState { state in
       if let key { state.isDiverted = state.chooser.reached(key) }
       return state.next(atMost: end)
@@ -124,7 +174,7 @@ extension Simulation {
 
   // MARK: What is left
 
-  /// Whether neither a step nor a timer is pending.
+  /// Whether no step is pending, and no timer that becomes due.
   var isIdle: Bool { withState { $0.steps.isEmpty && $0.alarms.isEmpty } }
 
   var strays: [StrayOperation] { strays(among: nil) }
@@ -155,9 +205,9 @@ extension Simulation.State {
   var wantsFingerprint: Bool { !isDiverted && chooser.wantsFingerprints }
 
   private mutating func choose(among count: Int, _ candidate: (Int) -> Candidate) -> Int {
-    if !isDiverted { chooser.willChoose(after: logPrint) }
+    if !isDiverted { chooser.willChoose(after: log.fingerprint) }
     let index = isDiverted ? 0 : chooser.choose(among: count, candidate)
-    choices.append(Choice(index: index, count: count))
+    note(Choice(index: index, count: count))
     return index
   }
 
@@ -222,8 +272,7 @@ extension Simulation.State {
 
   private mutating func remove(_ index: Int, choice: Int, of count: Int) -> Simulation.Step {
     let step = removeStep(at: index)
-    takenCount += 1
-    note("step: \(step.name)\(count > 1 ? " (\(choice + 1) of \(count))" : "")")
+    noteStep("\(step.name)\(count > 1 ? " (\(choice + 1) of \(count))" : "")")
     names.took(step.name, for: step.subject, at: now)
     if !step.isInternal { history.add(step.identity) }
     if step.isYield { roundCount += 1 }
@@ -241,10 +290,10 @@ extension Simulation.State {
   /// Moves time to the next timer; returns whether there was one, or time left to pass.
   private mutating func moveTime(atMost end: Duration?) -> Bool {
     guard let next = alarms.nextDeadline(), end.map({ next <= $0 }) ?? true else {
-      if let end, now < end { now = end.clamped }
+      if let end { moveTime(to: end.clamped) }
       return false
     }
-    now = max(now, next)
+    moveTime(to: next)
     roundCount += 1
     isInInternalStep = false
     for alarm in alarms.takeDue(at: now) { append(.init(alarm)) }

@@ -38,16 +38,16 @@ final class Simulation: Sendable {
   struct State {
     var chooser: any ScheduleChooser
     var generator: SplitMix64
-    var now = Duration.zero
+    private(set) var now = Duration.zero
     private(set) var steps: [Step] = []
     /// How many of the steps keep time from moving.
     private(set) var urgentCount = 0
     /// The timers whose time has not come, by number.
     var alarms = Alarms()
     var alarmCount = 0
-    private(set) var lines: [String] = []
-    /// Of all lines.
-    private(set) var logPrint = Fingerprint()
+    var log = SimulationLog(limit: Simulation.usualLogLimit)
+    /// The steps that were taken last, up to three.
+    private(set) var lastSteps: [String] = []
     /// The call that takes steps; nil while none does.
     var runningCall: String?
     /// The last call that took steps; nil before the first.
@@ -65,7 +65,11 @@ final class Simulation: Sendable {
     var takenAtAnyTime: [(name: String, time: Duration)] = []
     /// Whether the step that runs is a decision of a queue.
     var isInInternalStep = false
+    /// How many of them were taken before time moved for the last time.
+    private(set) var countAtLastMove = 0
     var names = StepNames()
+    /// Whether choices are recorded; only an exploration reads them.
+    let keepsChoices: Bool
     /// Every choice that was made, and among how many.
     var choices: [Choice] = []
     /// The order of all that code of a user can have noticed.
@@ -106,27 +110,60 @@ final class Simulation: Sendable {
       if isInInternalStep { history.add(identity) }
     }
 
-    mutating func note(_ line: String) {
-      lines.append("[\(now)] \(line)")
-      logPrint.add(lines[lines.count - 1])
+    mutating func takeSteps() -> [Step] {
+      urgentCount = 0
+      return exchange(&steps, with: [])
+    }
+
+    mutating func note(_ line: String) { log.append("[\(now)] \(line)") }
+
+    mutating func note(_ choice: Choice) { if keepsChoices { choices.append(choice) } }
+
+    /// Notes that a step is taken, as the log calls it.
+    mutating func noteStep(_ text: String) {
+      takenCount += 1
+      note("step: \(text)")
+      if lastSteps.count == 3 { lastSteps.removeFirst() }
+      lastSteps.append(text)
+    }
+
+    /// Moves time forward; does nothing if it is as late already.
+    mutating func moveTime(to time: Duration) {
+      guard time > now else { return }
+      now = time
+      countAtLastMove = takenCount
     }
   }
 
   let seed: UInt64
   let isPreemptive: Bool
+  let exclusivity = ExclusivityDomain()
   let clockIdentity = ClockIdentity()
   let state: Locked<State>
   /// How many steps were taken, for the watchdog.
   let progress = StepProgress()
 
+  /// The number of lines that a log keeps unless another one is set.
+  static let usualLogLimit = 100_000
+
   /// - Parameters:
   ///   - seed: What chance begins with.
   ///   - chooser: Says what is next.
+  ///   - keepsChoices: Whether choices are recorded.
   ///   - interruptions: How often a step may be interrupted; only in debug builds.
-  init(seed: UInt64, chooser: any ScheduleChooser, interruptions: Int = 0) {
+  init(
+    seed: UInt64,
+    chooser: any ScheduleChooser,
+    keepsChoices: Bool = false,
+    interruptions: Int = 0
+  ) {
     self.seed = seed
     isPreemptive = interruptions > 0
-    var state = State(chooser: chooser, generator: SplitMix64(seed: ~seed))
+    var state = State(
+      chooser: chooser,
+      generator: SplitMix64(seed: ~seed),
+      keepsChoices: keepsChoices
+    )
     state.interruptionsLeft = interruptions
     self.state = Locked(state)
   }
@@ -141,7 +178,7 @@ final class Simulation: Sendable {
   }
 
   var now: Duration { withState { $0.now } }
-  var log: String { withState { $0.lines.map { $0 + "\n" }.joined() } }
+  var log: SimulationLog { withState { $0.log } }
   var pending: [String] { withState { $0.steps.map(\.name) } }
   var choices: [Choice] { withState { $0.choices } }
   var watchdogInterval: Duration {
@@ -182,6 +219,7 @@ final class Simulation: Sendable {
   }
 
   func add(_ step: WorkerStep, _ body: @escaping @Sendable () -> Void) {
+    if isAbandoned { return abandonLate(step) }
     let (label, place) = (step.label, step.place)
     append { state in
       let (kind, verb, subject) = state.names.describe(step, label: label, place: place)
@@ -211,9 +249,14 @@ final class Simulation: Sendable {
     }
   }
 
-  func schedule(at deadline: Duration, _ timer: OperationTimer) {
+  /// - Parameters:
+  ///   - deadline: When the timer is due; never at the end of time.
+  ///   - timer: The timer.
+  ///   - isSleep: Whether a task sleeps until then.
+  func schedule(at deadline: Duration, _ timer: OperationTimer, isSleep: Bool = false) {
     let subject = StepContext.subject(in: self)
-    let (number, mustEnter) = withState { state in
+    let (number, mustEnter) = withState { state -> (Int?, Bool) in
+      if state.watched.isAbandoned { return (nil, false) }
       let (identity, name) = state.names.step(.timer, "timer of \(subject.name)", of: subject)
       state.countedStepWasAdded(identity)
       state.alarmCount += 1
@@ -223,7 +266,8 @@ final class Simulation: Sendable {
         timer: timer,
         name: name,
         subject: subject,
-        identity: identity
+        identity: identity,
+        isSleep: isSleep
       )
       if deadline > state.now {
         state.alarms.insert(alarm)
@@ -233,7 +277,7 @@ final class Simulation: Sendable {
       return (state.alarmCount, state.entersWatchdog())
     }
     if mustEnter { RealTimeWatchdog.stepsArePending(in: self) }
-    timer.wasTaken(into: self, as: number)
+    if let number { timer.wasTaken(into: self, as: number) }
   }
 }
 

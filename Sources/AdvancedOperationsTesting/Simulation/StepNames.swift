@@ -28,6 +28,8 @@ struct StepNames {
   private var known: [ObjectIdentifier: Known] = [:]
   private var knownQueues: [ObjectIdentifier: KnownQueue] = [:]
   private var order: [WatchedOperation] = []
+  /// The number of operations and queues from which on those that are gone are forgotten.
+  private var limit = 256
   private var queueOrder: [ObjectIdentifier] = []
   private var records: [UInt64: WatchedOperation] = [:]
   /// Tasks by the identities that the runtime gives them.
@@ -45,6 +47,58 @@ struct StepNames {
   private mutating func nextNumber() -> UInt64 {
     lastNumber += 1
     return lastNumber
+  }
+
+  // MARK: Released objects
+
+  /// Operations and queues that exist no more.
+  struct Released {
+    fileprivate var operations: [UInt64: String?] = [:]
+    fileprivate var queues: Set<UInt64> = []
+  }
+
+  /// The number of entries of all kinds.
+  var count: Int {
+    known.count + knownQueues.count + order.count + records.count + tasks.count + counts.count
+      + stepCounts.count
+  }
+
+  /// Whether there are so many entries that it is time to look for those of released objects.
+  var isFull: Bool { known.count + knownQueues.count >= limit }
+
+  /// Looks for released objects; not to be called with a lock held, because another thread may
+  /// release an object while this retains it.
+  var released: Released {
+    var released = Released()
+    for known in known.values where known.operation == nil {
+      released.operations[known.number] = .some(known.record?.name)
+    }
+    for known in knownQueues.values where known.queue == nil {
+      released.queues.insert(known.number)
+    }
+    return released
+  }
+
+  /// Forgets released objects, so that a long run needs no more memory than a short one.
+  ///
+  /// How often a label was given is kept: equal labels are told apart by that number.
+  mutating func forget(_ released: Released) {
+    let gone = released.operations
+    order.removeAll { gone[$0.subject.number] != nil }
+    for (number, name) in gone {
+      records[number] = nil
+      for kind in [StepKind.task, .timer, .part] {
+        stepCounts[Fingerprint(kind, of: number)] = nil
+      }
+      guard let name else { continue }
+      for part in ["task of", "timer of", "part of"] { counts["\(part) \(name)"] = nil }
+    }
+    known = known.filter { gone[$0.value.number] == nil }
+    // A task of an operation retains it.
+    tasks = tasks.filter { gone[$0.value.subject.number] == nil }
+    knownQueues = knownQueues.filter { !released.queues.contains($0.value.number) }
+    queueOrder.removeAll { knownQueues[$0] == nil }
+    limit = max(256, 2 * (known.count + knownQueues.count))
   }
 
   // MARK: Subjects
@@ -96,7 +150,7 @@ struct StepNames {
   }
 
   /// A queue was created, which gives it its number.
-  mutating func willRun(_ queue: any SteppedQueue) { _ = number(of: queue) }
+  mutating func didCreate(_ queue: any SteppedQueue) { _ = number(of: queue) }
 
   private mutating func number(of queue: any SteppedQueue) -> UInt64 {
     let id = ObjectIdentifier(queue)

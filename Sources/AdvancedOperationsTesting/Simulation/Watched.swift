@@ -6,6 +6,10 @@ struct Watched {
   var isEntered = false
   /// Whether it has reported them.
   var hasReported = false
+  /// Whether a run was ended because its task was cancelled.
+  var wasCancelled = false
   /// Whether the `SimulatedEnvironment` is gone, so that nothing can run it any more.
   var isAbandoned = false
+  /// Whether it went when operations, steps or timers were left.
+  var hasLostOperations = false
 }

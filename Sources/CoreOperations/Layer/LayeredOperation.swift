@@ -95,6 +95,8 @@ package protocol LayeredOperation: Operation {
   func cancelAsMember(of cycle: OperationCycleError)
   /// Tells observers what is due.
   func deliverEvents()
+  /// Releases what the program has attached to the operation, because nothing will run it any more.
+  func releaseAsAbandoned()
   /// Whose start the operation waits for, besides its dependencies; nil when that has come.
   var awaitedParent: Operation? { get }
   /// Whether others wait for the operation that aren't its dependents, because of what

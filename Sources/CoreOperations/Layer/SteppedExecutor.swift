@@ -6,12 +6,8 @@
 package protocol SteppedExecutor: OperationExecutor {
   /// Runs a step, once, and on another stack.
   func enqueue(_ step: WorkerStep, _ body: @escaping @Sendable () -> Void)
-  /// A queue was created whose steps the executor runs.
-  func willRun(_ queue: any SteppedQueue)
-}
-
-extension SteppedExecutor {
-  package func willRun(_ queue: any SteppedQueue) {}
+  /// A queue was created that runs on this executor.
+  func didCreate(_ queue: any SteppedQueue)
 }
 
 /// What a step of a queue is about.
@@ -61,6 +57,12 @@ package protocol SteppedQueue: AnyObject, Sendable {
   func fingerprint(_ number: (Operation) -> UInt64) -> [UInt64]
   /// The number of a member in the order of adding.
   func number(of operation: Operation) -> UInt32
+  /// Releases all that the queue holds, because nothing will run it any more. Operations that are
+  /// added later aren't taken in.
+  ///
+  /// - Returns: The members, which are in no queue any more. Call ``Operation/wasAbandoned()`` on
+  ///   each before any of them is released, so that the release of a chain doesn't nest.
+  func abandon() -> [Operation]
 }
 
 extension SteppedQueue {

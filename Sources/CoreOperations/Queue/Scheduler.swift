@@ -28,7 +28,7 @@ final class Scheduler: AbstractScheduler, @unchecked Sendable {
     state = ContendedLocked(SchedulerState(source: source))
     steppedCompletion = completionExecutor as? any SteppedExecutor
     super.init(completionExecutor: completionExecutor)
-    steppedCompletion?.willRun(self)
+    if source.isStepped { source.stepped?.didCreate(self) }
   }
 
   /// Where workers come from at this moment.
@@ -404,6 +404,15 @@ extension Scheduler: SteppedQueue {
   }
   package func fingerprint(_ number: (Operation) -> UInt64) -> [UInt64] {
     withState { $0.fingerprint(number) }
+  }
+
+  package func abandon() -> [Operation] {
+    let abandoned = state.withLock { state in
+      hasGate.store(true, ordering: .relaxed)
+      return state.abandoned(closedBy: AbandonedQueueGate())
+    }
+    for _ in 0..<abandoned.barriers.count { PendingBarriers.ended() }
+    return abandoned.members
   }
 }
 

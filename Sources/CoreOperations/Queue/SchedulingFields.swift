@@ -140,6 +140,14 @@ package struct SchedulingFields {
     self.placement = placement
   }
 
+  /// The queue was abandoned: the operation is in no line, wherever it was.
+  mutating func abandoned() {
+    placement = .gone
+    lineLinks = MemberLinks()
+    heapIndex = -1
+    holdsSlot = false
+  }
+
   private subscript(flag: Flags) -> Bool {
     get { flags.contains(flag) }
     set { if newValue { flags.insert(flag) } else { flags.remove(flag) } }

@@ -84,6 +84,7 @@ final class Layered: Operation, LayeredOperation, @unchecked Sendable {
   }
 
   func cancelSilently(reason: (any Error)?) { flagCancelled(reason: reason) }
+  func releaseAsAbandoned() {}
   func deliverEvents() { leaveAhead() }
 
   func cancelAsMember(of cycle: OperationCycleError) {

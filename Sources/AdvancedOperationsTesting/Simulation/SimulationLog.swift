@@ -1,0 +1,56 @@
+import CoreOperations
+
+/// The lines of a log, or the last of them, with a fingerprint of all.
+struct SimulationLog {
+  private var kept: [String] = []
+  /// The number of all lines.
+  private(set) var count = 0
+  /// Of all lines.
+  private(set) var fingerprint = Fingerprint()
+  /// The number of lines to keep; nil for all.
+  private(set) var limit: Int?
+
+  init(limit: Int?) { self.limit = limit }
+
+  /// - Complexity: O(1), amortized.
+  mutating func append(_ line: String) {
+    count += 1
+    fingerprint.add(line)
+    if limit == 0 { return }
+    kept.append(line)
+    shorten(allowing: 2)
+  }
+
+  mutating func keep(_ limit: Int?) {
+    self.limit = limit
+    shorten(allowing: 1)
+  }
+
+  /// Releases all lines; later ones are only counted.
+  mutating func clear() {
+    kept = []
+    limit = 0
+  }
+
+  /// Lines move to the front of the array only after as many have been added.
+  private mutating func shorten(allowing factor: Int) {
+    guard let limit, kept.count >= limit.multipliedReportingOverflow(by: factor).partialValue,
+      kept.count > limit
+    else { return }
+    kept.removeFirst(kept.count - limit)
+  }
+
+  /// The lines that are kept.
+  var lines: ArraySlice<String> { kept.suffix(limit ?? .max) }
+  /// The number of earlier lines that are not kept.
+  var leftOffCount: Int { count - lines.count }
+
+  /// The lines after the first so many, as far as they are kept.
+  func lines(from count: Int) -> [String] { Array(lines.dropFirst(max(0, count - leftOffCount))) }
+
+  var text: String {
+    let lines = lines.map { $0 + "\n" }.joined()
+    guard leftOffCount > 0 else { return lines }
+    return "(\(counted(leftOffCount, "earlier line")) left off, see logLimit)\n" + lines
+  }
+}
