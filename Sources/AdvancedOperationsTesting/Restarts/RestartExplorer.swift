@@ -15,16 +15,14 @@ struct RestartExplorer<World> {
 
   /// From a start of the process to its death, or to the end of all steps.
   struct Life {
-    let simulation: SimulatedEnvironment
+    var run: SteppedRun
     let operation: AdvancedOperation
     let journal: InMemoryJournal
     /// What was recorded at its beginning.
     let recorded: [String]
-    var stepCount = 0
 
-    mutating func run(upTo limit: Int) {
-      while stepCount < limit, simulation.step() { stepCount += 1 }
-    }
+    var simulation: SimulatedEnvironment { run.simulation }
+    var stepCount: Int { run.stepCount }
   }
 
   /// A first life, and those after its deaths, in one world.
@@ -81,7 +79,7 @@ struct RestartExplorer<World> {
     series.story = Self.story(of: life)
     if generator.next() % 2 == 0 {
       life = try begin(generator.next(), with: life.journal.records, in: series)
-      life.run(upTo: Int(clamping: generator.next() % UInt64(whole.stepCount)))
+      life.run.proceed(upTo: Int(clamping: generator.next() % UInt64(whole.stepCount)))
       try checkBegun(life, series)
       series.story += " " + Self.story(of: life)
       deathCount += 1
@@ -102,7 +100,7 @@ struct RestartExplorer<World> {
   /// The first life of a series.
   private func live(upTo limit: Int = .max, in series: Series) throws -> Life {
     var life = try begin(seed, with: [], in: series)
-    life.run(upTo: limit)
+    life.run.proceed(upTo: limit)
     return life
   }
 
@@ -112,17 +110,17 @@ struct RestartExplorer<World> {
     with records: [InMemoryJournal.Record],
     in series: Series
   ) throws -> Life {
-    let simulation = SimulatedEnvironment(seed: seed)
+    let run = SteppedRun(SimulatedEnvironment(seed: seed))
     let journal = InMemoryJournal(records)
     let operation: AdvancedOperation
     do {
-      operation = try workflow(simulation, journal, series.world)
+      operation = try workflow(run.simulation, journal, series.world)
     } catch {
       throw fail(series.story, "Then the closure threw: \(error)", underlying: error)
     }
-    try checkNotRun(simulation, series)
+    try checkNotRun(run, series)
     return Life(
-      simulation: simulation,
+      run: run,
       operation: operation,
       journal: journal,
       recorded: records.map(\.key)
@@ -137,7 +135,7 @@ struct RestartExplorer<World> {
     like whole: Life
   ) throws {
     var life = try begin(seed, with: records, in: series)
-    life.run(upTo: .max)
+    life.run.proceed(upTo: .max)
     try checkBegun(life, series)
     try check(life, against: whole, series)
   }

@@ -65,6 +65,25 @@ extension Simulation {
     return (environment?.tracer as? SimulationTracer)?.simulation === self
   }
 
+  /// Says which operations have not finished, unless they wait for the test; nil without any.
+  ///
+  /// Only right if nothing can happen any more.
+  var sentenceAboutUnfinished: String? {
+    let left = unfinished.filter { !waitsForTest($0) }
+    if left.isEmpty { return nil }
+    let lines = left.prefix(3).map { "“\($0.label)” has not finished: \(whatKeeps($0))" }
+    let more = left.count > 3 ? ["\(left.count - 3) more have not finished."] : []
+    return (lines + more).joined(separator: "\n")
+  }
+
+  /// Whether the test keeps an operation from finishing: with a suspended queue or one without
+  /// slots, a ``HeldOperation`` or a ``ConditionProbe``.
+  private func waitsForTest(_ operation: Operation) -> Bool {
+    operation.explain().rootCauses.contains { cause in
+      cause.kind == .suspended || cause.kind == .limit || record(of: cause.operation).isHeld
+    }
+  }
+
   /// What to say of an operation that a time limit ended before its body had slept by the clock;
   /// nil when that isn't so.
   func hint(aboutTimeLimitOf operation: AdvancedOperation) -> String? {

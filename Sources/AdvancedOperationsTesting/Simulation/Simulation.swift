@@ -46,6 +46,8 @@ final class Simulation: Sendable {
     var lastCall: String?
     /// How many steps were taken.
     var takenCount = 0
+    /// The name of the last step that was taken; nil before the first.
+    var lastStep: String?
     var names = StepNames()
     /// Every choice that was made, and among how many.
     var choices: [Choice] = []

@@ -150,6 +150,9 @@ final class WatchedOperation: Sendable {
 
   func held(_ change: Int) { state.withLock { $0.heldCount += change } }
 
+  /// Whether the operation waits for the test.
+  var isHeld: Bool { state.withLock { $0.heldCount > 0 } }
+
   /// Code of the operation sleeps by the clock of the simulation.
   func sleeps() { state.withLock { $0.hasSlept = true } }
 

@@ -1,0 +1,197 @@
+import AdvancedOperations
+import CoreOperations
+
+/// Interrupts one workflow after each of its steps.
+struct InterruptionExplorer<Context> {
+  let build: (SimulatedEnvironment) throws -> Context
+  let interrupt: (Context) throws -> Void
+  let check: (Context) throws -> Void
+  var seed: UInt64 = 0
+  let fileID: String
+  let line: Int
+
+  /// A step of the run without an interruption.
+  private struct Step {
+    let name: String
+    /// The virtual time after the step.
+    let time: Duration
+  }
+
+  /// The run without an interruption.
+  private struct Whole {
+    var steps: [Step] = []
+    var lines: [String] = []
+    /// Whether the run was stopped although something could happen.
+    var isCut = false
+  }
+
+  /// The longest run that is explored if the test sets no limit: the time grows with its square.
+  private static var longestRun: Int { 2_000 }
+
+  /// Interrupts the workflow in so many orders of its steps; returns the number of interruptions.
+  func explore(_ schedules: Int, from seed: UInt64, upTo limit: Int?) throws -> Int {
+    var explorer = self
+    var interruptionCount = 0
+    for number in 0..<max(schedules, 1) {
+      explorer.seed = seed &+ UInt64(number)
+      interruptionCount += try explorer.explore(upTo: limit)
+    }
+    return interruptionCount
+  }
+
+  /// Interrupts the workflow in the order of steps that follows from the seed.
+  private func explore(upTo limit: Int?) throws -> Int {
+    let whole = try runWhole(upTo: limit.map { max($0, 0) })
+    for count in 0...whole.steps.count { try runInterrupted(after: count, like: whole) }
+    return whole.steps.count + 1
+  }
+
+  /// Interrupts the workflow after so many steps, and no others.
+  func explore(onlyAfter count: Int) throws {
+    try runInterrupted(after: max(count, 0), like: nil)
+  }
+
+  // MARK: Running
+
+  private func runWhole(upTo limit: Int?) throws -> Whole {
+    let story = "The workflow ran without an interruption."
+    var (run, context) = try begin()
+    defer { withExtendedLifetime(context) {} }
+    var whole = Whole()
+    while whole.steps.count < limit ?? Self.longestRun, run.step() {
+      whole.steps.append(Self.lastStep(of: run.simulation))
+    }
+    whole.lines = Self.lines(of: run.simulation)
+    whole.isCut = !run.simulation.simulation.isIdle
+    if !whole.isCut {
+      try checkEnd(of: run.simulation, story)
+    } else if limit == nil {
+      throw fail(
+        story,
+        "It hasn't ended after \(counted(Self.longestRun, "step")), and exploring n steps takes "
+          + "n² steps. Pass steps: for the number of steps to explore."
+      )
+    }
+    return whole
+  }
+
+  private func runInterrupted(after count: Int, like whole: Whole?) throws {
+    var (run, context) = try begin()
+    defer { withExtendedLifetime(context) {} }
+    run.proceed(upTo: count)
+    try checkSame(run, count, whole)
+    let story = Self.story(of: run, whole)
+    let advice = advice(count)
+    do {
+      try interrupt(context)
+    } catch {
+      throw fail(story, "The interruption threw: \(error)", underlying: error, advice)
+    }
+    run.simulation.run()
+    do {
+      try check(context)
+    } catch {
+      let strays = run.simulation.strays.map { "\n\($0)" }.joined()
+      throw fail(story, "The check threw: \(error)\(strays)", underlying: error, advice)
+    }
+    try checkEnd(of: run.simulation, story, advice, wasInterrupted: true)
+  }
+
+  private func begin() throws -> (run: SteppedRun, context: Context) {
+    let run = SteppedRun(SimulatedEnvironment(seed: seed))
+    let context: Context
+    do {
+      context = try build(run.simulation)
+    } catch {
+      throw fail("The closure that builds the workflow threw: \(error)", underlying: error)
+    }
+    let purpose = "it can interrupt the workflow after each of them"
+    if let remark = run.remark(aboutRunBefore: "exploreInterruptions", purpose) {
+      throw fail("Instead of only building the workflow, \(remark)")
+    }
+    return (run, context)
+  }
+
+  private static func lastStep(of simulation: SimulatedEnvironment) -> Step {
+    simulation.simulation.withState { Step(name: $0.lastStep ?? "none", time: $0.now) }
+  }
+
+  private static func lines(of simulation: SimulatedEnvironment) -> [String] {
+    simulation.simulation.withState { $0.lines }
+  }
+
+  // MARK: Checking
+
+  /// Checks that the steps before the interruption are those of the run without one.
+  private func checkSame(_ run: SteppedRun, _ count: Int, _ whole: Whole?) throws {
+    guard let whole else {
+      if run.stepCount == count { return }
+      throw fail(
+        "The workflow should be interrupted after \(counted(count, "step")), but it has only "
+          + "\(run.stepCount) with this seed."
+      )
+    }
+    let lines = Self.lines(of: run.simulation)
+    let before = Array(whole.lines.prefix(lines.count))
+    if let problem = ScheduleProblem(lines, differsFrom: before) { throw fail("\(problem)") }
+  }
+
+  /// Checks that nothing is left which only the simulation could end.
+  private func checkEnd(
+    of simulation: SimulatedEnvironment,
+    _ story: String,
+    _ advice: String? = nil,
+    wasInterrupted: Bool = false
+  ) throws {
+    let problem = ScheduleProblem(atEndOf: simulation.simulation)
+    if let problem {
+      // An interruption before the first step may leave nothing to do.
+      if case .noStep = problem, wasInterrupted { return }
+      throw fail(story, "\(problem)", advice)
+    }
+    if let sentence = simulation.simulation.sentenceAboutUnfinished {
+      throw fail(story, sentence, advice)
+    }
+  }
+
+  // MARK: Messages
+
+  private func fail(
+    _ story: String,
+    _ problem: String? = nil,
+    underlying: (any Error)? = nil,
+    _ advice: String? = nil
+  ) -> ExpectationFailure {
+    // With advice it is a story of several sentences: a line for each part.
+    let parts = [story, problem, advice].compactMap { $0 }
+    return ExpectationFailure(
+      parts.joined(separator: advice == nil ? " " : "\n"),
+      seed: seed,
+      underlying: underlying,
+      fileID: fileID,
+      line: line
+    )
+  }
+
+  /// Says when a run was interrupted, in a sentence.
+  private static func story(of run: SteppedRun, _ whole: Whole?) -> String {
+    let count = run.stepCount
+    let next = whole.flatMap { count < $0.steps.count ? $0.steps[count].name : nil }
+    guard count > 0 else {
+      return "The workflow was interrupted before its first step"
+        + next.map { ", “\($0)”" }.orEmpty + "."
+    }
+    let last = lastStep(of: run.simulation)
+    let isLast = whole.map { count == $0.steps.count && !$0.isCut } ?? false
+    return "The workflow was interrupted at \(last.time.readable), after "
+      + (isLast ? "its last step, number \(count)" : "step \(count)") + ", “\(last.name)”"
+      + next.map { ", and before “\($0)”" }.orEmpty + "."
+  }
+
+  /// Says how to interrupt the workflow at the same moment again.
+  private func advice(_ count: Int) -> String {
+    "Interrupt it only there with exploreInterruptions(after: \(count), seed: \(seed)) and the same "
+      + "closures,\nor build it with SimulatedEnvironment(seed: \(seed)), call step() "
+      + (count == 1 ? "once" : "\(count) times") + ", interrupt it, and call run()."
+  }
+}
