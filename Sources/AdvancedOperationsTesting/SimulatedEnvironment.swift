@@ -38,6 +38,27 @@ public final class SimulatedEnvironment: Sendable {
   let simulation: Simulation
   private let exclusivity = ExclusivityDomain()
 
+  /// The seeds that a test runs with unless it has a reason for others: 1 to 10.
+  ///
+  /// One seed is one order of steps, and hides the mistakes that only another order shows. With these
+  /// seeds as arguments a test runs in ten orders:
+  ///
+  /// ```swift
+  /// @Test(arguments: SimulatedEnvironment.seeds)
+  /// func `an upload ends`(seed: UInt64) throws {
+  ///   let simulation = SimulatedEnvironment(seed: seed)
+  ///   let queue = AdvancedOperationQueue(environment: simulation.environment)
+  ///   let upload = ResultOperation(name: "upload") { 1 }
+  ///   queue.addOperation(upload)
+  ///   simulation.run()
+  ///   try expectOutcome(of: upload, is: .succeeded)
+  /// }
+  /// ```
+  ///
+  /// Swift Testing prints the argument of a case that fails, and ``ExpectationFailure`` the seed. To
+  /// try every order, call ``exploreSchedules(depthFirst:random:seed:fileID:line:of:)``.
+  public static let seeds: ClosedRange<UInt64> = 1...10
+
   /// Creates a world at time zero, with an exclusivity domain of its own.
   ///
   /// - Parameter seed: Equal seeds give equal runs.
