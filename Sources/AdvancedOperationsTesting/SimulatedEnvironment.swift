@@ -256,4 +256,19 @@ public final class SimulatedEnvironment: Sendable {
     get { simulation.watchdogInterval }
     set { simulation.watchdogInterval = newValue }
   }
+
+  /// Whether a step that blocks its thread for ``watchdogInterval`` of real time ends the process.
+  ///
+  /// False unless it is set: the report goes to standard error, and the test hangs until something
+  /// stops the test run. A thread that is blocked can't be made to continue, so the only way to end
+  /// the test is to end its process. If this is true, the process traps with the sentence of the
+  /// report, such as *the step “start store” has blocked its thread for 10 s*, and the tests after
+  /// that one don't run.
+  ///
+  /// Set it if a test run that hangs costs more than one that ends early, for example on a server
+  /// that only says *timed out*.
+  public var trapsWhenBlocked: Bool {
+    get { simulation.trapsWhenBlocked }
+    set { simulation.trapsWhenBlocked = newValue }
+  }
 }

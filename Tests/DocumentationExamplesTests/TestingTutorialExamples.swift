@@ -148,7 +148,7 @@ import Testing
     let download = ResultOperation(name: "download") { 1 }
     let parse = download.then(name: "parse") { $0 }
 
-    simulation.inject(.error(Offline()), into: "download", at: .executing)
+    try simulation.inject(.error(Offline()), into: "download", at: .executing)
     queue.addOperations([download, parse])
     simulation.run()
     try expectFaultsHappened(in: simulation)

@@ -12,7 +12,10 @@ extension Simulation {
   }
 
   /// The `SimulatedEnvironment` is gone.
-  func abandon() { withState { $0.watched.isAbandoned = true } }
+  func abandon() {
+    withState { $0.watched.isAbandoned = true }
+    keepOperations(false)
+  }
 
   /// The number of runs until now; nil when one goes on, when nothing is pending, or when nothing
   /// can run it any more, and the watchdog has to be told if that changes.

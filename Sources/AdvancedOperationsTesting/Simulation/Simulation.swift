@@ -60,6 +60,7 @@ final class Simulation: Sendable {
     /// The keys of operations with a journal that have begun to execute.
     var begunKeys: Set<String> = []
     var watchdogInterval = Duration.seconds(10)
+    var trapsWhenBlocked = false
     var watched = Watched()
     var interruptionsLeft = 0
     #if DEBUG
@@ -121,6 +122,10 @@ final class Simulation: Sendable {
   var watchdogInterval: Duration {
     get { withState { $0.watchdogInterval } }
     set { withState { $0.watchdogInterval = newValue } }
+  }
+  var trapsWhenBlocked: Bool {
+    get { withState { $0.trapsWhenBlocked } }
+    set { withState { $0.trapsWhenBlocked = newValue } }
   }
 
   func random() -> UInt64 { withState { $0.generator.next() } }

@@ -24,6 +24,11 @@ struct StepNames {
   /// Tasks by what the runtime calls them.
   private var tasks: [String: JobName] = [:]
 
+  /// Whether operations that are seen from now on are kept alive.
+  var keepsOperations = false
+  /// The operations that are kept alive.
+  var kept: [Operation] = []
+
   init() {}
 
   /// The name itself the first time, then with a number.
@@ -43,6 +48,7 @@ struct StepNames {
     operationNames[ObjectIdentifier(operation)] = Named(operation: operation, record: record)
     records[record.name] = record
     order.append(record)
+    if keepsOperations { kept.append(operation) }
     return record
   }
 
