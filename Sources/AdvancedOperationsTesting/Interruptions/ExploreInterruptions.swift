@@ -1,14 +1,13 @@
 /// Interrupts a workflow after each of its steps, and checks how it ends.
 ///
-/// An interruption is anything that reaches a workflow from outside at a moment that nobody plans:
-/// a cancel, a pause, a sign-out, a lost network. A workflow with an `await` between two effects
-/// may be correct at every moment but one.
+/// An *interruption* comes from outside, at any moment: a cancel, a pause, a sign-out, a lost
+/// network. A workflow with an `await` between two effects may be correct at every moment but one.
 ///
-/// The exploration runs the workflow once without an interruption. Then it builds the workflow in a
-/// new simulation for each number of steps from zero to all, takes that many steps, calls
-/// `interrupt`, runs the simulation to its end, and calls `check`. So it meets each moment of this
-/// order of steps once: before the first step, between any two, while all operations sleep, and
-/// after the end. It does so for several seeds, because another seed is another order.
+/// The exploration first counts the steps of the workflow. For each number of steps from zero to
+/// all, it builds the workflow in a new simulation, takes that many steps, calls `interrupt`, runs
+/// the simulation to its end, and calls `check`. So it meets each moment of this order of steps
+/// once: before the first step, between any two, while all operations sleep, and after the end. It
+/// does so for several seeds, because another seed is another order.
 ///
 /// ```swift
 /// try exploreInterruptions { simulation in

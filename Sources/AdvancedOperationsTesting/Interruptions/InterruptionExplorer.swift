@@ -19,6 +19,8 @@ struct InterruptionExplorer<Context> {
 
   /// The run without an interruption.
   private struct Whole {
+    var run: SteppedRun
+    let context: Context
     var steps: [Step] = []
     var lines: [String] = []
     /// Whether the run was stopped although something could happen.
@@ -42,7 +44,9 @@ struct InterruptionExplorer<Context> {
   /// Interrupts the workflow in the order of steps that follows from the seed.
   private func explore(upTo limit: Int?) throws -> Int {
     let whole = try runWhole(upTo: limit.map { max($0, 0) })
-    for count in 0...whole.steps.count { try runInterrupted(after: count, like: whole) }
+    for count in whole.steps.indices { try runInterrupted(after: count, like: whole) }
+    // A run that is cut can end only now, and would stay in memory otherwise.
+    try finish(whole.run, whole.context, whole)
     return whole.steps.count + 1
   }
 
@@ -55,10 +59,9 @@ struct InterruptionExplorer<Context> {
 
   private func runWhole(upTo limit: Int?) throws -> Whole {
     let story = "The workflow ran without an interruption."
-    var (run, context) = try begin()
-    defer { withExtendedLifetime(context) {} }
-    var whole = Whole()
-    while whole.steps.count < limit ?? Self.longestRun, run.step() {
+    let (run, context) = try begin()
+    var whole = Whole(run: run, context: context)
+    while whole.steps.count < limit ?? Self.longestRun, whole.run.step() {
       whole.steps.append(Self.lastStep(of: run.simulation))
     }
     whole.lines = Self.lines(of: run.simulation)
@@ -77,11 +80,15 @@ struct InterruptionExplorer<Context> {
 
   private func runInterrupted(after count: Int, like whole: Whole?) throws {
     var (run, context) = try begin()
-    defer { withExtendedLifetime(context) {} }
     run.proceed(upTo: count)
     try checkSame(run, count, whole)
+    try finish(run, context, whole)
+  }
+
+  /// Interrupts a run, and checks how it ends.
+  private func finish(_ run: SteppedRun, _ context: Context, _ whole: Whole?) throws {
     let story = Self.story(of: run, whole)
-    let advice = advice(count)
+    let advice = advice(run.stepCount)
     do {
       try interrupt(context)
     } catch {
