@@ -38,6 +38,27 @@ import CoreOperations
 public final class SimulatedEnvironment: Sendable {
   let simulation: Simulation
 
+  /// The seeds that a test runs with unless it has a reason for others: 1 to 10.
+  ///
+  /// One seed is one order of steps, and hides the mistakes that only another order shows. With these
+  /// seeds as arguments a test runs in ten orders:
+  ///
+  /// ```swift
+  /// @Test(arguments: SimulatedEnvironment.seeds)
+  /// func `an upload ends`(seed: UInt64) throws {
+  ///   let simulation = SimulatedEnvironment(seed: seed)
+  ///   let queue = AdvancedOperationQueue(environment: simulation.environment)
+  ///   let upload = ResultOperation(name: "upload") { 1 }
+  ///   queue.addOperation(upload)
+  ///   simulation.run()
+  ///   try expectOutcome(of: upload, is: .succeeded)
+  /// }
+  /// ```
+  ///
+  /// Swift Testing prints the argument of a case that fails, and ``ExpectationFailure`` the seed. To
+  /// try every order, call ``exploreSchedules(depthFirst:random:stepLimit:seed:fileID:line:of:)``.
+  public static let seeds: ClosedRange<UInt64> = 1...10
+
   /// Creates a world at time zero, with an exclusivity domain of its own.
   ///
   /// - Parameter seed: Equal seeds give equal runs.
@@ -279,5 +300,20 @@ public final class SimulatedEnvironment: Sendable {
   public var watchdogInterval: Duration {
     get { simulation.watchdogInterval }
     set { simulation.watchdogInterval = newValue }
+  }
+
+  /// Whether a step that blocks its thread for ``watchdogInterval`` of real time ends the process.
+  ///
+  /// False unless it is set: the report goes to standard error, and the test hangs until something
+  /// stops the test run. A thread that is blocked can't be made to continue, so the only way to end
+  /// the test is to end its process. If this is true, the process traps with the sentence of the
+  /// report, such as *the step “start store” has blocked its thread for 10 s*, and the tests after
+  /// that one don't run.
+  ///
+  /// Set it if a test run that hangs costs more than one that ends early, for example on a server
+  /// that only says *timed out*.
+  public var trapsWhenBlocked: Bool {
+    get { simulation.trapsWhenBlocked }
+    set { simulation.trapsWhenBlocked = newValue }
   }
 }

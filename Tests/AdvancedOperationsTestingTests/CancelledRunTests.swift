@@ -19,6 +19,7 @@ extension `The watchdog of real time` {
     }
 
     /// Runs synchronous code in a task that cancels itself where the code says so.
+    @discardableResult
     private static func inTask<Value: Sendable>(
       _ body: @escaping @Sendable (_ cancel: @escaping @Sendable () -> Void) throws -> Value
     ) async throws -> Value {

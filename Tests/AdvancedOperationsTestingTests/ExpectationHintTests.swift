@@ -243,10 +243,10 @@ private final class Forgetful: AdvancedOperation, @unchecked Sendable {
 
   @Test func `a fault that has met no operation`() throws {
     let operation = ResultOperation(name: "download") { 1 }
-    simulation.inject(.error(Offline()), into: "donwload", at: .executing)
-    simulation.inject(.delay(.seconds(1)), into: "download", at: .executing)
+    try simulation.inject(.error(Offline()), into: "donwload", at: .executing)
+    try simulation.inject(.delay(.seconds(1)), into: "download", at: .executing)
     queue.addOperation(operation)
-    simulation.inject(.delay(.seconds(1)), into: "download", at: .pending)
+    try simulation.inject(.delay(.seconds(1)), into: "download", at: .pending)
     simulation.run()
     let missed = "the one into “donwload” at executing, the one into “download” at pending"
     #expect(text { try expectFaultsHappened(in: simulation) }.contains(missed))

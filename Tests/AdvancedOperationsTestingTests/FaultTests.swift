@@ -21,9 +21,9 @@ private struct Flaw: Error, Equatable {}
     at state: AdvancedOperation.State,
     seed: UInt64 = 1,
     _ prepare: (Body) -> Void = { _ in }
-  ) -> (Body, SimulatedEnvironment) {
+  ) throws -> (Body, SimulatedEnvironment) {
     let simulation = SimulatedEnvironment(seed: seed)
-    simulation.inject(fault, into: "work", at: state)
+    try simulation.inject(fault, into: "work", at: state)
     let queue = AdvancedOperationQueue(environment: simulation.environment)
     let (body, other) = (Body(), Body())
     body.name = "work"
@@ -37,14 +37,14 @@ private struct Flaw: Error, Equatable {}
   }
 
   @Test func `is an error of a condition`() throws {
-    let (body, _) = Self.run(.error(Flaw()), at: .evaluatingConditions)
+    let (body, _) = try Self.run(.error(Flaw()), at: .evaluatingConditions)
     try expectConditionFailure(body, as: Flaw(), of: "fault")
     #expect(body.enteredAt == nil)
   }
 
   @Test(arguments: [false, true])
   func `is an error of the body, which isn't entered`(isObserved: Bool) throws {
-    let (body, _) = Self.run(.error(Flaw()), at: .executing) { body in
+    let (body, _) = try Self.run(.error(Flaw()), at: .executing) { body in
       if isObserved { body.addObserver(RecordingObserver()) }
     }
     try expectOutcome(of: body, is: .failed)
@@ -55,7 +55,7 @@ private struct Flaw: Error, Equatable {}
   @Test(arguments: [AdvancedOperation.State.pending, .evaluatingConditions, .executing])
   func `is a time that passes`(state: AdvancedOperation.State) throws {
     for isObserved in [false, true] {
-      let (body, simulation) = Self.run(.delay(.seconds(90)), at: state) { body in
+      let (body, simulation) = try Self.run(.delay(.seconds(90)), at: state) { body in
         if isObserved { body.addObserver(RecordingObserver()) }
       }
       try expectOutcome(of: body, is: .succeeded)
@@ -65,7 +65,7 @@ private struct Flaw: Error, Equatable {}
   }
 
   @Test func `that delays the body lets a timeout end it, and it is entered all the same`() throws {
-    let (body, _) = Self.run(.delay(.seconds(90)), at: .executing) { body in
+    let (body, _) = try Self.run(.delay(.seconds(90)), at: .executing) { body in
       body.addObserver(TimeoutObserver(.seconds(30)))
     }
     try expectOutcome(of: body, is: .cancelled)
@@ -79,7 +79,7 @@ private struct Flaw: Error, Equatable {}
   func `is a cancel in any state before the end is decided`(
     state: AdvancedOperation.State
   ) throws {
-    let (body, simulation) = Self.run(.cancel, at: state) { body in
+    let (body, simulation) = try Self.run(.cancel, at: state) { body in
       body.addCondition(BlockCondition { true })
     }
     try expectOutcome(of: body, is: .cancelled)
@@ -97,7 +97,7 @@ private struct Flaw: Error, Equatable {}
     let simulation = SimulatedEnvironment(seed: 1)
     let clock = simulation.environment.clock
     let queue = AdvancedOperationQueue(environment: simulation.environment)
-    simulation.inject(.cancel, into: "work", at: .ready)
+    try simulation.inject(.cancel, into: "work", at: .ready)
     let holder = ResultOperation(name: "holder") { try await clock.sleep(for: .seconds(2)) }
     let cancelledAt = Locked<Duration?>(nil)
     let work = Body()
@@ -128,7 +128,7 @@ private struct Flaw: Error, Equatable {}
   @Test func `is a cancel at ready in every order, and in a replay`() throws {
     let report = try exploreSchedules { simulation in
       let queue = AdvancedOperationQueue(environment: simulation.environment)
-      simulation.inject(.cancel, into: "second", at: .ready)
+      try simulation.inject(.cancel, into: "second", at: .ready)
       let first = ResultOperation(name: "first") { 1 }
       let (second, other) = (Body(), Body())
       second.name = "second"
@@ -141,19 +141,33 @@ private struct Flaw: Error, Equatable {}
     #expect(report.isComplete)
   }
 
-  @Test(arguments: [AdvancedOperation.State.ready, .finishing, .finished, .pending])
-  func `that has no place is a mistake`(state: AdvancedOperation.State) async throws {
-    await #expect(processExitsWith: .failure) { [number = state.rawValue as Int] in
-      guard let state = AdvancedOperation.State(rawValue: number) else { return }
-      SimulatedEnvironment(seed: 1).inject(.error(Flaw()), into: "work", at: state)
-    }
-  }
-
-  @Test(arguments: [AdvancedOperation.State.finishing, .finished])
-  func `can't be a cancel of what has ended`(state: AdvancedOperation.State) async throws {
-    await #expect(processExitsWith: .failure) { [number = state.rawValue as Int] in
-      guard let state = AdvancedOperation.State(rawValue: number) else { return }
-      SimulatedEnvironment(seed: 1).inject(.cancel, into: "work", at: state)
+  @Test(arguments: AdvancedOperation.State.allCases)
+  func `throws, with the line of the call, at a state that has no such fault`(
+    state: AdvancedOperation.State
+  ) throws {
+    let faults: [(OperationFault, noun: String, states: Set<AdvancedOperation.State>)] = [
+      (.error(Flaw()), "an error", [.evaluatingConditions, .executing]),
+      (.delay(.seconds(1)), "a delay", [.pending, .evaluatingConditions, .executing]),
+      (.cancel, "a cancel", [.pending, .evaluatingConditions, .ready, .executing]),
+    ]
+    for (fault, noun, states) in faults {
+      let simulation = SimulatedEnvironment(seed: 7)
+      if states.contains(state) {
+        try simulation.inject(fault, into: "work", at: state)
+        continue
+      }
+      let line = #line + 2
+      do {
+        try simulation.inject(fault, into: "work", at: state)
+        Issue.record("\(noun) was injected at \(state)")
+      } catch let failure as ExpectationFailure {
+        #expect(failure.line == line && failure.seed == 7)
+        #expect(failure.fileID.hasSuffix("FaultTests.swift"))
+        let sentence = "was called with \(noun), which can't be injected at \(state). Inject "
+        #expect(failure.message.contains(sentence), "\(failure.message)")
+      }
+      // The fault isn't among those that have to happen.
+      try expectFaultsHappened(in: simulation)
     }
   }
 
@@ -173,7 +187,7 @@ private struct Flaw: Error, Equatable {}
     let simulation = SimulatedEnvironment(seed: 1)
     let journal = InMemoryJournal([.init(key: "work", value: 1)])
     let work = ResultOperation(key: "work", journal: journal) { 2 }
-    simulation.inject(.error(Flaw()), into: "work", at: .evaluatingConditions)
+    try simulation.inject(.error(Flaw()), into: "work", at: .evaluatingConditions)
     AdvancedOperationQueue(environment: simulation.environment).addOperation(work)
     simulation.run()
     #expect(try expectValue(of: work) == 1)
@@ -186,7 +200,7 @@ private struct Flaw: Error, Equatable {}
     for (fault, state) in [
       (.cancel, .ready), (.delay(.seconds(1)), .pending), (.error(Flaw()), .evaluatingConditions),
     ] as [(OperationFault, AdvancedOperation.State)] {
-      let (body, simulation) = Self.run(fault, at: state) { $0.cancel() }
+      let (body, simulation) = try Self.run(fault, at: state) { $0.cancel() }
       try expectOutcome(of: body, is: .cancelled)
       let problem = Self.problem(in: simulation)
       #expect(problem.contains("the one into “work” at \(state)"), "\(problem)")
@@ -196,7 +210,7 @@ private struct Flaw: Error, Equatable {}
   @Test func `has not happened when another came first`() throws {
     let simulation = SimulatedEnvironment(seed: 1)
     for fault in [OperationFault.cancel, .error(Flaw()), .delay(.seconds(1))] {
-      simulation.inject(fault, into: "work", at: .executing)
+      try simulation.inject(fault, into: "work", at: .executing)
     }
     let work = Body()
     work.name = "work"

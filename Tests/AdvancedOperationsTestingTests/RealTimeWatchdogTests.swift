@@ -2,6 +2,7 @@ import AdvancedOperations
 import AdvancedOperationsTesting
 import AdvancedTestSupport
 import CoreOperations
+import TestSupport
 import Testing
 
 /// Ends an exploration.
@@ -61,6 +62,27 @@ private struct Stop: Error {}
     queue.addOperation(operation)
     simulation.run()
     #expect(reports.all.count == 1)
+  }
+
+  @Test func `ends the process of a blocked step, if the simulation is told to`() async throws {
+    let result = await #expect(
+      processExitsWith: .failure,
+      observing: [\.standardErrorContent]
+    ) {
+      let simulation = SimulatedEnvironment(seed: 8)
+      simulation.trapsWhenBlocked = true
+      let queue = AdvancedOperationQueue(environment: simulation.environment)
+      let operation = BlockOperation {
+        // Only for this step: any other may take a millisecond as well.
+        simulation.watchdogInterval = .milliseconds(1)
+        Released().wait()
+      }
+      operation.name = "blocker"
+      queue.addOperation(operation)
+      simulation.run()
+    }
+    let sentence = "SimulatedEnvironment(seed: 8): the step “start blocker” has blocked its thread"
+    try expectMessage(sentence, in: result)
   }
 
   @Test func `names steps that nothing runs, once`() throws {

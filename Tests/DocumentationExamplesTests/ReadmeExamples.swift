@@ -183,8 +183,9 @@ private enum Values {
     #expect(!failing.request.isStopped)
   }
 
-  @Test func `offline, nothing is downloaded`() throws {
-    let simulation = SimulatedEnvironment(seed: 1)  // another seed takes another order of events
+  @Test(arguments: SimulatedEnvironment.seeds)  // each seed takes another order of events
+  func `offline, nothing is downloaded`(seed: UInt64) throws {
+    let simulation = SimulatedEnvironment(seed: seed)
     let clock = simulation.environment.clock
     let queue = AdvancedOperationQueue(environment: simulation.environment)
     let download = ResultOperation(name: "download") { "Chile 1960" }

@@ -26,8 +26,9 @@ private final class Import: AdvancedOperation, @unchecked Sendable {
 
 private let database = FakeDatabase()
 
-@Test func `an import without network fails and doesn't touch the database`() {
-  let simulation = SimulatedEnvironment(seed: 1)
+@Test(arguments: SimulatedEnvironment.seeds)
+func `an import without network fails and doesn't touch the database`(seed: UInt64) {
+  let simulation = SimulatedEnvironment(seed: seed)
   let queue = AdvancedOperationQueue(environment: simulation.environment)
   let online = ConditionProbe()
   let importing = Import(database)

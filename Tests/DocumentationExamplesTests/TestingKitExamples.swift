@@ -137,7 +137,7 @@ private func scene() -> (SimulatedEnvironment, AdvancedOperationQueue) {
   let download = ResultOperation(name: "download") { 1 }
   let parse = download.then(name: "parse") { $0 }
 
-  simulation.inject(.error(Offline()), into: "download", at: .executing)
+  try simulation.inject(.error(Offline()), into: "download", at: .executing)
   queue.addOperations([download, parse])
   simulation.run()
   try expectOutcome(of: parse, is: .failed)
@@ -148,9 +148,9 @@ private func scene() -> (SimulatedEnvironment, AdvancedOperationQueue) {
   let store = AdvancedOperation()
   store.name = "store"
 
-  simulation.inject(.error(Offline()), into: "download", at: .executing)
-  simulation.inject(.delay(.seconds(90)), into: "parse", at: .evaluatingConditions)
-  simulation.inject(.cancel, into: "store", at: .executing)
+  try simulation.inject(.error(Offline()), into: "download", at: .executing)
+  try simulation.inject(.delay(.seconds(90)), into: "parse", at: .evaluatingConditions)
+  try simulation.inject(.cancel, into: "store", at: .executing)
 
   queue.addOperation(store)
   simulation.run()
@@ -207,4 +207,37 @@ private func scene() -> (SimulatedEnvironment, AdvancedOperationQueue) {
   simulate(operation)
 
   try expectEvents([.enqueued, .started, .willFinish, .finished], of: recorder)
+}
+
+@Test func `operation(named:as:): a part and the attempts`() throws {
+  let simulation = SimulatedEnvironment(seed: 1)
+  let queue = AdvancedOperationQueue(environment: simulation.environment)
+  let clock = simulation.environment.clock
+  let upload = GroupOperation(name: "upload") {
+    for number in 1...2 {
+      ResultOperation(name: "part \(number)") {
+        try await clock.sleep(for: .seconds(1))
+        return number
+      }
+    }
+  }
+  queue.addOperation(upload)
+
+  simulation.run(until: { upload.isExecuting })
+  let part = try simulation.operation(named: "part 2", as: ResultOperation<Int>.self)
+  part.cancel()
+
+  simulation.run()
+  let download = RetryOperation(name: "download", retry: .immediate(attempts: 2)) { number in
+    ResultOperation(name: "attempt") {
+      if number == 1 { throw Offline() }
+      return number
+    }
+  }
+
+  simulation.keepsOperations = true
+  queue.addOperation(download)
+  simulation.run()
+  let attempts = try simulation.operations(named: "attempt", as: ResultOperation<Int>.self)
+  #expect(attempts.map { $0.outcome?.isSuccess } == [false, true])
 }

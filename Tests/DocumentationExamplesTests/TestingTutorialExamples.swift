@@ -6,14 +6,15 @@ import Testing
 
 /// The programs of the article “Testing a guarded workflow”.
 @Suite struct `Testing a guarded workflow` {
-  let simulation = SimulatedEnvironment(seed: 1)
+  let simulation: SimulatedEnvironment
   let queue: AdvancedOperationQueue
   let network = ConditionProbe(name: "network")
   let changes = ConditionProbe(name: "changes")
   let upload = HeldOperation(name: "upload")
   let other = HeldOperation(name: "other")
 
-  init() {
+  init(seed: UInt64 = 1) {
+    simulation = SimulatedEnvironment(seed: seed)
     queue = AdvancedOperationQueue(environment: simulation.environment)
     _ = makeUpload(upload, network: network, changes: changes)
   }
@@ -30,8 +31,9 @@ import Testing
     return upload
   }
 
-  @Test func `what each begins with`() throws {
-    let simulation = SimulatedEnvironment(seed: 1)
+  @Test(arguments: SimulatedEnvironment.seeds)
+  func `what each begins with`(seed: UInt64) throws {
+    let simulation = SimulatedEnvironment(seed: seed)
     let queue = AdvancedOperationQueue(environment: simulation.environment)
     let network = ConditionProbe(name: "network")
     let changes = ConditionProbe(name: "changes")
@@ -146,10 +148,23 @@ import Testing
     let download = ResultOperation(name: "download") { 1 }
     let parse = download.then(name: "parse") { $0 }
 
-    simulation.inject(.error(Offline()), into: "download", at: .executing)
+    try simulation.inject(.error(Offline()), into: "download", at: .executing)
     queue.addOperations([download, parse])
     simulation.run()
     try expectFaultsHappened(in: simulation)
+  }
+
+  @Test(arguments: SimulatedEnvironment.seeds)
+  func `each with ten seeds`(seed: UInt64) throws {
+    try Self(seed: seed).`the network is down`()
+    try Self(seed: seed).`there is nothing to do`()
+    try Self(seed: seed).`a condition never answers`()
+    try Self(seed: seed).`somebody else is uploading`()
+    try Self(seed: seed).`it takes too long`()
+    try Self(seed: seed).`it succeeds at last`()
+    try Self(seed: seed).`it fails at each attempt`()
+    try Self(seed: seed).`it has no end`()
+    try Self(seed: seed).`something goes wrong in the middle`()
   }
 
   @Test func `in every order`() throws {

@@ -4,9 +4,9 @@ import CoreOperations
 /// What is made to go wrong in an operation.
 ///
 /// ```swift
-/// simulation.inject(.error(Offline()), into: "download", at: .executing)
-/// simulation.inject(.delay(.seconds(90)), into: "parse", at: .evaluatingConditions)
-/// simulation.inject(.cancel, into: "store", at: .executing)
+/// try simulation.inject(.error(Offline()), into: "download", at: .executing)
+/// try simulation.inject(.delay(.seconds(90)), into: "parse", at: .evaluatingConditions)
+/// try simulation.inject(.cancel, into: "store", at: .executing)
 /// ```
 public enum OperationFault: Sendable {
   /// An error: of a condition when injected at `evaluatingConditions`, of the body, which isn't

@@ -9,7 +9,7 @@ extension SimulatedEnvironment {
   /// it can't change any more; ``expectFaultsHappened(in:fileID:line:)`` notices both.
   ///
   /// ```swift
-  /// simulation.inject(.error(Offline()), into: "download", at: .executing)
+  /// try simulation.inject(.error(Offline()), into: "download", at: .executing)
   /// queue.addOperations([download, parse])
   /// simulation.run()
   /// try expectOutcome(of: parse, is: .failed)
@@ -24,14 +24,19 @@ extension SimulatedEnvironment {
   ///   - fault: What goes wrong.
   ///   - name: The name of the operations.
   ///   - state: The state in which it does.
-  /// - Precondition: Called before the operations are added. An error has a place in
+  ///   - fileID: The file of the call.
+  ///   - line: The line of the call.
+  /// - Throws: ``ExpectationFailure`` if the state has no such fault. An error has a place in
   ///   `evaluatingConditions` and `executing`, a delay in these and in `pending`, and a cancel
   ///   in every state before `finishing`: then the end is decided, and a cancel is ignored.
+  /// - Precondition: Called before the operations are added.
   public func inject(
     _ fault: OperationFault,
     into name: String,
-    at state: AdvancedOperation.State
-  ) {
+    at state: AdvancedOperation.State,
+    fileID: String = #fileID,
+    line: Int = #line
+  ) throws {
     switch (fault, state) {
     case (.error, .evaluatingConditions), (.error, .executing), (.delay, .pending),
       (.delay, .evaluatingConditions), (.delay, .executing), (.cancel, .pending),
@@ -40,11 +45,33 @@ extension SimulatedEnvironment {
         simulation.faults.append(Fault(fault: fault, name: name, state: state))
       }
     case (.error, _), (.delay, _), (.cancel, _):
-      trap(
-        "inject(_:into:at:) was called with a fault that has no place in the state \(state). "
-          + "Inject errors at evaluatingConditions or executing, delays there or at pending, and "
-          + "cancels there or at pending or ready: a finishing operation's end is decided."
+      throw ExpectationFailure(
+        "inject(_:into:at:) was called with \(fault.noun), which can't be injected at \(state). "
+          + "\(fault.advice)",
+        seed: seed,
+        fileID: fileID,
+        line: line
       )
+    }
+  }
+}
+
+extension OperationFault {
+  fileprivate var noun: String {
+    switch self {
+    case .error: "an error"
+    case .delay: "a delay"
+    case .cancel: "a cancel"
+    }
+  }
+
+  fileprivate var advice: String {
+    switch self {
+    case .error: "Inject errors at evaluatingConditions or executing."
+    case .delay: "Inject delays at pending, evaluatingConditions or executing."
+    case .cancel:
+      "Inject cancels at pending, evaluatingConditions, ready or executing: the end of a finishing "
+        + "operation is decided."
     }
   }
 }

@@ -276,7 +276,7 @@ public func expectNoStrays(
 /// would pass, and have tested something else.
 ///
 /// ```swift
-/// simulation.inject(.error(Offline()), into: "download", at: .executing)
+/// try simulation.inject(.error(Offline()), into: "download", at: .executing)
 /// queue.addOperations([download, parse])
 /// simulation.run()
 /// try expectFaultsHappened(in: simulation)

@@ -17,14 +17,11 @@ extension RestartExplorer {
   }
 
   /// Steps that the closure takes are steps at which the process can't die.
-  func checkNotRun(_ simulation: SimulatedEnvironment, _ series: Series) throws {
-    guard let call = simulation.simulation.withState({ $0.lastCall }) else { return }
-    throw fail(
-      series.story,
-      "Then the closure ran the simulation, with \(call). Leave that out: it only makes the "
-        + "operations and adds them to queues. exploreRestarts takes the steps, so that the "
-        + "process can die after each of them."
-    )
+  func checkNotRun(_ run: SteppedRun, _ series: Series) throws {
+    let purpose = "the process can die after each of them"
+    if let remark = run.remark(aboutRunBefore: "exploreRestarts", purpose) {
+      throw fail(series.story, "Then \(remark)")
+    }
   }
 
   /// Checks the life without a death, to which others are compared.

@@ -16,41 +16,15 @@ struct RestartExplorer<World> {
   let progress = ExplorationProgress(call: "exploreRestarts", counting: "restart")
 
   /// From a start of the process to its death, or to the end of all steps.
-  ///
-  /// Releases the operations of the process with itself.
-  final class Life {
-    let simulation: SimulatedEnvironment
+  struct Life {
+    let run: SteppedRun
     let operation: AdvancedOperation
     let journal: InMemoryJournal
     /// What was recorded at its beginning.
     let recorded: [String]
 
-    init(
-      _ simulation: SimulatedEnvironment,
-      _ operation: AdvancedOperation,
-      _ journal: InMemoryJournal,
-      recorded: [String]
-    ) {
-      self.simulation = simulation
-      self.operation = operation
-      self.journal = journal
-      self.recorded = recorded
-    }
-
-    // A task that is suspended, or the workflow, may keep the simulation.
-    deinit { simulation.simulation.abandon() }
-
-    var stepCount: Int { simulation.simulation.withState { $0.takenCount } }
-
-    /// - Throws: `CancellationError` if the task that explores is cancelled.
-    func run(upTo limit: Int) throws {
-      let simulation = simulation.simulation
-      let end = simulation.run(until: nil, call: Simulation.restartRun) {
-        simulation.withState { $0.takenCount } >= limit
-      }
-      if case .cancelled = end { throw CancellationError() }
-      if isCallerCancelled { throw CancellationError() }
-    }
+    var simulation: SimulatedEnvironment { run.simulation }
+    var stepCount: Int { run.stepCount }
   }
 
   /// A first life, and those after its deaths, in one world.
@@ -111,7 +85,7 @@ struct RestartExplorer<World> {
     series.story = Self.story(of: life)
     if generator.next() % 2 == 0 {
       life = try begin(generator.next(), with: life.journal.records, in: series)
-      try life.run(upTo: Int(clamping: generator.next() % UInt64(whole.stepCount)))
+      try life.run.proceed(upTo: Int(clamping: generator.next() % UInt64(whole.stepCount)))
       try checkBegun(life, series)
       series.story += " " + Self.story(of: life)
       deathCount += 1
@@ -133,7 +107,7 @@ struct RestartExplorer<World> {
   /// The first life of a series.
   private func live(upTo limit: Int = .max, in series: Series) throws -> Life {
     let life = try begin(seed, with: [], in: series)
-    try life.run(upTo: limit)
+    try life.run.proceed(upTo: limit)
     return life
   }
 
@@ -143,18 +117,21 @@ struct RestartExplorer<World> {
     with records: [InMemoryJournal.Record],
     in series: Series
   ) throws -> Life {
-    let simulation = SimulatedEnvironment(seed: seed)
-    simulation.simulation.withState { $0.stepLimit = stepLimit }
-    progress.begins(simulation.simulation)
+    let run = SteppedRun(seed: seed, call: Simulation.restartRun, stepLimit, progress)
     let journal = InMemoryJournal(records)
     let operation: AdvancedOperation
     do {
-      operation = try workflow(simulation, journal, series.world)
+      operation = try workflow(run.simulation, journal, series.world)
     } catch {
       throw fail(series.story, "Then the closure threw: \(error)", underlying: error)
     }
-    try checkNotRun(simulation, series)
-    return Life(simulation, operation, journal, recorded: records.map(\.key))
+    try checkNotRun(run, series)
+    return Life(
+      run: run,
+      operation: operation,
+      journal: journal,
+      recorded: records.map(\.key)
+    )
   }
 
   /// Begins with what was recorded, goes on to the end, and compares that.
@@ -165,7 +142,7 @@ struct RestartExplorer<World> {
     like whole: Life
   ) throws {
     let life = try begin(seed, with: records, in: series)
-    try life.run(upTo: .max)
+    try life.run.proceed(upTo: .max)
     try checkBegun(life, series)
     try check(life, against: whole, series)
   }

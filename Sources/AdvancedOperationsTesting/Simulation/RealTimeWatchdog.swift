@@ -203,7 +203,10 @@ package enum RealTimeWatchdog {
     case .blocked(let duration):
       // Once for each step.
       guard let name, simulation.progress.reported(count) else { return }
-      report(simulation.sentence(aboutBlocking: name, for: duration))
+      let sentence = simulation.sentence(aboutBlocking: name, for: duration)
+      // Nothing can unwind the blocked thread, so that the test can't fail in any other way.
+      if simulation.trapsWhenBlocked { trap(sentence) }
+      report(sentence)
     case .endless(let steps, let duration):
       let sentence = simulation.sentence(aboutEndless: entry.call, steps: steps, for: duration)
       if let sentence { report(sentence) }

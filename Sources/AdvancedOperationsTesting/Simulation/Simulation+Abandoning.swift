@@ -17,6 +17,7 @@ extension Simulation {
   /// begun, stays in memory, because Swift releases a task only when it has ended. So what such a
   /// task can reach is kept small: operations lose their dependencies, and the simulation its log.
   func abandon() {
+    keepOperations(false)
     let remains = withState { state in
       state.watched.isAbandoned = true
       return Remains(

@@ -67,6 +67,8 @@ final class Simulation: Sendable {
     var isInInternalStep = false
     /// How many of them were taken before time moved for the last time.
     private(set) var countAtLastMove = 0
+    /// The name of the last step; nil before the first.
+    var lastStepName: String?
     var names = StepNames()
     /// Whether choices are recorded; only an exploration reads them.
     let keepsChoices: Bool
@@ -81,6 +83,7 @@ final class Simulation: Sendable {
     /// The keys of operations with a journal that have begun to execute.
     var begunKeys: Set<String> = []
     var watchdogInterval = Duration.seconds(10)
+    var trapsWhenBlocked = false
     var watched = Watched()
     var interruptionsLeft = 0
     #if DEBUG
@@ -184,6 +187,10 @@ final class Simulation: Sendable {
   var watchdogInterval: Duration {
     get { withState { $0.watchdogInterval } }
     set { withState { $0.watchdogInterval = newValue } }
+  }
+  var trapsWhenBlocked: Bool {
+    get { withState { $0.trapsWhenBlocked } }
+    set { withState { $0.trapsWhenBlocked = newValue } }
   }
 
   func random() -> UInt64 { withState { $0.generator.next() } }

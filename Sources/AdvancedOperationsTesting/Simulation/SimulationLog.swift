@@ -45,6 +45,13 @@ struct SimulationLog {
   /// The number of earlier lines that are not kept.
   var leftOffCount: Int { count - lines.count }
 
+  /// The first so many lines, of a log that keeps all.
+  func prefix(_ count: Int) -> SimulationLog {
+    var log = SimulationLog(limit: nil)
+    for line in lines.prefix(count) { log.append(line) }
+    return log
+  }
+
   /// The lines after the first so many, as far as they are kept.
   func lines(from count: Int) -> [String] { Array(lines.dropFirst(max(0, count - leftOffCount))) }
 

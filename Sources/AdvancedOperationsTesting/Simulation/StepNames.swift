@@ -35,6 +35,11 @@ struct StepNames {
   /// Tasks by the identities that the runtime gives them.
   private var tasks: [String: (task: StepTask, subject: StepSubject)] = [:]
 
+  /// Whether operations that are seen from now on are kept alive.
+  var keepsOperations = false
+  /// The operations that are kept alive.
+  var kept: [Operation] = []
+
   init() {}
 
   /// The name itself the first time, then with a number.
@@ -53,7 +58,7 @@ struct StepNames {
 
   /// Operations and queues that exist no more.
   struct Released {
-    fileprivate var operations: [UInt64: String?] = [:]
+    fileprivate var operations: [UInt64: String] = [:]
     fileprivate var queues: Set<UInt64> = []
   }
 
@@ -64,14 +69,14 @@ struct StepNames {
   }
 
   /// Whether there are so many entries that it is time to look for those of released objects.
-  var isFull: Bool { known.count + knownQueues.count >= limit }
+  var isFull: Bool { order.count + knownQueues.count >= limit }
 
   /// Looks for released objects; not to be called with a lock held, because another thread may
   /// release an object while this retains it.
   var released: Released {
     var released = Released()
-    for known in known.values where known.operation == nil {
-      released.operations[known.number] = .some(known.record?.name)
+    for record in order where record.operation == nil {
+      released.operations[record.subject.number] = record.name
     }
     for known in knownQueues.values where known.queue == nil {
       released.queues.insert(known.number)
@@ -90,7 +95,6 @@ struct StepNames {
       for kind in [StepKind.task, .timer, .part] {
         stepCounts[Fingerprint(kind, of: number)] = nil
       }
-      guard let name else { continue }
       for part in ["task of", "timer of", "part of"] { counts["\(part) \(name)"] = nil }
     }
     known = known.filter { gone[$0.value.number] == nil }
@@ -98,7 +102,7 @@ struct StepNames {
     tasks = tasks.filter { gone[$0.value.subject.number] == nil }
     knownQueues = knownQueues.filter { !released.queues.contains($0.value.number) }
     queueOrder.removeAll { knownQueues[$0] == nil }
-    limit = max(256, 2 * (known.count + knownQueues.count))
+    limit = max(256, 2 * (order.count + knownQueues.count))
   }
 
   // MARK: Subjects
@@ -146,6 +150,7 @@ struct StepNames {
     known[ObjectIdentifier(operation)]?.record = new
     records[number] = new
     order.append(new)
+    if keepsOperations { kept.append(operation) }
     return new
   }
 

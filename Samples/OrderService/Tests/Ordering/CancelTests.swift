@@ -11,7 +11,7 @@ struct CancelTests {
   func `has its order cancelled in any step, with nothing left of it`(step: OrderStep) throws {
     let life = try Life(in: shop)
     // The step stays in its beginning until the client has gone.
-    life.simulation.inject(.delay(.seconds(60)), into: step.key, at: .executing)
+    try life.simulation.inject(.delay(.seconds(60)), into: step.key, at: .executing)
     let id = try life.submit(.tea())
     try life.run(untilExecuting: step, of: id)
     #expect(life.desk.cancel(id, because: "the client hung up"))
@@ -58,7 +58,7 @@ struct CancelTests {
 
   @Test func `has its order cancelled while that waits for another one's item`() throws {
     let life = try Life(in: shop)
-    life.simulation.inject(.delay(.seconds(60)), into: "reserve tea", at: .executing)
+    try life.simulation.inject(.delay(.seconds(60)), into: "reserve tea", at: .executing)
     let ids = [try life.submit(.tea(), key: "a"), try life.submit(.tea(), key: "b")]
     life.run(until: .seconds(1))
     let waiting = try #require(

@@ -1,0 +1,134 @@
+/// Interrupts a workflow after each of its steps, and checks how it ends.
+///
+/// An *interruption* comes from outside, at any moment: a cancel, a pause, a sign-out, a lost
+/// network. A workflow with an `await` between two effects may be correct at every moment but one.
+///
+/// The exploration first counts the steps of the workflow. For each number of steps from zero to
+/// all, it builds the workflow in a new simulation, takes that many steps, calls `interrupt`, runs
+/// the simulation to its end, and calls `check`. So it meets each moment of this order of steps
+/// once: before the first step, between any two, while all operations sleep, and after the end. It
+/// does so for several seeds, because another seed is another order.
+///
+/// ```swift
+/// try exploreInterruptions { simulation in
+///   let server = Server()
+///   let upload = makeUpload(to: server, simulation.environment.clock)
+///   AdvancedOperationQueue(environment: simulation.environment).addOperation(upload)
+///   return (server, upload)
+/// } interrupt: { _, upload in
+///   upload.cancel()
+/// } check: { server, upload in
+///   if server.hasOrphans { throw Orphan() }
+/// }
+/// ```
+///
+/// The interruption is called outside of any step. It may be async code, as in
+/// `try simulation.run { await session.signOut() }`, with a simulation that `build` returns. `check`
+/// may go on with the workflow: it can resume what was paused, and call
+/// ``SimulatedEnvironment/run()``.
+///
+/// After `check`, the exploration fails if a step is pending or an operation has not finished.
+/// Operations may be left that wait for the test: for a ``HeldOperation``, for a ``ConditionProbe``,
+/// or in a suspended queue.
+///
+/// An exploration with
+/// ``exploreSchedules(depthFirst:random:stepLimit:seed:fileID:line:of:)`` and a step *at any time* also meets
+/// each moment, in every order of the other steps. It is complete for two or three operations only.
+///
+/// - Parameters:
+///   - schedules: The number of seeds, and so of orders of steps; one at least.
+///   - seed: The first seed.
+///   - steps: The number of steps after which the workflow is interrupted; nil for all of them. Pass
+///     a number if only an interruption ends the workflow, or if it takes more than 2,000 steps.
+///   - fileID: The file of the call.
+///   - line: The line of the call.
+///   - build: Builds the workflow, adds its operations to queues of the simulation, and returns what
+///     the other closures need. Called once for each interruption; it creates everything that the
+///     workflow uses, and doesn't run the simulation.
+///   - interrupt: Interrupts the workflow.
+///   - check: Throws if something is wrong in the end. It has to accept a workflow that had finished
+///     before the interruption, and isn't called for the run without an interruption.
+/// - Returns: The number of interruptions: one more than the number of steps, for each seed.
+/// - Throws: ``ExpectationFailure`` for the first interruption after which something is wrong. It
+///   names the seed, the number of steps, the time, and the steps before and after the interruption,
+///   and says how to interrupt the workflow at that moment only. An error of a closure is its
+///   ``ExpectationFailure/underlying``. Throws one as well if `build` runs the simulation, if no step
+///   is taken, if the workflow takes other steps with the same seed, and if its run without an
+///   interruption leaves an operation unfinished or takes more than 2,000 steps.
+/// - Precondition: Not called from a step of a simulation.
+/// - Complexity: O(s · n²) steps, s the number of seeds and n the number of steps of the workflow.
+@discardableResult
+public func exploreInterruptions<Context>(
+  schedules: Int = 3,
+  seed: UInt64 = 1,
+  steps: Int? = nil,
+  fileID: String = #fileID,
+  line: Int = #line,
+  of build: (SimulatedEnvironment) throws -> Context,
+  interrupt: (Context) throws -> Void,
+  check: (Context) throws -> Void
+) throws -> Int {
+  try withExplorer(build, interrupt, check, seed, fileID, line) { explorer in
+    try explorer.explore(schedules, from: seed, upTo: steps)
+  }
+}
+
+/// Interrupts a workflow after one number of steps, as the failure of an exploration names it.
+///
+/// The closures are called once, so that a breakpoint in them is met in the run that fails.
+///
+/// ```swift
+/// try exploreInterruptions(after: 5, seed: 2, of: build, interrupt: cancel, check: hasNoOrphans)
+/// ```
+///
+/// - Parameters:
+///   - stepCount: The number of steps before the interruption.
+///   - seed: The seed.
+///   - fileID: The file of the call.
+///   - line: The line of the call.
+///   - build: Builds the workflow, as for
+///     ``exploreInterruptions(schedules:seed:steps:fileID:line:of:interrupt:check:)``.
+///   - interrupt: Interrupts the workflow.
+///   - check: Throws if something is wrong in the end.
+/// - Throws: ``ExpectationFailure`` if something is wrong, or if the workflow has fewer steps.
+/// - Precondition: Not called from a step of a simulation.
+public func exploreInterruptions<Context>(
+  after stepCount: Int,
+  seed: UInt64,
+  fileID: String = #fileID,
+  line: Int = #line,
+  of build: (SimulatedEnvironment) throws -> Context,
+  interrupt: (Context) throws -> Void,
+  check: (Context) throws -> Void
+) throws {
+  try withExplorer(build, interrupt, check, seed, fileID, line) { explorer in
+    try explorer.explore(onlyAfter: stepCount)
+  }
+}
+
+private func withExplorer<Context, Result>(
+  _ build: (SimulatedEnvironment) throws -> Context,
+  _ interrupt: (Context) throws -> Void,
+  _ check: (Context) throws -> Void,
+  _ seed: UInt64,
+  _ fileID: String,
+  _ line: Int,
+  _ body: (InterruptionExplorer<Context>) throws -> Result
+) throws -> Result {
+  try withoutActuallyEscaping(build) { build in
+    try withoutActuallyEscaping(interrupt) { interrupt in
+      try withoutActuallyEscaping(check) { check in
+        try body(
+          InterruptionExplorer(
+            build: build,
+            interrupt: interrupt,
+            check: check,
+            seed: seed,
+            fileID: fileID,
+            line: line
+          )
+        )
+      }
+    }
+  }
+}
