@@ -32,6 +32,22 @@ private func scene() -> (SimulatedEnvironment, AdvancedOperationQueue) {
   #expect(upload.isFinished)
 }
 
+@Test func `logLimit: a year of a poll`() {
+  let (simulation, queue) = scene()
+  queue.addOperation(
+    RepeatOperation(name: "poll", times: nil, every: .seconds(86_400)) { round in
+      ResultOperation(name: "round") { round }
+    }
+  )
+
+  simulation.logLimit = 1_000
+  simulation.run(until: .seconds(86_400 * 365))
+
+  queue.cancelAllOperations()
+  simulation.run()
+  #expect(simulation.log.split(separator: "\n").count == 1_001)
+}
+
 @Test func `StrayOperation: nothing has left the simulation`() throws {
   let (simulation, queue) = scene()
   queue.addOperation(AdvancedOperation())
