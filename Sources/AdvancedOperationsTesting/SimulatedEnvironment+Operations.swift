@@ -50,7 +50,8 @@ extension SimulatedEnvironment {
     let names = found.map { "“\(simulation.record(of: $0).name)”" }
     throw ExpectationFailure(
       "\(found.count) operations are called “\(name)”; in the log they are \(Self.list(names)). "
-        + "Call operation(named:as:) with one of these names, or operations(named:as:) for all.",
+        + "Call operations(named:as:) for all of them, or operation(named:as:) with the name of a "
+        + "later one.",
       seed: seed,
       fileID: fileID,
       line: line

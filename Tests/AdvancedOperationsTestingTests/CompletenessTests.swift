@@ -193,8 +193,12 @@ import Testing
     }
     let simulation = SimulatedEnvironment(seed: 1)
     simulation.advance(by: .seconds(10))
-    #expect(try await Self.jobs(sleeping: duration, by: simulation.environment.clock) == 1)
-    #expect(simulation.pending.isEmpty && simulation.timerCount == 0)
+    let clock = simulation.environment.clock
+    try simulation.run {
+      try await clock.sleep(for: duration)
+      try await clock.sleep(until: clock.now + duration)
+    }
+    #expect(simulation.log == "[10.0 seconds] step: task of code\n")
   }
 
   @Test(arguments: durations)

@@ -108,6 +108,31 @@ import Testing
     #expect(text.hasPrefix("The schedule has not ended after 500 steps"), "\(text)")
   }
 
+  /// On threads, the cancel would come between two of these sleeps.
+  @Test func `ends if a body sleeps for no time again and again`() throws {
+    let report = try exploreSchedules(depthFirst: 40, random: 10) { simulation in
+      let queue = AdvancedOperationQueue(environment: simulation.environment)
+      let clock = simulation.environment.clock
+      let poll = ResultOperation(name: "poll") { while true { try await clock.sleep(for: .zero) } }
+      queue.addOperation(poll)
+      simulation.addStep("cancel") { poll.cancel() }
+      simulation.run()
+      try expectOutcome(of: poll, is: .cancelled)
+    }
+    #expect(!report.isComplete)
+    let failure = #expect(throws: ScheduleFailure.self) {
+      try exploreSchedules(stepLimit: 500) { simulation in
+        let queue = AdvancedOperationQueue(environment: simulation.environment)
+        let clock = simulation.environment.clock
+        queue.addOperation(
+          ResultOperation(name: "poll") { while true { try await clock.sleep(for: .zero) } }
+        )
+        simulation.run()
+      }
+    }
+    #expect("\(try #require(failure))".contains("has not ended after 500 steps"))
+  }
+
   @Test func `lets a workflow be as long as its limit`() throws {
     try exploreSchedules(stepLimit: 200) { simulation in
       for _ in 0..<200 { simulation.addStep("step") {} }
@@ -189,7 +214,42 @@ import Testing
     #expect(found.contains("first waits for never") && found.contains("second waits for first"))
   }
 
-  enum Hold: CaseIterable { case suspendedQueue, noSlots, probe, heldOperation, claimOfHeld, group }
+  @Test func `fails the schedule even if it waits for the test as well`() throws {
+    let text = Self.explain { simulation, queue in
+      let held = HeldOperation(name: "held")
+      let never = ResultOperation(name: "never") {}
+      let work = ResultOperation(name: "work") {}
+      work.addDependency(held)
+      work.addDependency(never)
+      queue.addOperations([held, work])
+      simulation.run()
+    }
+    #expect(try #require(text).contains("never is in no queue"))
+  }
+
+  enum Hold: CaseIterable {
+    case suspendedQueue, noSlots, probe, heldOperation, claimOfHeld, group
+    case attempt, round, attemptInGroup, awaitedValue, awaitedBehindProbe, awaitedInSuspendedQueue
+    case scope, helper, conditionThatAwaits
+  }
+
+  private struct Awaits: OperationCondition {
+    let operation: AdvancedOperation
+    var name: String { "awaits" }
+    func evaluate(for _: AdvancedOperation) async -> OperationConditionResult {
+      try? await operation.untilFinished()
+      return .satisfied
+    }
+  }
+
+  private struct Helped: OperationCondition {
+    let helper: AdvancedOperation
+    var name: String { "helped" }
+    func dependency(for operation: AdvancedOperation) -> AdvancedOperation? { helper }
+    func evaluate(for operation: AdvancedOperation) async -> OperationConditionResult {
+      .satisfied
+    }
+  }
 
   /// The test may let them continue, and looks at the middle of the workflow.
   @Test(arguments: Hold.allCases)
@@ -214,6 +274,45 @@ import Testing
       case .group:
         work.addDependency(GroupOperation(name: "group") { HeldOperation(name: "held") })
         queue.addOperations(work.dependencies)
+      case .attempt:
+        work.addDependency(
+          RetryOperation(name: "retry", retry: .immediate(attempts: 2)) { _ in
+            HeldOperation(name: "held")
+          }
+        )
+        queue.addOperations(work.dependencies)
+      case .round:
+        work.addDependency(
+          RepeatOperation(name: "repeat", times: 2) { _ in HeldOperation(name: "held") }
+        )
+        queue.addOperations(work.dependencies)
+      case .attemptInGroup:
+        work.addDependency(
+          GroupOperation(name: "group") {
+            RetryOperation(name: "retry", retry: .immediate(attempts: 2)) { _ in
+              HeldOperation(name: "held")
+            }
+          }
+        )
+        queue.addOperations(work.dependencies)
+      case .awaitedValue, .awaitedBehindProbe, .awaitedInSuspendedQueue:
+        let awaited = HeldOperation(name: "awaited")
+        let other = AdvancedOperationQueue(environment: simulation.environment)
+        other.isSuspended = hold == .awaitedInSuspendedQueue
+        if hold == .awaitedBehindProbe { awaited.addCondition(ConditionProbe()) }
+        other.addOperation(awaited)
+        queue.addOperation(ResultOperation(name: "waits") { try await awaited.untilFinished() })
+      case .scope:
+        queue.addOperation(
+          ResultOperation(name: "scope") {
+            try await withOperations { scope in scope.add(HeldOperation(name: "held")) }
+          }
+        )
+      case .helper: work.addCondition(Helped(helper: HeldOperation(name: "held")))
+      case .conditionThatAwaits:
+        let awaited = HeldOperation(name: "awaited")
+        queue.addOperation(awaited)
+        work.addCondition(Awaits(operation: awaited))
       }
       queue.addOperations([work, last])
       simulation.addStep("nothing") {}

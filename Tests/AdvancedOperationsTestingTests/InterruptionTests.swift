@@ -325,7 +325,7 @@ private struct Upload: Sendable {
 
   @Test func `when nothing happens in the simulation`() throws {
     let message = try Self.failure { _ in }.message
-    #expect(message.hasPrefix("The workflow ran without an interruption. No step was taken: "))
+    #expect(message.hasPrefix("The workflow ran without an interruption.\nNo step was taken: "))
   }
 
   @Test func `when the workflow is another one the next time`() throws {

@@ -26,7 +26,9 @@ private func load(_ name: String) async throws -> String {
   }
 
   let queue = AdvancedOperationQueue()
-  queue.addOperations([events, stations, parse, map])
+  queue.addOperations([events, stations, parse])
+  try await queue.untilAllOperationsAreFinished()  // the first failure would end the map
+  queue.addOperation(map)
   do {
     print("drawn:", try await map.value)
   } catch let failure as OperationFailure {

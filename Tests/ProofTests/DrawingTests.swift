@@ -8,10 +8,12 @@ import Testing
 @Suite struct `Schedules that are drawn` {
   private static let drawings: [(name: String, drawing: ScheduleDrawing?)] = [
     ("any step", .steps),
-    ("0 changes", .priorities(changes: 0)),
-    ("1 change", .priorities(changes: 1)),
-    ("2 changes", .priorities(changes: 2)),
-    ("3 changes", .priorities(changes: 3)),
+    ("1 change", .priorities(changes: 1, mostRounds: 32)),
+    ("2 changes", .priorities(changes: 2, mostRounds: 32)),
+    ("3 changes", .priorities(changes: 3, mostRounds: 32)),
+    ("1 change, yielding", .priorities(changes: 1, mostRounds: 0)),
+    ("2 changes, yielding", .priorities(changes: 2, mostRounds: 0)),
+    ("3 changes, yielding", .priorities(changes: 3, mostRounds: 0)),
     ("usual", nil),
   ]
 

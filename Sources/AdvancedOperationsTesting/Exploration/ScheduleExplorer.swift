@@ -56,7 +56,7 @@ struct ScheduleExplorer {
   }
 
   /// Whether each schedule is written on standard error before it is run.
-  private static let printsSchedules = ProcessEnvironment.isSet("OPERATIONS_PRINT_SCHEDULES")
+  static let printsSchedules = ProcessEnvironment.isSet("OPERATIONS_PRINT_SCHEDULES")
 
   func run(_ schedule: Schedule) throws -> Run { try run(schedule.chooser, as: schedule) }
 
@@ -279,7 +279,7 @@ struct ScheduleExplorer {
         scheduleCount: count,
         log: run.simulation.log,
         note: note,
-        isRepeatable: note == nil,
+        isRepeatable: note == nil && (error as? ScheduleProblem)?.isDifference != true,
         fileID: at.fileID,
         line: at.line
       )

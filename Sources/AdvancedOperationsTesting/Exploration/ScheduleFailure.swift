@@ -10,8 +10,9 @@
 public struct ScheduleFailure: Error, CustomStringConvertible {
   /// What the workflow threw, or what is wrong with it.
   ///
-  /// That is: it left steps pending or took none, an operation has left the simulation, it isn't
-  /// the same each time, or the schedule that is replayed doesn't fit it.
+  /// The workflow left steps pending or took none. An operation left the simulation, or waits
+  /// forever. The schedule has more steps than the limit. The workflow isn't deterministic, or the
+  /// schedule that is replayed doesn't fit it.
   public let underlying: any Error
   /// The steps that lead to it, made as few as possible; for
   /// ``SimulatedEnvironment/init(replaying:)`` and ``exploreSchedules(replaying:stepLimit:fileID:line:of:)``.
@@ -39,8 +40,16 @@ public struct ScheduleFailure: Error, CustomStringConvertible {
     return """
       \(fileID):\(line): schedule \(scheduleCount) fails: \(underlying)\(remark)
       \(replay)
-      \(log)
+      \(logEnd)
       """
+  }
+
+  /// The log, or its last lines.
+  private var logEnd: String {
+    let lines = log.split(separator: "\n", omittingEmptySubsequences: false)
+    guard lines.count > 400 else { return log }
+    return "(\(lines.count - 100) lines are left off; they are in the log of the failure)\n"
+      + lines.suffix(100).joined(separator: "\n")
   }
 }
 

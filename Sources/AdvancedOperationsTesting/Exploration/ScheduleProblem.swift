@@ -40,7 +40,8 @@ enum ScheduleProblem: Error, CustomStringConvertible {
     case .tooLong(let text): text
     case .misfit(let misfit):
       "The schedule doesn't fit this workflow, or not any more: \(misfit). Explore it again, or "
-        + "replay the schedule with the workflow that it was found in."
+        + "replay the schedule with the workflow that it was found in. If the workflow is mended, "
+        + "remove the replay."
     case .differsInLeftOff(let count):
       "The workflow is not deterministic: with the same choices, another thing happened before, in "
         + "the first \(counted(count, "line")) of the log, which were left off. To see it, set "
@@ -65,6 +66,14 @@ enum ScheduleProblem: Error, CustomStringConvertible {
     case .strays, .pending, .noStep, .misfit, .waiting: true
     // Such a schedule takes too long to be made shorter.
     case .differs, .differsInLeftOff, .tooLong: false
+    }
+  }
+
+  /// Whether the same choices have led to something else.
+  var isDifference: Bool {
+    switch self {
+    case .differs, .differsInLeftOff: true
+    case .strays, .pending, .noStep, .misfit, .waiting, .tooLong: false
     }
   }
 

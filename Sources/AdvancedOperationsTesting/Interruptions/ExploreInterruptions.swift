@@ -23,7 +23,8 @@
 /// ```
 ///
 /// The interruption is called outside of any step. It may be async code, as in
-/// `try simulation.run { await session.signOut() }`, with a simulation that `build` returns. `check`
+/// `try simulation.run { @Sendable in await session.signOut() }`, with a simulation that `build`
+/// returns. `check`
 /// may go on with the workflow: it can resume what was paused, and call
 /// ``SimulatedEnvironment/run()``.
 ///

@@ -74,19 +74,24 @@ struct InterruptionExplorer<Context> {
     }
     whole.log = run.simulation.simulation.log
     whole.isCut = !run.simulation.simulation.isIdle
-    if !whole.isCut {
-      try checkEnd(of: run.simulation, story)
-    } else if limit == nil {
+    if limit != nil { return whole }
+    guard !whole.isCut else {
       throw fail(
         story,
         "It hasn't ended after \(counted(Self.longestRun, "step")), and exploring n steps takes "
           + "n² steps. Pass steps: for the number of steps to explore."
       )
     }
+    let advice =
+      "If only an interruption ends the workflow, pass steps: for the number of steps to explore."
+    try checkEnd(of: run.simulation, story, advice)
     return whole
   }
 
   private func runInterrupted(after count: Int, like whole: Whole?) throws {
+    if ScheduleExplorer.printsSchedules {
+      StandardError.write(line: "exploreInterruptions(after: \(count), seed: \(seed), …)")
+    }
     let (run, context) = try begin()
     try run.proceed(upTo: count)
     try checkSame(run, count, whole)

@@ -109,8 +109,10 @@ struct ScriptedChooser: ScheduleChooser {
   }
 }
 
-/// Always the step of the most urgent subject; now and then the most urgent one becomes the least,
-/// and so does one whose task yields: otherwise a body that polls would keep all others waiting.
+/// Always the step of the most urgent subject; now and then the most urgent one becomes the least.
+///
+/// A subject whose task yields becomes the least urgent if another step has waited for too many
+/// rounds: otherwise a body that polls would keep all others waiting.
 ///
 /// Finds a bug that needs d orderings with a probability of at least 1/(n·k^(d-1)), n the number of
 /// subjects and k that of steps. Burckhardt, Kothari, Musuvathi, Nagarakatte, “A randomized
@@ -123,6 +125,8 @@ struct PriorityChooser: ScheduleChooser {
   /// Which of two is the lower doesn't follow from which is the earlier: a bug may need either.
   private var changes: [Int: Int64] = [:]
   private var choiceCount = 0
+  /// How many rounds a step may wait while a task yields.
+  private let mostRounds: Int
   /// The last priority of a subject whose task has yielded.
   private var lastOfYields = Int64(-1_000)
 
@@ -130,7 +134,9 @@ struct PriorityChooser: ScheduleChooser {
   ///   - seed: Equal seeds make equal choices.
   ///   - length: About how many choices there will be.
   ///   - changeCount: How often the most urgent subject becomes the least.
-  init(seed: UInt64, length: Int, changeCount: Int) {
+  ///   - mostRounds: How many rounds a step may wait while a task yields.
+  init(seed: UInt64, length: Int, changeCount: Int, mostRounds: Int) {
+    self.mostRounds = mostRounds
     var generator = SplitMix64(seed: seed)
     for change in 0..<changeCount {
       changes[Int(clamping: generator.next(below: UInt64(max(1, length))))] = Int64(-1 - change)
@@ -154,7 +160,7 @@ struct PriorityChooser: ScheduleChooser {
       priorities[candidates[best].subject] = lower
       best = mostUrgent(among: candidates)
     }
-    if candidates[best].kind == .yield {
+    if candidates[best].kind == .yield, candidates.contains(where: { $0.age >= mostRounds }) {
       lastOfYields -= 1
       priorities[candidates[best].subject] = lastOfYields
       best = mostUrgent(among: candidates)

@@ -17,7 +17,7 @@ final class SimulatedClock: OperationClock.Source {
     let timer = OperationTimer { wait.finish() }
     try await wait.run { _ in
       // As the clocks of the system do, and without a step: nothing comes in between on threads.
-      guard deadline > now else { return false }
+      guard deadline > now || simulation.sleepsTooOften() else { return false }
       simulation.schedule(at: deadline, timer, isSleep: true)
       return true
     } unregister: { _ in

@@ -101,18 +101,30 @@ extension Simulation {
   var sentencesAboutWaiting: [String]? {
     guard isIdle else { return nil }
     let lost = unfinished.filter { !isHeldByTest($0) }
-    return lost.isEmpty ? nil : lost.map { "\($0.explain())" }
+    return lost.isEmpty ? nil : lost.map { sentence(aboutWaiting: $0.explain()) }
   }
 
-  /// Whether the test has it in its hand that an operation continues: it can resume a queue, give a
-  /// queue slots, answer with a probe, or release a held operation.
-  private func isHeldByTest(_ operation: Operation) -> Bool {
-    let explanation = operation.explain()
-    let causes = explanation.causes + explanation.path + explanation.rootCauses
-    return causes.contains { cause in
-      if cause.kind == .suspended || cause.kind == .limit && cause.involved.isEmpty { return true }
-      return ([cause.operation] + cause.involved).contains { record(of: $0).isHeld }
+  /// An explanation, with the root causes that its text doesn't name.
+  private func sentence(aboutWaiting explanation: OperationExplanation) -> String {
+    let text = "\(explanation)"
+    let others = explanation.rootCauses.filter {
+      !isHeldByTest($0) && !text.contains("\($0)")
     }
+    return ([text] + others.map { "also: \($0)" }).joined(separator: "\n")
+  }
+
+  /// Whether all that an operation waits for is in the hand of the test: it can resume a queue, give
+  /// a queue slots, answer with a probe, or release a held operation.
+  func isHeldByTest(_ operation: Operation) -> Bool {
+    let causes = operation.explain().rootCauses
+    // Code that runs waits for the other causes, as far as that is known.
+    let others = causes.filter { $0.kind != .condition && $0.kind != .executing }
+    return !causes.isEmpty && (others.isEmpty ? causes : others).allSatisfy(isHeldByTest)
+  }
+
+  private func isHeldByTest(_ cause: OperationExplanation.Cause) -> Bool {
+    if cause.kind == .suspended || cause.kind == .limit && cause.involved.isEmpty { return true }
+    return ([cause.operation] + cause.involved).contains { record(of: $0).isHeld }
   }
 
   /// Says of operations that are in no simulation what to do.

@@ -191,6 +191,7 @@ extension Simulation {
         guard let operation = watched.operation, numbers.contains(ObjectIdentifier(operation))
         else { return nil }
       }
+      guard let operation = watched.operation, !isHeldByTest(operation) else { return nil }
       return watched.stray { reason(forStaying: $0) }
     }
   }
@@ -279,6 +280,7 @@ extension Simulation.State {
     if step.isYield { roundCount += 1 }
     if step.isAtAnyTime { takenAtAnyTime.append((step.name, now)) }
     isInInternalStep = step.isInternal
+    emptySleepCount = 0
     return step
   }
 

@@ -63,6 +63,8 @@ final class Simulation: Sendable {
     var hasReachedLimit = false
     /// The names of the steps that may be taken at any time, and when each was taken.
     var takenAtAnyTime: [(name: String, time: Duration)] = []
+    /// The number of sleeps in the step that runs which were over when they began.
+    var emptySleepCount = 0
     /// Whether the step that runs is a decision of a queue.
     var isInInternalStep = false
     /// How many of them were taken before time moved for the last time.
@@ -256,6 +258,15 @@ final class Simulation: Sendable {
     }
   }
 
+  /// Whether the step that runs only sleeps for no time, again and again: it would never end, and
+  /// on threads others would run in between.
+  func sleepsTooOften() -> Bool {
+    withState { state in
+      state.emptySleepCount += 1
+      return state.emptySleepCount > 100
+    }
+  }
+
   /// - Parameters:
   ///   - deadline: When the timer is due; never at the end of time.
   ///   - timer: The timer.
@@ -279,7 +290,9 @@ final class Simulation: Sendable {
       if deadline > state.now {
         state.alarms.insert(alarm)
       } else {
-        state.append(Step(alarm))
+        var step = Step(alarm)
+        step.isYield = isSleep
+        state.append(step)
       }
       return (state.alarmCount, state.entersWatchdog())
     }
