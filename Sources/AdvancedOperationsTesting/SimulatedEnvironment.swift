@@ -5,10 +5,9 @@ import CoreOperations
 ///
 /// Everything that operations do in it (decisions of queues, starts, async bodies, conditions,
 /// timeouts, retries) becomes a step. ``run()`` takes the steps one after the other on the calling
-/// thread, each time picking one of those that could be next, as a generator says that begins with
-/// the seed: another seed gives another interleaving, the same seed the same one and the same
-/// ``log``. When there is nothing to do, time moves on to the next timer, so that a day of waiting
-/// takes no time.
+/// thread. Each time it picks one of the pending steps at random. The seed determines the picks, so
+/// equal seeds give equal interleavings and equal ``log``s. If no step is pending, time moves to the
+/// next timer, so that a day of waiting takes no time.
 ///
 /// ```swift
 /// let simulation = SimulatedEnvironment(seed: 1)
@@ -219,16 +218,14 @@ public final class SimulatedEnvironment: Sendable {
 
   /// The names of the steps that could be next, in the order in which they became so.
   ///
-  /// A step is called by what it does and to which operation or queue, as in `start download` and
-  /// `task of download`. Another operation, task or timer of the same name gets a number as well,
-  /// in the order in which they are seen first: `start download #2` is about the second operation
-  /// that is called “download”, and `task of download #2` is a second task that the operation
-  /// “download” has made (an `async let`, a task of a group). A task keeps its name for
-  /// all of its parts. `actor turn of download` runs what was called on an actor, and is named
-  /// after the operation that called it; what others call meanwhile is done in the same turn.
+  /// The name of a step says what it does, and for which operation or queue: `start download`,
+  /// `task of download`. A second operation with the same name gets the number 2: `start download #2`.
+  /// So do a second task and a second timer of one operation: `task of download #2` is an `async let`
+  /// or a task of a group. A task keeps its name for all of its parts. In `actor turn of download`, an
+  /// actor runs a call of the operation, and calls that others make in the meantime. Names are for
+  /// reading only: a simulation doesn't tell steps apart by their names.
   ///
-  /// Lists steps, not timers: these are no steps before they are due, so that an empty list doesn't
-  /// mean that nothing will happen.
+  /// A timer isn't a step before it is due. So an empty list doesn't mean that nothing will happen.
   public var pending: [String] { simulation.pending }
 
   /// What has happened, a line each: which step was picked, and which states were entered.

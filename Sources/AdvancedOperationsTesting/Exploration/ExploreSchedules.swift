@@ -29,10 +29,9 @@ import CoreOperations
 /// #expect(report.isComplete)
 /// ```
 ///
-/// A workflow has to be the same each time, and to do the same when the same choices are made: what
-/// happens before the first new choice of a schedule is compared with the last one, and at the end
-/// some schedules are run again and compared as a whole. One that draws numbers elsewhere than from
-/// the simulation fails, with what was different.
+/// A workflow must be deterministic: the same choices lead to the same steps. The exploration compares
+/// the logs of schedules with the same choices, and fails if they differ. A workflow that takes random
+/// numbers from another source than the simulation fails, for example.
 ///
 /// An operation that leaves the simulation (see ``SimulatedEnvironment/strays``) fails the
 /// schedule. So does an operation that has not finished although nothing can happen any more,

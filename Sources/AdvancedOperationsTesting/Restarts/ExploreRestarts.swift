@@ -23,11 +23,10 @@ public import AdvancedOperations
 /// - no operation has begun to execute whose value was recorded before the restart;
 /// - the journal has the same keys as without a death, with the same values.
 ///
-/// So a test fails that keeps something in memory which a restart doesn't bring back, that gives
-/// one key to two operations which may run at the same time, or makes its keys of something that is
-/// another the next time. Values that aren't `Equatable` are not compared. Two operations with one
-/// key that run one after the other are no mistake that could be seen, because an attempt after
-/// another one may find what that has recorded: the second has the value of the first each time.
+/// So a test finds three kinds of mistakes: state in memory that a restart doesn't restore, one key
+/// for two operations that run at the same time, and keys that change from life to life. Values that
+/// aren't `Equatable` are not compared. One key for two operations that run one after the other isn't
+/// found: the second operation has the value of the first each time, as a second attempt would.
 ///
 /// Nothing of a process that has died goes on, and what was suspended in it is never resumed. Its
 /// operations are released, as ``SimulatedEnvironment`` describes; a task that was suspended stays
