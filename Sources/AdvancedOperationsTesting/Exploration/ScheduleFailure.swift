@@ -14,8 +14,10 @@ public struct ScheduleFailure: Error, CustomStringConvertible {
   /// forever. The schedule has more steps than the limit. The workflow isn't deterministic, or the
   /// schedule that is replayed doesn't fit it.
   public let underlying: any Error
-  /// The steps that lead to it, made as few as possible; for
-  /// ``SimulatedEnvironment/init(replaying:)`` and ``exploreSchedules(replaying:stepLimit:fileID:line:of:)``.
+  /// The choices that lead to the failure, made as few as possible.
+  ///
+  /// Pass them to ``SimulatedEnvironment/init(replaying:)`` or
+  /// ``exploreSchedules(replaying:stepLimit:fileID:line:of:)``.
   public let schedule: String
   /// How many schedules had been run by then, with this one: the number of the schedule, which is 1
   /// for a replay.
