@@ -129,25 +129,21 @@ private struct Offline: Error {}
 
   @Test func `operations are kept as long as the simulation, and no longer`() {
     weak var kept: ResultOperation<Int>?
+    func runOne(in simulation: SimulatedEnvironment) {
+      let operation = ResultOperation { 1 }
+      kept = operation
+      AdvancedOperationQueue(environment: simulation.environment).addOperation(operation)
+      simulation.run()
+    }
     do {
       let simulation = SimulatedEnvironment(seed: 1)
       simulation.keepsOperations = true
-      do {
-        let operation = ResultOperation { 1 }
-        kept = operation
-        AdvancedOperationQueue(environment: simulation.environment).addOperation(operation)
-        simulation.run()
-      }
+      runOne(in: simulation)
       #expect(kept != nil)
       simulation.keepsOperations = false
       #expect(kept == nil)
       simulation.keepsOperations = true
-      do {
-        let operation = ResultOperation { 1 }
-        kept = operation
-        AdvancedOperationQueue(environment: simulation.environment).addOperation(operation)
-        simulation.run()
-      }
+      runOne(in: simulation)
       #expect(kept != nil)
     }
     #expect(kept == nil)

@@ -139,17 +139,7 @@ private struct Upload: Sendable {
     var seconds: Set<Duration> = []
     let begin = ContinuousClock.now
     let count = try exploreInterruptions(schedules: 1) { simulation in
-      let clock = simulation.environment.clock
-      let group = GroupOperation(name: "group")
-      var previous: ResultOperation<Void>?
-      for number in 1...8 {
-        let step = ResultOperation(name: "step \(number)") {
-          try await clock.sleep(for: .seconds(1))
-        }
-        if let previous { step.addDependency(previous) }
-        group.addOperation(step)
-        previous = step
-      }
+      let group = chainOfEightSleeps(by: simulation.environment.clock)
       AdvancedOperationQueue(environment: simulation.environment).addOperation(group)
       return (simulation, group)
     } interrupt: { simulation, group in

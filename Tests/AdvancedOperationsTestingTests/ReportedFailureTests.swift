@@ -186,17 +186,7 @@ private struct Flaw: Error {}
   private static func times(_ seed: UInt64, _ random: Int) throws -> ScheduleReport {
     try exploreSchedules(depthFirst: 0, random: random, seed: seed) { simulation in
       let queue = AdvancedOperationQueue(environment: simulation.environment)
-      let clock = simulation.environment.clock
-      let group = GroupOperation(name: "group")
-      var previous: ResultOperation<Void>?
-      for number in 1...8 {
-        let step = ResultOperation(name: "step \(number)") {
-          try await clock.sleep(for: .seconds(1))
-        }
-        if let previous { step.addDependency(previous) }
-        group.addOperation(step)
-        previous = step
-      }
+      let group = chainOfEightSleeps(by: simulation.environment.clock)
       queue.addOperation(group)
       simulation.addStep("cancel", atAnyTime: true) { group.cancel() }
       simulation.run()

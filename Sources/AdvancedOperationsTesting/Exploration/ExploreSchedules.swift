@@ -139,7 +139,6 @@ package func exploreSchedules(
 ) throws -> ScheduleReport {
   try ScheduleExplorer.with(workflow, seed: seed) { explorer in
     explorer.interruptions = interruptions
-    explorer.stepLimit = 20_000
     return try explorer.explore(depthFirst: depthFirst, random: random, fileID: fileID, line: line)
   }
 }
@@ -167,7 +166,6 @@ package func exploreSchedulesUnpruned(
   of workflow: (SimulatedEnvironment) throws -> Void
 ) throws -> ScheduleReport {
   try ScheduleExplorer.with(workflow, seed: seed) { explorer in
-    explorer.stepLimit = 20_000
     explorer.prunes = false
     return try explorer.explore(depthFirst: depthFirst, random: 0, fileID: fileID, line: line)
   }

@@ -7,7 +7,7 @@ struct ScheduleExplorer {
   var interruptions = 0
   var prunes = true
   /// The number of steps that a schedule may have.
-  var stepLimit: Int?
+  var stepLimit = 20_000
   private let progress: ExplorationProgress
   private let workflow: (SimulatedEnvironment) throws -> Void
 
@@ -75,7 +75,7 @@ struct ScheduleExplorer {
       StandardError.write(line: "exploreSchedules(replaying: \"\(schedule())\") { … }")
     }
     let run = runOnce(chooser)
-    if run.simulation.simulation.wasCancelled || isCallerCancelled { throw CancellationError() }
+    try run.simulation.simulation.checkNotCancelled()
     progress.explored()
     return run
   }

@@ -108,7 +108,7 @@ struct InterruptionExplorer<Context> {
       throw fail(story, "The interruption threw: \(error)", underlying: error, advice)
     }
     run.simulation.run()
-    try run.checkNotCancelled()
+    try run.simulation.simulation.checkNotCancelled()
     do {
       try check(context)
     } catch {

@@ -228,11 +228,11 @@ package enum RealTimeWatchdog {
       )
     }
     let isOver = runCount == nil || duration != nil
-    let (report, outdated) = withState { state -> (@Sendable (String) -> Void, Pending?) in
-      guard state.pending[key]?.number == entry.number else { return (state.report, nil) }
-      if isOver { return (state.report, state.pending.removeValue(forKey: key)) }
+    let outdated = withState { state -> Pending? in
+      guard state.pending[key]?.number == entry.number else { return nil }
+      if isOver { return state.pending.removeValue(forKey: key) }
       state.pending[key]?.looks = looks
-      return (state.report, nil)
+      return nil
     }
     withExtendedLifetime(outdated) {}
     guard let duration, let sentence = simulation?.sentence(aboutPendingFor: duration) else {

@@ -127,8 +127,12 @@ extension Simulation {
     if mustEnter { RealTimeWatchdog.stepsArePending(in: self) }
   }
 
-  /// Whether a run was ended because its task was cancelled.
-  var wasCancelled: Bool { withState { $0.watched.wasCancelled } }
+  /// Checks whether a run was ended because its task was cancelled, or the task is cancelled now.
+  ///
+  /// - Throws: `CancellationError` if it was, or is.
+  func checkNotCancelled() throws {
+    if withState({ $0.watched.wasCancelled }) || isCallerCancelled { throw CancellationError() }
+  }
 
   /// What happens next.
   fileprivate enum Next {
@@ -191,8 +195,7 @@ extension Simulation {
         guard let operation = watched.operation, numbers.contains(ObjectIdentifier(operation))
         else { return nil }
       }
-      guard let operation = watched.operation, !isHeldByTest(operation) else { return nil }
-      return watched.stray { reason(forStaying: $0) }
+      return watched.stray(unless: { isHeldByTest($0) }, because: { reason(forStaying: $0) })
     }
   }
 

@@ -138,6 +138,11 @@ struct StepNames {
     label: String,
     place: (queue: any SteppedQueue, number: UInt32)? = nil
   ) -> WatchedOperation {
+    if let same = known[ObjectIdentifier(operation)], same.operation === operation,
+      let record = same.record
+    {
+      return record
+    }
     var placeNumber: UInt64?
     if let place {
       // Apart from the numbers that are counted.
@@ -145,7 +150,6 @@ struct StepNames {
       placeNumber = 1 << 63 | queue << 32 | UInt64(place.number)
     }
     let number = number(of: operation, place: placeNumber)
-    if let same = known[ObjectIdentifier(operation)]?.record { return same }
     let new = WatchedOperation(operation, StepSubject(number: number, name: unique(label)))
     known[ObjectIdentifier(operation)]?.record = new
     records[number] = new

@@ -40,14 +40,13 @@ extension Fingerprint {
   /// - Parameters:
   ///   - kind: The kind of the step.
   ///   - subject: The number of the subject.
-  ///   - count: The number of the step among those of this kind and subject.
-  init(_ kind: StepKind, of subject: UInt64, count: UInt64 = 0) {
+  init(_ kind: StepKind, of subject: UInt64) {
     self.init()
     add(kind.rawValue)
     add(subject)
-    add(count)
   }
 
+  /// The identity of a step of a task, or of one of several steps.
   init(_ kind: StepKind, of task: Fingerprint, count: UInt64 = 0) {
     self.init()
     add(kind.rawValue)

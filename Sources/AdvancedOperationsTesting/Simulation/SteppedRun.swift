@@ -32,12 +32,7 @@ final class SteppedRun {
   func proceed(upTo limit: Int) throws {
     let simulation = simulation.simulation
     simulation.run(until: nil, call: call) { simulation.withState { $0.takenCount } >= limit }
-    try checkNotCancelled()
-  }
-
-  /// - Throws: `CancellationError` if the task that explores is cancelled.
-  func checkNotCancelled() throws {
-    if simulation.simulation.wasCancelled || isCallerCancelled { throw CancellationError() }
+    try simulation.checkNotCancelled()
   }
 
   /// Says that the closure of a test has run the simulation itself; nil if it hasn't.

@@ -41,7 +41,14 @@ final class WatchedOperation: Sendable {
 
   var hasSlept: Bool { state.withLock { $0.hasSlept } }
 
-  func stray(because reason: (AdvancedOperation) -> String?) -> StrayOperation? {
+  /// - Parameters:
+  ///   - waitsForTest: Whether an operation that has begun waits for the test.
+  ///   - reason: Why such an operation has not finished, as far as that is known.
+  /// - Returns: The operation if it has left the simulation.
+  func stray(
+    unless waitsForTest: (Operation) -> Bool,
+    because reason: (AdvancedOperation) -> String?
+  ) -> StrayOperation? {
     let (operation, step, time, isHeld) = state.withLock {
       ($0.operation as? AdvancedOperation, $0.lastStep, $0.time, $0.heldCount > 0)
     }
@@ -56,6 +63,8 @@ final class WatchedOperation: Sendable {
     {
       return nil
     }
+    // Last, because it explains the operation.
+    if waitsForTest(operation) { return nil }
     return StrayOperation(
       name: name,
       state: current,
