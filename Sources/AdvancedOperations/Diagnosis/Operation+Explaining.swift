@@ -74,7 +74,7 @@ extension Operation {
 
 extension Operation {
   /// The queue that the operation is in, or the one that its outermost group is in.
-  package final var homeQueue: (any QueueObject)? {
+  package final var homeQueue: OperationQueue? {
     var outermost = self
     while let parent = (outermost as? AdvancedOperation)?.parent { outermost = parent }
     return outermost.containingQueue
@@ -87,7 +87,7 @@ extension OperationExplanation.Cause {
   /// - Parameter home: The queue that is explained, or that of the operation that is; nil if it is
   ///   in none.
   /// - Returns: How a line about the cause begins.
-  func nameAndQueue(seenFrom home: (any QueueObject)?) -> String {
+  func nameAndQueue(seenFrom home: OperationQueue?) -> String {
     // One about a queue says which.
     guard !kind.traits.isShared, let home, let queue = operation.homeQueue, queue !== home else {
       return name

@@ -4,7 +4,7 @@ package import CoreOperations
 extension AdvancedOperation: LayeredOperation {
   // MARK: On its way into a queue
 
-  package final func willEnqueue(in queue: any QueueObject) -> AdmissionTerms {
+  package final func willEnqueue(in queue: OperationQueue) -> AdmissionTerms {
     let advanced = queue as? AdvancedOperationQueue
     let environment = advanced?.environment
     for entry in environment?.observers ?? [] { addObserver(entry.value) }

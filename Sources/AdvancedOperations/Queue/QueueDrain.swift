@@ -46,10 +46,9 @@ final class QueueDrain: ArrivalGate {
 
   func admits(
     _ operations: [Operation],
-    to object: any QueueObject,
+    to queue: OperationQueue,
     neededBy member: Operation?
   ) -> [Operation] {
-    let queue = object.operationQueue
     let isOver = state.withLock { $0.reason != nil }
     let (own, others) = isOver ? ([], operations) : queue.sort(operations, neededBy: member)
     if others.isEmpty { return own }
@@ -61,10 +60,9 @@ final class QueueDrain: ArrivalGate {
 
   func arrived(
     _ operations: [Operation],
-    in object: any QueueObject,
+    in queue: OperationQueue,
     neededBy member: Operation?
   ) {
-    let queue = object.operationQueue
     let (own, others) = queue.sort(operations, neededBy: member)
     if !own.isEmpty { follow(own, in: queue) }
     if others.isEmpty { return }

@@ -64,7 +64,7 @@ extension Simulation {
     let sentences = ([operation] + causes.flatMap { [$0.operation] + $0.involved })
       .compactMap { other -> String? in
         guard !other.isFinished, let queue = other.homeQueue,
-          let wayOut = wayOut(of: queue.operationQueue),
+          let wayOut = wayOut(of: queue),
           seen.insert(ObjectIdentifier(queue)).inserted
         else { return nil }
         return "“\(other.label)” is in queue “\(queue.label)”, \(wayOut)"

@@ -48,7 +48,7 @@ extension Scheduler {
     var share = max(1, executor.operationsPerWorker)
     // Keeps the queue alive for code that reads the current one. Known from the first step on: a
     // queue that was empty when its worker came has no owner yet.
-    var owner: (any QueueObject)?
+    var owner: OperationQueue?
     defer { withExtendedLifetime(owner) { unsafe occupant.queue = nil } }
     while true {
       if share == 0 || owner != nil && turn.isOver { return leave(&done) }

@@ -6,7 +6,7 @@ final class TaskOccupant: Sendable {
   @TaskLocal static var current: TaskOccupant?
 
   let operation: Operation
-  let queue: (any QueueObject)?
+  let queue: OperationQueue?
   /// Set before the task runs.
   private let task: Atomic<Int>
 
@@ -19,7 +19,7 @@ final class TaskOccupant: Sendable {
   }
 
   /// Of a task that isn't made yet, and will be the one whose end the operation waits for.
-  init(_ operation: Operation, queue: (any QueueObject)?, task: Int = 0) {
+  init(_ operation: Operation, queue: OperationQueue?, task: Int = 0) {
     self.operation = operation
     self.queue = queue
     self.task = Atomic(task)
@@ -36,7 +36,7 @@ final class TaskOccupant: Sendable {
   /// Runs a body on behalf of an operation, in the task of the caller.
   nonisolated(nonsending) static func with<Result>(
     _ operation: Operation,
-    queue: (any QueueObject)? = nil,
+    queue: OperationQueue? = nil,
     _ body: nonisolated(nonsending) () async throws -> Result
   ) async rethrows -> Result {
     let occupant = TaskOccupant(

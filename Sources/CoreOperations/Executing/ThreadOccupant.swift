@@ -26,17 +26,17 @@ final class ThreadOccupant: @unchecked Sendable {
   }
 
   /// The queue whose operation runs on this thread or in this task; nil outside of any.
-  static var queueRunningHere: (any QueueObject)? {
+  static var queueRunningHere: OperationQueue? {
     if let occupant = slot.value { return unsafe occupant.queue }
     return TaskOccupant.current?.queue
   }
 
   /// Kept alive by the worker.
-  unowned(unsafe) var queue: (any QueueObject)?
+  unowned(unsafe) var queue: OperationQueue?
   /// That of the worker that this is the occupant of, and which keeps it alive; nil for all others.
   ///
   /// Not retained, because the worker does that: the reference would be counted on all processors.
-  fileprivate(set) var scheduler: Unmanaged<AbstractScheduler>?
+  fileprivate(set) var scheduler: Unmanaged<Scheduler>?
   /// Kept alive by its queue, or by the caller of its `start()`.
   ///
   /// A closure that runs becomes an operation when this is read, with the lock of its queue: not to
@@ -118,7 +118,7 @@ final class ThreadOccupant: @unchecked Sendable {
     }
   }
 
-  private init(queue: (any QueueObject)?, operation: Operation?) {
+  private init(queue: OperationQueue?, operation: Operation?) {
     unsafe self.queue = queue
     outer = Self.slot.value
     self.operation = operation
@@ -247,7 +247,7 @@ final class ThreadOccupant: @unchecked Sendable {
   }
 
   /// Whether this is at the work of a queue, be it an operation or a barrier.
-  func isWorker(of queue: any QueueObject) -> Bool { unsafe self.queue === queue }
+  func isWorker(of queue: OperationQueue) -> Bool { unsafe self.queue === queue }
 
   /// Whether this is called from the body of an operation.
   static func isInBody(of operation: Operation) -> Bool {
@@ -265,7 +265,7 @@ final class ThreadOccupant: @unchecked Sendable {
   }
 
   /// This is the occupant of a worker.
-  func become(workerOf scheduler: AbstractScheduler) {
+  func become(workerOf scheduler: Scheduler) {
     unsafe self.scheduler = .passUnretained(scheduler)
   }
 
@@ -275,7 +275,7 @@ final class ThreadOccupant: @unchecked Sendable {
   /// - Returns: Whether there is one.
   static func withWorker(
     running operation: Operation,
-    _ body: (ThreadOccupant, AbstractScheduler) -> Void
+    _ body: (ThreadOccupant, Scheduler) -> Void
   ) -> Bool {
     guard let occupant = unsafe innermost(at: operation) else { return false }
     return unsafe occupant._withUnsafeGuaranteedRef { occupant in
@@ -286,7 +286,7 @@ final class ThreadOccupant: @unchecked Sendable {
   }
 
   /// The queue of an operation whose body this thread runs, found without asking the queue itself.
-  static func queue(of operation: Operation) -> (any QueueObject)? {
+  static func queue(of operation: Operation) -> OperationQueue? {
     guard let scheduler = operation.withLinks({ $0.scheduler }) else { return nil }
     guard let occupant = slot.value, occupant.isAt(operation) else {
       return scheduler.owner
@@ -316,7 +316,7 @@ final class ThreadOccupant: @unchecked Sendable {
 
   /// Makes a new one the innermost for as long as a body runs.
   static func with<Result>(
-    queue: (any QueueObject)?,
+    queue: OperationQueue?,
     operation: Operation? = nil,
     _ body: (ThreadOccupant) -> Result
   ) -> Result {

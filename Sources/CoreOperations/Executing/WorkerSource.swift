@@ -36,7 +36,7 @@ package final class WorkerSource: Sendable {
   /// - Parameters:
   ///   - queue: The scheduler of the queue that it works for, as the pool tells queues apart.
   ///   - worker: The worker.
-  func enqueue(workerOf queue: AbstractScheduler, _ worker: @escaping @Sendable () -> Void) {
+  func enqueue(workerOf queue: Scheduler, _ worker: @escaping @Sendable () -> Void) {
     #if os(Linux) || os(Android)
     if let pool { return pool.enqueue(workerOf: ObjectIdentifier(queue), worker) }
     #endif

@@ -12,7 +12,7 @@ package protocol ArrivalGate: AnyObject, Sendable {
   /// - Returns: Those to add.
   func admits(
     _ operations: [Operation],
-    to queue: any QueueObject,
+    to queue: OperationQueue,
     neededBy member: Operation?
   ) -> [Operation]
 
@@ -23,5 +23,5 @@ package protocol ArrivalGate: AnyObject, Sendable {
   ///   - operations: The new members.
   ///   - queue: Their queue.
   ///   - member: The member that needs them for a condition; nil for none.
-  func arrived(_ operations: [Operation], in queue: any QueueObject, neededBy member: Operation?)
+  func arrived(_ operations: [Operation], in queue: OperationQueue, neededBy member: Operation?)
 }

@@ -31,7 +31,7 @@ package enum BodyExecution {
 
   /// The queue of an operation whose body this thread runs, found without asking the queue itself.
   package static func queue(of operation: Operation) -> OperationQueue? {
-    ThreadOccupant.queue(of: operation)?.operationQueue
+    ThreadOccupant.queue(of: operation)
   }
 
   /// Makes a task on an executor; nil for the one of all bodies.

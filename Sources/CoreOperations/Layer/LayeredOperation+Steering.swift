@@ -14,7 +14,7 @@ extension Operation {
   }
 
   /// The queue that the operation is in.
-  package final var containingQueue: (any QueueObject)? { scheduler?.owner }
+  package final var containingQueue: OperationQueue? { scheduler?.owner }
 }
 
 extension LayeredOperation {
@@ -164,5 +164,5 @@ extension LayeredOperation {
   }
 
   /// The queue that the operation is in.
-  package var queue: OperationQueue? { containingQueue?.operationQueue }
+  package var queue: OperationQueue? { containingQueue }
 }

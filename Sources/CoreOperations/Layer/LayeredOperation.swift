@@ -57,7 +57,7 @@ package protocol LayeredOperation: Operation {
   /// The operation was handed to a queue and is no member yet.
   ///
   /// - Returns: How to let it in.
-  func willEnqueue(in queue: any QueueObject) -> AdmissionTerms
+  func willEnqueue(in queue: OperationQueue) -> AdmissionTerms
   /// The operation is a member, and nothing has happened to it yet; called if it was asked for.
   func didEnqueue()
   /// All dependencies finished and the hold is what is left. Called by a worker without a slot,

@@ -6,11 +6,11 @@ extension Wait {
     case .dependencies: .dependencies(operations)
     case .code: .ownWait(operations)
     case .enqueueing: .notEnqueued
-    case .resumption(let queue): .suspended(queue.operationQueue)
-    case .barrier(let queue): .barrier(queue.operationQueue, behind: operations)
-    case .slot(let queue, let limit): .limit(queue.operationQueue, limit, holders: operations)
+    case .resumption(let queue): .suspended(queue)
+    case .barrier(let queue): .barrier(queue, behind: operations)
+    case .slot(let queue, let limit): .limit(queue, limit, holders: operations)
     case .readiness: .notReady
-    case .worker(let queue): .worker(queue.operationQueue)
+    case .worker(let queue): .worker(queue)
     case .mainThread(let label): .mainThread(waitsFor: label)
     case .helpers, .parent, .claim, .children: nil
     }

@@ -21,15 +21,15 @@ package struct Wait: Sendable {
     // What the queue knows.
 
     /// The queue is suspended.
-    case resumption(any QueueObject)
+    case resumption(OperationQueue)
     /// A barrier, which runs first; no operations when it is running.
-    case barrier(any QueueObject)
+    case barrier(OperationQueue)
     /// A slot, which the operations hold; none when a barrier is running, or when the limit is 0.
-    case slot(any QueueObject, limit: Int)
+    case slot(OperationQueue, limit: Int)
     /// An override of `isReady`, or the layer, has said that the operation isn't ready.
     case readiness
     /// A worker, which is on its way.
-    case worker(any QueueObject)
+    case worker(OperationQueue)
     /// A worker on the main thread, which is blocked by a wait.
     case mainThread(waitsFor: String)
 

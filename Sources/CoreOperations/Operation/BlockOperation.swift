@@ -166,13 +166,13 @@ private final class SharedBlocks: Sendable {
   /// Runs a block that hasn't begun.
   ///
   /// - Returns: Whether there was one.
-  func runNext(in queue: (any QueueObject)?) -> Bool {
+  func runNext(in queue: OperationQueue?) -> Bool {
     guard takeAndRun(in: queue) else { return false }
     running.leave()
     return true
   }
 
-  private func takeAndRun(in queue: (any QueueObject)?) -> Bool {
+  private func takeAndRun(in queue: OperationQueue?) -> Bool {
     guard let block = waiting.withLock({ $0.popFirst() }) else { return false }
     unsafe ThreadOccupant.with(queue: queue, operation: operation) { _ in block() }
     return true

@@ -40,7 +40,7 @@ extension Operation {
 
   private func finish(
     _ ending: inout OperationEnding,
-    in scheduler: AbstractScheduler?,
+    in scheduler: Scheduler?,
     by worker: ThreadOccupant? = nil,
     holdsQuiet: Bool
   ) {
@@ -64,7 +64,7 @@ extension Operation {
   /// - Parameters:
   ///   - ending: Empty; gets what is left to do.
   ///   - scheduler: That of its queue.
-  final func closeAsWorker(leaving ending: inout OperationEnding, in scheduler: AbstractScheduler) {
+  final func closeAsWorker(leaving ending: inout OperationEnding, in scheduler: Scheduler) {
     withLinks { close(&$0, leaving: &ending) }
     closed(leaving: &ending, in: scheduler)
   }
@@ -77,7 +77,7 @@ extension Operation {
     if !isLayered { links.leave() }
   }
 
-  private func closed(leaving ending: inout OperationEnding, in scheduler: AbstractScheduler?) {
+  private func closed(leaving ending: inout OperationEnding, in scheduler: Scheduler?) {
     ending.sort(for: scheduler)
     if readiness.current.unfinished > 0 { unlinkDependencies() }
     // Before a waiter goes on: what observers did is done then.

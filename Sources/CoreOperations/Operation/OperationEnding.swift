@@ -67,7 +67,7 @@ struct OperationEnding: ~Copyable {
   }
 
   /// Leaves only those of a queue among the released.
-  mutating func sort(for scheduler: AbstractScheduler?) {
+  mutating func sort(for scheduler: Scheduler?) {
     if released.isEmpty { return }
     // Without a lock: what is ready was taken into its queue before.
     let id = scheduler.map { ObjectIdentifier($0) }
@@ -86,7 +86,7 @@ struct OperationEnding: ~Copyable {
   /// - Parameters:
   ///   - operation: What has ended, kept alive by the caller; may be nil unless ``needsOperation``.
   ///   - scheduler: That of its queue.
-  mutating func proceed(from operation: Operation?, in scheduler: AbstractScheduler?) {
+  mutating func proceed(from operation: Operation?, in scheduler: Scheduler?) {
     released.removeAll()
     waiting.removeAll()
     guard let rest = rest.take() else { return }

@@ -9,7 +9,7 @@ struct OperationLinks: ~Copyable {
   ///
   /// An operation forgets it before or when it leaves its queue, which keeps it alive until then.
   /// All operations of a queue would count references to it, on as many processors.
-  private let schedulerReference = unsafe Atomic<Unmanaged<AbstractScheduler>?>(nil)
+  private let schedulerReference = unsafe Atomic<Unmanaged<Scheduler>?>(nil)
   /// Made on first use.
   var extra: OperationExtra?
   /// Whether the operation is over: no wait for it can begin any more.
@@ -27,7 +27,7 @@ struct OperationLinks: ~Copyable {
   init() {}
 
   /// The scheduler of the queue that the operation is in.
-  var scheduler: AbstractScheduler? {
+  var scheduler: Scheduler? {
     unsafe schedulerReference.load(ordering: .relaxed)?.takeUnretainedValue()
   }
 
@@ -40,7 +40,7 @@ struct OperationLinks: ~Copyable {
   }
 
   /// The operation is going to be a member of a queue.
-  mutating func enter(_ scheduler: AbstractScheduler) {
+  mutating func enter(_ scheduler: Scheduler) {
     unsafe schedulerReference.store(.passUnretained(scheduler), ordering: .relaxed)
   }
 

@@ -72,6 +72,10 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
     MainThreadWaits.noteQueue(of: scheduler)
   }
 
+  /// Has the queue take in closures without operations; called in `init` by classes that don't
+  /// override `addOperation(_:)`.
+  package final func keepClosures() { scheduler.keepClosures() }
+
   // MARK: Adding
 
   /// Adds an operation.
@@ -324,7 +328,7 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
   /// Outside of any operation of a queue, it is ``main`` on the main thread and in code of the main
   /// dispatch queue, and nil elsewhere.
   open class var current: OperationQueue? {
-    ThreadOccupant.queueRunningHere?.operationQueue ?? (MainThread.isCurrent ? sharedMain : nil)
+    ThreadOccupant.queueRunningHere ?? (MainThread.isCurrent ? sharedMain : nil)
   }
 
   /// The queue of the main thread; it runs one operation at a time on the main dispatch queue.

@@ -4,9 +4,12 @@ import Synchronization
 ///
 /// Decisions are made by ``SchedulerState`` under one lock, as values; user code runs after the
 /// lock was given back. Operations come here ready: readiness is counted by themselves.
-final class Scheduler: AbstractScheduler, @unchecked Sendable {
-  // Sendable: all that is added is behind a lock, atomic, or doesn't change.
+package final class Scheduler: @unchecked Sendable {
+  // Sendable: all of it is behind a lock, atomic, or doesn't change.
 
+  /// Where completion blocks run: off the worker that finished the operation, and never on a queue
+  /// that the program uses for something else.
+  let completionExecutor: any OperationExecutor
   let state: ContendedLocked<SchedulerState>
   let valueObservers = ValueObservers()
   /// Tells the worker that lingers that there is work; written with the lock held that
@@ -27,13 +30,13 @@ final class Scheduler: AbstractScheduler, @unchecked Sendable {
   init(source: WorkerSource, completionExecutor: any OperationExecutor) {
     state = ContendedLocked(SchedulerState(source: source))
     steppedCompletion = completionExecutor as? any SteppedExecutor
-    super.init(completionExecutor: completionExecutor)
+    self.completionExecutor = completionExecutor
     if source.isStepped { source.stepped?.didCreate(self) }
   }
 
   /// Where workers come from at this moment.
   var source: WorkerSource { state.withLock { $0.source } }
-  override var executor: any OperationExecutor { source.executor }
+  var executor: any OperationExecutor { source.executor }
 
   /// Has workers come from somewhere else, unless the queue has operations.
   ///
@@ -45,7 +48,7 @@ final class Scheduler: AbstractScheduler, @unchecked Sendable {
 
   // MARK: Reading
 
-  override var members: [Operation] { state.withLock { $0.operations() } }
+  var members: [Operation] { state.withLock { $0.operations() } }
   var memberCount: Int { state.withLock { $0.members.count + $0.closures.count } }
   var isSuspended: Bool { state.withLock { $0.isSuspended } }
   var limit: Int { state.withLock { $0.limit } }
@@ -55,13 +58,13 @@ final class Scheduler: AbstractScheduler, @unchecked Sendable {
   /// A total was set for the progress, or is none any more.
   func totalChanged(isSet: Bool) { state.withLock { $0.totalChanged(countsOn: isSet) } }
 
-  override var owner: (any QueueObject)? { state.withLock { $0.owner } }
+  var owner: OperationQueue? { state.withLock { $0.owner } }
 
-  override func waits(of operation: Operation, isLaterIncluded: Bool) -> [Wait] {
+  func waits(of operation: Operation, isLaterIncluded: Bool) -> [Wait] {
     state.withLock { $0.waits(of: operation, isLaterIncluded: isLaterIncluded) }
   }
 
-  override func hasBarrier(inFrontOf operation: Operation) -> Bool {
+  func hasBarrier(inFrontOf operation: Operation) -> Bool {
     state.withLock { state in
       let member = Member(operation)
       return member.fields.isMember && member.placement != .gone
@@ -95,7 +98,7 @@ final class Scheduler: AbstractScheduler, @unchecked Sendable {
   func add(
     _ operations: some Sequence<Operation>,
     besides member: Operation?,
-    owner: any QueueObject
+    owner: OperationQueue
   ) -> (isAwaited: Bool, isBeforeBarrier: Bool, gate: (any ArrivalGate)?) {
     state.withLock { state in
       for operation in operations {
@@ -120,13 +123,13 @@ final class Scheduler: AbstractScheduler, @unchecked Sendable {
   var gate: (any ArrivalGate)? {
     hasGate.load(ordering: .relaxed) ? state.withLock { $0.gate } : nil
   }
-  override var isIdle: Bool { state.withLock { $0.isIdle } }
-  override var runsOnMainThread: Bool { source.isOnMainThread }
+  var isIdle: Bool { state.withLock { $0.isIdle } }
+  var runsOnMainThread: Bool { source.isOnMainThread }
 
   /// Takes in an operation in one step, unless an observer has to be notified in between.
   ///
   /// - Returns: Whether it did.
-  func addIfUnobserved(_ operation: Operation, owner: any QueueObject) -> Bool {
+  func addIfUnobserved(_ operation: Operation, owner: OperationQueue) -> Bool {
     guard valueObservers.isEmpty else { return false }
     let (isClosed, mayBeNeeded, isAwaited) = update { state in
       if state.gate != nil { return (true, false, false) }
@@ -149,7 +152,7 @@ final class Scheduler: AbstractScheduler, @unchecked Sendable {
   /// Takes in a closure as it is, unless something would see that it is no operation.
   ///
   /// - Returns: Whether it did.
-  func closureAdded(_ closure: @escaping @Sendable () -> Void, owner: any QueueObject) -> Bool {
+  func closureAdded(_ closure: @escaping @Sendable () -> Void, owner: OperationQueue) -> Bool {
     guard valueObservers.isEmpty else { return false }
     let isAdded = update { $0.closureAdded(.init(run: closure), owner: owner) }
     // One may have begun to observe meanwhile.
@@ -157,7 +160,7 @@ final class Scheduler: AbstractScheduler, @unchecked Sendable {
     return isAdded
   }
 
-  override func operation(ofRunning number: ClosureNumber) -> Operation? {
+  func operation(ofRunning number: ClosureNumber) -> Operation? {
     state.withLock { state in
       state.closuresBecomeOperations()
       return state.closures.member(madeOf: number)?.operation
@@ -168,7 +171,7 @@ final class Scheduler: AbstractScheduler, @unchecked Sendable {
   /// closed.
   ///
   /// - Returns: Whether it did.
-  func addIfOpen(_ operations: [Operation], owner: any QueueObject) -> Bool {
+  func addIfOpen(_ operations: [Operation], owner: OperationQueue) -> Bool {
     let (isClosed, mayBeNeeded, isAwaited) = update { state in
       if state.gate != nil { return (true, false, false) }
       Member.forEach(in: operations) { member in
@@ -181,7 +184,7 @@ final class Scheduler: AbstractScheduler, @unchecked Sendable {
     return !isClosed
   }
 
-  override func markAsNeeded() -> [Operation] {
+  func markAsNeeded() -> [Operation] {
     state.withLock { state in
       state.isAwaited = true
       return state.operations()
@@ -195,9 +198,9 @@ final class Scheduler: AbstractScheduler, @unchecked Sendable {
     }
   }
 
-  override func offered(_ operation: Operation) { update { $0.offered(Member(operation)) } }
-  override func leavesAhead(_ operation: Operation) { update { $0.leavesAhead(Member(operation)) } }
-  override func reoffered(_ operation: Operation, afterReview: Bool) {
+  func offered(_ operation: Operation) { update { $0.offered(Member(operation)) } }
+  func leavesAhead(_ operation: Operation) { update { $0.leavesAhead(Member(operation)) } }
+  func reoffered(_ operation: Operation, afterReview: Bool) {
     update { state in
       state.reoffered(Member(operation), afterReview: afterReview)
     }
@@ -209,7 +212,7 @@ final class Scheduler: AbstractScheduler, @unchecked Sendable {
   }
   func wake() { update { _ in } }
 
-  override func workerBlocks(_ worker: ThreadOccupant) { goOnWithout(worker) }
+  func workerBlocks(_ worker: ThreadOccupant) { goOnWithout(worker) }
 
   /// Whether a parked operation could be started now, or is about to be.
   func mayStart(_ operation: Operation) -> Bool {
@@ -226,13 +229,13 @@ final class Scheduler: AbstractScheduler, @unchecked Sendable {
     update { $0.reviewed(Member(operation), leavesAhead: leavesAhead) }
   }
 
-  override func priorityChanged(of operation: Operation) {
+  func priorityChanged(of operation: Operation) {
     update { state in
       state.priorityChanged(Member(operation), level: operation.withLinks { $0.priority.level })
     }
   }
 
-  override func finished(
+  func finished(
     _ operation: Operation,
     hasCompletion: Bool,
     holdsQuiet: Bool,
@@ -246,7 +249,7 @@ final class Scheduler: AbstractScheduler, @unchecked Sendable {
     }
   }
 
-  override func completionIsDue(_ completion: CompletionBlock, of operation: Operation) {
+  func completionIsDue(_ completion: CompletionBlock, of operation: Operation) {
     let complete: @Sendable () -> Void = {
       let outer = Self.completing.value
       Self.completing.value = self
@@ -280,11 +283,11 @@ final class Scheduler: AbstractScheduler, @unchecked Sendable {
 
   func turnAbandoned(_ operation: Operation) { update { $0.turnAbandoned(Member(operation)) } }
 
-  override func awaitsOffer(_ operation: Operation) -> Bool {
+  func awaitsOffer(_ operation: Operation) -> Bool {
     state.withLock { _ in Member(operation).placement == .waiting }
   }
 
-  override func isPaused(_ operation: Operation) -> Bool {
+  func isPaused(_ operation: Operation) -> Bool {
     state.withLock { _ in Member(operation).fields.isPaused }
   }
 
@@ -308,7 +311,7 @@ final class Scheduler: AbstractScheduler, @unchecked Sendable {
 
   var requestedLimit: Int { state.withLock { $0.requestedLimit } }
 
-  func barrierAdded(_ block: @escaping @Sendable () -> Void, owner: any QueueObject) {
+  func barrierAdded(_ block: @escaping @Sendable () -> Void, owner: OperationQueue) {
     PendingBarriers.began()
     let (before, segment) = update { $0.barrierAdded(block, owner: owner) }
     RunTimeCycles.lookAtBarrier(before: before, in: self) {
@@ -316,7 +319,7 @@ final class Scheduler: AbstractScheduler, @unchecked Sendable {
     }
   }
 
-  override func sweep(isBeginning: Bool) { update { $0.sweep(isBeginning: isBeginning) } }
+  func sweep(isBeginning: Bool) { update { $0.sweep(isBeginning: isBeginning) } }
 
   /// Runs `body`, which cancels all members, while nothing is started in between.
   func sweep(_ body: ([Operation]) -> Void) {
@@ -418,5 +421,5 @@ extension Scheduler: SteppedQueue {
 
 extension Operation {
   /// That of the queue that the operation is in.
-  final var scheduler: Scheduler? { withLinks { $0.scheduler }?.asOnlySubclass() }
+  final var scheduler: Scheduler? { withLinks { $0.scheduler } }
 }

@@ -4,7 +4,7 @@ extension SchedulerState {
   struct Abandoned {
     let members: [Operation]
     let barriers: FirstInFirstOut<PendingBarrier>
-    let owner: (any QueueObject)?
+    let owner: OperationQueue?
     let gate: (any ArrivalGate)?
   }
 
@@ -47,13 +47,13 @@ extension SchedulerState {
 final class AbandonedQueueGate: ArrivalGate {
   func admits(
     _ operations: [Operation],
-    to queue: any QueueObject,
+    to queue: OperationQueue,
     neededBy member: Operation?
   ) -> [Operation] { [] }
 
   /// A thread added the operations while another one abandoned the queue.
-  func arrived(_ operations: [Operation], in queue: any QueueObject, neededBy member: Operation?) {
-    let members = queue.operationQueue.scheduler.abandon()
+  func arrived(_ operations: [Operation], in queue: OperationQueue, neededBy member: Operation?) {
+    let members = queue.scheduler.abandon()
     for operation in members { operation.wasAbandoned() }
   }
 }

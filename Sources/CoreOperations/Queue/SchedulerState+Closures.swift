@@ -1,3 +1,6 @@
+/// Tells the closures apart that run in a queue; never 0.
+package typealias ClosureNumber = UInt64
+
 /// Closures that are no operations, because nothing has looked at them.
 ///
 /// What a program adds as a closure it seldom asks for as an operation, and an operation is an
@@ -76,7 +79,7 @@ extension SchedulerState {
   /// - Returns: Whether it did; if not, it has to come as an operation.
   package mutating func closureAdded(
     _ closure: QueueClosures.Closure,
-    owner: any QueueObject
+    owner: OperationQueue
   ) -> Bool {
     guard takesClosures else { return false }
     if isIdle { begin(owner) }
@@ -134,10 +137,10 @@ extension SchedulerState {
   /// Takes in an operation that was counted as a closure before, and could start.
   private mutating func becameMember(
     _ operation: BlockOperation,
-    of owner: any QueueObject
+    of owner: OperationQueue
   ) -> Member {
     operation.life.step { _ = $0.enqueued() }
-    operation.withLinks { $0.enter(owner.abstractScheduler) }
+    operation.withLinks { $0.enter(owner.scheduler) }
     let member = Member(operation)
     members.append(member)
     member.fields.segment = activeSegment

@@ -22,7 +22,7 @@ extension SchedulerState {
 
   package struct Idle {
     /// Let go of the queue.
-    var owner: (any QueueObject)?
+    var owner: OperationQueue?
     /// Wake what waited for that.
     var waiters: WaitList<Void>?
   }

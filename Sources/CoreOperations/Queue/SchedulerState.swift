@@ -47,7 +47,7 @@ package struct SchedulerState {
   var source: WorkerSource
   var blockedStarts = 0
   /// The queue, kept alive while it has something to do.
-  var owner: (any QueueObject)?
+  var owner: OperationQueue?
   var waiters: WaitList<Void>?
   /// Whether the code of an operation has waited for all members; stays set.
   var isAwaited = false
@@ -81,7 +81,7 @@ package struct SchedulerState {
   package mutating func memberAdded(
     _ member: Member,
     besides other: Member? = nil,
-    owner: any QueueObject
+    owner: OperationQueue
   ) {
     // An override reported the end while the operation was on its way here.
     if member.fields.isFinished {
@@ -245,7 +245,7 @@ package struct SchedulerState {
   }
 
   /// The queue was empty and has something to do from now on.
-  mutating func begin(_ owner: any QueueObject) {
+  mutating func begin(_ owner: OperationQueue) {
     self.owner = owner
     if !countsOn { (addedCount, leftCount) = (0, 0) }
   }
@@ -315,7 +315,7 @@ package struct SchedulerState {
   ///   those that will come behind it.
   package mutating func barrierAdded(
     _ block: @escaping @Sendable () -> Void,
-    owner: any QueueObject
+    owner: OperationQueue
   ) -> (before: [Operation], segment: UInt32) {
     closuresBecomeOperations()
     let before = membersOfLastSegment

@@ -66,7 +66,7 @@ package enum CycleSearch {
   /// Keeps the queues of some operations from starting anything: the first of a cycle to leave
   /// would otherwise let the next one start before it is cancelled too.
   private static func withoutStarts(of operations: [Operation], _ body: () -> Void) {
-    var schedulers: [AbstractScheduler] = []
+    var schedulers: [Scheduler] = []
     for operation in operations {
       guard let scheduler = operation.withLinks({ $0.scheduler }),
         !schedulers.contains(where: { $0 === scheduler })

@@ -13,14 +13,14 @@ enum MainThreadWaits {
   private static let schedulers = Locked<[WeakScheduler]>([])
 
   private struct WeakScheduler {
-    weak let scheduler: AbstractScheduler?
+    weak let scheduler: Scheduler?
   }
 
   /// False where threads are simulated, which don't depend on others of the process.
   static var isAny: Bool { !isInterruptible && count.load(ordering: .sequentiallyConsistent) > 0 }
 
   /// A queue runs on the main thread from now on.
-  static func noteQueue(of scheduler: AbstractScheduler) {
+  static func noteQueue(of scheduler: Scheduler) {
     schedulers.withLock { all in
       all.removeAll { $0.scheduler == nil || $0.scheduler === scheduler }
       all.append(WeakScheduler(scheduler: scheduler))
@@ -47,7 +47,7 @@ enum MainThreadWaits {
     let busy = schedulers.withLock { $0 }.compactMap(\.scheduler)
       .filter { $0.runsOnMainThread && !$0.isIdle }
     if busy.isEmpty { return nil }
-    if case .queue(let queue) = target, busy.contains(where: { $0 === queue.abstractScheduler }) {
+    if case .queue(let queue) = target, busy.contains(where: { $0 === queue.scheduler }) {
       return [target.label, "the main thread"]
     }
     var search = WaitSearch()

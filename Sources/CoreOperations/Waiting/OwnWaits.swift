@@ -19,7 +19,7 @@ enum OwnWaits {
     /// another one.
     fileprivate var mainThread: UInt64?
     /// The queues that go on although this thread cancels their operations.
-    fileprivate var paused: [AbstractScheduler] = []
+    fileprivate var paused: [Scheduler] = []
     /// Where the wait of code that is no operation's is noted.
     fileprivate var notes: WaitNotes?
     static let none = Token()
@@ -39,7 +39,7 @@ enum OwnWaits {
     let awaited =
       switch target {
       case .operation(let operation): [operation]
-      case .queue(let queue): queue.abstractScheduler.markAsNeeded()
+      case .queue(let queue): queue.scheduler.markAsNeeded()
       }
     let token = Token(operations: waiting, id: id)
     var result: Result<Token, WaitSearch.Cycle> = .success(token)
@@ -169,7 +169,7 @@ enum OwnWaits {
         // One that was cancelled leaves past the barrier.
         return operation.withLinks { $0.scheduler } === scheduler && !operation.isCancelledFlag
           && scheduler.hasBarrier(inFrontOf: operation)
-      case .queue(let queue): return queue.abstractScheduler === scheduler
+      case .queue(let queue): return queue.scheduler === scheduler
       }
     }
   }

@@ -92,7 +92,7 @@ enum RunTimeCycles {
   ///   - isBeforeBarrier: Whether a barrier waits for them.
   static func lookAtNew(
     _ operations: some Sequence<Operation>,
-    in scheduler: AbstractScheduler,
+    in scheduler: Scheduler,
     isAwaited: Bool,
     isBeforeBarrier: Bool = false
   ) {
@@ -115,7 +115,7 @@ enum RunTimeCycles {
   ///   - hasMembersBehind: Tells whether operations have come behind it meanwhile.
   static func lookAtBarrier(
     before operations: [Operation],
-    in scheduler: AbstractScheduler,
+    in scheduler: Scheduler,
     hasMembersBehind: () -> Bool
   ) {
     mark(operations, .barrier, isOrder: true) { search in
@@ -132,12 +132,12 @@ enum RunTimeCycles {
 
   /// A queue can start something from now on; what it couldn't start before counted as something
   /// that people will change.
-  static func lookAtWaiting(in scheduler: AbstractScheduler) {
+  static func lookAtWaiting(in scheduler: Scheduler) {
     var search = WaitSearch()
     lookAtWaiting(in: scheduler, &search)
   }
 
-  private static func lookAtWaiting(in scheduler: AbstractScheduler, _ search: inout WaitSearch) {
+  private static func lookAtWaiting(in scheduler: Scheduler, _ search: inout WaitSearch) {
     lookAtQueues(of: scheduler.members.filter { $0.mayCompleteCycle && $0.waitsForTurn }, &search)
   }
 
@@ -180,7 +180,7 @@ enum RunTimeCycles {
   ///   those outside of the queue wait for.
   static func lookAtChildren(
     _ children: some Sequence<Operation>,
-    in scheduler: AbstractScheduler
+    in scheduler: Scheduler
   ) {
     var outward: [Operation] = []
     var awaited: [Operation] = []

@@ -5,10 +5,10 @@
 final class Sweep {
   private static let current = ThreadLocal<Sweep>()
 
-  private let schedulers: [AbstractScheduler]
+  private let schedulers: [Scheduler]
   private let outer = Sweep.current.value
 
-  private init(_ schedulers: [AbstractScheduler]) { self.schedulers = schedulers }
+  private init(_ schedulers: [Scheduler]) { self.schedulers = schedulers }
 
   /// Runs a body in which queues start nothing.
   ///
@@ -18,8 +18,8 @@ final class Sweep {
   ///     something else.
   ///   - body: Cancels operations.
   static func during(
-    _ schedulers: [AbstractScheduler],
-    begin: ([AbstractScheduler]) -> Void = { $0.forEach { $0.sweep(isBeginning: true) } },
+    _ schedulers: [Scheduler],
+    begin: ([Scheduler]) -> Void = { $0.forEach { $0.sweep(isBeginning: true) } },
     _ body: () -> Void
   ) {
     let sweep = Sweep(schedulers)
@@ -31,8 +31,8 @@ final class Sweep {
   }
 
   /// This thread blocks: ends the sweeps that it is in, until ``goOn(_:)``.
-  static func pause() -> [AbstractScheduler] {
-    var paused: [AbstractScheduler] = []
+  static func pause() -> [Scheduler] {
+    var paused: [Scheduler] = []
     var next = current.value
     while let sweep = next {
       paused += sweep.schedulers
@@ -42,7 +42,7 @@ final class Sweep {
     return paused
   }
 
-  static func goOn(_ paused: [AbstractScheduler]) {
+  static func goOn(_ paused: [Scheduler]) {
     for scheduler in paused { scheduler.sweep(isBeginning: true) }
   }
 }

@@ -1,13 +1,13 @@
 /// What code waits for: the end of an operation, or of all that a queue has.
 enum WaitTarget {
   case operation(Operation)
-  case queue(any QueueObject)
+  case queue(OperationQueue)
 
   /// What has to happen before the wait is over, as far as it is known at this moment.
   var nodes: [WaitNode] {
     switch self {
     case .operation(let operation): [.end(operation)]
-    case .queue(let queue): queue.abstractScheduler.members.map { .quiet($0) }
+    case .queue(let queue): queue.scheduler.members.map { .quiet($0) }
     }
   }
 

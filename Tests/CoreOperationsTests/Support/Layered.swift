@@ -40,7 +40,7 @@ final class Layered: Operation, LayeredOperation, @unchecked Sendable {
 
   private func note(_ event: String) { log.add("\(label) \(event)") }
 
-  func willEnqueue(in queue: any QueueObject) -> AdmissionTerms {
+  func willEnqueue(in queue: OperationQueue) -> AdmissionTerms {
     note("will enqueue")
     let answers = answers.withLock { $0 }
     answers.willEnqueue(self)
