@@ -1,3 +1,5 @@
+import Synchronization
+
 /// What a thread runs at this moment: the queue, and the operation whose code it is.
 ///
 /// A worker has one for all that it starts, so that a step costs a plain store. They nest: a block
@@ -339,5 +341,120 @@ extension Operation {
   /// Calls ``main()`` for code that has started the operation by hand, and is no code of it.
   final func callMainByHand() {
     ThreadOccupant.with(queue: ThreadOccupant.queueRunningHere, operation: self) { _ in main() }
+  }
+}
+
+/// What a task runs, and what inherits its task-locals: the operation whose code it is, and the
+/// queue.
+final class TaskOccupant: Sendable {
+  @TaskLocal static var current: TaskOccupant?
+
+  let operation: Operation
+  let queue: OperationQueue?
+  /// Set before the task runs.
+  private let task: Atomic<Int>
+
+  /// Whether the running task is the one whose end the operation waits for, and not one that it
+  /// made.
+  var isOwnTask: Bool {
+    // Outside of any task, what a thread inherits isn't its own either.
+    let current = TaskIdentity.current
+    return current != nil && current?.hash == task.load(ordering: .relaxed)
+  }
+
+  /// Of a task that isn't made yet, and will be the one whose end the operation waits for.
+  init(_ operation: Operation, queue: OperationQueue?, task: Int = 0) {
+    self.operation = operation
+    self.queue = queue
+    self.task = Atomic(task)
+  }
+
+  /// The operation doesn't wait for the end of the running task any more.
+  static func disown() { current?.task.store(0, ordering: .relaxed) }
+
+  /// The task was made, and has not run.
+  ///
+  /// It reads this in a job that is run later, and so is ordered behind it.
+  func own(_ made: Task<Void, Never>) { task.store(made.hashValue, ordering: .relaxed) }
+
+  /// Runs a body on behalf of an operation, in the task of the caller.
+  nonisolated(nonsending) static func with<Result>(
+    _ operation: Operation,
+    queue: OperationQueue? = nil,
+    _ body: nonisolated(nonsending) () async throws -> Result
+  ) async rethrows -> Result {
+    let occupant = TaskOccupant(
+      operation,
+      queue: queue ?? operation.withLinks { $0.scheduler }?.owner,
+      task: TaskIdentity.current?.hash ?? 0
+    )
+    return try await $current.withValue(occupant, operation: body)
+  }
+}
+
+/// Which task it is; compared, and never followed.
+private struct TaskIdentity {
+  // That of a task that is over may be given to another one, which then inherited its locals after
+  // the operation had ended, and its waits are no operation's.
+  let hash: Int
+
+  static var current: TaskIdentity? {
+    unsafe withUnsafeCurrentTask { unsafe $0.map { unsafe TaskIdentity(hash: $0.hashValue) } }
+  }
+}
+
+/// Which operations' code it is that runs on this thread and in this task.
+package enum CurrentCode {
+  /// The innermost operation of the layer whose body, or one of whose immediate conditions, runs
+  /// here; nil outside of all.
+  package static var operation: Operation? {
+    for occupant in ThreadOccupant.all {
+      if let operation = occupant.bodyOperation, operation.isLayered { return operation }
+    }
+    return TaskOccupant.current?.operation
+  }
+
+  /// The operations whose code this is: bodies, callbacks on their workers, and immediate
+  /// conditions.
+  package static var callers: [Operation] {
+    var callers = ThreadOccupant.all.compactMap { $0.operation ?? $0.asked }
+    if let operation = TaskOccupant.current?.operation { callers.append(operation) }
+    return callers
+  }
+
+  /// Whether this is called from the body of an operation, and nothing else runs in between.
+  package static func isBody(of operation: Operation) -> Bool {
+    ThreadOccupant.isInBody(of: operation)
+  }
+
+  /// Asks a condition of an operation for what it knows at once: this thread must not block
+  /// meanwhile, and a wait that does traps.
+  package static func asking<Answer>(_ operation: Operation, _ ask: () -> Answer) -> Answer {
+    ThreadOccupant.asking(operation, ask)
+  }
+
+  /// Observers of an operation are called from here on, and it can't go on before they return.
+  ///
+  /// - Returns: To be given to ``endNotifying(_:)`` on this thread.
+  package static func beginNotifying(of operation: Operation) -> Notifying {
+    Notifying(outer: ThreadOccupant.beginHolding(operation, by: .observer))
+  }
+
+  package static func endNotifying(_ notifying: Notifying) {
+    ThreadOccupant.endHolding(notifying.outer)
+  }
+
+  package struct Notifying { fileprivate let outer: ThreadOccupant.Outer }
+
+  /// Runs code that has nothing to do with what this thread is at, as if it were on a thread of its
+  /// own.
+  package static func apart(_ body: () -> Void) { ThreadOccupant.withoutAny(body) }
+}
+
+extension OperationQueue {
+  /// Whether this is called on a worker of the queue, in an operation or a barrier, or by a
+  /// completion block of a member.
+  package final var isCalledByWorker: Bool {
+    scheduler.isInOwnCompletion || ThreadOccupant.all.contains { $0.isWorker(of: self) }
   }
 }

@@ -338,6 +338,9 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
   /// Hashes the identity of the object.
   public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 
+  /// The name that was set, or the type: what texts call the operation.
+  package final var label: String { name ?? "\(type(of: self))" }
+
   /// The name, or the type when there is none, and the state.
   open var description: String { "\(label) (\(stateText))" }
 

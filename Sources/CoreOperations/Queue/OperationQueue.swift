@@ -229,6 +229,9 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
     "\(type(of: self)) 0x\(String(UInt(bitPattern: ObjectIdentifier(self)), radix: 16))"
   }
 
+  /// The name that was set, or the type: what texts call the queue.
+  package final var label: String { givenName ?? "\(type(of: self))" }
+
   /// The name that was set, if one was.
   ///
   /// The first name has the address, which differs from run to run: texts about operations, and the

@@ -1,3 +1,4 @@
+import Dispatch
 import Synchronization
 
 /// The waits that operations begin with their own code, which may complete a cycle that no
@@ -211,5 +212,165 @@ extension Operation {
     let token = OwnWaits.beginBlocking(for: .operation(self), call: call)
     block()
     OwnWaits.end(token)
+  }
+}
+
+/// A wait, of the operation whose code runs here, that cycles are looked for through; given back
+/// when it is over.
+package struct OwnWaitToken {
+  let token: OwnWaits.Token
+
+  fileprivate init(for target: WaitTarget) throws {
+    token = try OwnWaits.begin(for: target)
+      .mapError { OperationCycleError(path: $0.labels) }.get()
+  }
+}
+
+extension OperationQueue {
+  /// Begins a wait, of the operation whose code runs here, for the end of all that the queue has,
+  /// and will have meanwhile.
+  ///
+  /// - Returns: To be given to ``endOwnWait(_:)``.
+  /// - Throws: ``OperationCycleError`` when something in the queue waits for that operation.
+  package final func beginOwnWait() throws -> OwnWaitToken {
+    try OwnWaitToken(for: .queue(self))
+  }
+
+  package final func endOwnWait(_ wait: OwnWaitToken) { OwnWaits.end(wait.token) }
+}
+
+extension Operation {
+  /// Begins a wait, of the operation whose code runs here, for the end of this one.
+  ///
+  /// - Returns: To be given to ``endOwnWait(_:)``.
+  /// - Throws: ``OperationCycleError`` when that end waits for the waiting one.
+  package final func beginOwnWait() throws -> OwnWaitToken {
+    try OwnWaitToken(for: .operation(self))
+  }
+
+  package final func endOwnWait(_ wait: OwnWaitToken) { OwnWaits.end(wait.token) }
+}
+
+/// What code waits for: the end of an operation, or of all that a queue has.
+enum WaitTarget {
+  case operation(Operation)
+  case queue(OperationQueue)
+
+  /// What has to happen before the wait is over, as far as it is known at this moment.
+  var nodes: [WaitNode] {
+    switch self {
+    case .operation(let operation): [.end(operation)]
+    case .queue(let queue): queue.scheduler.members.map { .quiet($0) }
+    }
+  }
+
+  var label: String {
+    switch self {
+    case .operation(let operation): operation.label
+    case .queue(let queue): "queue “\(queue.label)”"
+    }
+  }
+}
+
+/// A wait that the code of an operation is in.
+struct OwnWait {
+  let id: UInt64
+  let target: WaitTarget
+  /// Whether the operation can't end before it: not so for that of a task that its code has made,
+  /// and may cancel, or let be.
+  let isBinding: Bool
+}
+
+/// The waits that block the main thread: nothing that runs there goes on before they are over.
+///
+/// An operation whose queue runs on the main thread needs what that waits for, like one that is
+/// behind it in a line. So the searches for cycles find when it is needed for that in turn.
+enum MainThreadWaits {
+  private static let count = Atomic<Int>(0)
+  private static let waits = Locked<[OwnWait]>([])
+  /// Those of queues that have run on the main thread: that of `main`, and of those that were given
+  /// the main dispatch queue.
+  private static let schedulers = Locked<[WeakScheduler]>([])
+
+  private struct WeakScheduler {
+    weak let scheduler: Scheduler?
+  }
+
+  /// False where threads are simulated, which don't depend on others of the process.
+  static var isAny: Bool { !isInterruptible && count.load(ordering: .sequentiallyConsistent) > 0 }
+
+  /// A queue runs on the main thread from now on.
+  static func noteQueue(of scheduler: Scheduler) {
+    schedulers.withLock { all in
+      all.removeAll { $0.scheduler == nil || $0.scheduler === scheduler }
+      all.append(WeakScheduler(scheduler: scheduler))
+    }
+  }
+
+  /// What an operation waits for that needs the main thread; nil when nothing blocks that.
+  static var wait: Wait? {
+    let waits = waits.withLock { $0 }
+    guard let last = waits.last else { return nil }
+    let needs = waits.flatMap { wait in wait.target.nodes.map { WaitNeed($0, stamp: wait.id) } }
+    return Wait(.mainThread(waitsFor: last.target.label), of: [], until: .needs(needs))
+  }
+
+  /// A wait begins to block the main thread.
+  ///
+  /// - Returns: The labels along the cycle, if the wait needs what can't happen before it is over;
+  ///   nil if it doesn't.
+  /// - Complexity: O(1) while no queue has anything to run on the main thread; O(v + e) of what the
+  ///   wait needs otherwise.
+  static func begin(_ id: UInt64, for target: WaitTarget) -> [String]? {
+    waits.withLock { $0.append(OwnWait(id: id, target: target, isBinding: true)) }
+    count.add(1, ordering: .sequentiallyConsistent)
+    let busy = schedulers.withLock { $0 }.compactMap(\.scheduler)
+      .filter { $0.runsOnMainThread && !$0.isIdle }
+    if busy.isEmpty { return nil }
+    if case .queue(let queue) = target, busy.contains(where: { $0 === queue.scheduler }) {
+      return [target.label, "the main thread"]
+    }
+    var search = WaitSearch()
+    for node in target.nodes where !search.canHappen(node) {
+      if let cycle = WaitSearch.cycle(through: node) { return cycle.labels.dropLast() }
+    }
+    return nil
+  }
+
+  static func end(_ id: UInt64) {
+    count.subtract(1, ordering: .sequentiallyConsistent)
+    let garbage = waits.withLock { waits in
+      let garbage = waits.filter { $0.id == id }
+      waits.removeAll { $0.id == id }
+      return garbage
+    }
+    withExtendedLifetime(garbage) {}
+  }
+}
+
+/// What code waits for that is no operation's: a simulation runs such code, and says what it waits
+/// for when it doesn't return.
+package final class WaitNotes: Sendable {
+  /// Where the waits of the running code are noted; nil for nowhere.
+  @TaskLocal package static var current: WaitNotes?
+
+  private let operations = Locked<[UInt64: Operation]>([:])
+
+  package init() {}
+
+  /// The operations that are waited for, in the order in which the waits began.
+  package var awaited: [Operation] {
+    operations.withLock { $0.sorted { $0.key < $1.key }.map(\.value) }
+  }
+
+  /// A wait begins.
+  func note(_ id: UInt64, for operation: Operation) {
+    operations.withLock { $0[id] = operation }
+  }
+
+  /// A wait is over.
+  func end(_ id: UInt64) {
+    let operation = operations.withLock { $0.removeValue(forKey: id) }
+    withExtendedLifetime(operation) {}
   }
 }

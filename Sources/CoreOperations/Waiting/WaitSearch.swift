@@ -225,3 +225,129 @@ struct WaitSearch {
     return Cycle(operations: operations.reversed(), isOfDependencies: isOfDependencies)
   }
 }
+
+extension WaitNode {
+  /// All that has to come before this, as far as it can be seen; nothing if it can happen by
+  /// itself.
+  ///
+  /// What the program may do at any time (resume a queue, raise a limit that is 0, say that an
+  /// override is ready) counts as something that will happen.
+  func needs() -> [WaitNeed] { waits().flatMap(\.needs) }
+
+  private func waits() -> [Wait] {
+    switch self {
+    case .start(let operation):
+      if operation.hasBegun { return operation.waitsBeforeTurn() }
+      // Before the start, that is the code of its conditions.
+      return operation.waitsOfCode() + operation.waitsBeforeStart()
+    case .end(let operation):
+      return operation.life.current.phase == .finished ? [] : operation.waitsBeforeEnd()
+    case .quiet(let operation): return operation.waitsBeforeEnd()
+    }
+  }
+}
+
+extension Operation {
+  /// Whether nothing keeps the operation from its work any more: after the `start()` of code
+  /// outside of a queue, its layer may still wait.
+  final var hasBegun: Bool {
+    if life.current.phase <= .enqueued { return false }
+    guard let layer else { return true }
+    return !layer.isStartingByHand
+  }
+}
+
+/// Tarjan's algorithm, with a stack of its own instead of recursion.
+///
+/// R. Tarjan, “Depth-first search and linear graph algorithms”, SIAM Journal on Computing 1(2),
+/// 1972.
+struct StrongComponents<Node: Hashable> {
+  private struct Frame {
+    let node: Node
+    let number: Int
+    let waits: [Node]
+    var next = 0
+  }
+
+  private let waits: (Node) -> [Node]
+  private var numbers: [Node: Int] = [:]
+  private var low: [Int] = []
+  private var isOpen: [Bool] = []
+  private var isOnPath: [Bool] = []
+  private var open: [(node: Node, number: Int)] = []
+  private var frames: [Frame] = []
+  private var found: [[Node]] = []
+  /// The waits that lead back to where the search came from: without them there is no cycle.
+  private(set) var closing: [(node: Node, awaited: Node)] = []
+
+  /// - Parameter waits: What a node waits for.
+  init(_ waits: @escaping (Node) -> [Node]) { self.waits = waits }
+
+  /// The components with more than one node.
+  ///
+  /// - Complexity: O(v + e) of what can be reached.
+  mutating func cycles(from starts: some Sequence<Node>) -> [[Node]] {
+    for start in starts where numbers[start] == nil {
+      enter(start)
+      while !frames.isEmpty { step() }
+    }
+    return found
+  }
+
+  /// The first cycle that is come to when a node is left by its first wait, the next by its first
+  /// one, and so on; nil if there is no cycle.
+  ///
+  /// Asked of a search that hasn't begun, once.
+  ///
+  /// - Returns: The nodes along it; the first is the last again.
+  /// - Complexity: O(v + e) of what can be reached.
+  mutating func firstCycle(from start: Node) -> [Node]? {
+    enter(start)
+    while !frames.isEmpty, closing.isEmpty { step() }
+    guard let (_, begin) = closing.first else { return nil }
+    return frames.drop { $0.node != begin }.map(\.node) + [begin]
+  }
+
+  private mutating func enter(_ node: Node) {
+    let number = low.count
+    numbers[node] = number
+    low.append(number)
+    isOpen.append(true)
+    isOnPath.append(true)
+    open.append((node, number))
+    frames.append(Frame(node: node, number: number, waits: waits(node)))
+  }
+
+  private mutating func step() {
+    let top = frames.count - 1
+    let frame = frames[top]
+    if frame.next < frame.waits.count {
+      frames[top].next += 1
+      let target = frame.waits[frame.next]
+      guard let number = numbers[target] else {
+        enter(target)
+        return
+      }
+      if isOpen[number] { low[frame.number] = min(low[frame.number], number) }
+      if isOnPath[number] { closing.append((frame.node, target)) }
+      return
+    }
+    frames.removeLast()
+    isOnPath[frame.number] = false
+    if let parent = frames.last {
+      low[parent.number] = min(low[parent.number], low[frame.number])
+    }
+    if low[frame.number] == frame.number { close(frame.number) }
+  }
+
+  /// Everything above the root of a component on the open stack belongs to it.
+  private mutating func close(_ root: Int) {
+    var component: [Node] = []
+    while let last = open.popLast() {
+      isOpen[last.number] = false
+      component.append(last.node)
+      if last.number == root { break }
+    }
+    if component.count > 1 { found.append(component) }
+  }
+}

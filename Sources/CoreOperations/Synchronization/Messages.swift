@@ -9,3 +9,8 @@ package func trap(
 ) -> Never {
   fatalError(sentence, file: file, line: line)
 }
+
+/// Returns a number of things for a text, in the singular for one.
+package func counted(_ count: Int, _ noun: String) -> String {
+  "\(count) \(noun)\(count == 1 ? "" : "s")"
+}

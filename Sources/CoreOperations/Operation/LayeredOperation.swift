@@ -1,0 +1,320 @@
+/// What a queue does with an operation whose turn came.
+package enum StartDecision: Sendable {
+  /// Start it.
+  case run
+  /// Don't; it will be offered again, and keeps its turn.
+  case park
+  /// Start it, but without a slot: it won't do anything.
+  case skip
+}
+
+/// What a layer above says when its operation is handed to a queue.
+package struct AdmissionTerms: Sendable {
+  /// Whether to hold its readiness.
+  let isHeld: Bool
+  /// Whether ``LayeredOperation/didEnqueue()`` has anything to do; if not, it isn't called.
+  let needsDidEnqueue: Bool
+  /// Whether ``LayeredOperation/decideStart(hasWaited:)`` may say no; if not, it isn't called.
+  let isAskedAtStart: Bool
+  /// Whether it may say no to an operation that has waited since its hold was released.
+  let isAskedAfterWait: Bool
+
+  package init(
+    isHeld: Bool,
+    needsDidEnqueue: Bool,
+    isAskedAtStart: Bool,
+    isAskedAfterWait: Bool = false
+  ) {
+    self.isHeld = isHeld
+    self.needsDidEnqueue = needsDidEnqueue
+    self.isAskedAtStart = isAskedAtStart
+    self.isAskedAfterWait = isAskedAfterWait
+  }
+}
+
+/// An operation of a layer above, as the core knows it.
+///
+/// The requirements are what the core asks of such an operation, and what the layer may do to its
+/// own stands in `LayeredOperation+Steering`. All hooks are called without a lock held. What else
+/// the layer uses of the core stands in the other files of this folder, and `.ci/door` checks that
+/// nothing stands elsewhere.
+///
+/// - *Readiness hold*: one more thing to wait for, next to the dependencies. Taken in
+///   ``willEnqueue()``; when nothing but the hold is left, a worker without a slot calls
+///   ``dependenciesDidFinish()``; given back with ``releaseReadinessHold(leavesAhead:hasWaited:)``.
+/// - *Start gate*: ``decideStart(hasWaited:)``, called by a worker that has a slot for the
+///   operation, if it may say no.
+/// - *Quiet hold*: ``holdQuiet()`` and ``releaseQuiet()``: finished, with slot and membership kept.
+///   A worker that called `start()` keeps both by itself until the call returned.
+/// - *Pause* of an operation that executes: ``beginPause()`` gives its slot back, ``endPause()``
+///   has it wait for a turn like that of one that starts, with ``decideStart(hasWaited:)`` or
+///   ``reserveSlot()``, and ``turnCameAgain()`` says that it has come.
+/// - *Re-offer* of a parked operation: ``reoffer(afterReview:)``, or ``reserveSlot()`` for one
+///   step.
+/// - *Release of the remaining dependencies*: ``flagCancelled(reason:)``.
+/// - *Its place*: ``addToQueue(_:)`` and ``runInQueue(_:)``.
+package protocol LayeredOperation: Operation {
+  /// The operation was handed to a queue and is no member yet.
+  ///
+  /// - Returns: How to let it in.
+  func willEnqueue(in queue: OperationQueue) -> AdmissionTerms
+  /// The operation is a member, and nothing has happened to it yet; called if it was asked for.
+  func didEnqueue()
+  /// All dependencies finished and the hold is what is left. Called by a worker without a slot,
+  /// once.
+  func dependenciesDidFinish()
+  /// A worker has a slot for the operation, to start it or to let it go on after a pause.
+  ///
+  /// - Parameter hasWaited: Whether the operation has waited since its hold was released: for a
+  ///   slot, a resumed queue, or a dependency that was added. False where the layer hasn't asked to
+  ///   know.
+  /// - Returns: What to do.
+  func decideStart(hasWaited: Bool) -> StartDecision
+  /// The operation starts because of ``reserveSlot()``; called by the worker that starts it, with
+  /// its slot.
+  func grantedStartBegins()
+  /// A dependency was added after ``reserveSlot()``: the operation doesn't start now, and will be
+  /// asked for ``decideStart(hasWaited:)`` anew.
+  func returnGrant()
+  /// The operation has a slot after a pause, as ``decideStart(hasWaited:)`` said or
+  /// ``reserveSlot()`` has given it; it may have ended meanwhile, and then keeps the slot until it
+  /// is quiet.
+  func turnCameAgain()
+  /// The operation was parked and will be offered again. Called by a worker without a slot; answer
+  /// with ``reviewed(leavesAhead:)``.
+  func reviewIsDue()
+  /// Cancels the operation, and keeps what observers are told until ``deliverEvents()``, which
+  /// follows.
+  func cancelSilently(reason: (any Error)?)
+  /// Waits that include one of this operation's complete a cycle, beginning and ending with the
+  /// same: opens it if the layer has a better way than to let the last one leave.
+  ///
+  /// - Returns: Whether it did, or others have.
+  func breakCycle(_ cycle: [Operation]) -> Bool
+  /// The operation waits in a cycle, and has to be cancelled with this as the reason.
+  func cancelAsMember(of cycle: OperationCycleError)
+  /// Tells observers what is due.
+  func deliverEvents()
+  /// Releases what the program has attached to the operation, because nothing will run it any more.
+  func releaseAsAbandoned()
+  /// Whose start the operation waits for, besides its dependencies; nil when that has come.
+  var awaitedParent: Operation? { get }
+  /// Whether others wait for the operation that aren't its dependents, because of what
+  /// ``Wait/Part/connections`` are.
+  var isAwaitedInLayer: Bool { get }
+  /// Whether the operation has finished, and none of its code runs any more.
+  var isQuiet: Bool { get }
+  /// Whether the operation was started in no queue, and still waits for what it needs before its
+  /// work.
+  var isStartingByHand: Bool { get }
+  /// What the operation waits for besides dependencies, its queue, and what its own code waits for;
+  /// nothing of what it doesn't wait for at this moment, such as children that have ended.
+  func layerWaits(_ part: Wait.Part) -> [Wait]
+}
+
+/// The layer above is content with an operation, and releases its hold of it.
+package struct LayerAnswer {
+  /// Whether it is to be started ahead of others and without a slot.
+  let leavesAhead: Bool
+  /// Whether some of what the layer knows may have changed while it found out the rest.
+  let hasWaited: Bool
+  /// The ``SchedulerState/answerStamp`` from before the layer was asked; nil when that isn't known,
+  /// or makes no difference.
+  var since: UInt64?
+
+  package init(leavesAhead: Bool, hasWaited: Bool, since: UInt64? = nil) {
+    self.leavesAhead = leavesAhead
+    self.hasWaited = hasWaited
+    self.since = since
+  }
+}
+
+// What a layer may do to its own operations; ``LayeredOperation`` says when.
+
+extension Operation {
+  /// Undertakes to add the operation to a queue.
+  ///
+  /// - Returns: Whether the caller has to do that; false if the operation is in a queue, was
+  ///   started, or was claimed before.
+  package final func claim() -> Bool {
+    withLinks { links in
+      if links.isClaimed || life.current.phase != .created { return false }
+      links.isClaimed = true
+      return true
+    }
+  }
+
+  /// The queue that the operation is in.
+  package final var containingQueue: OperationQueue? { scheduler?.owner }
+}
+
+extension LayeredOperation {
+  /// Makes the core call the hooks; once, while initialising.
+  package func attachLayer() {
+    layer = self
+    isLayered = true
+  }
+
+  /// The operation waits for a parent or a helper from now on: looks whether that completes a
+  /// cycle.
+  package func noteWait(for other: Operation) { noteEdge(to: other) }
+
+  /// Gives the hold back.
+  ///
+  /// - Parameters:
+  ///   - leavesAhead: Whether the operation is started ahead of others and without a slot, because
+  ///     it won't do anything. Its dependencies still hold.
+  ///   - hasWaited: Whether ``decideStart(hasWaited:)`` is called as for an operation that has
+  ///     waited, because some of what the layer knows is older than the rest.
+  package func releaseReadinessHold(leavesAhead: Bool, hasWaited: Bool = false) {
+    let answer = LayerAnswer(leavesAhead: leavesAhead, hasWaited: hasWaited)
+    if ThreadOccupant.answer(for: self, answer) { return }
+    if let scheduler {
+      scheduler.holdReleased(self, answer)
+    } else {
+      _ = readiness.step { $0.holdReleased() }
+    }
+  }
+
+  /// Stops waiting for what is left of the dependencies; ``leaveAhead()`` follows.
+  package func dropDependencies() { readiness.step { $0.dropped() } }
+
+  /// Has the operation started ahead of others and without a slot, because it won't do anything: it
+  /// was cancelled, or its dependencies were dropped.
+  package func leaveAhead() { scheduler?.leavesAhead(self) }
+
+  /// Offers a parked operation again, at its old turn; nothing happens to one that isn't parked.
+  ///
+  /// - Parameter afterReview: Whether ``reviewIsDue()`` is called first.
+  package func reoffer(afterReview: Bool) {
+    scheduler?.reoffered(self, afterReview: afterReview)
+  }
+
+  /// Answers ``reviewIsDue()``.
+  package func reviewed(leavesAhead: Bool) {
+    scheduler?.reviewed(self, leavesAhead: leavesAhead)
+  }
+
+  /// Takes a slot for a parked operation if its queue has one at this moment, or keeps that of one
+  /// which is about to be parked; it will be started without being asked again, once
+  /// ``wakeQueue()`` was called.
+  ///
+  /// Takes only the lock of the queue, so it may be called with a lock of the layer held.
+  package func reserveSlot() -> Bool { scheduler?.reserved(self) ?? false }
+
+  /// Whether the queue could start the operation now if nothing else kept it.
+  ///
+  /// Takes only the lock of the queue, so it may be called with a lock of the layer held.
+  package var mayStartNow: Bool { scheduler?.mayStart(self) ?? false }
+
+  /// Has the queue look at what was reserved.
+  package func wakeQueue() { scheduler?.wake() }
+
+  /// Gives the slot of an operation that executes back; it stays a member.
+  ///
+  /// Its worker keeps the slot by itself until its `start()`, or ``turnCameAgain()``, has returned.
+  package func beginPause() { scheduler?.pauseBegan(self) }
+
+  /// Has the operation wait for its next turn; once after ``beginPause()``.
+  ///
+  /// Nothing happens to one that has ended.
+  package func endPause() { scheduler?.pauseEnded(self) }
+
+  /// Takes the operation out of the line for its next turn, because it ends instead.
+  ///
+  /// It may have its turn nonetheless, if it has a slot for that already.
+  package func abandonTurn() { scheduler?.turnAbandoned(self) }
+
+  /// Keeps slot and membership beyond the end.
+  package func holdQuiet() { scheduler?.quietHold(self, isHeld: true) }
+
+  /// Lets go of slot and membership, at the end or at once if that has come.
+  package func releaseQuiet() { scheduler?.quietHold(self, isHeld: false) }
+
+  /// Sets the cancelled flag and the reason, and drops the remaining dependencies.
+  ///
+  /// The queue is told by ``leaveAhead()``.
+  package func flagCancelled(reason: (any Error)?) { _ = flagAsCancelled(reason: reason) }
+
+  /// Whether a queue called `start()`, and not code of the program.
+  package var wasStartedByQueue: Bool { life.current.phase == .started }
+
+  /// Whether the operation has not been given to a queue or started.
+  package var isUnclaimed: Bool { life.current.phase == .created }
+
+  /// Whether nothing was left to wait for at some moment.
+  package var wasReady: Bool { readiness.current.wasReady }
+
+  /// Begins a run by hand; traps where the program may not start the operation.
+  ///
+  /// - Returns: Whether there is anything to run.
+  package func beginByHand() -> Bool {
+    switch life.step({ $0.startedByHand() }) {
+    case .begin: true
+    case .ignore: false
+    case .reject(let mistake): trap(mistake.sentence(about: self))
+    }
+  }
+
+  /// Whether all dependencies have finished or don't matter any more.
+  package var dependenciesAreFinished: Bool { readiness.current.dependenciesAreFinished }
+
+  /// The number of dependencies that have not finished; 0 if they don't matter any more.
+  package var openDependencyCount: Int {
+    let readiness = readiness.current
+    return readiness.isDropped ? 0 : Int(readiness.unfinished)  // 32 bits: no more than objects
+  }
+
+  /// Reports the end: `isFinished` turns true, dependents are released, waiters wake.
+  ///
+  /// - Parameter holdsQuiet: Whether ``holdQuiet()`` comes with it.
+  package func reportFinished(holdsQuiet: Bool = false) {
+    if life.step({ $0.finishReported() }) == .finish { finish(holdsQuiet: holdsQuiet) }
+  }
+
+  /// Adds operations that this one waits for to its queue, behind no more barriers than itself.
+  ///
+  /// They take no slots.
+  ///
+  /// - Returns: Whether it is in a queue.
+  package func addToQueue(_ helpers: [Operation]) -> Bool {
+    guard let queue else { return false }
+    queue.addOperations(helpers, besides: self)
+    return true
+  }
+
+  /// Runs a part of the work on the executor of the operation's queue, as a worker would.
+  ///
+  /// - Returns: Whether the operation is in a queue.
+  package func runInQueue(_ body: @escaping @Sendable () -> Void) -> Bool {
+    guard let scheduler, let queue else { return false }
+    scheduler.executor.enqueue {
+      ThreadOccupant.with(queue: queue, operation: self) { _ in body() }
+    }
+    return true
+  }
+
+  /// The queue that the operation is in.
+  package var queue: OperationQueue? { containingQueue }
+}
+
+// Operations that others need before their conditions are evaluated.
+
+extension Operation {
+  /// A condition of another operation needs the end of this one.
+  package final func neededAsHelper() { withLinks { $0.makeExtra().helperNeedCount += 1 } }
+
+  /// The layer adds the operation to a queue because a condition needs it, and for nothing else.
+  package final func addedAsHelper() { withLinks { $0.makeExtra().isOnlyHelper = true } }
+
+  /// An operation that needed this one doesn't any more.
+  ///
+  /// - Returns: Whether nothing needs it now: no condition does, and it was added for conditions.
+  package final func notNeededAsHelper() -> Bool {
+    withLinks { links in
+      let extra = links.makeExtra()
+      extra.helperNeedCount -= 1
+      return extra.helperNeedCount == 0 && extra.isOnlyHelper
+    }
+  }
+}
