@@ -74,11 +74,11 @@ extension SimulatedEnvironment {
     line: Int = #line
   ) throws -> OperationConditionResult {
     operation.useIfUnset(environment)
-    let verdict = CurrentCode.asking(operation) { condition.verdict(for: operation) }
+    let verdict = ThreadContext.asking(operation) { condition.verdict(for: operation) }
     if let verdict { return verdict }
     let name = condition.name
     let (result, problem) = runCode(name, call: "evaluate(_:for:)", noting: WaitNotes()) {
-      await BodyExecution.inTask(of: operation) { await condition.evaluate(for: operation) }
+      await TaskContext.with(operation) { await condition.evaluate(for: operation) }
     }
     if let result { return try result.get() }
     throw ExpectationFailure(

@@ -19,10 +19,10 @@ import Testing
     queue.addOperation(
       BlockOperation {
         mayBegin.pass()
-        let token = try? awaited.beginOwnWait()
+        let token = try? OwnWaits.begin(for: .operation(awaited))
         hasBegun.open()
         isOver.pass()
-        if let token { awaited.endOwnWait(token) }
+        if let token { OwnWaits.end(token) }
       }
     )
   }

@@ -11,6 +11,6 @@ extension Trait where Self == ConditionTrait {
   /// - Parameter reason: Why the test needs the pool.
   /// - Returns: The trait.
   package static func needsThreadPool(_ reason: Comment) -> Self {
-    .enabled(if: BodyExecution.preferredExecutor != nil, reason)
+    .enabled(if: BodyExecutor.preferred != nil, reason)
   }
 }

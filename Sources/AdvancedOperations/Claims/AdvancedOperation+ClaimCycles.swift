@@ -26,9 +26,9 @@ extension AdvancedOperation {
   private func cycleOfWaits() -> [Operation]? {
     // An operation that nothing waits for is in no cycle.
     guard isAwaited,
-      WaitCycles.areThinkable || environment.exclusivity.look({ $0.waitsForParent(self) })
+      RunTimeCycles.areThinkable || environment.exclusivity.look({ $0.waitsForParent(self) })
     else { return nil }
-    while let cycle = WaitCycles.cycle(through: .start(self)) {
+    while let cycle = WaitSearch.cycle(through: .start(self))?.operations {
       if !Self.passOrder(in: cycle) { return cycle }
     }
     return nil

@@ -24,7 +24,7 @@ extension ClaimLedger {
   /// Of several waits that complete a cycle together, the last one to be recorded sees the others:
   /// a wait that begins after this was read is looked at afterwards.
   func mayCompleteCycle(_ claimant: Claimant) -> Bool {
-    WaitCycles.areThinkable || claimant.demands.contains { $0.resource.isHeldByParent }
+    RunTimeCycles.areThinkable || claimant.demands.contains { $0.resource.isHeldByParent }
   }
 
   /// Whether a waiter waits for an operation that may wait for others.

@@ -29,7 +29,7 @@ extension GroupOperation {
     guard let last = members.withLock({ $0.rollbacks.next() }) else { return end([]) }
     // Not with the task-locals of the child that ended last, in whose task this may be.
     Task.detached(executorPreference: environment.bodyExecutor) {
-      let elements = await BodyExecution.inTask(of: self) {
+      let elements = await TaskContext.with(self) {
         var elements: [OperationFailure.Element] = []
         var next: RollbackList.Rollback? = last
         while let rollback = next {

@@ -151,10 +151,10 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
     if let queue {
       tellParents(changeProgress { $0.childCame() })
       queue.addOperation(operation)
-      WaitCycles.lookAtChildren(CollectionOfOne(operation), in: queue)
+      RunTimeCycles.checkChildren(CollectionOfOne(operation), in: queue.scheduler)
     } else {
       (operation as? AdvancedOperation)?.noteWait(for: self)
-      WaitCycles.lookAtWait(of: operation)
+      RunTimeCycles.checkWait(of: operation)
     }
   }
 
@@ -250,7 +250,7 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
       children.cancelTogether { $0.cancelAsChild(reason: reasonOfChildren) }
     }
     queue.addOperations(children)
-    WaitCycles.lookAtChildren(children, in: queue)
+    RunTimeCycles.checkChildren(children, in: queue.scheduler)
     follow(members.withLock { $0.children.begun() })
   }
 

@@ -159,7 +159,7 @@ final class OperationRounds: Sendable {
     if let stop { cancel(operation, because: stop, of: owner) }
     let queue = queue(for: owner)
     queue.addOperation(operation)
-    WaitCycles.lookAtChildren(CollectionOfOne(operation), in: queue)
+    RunTimeCycles.checkChildren(CollectionOfOne(operation), in: queue.scheduler)
     return true
   }
 

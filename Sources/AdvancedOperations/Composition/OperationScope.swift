@@ -44,8 +44,8 @@ public func withOperations<R: Sendable>(
   )
   queue.opener = AdvancedOperation.current
   // An operation whose code this is can't end before what it adds.
-  let wait = try queue.beginOwnWait()
-  defer { queue.endOwnWait(wait) }
+  let wait = try OwnWaits.begin(for: .queue(queue))
+  defer { OwnWaits.end(wait) }
   return try await withTaskCancellationHandler {
     do {
       let value = try await body(OperationScope(queue: queue))

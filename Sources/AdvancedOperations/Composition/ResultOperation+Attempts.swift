@@ -142,7 +142,7 @@ extension ResultOperation {
     // A task of its own, to be cancelled without the others.
     let environment = environment
     let task = Task(executorPreference: environment.bodyExecutor) {
-      try await BodyExecution.inTask(of: self) { try await body() }
+      try await TaskContext.with(self) { try await body() }
     }
     let isLate = Locked(false)
     let timer = environment.clock.schedule(at: limit.time) {

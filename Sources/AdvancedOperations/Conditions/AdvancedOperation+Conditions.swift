@@ -50,7 +50,7 @@ extension AdvancedOperation {
 
   /// Calls `dependency(for:)` of a condition, or of its parts.
   final func help(for condition: any OperationCondition) -> Help {
-    let helpers = CurrentCode.asking(self) { condition.helpers(for: self) }
+    let helpers = ThreadContext.asking(self) { condition.helpers(for: self) }
     if helpers.isEmpty { return .none }
     for helper in helpers {
       guard let group = helper.waitingGroup else { continue }
@@ -122,7 +122,7 @@ extension AdvancedOperation {
       whenEnded(helpers, next)
     }
     for helper in helpers { noteWait(for: helper) }
-    WaitCycles.lookAtWait(of: self)
+    RunTimeCycles.checkWait(of: self)
     if !addToQueue(added) {
       AdvancedOperationQueue(environment: environment).addOperations(added)
     }
@@ -172,7 +172,7 @@ extension AdvancedOperation {
       for (index, condition) in open {
         // Each of these tasks is one whose end the operation waits for.
         group.addTask {
-          await BodyExecution.inTask(of: self) { (index, await condition.evaluate(for: self)) }
+          await TaskContext.with(self) { (index, await condition.evaluate(for: self)) }
         }
       }
       for await (index, result) in group {
@@ -186,7 +186,7 @@ extension AdvancedOperation {
   final func verdictAtOnce(
     of condition: any OperationCondition
   ) -> OperationConditionResult? {
-    CurrentCode.asking(self) { condition.verdict(for: self) }
+    ThreadContext.asking(self) { condition.verdict(for: self) }
   }
 
   final func evaluate(

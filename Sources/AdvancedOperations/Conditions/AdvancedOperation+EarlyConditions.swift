@@ -118,7 +118,7 @@ extension AdvancedOperation {
     // Before looking: what ends from here on asks again by itself.
     withCore { $0.extra?.isAskOwed = false }
     let refusal = Self.refusal(of: conditions) { condition in
-      CurrentCode.asking(self) { condition.knownEarly(for: self) }
+      ThreadContext.asking(self) { condition.knownEarly(for: self) }
     }
     if let refusal { leaveEarly(refusal) }
   }

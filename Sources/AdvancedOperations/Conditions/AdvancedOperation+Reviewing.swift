@@ -33,7 +33,7 @@ extension AdvancedOperation {
       guard let parts = (condition as? any CompoundCondition)?.parts, parts.isMixed else {
         return verdictAtOnce(of: condition)
       }
-      return CurrentCode.asking(self) { parts.review(for: self) }
+      return ThreadContext.asking(self) { parts.review(for: self) }
     }
     guard let refusal else { return false }
     switch change({ $0.machine.reviewed(refusal) }) {
@@ -56,7 +56,7 @@ extension AdvancedOperation {
     let refusal = Self.refusal(of: question.conditions, stopsAtFirst: stopsAtFirst) { condition in
       if condition.breakers.allSatisfy(\.isClosed) { return nil }
       if let closed = condition as? CircuitClosed { return closed.admit(self) }
-      return CurrentCode.asking(self) {
+      return ThreadContext.asking(self) {
         (condition as? any CompoundCondition)?.parts.review(for: self, starts: true)
       }
     }

@@ -135,7 +135,7 @@ struct ExplanationSearch {
   ///
   /// - Complexity: O(v + e).
   private func cycleOfNeeds() -> Root? {
-    var outlook = WaitOutlook()
+    var outlook = WaitSearch()
     var seen: Set<Int> = []
     var attempts = 0
     for start in nodes.indices where attempts < 16 {
@@ -152,9 +152,9 @@ struct ExplanationSearch {
       let operation = nodes[last].operation
       // The cycle is shorter to read where it keeps the operation from its start already.
       let cycle =
-        outlook.canHappen(.start(operation)) ? nil : WaitCycles.cycle(through: .start(operation))
-      if let cycle = cycle ?? WaitCycles.cycle(through: .end(operation)) {
-        return Root(cause: .cycle(cycle), node: last)
+        outlook.canHappen(.start(operation)) ? nil : WaitSearch.cycle(through: .start(operation))
+      if let cycle = cycle ?? WaitSearch.cycle(through: .end(operation)) {
+        return Root(cause: .cycle(cycle.operations), node: last)
       }
     }
     return nil
@@ -169,7 +169,7 @@ struct ExplanationSearch {
       }
     )
     guard let first = isFree.firstIndex(of: false) else { return nil }
-    guard let cycle = WaitCycles.firstCycle(from: first, next: { nodes[$0].next }) else {
+    guard let cycle = StrongComponents.firstCycle(from: first, next: { nodes[$0].next }) else {
       return nil
     }
     return Root(cause: .cycle(cycle.map { nodes[$0].operation }), node: cycle[0])

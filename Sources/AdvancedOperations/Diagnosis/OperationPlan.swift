@@ -168,7 +168,7 @@ public struct OperationPlan: Sendable, Hashable {
     let done = Set(sorted)
     let start = predecessors.indices.first { !done.contains($0) }
     let cycle = start.flatMap { start in
-      WaitCycles.firstCycle(from: start) { predecessors[$0].filter { !done.contains($0) } }
+      StrongComponents.firstCycle(from: start) { predecessors[$0].filter { !done.contains($0) } }
     }
     return (cycle ?? []).reversed().map(String.init)
   }

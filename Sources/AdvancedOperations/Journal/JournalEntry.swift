@@ -57,7 +57,7 @@ final class JournalEntry: Sendable {
     defer { state.withLock { $0 = .idle } }
     // A task of its own: a cancel of the operation doesn't undo what its body has done.
     let task = Task(executorPreference: operation.environment.bodyExecutor) { [keep] in
-      try await BodyExecution.inTask(of: operation) { try await keep(output) }
+      try await TaskContext.with(operation) { try await keep(output) }
     }
     do { try await task.value } catch {
       throw OperationJournalError(key: key, action: .record, underlying: error)

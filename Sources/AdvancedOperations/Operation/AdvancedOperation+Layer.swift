@@ -9,9 +9,9 @@ extension AdvancedOperation: LayeredOperation {
     let environment = advanced?.environment
     for entry in environment?.observers ?? [] { addObserver(entry.value) }
     if let advanced, let delegate = advanced.delegate {
-      let notifying = CurrentCode.beginNotifying(of: self)
+      let notifying = ThreadContext.beginHolding(self, by: .observer)
       delegate.operationQueue(advanced, willAdd: self)
-      CurrentCode.endNotifying(notifying)
+      ThreadContext.endHolding(notifying)
     }
     if let environment, environment.isTraced { environment.tracer?.operationWillEnqueue(self) }
     let hasInputs = hasInputs

@@ -102,7 +102,7 @@ extension AdvancedOperation {
   /// - Parameter hasRollbacks: Whether there may be something that undoes the work.
   final func runBody(hasRollbacks: Bool = true) {
     if hasRollbacks { registerRollbacks() }
-    BodyExecution.run(of: self) { execute() }
+    ThreadContext.runBody(of: self) { execute() }
     bodyEnded()
   }
 

@@ -16,22 +16,22 @@ extension AdvancedOperation {
     if let captured = exchangeCaptured(nil) {
       return captured.run(on: executor) {
         self.exchangeCaptured(.captureAgain())?.discard()
-        self.conclude(await BodyExecution.inTask(of: self) { await ask(self) })
+        self.conclude(await TaskContext.with(self) { await ask(self) })
       }
     }
     if executor == nil {
-      let task = BodyExecution.leaveBeginning(asking: self) { executor in
+      let task = TaskBeginning.leave(asking: self) { executor in
         Task(executorPreference: executor) {
           let evaluation = await ask(self)
           // What follows is none of the condition's code.
-          BodyExecution.operationLeavesTask()
+          TaskContext.disown()
           self.conclude(evaluation)
         }
       }
       if let task { return task }
     }
-    return BodyExecution.startTask(on: executor) {
-      self.conclude(await BodyExecution.inTask(of: self) { await ask(self) })
+    return BodyExecutor.startTask(on: executor) {
+      self.conclude(await TaskContext.with(self) { await ask(self) })
     }
   }
 
@@ -50,19 +50,19 @@ extension AdvancedOperation {
   ) {
     let executor = environment.taskExecutor
     if executor == nil, captured == nil, begin(body, keeping: keep) { return }
-    let queue = BodyExecution.queue(of: self)
+    let queue = ThreadContext.queue(of: self)
     let whole: @Sendable () async -> Void = {
-      await BodyExecution.inTask(of: self, queue: queue) { await body() }
+      await TaskContext.with(self, queue: queue) { await body() }
       self.bodyEnded()
     }
-    if executor == nil, let captured, BodyExecution.mayBegin(self) {
+    if executor == nil, let captured, TaskBeginning.mayRun(of: self) {
       bodyBeganOnStack()
       keep(captured.task)
       captured.begin(whole)
       bodyLeftStack()
     } else {
       bodyBegan()
-      keep(captured?.run(on: executor, whole) ?? BodyExecution.startTask(on: executor, whole))
+      keep(captured?.run(on: executor, whole) ?? BodyExecutor.startTask(on: executor, whole))
     }
   }
 
@@ -73,7 +73,7 @@ extension AdvancedOperation {
     _ body: @escaping @Sendable () async -> Void,
     keeping keep: (Task<Void, Never>) -> Void
   ) -> Bool {
-    let hasBegun = BodyExecution.begin(self) { executor in
+    let hasBegun = TaskBeginning.begin(self) { executor in
       Task(executorPreference: executor) {
         await body()
         self.bodyEnded()

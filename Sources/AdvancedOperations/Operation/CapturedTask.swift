@@ -58,7 +58,7 @@ struct CapturedTask: Sendable {
   ///
   /// To be called if ``BodyExecution/mayBegin(_:)`` says so.
   func begin(_ body: @escaping @Sendable () async -> Void) {
-    CurrentCode.apart { launch.runHere(body) }
+    ThreadContext.withoutAny { launch.runHere(body) }
   }
 
   /// Lets the task end without a body; has to be called unless it ran.
@@ -81,12 +81,12 @@ private final class Launch: TaskExecutor {
       if !state.isStarted { state.firstJob = job }
       return !state.isStarted
     }
-    if !isKept { unsafe BodyExecution.submit(job, for: asUnownedTaskExecutor()) }
+    if !isKept { unsafe BodyExecutor.submit(job, for: asUnownedTaskExecutor()) }
   }
 
   /// Lets the first job run soon, on another stack.
   func start(_ body: (@Sendable () async -> Void)?) {
-    if let job = begin(body) { unsafe BodyExecution.submit(job, for: asUnownedTaskExecutor()) }
+    if let job = begin(body) { unsafe BodyExecutor.submit(job, for: asUnownedTaskExecutor()) }
   }
 
   /// Runs the first job on this thread; a body that doesn't suspend has returned then.

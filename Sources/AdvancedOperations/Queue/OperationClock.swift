@@ -160,7 +160,7 @@ private final class AnySource<C: Clock>: OperationClock.Source where C.Duration 
   ) -> OperationTimer {
     let timer = OperationTimer(action)
     timer.cancelled(
-      with: Task(executorPreference: BodyExecution.preferredExecutor) {
+      with: Task(executorPreference: BodyExecutor.preferred) {
         try await self.sleep(until: deadline)
         timer.fire()
       }

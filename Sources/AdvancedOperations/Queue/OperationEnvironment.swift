@@ -116,7 +116,7 @@ public struct OperationEnvironment: Sendable {
   var taskExecutor: (any TaskExecutor)? { storage.values.executor as? any TaskExecutor }
 
   /// What the tasks that do an operation's work prefer; nil for no preference.
-  var bodyExecutor: (any TaskExecutor)? { taskExecutor ?? BodyExecution.preferredExecutor }
+  var bodyExecutor: (any TaskExecutor)? { taskExecutor ?? BodyExecutor.preferred }
 
   /// Runs a closure on the executor, on another stack.
   func enqueue(_ body: @escaping @Sendable () -> Void) {

@@ -198,13 +198,13 @@ extension AdvancedOperationQueue {
   /// - Precondition: Not called by an operation that is in the queue, or for which one in it waits.
   @discardableResult
   public final func drain(within limit: Duration? = nil) async -> OperationDrainReport {
-    guard let wait = try? beginOwnWait() else {
+    guard let wait = try? OwnWaits.begin(for: .queue(self)) else {
       trap(
         "drain(within:) was called on queue “\(label)” by an operation that it would wait for. "
           + "Call it from code that is no operation of the queue."
       )
     }
-    defer { endOwnWait(wait) }
+    defer { OwnWaits.end(wait) }
     let (gate, members) = close(with: QueueDrain())
     // The queue was abandoned with its simulation, and so has no operations.
     guard let drain = gate as? QueueDrain else { return OperationDrainReport() }

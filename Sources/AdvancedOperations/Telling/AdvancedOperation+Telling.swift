@@ -40,14 +40,14 @@ extension AdvancedOperation {
       switch telling.step {
       case .event(let item):
         context.delivery = Delivery(of: self)
-        let notifying = CurrentCode.beginNotifying(of: self)
+        let notifying = ThreadContext.beginHolding(self, by: .observer)
         perform(item, telling)
-        CurrentCode.endNotifying(notifying)
+        ThreadContext.endHolding(notifying)
       case .latecomer(let observation):
         context.delivery = Delivery(of: self)
-        let notifying = CurrentCode.beginNotifying(of: self)
+        let notifying = ThreadContext.beginHolding(self, by: .observer)
         observation.tell(.didFinish, errors: telling.errors, of: self)
-        CurrentCode.endNotifying(notifying)
+        ThreadContext.endHolding(notifying)
       case .report:
         report(exchange(&telling.end, with: Telling.End()))
         if telling.isOverWithReport { return telling.mustLaunch }
@@ -72,7 +72,7 @@ extension AdvancedOperation {
     let teller = AdvancedCore.Teller(
       done: done,
       launchesHere: launchesHere,
-      isInBody: (done.isPartOfEnd || done == .report) && CurrentCode.isBody(of: self),
+      isInBody: (done.isPartOfEnd || done == .report) && ThreadContext.isInBody(of: self),
       hearsOfOutcome: done.isPartOfEnd && hearsOfOutcome
     )
     change { $0.proceed(&telling, teller) }

@@ -8,14 +8,14 @@
 /// is blocked.
 ///
 /// Elsewhere Dispatch runs both, and tasks go to the pool of the standard library.
-final class BodyExecutor: TaskExecutor {
+package final class BodyExecutor: TaskExecutor {
   static let shared = BodyExecutor()
 
   /// What the tasks of bodies prefer; nil for no preference.
   ///
   /// A task that prefers an executor looks for the record of that with a lock held, at each switch
   /// (200 instructions, by callgrind).
-  static var preferred: (any TaskExecutor)? {
+  package static var preferred: (any TaskExecutor)? {
     #if os(Linux) || os(Android)
     shared
     #else
@@ -24,7 +24,7 @@ final class BodyExecutor: TaskExecutor {
   }
 
   /// Makes a task on an executor; nil for the one of all bodies.
-  static func startTask(
+  package static func startTask(
     on executor: (any TaskExecutor)?,
     _ body: @escaping @Sendable () async -> Void
   ) -> Task<Void, Never> {
@@ -33,9 +33,9 @@ final class BodyExecutor: TaskExecutor {
   }
 
   /// Keeps the first job of a task for the worker that makes it, and has all others run.
-  func enqueue(_ job: consuming ExecutorJob) {
+  package func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
-    if let worker = ThreadOccupant.current, case .keepJob = worker.beginning {
+    if let worker = ThreadContext.current, case .keepJob = worker.beginning {
       worker.beginning = .job(job)
     } else {
       unsafe Self.submit(job, for: asUnownedTaskExecutor())
@@ -47,7 +47,7 @@ final class BodyExecutor: TaskExecutor {
   /// - Parameters:
   ///   - job: The job.
   ///   - executor: The one that the job's task prefers.
-  static func submit(_ job: UnownedJob, for executor: UnownedTaskExecutor) {
+  package static func submit(_ job: UnownedJob, for executor: UnownedTaskExecutor) {
     #if os(Linux) || os(Android)
     unsafe ElasticThreadPool.shared.enqueue(job, for: executor)
     #else
@@ -71,17 +71,17 @@ final class BodyExecutor: TaskExecutor {
 ///
 /// The task is there before its beginning runs, so that it can be cancelled meanwhile. That is what
 /// `Task.immediate` has no way for.
-struct TaskBeginning: ~Copyable {
+package struct TaskBeginning: ~Copyable {
   /// The task, whose beginning has not run.
   let task: Task<Void, Never>
   private let job: UnownedJob
 
   /// Whether the body of an operation may begin here: whether this is a worker of the shared pool
   /// that has started the operation, and does nothing else.
-  static func mayRun(of operation: Operation) -> Bool { worker(running: operation) != nil }
+  package static func mayRun(of operation: Operation) -> Bool { worker(running: operation) != nil }
 
-  private static func worker(running operation: Operation) -> ThreadOccupant? {
-    guard let worker = ThreadOccupant.worker, worker.isAt(operation) else { return nil }
+  private static func worker(running operation: Operation) -> ThreadContext? {
+    guard let worker = ThreadContext.worker, worker.isAt(operation) else { return nil }
     return worker
   }
 
@@ -93,129 +93,21 @@ struct TaskBeginning: ~Copyable {
   init?(of operation: Operation, _ make: (any TaskExecutor) -> Task<Void, Never>) {
     guard let worker = Self.worker(running: operation) else { return nil }
     // Bound here and inherited: to bind it in the task takes five more functions that may suspend.
-    let occupant = unsafe TaskOccupant(operation, queue: worker.queue)
-    task = TaskOccupant.$current.withValue(occupant) { worker.makeTask(make) }
+    let context = unsafe TaskContext(operation, queue: worker.queue)
+    task = TaskContext.$current.withValue(context) { worker.makeTask(make) }
     guard let job = worker.takeBeginning() else { trap("a task was made without a job") }
     self.job = job
-    occupant.own(task)
+    context.own(task)
   }
 
   /// Runs the beginning; a body that doesn't suspend has ended when this returns.
   consuming func run() {
     let job = job
-    ThreadOccupant.withoutAny { BodyExecutor.run(job) }
-  }
-
-  /// Makes a task that answers what a worker asks about an operation, and finds that as the current
-  /// one: the worker runs the beginning, once it doesn't count as asking any more.
-  ///
-  /// - Parameters:
-  ///   - operation: The operation whose conditions are evaluated.
-  ///   - make: Makes the task, with this preference for an executor.
-  /// - Returns: The task; nil unless this is a worker of the shared pool that asks about the
-  ///   operation.
-  static func leave(
-    asking operation: Operation,
-    _ make: (any TaskExecutor) -> Task<Void, Never>
-  ) -> Task<Void, Never>? {
-    guard let worker = ThreadOccupant.worker, unsafe worker.question?.operation === operation,
-      case .none = worker.beginning
-    else { return nil }
-    let occupant = unsafe TaskOccupant(operation, queue: worker.queue)
-    let task = TaskOccupant.$current.withValue(occupant) { worker.makeTask(make) }
-    occupant.own(task)
-    return task
-  }
-}
-
-extension ThreadOccupant {
-  /// The one of this thread if that is a worker of the shared pool, called by nothing but the pool.
-  fileprivate static var worker: ThreadOccupant? {
-    guard let occupant = current, occupant.mayBeginTasks else { return nil }
-    return occupant
-  }
-
-  fileprivate func makeTask(
-    _ make: (any TaskExecutor) -> Task<Void, Never>
-  ) -> Task<Void, Never> {
-    beginning = .keepJob
-    return make(BodyExecutor.shared)
-  }
-
-  /// Takes the first job of the task that this thread has made last, if it has not been run.
-  func takeBeginning() -> UnownedJob? {
-    guard case .job(let job) = beginning else { return nil }
-    beginning = .none
-    return job
-  }
-}
-
-/// How the layer runs code on behalf of an operation: the core finds the operation and its queue as
-/// the current ones there.
-package enum BodyExecution {
-  /// Runs the synchronous body of an operation on this thread.
-  ///
-  /// Costs a plain store where its worker is at that operation.
-  package static func run(of operation: Operation, _ body: () -> Void) {
-    ThreadOccupant.runBody(of: operation, body)
-  }
-
-  // MARK: In tasks
-
-  /// Runs code of an operation in the task of the caller.
-  ///
-  /// - Parameters:
-  ///   - operation: The operation.
-  ///   - queue: Its queue, if the caller knows; nil to look.
-  ///   - body: The code.
-  /// - Returns: What the code returns.
-  nonisolated(nonsending) package static func inTask<Result>(
-    of operation: Operation,
-    queue: OperationQueue? = nil,
-    _ body: nonisolated(nonsending) () async throws -> Result
-  ) async rethrows -> Result {
-    try await TaskOccupant.with(operation, queue: queue, body)
-  }
-
-  /// What the running task does from here on is none of its operation's code: that doesn't wait
-  /// for the end of the task any more.
-  package static func operationLeavesTask() { TaskOccupant.disown() }
-
-  /// The queue of an operation whose body this thread runs, found without asking the queue itself.
-  package static func queue(of operation: Operation) -> OperationQueue? {
-    ThreadOccupant.queue(of: operation)
-  }
-
-  /// Makes a task on an executor; nil for the one of all bodies.
-  package static func startTask(
-    on executor: (any TaskExecutor)?,
-    _ body: @escaping @Sendable () async -> Void
-  ) -> Task<Void, Never> {
-    BodyExecutor.startTask(on: executor, body)
-  }
-
-  /// What the tasks of bodies prefer where the environment says nothing; nil for no preference.
-  package static var preferredExecutor: (any TaskExecutor)? { BodyExecutor.preferred }
-
-  /// Has a job run soon where those of all bodies run, on another stack.
-  ///
-  /// - Parameters:
-  ///   - job: The job.
-  ///   - executor: The one that the job's task prefers.
-  package static func submit(_ job: UnownedJob, for executor: UnownedTaskExecutor) {
-    unsafe BodyExecutor.submit(job, for: executor)
-  }
-
-  // MARK: On the worker that starts the operation
-
-  /// Whether the body of an operation may begin here: whether this is a worker of the shared pool
-  /// that has started the operation, and does nothing else.
-  package static func mayBegin(_ operation: Operation) -> Bool {
-    TaskBeginning.mayRun(of: operation)
+    ThreadContext.withoutAny { BodyExecutor.run(job) }
   }
 
   /// Makes a task that is the body of an operation, and runs it here up to where it suspends for
-  /// the first time; does nothing where ``mayBegin(_:)`` says no.
+  /// the first time; does nothing unless ``mayRun(of:)``.
   ///
   /// - Parameters:
   ///   - operation: The task finds it and its queue as the current ones.
@@ -241,10 +133,38 @@ package enum BodyExecution {
   ///   - make: Makes the task, with this preference for an executor.
   /// - Returns: The task; nil unless this is a worker of the shared pool that asks about the
   ///   operation.
-  package static func leaveBeginning(
+  package static func leave(
     asking operation: Operation,
     _ make: (any TaskExecutor) -> Task<Void, Never>
   ) -> Task<Void, Never>? {
-    TaskBeginning.leave(asking: operation, make)
+    guard let worker = ThreadContext.worker, unsafe worker.question?.operation === operation,
+      case .none = worker.beginning
+    else { return nil }
+    let context = unsafe TaskContext(operation, queue: worker.queue)
+    let task = TaskContext.$current.withValue(context) { worker.makeTask(make) }
+    context.own(task)
+    return task
+  }
+}
+
+extension ThreadContext {
+  /// The one of this thread if that is a worker of the shared pool, called by nothing but the pool.
+  fileprivate static var worker: ThreadContext? {
+    guard let context = current, context.mayBeginTasks else { return nil }
+    return context
+  }
+
+  fileprivate func makeTask(
+    _ make: (any TaskExecutor) -> Task<Void, Never>
+  ) -> Task<Void, Never> {
+    beginning = .keepJob
+    return make(BodyExecutor.shared)
+  }
+
+  /// Takes the first job of the task that this thread has made last, if it has not been run.
+  func takeBeginning() -> UnownedJob? {
+    guard case .job(let job) = beginning else { return nil }
+    beginning = .none
+    return job
   }
 }

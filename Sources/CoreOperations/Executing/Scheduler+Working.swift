@@ -11,51 +11,51 @@ extension Scheduler {
     perform(&effects)
     guard let described = step.described(by: self) else { return }
     executor.enqueue(described) {
-      ThreadOccupant.with(queue: owner) { occupant in
-        occupant.become(workerOf: self)
+      ThreadContext.with(queue: owner) { context in
+        context.become(workerOf: self)
         var done = Done()
         var closure: QueueClosures.Closure?
-        self.perform(step, &closure, as: occupant, &done)
-        if !occupant.hasLeft { self.leave(&done) }
+        self.perform(step, &closure, as: context, &done)
+        if !context.hasLeft { self.leave(&done) }
       }
     }
   }
 
   /// What a worker does: takes steps until there is none, or its share is used up.
   func work(_ source: WorkerSource) {
-    ThreadOccupant.with(queue: nil) { work(source, as: $0) }
+    ThreadContext.with(queue: nil) { work(source, as: $0) }
   }
 
   /// Takes a step that another worker was to take, and goes on.
   private func work(_ source: WorkerSource, beginningWith next: NextStep) {
-    ThreadOccupant.with(queue: owner) { occupant in
-      occupant.become(workerOf: self)
+    ThreadContext.with(queue: owner) { context in
+      context.become(workerOf: self)
       var done = Done()
       var closure = next.closure
-      AutoreleasePool.drained { perform(next.step, &closure, as: occupant, &done) }
-      if !occupant.hasLeft { leave(&done) }
+      AutoreleasePool.drained { perform(next.step, &closure, as: context, &done) }
+      if !context.hasLeft { leave(&done) }
     }
   }
 
-  private func work(_ source: WorkerSource, as occupant: ThreadOccupant) {
+  private func work(_ source: WorkerSource, as context: ThreadContext) {
     var done = Done()
     // One for all steps: to make, copy and destroy one for each was a tenth of an empty closure's
     // instructions (callgrind).
     var effects = SchedulerState.Effects()
     let executor = source.executor
     let turn = WorkerTurn(on: source)
-    occupant.mayBeginTasks = turn.isInSharedPool
+    context.mayBeginTasks = turn.isInSharedPool
     var share = max(1, executor.operationsPerWorker)
     // Keeps the queue alive for code that reads the current one. Known from the first step on: a
     // queue that was empty when its worker came has no owner yet.
     var owner: OperationQueue?
-    defer { withExtendedLifetime(owner) { unsafe occupant.queue = nil } }
+    defer { withExtendedLifetime(owner) { unsafe context.queue = nil } }
     while true {
       if share == 0 || owner != nil && turn.isOver { return leave(&done) }
       let mayLinger = if case .lingered = done.report.event { false } else { turn.mayLinger }
       let step = ask(after: done, from: source, mayLinger: mayLinger, &effects)
       if effects.garbage != nil || done.mayRunCode || !valueObservers.isEmpty {
-        guard conclude(&done, &effects, before: step, as: occupant) else { return }
+        guard conclude(&done, &effects, before: step, as: context) else { return }
       } else {
         perform(&effects)
         done.proceed(in: self)
@@ -70,11 +70,11 @@ extension Scheduler {
       }
       if owner == nil {
         owner = self.owner
-        unsafe occupant.queue = owner
-        occupant.become(workerOf: self)
+        unsafe context.queue = owner
+        context.become(workerOf: self)
       }
-      AutoreleasePool.drained { perform(step, &effects.closure, as: occupant, &done) }
-      if occupant.hasLeft { return }
+      AutoreleasePool.drained { perform(step, &effects.closure, as: context, &done) }
+      if context.hasLeft { return }
       share -= 1
     }
   }
@@ -87,14 +87,14 @@ extension Scheduler {
     _ done: inout Done,
     _ effects: inout SchedulerState.Effects,
     before step: SchedulerState.Step,
-    as occupant: ThreadOccupant
+    as context: ThreadContext
   ) -> Bool {
     var next: NextStep? = NextStep(step: step, closure: effects.closure.take())
     unsafe withUnsafeMutablePointer(to: &next) { next in
-      unsafe occupant.next = next
+      unsafe context.next = next
       perform(&effects)
       done.proceed(in: self)
-      unsafe occupant.next = nil
+      unsafe context.next = nil
     }
     guard let next else { return false }
     effects.closure = next.closure
@@ -108,7 +108,7 @@ extension Scheduler {
   ///
   /// Work is released before its end is reported, so that nothing of it is left when a wait for the
   /// end returns. A `deinit` that waits then has that end reported first.
-  func goOnWithout(_ worker: ThreadOccupant) {
+  func goOnWithout(_ worker: ThreadContext) {
     if let next = unsafe worker.next {
       unsafe worker.next = nil
       if let next = unsafe next.pointee.take() { handOver(next) }
@@ -131,7 +131,7 @@ extension Scheduler {
   }
 
   /// The work of a worker has returned, and is being released.
-  private func reportEarly(_ worker: ThreadOccupant) {
+  private func reportEarly(_ worker: ThreadContext) {
     var done = Done()
     if worker.runningClosure != 0 {
       done.report = .init(.closureReturned(exchange(&worker.runningClosure, with: 0)))
@@ -144,7 +144,7 @@ extension Scheduler {
   }
 
   /// Reports what a worker has done, whose code is still on the stack.
-  private func leaveEarly(_ worker: ThreadOccupant, _ done: inout Done) {
+  private func leaveEarly(_ worker: ThreadContext, _ done: inout Done) {
     worker.kept = worker.startedOperation
     worker.operation = nil
     worker.hasLeft = true
@@ -152,7 +152,7 @@ extension Scheduler {
   }
 
   /// Lets another worker serve the operations without slots, while this one is still at it.
-  private func endService(by worker: ThreadOccupant) {
+  private func endService(by worker: ThreadContext) {
     guard exchange(&worker.isServing, with: false) else { return }
     var done = Done()
     done.report = .init(.asked)
@@ -236,52 +236,52 @@ extension Scheduler {
   private func perform(
     _ step: SchedulerState.Step,
     _ closure: inout QueueClosures.Closure?,
-    as occupant: ThreadOccupant,
+    as context: ThreadContext,
     _ done: inout Done
   ) {
     if case .run(let number) = step {
-      occupant.runningClosure = number
+      context.runningClosure = number
       if let work = closure.take() {
         work.run()
-        occupant.hasReturned = true
+        context.hasReturned = true
         // The optimizer would release it after its last use.
         withExtendedLifetime(work) {}
       }
-      occupant.hasReturned = false
-      occupant.runningClosure = 0
+      context.hasReturned = false
+      context.runningClosure = 0
       done.report = .init(.closureReturned(number))
     } else if case .start(let member, .known) = step {
-      member.use { startKnown($0, as: occupant, &done) }
+      member.use { startKnown($0, as: context, &done) }
     } else {
-      performOther(step, as: occupant, &done)
+      performOther(step, as: context, &done)
     }
   }
 
   @inline(never)
   private func performOther(
     _ step: SchedulerState.Step,
-    as occupant: ThreadOccupant,
+    as context: ThreadContext,
     _ done: inout Done
   ) {
     switch step {
     case .leave, .linger, .run: trap("a worker was to perform nothing")
     case .end(let member): end(member, &done)
     case .barrier(let barrier):
-      occupant.isInBarrier = true
+      context.isInBarrier = true
       barrier.run()
-      occupant.isInBarrier = false
-      occupant.hasReturned = true
+      context.isInBarrier = false
+      context.hasReturned = true
       barrier.release()
-      occupant.hasReturned = false
+      context.hasReturned = false
       done.report = .init(.barrierReturned)
-    case .evaluate(let operation): evaluate(operation, as: occupant, &done)
+    case .evaluate(let operation): evaluate(operation, as: context, &done)
     case .review(let operation):
-      occupant.isServing = true
+      context.isServing = true
       operation.layer?.reviewIsDue()
-      done.report = .init(exchange(&occupant.isServing, with: false) ? .asked : .cameBack)
+      done.report = .init(exchange(&context.isServing, with: false) ? .asked : .cameBack)
     case .start(let member, let terms):
       member.use { operation in
-        done.report = .init(start(operation, terms, as: occupant), of: operation)
+        done.report = .init(start(operation, terms, as: context), of: operation)
       }
     }
   }
@@ -290,12 +290,12 @@ extension Scheduler {
   private func start(
     _ operation: Operation,
     _ terms: SchedulerState.Terms,
-    as occupant: ThreadOccupant
+    as context: ThreadContext
   ) -> SchedulerState.Event {
     if case .ahead = terms {
-      occupant.isAhead = true
-      let isEnd = start(operation, as: occupant)
-      occupant.isAhead = false
+      context.isAhead = true
+      let isEnd = start(operation, as: context)
+      context.isAhead = false
       return .leftAhead(isEnd: isEnd)
     }
     if case .granted = terms {
@@ -314,7 +314,7 @@ extension Scheduler {
       case .skip: return .leavesAhead
       }
     }
-    return .startReturned(isEnd: start(operation, as: occupant))
+    return .startReturned(isEnd: start(operation, as: context))
   }
 
   /// Has an operation's conditions evaluated, and runs the beginning of the task that does so, if
@@ -323,21 +323,21 @@ extension Scheduler {
   /// Not in the name of the queue's one service worker: it may take its time.
   private func evaluate(
     _ operation: Operation,
-    as occupant: ThreadOccupant,
+    as context: ThreadContext,
     _ done: inout Done
   ) {
     let since = state.withLock {
       Member(operation).fields.isAskedAfterWait ? $0.answerStamp : nil
     }
-    occupant.question = .init(operation: operation)
-    occupant.isServing = true
+    context.question = .init(operation: operation)
+    context.isServing = true
     operation.layer?.dependenciesDidFinish()
-    if let beginning = occupant.takeBeginning() {
-      endService(by: occupant)
+    if let beginning = context.takeBeginning() {
+      endService(by: context)
       BodyExecutor.run(beginning)
     }
-    let event = exchange(&occupant.isServing, with: false) ? SchedulerState.Event.asked : .cameBack
-    guard let question = occupant.question.take(), var answer = question.answer else {
+    let event = exchange(&context.isServing, with: false) ? SchedulerState.Event.asked : .cameBack
+    guard let question = context.question.take(), var answer = question.answer else {
       done.report = .init(event)
       return
     }
@@ -358,7 +358,7 @@ extension Scheduler {
   /// half of the cost of an empty block was the second lock and the calls around it (callgrind).
   private func startKnown(
     _ operation: Operation,
-    as occupant: ThreadOccupant,
+    as context: ThreadContext,
     _ done: inout Done
   ) {
     if hasNewDependency(operation) {
@@ -367,17 +367,17 @@ extension Scheduler {
     }
     guard operation.life.step({ $0.turnCameToMain() }) else {
       // It was cancelled.
-      done.report = .init(.startReturned(isEnd: start(operation, as: occupant)), of: operation)
+      done.report = .init(.startReturned(isEnd: start(operation, as: context)), of: operation)
       return
     }
-    occupant.operation = operation
+    context.operation = operation
     operation.valuesMayHaveChanged()
     let work = unsafe unsafeDowncast(operation, to: BlockOperation.self).runBlocksOnce()
-    occupant.hasReturned = true
+    context.hasReturned = true
     work.release()
-    occupant.hasReturned = false
-    occupant.operation = nil
-    if occupant.hasLeft { return }
+    context.hasReturned = false
+    context.operation = nil
+    if context.hasLeft { return }
     end(operation, &done)
   }
 
@@ -397,11 +397,11 @@ extension Scheduler {
   private func gate(_ operation: Operation, hasWaited: Bool) -> StartDecision {
     if operation.isCancelledFlag { return .run }
     if let layer = operation.layer { return layer.decideStart(hasWaited: hasWaited) }
-    return ThreadOccupant.holding(operation, by: .isReady) { operation.isReady } ? .run : .park
+    return ThreadContext.holding(operation, by: .isReady) { operation.isReady } ? .run : .park
   }
 
   /// Returns whether the operation has ended and the queue doesn't know it.
-  private func start(_ operation: Operation, as occupant: ThreadOccupant) -> Bool {
+  private func start(_ operation: Operation, as context: ThreadContext) -> Bool {
     switch operation.life.step({ $0.turnCame() }) {
     case .leave: return false
     case .goOn:
@@ -410,11 +410,11 @@ extension Scheduler {
       operation.layer?.turnCameAgain()
       return false
     case .callStart:
-      occupant.operation = operation
+      context.operation = operation
       operation.start()
       operation.lookForFinish()
-      occupant.operation = nil
-      return exchange(&occupant.leavesEnd, with: false)
+      context.operation = nil
+      return exchange(&context.leavesEnd, with: false)
     }
   }
 }

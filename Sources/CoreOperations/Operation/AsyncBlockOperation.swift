@@ -36,10 +36,10 @@ final class AsyncBlockOperation: Operation, @unchecked Sendable {
       beginning.run()
       return
     }
-    let queue = ThreadOccupant.queueRunningHere
+    let queue = ThreadContext.queueRunningHere
     keep(
       BodyExecutor.startTask(on: executor) {
-        await TaskOccupant.with(self, queue: queue) { await body() }
+        await TaskContext.with(self, queue: queue) { await body() }
         self.end()
       }
     )

@@ -126,7 +126,7 @@ open class BlockOperation: Operation, @unchecked Sendable {
     if others.isEmpty { return first() }
     let others = SharedBlocks(others, of: self)
     let executor = withLinks { $0.scheduler }?.completionExecutor ?? DefaultExecutor.shared
-    let queue = ThreadOccupant.queueRunningHere
+    let queue = ThreadContext.queueRunningHere
     for _ in 0..<others.count {
       executor.enqueue {
         _ = others.runNext(in: queue)
@@ -174,7 +174,7 @@ private final class SharedBlocks: Sendable {
 
   private func takeAndRun(in queue: OperationQueue?) -> Bool {
     guard let block = waiting.withLock({ $0.popFirst() }) else { return false }
-    unsafe ThreadOccupant.with(queue: queue, operation: operation) { _ in block() }
+    unsafe ThreadContext.with(queue: queue, operation: operation) { _ in block() }
     return true
   }
 

@@ -168,7 +168,7 @@ extension LayeredOperation {
   ///     waited, because some of what the layer knows is older than the rest.
   package func releaseReadinessHold(leavesAhead: Bool, hasWaited: Bool = false) {
     let answer = LayerAnswer(leavesAhead: leavesAhead, hasWaited: hasWaited)
-    if ThreadOccupant.answer(for: self, answer) { return }
+    if ThreadContext.answer(for: self, answer) { return }
     if let scheduler {
       scheduler.holdReleased(self, answer)
     } else {
@@ -289,7 +289,7 @@ extension LayeredOperation {
   package func runInQueue(_ body: @escaping @Sendable () -> Void) -> Bool {
     guard let scheduler, let queue else { return false }
     scheduler.executor.enqueue {
-      ThreadOccupant.with(queue: queue, operation: self) { _ in body() }
+      ThreadContext.with(queue: queue, operation: self) { _ in body() }
     }
     return true
   }

@@ -2,7 +2,7 @@ extension Operation {
   /// The end came: found by the default `start()`, or said by an override.
   final func reportEnd() {
     guard life.step({ $0.finishReported() }) == .finish else { return }
-    let isByWorker = ThreadOccupant.withWorker(running: self) { worker, _ in
+    let isByWorker = ThreadContext.withWorker(running: self) { worker, _ in
       // Before its end is reported, like work that has run, unless a `deinit` waits for that.
       worker.endIsDue = true
       letGoOfWork()
@@ -23,7 +23,7 @@ extension Operation {
   final func finish(holdsQuiet: Bool = false) {
     var ending = OperationEnding()
     if isLayered {
-      let isByWorker = ThreadOccupant.withWorker(running: self) { worker, scheduler in
+      let isByWorker = ThreadContext.withWorker(running: self) { worker, scheduler in
         withLinks { close(&$0, leaving: &ending) }
         finish(&ending, in: scheduler, by: worker, holdsQuiet: holdsQuiet)
       }
@@ -41,7 +41,7 @@ extension Operation {
   private func finish(
     _ ending: inout OperationEnding,
     in scheduler: Scheduler?,
-    by worker: ThreadOccupant? = nil,
+    by worker: ThreadContext? = nil,
     holdsQuiet: Bool
   ) {
     closed(leaving: &ending, in: scheduler)
@@ -82,7 +82,7 @@ extension Operation {
     if readiness.current.unfinished > 0 { unlinkDependencies() }
     // Before a waiter goes on: what observers did is done then.
     if wasObserved {
-      ThreadOccupant.holding(self, by: .propertyObserver) { valuesMayHaveChanged() }
+      ThreadContext.holding(self, by: .propertyObserver) { valuesMayHaveChanged() }
       valueObservers?.removeWatches()
     }
   }

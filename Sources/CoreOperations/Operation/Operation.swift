@@ -269,8 +269,8 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
   ///   be it as a dependency, for the slot that it holds, or with code of its own.
   public final func untilFinished() async throws {
     if life.current.phase == .finished { return try Task.checkCancellation() }
-    let token = try beginOwnWait()
-    defer { endOwnWait(token) }
+    let token = try OwnWaits.begin(for: .operation(self))
+    defer { OwnWaits.end(token) }
     try await AsyncWait().run { wait in
       self.register(.task(wait))
     } unregister: { [weak self] _ in

@@ -55,6 +55,11 @@ struct OperationLinks: ~Copyable {
   }
 }
 
+extension Operation {
+  /// Whether code that executes, or a barrier, needs the end of this operation.
+  package final var isNeeded: Bool { withLinks { $0.mark } > .none }
+}
+
 /// What few operations have.
 ///
 /// Only touched under the lock of the ``OperationLinks`` that it is in.

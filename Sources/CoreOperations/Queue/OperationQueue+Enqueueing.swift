@@ -94,19 +94,19 @@ extension OperationQueue {
       owner: self
     )
     if !valueObservers.isEmpty, let first = operations.first {
-      ThreadOccupant.holding(first, by: .queueObserver) {
+      ThreadContext.holding(first, by: .queueObserver) {
         valueObservers.look(at: self)
       }
     }
     gate?.arrived(Array(operations), in: self, neededBy: member)
     for operation in operations {
       guard let layer = operation.layer else { continue }
-      ThreadOccupant.holding(operation, by: .observer) { layer.didEnqueue() }
+      ThreadContext.holding(operation, by: .observer) { layer.didEnqueue() }
     }
     let suspects = operations.filter { $0.withLinks { $0.mayBeInCycle } }
     if !suspects.isEmpty { CycleSearch.cancelCycles(from: suspects) }
     // Before one of them runs and begins a wait, which would then get the error in its place.
-    RunTimeCycles.lookAtNew(
+    RunTimeCycles.checkNew(
       operations,
       in: scheduler,
       isAwaited: isAwaited,

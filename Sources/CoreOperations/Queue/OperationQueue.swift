@@ -27,7 +27,7 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
     var qualityOfService = QualityOfService.default
   }
 
-  final let scheduler: Scheduler
+  package final let scheduler: Scheduler
   private let settings = Locked(Settings())
   private let ownExecutor: any OperationExecutor
   private let ownProgress: OperationProgress
@@ -198,8 +198,8 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
   /// - Throws: `CancellationError` when the task is cancelled first; the operations go on.
   ///   ``OperationCycleError`` when the task is the body of an operation that the queue waits for.
   public final func untilAllOperationsAreFinished() async throws {
-    let token = try beginOwnWait()
-    defer { endOwnWait(token) }
+    let token = try OwnWaits.begin(for: .queue(self))
+    defer { OwnWaits.end(token) }
     let scheduler = scheduler
     try await AsyncWait().run { wait in
       scheduler.waited(.task(wait))
@@ -331,7 +331,7 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
   /// Outside of any operation of a queue, it is ``main`` on the main thread and in code of the main
   /// dispatch queue, and nil elsewhere.
   open class var current: OperationQueue? {
-    ThreadOccupant.queueRunningHere ?? (MainThread.isCurrent ? sharedMain : nil)
+    ThreadContext.queueRunningHere ?? (MainThread.isCurrent ? sharedMain : nil)
   }
 
   /// The queue of the main thread; it runs one operation at a time on the main dispatch queue.

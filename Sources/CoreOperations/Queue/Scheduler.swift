@@ -141,7 +141,7 @@ package final class Scheduler: @unchecked Sendable {
     // One may have begun to observe, or to wait, meanwhile.
     valueObservers.look(at: owner)
     if mayBeNeeded {
-      RunTimeCycles.lookAtNew(CollectionOfOne(operation), in: self, isAwaited: isAwaited)
+      RunTimeCycles.checkNew(CollectionOfOne(operation), in: self, isAwaited: isAwaited)
     }
     return true
   }
@@ -180,7 +180,7 @@ package final class Scheduler: @unchecked Sendable {
       }
       return (false, state.isWatched, state.isAwaited)
     }
-    if mayBeNeeded { RunTimeCycles.lookAtNew(operations, in: self, isAwaited: isAwaited) }
+    if mayBeNeeded { RunTimeCycles.checkNew(operations, in: self, isAwaited: isAwaited) }
     return !isClosed
   }
 
@@ -212,7 +212,7 @@ package final class Scheduler: @unchecked Sendable {
   }
   func wake() { update { _ in } }
 
-  func workerBlocks(_ worker: ThreadOccupant) { goOnWithout(worker) }
+  func workerBlocks(_ worker: ThreadContext) { goOnWithout(worker) }
 
   /// Whether a parked operation could be started now, or is about to be.
   func mayStart(_ operation: Operation) -> Bool {
@@ -278,7 +278,7 @@ package final class Scheduler: @unchecked Sendable {
   func pauseBegan(_ operation: Operation) { update { $0.pauseBegan(Member(operation)) } }
   func pauseEnded(_ operation: Operation) {
     update { $0.pauseEnded(Member(operation)) }
-    RunTimeCycles.lookAtPaused(operation)
+    RunTimeCycles.checkPaused(operation)
   }
 
   func turnAbandoned(_ operation: Operation) { update { $0.turnAbandoned(Member(operation)) } }
@@ -305,7 +305,7 @@ package final class Scheduler: @unchecked Sendable {
     }
     // A closed queue starts again soon; with fewer slots, all that hold one may wait for a member.
     if old == 0 || slot.map(RunTimeCycles.mayBeInCycle) == true, new > 0 {
-      RunTimeCycles.lookAtWaiting(in: self)
+      RunTimeCycles.checkWaiting(in: self)
     }
   }
 
@@ -314,7 +314,7 @@ package final class Scheduler: @unchecked Sendable {
   func barrierAdded(_ block: @escaping @Sendable () -> Void, owner: OperationQueue) {
     PendingBarriers.began()
     let (before, segment) = update { $0.barrierAdded(block, owner: owner) }
-    RunTimeCycles.lookAtBarrier(before: before, in: self) {
+    RunTimeCycles.checkBarrier(before: before, in: self) {
       state.withLock { $0.hasMembers(behindBarrierOf: segment) }
     }
   }
@@ -375,7 +375,7 @@ package final class Scheduler: @unchecked Sendable {
   @inline(__always)
   func perform(_ effects: inout SchedulerState.Effects) {
     if let source = effects.requestWorker.take() { requestWorker(from: source) }
-    if let operation = effects.waitsForNextTurn.take() { RunTimeCycles.lookAtPaused(operation) }
+    if let operation = effects.waitsForNextTurn.take() { RunTimeCycles.checkPaused(operation) }
     if let operation = effects.grantToReturn.take() {
       operation.layer?.returnGrant()
     }

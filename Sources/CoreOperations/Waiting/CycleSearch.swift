@@ -92,8 +92,10 @@ package enum CycleSearch {
   /// The names along one way around, beginning and ending with the same.
   private static func path(through cycle: [Operation]) -> [String] {
     let members = Set(cycle)
-    var search = StrongComponents<Operation> { waits(of: $0).filter(members.contains) }
-    return (cycle.last.flatMap { search.firstCycle(from: $0) } ?? cycle).map(\.label)
+    let path = cycle.last.flatMap { last in
+      StrongComponents.firstCycle(from: last) { waits(of: $0).filter(members.contains) }
+    }
+    return (path ?? cycle).map(\.label)
   }
 }
 
@@ -116,7 +118,7 @@ extension Operation {
         CycleSearch.markCycle(completedBy: self, waitingFor: dependency)
       }
     }
-    if isNeeded { RunTimeCycles.lookAtDependency(of: self, dependency) }
+    if isNeeded { RunTimeCycles.checkDependency(of: self, dependency) }
   }
 
   /// The parent without whose start an operation can't leave, although it is cancelled.

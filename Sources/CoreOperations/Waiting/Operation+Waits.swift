@@ -123,11 +123,13 @@ extension Operation {
 
   /// What keeps the operation at this moment, as far as the core knows; empty when that is nothing.
   ///
+  /// What its layer knows is behind ``Wait/Kind/readiness`` and ``Wait/Kind/enqueueing``.
+  ///
   /// What has finished is decided by `isFinished` here, which a subclass may override.
   ///
   /// - Complexity: O(d), d the number of dependencies; O(n), n the number of operations in the
   ///   queue, when its slots are used up or a barrier is in front.
-  final func waitsForPeople() -> [Wait] {
+  package final var currentWaits: [Wait] {
     switch life.current.phase {
     case .finished, .ended: []
     case .started, .executing:

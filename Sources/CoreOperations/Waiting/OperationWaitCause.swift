@@ -82,7 +82,7 @@ extension Operation {
   /// - Complexity: O(d), d the number of dependencies; O(n), n the number of operations in the
   ///   queue, when its slots are used up or a barrier is in front.
   public final var waitCauses: [OperationWaitCause] {
-    let causes = waitsForPeople().compactMap(\.cause)
+    let causes = currentWaits.compactMap(\.cause)
     // Held back by its layer, which evaluates conditions for instance.
     if causes.isEmpty, isLayered, life.current.phase == .enqueued { return [.notReady] }
     return causes

@@ -3,7 +3,7 @@ import Synchronization
 
 /// The waits that operations begin with their own code, which may complete a cycle that no
 /// dependency shows.
-enum OwnWaits {
+package enum OwnWaits {
   /// How many binding ones are going on in this process: while there are none, nothing else needs
   /// to look.
   private static let count = Atomic<Int>(0)
@@ -12,7 +12,7 @@ enum OwnWaits {
   static var isAny: Bool { isInterruptible || count.load(ordering: .sequentiallyConsistent) > 0 }
 
   /// Registered waits, to be ended by ``end(_:)``.
-  struct Token {
+  package struct Token {
     fileprivate var operations: [Operation] = []
     fileprivate var id: UInt64 = 0
     fileprivate var isBinding = true
@@ -26,12 +26,22 @@ enum OwnWaits {
     static let none = Token()
   }
 
-  /// Begins a wait of the operation whose code runs here, and says which cycle it would close.
+  /// Begins a wait of the operation whose code runs here; ``end(_:)`` follows.
+  ///
+  /// - Throws: ``OperationCycleError`` if the target waits for that operation.
+  package static func begin(for target: WaitTarget) throws(OperationCycleError) -> Token {
+    switch register(target) {
+    case .success(let token): token
+    case .failure(let cycle): throw OperationCycleError(path: cycle.labels)
+    }
+  }
+
+  /// Begins a wait, or returns the cycle that it would complete.
   ///
   /// Of several waits that complete a cycle together, the last one to be registered sees the
   /// others.
-  static func begin(for target: WaitTarget) -> Result<Token, WaitSearch.Cycle> {
-    let task = TaskOccupant.current
+  private static func register(_ target: WaitTarget) -> Result<Token, WaitSearch.Cycle> {
+    let task = TaskContext.current
     let waiting = operationsRunningHere(in: task)
     if waiting.isEmpty { return .success(noteWait(ofTaskMadeBy: task?.operation, for: target)) }
     let id = lastID.add(1, ordering: .relaxed).newValue
@@ -83,7 +93,7 @@ enum OwnWaits {
     }
   }
 
-  static func end(_ token: Token) {
+  package static func end(_ token: Token) {
     if let wait = token.mainThread { MainThreadWaits.end(wait) }
     Sweep.goOn(token.paused)
     if token.operations.isEmpty {
@@ -105,8 +115,8 @@ enum OwnWaits {
   /// Begins a wait that blocks the thread; one that would never end traps.
   static func beginBlocking(for target: WaitTarget, call: String) -> Token {
     HeldEvents.tellAll()
-    ThreadOccupant.willBlock()
-    if let asked = ThreadOccupant.current?.asked {
+    ThreadContext.willBlock()
+    if let asked = ThreadContext.current?.asked {
       trap(
         "\(call) was called on \(target.label) by an immediate condition of operation "
           + "“\(asked.label)”, on a worker that others need: an ImmediateCondition must not block. "
@@ -120,13 +130,13 @@ enum OwnWaits {
           + "the barrier return."
       )
     }
-    switch begin(for: target) {
+    switch register(target) {
     case .success(var token):
       token.paused = Sweep.pause()
       token.mainThread = beginOnMainThread(for: target, call: call)
       return token
     case .failure(let cycle):
-      let held = ThreadOccupant.current?.held
+      let held = ThreadContext.current?.held
       let caller =
         held.map { "\($0.by.words) of “\($0.operation.label)”, for which \(target.label) waits: " }
         ?? "an operation that \(target.label) waits for: "
@@ -161,9 +171,9 @@ enum OwnWaits {
 
   /// Whether code of a barrier runs here for whose return something waits.
   private static func isBehindBarrierRunningHere(_ target: WaitTarget) -> Bool {
-    ThreadOccupant.all.contains { occupant in
-      guard occupant.isInBarrier,
-        let scheduler = unsafe occupant.scheduler?.takeUnretainedValue()
+    ThreadContext.all.contains { context in
+      guard context.isInBarrier,
+        let scheduler = unsafe context.scheduler?.takeUnretainedValue()
       else { return false }
       switch target {
       case .operation(let operation):
@@ -178,11 +188,11 @@ enum OwnWaits {
   /// The operations that can't go on before this code returns; the innermost first.
   ///
   /// One whose `start()` is overridden isn't among them: who ends it, only itself knows.
-  private static func operationsRunningHere(in task: TaskOccupant?) -> [Operation] {
+  private static func operationsRunningHere(in task: TaskContext?) -> [Operation] {
     var operations: [Operation] = []
-    for occupant in ThreadOccupant.all {
-      if let held = occupant.held { operations.append(held.operation) }
-      if let operation = occupant.operation, operation.endsWithItsCode {
+    for context in ThreadContext.all {
+      if let held = context.held { operations.append(held.operation) }
+      if let operation = context.operation, operation.endsWithItsCode {
         operations.append(operation)
       }
     }
@@ -215,44 +225,8 @@ extension Operation {
   }
 }
 
-/// A wait, of the operation whose code runs here, that cycles are looked for through; given back
-/// when it is over.
-package struct OwnWaitToken {
-  let token: OwnWaits.Token
-
-  fileprivate init(for target: WaitTarget) throws {
-    token = try OwnWaits.begin(for: target)
-      .mapError { OperationCycleError(path: $0.labels) }.get()
-  }
-}
-
-extension OperationQueue {
-  /// Begins a wait, of the operation whose code runs here, for the end of all that the queue has,
-  /// and will have meanwhile.
-  ///
-  /// - Returns: To be given to ``endOwnWait(_:)``.
-  /// - Throws: ``OperationCycleError`` when something in the queue waits for that operation.
-  package final func beginOwnWait() throws -> OwnWaitToken {
-    try OwnWaitToken(for: .queue(self))
-  }
-
-  package final func endOwnWait(_ wait: OwnWaitToken) { OwnWaits.end(wait.token) }
-}
-
-extension Operation {
-  /// Begins a wait, of the operation whose code runs here, for the end of this one.
-  ///
-  /// - Returns: To be given to ``endOwnWait(_:)``.
-  /// - Throws: ``OperationCycleError`` when that end waits for the waiting one.
-  package final func beginOwnWait() throws -> OwnWaitToken {
-    try OwnWaitToken(for: .operation(self))
-  }
-
-  package final func endOwnWait(_ wait: OwnWaitToken) { OwnWaits.end(wait.token) }
-}
-
 /// What code waits for: the end of an operation, or of all that a queue has.
-enum WaitTarget {
+package enum WaitTarget {
   case operation(Operation)
   case queue(OperationQueue)
 

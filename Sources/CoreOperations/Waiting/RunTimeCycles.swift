@@ -8,7 +8,7 @@ import Synchronization
 /// wait for: a queue, a dependency, a group. Of two that complete a cycle at the same time, at
 /// least one sees the other: one marks, then looks at everything; the other has what it waits for,
 /// then looks for the mark. An operation that no such wait needs costs nothing.
-enum RunTimeCycles {
+package enum RunTimeCycles {
   /// Marks operations, and what has to come before they can end as far as that hasn't begun; then
   /// looks for cycles.
   ///
@@ -52,7 +52,7 @@ enum RunTimeCycles {
     let wasAlone = marking.end()
     var search = WaitSearch()
     look(&search)
-    if !wasAlone { lookAtReached(reached[given...], &search) }
+    if !wasAlone { checkReached(reached[given...], &search) }
   }
 
   /// The time in which a thread marks, and whether others did at the same time.
@@ -82,6 +82,10 @@ enum RunTimeCycles {
 
   // MARK: What may complete a cycle
 
+  /// Whether there is a wait in this process that could complete a cycle which isn't made of
+  /// dependencies alone: while there is none, an operation that begins to wait needs no search.
+  package static var areThinkable: Bool { OwnWaits.isAny || PendingBarriers.mayBeInCycle }
+
   /// Operations have come into a queue, and wait for a slot or behind barriers there.
   ///
   /// - Parameters:
@@ -90,7 +94,7 @@ enum RunTimeCycles {
   ///   - scheduler: That of the queue.
   ///   - isAwaited: Whether the code of an operation waits for all that the queue has.
   ///   - isBeforeBarrier: Whether a barrier waits for them.
-  static func lookAtNew(
+  static func checkNew(
     _ operations: some Sequence<Operation>,
     in scheduler: Scheduler,
     isAwaited: Bool,
@@ -102,9 +106,9 @@ enum RunTimeCycles {
     for mark in [WaitMark.barrier, .code] {
       let needed = needed.filter { $0.mark == mark }
       if needed.isEmpty { continue }
-      self.mark(needed.flatMap(Self.needed(by:)), mark) { lookAtQueues(of: needed, &$0) }
+      self.mark(needed.flatMap(Self.needed(by:)), mark) { checkQueues(of: needed, &$0) }
     }
-    if isAwaited { lookAtChildren(operations, in: scheduler) }
+    if isAwaited { checkChildren(operations, in: scheduler) }
   }
 
   /// A barrier has come into a queue, and waits for the operations in front of it.
@@ -113,13 +117,13 @@ enum RunTimeCycles {
   ///   - operations: The operations in front of it that no earlier barrier waits for.
   ///   - scheduler: That of the queue.
   ///   - hasMembersBehind: Tells whether operations have come behind it meanwhile.
-  static func lookAtBarrier(
+  static func checkBarrier(
     before operations: [Operation],
     in scheduler: Scheduler,
     hasMembersBehind: () -> Bool
   ) {
     mark(operations, .barrier, isOrder: true) { search in
-      if hasMembersBehind() { lookAtWaiting(in: scheduler, &search) }
+      if hasMembersBehind() { checkWaiting(in: scheduler, &search) }
     }
   }
 
@@ -132,24 +136,24 @@ enum RunTimeCycles {
 
   /// A queue can start something from now on; what it couldn't start before counted as something
   /// that people will change.
-  static func lookAtWaiting(in scheduler: Scheduler) {
+  static func checkWaiting(in scheduler: Scheduler) {
     var search = WaitSearch()
-    lookAtWaiting(in: scheduler, &search)
+    checkWaiting(in: scheduler, &search)
   }
 
-  private static func lookAtWaiting(in scheduler: Scheduler, _ search: inout WaitSearch) {
-    lookAtQueues(of: scheduler.members.filter { $0.mayCompleteCycle && $0.waitsForTurn }, &search)
+  private static func checkWaiting(in scheduler: Scheduler, _ search: inout WaitSearch) {
+    checkQueues(of: scheduler.members.filter { $0.mayCompleteCycle && $0.waitsForTurn }, &search)
   }
 
   /// An operation that executes waits for its next turn after a pause.
-  static func lookAtPaused(_ operation: Operation) {
+  static func checkPaused(_ operation: Operation) {
     guard operation.mayCompleteCycle else { return }
     var search = WaitSearch()
-    lookAtQueues(of: [operation], &search)
+    checkQueues(of: [operation], &search)
   }
 
   /// Their dependencies were there before, so what is new is what their queues let them wait for.
-  private static func lookAtQueues(of operations: [Operation], _ search: inout WaitSearch) {
+  private static func checkQueues(of operations: [Operation], _ search: inout WaitSearch) {
     for operation in operations {
       let needs = operation.waitsInQueue().flatMap(\.needs)
       if !search.canSatisfy(needs) { breakCycle(through: operation) }
@@ -157,7 +161,7 @@ enum RunTimeCycles {
   }
 
   /// An operation got a dependency.
-  static func lookAtDependency(of operation: Operation, _ dependency: Operation) {
+  static func checkDependency(of operation: Operation, _ dependency: Operation) {
     mark(CollectionOfOne(dependency), operation.mark) { search in
       guard operation.mayCompleteCycle else { return }
       // What was there before has been looked at before.
@@ -166,7 +170,7 @@ enum RunTimeCycles {
   }
 
   /// An operation got something to wait for that its layer knows of.
-  static func lookAtOther(of operation: Operation) {
+  package static func checkWait(of operation: Operation) {
     guard operation.isNeeded else { return }
     mark(needed(by: operation), operation.mark) { _ in
       if operation.mayCompleteCycle { breakCycle(through: operation) }
@@ -178,7 +182,7 @@ enum RunTimeCycles {
   ///
   /// - Complexity: O(n + e), n their number and e that of their dependencies, and O(v + e) of what
   ///   those outside of the queue wait for.
-  static func lookAtChildren(
+  package static func checkChildren(
     _ children: some Sequence<Operation>,
     in scheduler: Scheduler
   ) {
@@ -201,7 +205,7 @@ enum RunTimeCycles {
   }
 
   /// Operations have been marked, or found marked, and something may have come between.
-  private static func lookAtReached(
+  private static func checkReached(
     _ operations: some Sequence<Operation>,
     _ search: inout WaitSearch
   ) {
@@ -276,78 +280,6 @@ extension Operation {
     if PendingBarriers.isEmpty { return false }
     return withLinks { $0.scheduler }?.hasBarrier(inFrontOf: self) ?? false
   }
-}
-
-/// Cycles of waits that the layer closes, or asks about.
-package enum WaitCycles {
-  /// Whether there is a wait in this process that could complete a cycle which isn't made of
-  /// dependencies alone: while there is none, no operation that begins to wait has to look.
-  package static var areThinkable: Bool { OwnWaits.isAny || PendingBarriers.mayBeInCycle }
-
-  /// An operation got something to wait for that its layer knows of.
-  package static func lookAtWait(of operation: Operation) {
-    RunTimeCycles.lookAtOther(of: operation)
-  }
-
-  /// Operations have come into a queue of which something that executes needs all that is in it:
-  /// its own, or one that its code waits for.
-  ///
-  /// - Complexity: O(n + e), n their number and e that of their dependencies, and O(v + e) of what
-  ///   those outside of the queue wait for.
-  package static func lookAtChildren(_ children: some Sequence<Operation>, in queue: OperationQueue)
-  {
-    RunTimeCycles.lookAtChildren(children, in: queue.scheduler)
-  }
-
-  /// The cycle that keeps something from ever happening; nil when it can happen.
-  ///
-  /// All waits of the cycle were there at once.
-  ///
-  /// - Returns: The operations, each of which waits for the next; the first is the last again.
-  /// - Complexity: O(v + e) of what can be reached, less when the answer is found earlier.
-  package static func cycle(through node: WaitNode) -> [Operation]? {
-    WaitSearch.cycle(through: node)?.operations
-  }
-
-  /// The first cycle that is come to from a node by what explanations know, which is less than what
-  /// ``cycle(through:)`` looks for, and more: code that waits may give up.
-  ///
-  /// - Parameters:
-  ///   - start: Where the search begins.
-  ///   - next: What keeps a node; the first of it is followed first.
-  /// - Returns: The nodes along it; the first is the last again.
-  /// - Complexity: O(v + e) of what can be reached.
-  package static func firstCycle<Node: Hashable>(
-    from start: Node,
-    next: @escaping (Node) -> [Node]
-  ) -> [Node]? {
-    var search = StrongComponents(next)
-    return search.firstCycle(from: start)
-  }
-}
-
-/// What can still happen, as far as can be seen while this is asked; each operation is looked at
-/// once.
-package struct WaitOutlook {
-  private var search = WaitSearch()
-
-  package init() {}
-
-  /// Whether something can still happen.
-  ///
-  /// - Complexity: O(v + e) of what can be reached and hasn't been looked at before.
-  package mutating func canHappen(_ node: WaitNode) -> Bool { search.canHappen(node) }
-}
-
-extension Operation {
-  /// What keeps the operation at this moment, as far as the core knows, in its order; what the
-  /// layer knows is behind ``Wait/Kind/readiness`` and ``Wait/Kind/enqueueing``.
-  ///
-  /// - Complexity: That of ``waitCauses``.
-  package final var currentWaits: [Wait] { waitsForPeople() }
-
-  /// Whether code that executes, or a barrier, needs the end of this operation.
-  package final var isNeeded: Bool { withLinks { $0.mark } > .none }
 }
 
 /// The barriers of this process that have not run, and whether one of them may be part of a cycle.

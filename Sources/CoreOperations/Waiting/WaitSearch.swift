@@ -2,11 +2,11 @@
 ///
 /// Everything reachable is looked at once; whatever needs nothing can happen, and with it what
 /// needed only that. What remains waits in a cycle, or behind one.
-struct WaitSearch {
+package struct WaitSearch {
   /// Operations each of which waits for the next one, and the last for the first.
-  struct Cycle: Error {
+  package struct Cycle: Error {
     /// The first is the last again.
-    let operations: [Operation]
+    package let operations: [Operation]
     var labels: [String] {
       operations.dropLast().flatMap { operation in
         let isForMainThread = operation.waitsInQueue(for: \.isForMainThread)
@@ -39,6 +39,8 @@ struct WaitSearch {
   private var open: [Need] = []
   private var unvisited: [Int] = []
 
+  package init() {}
+
   /// The labels along a cycle that a node is in, and that keeps it from ever happening; nil when it
   /// can happen.
   ///
@@ -47,7 +49,7 @@ struct WaitSearch {
   /// on, and it is looked again.
   ///
   /// - Complexity: O(v + e) of what can be reached, less when the answer is found earlier.
-  static func cycle(through root: WaitNode) -> Cycle? {
+  package static func cycle(through root: WaitNode) -> Cycle? {
     var last: [WaitNode: [WaitNeed]]?
     while true {
       var search = WaitSearch()
@@ -73,7 +75,7 @@ struct WaitSearch {
   /// Whether a node can happen, as far as can be seen at this moment.
   ///
   /// - Complexity: O(v + e) of what can be reached and hasn't been looked at by this search.
-  mutating func canHappen(_ root: WaitNode) -> Bool {
+  package mutating func canHappen(_ root: WaitNode) -> Bool {
     let root = index(of: root)
     if nodes[root].canHappen { return true }
     while let next = unvisited.popLast() {
@@ -261,7 +263,7 @@ extension Operation {
 ///
 /// R. Tarjan, “Depth-first search and linear graph algorithms”, SIAM Journal on Computing 1(2),
 /// 1972.
-struct StrongComponents<Node: Hashable> {
+package struct StrongComponents<Node: Hashable> {
   private struct Frame {
     let node: Node
     let number: Int
@@ -297,15 +299,17 @@ struct StrongComponents<Node: Hashable> {
   /// The first cycle that is come to when a node is left by its first wait, the next by its first
   /// one, and so on; nil if there is no cycle.
   ///
-  /// Asked of a search that hasn't begun, once.
-  ///
   /// - Returns: The nodes along it; the first is the last again.
   /// - Complexity: O(v + e) of what can be reached.
-  mutating func firstCycle(from start: Node) -> [Node]? {
-    enter(start)
-    while !frames.isEmpty, closing.isEmpty { step() }
-    guard let (_, begin) = closing.first else { return nil }
-    return frames.drop { $0.node != begin }.map(\.node) + [begin]
+  package static func firstCycle(
+    from start: Node,
+    next: @escaping (Node) -> [Node]
+  ) -> [Node]? {
+    var search = StrongComponents(next)
+    search.enter(start)
+    while !search.frames.isEmpty, search.closing.isEmpty { search.step() }
+    guard let (_, begin) = search.closing.first else { return nil }
+    return search.frames.drop { $0.node != begin }.map(\.node) + [begin]
   }
 
   private mutating func enter(_ node: Node) {

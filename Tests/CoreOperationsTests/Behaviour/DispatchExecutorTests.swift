@@ -61,7 +61,7 @@ import Testing
   @Test func `of two queues have executors of their own, where Dispatch runs both`() {
     let (first, second) = (DefaultExecutor.forQueue(), DefaultExecutor.forQueue())
     guard let first = first as? DispatchExecutor, let second = second as? DispatchExecutor else {
-      #expect(BodyExecution.preferredExecutor != nil, "Without Dispatch, the pool runs them.")
+      #expect(BodyExecutor.preferred != nil, "Without Dispatch, the pool runs them.")
       return
     }
     #expect(first !== second)

@@ -30,10 +30,10 @@ import Testing
     let (mayBegin, hasBegun, isOver) = (Gate(), Gate(), Gate())
     queue.addOperation { [middle] in
       mayBegin.pass()
-      let token = try? middle.beginOwnWait()
+      let token = try? OwnWaits.begin(for: .operation(middle))
       hasBegun.open()
       isOver.pass()
-      if let token { middle.endOwnWait(token) }
+      if let token { OwnWaits.end(token) }
     }
     whileMarked { [queue, last] in
       mayBegin.open()
@@ -54,18 +54,18 @@ import Testing
     if isQueueAwaited {
       // What comes into the queue then is marked at once, and looked at only if it waits for others.
       elsewhere.addOperation { [queue] in
-        let token = try? queue.beginOwnWait()
+        let token = try? OwnWaits.begin(for: .queue(queue))
         isAwaited.open()
         mayEnd.pass()
-        if let token { queue.endOwnWait(token) }
+        if let token { OwnWaits.end(token) }
       }
       await isAwaited.opened()
     }
     let isOver = waitBetween()
     elsewhere.addOperation { [middle] in
-      let token = try? middle.beginOwnWait()
+      let token = try? OwnWaits.begin(for: .operation(middle))
       hasBegun.open()
-      if let token { middle.endOwnWait(token) }
+      if let token { OwnWaits.end(token) }
     }
     await hasBegun.opened()
     #expect(last.cancellationReason is OperationCycleError)
@@ -78,10 +78,10 @@ import Testing
     let awaited = BlockOperation {}
     let (isAwaited, mayEnd) = (Gate(), Gate())
     elsewhere.addOperation {
-      let token = try? awaited.beginOwnWait()
+      let token = try? OwnWaits.begin(for: .operation(awaited))
       isAwaited.open()
       mayEnd.pass()
-      if let token { awaited.endOwnWait(token) }
+      if let token { OwnWaits.end(token) }
     }
     await isAwaited.opened()
     awaited.addDependency(middle)
@@ -96,10 +96,10 @@ import Testing
     awaited.isSuspended = true
     let (isAwaited, mayEnd) = (Gate(), Gate())
     elsewhere.addOperation {
-      let token = try? awaited.beginOwnWait()
+      let token = try? OwnWaits.begin(for: .operation(awaited))
       isAwaited.open()
       mayEnd.pass()
-      if let token { awaited.endOwnWait(token) }
+      if let token { OwnWaits.end(token) }
     }
     await isAwaited.opened()
     let child = BlockOperation {}

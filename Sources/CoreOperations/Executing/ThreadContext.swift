@@ -5,23 +5,23 @@ import Synchronization
 /// A worker has one for all that it starts, so that a step costs a plain store. They nest: a block
 /// may start another operation by hand, or add one to a queue whose executor runs it at once.
 @safe
-final class ThreadOccupant: @unchecked Sendable {
+package final class ThreadContext: @unchecked Sendable {
   // Sendable: only ever touched by the thread that made it.
 
-  private static let slot = ThreadLocal<ThreadOccupant>()
+  private static let slot = ThreadLocal<ThreadContext>()
 
   /// The innermost one of this thread.
-  static var current: ThreadOccupant? { slot.value }
+  static var current: ThreadContext? { slot.value }
 
   /// Those of this thread, the innermost first.
   static var all: Stack { Stack(top: slot.value) }
 
   struct Stack: Sequence, IteratorProtocol {
-    private var top: ThreadOccupant?
+    private var top: ThreadContext?
 
-    fileprivate init(top: ThreadOccupant?) { self.top = top }
+    fileprivate init(top: ThreadContext?) { self.top = top }
 
-    mutating func next() -> ThreadOccupant? {
+    mutating func next() -> ThreadContext? {
       defer { top = top?.outer }
       return top
     }
@@ -29,13 +29,13 @@ final class ThreadOccupant: @unchecked Sendable {
 
   /// The queue whose operation runs on this thread or in this task; nil outside of any.
   static var queueRunningHere: OperationQueue? {
-    if let occupant = slot.value { return unsafe occupant.queue }
-    return TaskOccupant.current?.queue
+    if let context = slot.value { return unsafe context.queue }
+    return TaskContext.current?.queue
   }
 
   /// Kept alive by the worker.
   unowned(unsafe) var queue: OperationQueue?
-  /// That of the worker that this is the occupant of, and which keeps it alive; nil for all others.
+  /// That of the worker that this is the context of, and which keeps it alive; nil for all others.
   ///
   /// Not retained, because the worker does that: the reference would be counted on all processors.
   fileprivate(set) var scheduler: Unmanaged<Scheduler>?
@@ -84,7 +84,7 @@ final class ThreadOccupant: @unchecked Sendable {
   /// What the worker does next, while it runs code of the program that may have to wait for that.
   @exclusivity(unchecked) var next: UnsafeMutablePointer<NextStep?>?
   /// Whose code is suspended on this thread until this one returns.
-  let outer: ThreadOccupant?
+  let outer: ThreadContext?
   /// Whether this is that of a worker on a thread of the shared pool; see ``TaskBeginning``.
   var mayBeginTasks = false
   /// The first job of a task that this thread is making.
@@ -136,16 +136,16 @@ final class ThreadOccupant: @unchecked Sendable {
 
   /// Asks a condition of an operation for what it knows at once: this thread must not block
   /// meanwhile.
-  static func asking<Answer>(_ operation: Operation, _ ask: () -> Answer) -> Answer {
-    guard let occupant = unsafe slot.reference else {
+  package static func asking<Answer>(_ operation: Operation, _ ask: () -> Answer) -> Answer {
+    guard let context = unsafe slot.reference else {
       return with(queue: operation.withLinks { $0.scheduler }?.owner) { _ in
         asking(operation, ask)
       }
     }
-    return unsafe occupant._withUnsafeGuaranteedRef { occupant in
-      let outer = unsafe occupant.askedReference
-      unsafe occupant.askedReference = .passUnretained(operation)
-      defer { unsafe occupant.askedReference = outer }
+    return unsafe context._withUnsafeGuaranteedRef { context in
+      let outer = unsafe context.askedReference
+      unsafe context.askedReference = .passUnretained(operation)
+      defer { unsafe context.askedReference = outer }
       return ask()
     }
   }
@@ -153,7 +153,7 @@ final class ThreadOccupant: @unchecked Sendable {
   // MARK: Code that isn't the work of an operation
 
   /// Code that keeps an operation from going on before it returns, and isn't its work.
-  enum Callback: UInt8 {
+  package enum Callback: UInt8 {
     case observer, propertyObserver, queueObserver, isReady
 
     /// As it is called in the message about a wait that would never end.
@@ -176,37 +176,37 @@ final class ThreadOccupant: @unchecked Sendable {
 
   /// What was held before, to be given to ``endHolding(_:)``.
   @safe
-  struct Outer {
+  package struct Outer {
     fileprivate let operation: Unmanaged<Operation>?
     fileprivate let code: Callback
-    /// The occupant that was made for this.
-    fileprivate let made: ThreadOccupant?
+    /// The context that was made for this.
+    fileprivate let made: ThreadContext?
   }
 
   /// Such code begins; ``endHolding(_:)`` follows on this thread.
-  static func beginHolding(_ operation: Operation, by code: Callback) -> Outer {
-    if let occupant = unsafe slot.reference {
-      return unsafe occupant._withUnsafeGuaranteedRef { $0.hold(operation, by: code, made: nil) }
+  package static func beginHolding(_ operation: Operation, by code: Callback) -> Outer {
+    if let context = unsafe slot.reference {
+      return unsafe context._withUnsafeGuaranteedRef { $0.hold(operation, by: code, made: nil) }
     }
-    let occupant = ThreadOccupant(queue: nil, operation: nil)
-    slot.value = occupant
-    return occupant.hold(operation, by: code, made: occupant)
+    let context = ThreadContext(queue: nil, operation: nil)
+    slot.value = context
+    return context.hold(operation, by: code, made: context)
   }
 
-  private func hold(_ operation: Operation, by code: Callback, made: ThreadOccupant?) -> Outer {
+  private func hold(_ operation: Operation, by code: Callback, made: ThreadContext?) -> Outer {
     let outer = unsafe Outer(operation: heldReference, code: heldBy, made: made)
     unsafe heldReference = .passUnretained(operation)
     heldBy = code
     return outer
   }
 
-  static func endHolding(_ outer: Outer) {
+  package static func endHolding(_ outer: Outer) {
     if let made = outer.made {
       slot.value = made.outer
-    } else if let occupant = unsafe slot.reference {
-      unsafe occupant._withUnsafeGuaranteedRef { occupant in
-        unsafe occupant.heldReference = outer.operation
-        occupant.heldBy = outer.code
+    } else if let context = unsafe slot.reference {
+      unsafe context._withUnsafeGuaranteedRef { context in
+        unsafe context.heldReference = outer.operation
+        context.heldBy = outer.code
       }
     }
   }
@@ -222,13 +222,13 @@ final class ThreadOccupant: @unchecked Sendable {
     return body()
   }
 
-  /// Runs the body of an operation, as the occupant of this thread if that is what its worker is
+  /// Runs the body of an operation, as the context of this thread if that is what its worker is
   /// at.
-  static func runBody(of operation: Operation, _ body: () -> Void) {
-    guard let occupant = unsafe innermost(at: operation) else {
+  package static func runBody(of operation: Operation, _ body: () -> Void) {
+    guard let context = unsafe innermost(at: operation) else {
       return with(queue: queueRunningHere, operation: operation) { $0.enterBody(body) }
     }
-    unsafe occupant._withUnsafeGuaranteedRef { $0.enterBody(body) }
+    unsafe context._withUnsafeGuaranteedRef { $0.enterBody(body) }
   }
 
   /// Whether the code of an operation runs here that was one when it began.
@@ -241,9 +241,9 @@ final class ThreadOccupant: @unchecked Sendable {
 
   /// Code of the program is about to block this thread.
   static func willBlock() {
-    for occupants in [all, Stack(top: hidden.value)] {
-      for occupant in occupants {
-        unsafe occupant.scheduler?._withUnsafeGuaranteedRef { $0.workerBlocks(occupant) }
+    for contexts in [all, Stack(top: hidden.value)] {
+      for context in contexts {
+        unsafe context.scheduler?._withUnsafeGuaranteedRef { $0.workerBlocks(context) }
       }
     }
   }
@@ -252,21 +252,21 @@ final class ThreadOccupant: @unchecked Sendable {
   func isWorker(of queue: OperationQueue) -> Bool { unsafe self.queue === queue }
 
   /// Whether this is called from the body of an operation.
-  static func isInBody(of operation: Operation) -> Bool {
-    guard let occupant = unsafe innermost(at: operation) else { return false }
-    return unsafe occupant._withUnsafeGuaranteedRef { $0.isInBody }
+  package static func isInBody(of operation: Operation) -> Bool {
+    guard let context = unsafe innermost(at: operation) else { return false }
+    return unsafe context._withUnsafeGuaranteedRef { $0.isInBody }
   }
 
   /// The innermost one if that is at an operation; not counted, because the stack holds a
   /// reference.
-  private static func innermost(at operation: Operation) -> Unmanaged<ThreadOccupant>? {
-    guard let occupant = unsafe slot.reference,
-      unsafe occupant._withUnsafeGuaranteedRef({ $0.isAt(operation) })
+  private static func innermost(at operation: Operation) -> Unmanaged<ThreadContext>? {
+    guard let context = unsafe slot.reference,
+      unsafe context._withUnsafeGuaranteedRef({ $0.isAt(operation) })
     else { return nil }
-    return unsafe occupant
+    return unsafe context
   }
 
-  /// This is the occupant of a worker.
+  /// This is the context of a worker.
   func become(workerOf scheduler: Scheduler) {
     unsafe self.scheduler = .passUnretained(scheduler)
   }
@@ -277,23 +277,23 @@ final class ThreadOccupant: @unchecked Sendable {
   /// - Returns: Whether there is one.
   static func withWorker(
     running operation: Operation,
-    _ body: (ThreadOccupant, Scheduler) -> Void
+    _ body: (ThreadContext, Scheduler) -> Void
   ) -> Bool {
-    guard let occupant = unsafe innermost(at: operation) else { return false }
-    return unsafe occupant._withUnsafeGuaranteedRef { occupant in
-      guard let scheduler = unsafe occupant.scheduler else { return false }
-      unsafe scheduler._withUnsafeGuaranteedRef { body(occupant, $0) }
+    guard let context = unsafe innermost(at: operation) else { return false }
+    return unsafe context._withUnsafeGuaranteedRef { context in
+      guard let scheduler = unsafe context.scheduler else { return false }
+      unsafe scheduler._withUnsafeGuaranteedRef { body(context, $0) }
       return true
     }
   }
 
   /// The queue of an operation whose body this thread runs, found without asking the queue itself.
-  static func queue(of operation: Operation) -> OperationQueue? {
+  package static func queue(of operation: Operation) -> OperationQueue? {
     guard let scheduler = operation.withLinks({ $0.scheduler }) else { return nil }
-    guard let occupant = slot.value, occupant.isAt(operation) else {
+    guard let context = slot.value, context.isAt(operation) else {
       return scheduler.owner
     }
-    return unsafe occupant.queue
+    return unsafe context.queue
   }
 
   private func enterBody(_ body: () -> Void) {
@@ -304,30 +304,30 @@ final class ThreadOccupant: @unchecked Sendable {
 
   /// Runs code that has nothing to do with what this thread is at, as if it were on a thread of its
   /// own.
-  static func withoutAny(_ body: () -> Void) {
-    let (occupant, outer) = (slot.value, hidden.value)
+  package static func withoutAny(_ body: () -> Void) {
+    let (context, outer) = (slot.value, hidden.value)
     slot.value = nil
-    hidden.value = occupant
+    hidden.value = context
     body()
-    slot.value = occupant
+    slot.value = context
     hidden.value = outer
   }
 
   /// The innermost one whose code is suspended on this thread by ``withoutAny(_:)``.
-  private static let hidden = ThreadLocal<ThreadOccupant>()
+  private static let hidden = ThreadLocal<ThreadContext>()
 
   /// Makes a new one the innermost for as long as a body runs.
   static func with<Result>(
     queue: OperationQueue?,
     operation: Operation? = nil,
-    _ body: (ThreadOccupant) -> Result
+    _ body: (ThreadContext) -> Result
   ) -> Result {
-    let occupant = ThreadOccupant(queue: queue, operation: operation)
-    slot.value = occupant
+    let context = ThreadContext(queue: queue, operation: operation)
+    slot.value = context
     defer {
-      withExtendedLifetime((occupant, queue, operation)) { slot.value = occupant.outer }
+      withExtendedLifetime((context, queue, operation)) { slot.value = context.outer }
     }
-    return body(occupant)
+    return body(context)
   }
 }
 
@@ -340,14 +340,14 @@ struct NextStep: Sendable {
 extension Operation {
   /// Calls ``main()`` for code that has started the operation by hand, and is no code of it.
   final func callMainByHand() {
-    ThreadOccupant.with(queue: ThreadOccupant.queueRunningHere, operation: self) { _ in main() }
+    ThreadContext.with(queue: ThreadContext.queueRunningHere, operation: self) { _ in main() }
   }
 }
 
 /// What a task runs, and what inherits its task-locals: the operation whose code it is, and the
 /// queue.
-final class TaskOccupant: Sendable {
-  @TaskLocal static var current: TaskOccupant?
+package final class TaskContext: Sendable {
+  @TaskLocal static var current: TaskContext?
 
   let operation: Operation
   let queue: OperationQueue?
@@ -370,7 +370,7 @@ final class TaskOccupant: Sendable {
   }
 
   /// The operation doesn't wait for the end of the running task any more.
-  static func disown() { current?.task.store(0, ordering: .relaxed) }
+  package static func disown() { current?.task.store(0, ordering: .relaxed) }
 
   /// The task was made, and has not run.
   ///
@@ -378,17 +378,17 @@ final class TaskOccupant: Sendable {
   func own(_ made: Task<Void, Never>) { task.store(made.hashValue, ordering: .relaxed) }
 
   /// Runs a body on behalf of an operation, in the task of the caller.
-  nonisolated(nonsending) static func with<Result>(
+  nonisolated(nonsending) package static func with<Result>(
     _ operation: Operation,
     queue: OperationQueue? = nil,
     _ body: nonisolated(nonsending) () async throws -> Result
   ) async rethrows -> Result {
-    let occupant = TaskOccupant(
+    let context = TaskContext(
       operation,
       queue: queue ?? operation.withLinks { $0.scheduler }?.owner,
       task: TaskIdentity.current?.hash ?? 0
     )
-    return try await $current.withValue(occupant, operation: body)
+    return try await $current.withValue(context, operation: body)
   }
 }
 
@@ -408,53 +408,25 @@ package enum CurrentCode {
   /// The innermost operation of the layer whose body, or one of whose immediate conditions, runs
   /// here; nil outside of all.
   package static var operation: Operation? {
-    for occupant in ThreadOccupant.all {
-      if let operation = occupant.bodyOperation, operation.isLayered { return operation }
+    for context in ThreadContext.all {
+      if let operation = context.bodyOperation, operation.isLayered { return operation }
     }
-    return TaskOccupant.current?.operation
+    return TaskContext.current?.operation
   }
 
   /// The operations whose code this is: bodies, callbacks on their workers, and immediate
   /// conditions.
   package static var callers: [Operation] {
-    var callers = ThreadOccupant.all.compactMap { $0.operation ?? $0.asked }
-    if let operation = TaskOccupant.current?.operation { callers.append(operation) }
+    var callers = ThreadContext.all.compactMap { $0.operation ?? $0.asked }
+    if let operation = TaskContext.current?.operation { callers.append(operation) }
     return callers
   }
-
-  /// Whether this is called from the body of an operation, and nothing else runs in between.
-  package static func isBody(of operation: Operation) -> Bool {
-    ThreadOccupant.isInBody(of: operation)
-  }
-
-  /// Asks a condition of an operation for what it knows at once: this thread must not block
-  /// meanwhile, and a wait that does traps.
-  package static func asking<Answer>(_ operation: Operation, _ ask: () -> Answer) -> Answer {
-    ThreadOccupant.asking(operation, ask)
-  }
-
-  /// Observers of an operation are called from here on, and it can't go on before they return.
-  ///
-  /// - Returns: To be given to ``endNotifying(_:)`` on this thread.
-  package static func beginNotifying(of operation: Operation) -> Notifying {
-    Notifying(outer: ThreadOccupant.beginHolding(operation, by: .observer))
-  }
-
-  package static func endNotifying(_ notifying: Notifying) {
-    ThreadOccupant.endHolding(notifying.outer)
-  }
-
-  package struct Notifying { fileprivate let outer: ThreadOccupant.Outer }
-
-  /// Runs code that has nothing to do with what this thread is at, as if it were on a thread of its
-  /// own.
-  package static func apart(_ body: () -> Void) { ThreadOccupant.withoutAny(body) }
 }
 
 extension OperationQueue {
   /// Whether this is called on a worker of the queue, in an operation or a barrier, or by a
   /// completion block of a member.
   package final var isCalledByWorker: Bool {
-    scheduler.isInOwnCompletion || ThreadOccupant.all.contains { $0.isWorker(of: self) }
+    scheduler.isInOwnCompletion || ThreadContext.all.contains { $0.isWorker(of: self) }
   }
 }
