@@ -3,7 +3,7 @@ import AdvancedOperationsTesting
 import AdvancedTestSupport
 import Testing
 
-/// Immediate conditions are asked again when the operation had to wait for a claim.
+/// Immediate conditions are evaluated again when the operation has its claims.
 @Suite struct `After a wait for a claim` {
   /// A holder, and one that waits for it with a condition that a test can change.
   private struct Pair {
@@ -108,7 +108,7 @@ import Testing
     #expect(waiter.kind == .succeeded)
   }
 
-  @Test func `nobody is asked again who didn't wait`() {
+  @Test func `an operation that didn't wait evaluates its condition twice, too`() {
     let world = World()
     let asked = Counter()
     let work = Work()
@@ -120,7 +120,7 @@ import Testing
     )
     work.addCondition(MutuallyExclusive("a"))
     world.run(work)
-    #expect(asked.count == 1)
+    #expect(asked.count == 2)
   }
 
   @Test(arguments: seeds)

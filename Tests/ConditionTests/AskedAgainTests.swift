@@ -4,8 +4,8 @@ import AdvancedTestSupport
 import TestSupport
 import Testing
 
-/// What an operation was asked before a wait may be outdated after it: *skip if it was done*.
-@Suite(.watched) struct `Immediate conditions after a wait` {
+/// A condition may be outdated when the operation starts: *skip if it was done*.
+@Suite(.watched) struct `Immediate conditions are evaluated again at the start` {
   /// An immediate condition whose answer a test changes, and that counts how often it is evaluated.
   private struct Question {
     let answer = Changing(OperationConditionResult.satisfied)
@@ -169,7 +169,7 @@ import Testing
     #expect(work.flawNumbers == [1])
   }
 
-  @Test func `for a barrier: they are evaluated when it has returned, once`() {
+  @Test func `for a barrier: they are evaluated when it has returned`() {
     let world = World()
     let question = Question()
     let before = Work.open("before")
@@ -230,7 +230,10 @@ import Testing
   // MARK: Without a wait
 
   @Test(arguments: seeds, [1, 3, OperationQueue.defaultMaxConcurrentOperationCount])
-  func `an operation that starts at once is asked once`(seed: UInt64, limit: Int) {
+  func `an operation that starts immediately evaluates its condition twice`(
+    seed: UInt64,
+    limit: Int
+  ) {
     let world = World(seed: seed, limit: limit)
     let question = Question()
     for number in 0..<5 {
@@ -239,11 +242,11 @@ import Testing
       world.run(work)
       #expect(work.kind == .succeeded)
     }
-    #expect(question.asked.count == 5)
+    #expect(question.asked.count == 10)
   }
 
   @Test(arguments: seeds)
-  func `operations that there are slots for are asked once`(seed: UInt64) {
+  func `operations that there are slots for evaluate their conditions twice`(seed: UInt64) {
     let world = World(seed: seed, limit: 8)
     let question = Question()
     let works = (0..<8).map { Work.open("work \($0)") }
@@ -251,12 +254,14 @@ import Testing
     world.queue.addOperations(works)
     world.simulation.run()
     #expect(works.allSatisfy { $0.isExecuting })
-    #expect(question.asked.count == 8)
+    #expect(question.asked.count == 16)
     world.finishAll(works)
   }
 
   @Test(arguments: seeds)
-  func `an operation that waited for a helper before is asked once`(seed: UInt64) {
+  func `an operation that waited for a helper evaluates its condition after that, and at the start`(
+    seed: UInt64
+  ) {
     let world = World(seed: seed)
     let question = Question()
     let helper = Work("helper")
@@ -266,7 +271,7 @@ import Testing
     other.addCondition(question.condition && Immediate())
     world.run(work, other)
     #expect(helper.kind == .succeeded)
-    #expect(question.asked.count == 1)
+    #expect(question.asked.count == 2)
   }
 
   // MARK: What follows

@@ -92,7 +92,7 @@ extension AdvancedOperation {
       if withCore({ $0.machine.isStartedByHand }) {
         environment.enqueue { self.takeTurnByHand() }
       } else {
-        reviewed(leavesAhead: true)
+        leaveAhead()
       }
     case .ignore: break
     }

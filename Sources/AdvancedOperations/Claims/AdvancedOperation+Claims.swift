@@ -38,25 +38,16 @@ extension AdvancedOperation: ClaimHolder {
 
   // MARK: The start gate
 
-  /// Takes the claims of an operation that has a slot, once the conditions hold that have to be
-  /// evaluated again.
+  /// Takes the claims of an operation that has a slot, and evaluates its immediate conditions again.
   ///
-  /// - Parameter hasWaited: Whether it has waited since they were evaluated.
   /// - Returns: Whether it starts.
-  final func takeClaims(hasWaited: Bool) -> StartDecision {
-    guard let asked = asked(hasWaited: hasWaited) else { return .run }
-    // Conditions are about the start.
-    let needsReview = !asked.hasStarted && asked.conditions.contains(where: \.hasImmediatePart)
-    if hasWaited, needsReview {
-      if review() { return .skip }
-      if gotDependency(isByHand: asked.isByHand) { return .park }
-    }
-    if asked.claims.isEmpty { return .run }
+  final func takeClaims() -> StartDecision {
+    guard let asked = asked() else { return .run }
+    if asked.claims.isEmpty { return evaluateAtStart(isByHand: asked.isByHand) }
     let decision = asked.domain.take(
       asked.claims,
       for: self,
       inside: asked.parent?.enclosingGroups ?? [],
-      needsReview: needsReview,
       isByHand: asked.isByHand,
       alwaysWaits: asked.hasStarted
     )
@@ -67,9 +58,14 @@ extension AdvancedOperation: ClaimHolder {
       return .run
     }
     switch decision {
-    case .granted(let isOutdated):
-      return claimsGranted(isOutdated: isOutdated, isByHand: asked.isByHand)
+    case .granted:
+      // A cancel that came before found nothing to take back.
+      if isCancelled { withdrawClaims() }
+      // With its claims, so that no other holder can outdate an answer.
+      return evaluateAtStart(isByHand: asked.isByHand)
     case .wait(let holders, let mayCompleteCycle):
+      // Nothing is cancelled for an operation that has nothing to do any more.
+      if !holders.isEmpty, evaluateAgain() { return .run }
       return claimsAwaited(cancelling: holders, mayCompleteCycle: mayCompleteCycle)
     case .refused(let claim, let holders, let isExcessive):
       let error = Self.error(claim, holders, isExcessive: isExcessive)
@@ -82,7 +78,6 @@ extension AdvancedOperation: ClaimHolder {
   /// What a decision about the start is made of.
   private struct Asked {
     let claims: [ClaimDemand]
-    let conditions: [any OperationCondition]
     let domain: ExclusivityDomain
     let parent: AdvancedOperation?
     let isByHand: Bool
@@ -91,15 +86,13 @@ extension AdvancedOperation: ClaimHolder {
   }
 
   /// Reads what decides; nil if nothing keeps the operation.
-  private func asked(hasWaited: Bool) -> Asked? {
+  private func asked() -> Asked? {
     withCore { core in
-      if core.claims.isEmpty && !hasWaited { return nil }
       if core.machine.isMarked || core.machine.isCancelled || core.machine.isEndDecided {
         return nil
       }
       return Asked(
         claims: core.claims,
-        conditions: core.conditions,
         domain: (core.environment ?? .default).exclusivity,
         parent: core.extra?.group,
         isByHand: core.machine.isStartedByHand,
@@ -108,18 +101,11 @@ extension AdvancedOperation: ClaimHolder {
     }
   }
 
-  /// Whether a condition that was evaluated again has added a dependency to wait for.
-  private func gotDependency(isByHand: Bool) -> Bool {
-    !isByHand && !dependenciesAreFinished && !isCancelled
-  }
-
-  /// The operation has its claims.
-  private func claimsGranted(isOutdated: Bool, isByHand: Bool) -> StartDecision {
-    // A cancel that came before found nothing to take back.
-    if isCancelled { withdrawClaims() }
-    if !isOutdated { return .run }
-    reviewGranted()
-    if !gotDependency(isByHand: isByHand) { return .run }
+  /// The operation has its slot and its claims.
+  private func evaluateAtStart(isByHand: Bool) -> StartDecision {
+    evaluateAgain()
+    if isByHand || dependenciesAreFinished || isCancelled { return .run }
+    // A condition has added a dependency to wait for.
     returnGrant()
     return .park
   }
@@ -177,10 +163,8 @@ extension AdvancedOperation: ClaimHolder {
       abandonAttempt(because: elements.first)
       return .run
     }
-    return switch change({ $0.machine.reviewed(verdict) }) {
-    case .becomeReady(let isMarked): isMarked ? .skip : .run
-    case .ignore: .run
-    }
+    _ = change { $0.machine.reviewed(verdict) }
+    return .run
   }
 
   /// The operation won't execute: it leaves its line, and rates forget a start that has not begun.
@@ -188,24 +172,15 @@ extension AdvancedOperation: ClaimHolder {
 
   // MARK: In no queue
 
-  final func claimsAreFreeByHand() { environment.enqueue { self.goOnByHand(hasWaited: true) } }
+  final func claimsAreFreeByHand() { environment.enqueue { self.goOnByHand() } }
 
   final func claimsAreTakenByHand() {
     environment.enqueue {
-      self.reviewGranted()
+      self.evaluateAgain()
       self.takeTurnByHand()
     }
   }
 
-  // MARK: Conditions that may be outdated
-
-  /// Has the domain remember when immediate conditions were asked, if their answer can be outdated
-  /// by one who holds what this operation claims.
-  final func noteQuestion(_ conditions: [any OperationCondition], _ claims: [ClaimDemand]) {
-    if claims.isEmpty || !conditions.contains(where: \.hasImmediatePart) { return }
-    environment.exclusivity.conditionsAsked(claims, for: self)
-    if isCancelled { withdrawClaims() }
-  }
 }
 
 extension AdvancedOperation {

@@ -5,7 +5,7 @@ enum ClaimEffect {
   /// It has slot and claims; its queue has to look.
   case slotReserved(any ClaimHolder)
   /// Its claims were free a moment ago.
-  case reoffer(any ClaimHolder, afterReview: Bool)
+  case reoffer(any ClaimHolder)
   /// The same for one that is in no queue.
   case reofferByHand(any ClaimHolder)
   /// It has its claims, and needs no slot.

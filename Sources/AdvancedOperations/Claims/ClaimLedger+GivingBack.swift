@@ -15,12 +15,10 @@ extension ClaimLedger {
     }
     claimant.hasItsClaims = false
     if isTraced { effects.append(.trace(.givenBack, operation)) }
-    releaseCount += 1
     // All of them before anybody looks.
     var lines: [ClaimLine] = []
     for demand in claimant.demands where !demand.isRate {
       lines += demand.resource.givenBack(demand)
-      demand.resource.lastRelease = releaseCount
     }
     for line in lines { drain(line, at: nil, &effects) }
     for demand in claimant.demands where !demand.isRate {
@@ -38,7 +36,6 @@ extension ClaimLedger {
     _ effects: inout ClaimEffects
   ) {
     guard let claimant = claimant(operation) else { return }
-    claimant.askedAt = nil
     let left = leaveLine(claimant)
     claimant.ticket = nil
     // Those behind it may have waited for nothing else.

@@ -108,10 +108,7 @@ extension ClaimLedger {
 
   func tellToTryAgain(_ claimant: Claimant, _ effects: inout ClaimEffects) {
     let (operation, terms) = (claimant.operation, claimant.terms)
-    effects.append(
-      terms.isByHand
-        ? .reofferByHand(operation) : .reoffer(operation, afterReview: terms.needsReview)
-    )
+    effects.append(terms.isByHand ? .reofferByHand(operation) : .reoffer(operation))
   }
 
   // MARK: Time

@@ -34,9 +34,8 @@ struct ClaimLedger {
 
   /// What became of an attempt to take all claims of an operation.
   enum Decision {
-    /// The operation has them. Another one may have given back one of them since its conditions
-    /// were evaluated, and may have changed what they look at: evaluate them again then.
-    case granted(isOutdated: Bool)
+    /// The operation has them.
+    case granted
     /// In line; those are to be cancelled first.
     case wait(cancelling: [any ClaimHolder], mayCompleteCycle: Bool)
     /// Not taken, because these hold what is claimed, or because there will never be enough.
@@ -51,8 +50,6 @@ struct ClaimLedger {
   private var lastTicket: Int64 = 0
   private var firstTicket: Int64 = 0
   private var lastNumber: UInt64 = 0
-  /// Counts what was given back.
-  var releaseCount: UInt64 = 0
   /// How many resources there may be before unclaimed ones are forgotten.
   private var resourceLimit = 64
 
@@ -125,21 +122,6 @@ struct ClaimLedger {
   var lookCount: Int { resources.values.reduce(0) { $0 + $1.lookCount } }
   #endif
 
-  // MARK: Questions
-
-  mutating func conditionsAsked(
-    _ demands: [ClaimDemand],
-    for operation: any ClaimHolder,
-    _ time: Time?
-  ) {
-    claimant(operation, demands, time).askedAt = releaseCount
-  }
-
-  private func isOutdated(_ claimant: Claimant) -> Bool {
-    guard let askedAt = claimant.askedAt else { return false }
-    return claimant.demands.contains { $0.resource.lastRelease > askedAt }
-  }
-
   // MARK: Taking
 
   mutating func takeCalled(
@@ -160,9 +142,8 @@ struct ClaimLedger {
     passStuck(claimant, at: attempt.time, &effects)
     switch decision(about: claimant) {
     case .enter:
-      let isOutdated = isOutdated(claimant)
       grant(claimant, &effects)
-      return .granted(isOutdated: isOutdated)
+      return .granted
     case .fail(let index):
       claimant.ticket = nil
       let demand = claimant.demands[index]
@@ -252,7 +233,6 @@ struct ClaimLedger {
       if demand.isRate { updateTimer(resource, &effects) }
     }
     claimant.ticket = nil
-    claimant.askedAt = nil
     claimant.hasItsClaims = true
   }
 

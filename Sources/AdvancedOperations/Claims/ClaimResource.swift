@@ -28,8 +28,6 @@ final class ClaimResource {
   private var commonLimit: Int?
   /// How many of those that hold it have which limit; empty as long as all limits are the same.
   private var heldLimits: [Int: Int] = [:]
-  /// When it was given back last, by the account's own clock.
-  var lastRelease: UInt64 = 0
   /// How many operations that the account knows claim it; as long as there are any it is kept.
   var claimantCount = 0
 

@@ -1,7 +1,6 @@
 import CoreOperations
 
-/// An operation that an account knows, from when its conditions were asked or it wanted its claims,
-/// to when it gave them back or gave up.
+/// An operation that an account knows, from when it wanted its claims to when it gave them back or gave up.
 ///
 /// Only touched with the lock of its domain held. An object, so that lines and resources point at
 /// it, and nothing about it is looked up or copied.
@@ -16,8 +15,6 @@ final class Claimant: LineMember {
   /// Whether its clock is about to be looked at, so that it can be offered its claims.
   var awaitsTime = false
   var hasItsClaims = false
-  /// When its immediate conditions were asked, if they were.
-  var askedAt: UInt64?
 
   /// What an operation says when it wants its claims.
   struct Terms {
@@ -25,8 +22,6 @@ final class Claimant: LineMember {
     var groups: [ObjectNumber] = []
     /// The clock by which its rates go; nil when it has none.
     var clock: OperationClock?
-    /// Whether the operation is to be asked before it tries again.
-    var needsReview = false
     /// Whether the operation is in no queue and needs no slot.
     var isByHand = false
     /// Whether it waits for what is busy, whatever its claims say.

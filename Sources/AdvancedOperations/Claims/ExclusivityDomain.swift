@@ -49,7 +49,6 @@ public final class ExclusivityDomain: Sendable {
   ///   - demands: What the operation claims.
   ///   - operation: Who claims it.
   ///   - groups: Around the operation, the innermost first.
-  ///   - needsReview: Whether the operation is to be asked before it tries again.
   ///   - isByHand: Whether the operation is in no queue and needs no slot.
   ///   - alwaysWaits: Whether it waits for what is busy, whatever its claims say.
   /// - Returns: What became of the attempt.
@@ -57,7 +56,6 @@ public final class ExclusivityDomain: Sendable {
     _ demands: [ClaimDemand],
     for operation: any ClaimHolder,
     inside groups: [ObjectNumber],
-    needsReview: Bool,
     isByHand: Bool,
     alwaysWaits: Bool = false
   ) -> ClaimLedger.Decision {
@@ -68,19 +66,12 @@ public final class ExclusivityDomain: Sendable {
       terms: Claimant.Terms(
         groups: groups,
         clock: time?.clock,
-        needsReview: needsReview,
         isByHand: isByHand,
         alwaysWaits: alwaysWaits
       ),
       time: time
     )
     return update { $0.takeCalled(attempt, &$1) }
-  }
-
-  /// The immediate conditions of an operation are about to be asked.
-  func conditionsAsked(_ demands: [ClaimDemand], for operation: any ClaimHolder) {
-    let time = time(of: demands, for: operation)
-    ledger.withLock { $0.conditionsAsked(demands, for: operation, time) }
   }
 
   private func time(
@@ -169,7 +160,7 @@ public final class ExclusivityDomain: Sendable {
   private func perform(_ effect: ClaimEffect) {
     switch effect {
     case .slotReserved(let operation): operation.wakeQueue()
-    case .reoffer(let operation, let afterReview): operation.reoffer(afterReview: afterReview)
+    case .reoffer(let operation): operation.reoffer()
     case .reofferByHand(let operation): operation.claimsAreFreeByHand()
     case .runByHand(let operation): operation.claimsAreTakenByHand()
     case .moved(let operation): operation.claimWaitMoved()

@@ -5,9 +5,8 @@ public import CoreOperations
 /// When none holds it fails with every failure, or skips the operation when none of them failed.
 /// Helpers of all conditions run before the first is evaluated. Without any condition it fails.
 ///
-/// If the operation waits after that, immediate conditions are evaluated again. If the one that
-/// held doesn't hold any more, the operation fails, unless a condition that was waited for has
-/// held.
+/// Immediate conditions are evaluated again when the operation starts. If the satisfied one isn't
+/// satisfied any more, the operation fails, unless an asynchronous condition was satisfied before.
 ///
 /// ```swift
 /// operation.addCondition(onWiFi || BlockCondition("user insists") { await dialog.answer })

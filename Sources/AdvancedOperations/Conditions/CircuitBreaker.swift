@@ -153,6 +153,12 @@ public final class CircuitBreaker: OperationObserver {
     }
   }
 
+  /// An operation has ended, or doesn't start now: if it is the probe, another one may try.
+  func withdraw(_ operation: AdvancedOperation) {
+    let id = ObjectIdentifier(operation)
+    circuit.withLock { $0.probeEnded(id) }
+  }
+
   private func decide(
     about operation: AdvancedOperation,
     _ event: (inout Circuit, Circuit.Time) -> Circuit.Admission
@@ -172,8 +178,9 @@ public final class CircuitBreaker: OperationObserver {
       case .admitted: return nil
       case .probe:
         // Whether or not it executes, and whether or not this observes it.
-        let id = ObjectIdentifier(operation)
-        operation.afterFinished { [weak self] in self?.circuit.withLock { $0.probeEnded(id) } }
+        operation.afterFinished { [weak self, weak operation] in
+          if let operation { self?.withdraw(operation) }
+        }
         return nil
       case .refused(let left): return CircuitClosed.Open(remaining: left)
       case .outdated: continue

@@ -188,6 +188,6 @@ struct NotEvaluated: Error, CustomStringConvertible {
   let condition: String
 
   var description: String {
-    "“\(condition)” wasn't evaluated before the operation waited, and what held then holds no more."
+    "“\(condition)” wasn't evaluated before the start, and what held then holds no more."
   }
 }

@@ -20,7 +20,7 @@ import CoreOperations
 /// - False: the condition fails at once. The operation leaves its queue without waiting for its
 ///   other dependencies, and its other conditions are not evaluated.
 /// - True: the operation still waits for all dependencies, because dependencies always hold. The
-///   rule is evaluated once more when the last one has finished.
+///   rule is evaluated once more when the last one has finished, and again when the operation starts.
 ///
 /// A rule therefore has to be *monotonic*: once it has returned true or false for some outcomes, it
 /// returns the same when outcomes that were nil become known. In a suspended queue a rule is not

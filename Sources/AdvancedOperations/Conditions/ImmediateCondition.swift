@@ -1,19 +1,21 @@
 /// A condition that knows its answer without waiting; it costs no task.
 ///
-/// ``check(_:)`` is called by a worker of the operation's queue:
+/// A worker of the operation's queue evaluates it up to twice:
 ///
-/// - When the operation's dependencies have finished, with its other conditions.
-/// - Again right before the start, if the operation has waited since then: for a slot, for a claim,
-///   for a suspended queue to be resumed, for a dependency that was added later, or for another
-///   condition. What the answer was about may have changed meanwhile. The operation has its slot
-///   then, and the claims that it waited for, and gives both back when the condition doesn't hold
+/// - When the dependencies of the operation have finished, with its other conditions.
+/// - Again when the operation starts, because anything may have changed in the meantime. The
+///   operation has its slot and its claims then. It releases both if the condition isn't satisfied
 ///   any more.
 ///
-/// So it is called once for an operation that starts at once, twice for most others, and once more
-/// for each further wait. *Skip what was done already* is safe with it: in a queue with the limit
-/// 1, or among operations that hold the same claim, no two see that nothing was done. The same
-/// holds for an immediate condition that is a part of another one, wherever it stands in it, as in
-/// `reachable && isNew`. The parts that had to be waited for keep their answers.
+/// *Skip what was done already* is safe with it: in a queue with the limit 1, or among operations
+/// that hold the same claim, no two see that nothing was done. The same applies to an immediate
+/// condition that is a part of another one, as in `reachable && isNew`. Asynchronous parts keep
+/// their answers.
+///
+/// If ``check(_:)`` has an effect, make it idempotent for each operation: a second call for the same
+/// operation must not count again. There are more than two calls only in two cases. If a call at the
+/// start adds a dependency, the operation waits for it and evaluates its conditions again. If a claim
+/// cancels its holder (``WhenBusy/cancelHolder``), the conditions are evaluated before that, too.
 ///
 /// ```swift
 /// struct OfficeHours: ImmediateCondition {

@@ -73,9 +73,8 @@ public protocol OperationCondition: Sendable {
 
   /// The answer, if it is known without waiting; nil, the default, has ``evaluate(for:)`` called.
   ///
-  /// The queue asks again right before the start of an operation that has waited, if one of its
-  /// conditions has an ``ImmediateCondition``. If this returns nil then, the answer stays what it
-  /// was.
+  /// The operation calls it when its dependencies have finished, and again when it starts. If it
+  /// returns nil at the start, the first answer is kept.
   ///
   /// Called on a worker that other operations need, without a lock held: it must not block. The
   /// operation is ``AdvancedOperation/current``.

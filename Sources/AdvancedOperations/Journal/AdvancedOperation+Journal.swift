@@ -22,15 +22,15 @@ extension AdvancedOperation {
 
   /// Looks the value up; conditions are evaluated if it isn't there.
   final func lookUp(_ entry: JournalEntry) {
-    evaluate(asking: []) { operation in
+    evaluate([]) { operation in
       do throws(OperationJournalError) {
         guard let value = try await entry.value() else { return .notRecorded }
         operation.restore(value)
         operation.registerRollbacks()
-        return .decided(.valueKnown, isOutdated: false)
+        return .decided(.valueKnown)
       } catch {
         let element = OperationFailure.Element(origin: .body, error: error)
-        return .decided(.failed([element]), isOutdated: false)
+        return .decided(.failed([element]))
       }
     }
   }
@@ -38,13 +38,13 @@ extension AdvancedOperation {
   /// The value isn't recorded: the conditions are evaluated as if there were no journal.
   final func evaluateUnrecorded() {
     var task: Task<Void, Never>?
-    let question = withCore { core -> AdvancedCore.Question? in
+    let evaluation = withCore { core -> ConditionEvaluation? in
       swap(&task, &core.makeExtra().asking.evaluation)
-      return core.machine.state == .evaluatingConditions ? core.question : nil
+      return core.machine.state == .evaluatingConditions ? core.evaluation : nil
     }
-    guard let question else { return }
-    if question.conditions.isEmpty { return evaluate(question) }
+    guard let evaluation else { return }
+    if evaluation.conditions.isEmpty { return resume(evaluate(evaluation)) }
     // As a worker would: this may be the thread of the journal.
-    environment.enqueue { self.evaluate(question) }
+    environment.enqueue { self.resume(self.evaluate(evaluation)) }
   }
 }

@@ -19,8 +19,8 @@ struct AdvancedCore {
   ///
   /// Not in the extra, where each access is checked to be exclusive at run time.
   var hasTimers = false
-  /// Whether circuits have a say in the start that they haven't had.
-  var isAdmissionDue = false
+  /// Whether circuits decide about the start, too.
+  var hasBreakers = false
   var lastObserver: UInt32 = 0
   // In nanoseconds, because a duration takes twice as much.
   var admittedAt = Self.notAdmitted
@@ -56,23 +56,6 @@ struct AdvancedCore {
       observers.removeAll { !$0.isAttached }
     }
     observers.append(observation)
-  }
-
-  /// What is asked, and how.
-  struct Question {
-    let conditions: [any OperationCondition]
-    let policy: AdvancedOperation.ConditionPolicy
-    let claims: [ClaimDemand]
-    let isJournaled: Bool
-  }
-
-  var question: Question {
-    Question(
-      conditions: conditions,
-      policy: conditionPolicy,
-      claims: claims,
-      isJournaled: isJournaled
-    )
   }
 }
 
@@ -112,7 +95,7 @@ final class AdvancedExtra {
   var stateTimes = StateTimes()
   /// Which of the conditions have been asked and have not answered.
   var openConditions: [Int] = []
-  /// What the parts of conditions have answered, for a review after a wait.
+  /// The answers of the parts of conditions, for the evaluation at the start.
   var keptAnswers: [ObjectIdentifier: CompoundRun.Answers] = [:]
   /// The circuit breakers that have counted its end.
   var breakers: [ObjectIdentifier] = []

@@ -37,8 +37,7 @@ extension AdvancedOperation: LayeredOperation {
     return AdmissionTerms(
       isHeld: hasConditions || hasInputs || isJournaled,
       needsDidEnqueue: isHeard,
-      isAskedAtStart: hasClaims,
-      isAskedAfterWait: hasConditions
+      isAskedAtStart: hasClaims || hasConditions
     )
   }
 
@@ -58,20 +57,20 @@ extension AdvancedOperation: LayeredOperation {
     }
   }
 
-  package final func dependenciesDidFinish() { evaluateConditions() }
-
   // MARK: Its turn
 
-  package final func decideStart(hasWaited: Bool) -> StartDecision {
-    takeClaims(hasWaited: hasWaited)
+  package final func decideStart() -> StartDecision { takeClaims() }
+  package final func grantedStartBegins() { evaluateAgain() }
+
+  /// Its claims, and its turn to try a circuit, go to others while it waits.
+  package final func returnGrant() {
+    let (hasClaims, conditions) = withCore { core in
+      (!core.claims.isEmpty, core.hasBreakers ? core.conditions : [])
+    }
+    if hasClaims { environment.exclusivity.returnGrant(self) }
+    for breaker in conditions.flatMap(\.breakers) { breaker.withdraw(self) }
   }
 
-  package final func grantedStartBegins() { reviewGranted() }
-
-  /// Its claims go to others while it waits.
-  package final func returnGrant() { environment.exclusivity.returnGrant(self) }
-
-  package final func reviewIsDue() { reviewed(leavesAhead: review()) }
   package final func turnCameAgain() { nextAttemptMayBegin() }
 
   // MARK: Cancelling

@@ -62,9 +62,6 @@ extension AdvancedOperation {
     switch turn {
     case .none: return
     case .startByHand: startByHand()
-    case .askCircuits:
-      admitToCircuits()
-      takeTurn(isOneOfSeveral: isOneOfSeveral)
     case .run(let hasRollbacks): runBody(hasRollbacks: hasRollbacks)
     case .deliver:
       let mustLaunch =
@@ -207,20 +204,18 @@ extension AdvancedOperation {
   }
 
   /// On the executor: evaluates what is left to evaluate, then runs.
-  ///
-  /// - Parameter hasWaited: Whether immediate conditions are to be evaluated again.
-  final func goOnByHand(hasWaited: Bool = false) {
+  final func goOnByHand() {
     switch withCore({ $0.machine.state }) {
-    case .evaluatingConditions: begin(withCore { $0.question })
-    case .pending, .ready: takeClaimsByHand(hasWaited: hasWaited)
-    case .executing: if attemptTurn != nil { takeClaimsByHand(hasWaited: false) }
+    case .evaluatingConditions: resume(begin(withCore { $0.evaluation }))
+    case .pending, .ready: takeClaimsByHand()
+    case .executing: if attemptTurn != nil { takeClaimsByHand() }
     case .finishing, .finished: return
     }
   }
 
-  private func takeClaimsByHand(hasWaited: Bool) {
-    switch takeClaims(hasWaited: hasWaited) {
-    case .run, .skip: takeTurnByHand()
+  private func takeClaimsByHand() {
+    switch takeClaims() {
+    case .run: takeTurnByHand()
     case .park: return
     }
   }
@@ -311,8 +306,6 @@ extension AdvancedCore {
     /// The start, or the end, is in the line.
     case deliver
     case startByHand
-    /// Circuits have a say first.
-    case askCircuits
     case none
     case reject(OperationStateMachine.Mistake)
   }
@@ -329,7 +322,6 @@ extension AdvancedCore {
       // A second call of `start()` by hand looks like the one of a queue until here.
       if !machine.isEnqueued { return .startByHand }
     }
-    if isAdmissionDue, machine.mayStart { return .askCircuits }
     switch machine.turnCame() {
     case .begin:
       // Nothing is called before the body, so nothing can come in between: the same step decides.

@@ -16,7 +16,7 @@ extension AdvancedOperation {
     if let captured = exchangeCaptured(nil) {
       return captured.run(on: executor) {
         self.exchangeCaptured(.captureAgain())?.discard()
-        self.conclude(await TaskContext.with(self) { await ask(self) })
+        self.taskEnded(await TaskContext.with(self) { await ask(self) })
       }
     }
     if executor == nil {
@@ -25,13 +25,13 @@ extension AdvancedOperation {
           let evaluation = await ask(self)
           // What follows is none of the condition's code.
           TaskContext.disown()
-          self.conclude(evaluation)
+          self.taskEnded(evaluation)
         }
       }
       if let task { return task }
     }
     return BodyExecutor.startTask(on: executor) {
-      self.conclude(await TaskContext.with(self) { await ask(self) })
+      self.taskEnded(await TaskContext.with(self) { await ask(self) })
     }
   }
 

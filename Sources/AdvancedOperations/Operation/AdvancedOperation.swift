@@ -316,7 +316,7 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
     let breakers = condition.breakers
     attach { core in
       core.conditions.append(condition)
-      if !breakers.isEmpty { core.isAdmissionDue = true }
+      if !breakers.isEmpty { core.hasBreakers = true }
     }
     for breaker in breakers { addObserver(breaker) }
   }

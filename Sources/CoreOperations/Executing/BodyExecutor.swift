@@ -137,7 +137,7 @@ package struct TaskBeginning: ~Copyable {
     asking operation: Operation,
     _ make: (any TaskExecutor) -> Task<Void, Never>
   ) -> Task<Void, Never>? {
-    guard let worker = ThreadContext.worker, unsafe worker.question?.operation === operation,
+    guard let worker = ThreadContext.worker, worker.evaluated == ObjectIdentifier(operation),
       case .none = worker.beginning
     else { return nil }
     let context = unsafe TaskContext(operation, queue: worker.queue)

@@ -66,7 +66,7 @@ extension Scheduler {
         turn.linger { hasNews.load(ordering: .relaxed) }
         done.report = .init(.lingered)
         continue
-      case .evaluate, .review, .start, .run, .end, .barrier: break
+      case .evaluate, .start, .run, .end, .barrier: break
       }
       if owner == nil {
         owner = self.owner
@@ -167,7 +167,7 @@ extension Scheduler {
       var effects = SchedulerState.Effects()
       state.withLock { $0.lingeringEnded(&effects) }
       perform(&effects)
-    case .evaluate, .review, .start, .run, .end, .barrier:
+    case .evaluate, .start, .run, .end, .barrier:
       let source = source
       source.enqueue(workerOf: self) { self.work(source, beginningWith: next) }
     }
@@ -275,10 +275,6 @@ extension Scheduler {
       context.hasReturned = false
       done.report = .init(.barrierReturned)
     case .evaluate(let operation): evaluate(operation, as: context, &done)
-    case .review(let operation):
-      context.isServing = true
-      operation.layer?.reviewIsDue()
-      done.report = .init(exchange(&context.isServing, with: false) ? .asked : .cameBack)
     case .start(let member, let terms):
       member.use { operation in
         done.report = .init(start(operation, terms, as: context), of: operation)
@@ -307,11 +303,10 @@ extension Scheduler {
       }
     }
     if hasNewDependency(operation) { return .gotDependency }
-    if case .asked(let hasWaited) = terms {
-      switch gate(operation, hasWaited: hasWaited) {
+    if case .asked = terms {
+      switch gate(operation) {
       case .run: break
       case .park: return .parked
-      case .skip: return .leavesAhead
       }
     }
     return .startReturned(isEnd: start(operation, as: context))
@@ -326,23 +321,16 @@ extension Scheduler {
     as context: ThreadContext,
     _ done: inout Done
   ) {
-    let since = state.withLock {
-      Member(operation).fields.isAskedAfterWait ? $0.answerStamp : nil
-    }
-    context.question = .init(operation: operation)
+    context.evaluated = ObjectIdentifier(operation)
     context.isServing = true
-    operation.layer?.dependenciesDidFinish()
+    let readiness = operation.layer?.dependenciesDidFinish() ?? .pending
+    context.evaluated = nil
     if let beginning = context.takeBeginning() {
       endService(by: context)
       BodyExecutor.run(beginning)
     }
     let event = exchange(&context.isServing, with: false) ? SchedulerState.Event.asked : .cameBack
-    guard let question = context.question.take(), var answer = question.answer else {
-      done.report = .init(event)
-      return
-    }
-    answer.since = since
-    done.report = .init(event, of: operation, answer: answer)
+    done.report = .init(event, of: operation, readiness: readiness)
     done.operation = operation
   }
 
@@ -394,9 +382,9 @@ extension Scheduler {
     if done.ending.needsOperation { done.operation = operation }
   }
 
-  private func gate(_ operation: Operation, hasWaited: Bool) -> StartDecision {
+  private func gate(_ operation: Operation) -> StartDecision {
     if operation.isCancelledFlag { return .run }
-    if let layer = operation.layer { return layer.decideStart(hasWaited: hasWaited) }
+    if let layer = operation.layer { return layer.decideStart() }
     return ThreadContext.holding(operation, by: .isReady) { operation.isReady } ? .run : .park
   }
 

@@ -3,7 +3,7 @@ extension SchedulerState.Step {
   func described(by queue: any SteppedQueue) -> WorkerStep? {
     switch self {
     case .leave, .linger: nil
-    case .evaluate(let operation), .review(let operation): .evaluate(operation)
+    case .evaluate(let operation): .evaluate(operation)
     case .start(let member, _): .start(member.operation)
     case .barrier: .barrier(queue)
     case .run, .end: trap("a queue with an executor of steps had a closure")

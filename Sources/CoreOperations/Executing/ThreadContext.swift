@@ -97,28 +97,8 @@ package final class ThreadContext: @unchecked Sendable {
     case job(UnownedJob)
   }
 
-  /// The operation whose conditions the worker evaluates, without a slot, and the result so far.
-  var question: Question?
-
-  /// An operation whose conditions are evaluated; kept alive by its queue.
-  @safe
-  struct Question {
-    unowned(unsafe) let operation: Operation
-    /// Set when its hold was released here, which its queue learns with the worker's report.
-    var answer: LayerAnswer?
-  }
-
-  /// Takes the release of an operation's hold as the answer to what this thread's worker asks.
-  ///
-  /// - Returns: Whether that asks about this operation, and will tell the queue.
-  static func answer(for operation: Operation, _ answer: LayerAnswer) -> Bool {
-    guard let worker = unsafe slot.reference else { return false }
-    return unsafe worker._withUnsafeGuaranteedRef { worker in
-      guard unsafe worker.question?.operation === operation else { return false }
-      worker.question?.answer = answer
-      return true
-    }
-  }
+  /// The operation whose conditions the worker evaluates, without a slot.
+  var evaluated: ObjectIdentifier?
 
   private init(queue: OperationQueue?, operation: Operation?) {
     unsafe self.queue = queue

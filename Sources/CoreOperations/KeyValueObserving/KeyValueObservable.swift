@@ -38,7 +38,7 @@ extension Operation: KeyValueObservable {
   /// Has the readiness of a parked operation looked at again.
   private func lookForReadiness() {
     guard !isLayered else { return }
-    withLinks { $0.scheduler }?.reoffered(self, afterReview: false)
+    withLinks { $0.scheduler }?.reoffered(self)
   }
 
   fileprivate func lookAgain() {

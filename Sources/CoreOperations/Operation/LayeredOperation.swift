@@ -1,11 +1,9 @@
 /// What a queue does with an operation whose turn came.
 package enum StartDecision: Sendable {
-  /// Start it.
+  /// Start it, even if it won't execute.
   case run
   /// Don't; it will be offered again, and keeps its turn.
   case park
-  /// Start it, but without a slot: it won't do anything.
-  case skip
 }
 
 /// What a layer above says when its operation is handed to a queue.
@@ -14,22 +12,22 @@ package struct AdmissionTerms: Sendable {
   let isHeld: Bool
   /// Whether ``LayeredOperation/didEnqueue()`` has anything to do; if not, it isn't called.
   let needsDidEnqueue: Bool
-  /// Whether ``LayeredOperation/decideStart(hasWaited:)`` may say no; if not, it isn't called.
+  /// Whether ``LayeredOperation/decideStart()`` has anything to do; if not, it isn't called.
   let isAskedAtStart: Bool
-  /// Whether it may say no to an operation that has waited since its hold was released.
-  let isAskedAfterWait: Bool
 
-  package init(
-    isHeld: Bool,
-    needsDidEnqueue: Bool,
-    isAskedAtStart: Bool,
-    isAskedAfterWait: Bool = false
-  ) {
+  package init(isHeld: Bool, needsDidEnqueue: Bool, isAskedAtStart: Bool) {
     self.isHeld = isHeld
     self.needsDidEnqueue = needsDidEnqueue
     self.isAskedAtStart = isAskedAtStart
-    self.isAskedAfterWait = isAskedAfterWait
   }
+}
+
+/// What a layer above says when all dependencies of its operation have finished.
+package enum LayerReadiness: Sendable {
+  /// ``LayeredOperation/releaseReadinessHold(leavesAhead:)`` follows, or the operation is cancelled.
+  case pending
+  /// The hold is given back.
+  case released(leavesAhead: Bool)
 }
 
 /// An operation of a layer above, as the core knows it.
@@ -41,16 +39,16 @@ package struct AdmissionTerms: Sendable {
 ///
 /// - *Readiness hold*: one more thing to wait for, next to the dependencies. Taken in
 ///   ``willEnqueue()``; when nothing but the hold is left, a worker without a slot calls
-///   ``dependenciesDidFinish()``; given back with ``releaseReadinessHold(leavesAhead:hasWaited:)``.
-/// - *Start gate*: ``decideStart(hasWaited:)``, called by a worker that has a slot for the
+///   ``dependenciesDidFinish()``; given back with its result, or with
+///   ``releaseReadinessHold(leavesAhead:)``.
+/// - *Start gate*: ``decideStart()``, called by a worker that has a slot for the
 ///   operation, if it may say no.
 /// - *Quiet hold*: ``holdQuiet()`` and ``releaseQuiet()``: finished, with slot and membership kept.
 ///   A worker that called `start()` keeps both by itself until the call returned.
 /// - *Pause* of an operation that executes: ``beginPause()`` gives its slot back, ``endPause()``
-///   has it wait for a turn like that of one that starts, with ``decideStart(hasWaited:)`` or
+///   has it wait for a turn like that of one that starts, with ``decideStart()`` or
 ///   ``reserveSlot()``, and ``turnCameAgain()`` says that it has come.
-/// - *Re-offer* of a parked operation: ``reoffer(afterReview:)``, or ``reserveSlot()`` for one
-///   step.
+/// - *Re-offer* of a parked operation: ``reoffer()``, or ``reserveSlot()`` for one step.
 /// - *Release of the remaining dependencies*: ``flagCancelled(reason:)``.
 /// - *Its place*: ``addToQueue(_:)`` and ``runInQueue(_:)``.
 package protocol LayeredOperation: Operation {
@@ -62,27 +60,23 @@ package protocol LayeredOperation: Operation {
   func didEnqueue()
   /// All dependencies finished and the hold is what is left. Called by a worker without a slot,
   /// once.
-  func dependenciesDidFinish()
+  ///
+  /// - Returns: Whether it may start, if that is known.
+  func dependenciesDidFinish() -> LayerReadiness
   /// A worker has a slot for the operation, to start it or to let it go on after a pause.
   ///
-  /// - Parameter hasWaited: Whether the operation has waited since its hold was released: for a
-  ///   slot, a resumed queue, or a dependency that was added. False where the layer hasn't asked to
-  ///   know.
   /// - Returns: What to do.
-  func decideStart(hasWaited: Bool) -> StartDecision
+  func decideStart() -> StartDecision
   /// The operation starts because of ``reserveSlot()``; called by the worker that starts it, with
   /// its slot.
   func grantedStartBegins()
   /// A dependency was added after ``reserveSlot()``: the operation doesn't start now, and will be
-  /// asked for ``decideStart(hasWaited:)`` anew.
+  /// asked for ``decideStart()`` again.
   func returnGrant()
-  /// The operation has a slot after a pause, as ``decideStart(hasWaited:)`` said or
+  /// The operation has a slot after a pause, as ``decideStart()`` said or
   /// ``reserveSlot()`` has given it; it may have ended meanwhile, and then keeps the slot until it
   /// is quiet.
   func turnCameAgain()
-  /// The operation was parked and will be offered again. Called by a worker without a slot; answer
-  /// with ``reviewed(leavesAhead:)``.
-  func reviewIsDue()
   /// Cancels the operation, and keeps what observers are told until ``deliverEvents()``, which
   /// follows.
   func cancelSilently(reason: (any Error)?)
@@ -110,23 +104,6 @@ package protocol LayeredOperation: Operation {
   /// What the operation waits for besides dependencies, its queue, and what its own code waits for;
   /// nothing of what it doesn't wait for at this moment, such as children that have ended.
   func layerWaits(_ part: Wait.Part) -> [Wait]
-}
-
-/// The layer above is content with an operation, and releases its hold of it.
-package struct LayerAnswer {
-  /// Whether it is to be started ahead of others and without a slot.
-  let leavesAhead: Bool
-  /// Whether some of what the layer knows may have changed while it found out the rest.
-  let hasWaited: Bool
-  /// The ``SchedulerState/answerStamp`` from before the layer was asked; nil when that isn't known,
-  /// or makes no difference.
-  var since: UInt64?
-
-  package init(leavesAhead: Bool, hasWaited: Bool, since: UInt64? = nil) {
-    self.leavesAhead = leavesAhead
-    self.hasWaited = hasWaited
-    self.since = since
-  }
 }
 
 // What a layer may do to its own operations; ``LayeredOperation`` says when.
@@ -159,18 +136,13 @@ extension LayeredOperation {
   /// cycle.
   package func noteWait(for other: Operation) { noteEdge(to: other) }
 
-  /// Gives the hold back.
+  /// Gives the hold back, if ``dependenciesDidFinish()`` hasn't.
   ///
-  /// - Parameters:
-  ///   - leavesAhead: Whether the operation is started ahead of others and without a slot, because
-  ///     it won't do anything. Its dependencies still hold.
-  ///   - hasWaited: Whether ``decideStart(hasWaited:)`` is called as for an operation that has
-  ///     waited, because some of what the layer knows is older than the rest.
-  package func releaseReadinessHold(leavesAhead: Bool, hasWaited: Bool = false) {
-    let answer = LayerAnswer(leavesAhead: leavesAhead, hasWaited: hasWaited)
-    if ThreadContext.answer(for: self, answer) { return }
+  /// - Parameter leavesAhead: Whether the operation is started ahead of others and without a slot, because
+  ///   it won't do anything. Its dependencies still hold.
+  package func releaseReadinessHold(leavesAhead: Bool) {
     if let scheduler {
-      scheduler.holdReleased(self, answer)
+      scheduler.holdReleased(self, leavesAhead: leavesAhead)
     } else {
       _ = readiness.step { $0.holdReleased() }
     }
@@ -184,16 +156,7 @@ extension LayeredOperation {
   package func leaveAhead() { scheduler?.leavesAhead(self) }
 
   /// Offers a parked operation again, at its old turn; nothing happens to one that isn't parked.
-  ///
-  /// - Parameter afterReview: Whether ``reviewIsDue()`` is called first.
-  package func reoffer(afterReview: Bool) {
-    scheduler?.reoffered(self, afterReview: afterReview)
-  }
-
-  /// Answers ``reviewIsDue()``.
-  package func reviewed(leavesAhead: Bool) {
-    scheduler?.reviewed(self, leavesAhead: leavesAhead)
-  }
+  package func reoffer() { scheduler?.reoffered(self) }
 
   /// Takes a slot for a parked operation if its queue has one at this moment, or keeps that of one
   /// which is about to be parked; it will be started without being asked again, once

@@ -74,7 +74,6 @@ extension OperationQueue {
       let member = Member(operation)
       member.fields.level = UInt8(links.priority.level)
       member.fields.isAskedAtStart = terms?.isAskedAtStart == true
-      member.fields.isAskedAfterWait = terms?.isAskedAfterWait == true
       links.enter(scheduler)
       if links.mayBeInCycle || links.mark > .none { return .suspect }
       return terms?.needsDidEnqueue == true ? .layered : .plain

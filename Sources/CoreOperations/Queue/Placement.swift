@@ -43,7 +43,7 @@ package enum Placement: UInt8, CaseIterable {
       (.ready, .waiting), (.ready, .service), (.ready, .starting), (.ready, .paused),
       (.parked, .service), (.parked, .ready), (.parked, .granted), (.parked, .paused),
       (.granted, .starting),
-      (.starting, .waiting), (.starting, .service), (.starting, .parked), (.starting, .granted),
+      (.starting, .waiting), (.starting, .parked), (.starting, .granted),
       (.starting, .paused),
       (.paused, .ready):
       true

@@ -200,11 +200,7 @@ package final class Scheduler: @unchecked Sendable {
 
   func offered(_ operation: Operation) { update { $0.offered(Member(operation)) } }
   func leavesAhead(_ operation: Operation) { update { $0.leavesAhead(Member(operation)) } }
-  func reoffered(_ operation: Operation, afterReview: Bool) {
-    update { state in
-      state.reoffered(Member(operation), afterReview: afterReview)
-    }
-  }
+  func reoffered(_ operation: Operation) { update { $0.reoffered(Member(operation)) } }
 
   /// Reserves a slot; ``wake()`` has to follow.
   func reserved(_ operation: Operation) -> Bool {
@@ -220,13 +216,8 @@ package final class Scheduler: @unchecked Sendable {
   }
 
   /// The layer above releases its hold of an operation.
-  func holdReleased(_ operation: Operation, _ answer: LayerAnswer) {
-    update { $0.holdReleased(Member(operation), answer) }
-  }
-
-  /// Lets a reviewed operation back into the line, at its old turn.
-  func reviewed(_ operation: Operation, leavesAhead: Bool) {
-    update { $0.reviewed(Member(operation), leavesAhead: leavesAhead) }
+  func holdReleased(_ operation: Operation, leavesAhead: Bool) {
+    update { $0.holdReleased(Member(operation), leavesAhead: leavesAhead) }
   }
 
   func priorityChanged(of operation: Operation) {

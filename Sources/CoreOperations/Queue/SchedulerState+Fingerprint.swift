@@ -15,9 +15,8 @@ extension SchedulerState {
       numbers.append(UInt64(operation.readiness.current.rawValue))
       let flags = [
         fields.holdsSlot, fields.isQuietHeld, fields.isOnStack,
-        fields.hasCompletion, fields.isNudged, fields.leavesAhead, fields.needsReview,
+        fields.hasCompletion, fields.isNudged, fields.leavesAhead,
         fields.needsNoSlot, fields.isPaused, fields.pausesOnReturn, fields.isPauseOver,
-        fields.hasWaited || fields.ticket != 0 && fields.ticket < waitedTicket,
       ]
       let bits = flags.reduce(UInt64(0)) { $0 << 1 | ($1 ? 1 : 0) }
       numbers.append(bits << 16 | UInt64(fields.level) << 8 | UInt64(fields.placement.rawValue))

@@ -45,8 +45,6 @@ extension SchedulerState {
     giveBackSlot(of: member)
     member.fields.isPaused = true
     move(member, to: .paused)
-    member.fields.ticket = 0
-    member.fields.needsReview = false
   }
 
   /// The operation ends instead of going on, and waits for no turn until then.

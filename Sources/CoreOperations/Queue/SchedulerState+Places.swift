@@ -14,7 +14,6 @@ extension SchedulerState {
     case .behindBarrier: withBarrier(of: member) { $0.line.append(member) }
     case .service: service.append(member)
     case .ready:
-      if member.fields.ticket == 0 { member.fields.ticket = nextTicket() }
       if member.fields.needsNoSlot { helping.insert(member) } else { ready.insert(member) }
     // One that a worker is asking about is found by that.
     case .granted: if !member.fields.isOnStack { granted.insert(member) }
@@ -38,21 +37,11 @@ extension SchedulerState {
   mutating func place(_ member: Member) {
     if member.fields.leavesAhead {
       move(member, to: .service)
-    } else if member.fields.needsReview {
-      placeInService(member)
     } else if barriersInFront(of: member) > 0 {
       move(member, to: .behindBarrier)
     } else {
       move(member, to: .ready)
-      if member.fields.isAskedAfterWait { noteWaitInLine() }
     }
-  }
-
-  /// A dependency was added after the operation had become ready.
-  mutating func waitsAgain(_ member: Member) {
-    move(member, to: .waiting)
-    member.fields.ticket = 0
-    member.fields.hasWaited = true
   }
 
   /// How many barriers have to run before an operation that isn't gone may start.

@@ -5,15 +5,15 @@ extension SchedulerState {
     var event: Event
     /// What it has done that to.
     private(set) var member: Member?
-    /// What came of a question about the operation, if that is known.
-    private(set) var answer: LayerAnswer?
+    /// The result of the evaluation of its conditions, if a worker brings that.
+    private(set) var readiness = LayerReadiness.pending
 
     package init(_ event: Event) { self.event = event }
 
-    package init(_ event: Event, of operation: Operation, answer: LayerAnswer? = nil) {
+    package init(_ event: Event, of operation: Operation, readiness: LayerReadiness = .pending) {
       self.event = event
       self.member = Member(operation)
-      self.answer = answer
+      self.readiness = readiness
     }
   }
 
@@ -34,8 +34,6 @@ extension SchedulerState {
     case parked
     /// A dependency was added after the start was decided.
     case gotDependency
-    /// The operation is to be started without a slot.
-    case leavesAhead
     /// The work of an operation that does nothing else returned: its end, in the same step.
     case ended(hasCompletion: Bool)
     /// A closure returned; it may have become an operation meanwhile.

@@ -1,8 +1,8 @@
-/// The service line: what needs no slot. A worker has a condition evaluated or an operation
-/// reviewed, or starts an operation that will not execute, so that it leaves.
+/// The service line: what needs no slot. A worker has conditions evaluated, or starts an operation
+/// that will not execute, so that it leaves.
 ///
 /// ```
-/// offered, leavesAhead ─▶ service ─ serve ─┬▶ evaluating ─ asked ─▶ holdReleased, reviewed ─▶ …
+/// offered, leavesAhead ─▶ service ─ serve ─┬▶ evaluating ─ asked ─▶ holdReleased ─▶ …
 ///                                          └▶ starting ─ leftAhead ─▶ ending
 /// ```
 ///
@@ -12,16 +12,9 @@ extension SchedulerState {
   // MARK: Into the line
 
   /// The operation's readiness may have changed.
-  ///
-  /// - Parameters:
-  ///   - member: The operation.
-  ///   - isFresh: Whether the layer has released its hold at this moment.
-  package mutating func offered(_ member: Member, isFresh: Bool = false) {
+  package mutating func offered(_ member: Member) {
     switch member.placement {
-    case .waiting: break
-    case .evaluating, .parked:
-      // A dependency was added after the layer was asked, and has ended.
-      if !isFresh, member.progress == .ready { member.fields.hasWaited = true }
+    case .waiting, .evaluating, .parked: break
     case .starting:
       // A dependency was added while a worker asked, and is resolved now.
       member.fields.isNudged = true
@@ -75,11 +68,6 @@ extension SchedulerState {
     servedWithoutSlot += 1
     if member.fields.leavesAhead || member.isCancelled { return start(member, .ahead) }
     move(member, to: .evaluating)
-    if member.fields.needsReview {
-      member.fields.needsReview = false
-      member.fields.hasWaited = false
-      return .review(member.operation)
-    }
     return .evaluate(member.operation)
   }
 
@@ -91,36 +79,24 @@ extension SchedulerState {
     answered(report)
   }
 
-  /// A worker comes with the answer to what it asked, if there is one already.
+  /// A worker brings the result of what it had evaluated, if there is one already.
   mutating func answered(_ report: Report) {
-    if let answer = report.answer, let member = report.member { holdReleased(member, answer) }
-  }
-
-  /// The layer releases its hold of an operation.
-  package mutating func holdReleased(_ member: Member, _ answer: LayerAnswer) {
-    if answer.leavesAhead { member.fields.leavesAhead = true }
-    if isOutdated(answer) { member.fields.hasWaited = true }
-    if member.use({ $0.readiness.step { $0.holdReleased() } }) == .ready {
-      offered(member, isFresh: true)
+    guard let member = report.member else { return }
+    switch report.readiness {
+    case .pending: break
+    case .released(let leavesAhead): holdReleased(member, leavesAhead: leavesAhead)
     }
   }
 
-  /// The layer has reviewed an operation, which is back in the line, at its old turn.
-  package mutating func reviewed(_ member: Member, leavesAhead: Bool) {
+  /// The layer releases its hold of an operation.
+  package mutating func holdReleased(_ member: Member, leavesAhead: Bool) {
     if leavesAhead { member.fields.leavesAhead = true }
-    offered(member, isFresh: true)
+    if member.use({ $0.readiness.step { $0.holdReleased() } }) == .ready { offered(member) }
   }
 
   /// An operation was started without a slot, and the start has returned.
   mutating func leftAhead(_ member: Member, isEnd: Bool, _ effects: inout Effects) {
     servedWithoutSlot -= 1
     returned(member, isEnd: isEnd, &effects)
-  }
-
-  /// An operation whose turn came is to leave instead: its slot goes to others.
-  mutating func leavesAheadInstead(_ member: Member, _ effects: inout Effects) {
-    guard keepsPlace(member, &effects) else { return }
-    member.fields.leavesAhead = true
-    move(member, to: .service)
   }
 }

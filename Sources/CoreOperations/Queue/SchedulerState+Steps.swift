@@ -30,7 +30,7 @@ extension SchedulerState {
   /// What a worker does next.
   ///
   /// A start borrows its operation: what is started can't be released before the worker has
-  /// reported. What is evaluated or reviewed may leave meanwhile, and is retained.
+  /// reported. What is evaluated may leave meanwhile, and is retained.
   package enum Step: Sendable {
     /// Nothing to start: leave.
     case leave
@@ -38,8 +38,6 @@ extension SchedulerState {
     case linger
     /// Have the layer evaluate the operation's conditions; no slot is held.
     case evaluate(Operation)
-    /// Ask the layer whether a parked operation is to be offered again; no slot is held.
-    case review(Operation)
     /// Start the operation on these terms.
     case start(Member, Terms)
     /// Run the closure among the effects, which is no operation.
@@ -56,9 +54,8 @@ extension SchedulerState {
     case ahead
     /// With a slot: everything is known of the operation, so that the worker does all of it.
     case known
-    /// With a slot, once the operation has said that it may start, and knows whether it has waited
-    /// since its hold was released.
-    case asked(hasWaited: Bool)
+    /// With a slot, once the operation has said that it may start.
+    case asked
     /// With a slot; the layer has nothing to say.
     case unasked
     /// With a slot; the layer was asked before.

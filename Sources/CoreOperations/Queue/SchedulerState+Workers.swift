@@ -109,7 +109,7 @@ extension SchedulerState {
       slotsInUse -= 1
       passBarrier()
       noteIdle(&effects)
-    case .leftAhead, .startReturned, .parked, .gotDependency, .leavesAhead, .ended:
+    case .leftAhead, .startReturned, .parked, .gotDependency, .ended:
       guard let member = report.member else { trap("a report about nothing") }
       account(for: report.event, of: member, &effects)
       released.forEach { offered(Member($0)) }
@@ -139,11 +139,10 @@ extension SchedulerState {
       }
     case .gotDependency:
       guard keepsPlace(member, &effects) else { break }
-      waitsAgain(member)
+      move(member, to: .waiting)
       // What it was given goes to others.
       if wasGranted { effects.grantToReturn = member.operation }
       if member.isCancelled { leavesAhead(member) } else { offered(member) }
-    case .leavesAhead: leavesAheadInstead(member, &effects)
     case .began, .lingered, .asked, .cameBack, .closureReturned, .barrierReturned:
       trap("a report about no operation")
     }
@@ -211,24 +210,16 @@ extension SchedulerState {
   private mutating func takeSlot(for member: Member) -> Step? {
     guard hasNothingOpen(member) || member.isCancelled else {
       // A dependency was added while it stood in line.
-      waitsAgain(member)
+      move(member, to: .waiting)
       return nil
     }
-    let hasWaitedInLine = member.fields.ticket < waitedTicket
     if !member.fields.needsNoSlot {
       slotsInUse += 1
-      noteWaitInLine()
       member.fields.holdsSlot = true
     }
     member.fields.isNudged = false
     if member.isKnown { return start(member, .known) }
-    if !member.isLayered { return start(member, .asked(hasWaited: false)) }
-    if member.fields.isAskedAfterWait, !member.fields.isPaused,
-      member.fields.hasWaited || hasWaitedInLine
-    {
-      member.fields.hasWaited = false
-      return start(member, .asked(hasWaited: true))
-    }
-    return start(member, member.fields.isAskedAtStart ? .asked(hasWaited: false) : .unasked)
+    let isAsked = !member.isLayered || member.fields.isAskedAtStart
+    return start(member, isAsked ? .asked : .unasked)
   }
 }

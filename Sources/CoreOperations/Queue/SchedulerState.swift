@@ -26,11 +26,6 @@ package struct SchedulerState {
   var ready = ReadyLine()
   /// Those that could start and need no slot.
   var helping = ReadyLine()
-  /// Operations in the line with earlier tickets have waited in it: for a slot, or a resumed queue.
-  ///
-  /// No operation has this one, so that each time that may make one wait has its own.
-  var waitedTicket: UInt64 = 0
-  private var lastTicket: UInt64 = 0
   var service = MemberLine()
   var granted = ReadyLine()
   var servedWithoutSlot = 0
@@ -114,18 +109,10 @@ package struct SchedulerState {
   }
 
   /// What kept the operation parked may be gone.
-  ///
-  /// - Parameters:
-  ///   - member: The operation.
-  ///   - afterReview: Whether the layer reviews it first; only before its start.
-  package mutating func reoffered(_ member: Member, afterReview: Bool = false) {
+  package mutating func reoffered(_ member: Member) {
     switch member.placement {
-    case .parked:
-      member.fields.needsReview = afterReview && !member.fields.isPaused
-      place(member)
-    case .starting:
-      member.fields.needsReview = afterReview && !member.fields.isPaused
-      member.fields.isNudged = true
+    case .parked: place(member)
+    case .starting: member.fields.isNudged = true
     case .outside, .waiting, .behindBarrier, .service, .evaluating, .ready, .granted, .paused,
       .ending, .gone:
       break
@@ -139,7 +126,7 @@ package struct SchedulerState {
   /// before it is parked. An operation that is ready and comes first gets the slot, though no
   /// worker has taken it yet.
   package mutating func reserved(_ member: Member) -> Bool {
-    guard !member.fields.needsReview, !isBlocked, hasNothingOpen(member) else { return false }
+    guard !isBlocked, hasNothingOpen(member) else { return false }
     switch member.placement {
     case .parked where member.fields.needsNoSlot: if limit == 0 { return false }
     case .parked:
@@ -149,7 +136,6 @@ package struct SchedulerState {
         return false
       }
       slotsInUse += 1
-      noteWaitInLine()
       member.fields.holdsSlot = true
     case .starting:
       guard member.fields.isOnStack,
@@ -270,43 +256,17 @@ package struct SchedulerState {
   /// Whether a suspension or a sweep keeps anything from being started.
   var isBlocked: Bool { isSuspended || blockedStarts > 0 }
 
-  package mutating func suspended(_ isSuspended: Bool) {
-    self.isSuspended = isSuspended
-    noteWaitInLine()
-  }
+  package mutating func suspended(_ isSuspended: Bool) { self.isSuspended = isSuspended }
 
   package mutating func limited(_ limit: Int) {
     let old = self.limit
     requestedLimit = limit
     if !isIdle, old == 0 || self.limit < old { hasNewLimit = true }
-    noteWaitInLine()
   }
 
   /// Nothing is started between the two ends of a sweep over all members.
   mutating func sweep(isBeginning: Bool) {
     blockedStarts += isBeginning ? 1 : -1
-    noteWaitInLine()
-  }
-
-  private var mayHaveToWait: Bool { slotsInUse >= limit || isBlocked }
-
-  /// What an answer that is given from now on depends on; see ``LayerAnswer/since``.
-  var answerStamp: UInt64 { mayHaveToWait ? .max : waitedTicket }
-
-  /// Whether an operation would have had to wait at some time since an answer was begun.
-  func isOutdated(_ answer: LayerAnswer) -> Bool {
-    answer.hasWaited || answer.since.map { $0 != waitedTicket } ?? false
-  }
-
-  /// A slot was taken, or starts may be blocked: what is in the line may have to wait from now on.
-  mutating func noteWaitInLine() {
-    if mayHaveToWait { waitedTicket = nextTicket() }
-  }
-
-  /// Takes a ticket: after those that were taken before.
-  mutating func nextTicket() -> UInt64 {
-    lastTicket += 1
-    return lastTicket
   }
 
   /// Takes in a barrier.

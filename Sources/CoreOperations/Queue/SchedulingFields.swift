@@ -6,8 +6,6 @@ package struct SchedulingFields {
   var queueLinks = MemberLinks()
   /// In the line that it stands in.
   var lineLinks = MemberLinks()
-  /// When it became ready, as a number that tells whether it has waited in the line since.
-  var ticket: UInt64 = 0
   /// When it was added, as a number: the order in which operations of one priority start.
   var number: UInt32 = 0
   /// How many barriers were added before it, counted since the queue was made, modulo 2^32: only
@@ -30,15 +28,12 @@ package struct SchedulingFields {
     static let hasCompletion = Flags(rawValue: 1 << 4)
     static let isNudged = Flags(rawValue: 1 << 5)
     static let leavesAhead = Flags(rawValue: 1 << 6)
-    static let needsReview = Flags(rawValue: 1 << 7)
-    static let isAskedAtStart = Flags(rawValue: 1 << 8)
-    static let isAskedAfterWait = Flags(rawValue: 1 << 9)
-    static let hasWaited = Flags(rawValue: 1 << 10)
-    static let isPaused = Flags(rawValue: 1 << 11)
-    static let pausesOnReturn = Flags(rawValue: 1 << 12)
-    static let isPauseOver = Flags(rawValue: 1 << 13)
-    static let isReleasedByReport = Flags(rawValue: 1 << 14)
-    static let needsNoSlot = Flags(rawValue: 1 << 15)
+    static let isAskedAtStart = Flags(rawValue: 1 << 7)
+    static let isPaused = Flags(rawValue: 1 << 8)
+    static let pausesOnReturn = Flags(rawValue: 1 << 9)
+    static let isPauseOver = Flags(rawValue: 1 << 10)
+    static let isReleasedByReport = Flags(rawValue: 1 << 11)
+    static let needsNoSlot = Flags(rawValue: 1 << 12)
   }
 
   package var isMember: Bool {
@@ -87,29 +82,10 @@ package struct SchedulingFields {
     get { self[.leavesAhead] }
     set { self[.leavesAhead] = newValue }
   }
-  /// To be looked at by the layer above, without a slot, before it is ready again.
-  package var needsReview: Bool {
-    get { self[.needsReview] }
-    set { self[.needsReview] = newValue }
-  }
-
   /// Whether the layer above decides when its turn has come; doesn't change once it is a member.
   package var isAskedAtStart: Bool {
     get { self[.isAskedAtStart] }
     set { self[.isAskedAtStart] = newValue }
-  }
-
-  /// Whether the layer above decides when its turn has come and it has waited since its hold was
-  /// released; doesn't change once it is a member.
-  package var isAskedAfterWait: Bool {
-    get { self[.isAskedAfterWait] }
-    set { self[.isAskedAfterWait] = newValue }
-  }
-  /// Whether it has waited since its hold was released, other than in the line for a slot: that is
-  /// known by its ticket.
-  var hasWaited: Bool {
-    get { self[.hasWaited] }
-    set { self[.hasWaited] = newValue }
   }
 
   /// It executes, has given its slot back for a pause, and has not gone on: it is in the pause, or

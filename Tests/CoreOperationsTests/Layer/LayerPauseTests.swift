@@ -142,7 +142,7 @@ import Testing
     add(next)
     #expect(log.entries.last == "next started")
     #expect(!paused.reserveSlot())
-    paused.reoffer(afterReview: false)
+    paused.reoffer()
     executor.runAll()
     next.end()
     #expect(queue.operationCount == 0)
@@ -228,7 +228,7 @@ import Testing
       if place == 2 { #expect(paused.reserveSlot()) }
       paused.abandonTurn()
       queue.isSuspended = false
-      paused.reoffer(afterReview: false)
+      paused.reoffer()
       isBusy.withLock { $0 = false }
       paused.wakeQueue()
       executor.runAll()

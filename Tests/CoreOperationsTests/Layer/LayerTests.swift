@@ -19,7 +19,7 @@ import Testing
     let dependency = Operation()
     let operation = layered("a") { answers in
       answers.holds = true
-      answers.dependenciesDidFinish = { $0.releaseReadinessHold(leavesAhead: false) }
+      answers.dependenciesDidFinish = { _ in .released(leavesAhead: false) }
     }
     operation.addDependency(dependency)
     queue.addOperation(operation)
@@ -38,7 +38,7 @@ import Testing
     let operation = layered("a") { answers in
       answers.holds = true
       answers.needsDidEnqueue = false
-      answers.dependenciesDidFinish = { $0.releaseReadinessHold(leavesAhead: false) }
+      answers.dependenciesDidFinish = { _ in .released(leavesAhead: false) }
     }
     queue.addOperations([operation, layered("b") { $0.needsDidEnqueue = false }])
     #expect(queue.operationCount == 2)
@@ -60,7 +60,7 @@ import Testing
       answers.holds = true
       answers.dependenciesDidFinish = { operation in
         operation.addDependency(late)
-        operation.releaseReadinessHold(leavesAhead: false)
+        return .released(leavesAhead: false)
       }
     }
     queue.addOperations([operation, waiting])
@@ -117,7 +117,7 @@ import Testing
     queue.isSuspended = true
     queue.addOperation(layered("b"))
     mayStart.add()
-    parked.reoffer(afterReview: false)
+    parked.reoffer()
     queue.isSuspended = false
     executor.runAll()
     #expect(log.entries.suffix(2) == ["b asked to start", "b started"])
@@ -128,7 +128,7 @@ import Testing
     let asked = Tally()
     let operation = layered("a") { answers in
       answers.decideStart = { operation in
-        operation.reoffer(afterReview: false)
+        operation.reoffer()
         return asked.add() == 0 ? .park : .run
       }
     }
@@ -143,14 +143,14 @@ import Testing
     let operation = layered("a") { answers in
       answers.decideStart = { operation in
         let count = asked.add()
-        if count == 0 { operation.reoffer(afterReview: false) }
+        if count == 0 { operation.reoffer() }
         return count < 10 ? .park : .run
       }
     }
     queue.addOperation(operation)
     executor.runAll()
     #expect(asked.now == 2)
-    operation.reoffer(afterReview: false)
+    operation.reoffer()
     executor.runAll()
     #expect(asked.now == 3)
     operation.cancel()
@@ -169,10 +169,10 @@ import Testing
     let questions = (0..<3).map { number in
       layered("\(number)") { answers in
         answers.holds = true
-        answers.dependenciesDidFinish = { [executor, log] operation in
+        answers.dependenciesDidFinish = { [executor, log] _ in
           executor.runAll()
           log.add("\(number) answers")
-          operation.releaseReadinessHold(leavesAhead: false)
+          return .released(leavesAhead: false)
         }
       }
     }
@@ -192,10 +192,10 @@ import Testing
     let questions = (0..<2).map { number in
       layered("\(number)") { answers in
         answers.holds = true
-        answers.dependenciesDidFinish = { [executor, log] operation in
+        answers.dependenciesDidFinish = { [executor, log] _ in
           executor.runAll()
           log.add("\(number) answers")
-          operation.releaseReadinessHold(leavesAhead: false)
+          return .released(leavesAhead: false)
         }
       }
     }
@@ -219,50 +219,10 @@ import Testing
     queue.addOperation(operation)
     executor.runAll()
     operation.addDependency(late)
-    operation.reoffer(afterReview: false)
+    operation.reoffer()
     executor.runAll()
     #expect(asked.now == 1)
     late.start()
-    executor.runAll()
-    #expect(operation.isFinished)
-  }
-
-  @Test func `a skipped one gives its slot back and starts at once`() {
-    queue.maxConcurrentOperationCount = 1
-    let skipped = layered("skipped") { answers in
-      answers.decideStart = { _ in .skip }
-      answers.isOverAtOnce = false
-    }
-    queue.addOperations([skipped, layered("other")])
-    executor.runAll()
-    #expect(
-      log.entries.suffix(4) == [
-        "skipped asked to start", "skipped started", "other asked to start", "other started",
-      ]
-    )
-    skipped.end()
-    #expect(queue.operationCount == 0)
-  }
-
-  @Test func `a review comes without a slot, and its answer counts`() {
-    queue.maxConcurrentOperationCount = 1
-    let asked = Tally()
-    let operation = layered("a") { answers in
-      answers.decideStart = { _ in asked.add() == 0 ? .park : .run }
-    }
-    let ahead = layered("b") { answers in
-      answers.decideStart = { _ in .park }
-      answers.review = { $0.reviewed(leavesAhead: true) }
-    }
-    let holder = SelfKept()
-    queue.addOperations([operation, ahead, holder])
-    executor.runAll()
-    operation.reoffer(afterReview: true)
-    ahead.reoffer(afterReview: true)
-    executor.runAll()
-    #expect(log.entries.suffix(3).sorted() == ["a reviewed", "b reviewed", "b started"])
-    #expect(holder.isExecuting)
-    holder.end()
     executor.runAll()
     #expect(operation.isFinished)
   }

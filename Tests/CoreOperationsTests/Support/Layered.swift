@@ -10,10 +10,9 @@ final class Layered: Operation, LayeredOperation, @unchecked Sendable {
     var isOverAtOnce = true
     var willEnqueue: @Sendable (Layered) -> Void = { _ in }
     var didEnqueue: @Sendable (Layered) -> Void = { _ in }
-    var dependenciesDidFinish: @Sendable (Layered) -> Void = { _ in }
+    var dependenciesDidFinish: @Sendable (Layered) -> LayerReadiness = { _ in .pending }
     var decideStart: @Sendable (Layered) -> StartDecision = { _ in .run }
     var grantedStartBegins: @Sendable (Layered) -> Void = { _ in }
-    var review: @Sendable (Layered) -> Void = { $0.reviewed(leavesAhead: false) }
     var start: @Sendable (Layered) -> Void = { _ in }
     var turnCameAgain: @Sendable (Layered) -> Void = { _ in }
     var askedForNeeds: @Sendable (Layered) -> Void = { _ in }
@@ -56,12 +55,12 @@ final class Layered: Operation, LayeredOperation, @unchecked Sendable {
     answers.withLock { $0 }.didEnqueue(self)
   }
 
-  func dependenciesDidFinish() {
+  func dependenciesDidFinish() -> LayerReadiness {
     note("asked for conditions")
-    answers.withLock { $0 }.dependenciesDidFinish(self)
+    return answers.withLock { $0 }.dependenciesDidFinish(self)
   }
 
-  func decideStart(hasWaited: Bool) -> StartDecision {
+  func decideStart() -> StartDecision {
     note("asked to start")
     return answers.withLock { $0 }.decideStart(self)
   }
@@ -76,11 +75,6 @@ final class Layered: Operation, LayeredOperation, @unchecked Sendable {
   func turnCameAgain() {
     note("goes on")
     answers.withLock { $0 }.turnCameAgain(self)
-  }
-
-  func reviewIsDue() {
-    note("reviewed")
-    answers.withLock { $0 }.review(self)
   }
 
   func cancelSilently(reason: (any Error)?) { flagCancelled(reason: reason) }

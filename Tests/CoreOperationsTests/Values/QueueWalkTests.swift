@@ -54,10 +54,7 @@ private struct Walk {
       }
     let item = Item(operation)
     if chance(30) { operation.readiness.step { $0.dependencyAdded() } }
-    if item.isLayered {
-      item.member.fields.isAskedAtStart = chance(70)
-      item.member.fields.isAskedAfterWait = chance(50)
-    }
+    if item.isLayered { item.member.fields.isAskedAtStart = chance(70) }
     machine.state.memberAdded(item.member, owner: machine.owner)
     items.append(item)
   }
@@ -176,7 +173,7 @@ private struct Walk {
       #expect(member.placement == .starting)
       if case .ahead = terms {} else { #expect(member.fields.holdsSlot) }
       item(member).isOnStack = true
-    case .evaluate, .review, .barrier: break
+    case .evaluate, .barrier: break
     }
     steps.append(step)
   }
@@ -203,13 +200,10 @@ private struct Walk {
       item.hasCompletion = chance(20)
       work(.init(.ended(hasCompletion: item.hasCompletion), of: item.operation))
     case .barrier: work(.init(.barrierReturned))
-    case .review(let operation):
-      work(.init(.asked))
-      machine.state.offered(Member(operation), isFresh: true)
     case .evaluate(let operation):
       let isHeld = operation.readiness.current.isHeld
-      let answer = LayerAnswer(leavesAhead: chance(20), hasWaited: chance(20))
-      work(isHeld ? .init(.asked, of: operation, answer: answer) : .init(.asked))
+      let readiness = LayerReadiness.released(leavesAhead: chance(20))
+      work(isHeld ? .init(.asked, of: operation, readiness: readiness) : .init(.asked))
     case .start(let member, let terms): started(item(member), terms)
     }
   }
@@ -225,9 +219,6 @@ private struct Walk {
     if isHeldBack, !isLeaving { return work(.init(.gotDependency, of: item.operation)) }
     if case .asked = terms, !isLeaving {
       if chance(30) { return work(.init(.parked, of: item.operation)) }
-      if chance(10), item.isLayered, !item.hasStarted {
-        return work(.init(.leavesAhead, of: item.operation))
-      }
     }
     if case .known = terms, !isLeaving {
       item.isFinished = true
@@ -262,8 +253,7 @@ private struct Walk {
       if isRare || chance(30), !(item.operation is BlockOperation) { finish(item) }
     case 7: afterFinish(item)
     case 8, 9: pause(item)
-    case 10:
-      machine.state.reoffered(item.member, afterReview: item.isLayered && chance(30))
+    case 10: machine.state.reoffered(item.member)
     case 11: if item.isLayered, machine.state.reserved(item.member), chance(10) { finish(item) }
     case 12:
       // Half of them while a worker asks whether the operation may start.

@@ -28,12 +28,12 @@ import Testing
     },
     Row("the hold is released", [.evaluating: .ready]) {
       if $1.placement == .evaluating {
-        $0.state.holdReleased(Member($1), .init(leavesAhead: false, hasWaited: false))
+        $0.state.holdReleased(Member($1), leavesAhead: false)
       }
     },
     Row("the hold of one that will not execute is released", [.evaluating: .service]) {
       if $1.placement == .evaluating {
-        $0.state.holdReleased(Member($1), .init(leavesAhead: true, hasWaited: false))
+        $0.state.holdReleased(Member($1), leavesAhead: true)
       }
     },
     Row(
@@ -44,9 +44,6 @@ import Testing
       ]
     ) { $0.state.leavesAhead(Member($1)) },
     Row("offered again", [.parked: .ready]) { $0.state.reoffered(Member($1)) },
-    Row("offered again after a review", [.parked: .service]) {
-      $0.state.reoffered(Member($1), afterReview: true)
-    },
     Row("given a slot", [.parked: .granted, .starting: .granted]) { machine, operation in
       let mayStart = [.parked, .starting].contains(operation.placement)
       let isReserved = machine.state.reserved(Member(operation))
@@ -89,7 +86,7 @@ import Testing
     // Not of a layer: it leaves when its end is reported, whatever its worker is at.
     let operation = Endless()
     machine.add(operation)
-    guard case .start(let member, .asked(hasWaited: false)) = machine.next() else {
+    guard case .start(let member, .asked) = machine.next() else {
       Issue.record("it isn't started")
       return
     }

@@ -96,7 +96,7 @@ import Testing
     awaited.isSuspended = true
     let (isAwaited, mayEnd) = (Gate(), Gate())
     elsewhere.addOperation {
-      let token = try? OwnWaits.begin(for: .operation(awaited))
+      let token = try? OwnWaits.begin(for: .queue(awaited))
       isAwaited.open()
       mayEnd.pass()
       if let token { OwnWaits.end(token) }

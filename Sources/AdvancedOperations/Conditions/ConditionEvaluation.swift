@@ -1,0 +1,413 @@
+import CoreOperations
+
+/// The conditions of an operation, and the order in which they are evaluated.
+///
+/// ```
+/// dependenciesDidFinish ─▶ journal ─▶ inputs ─▶ helpers ─▶ verdict(for:) ─▶ evaluate(for:) in a task
+///                                                               └──────────────┴─▶ conclude
+/// decideStart, grantedStartBegins ─▶ evaluateAgain: verdict(for:), with a slot and all claims
+/// ```
+struct ConditionEvaluation {
+  let conditions: [any OperationCondition]
+  let policy: AdvancedOperation.ConditionPolicy
+  let isJournaled: Bool
+  /// Whether circuits decide about the start, too.
+  let hasBreakers: Bool
+}
+
+extension AdvancedCore {
+  var evaluation: ConditionEvaluation {
+    ConditionEvaluation(
+      conditions: conditions,
+      policy: conditionPolicy,
+      isJournaled: isJournaled,
+      hasBreakers: hasBreakers
+    )
+  }
+}
+
+// MARK: - When the dependencies have finished
+
+extension AdvancedOperation {
+  package final func dependenciesDidFinish() -> LayerReadiness {
+    let evaluation = change { core -> ConditionEvaluation? in
+      switch core.machine.dependenciesFinished() {
+      case .evaluate: core.evaluation
+      case .none: nil
+      }
+    }
+    return evaluation.map { begin($0) } ?? .pending
+  }
+
+  /// Looks into the journal, and evaluates the conditions unless the value is there.
+  ///
+  /// On a worker without a slot, or on the executor for an operation that was started manually.
+  final func begin(_ evaluation: ConditionEvaluation) -> LayerReadiness {
+    guard evaluation.isJournaled, let entry = journalEntry else { return evaluate(evaluation) }
+    lookUp(entry)
+    return .pending
+  }
+
+  /// Evaluates the conditions, after their helpers.
+  final func evaluate(_ evaluation: ConditionEvaluation) -> LayerReadiness {
+    switch verdictOfInputs() {
+    case .failed(let elements): return conclude(.failed(elements))
+    case .skipped(let reason): return conclude(.skipped(reason: reason))
+    case .satisfied, .valueKnown, nil: break
+    }
+    let conditions = evaluation.conditions
+    switch evaluation.policy {
+    case .stopAtFirstFailure: return evaluateInOrder(ConditionWalk(conditions))
+    case .evaluateAll: break
+    }
+    var helpers: [Operation] = []
+    var names: [String] = []
+    for condition in conditions {
+      switch help(for: condition) {
+      case .none: continue
+      case .run(let brought):
+        helpers += brought
+        names += brought.map { _ in condition.name }
+      case .refused(let verdict): return conclude(verdict)
+      }
+    }
+    // Without helpers no closure is created, which would be an allocation.
+    if helpers.isEmpty { return evaluateAll(conditions) }
+    run(helpers, of: names) { self.resume(self.evaluateAll(conditions)) }
+    return .pending
+  }
+
+  /// Evaluates all conditions at the same time; their helpers have finished.
+  private func evaluateAll(_ conditions: [any OperationCondition]) -> LayerReadiness {
+    if isCancelled { return .pending }
+    // A single one, which is the usual case, is evaluated without an array of results.
+    if conditions.count == 1 {
+      return evaluateInOrder(ConditionWalk(conditions, isHelped: true))
+    }
+    let known = conditions.map { verdictAtOnce(of: $0) }
+    let open = known.indices.filter { known[$0] == nil }
+    if open.isEmpty { return conclude(Self.verdict(of: conditions, known)) }
+    evaluate(open) { operation in
+      var results = known
+      if open.count == 1 {
+        results[open[0]] = await conditions[open[0]].evaluate(for: operation)
+      } else {
+        await withTaskGroup(of: (Int, OperationConditionResult).self) { group in
+          for index in open {
+            // Each of these tasks is one whose end the operation waits for.
+            group.addTask {
+              await TaskContext.with(operation) {
+                (index, await conditions[index].evaluate(for: operation))
+              }
+            }
+          }
+          for await (index, result) in group {
+            results[index] = result
+            operation.withCore { $0.extra?.openConditions.removeAll { $0 == index } }
+          }
+        }
+      }
+      return .decided(Self.verdict(of: conditions, results))
+    }
+    return .pending
+  }
+
+  /// Created once, for the usual case.
+  private static let firstCondition = [0]
+
+  /// Evaluates conditions one after the other, in a task from the first one on that isn't
+  /// immediate.
+  private func evaluateInOrder(_ walk: ConditionWalk) -> LayerReadiness {
+    if isCancelled { return .pending }
+    var walk = walk
+    switch walk.goOn(of: self) {
+    case .decided(let verdict): return conclude(verdict)
+    case .help(let helpers): evaluateInOrder(walk, after: helpers)
+    case .ask:
+      evaluate(walk.index == 0 ? Self.firstCondition : [walk.index]) { [walk] operation in
+        var walk = walk
+        while true {
+          let result = await walk.condition.evaluate(for: operation)
+          if let verdict = walk.answered(result) { return .decided(verdict) }
+          switch walk.goOn(of: operation) {
+          case .decided(let verdict): return .decided(verdict)
+          case .help(let helpers): return .needsHelp(helpers, walk)
+          case .ask: operation.withCore { $0.extra?.openConditions = [walk.index] }
+          }
+        }
+      }
+    }
+    return .pending
+  }
+
+  private func evaluateInOrder(_ walk: ConditionWalk, after helpers: [Operation]) {
+    let name = walk.condition.name
+    run(helpers, of: helpers.map { _ in name }) { self.resume(self.evaluateInOrder(walk)) }
+  }
+
+  /// The immediate answer of a condition, which must not block the thread; nil if it has none.
+  private func verdictAtOnce(of condition: any OperationCondition) -> OperationConditionResult? {
+    ThreadContext.asking(self) { condition.verdict(for: self) }
+  }
+
+  // MARK: In a task
+
+  /// The result of a task that evaluates conditions.
+  enum Evaluation: Sendable {
+    /// All of them are evaluated, or one of them decides.
+    case decided(OperationStateMachine.Verdict)
+    /// The next condition, in order, needs helpers.
+    case needsHelp([Operation], ConditionWalk)
+    /// The journal has no value; no condition is evaluated.
+    case notRecorded
+  }
+
+  /// Evaluates in a task that is cancelled with the operation.
+  ///
+  /// - Parameters:
+  ///   - open: The numbers of the conditions that the task evaluates first.
+  ///   - body: Gets the operation.
+  final func evaluate(
+    _ open: [Int],
+    _ body: @escaping @Sendable (AdvancedOperation) async -> Evaluation
+  ) {
+    let now = environment.clock.now
+    var number = 0
+    withCore { core in
+      guard core.machine.state == .evaluatingConditions else { return }
+      let extra = core.makeExtra()
+      extra.evaluationCount += 1
+      number = extra.evaluationCount
+      extra.openConditions = open
+      if extra.stateTimes.evaluating == nil { extra.stateTimes.evaluating = now }
+    }
+    let task = evaluateInTask(body)
+    let isCancelled = withCore { core in
+      if core.machine.isCancelled { return true }
+      // The task may have ended by now, and the next one may have been created.
+      let extra = core.makeExtra()
+      if core.machine.state == .evaluatingConditions, extra.evaluationCount == number {
+        extra.asking.evaluation = task
+      }
+      return false
+    }
+    if isCancelled { task.cancel() }
+  }
+
+  /// A task has evaluated conditions; called when none of their code is running.
+  final func taskEnded(_ evaluation: Evaluation) {
+    switch evaluation {
+    case .decided(let verdict): resume(conclude(verdict))
+    case .needsHelp(let helpers, let walk):
+      var task: Task<Void, Never>?
+      let isCancelled = withCore { core in
+        swap(&task, &core.makeExtra().asking.evaluation)
+        core.makeExtra().openConditions = []
+        return core.machine.isCancelled
+      }
+      if !isCancelled { evaluateInOrder(walk, after: helpers) }
+    case .notRecorded: evaluateUnrecorded()
+    }
+  }
+
+  // MARK: The result
+
+  /// The conditions are evaluated.
+  ///
+  /// - Returns: Whether the queue may start the operation.
+  private func conclude(_ verdict: OperationStateMachine.Verdict) -> LayerReadiness {
+    var isByHand = false
+    let verdict = namingHelpers(in: verdict)
+    let action = change { core in
+      core.extra?.asking.evaluation = nil
+      core.extra?.openConditions = []
+      isByHand = core.machine.isStartedByHand
+      return core.machine.verdictsArrived(verdict)
+    }
+    switch action {
+    case .becomeReady(let isMarked):
+      if !isByHand { return .released(leavesAhead: isMarked) }
+      environment.enqueue { self.goOnByHand() }
+    case .ignore: break
+    }
+    return .pending
+  }
+
+  /// Conditions were evaluated elsewhere than on the worker that the queue waits for.
+  final func resume(_ readiness: LayerReadiness) {
+    switch readiness {
+    case .pending: return
+    case .released(let leavesAhead): releaseReadinessHold(leavesAhead: leavesAhead)
+    }
+  }
+
+  /// The verdict, in which conditions that aren't satisfied name their helpers that didn't succeed.
+  private func namingHelpers(
+    in verdict: OperationStateMachine.Verdict
+  ) -> OperationStateMachine.Verdict {
+    guard case .failed(var elements) = verdict else { return verdict }
+    let (helpers, conditions) = withCore { core in
+      (core.extra?.asking.helpers ?? [], core.extra?.helpedConditions ?? [])
+    }
+    for (helper, condition) in zip(helpers, conditions) {
+      guard let failure = helper.outcomeOfDependency?.failure,
+        let index = elements.firstIndex(where: { $0.origin == .condition(condition) })
+      else { continue }
+      elements[index].remarks.append(.helper(helper.label, failure))
+    }
+    return .failed(elements)
+  }
+
+  /// The verdict of all conditions, in attach order: a failure wins over a skip, and a skip over
+  /// satisfied.
+  static func verdict(
+    of conditions: [any OperationCondition],
+    _ results: [OperationConditionResult?]
+  ) -> OperationStateMachine.Verdict {
+    var failures: [OperationFailure.Element] = []
+    var reason: String?
+    for (condition, result) in zip(conditions, results) {
+      switch result {
+      case .satisfied: continue
+      case .skipped(let why): reason = reason ?? why
+      case .failed(let error): failures.append(Self.element(condition.name, error))
+      case nil: trap("condition “\(condition.name)” was not evaluated")
+      }
+    }
+    return OperationStateMachine.Verdict(failures: failures, skipReason: reason)
+  }
+
+  /// The verdict of the conditions that aren't satisfied; nil if all others have no answer.
+  static func refusal(
+    of conditions: [any OperationCondition],
+    stopsAtFirst: Bool = false,
+    _ evaluate: (any OperationCondition) -> OperationConditionResult?
+  ) -> OperationStateMachine.Verdict? {
+    // The usual case costs no array.
+    var refusing: [any OperationCondition] = []
+    var results: [OperationConditionResult] = []
+    for condition in conditions {
+      guard let result = evaluate(condition), !result.isSatisfied else { continue }
+      refusing.append(condition)
+      results.append(result)
+      if stopsAtFirst { break }
+    }
+    return refusing.isEmpty ? nil : verdict(of: refusing, results)
+  }
+
+  static func element(_ name: String, _ error: any Error) -> OperationFailure.Element {
+    OperationFailure.Element(
+      origin: .condition(name),
+      error: OperationConditionError(condition: name, underlying: error),
+      isInherited: OperationConditionError.isInherited(error)
+    )
+  }
+}
+
+/// An evaluation of conditions in their order, each after its helpers, up to the first that isn't
+/// satisfied.
+struct ConditionWalk: Sendable {
+  private let conditions: [any OperationCondition]
+  /// The number of the next condition.
+  private(set) var index = 0
+  /// Whether the helpers of the next condition have finished, or it needs none.
+  private var isHelped: Bool
+
+  /// - Parameters:
+  ///   - conditions: The conditions.
+  ///   - isHelped: Whether the helpers of the first one have finished.
+  init(_ conditions: [any OperationCondition], isHelped: Bool = false) {
+    self.conditions = conditions
+    self.isHelped = isHelped
+  }
+
+  /// The next condition.
+  var condition: any OperationCondition { conditions[index] }
+
+  /// A place at which a walk stops.
+  enum Stop {
+    case decided(OperationStateMachine.Verdict)
+    /// The next condition needs helpers, after which the walk resumes.
+    case help([Operation])
+    /// The next condition isn't immediate; ``answered(_:)`` follows.
+    case ask
+  }
+
+  /// Evaluates immediate conditions up to one that takes time, or until all is decided.
+  mutating func goOn(of operation: AdvancedOperation) -> Stop {
+    while index < conditions.count {
+      if !isHelped {
+        isHelped = true
+        switch operation.help(for: condition) {
+        case .none: break
+        case .run(let helpers): return .help(helpers)
+        case .refused(let verdict): return .decided(verdict)
+        }
+      }
+      let result = ThreadContext.asking(operation) { condition.verdict(for: operation) }
+      guard let result else { return .ask }
+      if let verdict = answered(result) { return .decided(verdict) }
+    }
+    return .decided(.satisfied)
+  }
+
+  /// The next condition was evaluated.
+  ///
+  /// - Returns: The verdict that decides; nil to continue.
+  mutating func answered(_ result: OperationConditionResult) -> OperationStateMachine.Verdict? {
+    if !result.isSatisfied { return AdvancedOperation.verdict(of: [condition], [result]) }
+    index += 1
+    isHelped = false
+    return nil
+  }
+}
+
+// MARK: - At the start
+
+extension AdvancedOperation {
+  /// The operation starts, with its slot and its claims: evaluates its immediate conditions again,
+  /// because anything may have changed since its dependencies finished.
+  ///
+  /// If a condition isn't satisfied any more, the operation is marked: it ends without executing,
+  /// and releases everything at its end. Conditions that had to be waited for keep their answers.
+  ///
+  /// - Returns: Whether the operation was marked.
+  @discardableResult
+  final func evaluateAgain() -> Bool {
+    let (evaluation, keepsAnswers) = withCore { core -> (ConditionEvaluation?, Bool) in
+      guard core.machine.mayStart, !core.conditions.isEmpty else { return (nil, false) }
+      return (core.evaluation, core.extra?.keptAnswers.isEmpty == false)
+    }
+    guard let evaluation else { return false }
+    func refusal(
+      _ evaluate: (any OperationCondition) -> OperationConditionResult?
+    ) -> OperationStateMachine.Verdict? {
+      let stopsAtFirst = evaluation.policy == .stopAtFirstFailure
+      return Self.refusal(of: evaluation.conditions, stopsAtFirst: stopsAtFirst, evaluate)
+    }
+    var verdict = refusal { condition in
+      if evaluation.hasBreakers, !condition.breakers.allSatisfy(\.isClosed) { return nil }
+      guard keepsAnswers, let parts = (condition as? any CompoundCondition)?.parts, parts.isMixed
+      else { return verdictAtOnce(of: condition) }
+      return ThreadContext.asking(self) { parts.review(for: self) }
+    }
+    // Circuits come last. The operation becomes the probe of one that is half open, and keeps all
+    // others out: not before it has its slot and its claims, and nothing else prevents its start.
+    if verdict == nil, evaluation.hasBreakers {
+      verdict = refusal { condition in
+        if condition.breakers.allSatisfy(\.isClosed) { return nil }
+        if let closed = condition as? CircuitClosed { return closed.admit(self) }
+        return ThreadContext.asking(self) {
+          (condition as? any CompoundCondition)?.parts.review(for: self, starts: true)
+        }
+      }
+    }
+    guard let verdict else { return false }
+    switch change({ $0.machine.reviewed(verdict) }) {
+    case .becomeReady(let isMarked):
+      if isMarked { withdrawClaims() }
+      return isMarked
+    case .ignore: return false
+    }
+  }
+}

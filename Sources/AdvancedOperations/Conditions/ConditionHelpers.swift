@@ -1,0 +1,104 @@
+import CoreOperations
+
+/// The operations that conditions need before they are evaluated; see
+/// ``OperationCondition/dependency(for:)``.
+extension AdvancedOperation {
+  /// The helpers of one condition.
+  enum Help: Sendable {
+    case none
+    case run([Operation])
+    /// They can't be run.
+    case refused(OperationStateMachine.Verdict)
+  }
+
+  /// Calls `dependency(for:)` of a condition, or of its parts.
+  final func help(for condition: any OperationCondition) -> Help {
+    let helpers = ThreadContext.asking(self) { condition.helpers(for: self) }
+    if helpers.isEmpty { return .none }
+    for helper in helpers {
+      guard let group = helper.waitingGroup else { continue }
+      let error = OperationHelperError(helper: helper.label, group: group.label)
+      return .refused(.failed([Self.element(condition.name, error)]))
+    }
+    return .run(helpers)
+  }
+
+  /// Runs the helpers of conditions.
+  ///
+  /// - Parameters:
+  ///   - helpers: The helpers, added to the queue if they are in none.
+  ///   - conditions: For each of them, the name of the condition that brought it.
+  ///   - next: Called when all of them have finished.
+  final func run(
+    _ helpers: [Operation],
+    of conditions: [String],
+    then next: @escaping @Sendable () -> Void
+  ) {
+    if helpers.contains(self) {
+      cancel(withError: OperationCycleError(path: [label, label]))
+      return
+    }
+    // Of two operations that wait for each other, at least one sees both: each marks the other as
+    // awaited and keeps it, and searches for a cycle afterwards.
+    for helper in helpers { helper.neededAsHelper() }
+    let added = helpers.filter { $0.claimAsHelper() }
+    let isCancelled = withCore { core in
+      if core.machine.isCancelled { return true }
+      let extra = core.makeExtra()
+      extra.asking.helpers = helpers
+      extra.helpedConditions = conditions
+      return false
+    }
+    if isCancelled {
+      Asking(helpers: helpers).cancel(reason: cancellationReason)
+    } else {
+      let environment = environment
+      let open = Locked(helpers.count)
+      keep(
+        helpers.map { helper in
+          helper.watchEnd { _ in
+            let isLast = open.withLock { open in
+              open -= 1
+              return open == 0
+            }
+            // Not here: this may be a thread that is cancelling.
+            if isLast { environment.enqueue(next) }
+          }
+        }
+      )
+    }
+    for helper in helpers { noteWait(for: helper) }
+    RunTimeCycles.checkWait(of: self)
+    if !addToQueue(added) {
+      AdvancedOperationQueue(environment: environment).addOperations(added)
+    }
+  }
+}
+
+extension Operation {
+  /// Whether the operation is in no queue and in no group; it is the caller's to add to a queue
+  /// then.
+  final func claimAsHelper() -> Bool {
+    let isClaimed: Bool
+    if let advanced = self as? AdvancedOperation {
+      // The group may go with this reference, which nothing does under a lock.
+      let group: AdvancedOperation?
+      (group, isClaimed) = advanced.withCore { core in
+        let group = core.extra?.group
+        return (group, group == nil && claim())
+      }
+      withExtendedLifetime(group) {}
+    } else {
+      isClaimed = claim()
+    }
+    if isClaimed { addedAsHelper() }
+    return isClaimed
+  }
+
+  /// The group that will run the operation, and has not started; nil for a plain operation, which
+  /// doesn't know its group.
+  final var waitingGroup: AdvancedOperation? {
+    guard let advanced = self as? AdvancedOperation, advanced.isUnclaimed else { return nil }
+    return advanced.awaitedParent as? AdvancedOperation
+  }
+}
