@@ -76,6 +76,11 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
     linksLock.withLock { unsafe body(&links) }
   }
 
+  /// 0 for the most urgent priority to 4, read without the lock of the links.
+  final var priorityLevel: UInt8 { unsafe links.priorityLevel }
+  /// Whether the layer decides when a slot is available, read without the lock of the links.
+  final var isAskedAtStart: Bool { unsafe links.isAskedAtStart }
+
   /// Whether the operation is in a scheduler's queue; what it is taken into meanwhile counts as not
   /// yet.
   final func isIn(_ scheduler: ObjectIdentifier) -> Bool { unsafe links.isIn(scheduler) }

@@ -22,9 +22,31 @@ struct OperationLinks: ~Copyable {
   var hasTakenBlocks = false
   /// Whether something has undertaken to add the operation to a queue.
   var isClaimed = false
-  var priority = Operation.QueuePriority.normal
+  /// The raw value of ``priority``.
+  private let priorityValue = Atomic<Int8>(0)
+  private let askedAtStart = Atomic<Bool>(false)
 
   init() {}
+
+  /// The priority that the program has set.
+  ///
+  /// A queue reads ``priorityLevel`` without this lock, with its own held: when the operation
+  /// becomes a member, and after each change. A thread that changes the priority finds the queue
+  /// with this lock held and notifies it afterwards, so that the last change is never overwritten.
+  var priority: Operation.QueuePriority {
+    get { Operation.QueuePriority(clamping: Int(priorityValue.load(ordering: .relaxed))) }
+    set { priorityValue.store(Int8(newValue.rawValue), ordering: .relaxed) }
+  }
+
+  /// 0 for the most urgent priority to 4; may be read without the lock.
+  var priorityLevel: UInt8 { UInt8(2 - priorityValue.load(ordering: .relaxed) / 4) }
+
+  /// Whether the layer decides when a slot is available; may be read without the lock, and doesn't
+  /// change once the operation is a member.
+  var isAskedAtStart: Bool {
+    get { askedAtStart.load(ordering: .relaxed) }
+    set { askedAtStart.store(newValue, ordering: .relaxed) }
+  }
 
   /// The scheduler of the queue that the operation is in.
   var scheduler: Scheduler? {

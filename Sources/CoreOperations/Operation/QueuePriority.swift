@@ -43,8 +43,5 @@ extension Operation {
 
     /// Whether the first is started later than the second.
     public static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
-
-    /// 0 for the most urgent to 4.
-    var level: Int { 2 - rawValue / 4 }
   }
 }

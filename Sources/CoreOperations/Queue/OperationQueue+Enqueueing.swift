@@ -70,10 +70,7 @@ extension OperationQueue {
     if terms?.isHeld == true { operation.readiness.step { $0.holdTaken() } }
     return operation.withLinks { links in
       if links.isClosed { return .over }
-      // Before other threads can find the scheduler, so that no later change is overwritten.
-      let member = Member(operation)
-      member.fields.level = UInt8(links.priority.level)
-      member.fields.isAskedAtStart = terms?.isAskedAtStart == true
+      links.isAskedAtStart = terms?.isAskedAtStart == true
       links.enter(scheduler)
       if links.mayBeInCycle || links.mark > .none { return .suspect }
       return terms?.needsDidEnqueue == true ? .layered : .plain

@@ -67,16 +67,16 @@ package final class Scheduler: @unchecked Sendable {
   func hasBarrier(inFrontOf operation: Operation) -> Bool {
     state.withLock { state in
       let member = Member(operation)
-      return member.fields.isMember && member.placement != .gone
+      return state[member, .isMember] && state[member].placement != .gone
         && state.barriersInFront(of: member) > 0
     }
   }
 
   /// Whether the call of an operation's `start()` has returned.
   func hasReturnedFromStart(_ operation: Operation) -> Bool {
-    state.withLock { _ in
+    state.withLock { state in
       let member = Member(operation)
-      return member.placement == .starting && !member.fields.isOnStack
+      return state[member].placement == .started && !state[member, .isOnStack]
     }
   }
 
@@ -221,9 +221,7 @@ package final class Scheduler: @unchecked Sendable {
   }
 
   func priorityChanged(of operation: Operation) {
-    update { state in
-      state.priorityChanged(Member(operation), level: operation.withLinks { $0.priority.level })
-    }
+    update { $0.priorityChanged(Member(operation)) }
   }
 
   func finished(
@@ -234,8 +232,7 @@ package final class Scheduler: @unchecked Sendable {
   ) {
     updateWithEffects { state, effects in
       let member = Member(operation)
-      if holdsQuiet { member.fields.isQuietHeld = true }
-      state.finished(member, hasCompletion: hasCompletion, &effects)
+      state.finished(member, hasCompletion: hasCompletion, holdsQuiet: holdsQuiet, &effects)
       released.forEach { state.offered(Member($0)) }
     }
   }
@@ -275,11 +272,11 @@ package final class Scheduler: @unchecked Sendable {
   func turnAbandoned(_ operation: Operation) { update { $0.turnAbandoned(Member(operation)) } }
 
   func awaitsOffer(_ operation: Operation) -> Bool {
-    state.withLock { _ in Member(operation).placement == .waiting }
+    state.withLock { $0[Member(operation)].placement == .waiting }
   }
 
   func isPaused(_ operation: Operation) -> Bool {
-    state.withLock { _ in Member(operation).fields.isPaused }
+    state.withLock { $0[Member(operation), .isPaused] }
   }
 
   // MARK: The queue
@@ -394,7 +391,7 @@ extension Scheduler: SteppedQueue {
   package var givenName: String? { owner?.givenName }
   package var unfinishedMembers: [Operation] { members.filter { !$0.isFinished } }
   package func number(of operation: Operation) -> UInt32 {
-    withState { _ in Member(operation).fields.number }
+    withState { $0[Member(operation)].number }
   }
   package func fingerprint(_ number: (Operation) -> UInt64) -> [UInt64] {
     withState { $0.fingerprint(number) }

@@ -124,9 +124,9 @@ extension SchedulerState {
       let operation = BlockOperation()
       let member = becameMember(operation, of: owner)
       operation.becomeRunning()
-      move(member, to: .starting)
-      member.fields.holdsSlot = true
-      member.fields.isOnStack = true
+      move(member, to: .started)
+      self[member, .holdsSlot] = true
+      self[member, .isOnStack] = true
       closures.became(member, number)
     }
     for index in 0..<waiting.count {
@@ -143,7 +143,7 @@ extension SchedulerState {
     operation.withLinks { $0.enter(owner.scheduler) }
     let member = Member(operation)
     members.append(member)
-    member.fields.segment = activeSegment
+    self[member].segment = activeSegment
     activeMembers += 1
     move(member, to: .waiting)
     operation.readiness.step { _ = $0.letIn() }

@@ -4,38 +4,38 @@ extension SchedulerState {
   @inline(__always)
   mutating func move(_ member: Member, to placement: Placement) {
     leaveLine(member)
-    member.fields.move(to: placement)
+    self[member].move(to: placement)
     enterLine(member)
   }
 
   @inline(__always)
   mutating func enterLine(_ member: Member) {
-    switch member.placement {
+    switch self[member].placement {
     case .behindBarrier: withBarrier(of: member) { $0.line.append(member) }
     case .service: service.append(member)
     case .ready:
-      if member.fields.needsNoSlot { helping.insert(member) } else { ready.insert(member) }
+      if self[member, .needsNoSlot] { helping.insert(member) } else { ready.insert(member) }
     // One that a worker is asking about is found by that.
-    case .granted: if !member.fields.isOnStack { granted.insert(member) }
-    case .outside, .waiting, .evaluating, .parked, .starting, .paused, .ending, .gone: break
+    case .granted: if !self[member, .isOnStack] { granted.insert(member) }
+    case .outside, .waiting, .evaluating, .parked, .started, .paused, .ending, .gone: break
     }
   }
 
   @inline(__always)
   mutating func leaveLine(_ member: Member) {
-    switch member.placement {
+    switch self[member].placement {
     case .behindBarrier: withBarrier(of: member) { $0.line.remove(member) }
     case .service: service.remove(member)
     case .ready:
-      if member.fields.needsNoSlot { helping.remove(member) } else { ready.remove(member) }
-    case .granted: if !member.fields.isOnStack { granted.remove(member) }
-    case .outside, .waiting, .evaluating, .parked, .starting, .paused, .ending, .gone: break
+      if self[member, .needsNoSlot] { helping.remove(member) } else { ready.remove(member) }
+    case .granted: if !self[member, .isOnStack] { granted.remove(member) }
+    case .outside, .waiting, .evaluating, .parked, .started, .paused, .ending, .gone: break
     }
   }
 
   /// Moves an operation that can start to the line that it starts from.
   mutating func place(_ member: Member) {
-    if member.fields.leavesAhead {
+    if self[member, .leavesAhead] {
       move(member, to: .service)
     } else if barriersInFront(of: member) > 0 {
       move(member, to: .behindBarrier)
@@ -46,7 +46,7 @@ extension SchedulerState {
 
   /// How many barriers have to run before an operation that isn't gone may start.
   func barriersInFront(of member: Member) -> Int {
-    max(0, Int(Int32(bitPattern: member.fields.segment &- activeSegment)))
+    max(0, Int(Int32(bitPattern: self[member].segment &- activeSegment)))
   }
 
   /// The members that are behind all barriers; in no order.
@@ -54,7 +54,7 @@ extension SchedulerState {
     let segment = activeSegment &+ UInt32(barriers.count)
     let count = barriers.last?.membersBehind ?? activeMembers
     return members.last(count) {
-      $0.placement != .gone && $0.fields.segment == segment
+      self[$0].placement != .gone && self[$0].segment == segment
     }
   }
 
@@ -83,5 +83,180 @@ extension SchedulerState {
     activeSegment &+= 1
     activeMembers = barrier.membersBehind
     for member in behind { offered(member) }
+  }
+}
+
+/// The service line: what needs no slot. A worker has conditions evaluated, or starts an operation
+/// that will not execute, so that it leaves.
+///
+/// ```
+/// offered, leavesAhead ─▶ service ─ serve ─┬▶ evaluating ─ asked ─▶ holdReleased ─▶ …
+///                                          └▶ starting ─ leftAhead ─▶ ending
+/// ```
+///
+/// One worker serves the line at any time, even where all slots are taken, and as many more as
+/// there are slots free.
+extension SchedulerState {
+  // MARK: Into the line
+
+  /// The operation's readiness may have changed.
+  package mutating func offered(_ member: Member) {
+    switch self[member].placement {
+    case .waiting, .evaluating, .parked: break
+    case .started:
+      // A dependency was added while a worker asked, and is resolved now.
+      self[member, .isNudged] = true
+      return
+    case .outside, .behindBarrier, .service, .ready, .granted, .paused, .ending, .gone: return
+    }
+    switch member.progress {
+    case .none: return
+    case .onlyHeld:
+      if self[member].placement == .evaluating { return }
+      placeInService(member)
+    case .ready: place(member)
+    }
+  }
+
+  /// The operation was cancelled: it leaves ahead of others.
+  package mutating func leavesAhead(_ member: Member) {
+    // One that has executed has an end of its own.
+    if self[member, .isPaused] { return }
+    switch self[member].placement {
+    case .outside, .granted, .paused, .ending, .gone: return
+    case .started: self[member, .isNudged] = true
+    case .service: self[member, .leavesAhead] = true
+    case .waiting, .behindBarrier, .evaluating, .ready, .parked:
+      self[member, .leavesAhead] = true
+      move(member, to: .service)
+    }
+  }
+
+  /// Moves an operation to the line, or behind the barrier that is in front of it.
+  mutating func placeInService(_ member: Member) {
+    move(member, to: barriersInFront(of: member) > 0 ? .behindBarrier : .service)
+  }
+
+  // MARK: Out of the line
+
+  /// Whether a worker is to serve the line at this moment.
+  var isServiceDue: Bool {
+    !service.isEmpty && (servedWithoutSlot == 0 || slotsInUse + servedWithoutSlot < limit)
+  }
+
+  /// Decides what is done to the first in the line of those that need no slot; nil if nothing.
+  mutating func serve(_ member: Member) -> Step? {
+    if member.progress == .none, !member.use({ $0.readiness.current.isDropped }),
+      !member.isCancelled
+    {
+      // A dependency was added while it stood in line; it will be offered again.
+      move(member, to: .waiting)
+      return nil
+    }
+    servedWithoutSlot += 1
+    if self[member, .leavesAhead] || member.isCancelled { return start(member, .ahead) }
+    move(member, to: .evaluating)
+    return .evaluate(member.operation)
+  }
+
+  // MARK: What came of it
+
+  /// The layer was asked, without a slot.
+  mutating func asked(_ report: Report) {
+    servedWithoutSlot -= 1
+    answered(report)
+  }
+
+  /// A worker brings the result of what it had evaluated, if there is one already.
+  mutating func answered(_ report: Report) {
+    guard let member = report.member else { return }
+    switch report.readiness {
+    case .pending: break
+    case .released(let leavesAhead): holdReleased(member, leavesAhead: leavesAhead)
+    }
+  }
+
+  /// The layer releases its hold of an operation.
+  package mutating func holdReleased(_ member: Member, leavesAhead: Bool) {
+    if leavesAhead { self[member, .leavesAhead] = true }
+    if member.use({ $0.readiness.step { $0.holdReleased() } }) == .ready { offered(member) }
+  }
+
+  /// An operation was started without a slot, and the start has returned.
+  mutating func leftAhead(_ member: Member, isEnd: Bool, _ effects: inout Effects) {
+    servedWithoutSlot -= 1
+    returned(member, isEnd: isEnd, &effects)
+  }
+}
+
+/// Pauses of operations that execute: without a slot, and then a turn like that of one that starts.
+///
+/// ```
+/// starting ─ pauseBegan ─▶ paused ─ pauseEnded ─▶ ready ─▶ starting (parked, granted) ─ wentOn
+/// ```
+///
+/// All the time the operation is a member that a barrier behind it waits for. Its end takes it out
+/// of wherever it is.
+extension SchedulerState {
+  /// An executing operation gives its slot back until it gets another turn.
+  ///
+  /// The worker that has started it may not have reported yet, and relies on the operation until
+  /// then; its report begins the pause.
+  package mutating func pauseBegan(_ member: Member) {
+    if self[member].isFinished { return }
+    if self[member, .isOnStack] {
+      self[member, .pausesOnReturn] = true
+    } else if self[member].placement == .started {
+      pause(member)
+    }
+  }
+
+  /// The pause is over: the operation waits for its turn, among those that are ready by now.
+  package mutating func pauseEnded(_ member: Member) {
+    if self[member, .pausesOnReturn] {
+      self[member, .isPauseOver] = true
+    } else if self[member].placement == .paused {
+      place(member)
+    }
+  }
+
+  /// A worker reports the return of a turn in which the operation began a pause.
+  mutating func pauseDue(_ member: Member, _ effects: inout Effects) {
+    self[member, .pausesOnReturn] = false
+    let isOver = self[member, .isPauseOver]
+    self[member, .isPauseOver] = false
+    if self[member].isFinished { return }
+    pause(member)
+    guard isOver else { return }
+    pauseEnded(member)
+    effects.waitsForNextTurn = member.operation
+  }
+
+  private mutating func pause(_ member: Member) {
+    giveBackSlot(of: member)
+    self[member, .isPaused] = true
+    move(member, to: .paused)
+  }
+
+  /// The operation ends instead of going on, and waits for no turn until then.
+  package mutating func turnAbandoned(_ member: Member) {
+    self[member, .isPauseOver] = false
+    guard self[member, .isPaused] else { return }
+    switch self[member].placement {
+    case .ready, .parked: move(member, to: .paused)
+    // With a slot in hand, it finds out by itself.
+    case .outside, .waiting, .behindBarrier, .service, .evaluating, .granted, .started, .paused,
+      .ending, .gone:
+      break
+    }
+  }
+
+  /// The operation goes on in its next turn.
+  package mutating func wentOn(_ member: Member) { self[member, .isPaused] = false }
+
+  /// Whether nothing that is waited for before the start keeps the operation; nothing does after
+  /// it.
+  func hasNothingOpen(_ member: Member) -> Bool {
+    member.progress == .ready || self[member, .isPaused]
   }
 }

@@ -1,3 +1,122 @@
+/// What a queue decides: the next step of a worker, and what has to happen outside of its lock.
+extension SchedulerState {
+  /// What the caller does after unlocking.
+  package struct Effects {
+    /// Ask for one more worker there.
+    var requestWorker: WorkerSource?
+    /// Members have left: the queue's properties may have changed.
+    var haveMembersLeft = false
+    /// What a worker that is told to ``Step/run(_:)`` runs.
+    package var closure: QueueClosures.Closure?
+    /// Let go of a member that left.
+    package var garbage: Operation?
+    /// Have the layer return what a start was granted with: a dependency came before it.
+    package var grantToReturn: Operation?
+    /// Look whether a cycle is completed by its wait for its next turn, which has just begun.
+    package var waitsForNextTurn: Operation?
+    /// The queue is empty.
+    package var idle: Idle?
+
+    package init() {}
+  }
+
+  package struct Idle {
+    /// Let go of the queue.
+    var owner: OperationQueue?
+    /// Wake what waited for that.
+    var waiters: WaitList<Void>?
+  }
+
+  /// What a worker does next.
+  ///
+  /// A start borrows its operation: what is started can't be released before the worker has
+  /// reported. What is evaluated may leave meanwhile, and is retained.
+  package enum Step: Sendable {
+    /// Nothing to start: leave.
+    case leave
+    /// Nothing to start: look out for work for a moment, and come back.
+    case linger
+    /// Have the layer evaluate the operation's conditions; no slot is held.
+    case evaluate(Operation)
+    /// Start the operation on these terms.
+    case start(Member, Terms)
+    /// Run the closure among the effects, which is no operation.
+    case run(ClosureNumber)
+    /// End the operation that a closure has become while it ran, and that has returned.
+    case end(Member)
+    /// Run a barrier.
+    case barrier(Barrier)
+  }
+
+  /// How a worker starts an operation.
+  package enum Terms: Sendable {
+    /// Without a slot and without a question, because the operation will not execute.
+    case ahead
+    /// With a slot: everything is known of the operation, so that the worker does all of it.
+    case known
+    /// With a slot, once the operation has said that it may start.
+    case asked
+    /// With a slot; the layer has nothing to say.
+    case unasked
+    /// With a slot; the layer was asked before.
+    case granted
+  }
+
+  /// What ``OperationQueue/addBarrierBlock(_:)`` was given.
+  package final class Barrier: @unchecked Sendable {
+    // Sendable: the block is touched by the one worker that runs it.
+    private var block: (@Sendable () -> Void)?
+
+    init(_ block: @escaping @Sendable () -> Void) { self.block = block }
+    func run() { block?() }
+    func release() { block = nil }
+  }
+}
+
+/// What workers and layers report to a queue.
+extension SchedulerState {
+  /// What a worker has done since its last step.
+  package struct Report {
+    var event: Event
+    /// What it has done that to.
+    private(set) var member: Member?
+    /// The result of the evaluation of its conditions, if a worker brings that.
+    private(set) var readiness = LayerReadiness.pending
+
+    package init(_ event: Event) { self.event = event }
+
+    package init(_ event: Event, of operation: Operation, readiness: LayerReadiness = .pending) {
+      self.event = event
+      self.member = Member(operation)
+      self.readiness = readiness
+    }
+  }
+
+  package enum Event {
+    /// It was just started by the executor.
+    case began
+    /// It looked out for work.
+    case lingered
+    /// The layer above was asked, without a slot.
+    case asked
+    /// It went away after it had asked, and is here again.
+    case cameBack
+    /// A start without a slot returned, maybe with the end of an operation that nothing waits for.
+    case leftAhead(isEnd: Bool)
+    /// The call of `start()` returned, maybe with the end of an operation that nothing waits for.
+    case startReturned(isEnd: Bool)
+    /// The operation may not start now.
+    case parked
+    /// A dependency was added after the start was decided.
+    case gotDependency
+    /// The work of an operation that does nothing else returned: its end, in the same step.
+    case ended(hasCompletion: Bool)
+    /// A closure returned; it may have become an operation meanwhile.
+    case closureReturned(ClosureNumber)
+    case barrierReturned
+  }
+}
+
 /// What workers report and are told.
 extension SchedulerState {
   var isBarrierDue: Bool {
@@ -118,9 +237,9 @@ extension SchedulerState {
 
   private mutating func account(for event: Event, of member: Member, _ effects: inout Effects) {
     // While it was asked whether it may start, it was given what it would have waited for.
-    let wasGranted = member.placement == .granted
-    if wasGranted { move(member, to: .starting) }
-    member.fields.isOnStack = false
+    let wasGranted = self[member].placement == .granted
+    if wasGranted { move(member, to: .started) }
+    self[member, .isOnStack] = false
     switch event {
     case .ended(let hasCompletion): finished(member, hasCompletion: hasCompletion, &effects)
     case .leftAhead(let isEnd): leftAhead(member, isEnd: isEnd, &effects)
@@ -129,12 +248,12 @@ extension SchedulerState {
     case .parked:
       guard keepsPlace(member, &effects) else { break }
       move(member, to: .parked)
-      if member.fields.isPaused {
+      if self[member, .isPaused] {
         // Its end, if that is due, takes it out of here.
-        if member.fields.isNudged { place(member) }
+        if self[member, .isNudged] { place(member) }
       } else if member.isCancelled {
         leavesAhead(member)
-      } else if member.fields.isNudged {
+      } else if self[member, .isNudged] {
         place(member)
       }
     case .gotDependency:
@@ -146,7 +265,7 @@ extension SchedulerState {
     case .began, .lingered, .asked, .cameBack, .closureReturned, .barrierReturned:
       trap("a report about no operation")
     }
-    if member.fields.isReleasedByReport { effects.garbage = member.released() }
+    if self[member, .isReleasedByReport] { effects.garbage = member.released() }
   }
 
   /// An operation whose turn came doesn't start: it gives its slot back, and leaves if it has
@@ -155,15 +274,15 @@ extension SchedulerState {
   /// - Returns: Whether it hasn't.
   mutating func keepsPlace(_ member: Member, _ effects: inout Effects) -> Bool {
     giveBackSlot(of: member)
-    if member.fields.isFinished { settled(member, &effects) }
-    return !member.fields.isFinished
+    if self[member].isFinished { settled(member, &effects) }
+    return !self[member].isFinished
   }
 
   /// The start of an operation returned; one that is over leaves.
   mutating func returned(_ member: Member, isEnd: Bool, _ effects: inout Effects) {
     if isEnd { move(member, to: .ending) }
     settled(member, &effects)
-    if member.fields.pausesOnReturn { pauseDue(member, &effects) }
+    if self[member, .pausesOnReturn] { pauseDue(member, &effects) }
   }
 
   private mutating func takeStep(_ effects: inout Effects) -> Step {
@@ -199,8 +318,8 @@ extension SchedulerState {
 
   @inline(__always)
   mutating func start(_ member: Member, _ terms: Terms) -> Step {
-    move(member, to: .starting)
-    member.fields.isOnStack = true
+    move(member, to: .started)
+    self[member, .isOnStack] = true
     return .start(member, terms)
   }
 
@@ -213,13 +332,13 @@ extension SchedulerState {
       move(member, to: .waiting)
       return nil
     }
-    if !member.fields.needsNoSlot {
+    if !self[member, .needsNoSlot] {
       slotsInUse += 1
-      member.fields.holdsSlot = true
+      self[member, .holdsSlot] = true
     }
-    member.fields.isNudged = false
+    self[member, .isNudged] = false
     if member.isKnown { return start(member, .known) }
-    let isAsked = !member.isLayered || member.fields.isAskedAtStart
+    let isAsked = !member.isLayered || member.use { $0.isAskedAtStart }
     return start(member, isAsked ? .asked : .unasked)
   }
 }

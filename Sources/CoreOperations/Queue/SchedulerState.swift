@@ -79,7 +79,7 @@ package struct SchedulerState {
     owner: OperationQueue
   ) {
     // An override reported the end while the operation was on its way here.
-    if member.fields.isFinished {
+    if self[member].isFinished {
       member.use { operation in operation.withLinks { $0.leave() } }
       return
     }
@@ -87,11 +87,12 @@ package struct SchedulerState {
     closuresBecomeOperations()
     addedCount += 1
     members.append(member)
-    member.fields.needsNoSlot = other != nil
+    self[member].level = member.use { $0.priorityLevel }
+    self[member, .needsNoSlot] = other != nil
     // A member that has left meanwhile may have let the barrier run that was behind it.
     let inFront =
       other.map { max(barriersInFront(of: $0), isBarrierRunning ? 1 : 0) } ?? barriers.count
-    member.fields.segment = activeSegment &+ UInt32(inFront)
+    self[member].segment = activeSegment &+ UInt32(inFront)
     if inFront == 0 {
       activeMembers += 1
     } else {
@@ -101,7 +102,7 @@ package struct SchedulerState {
 
   /// Lets a member in, so that it can become ready.
   package mutating func letIn(_ member: Member) {
-    guard member.fields.isMember, member.placement == .outside else { return }
+    guard self[member, .isMember], self[member].placement == .outside else { return }
     move(member, to: .waiting)
     if member.isCancelled { member.use { $0.readiness.step { $0.dropped() } } }
     if member.use({ $0.readiness.current.isDropped }) { leavesAhead(member) }
@@ -110,9 +111,9 @@ package struct SchedulerState {
 
   /// What kept the operation parked may be gone.
   package mutating func reoffered(_ member: Member) {
-    switch member.placement {
+    switch self[member].placement {
     case .parked: place(member)
-    case .starting: member.fields.isNudged = true
+    case .started: self[member, .isNudged] = true
     case .outside, .waiting, .behindBarrier, .service, .evaluating, .ready, .granted, .paused,
       .ending, .gone:
       break
@@ -127,8 +128,8 @@ package struct SchedulerState {
   /// worker has taken it yet.
   package mutating func reserved(_ member: Member) -> Bool {
     guard !isBlocked, hasNothingOpen(member) else { return false }
-    switch member.placement {
-    case .parked where member.fields.needsNoSlot: if limit == 0 { return false }
+    switch self[member].placement {
+    case .parked where self[member, .needsNoSlot]: if limit == 0 { return false }
     case .parked:
       guard slotsInUse < limit else { return false }
       // The last free slot is that of a ready operation that comes first.
@@ -136,10 +137,10 @@ package struct SchedulerState {
         return false
       }
       slotsInUse += 1
-      member.fields.holdsSlot = true
-    case .starting:
-      guard member.fields.isOnStack,
-        member.fields.needsNoSlot || member.fields.holdsSlot && slotsInUse <= limit
+      self[member, .holdsSlot] = true
+    case .started:
+      guard self[member, .isOnStack],
+        self[member, .needsNoSlot] || self[member, .holdsSlot] && slotsInUse <= limit
       else { return false }
     case .outside, .waiting, .behindBarrier, .service, .evaluating, .ready, .granted, .paused,
       .ending, .gone:
@@ -151,19 +152,22 @@ package struct SchedulerState {
 
   /// Whether a parked operation could be started now, or a worker just asks whether it may.
   func mayStart(_ member: Member) -> Bool {
-    if member.placement == .starting { return true }
-    return member.placement == .parked && !isBlocked && !isFull(for: member)
+    if self[member].placement == .started { return true }
+    return self[member].placement == .parked && !isBlocked && !isFull(for: member)
       && hasNothingOpen(member)
   }
 
-  package mutating func priorityChanged(_ member: Member, level: Int) {
+  /// The operation has another priority, which is read here: of several that are set at the same
+  /// time, the one that stays is in force.
+  package mutating func priorityChanged(_ member: Member) {
+    let level = member.use { $0.priorityLevel }
     // Only these lines have levels.
-    guard member.placement == .ready || member.placement == .granted else {
-      member.fields.level = UInt8(level)
+    guard self[member].placement == .ready || self[member].placement == .granted else {
+      self[member].level = level
       return
     }
     leaveLine(member)
-    member.fields.level = UInt8(level)
+    self[member].level = level
     enterLine(member)
   }
 
@@ -172,45 +176,52 @@ package struct SchedulerState {
   /// - Parameters:
   ///   - member: The operation.
   ///   - hasCompletion: Whether it stays a member until its completion block returned.
+  ///   - holdsQuiet: Whether its layer keeps slot and membership.
   ///   - effects: Gets what to do.
-  package mutating func finished(_ member: Member, hasCompletion: Bool, _ effects: inout Effects) {
-    member.fields.hasCompletion = hasCompletion
+  package mutating func finished(
+    _ member: Member,
+    hasCompletion: Bool,
+    holdsQuiet: Bool = false,
+    _ effects: inout Effects
+  ) {
+    if holdsQuiet { self[member, .isQuietHeld] = true }
+    self[member, .hasCompletion] = hasCompletion
     move(member, to: .ending)
     settled(member, &effects)
   }
 
   /// The completion block of the operation returned.
   package mutating func completionReturned(_ member: Member, _ effects: inout Effects) {
-    member.fields.hasCompletion = false
+    self[member, .hasCompletion] = false
     settled(member, &effects)
   }
 
   /// The layer keeps slot and membership beyond the end, or lets go of them.
   package mutating func quietHold(_ member: Member, isHeld: Bool, _ effects: inout Effects) {
-    member.fields.isQuietHeld = isHeld
+    self[member, .isQuietHeld] = isHeld
     settled(member, &effects)
   }
 
   /// Gives back what a finished operation has, as far as nothing holds it.
   mutating func settled(_ member: Member, _ effects: inout Effects) {
-    let isOnStack = member.fields.isOnStack
-    guard member.fields.isFinished, member.fields.isMember, !member.fields.isQuietHeld,
+    let isOnStack = self[member, .isOnStack]
+    guard self[member].isFinished, self[member, .isMember], !self[member, .isQuietHeld],
       !isOnStack || !member.isLayered
     else { return }
-    if member.placement == .ending {
+    if self[member].placement == .ending {
       move(member, to: .gone)
       giveBackSlot(of: member)
-      if member.fields.segment == activeSegment {
+      if self[member].segment == activeSegment {
         activeMembers -= 1
       } else {
         withBarrier(of: member) { $0.membersBehind -= 1 }
       }
     }
-    if member.fields.hasCompletion { return }
+    if self[member, .hasCompletion] { return }
     if member.isLayered { member.use { operation in operation.withLinks { $0.leave() } } }
     members.remove(member)
     if isOnStack {
-      member.fields.isReleasedByReport = true
+      self[member, .isReleasedByReport] = true
     } else {
       effects.garbage = member.released()
     }
@@ -221,12 +232,12 @@ package struct SchedulerState {
 
   /// Whether the limit keeps an operation from being started.
   func isFull(for member: Member) -> Bool {
-    member.fields.needsNoSlot ? limit == 0 : slotsInUse >= limit
+    self[member, .needsNoSlot] ? limit == 0 : slotsInUse >= limit
   }
 
   mutating func giveBackSlot(of member: Member) {
-    guard member.fields.holdsSlot else { return }
-    member.fields.holdsSlot = false
+    guard self[member, .holdsSlot] else { return }
+    self[member, .holdsSlot] = false
     slotsInUse -= 1
   }
 

@@ -103,3 +103,100 @@ extension Operation {
     DependencyTeardown.release(dependencies, areOpen: true)
   }
 }
+
+/// The end of a queue that nothing runs any more, because its simulation was abandoned.
+extension SchedulerState {
+  /// What the queue held; the caller releases it without the lock.
+  struct Abandoned {
+    let members: [Operation]
+    let barriers: FirstInFirstOut<PendingBarrier>
+    let owner: OperationQueue?
+    let gate: (any ArrivalGate)?
+  }
+
+  /// Takes out everything that the queue keeps alive.
+  ///
+  /// Waiters stay: the queue never becomes empty for them, and a continuation that is released
+  /// without being resumed is reported by the standard library.
+  ///
+  /// - Parameter gate: Turns away operations that are added later.
+  /// - Returns: What the queue held.
+  mutating func abandoned(closedBy gate: any ArrivalGate) -> Abandoned {
+    let abandoned = Abandoned(
+      members: members.operations,
+      barriers: exchange(&barriers, with: FirstInFirstOut()),
+      owner: owner.take(),
+      gate: exchange(&self.gate, with: gate)
+    )
+    for operation in abandoned.members {
+      let member = Member(operation)
+      operation.withLinks { $0.leave() }
+      members.remove(member)
+      self[member].abandoned()
+      // The array has a reference too, so this isn't the last one.
+      _ = member.released()
+    }
+    ready = ReadyLine()
+    helping = ReadyLine()
+    granted = ReadyLine()
+    service = MemberLine()
+    // A worker that was requested doesn't come.
+    isWorkerRequested = false
+    loopingWorkers = 0
+    slotsInUse = 0
+    activeMembers = 0
+    return abandoned
+  }
+}
+
+/// Turns away all operations that are added to an abandoned queue.
+final class AbandonedQueueGate: ArrivalGate {
+  func admits(
+    _ operations: [Operation],
+    to queue: OperationQueue,
+    neededBy member: Operation?
+  ) -> [Operation] { [] }
+
+  /// A thread added the operations while another one abandoned the queue.
+  func arrived(_ operations: [Operation], in queue: OperationQueue, neededBy member: Operation?) {
+    let members = queue.scheduler.abandon()
+    for operation in members { operation.wasAbandoned() }
+  }
+}
+
+/// What tells two states of a queue apart, for explorations that need not go on from equal ones.
+extension SchedulerState {
+  func fingerprint(_ number: (Operation) -> UInt64) -> [UInt64] {
+    var numbers: [UInt64] = [
+      isSuspended ? 1 : 0, UInt64(bitPattern: Int64(requestedLimit)), UInt64(slotsInUse),
+      UInt64(servedWithoutSlot), UInt64(barriers.count), UInt64(activeMembers),
+      isBarrierRunning ? 1 : 0, UInt64(loopingWorkers), isWorkerRequested ? 1 : 0,
+      UInt64(blockedStarts),
+    ]
+    // In the order of adding, in which operations of one priority start.
+    for operation in members.operations {
+      let fields = self[Member(operation)]
+      numbers.append(number(operation))
+      numbers.append(UInt64(operation.life.current.rawValue))
+      numbers.append(UInt64(operation.readiness.current.rawValue))
+      let bits = UInt64(fields.flags.rawValue)
+      numbers.append(bits << 16 | UInt64(fields.level) << 8 | UInt64(fields.placement.rawValue))
+    }
+    numbers.append(.max)
+    numbers += service.few().map { number($0.operation) }
+    return numbers
+  }
+}
+
+extension SchedulerState.Step {
+  /// What the step is about, for executors that decide every step; nil when there is nothing to do.
+  func described(by queue: any SteppedQueue) -> WorkerStep? {
+    switch self {
+    case .leave, .linger: nil
+    case .evaluate(let operation): .evaluate(operation)
+    case .start(let member, _): .start(member.operation)
+    case .barrier: .barrier(queue)
+    case .run, .end: trap("a queue with an executor of steps had a closure")
+    }
+  }
+}

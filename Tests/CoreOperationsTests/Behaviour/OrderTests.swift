@@ -40,7 +40,7 @@ import Testing
     let operations = (0..<5).map { _ in Operation() }
     for operation in operations { members.append(Member(operation)) }
     #expect(members.operations == operations)
-    let numbers = operations.map { Member($0).fields.number }
+    let numbers = operations.map { $0.scheduling.number }
     #expect(numbers == numbers.sorted())
     #expect(Set(numbers).count == 5)
     for operation in operations {

@@ -1,4 +1,4 @@
-import CoreOperations
+@testable import CoreOperations
 
 /// What a queue knows, without a queue: a test is the threads and the workers.
 struct QueueMachine {
@@ -40,9 +40,18 @@ struct QueueMachine {
     state.nextStep(after: report, releasing: FewObjects<Operation>(), from: source, &effects)
   }
 
-  mutating func finish(_ operation: Operation, hasCompletion: Bool = false) {
+  mutating func finish(
+    _ operation: Operation,
+    hasCompletion: Bool = false,
+    holdsQuiet: Bool = false
+  ) {
     var effects = SchedulerState.Effects()
-    state.finished(Member(operation), hasCompletion: hasCompletion, &effects)
+    state.finished(
+      Member(operation),
+      hasCompletion: hasCompletion,
+      holdsQuiet: holdsQuiet,
+      &effects
+    )
   }
 
   /// Makes a new operation a member and brings it to a place.
@@ -59,7 +68,7 @@ struct QueueMachine {
       add(Self.layered())
       _ = state.barrierAdded({}, owner: owner)
       add(operation)
-    case .evaluating, .starting:
+    case .evaluating, .started:
       add(operation)
       _ = next()
     case .parked, .granted:
@@ -74,8 +83,7 @@ struct QueueMachine {
       state.pauseBegan(member)
     case .ending:
       add(operation)
-      member.fields.isQuietHeld = true
-      finish(operation)
+      finish(operation, holdsQuiet: true)
     case .gone:
       add(operation)
       finish(operation, hasCompletion: true)
@@ -85,5 +93,7 @@ struct QueueMachine {
 }
 
 extension Operation {
-  var placement: Placement { Member(self).placement }
+  var placement: Placement { scheduling.placement }
+
+  func has(_ flag: SchedulingFields.Flags) -> Bool { scheduling.flags.contains(flag) }
 }

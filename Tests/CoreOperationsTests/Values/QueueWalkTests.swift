@@ -1,6 +1,7 @@
-import CoreOperations
 import TestSupport
 import Testing
+
+@testable import CoreOperations
 
 /// Random events in random order, as threads would bring them, without threads.
 ///
@@ -40,7 +41,7 @@ private struct Walk {
   private(set) var (closureCount, runCount, endCount) = (0, 0, 0)
   private var addsClosures = false
 
-  private var openItems: [Item] { items.filter { $0.member.fields.isMember || !$0.isLetIn } }
+  private var openItems: [Item] { items.filter { $0.operation.has(.isMember) || !$0.isLetIn } }
 
   // MARK: Events
 
@@ -54,7 +55,10 @@ private struct Walk {
       }
     let item = Item(operation)
     if chance(30) { operation.readiness.step { $0.dependencyAdded() } }
-    if item.isLayered { item.member.fields.isAskedAtStart = chance(70) }
+    if item.isLayered {
+      let isAsked = chance(70)
+      operation.withLinks { $0.isAskedAtStart = isAsked }
+    }
     machine.state.memberAdded(item.member, owner: machine.owner)
     items.append(item)
   }
@@ -114,9 +118,15 @@ private struct Walk {
     item.hasCompletion = chance(20)
     if item.isLayered, chance(20) {
       item.isQuiet = true
-      item.member.fields.isQuietHeld = true
     }
-    note { $0.finished(item.member, hasCompletion: item.hasCompletion, &$1) }
+    note {
+      $0.finished(
+        item.member,
+        hasCompletion: item.hasCompletion,
+        holdsQuiet: item.isQuiet,
+        &$1
+      )
+    }
   }
 
   private mutating func afterFinish(_ item: Item) {
@@ -167,11 +177,11 @@ private struct Walk {
       #expect(effects.closure != nil)
       runCount += 1
     case .end(let member):
-      #expect(member.operation.isExecuting && member.fields.holdsSlot)
+      #expect(member.operation.isExecuting && member.operation.has(.holdsSlot))
       endCount += 1
     case .start(let member, let terms):
-      #expect(member.placement == .starting)
-      if case .ahead = terms {} else { #expect(member.fields.holdsSlot) }
+      #expect(member.operation.placement == .started)
+      if case .ahead = terms {} else { #expect(member.operation.has(.holdsSlot)) }
       item(member).isOnStack = true
     case .evaluate, .barrier: break
     }
@@ -249,7 +259,7 @@ private struct Walk {
     case 4: if chance(30) { cancel(item) }
     case 5: resolve(item)
     case 6:
-      let isRare = item.member.placement == .evaluating
+      let isRare = item.member.operation.placement == .evaluating
       if isRare || chance(30), !(item.operation is BlockOperation) { finish(item) }
     case 7: afterFinish(item)
     case 8, 9: pause(item)
@@ -269,7 +279,9 @@ private struct Walk {
       if chance(20) {
         _ = machine.state.barrierAdded({}, owner: machine.owner)
       } else {
-        machine.state.priorityChanged(item.member, level: Int.random(in: 0...4, using: &random))
+        item.operation.queuePriority =
+          Operation.QueuePriority.allCases.randomElement(using: &random) ?? .normal
+        machine.state.priorityChanged(item.member)
       }
     case 15: if chance(20) { look() }
     default: machine.state.limited(Int.random(in: 0...3, using: &random))
@@ -279,11 +291,11 @@ private struct Walk {
 
   private mutating func check() {
     meet()
-    let holders = items.count { $0.member.fields.holdsSlot } + machine.state.closures.runningCount
+    let holders = items.count { $0.operation.has(.holdsSlot) } + machine.state.closures.runningCount
     #expect(machine.state.slotsInUse == holders + (machine.state.isBarrierRunning ? 1 : 0))
     #expect(machine.state.members.count == 0 || machine.state.closures.count == 0)
-    for item in items where item.member.fields.isMember {
-      #expect(item.member.fields.isFinished == item.isFinished)
+    for item in items where item.operation.has(.isMember) {
+      #expect(item.operation.scheduling.isFinished == item.isFinished)
     }
   }
 
@@ -311,7 +323,7 @@ private struct Walk {
       while !steps.isEmpty { report() }
       check()
     }
-    #expect(machine.state.isIdle, "\(openItems.map { "\($0.operation): \($0.member.placement)" })")
+    #expect(machine.state.isIdle, "\(openItems.map { "\($0.operation): \($0.operation.placement)" })")
     #expect(machine.state.slotsInUse == 0)
     #expect(openItems.isEmpty)
   }

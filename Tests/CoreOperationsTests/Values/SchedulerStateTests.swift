@@ -1,5 +1,6 @@
-import CoreOperations
 import Testing
+
+@testable import CoreOperations
 
 /// What each event does to an operation in each place, as a table.
 @Suite struct `What a queue knows as a value` {
@@ -44,8 +45,8 @@ import Testing
       ]
     ) { $0.state.leavesAhead(Member($1)) },
     Row("offered again", [.parked: .ready]) { $0.state.reoffered(Member($1)) },
-    Row("given a slot", [.parked: .granted, .starting: .granted]) { machine, operation in
-      let mayStart = [.parked, .starting].contains(operation.placement)
+    Row("given a slot", [.parked: .granted, .started: .granted]) { machine, operation in
+      let mayStart = [.parked, .started].contains(operation.placement)
       let isReserved = machine.state.reserved(Member(operation))
       #expect(isReserved == mayStart)
     },
@@ -56,7 +57,10 @@ import Testing
       var effects = SchedulerState.Effects()
       $0.state.quietHold(Member($1), isHeld: false, &effects)
     },
-    Row("another priority", [:]) { $0.state.priorityChanged(Member($1), level: 0) },
+    Row("another priority", [:]) {
+      $1.queuePriority = .veryHigh
+      $0.state.priorityChanged(Member($1))
+    },
   ]
 
   @Test(arguments: rows, Placement.allCases)
@@ -72,12 +76,12 @@ import Testing
   func `an end takes an operation out of every place, with its slot`(placement: Placement) {
     var machine = QueueMachine()
     let operation = machine.bring(to: placement)
-    let isOnStack = [.starting].contains(placement)
+    let isOnStack = [.started].contains(placement)
     machine.finish(operation)
     #expect(operation.placement == (isOnStack ? .ending : .gone))
     if isOnStack { _ = machine.next(.init(.startReturned(isEnd: false), of: operation)) }
     #expect(operation.placement == .gone)
-    #expect(!Member(operation).fields.isMember)
+    #expect(!operation.has(.isMember))
     #expect(machine.state.slotsInUse == 0)
   }
 
@@ -117,7 +121,7 @@ import Testing
 
   @Test func `one that got a dependency while it was granted returns the grant`() {
     var machine = QueueMachine()
-    let operation = machine.bring(to: .starting)
+    let operation = machine.bring(to: .started)
     let isReserved = machine.state.reserved(Member(operation))
     #expect(isReserved)
     operation.readiness.step { $0.dependencyAdded() }

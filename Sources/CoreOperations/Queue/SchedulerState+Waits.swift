@@ -14,7 +14,7 @@ extension SchedulerState {
     let member = Member(operation)
     let isOnItsWay = isOnItsWay(member)
     let isWaiting = isWaiting(member)
-    let isLeaving = member.fields.leavesAhead || member.isCancelled
+    let isLeaving = self[member, .leavesAhead] || member.isCancelled
     let isKept = isOnItsWay && !isLeaving
     let waitsLater = isWaiting && isLaterIncluded
     var waits: [Wait] = []
@@ -30,7 +30,7 @@ extension SchedulerState {
         )
       )
     }
-    let isInLine = member.placement == .ready || member.placement == .service
+    let isInLine = self[member].placement == .ready || self[member].placement == .service
     if isFull(for: member) && (isKept && isInLine || waitsLater) {
       let holders = slotHolders
       let need = isWaiting ? needOfSlot(heldBy: holders) : nil
@@ -44,9 +44,9 @@ extension SchedulerState {
       )
     }
     guard isOnItsWay else { return waits }
-    switch member.placement {
+    switch self[member].placement {
     case .parked: waits.append(Wait(.readiness))
-    case .ready, .service, .granted, .starting:
+    case .ready, .service, .granted, .started:
       if !waits.contains(where: \.isCurrent) { waits.append(Wait(.worker(owner))) }
     case .outside, .waiting, .behindBarrier, .evaluating, .paused, .ending, .gone: break
     }
@@ -63,8 +63,8 @@ extension SchedulerState {
     // answer waits.
     let holders = holders.filter { holder in
       let member = Member(holder)
-      return member.placement != .starting
-        || holder.life.current.phase > .enqueued && !member.fields.isPaused
+      return self[member].placement != .started
+        || holder.life.current.phase > .enqueued && !self[member, .isPaused]
         || holder.hasOwnWaits
     }
     // More than one when the limit was lowered: then one that ends leaves no free slot.
@@ -78,14 +78,14 @@ extension SchedulerState {
   /// Whether an operation has not started, or has paused and wants to go on.
   private func isOnItsWay(_ member: Member) -> Bool {
     if member.use({ $0.life.current.phase <= .enqueued }) { return true }
-    return member.fields.isPaused && !member.fields.isFinished && member.placement != .paused
+    return self[member, .isPaused] && !self[member].isFinished && self[member].placement != .paused
   }
 
   /// Whether an operation needs something of the queue that it hasn't got.
   private func isWaiting(_ member: Member) -> Bool {
-    if member.fields.holdsSlot || member.fields.leavesAhead { return false }
-    switch member.placement {
-    case .starting, .granted, .paused, .ending, .gone: return false
+    if self[member, .holdsSlot] || self[member, .leavesAhead] { return false }
+    switch self[member].placement {
+    case .started, .granted, .paused, .ending, .gone: return false
     case .outside, .waiting, .behindBarrier, .service, .evaluating, .ready, .parked: return true
     }
   }
@@ -94,11 +94,11 @@ extension SchedulerState {
   private func membersBefore(_ member: Member) -> [Operation] {
     let inFront = barriersInFront(of: member)
     if inFront == 0 { return [] }
-    return members.first(.max) { $0.placement != .gone && barriersInFront(of: $0) < inFront }
+    return members.first(.max) { self[$0].placement != .gone && barriersInFront(of: $0) < inFront }
   }
 
   private var slotHolders: [Operation] {
     let count = slotsInUse - (isBarrierRunning ? 1 : 0)
-    return members.first(count) { $0.fields.holdsSlot }
+    return members.first(count) { self[$0, .holdsSlot] }
   }
 }
