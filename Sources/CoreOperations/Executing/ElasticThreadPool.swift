@@ -199,7 +199,7 @@ final class PoolThread: @unchecked Sendable {
   }
   private let semaphore = DispatchSemaphore(value: 0)
   /// Belongs to the thread.
-  var lingerTime = LingerTime()
+  var lingerTime = SpinDuration()
   /// When `next` was handed to the idle thread.
   private var handedAt: Int64 = 0
   /// Nil until the thread has begun.

@@ -7,7 +7,7 @@ import Synchronization
 /// sleeps, in a virtual machine above all. So the time follows what would have been needed when the
 /// thread slept last, as long as that was worth the wake-up: where work comes just after the thread
 /// has fallen asleep, it looks longer; where it comes later, less, and then not at all.
-struct LingerTime: Equatable {
+struct SpinDuration: Equatable {
   /// The least and the most that is worth a look, whatever a wake-up took: the thread may have
   /// waited for a processor.
   static let bounds = 5_000...50_000 as ClosedRange<Int64>

@@ -32,10 +32,8 @@ package enum LayerReadiness: Sendable {
 
 /// An operation of a layer above, as the core knows it.
 ///
-/// The requirements are what the core asks of such an operation, and what the layer may do to its
-/// own stands in `LayeredOperation+Steering`. All hooks are called without a lock held. What else
-/// the layer uses of the core stands in the other files of this folder, and `.ci/door` checks that
-/// nothing stands elsewhere.
+/// The requirements are what the core asks of such an operation; the extensions below are what the
+/// layer may do to its own operations. All hooks are called without a lock held.
 ///
 /// - *Readiness hold*: one more thing to wait for, next to the dependencies. Taken in
 ///   ``willEnqueue()``; when nothing but the hold is left, a worker without a slot calls

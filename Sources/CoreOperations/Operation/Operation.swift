@@ -26,9 +26,30 @@ import Synchronization
 open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
   CustomDebugStringConvertible
 {
-  // Sendable: `life` and `readiness` are atomic, `links` and `dependencyList` are only reached with
-  // their locks held, and `scheduling` is guarded by the lock of the one scheduler that the
-  // operation is ever in; `layer` is set while initialising.
+  // What an operation stores, who may touch it, and why that is safe (`@unchecked Sendable`):
+  //
+  // - `life`, an atomic word: the phase and the cancelled flag. Each thread may read it. It changes
+  //   through `step`, one event of `OperationLife` at a time, and the thread whose event made the
+  //   change gets the action to perform: of several threads that report the end, one performs it.
+  // - `readiness`, an atomic word: how many dependencies are open, and whether something else holds
+  //   the operation. The thread whose event leaves nothing open offers the operation to its queue.
+  //   Atomic, because the end of an operation must not wait for the queues of its dependents.
+  // - `links`, behind `linksLock`: dependents, waiters, the completion block, the reason of a cancel
+  //   and the queue. A leaf: code under this lock takes no other one, so that the locks of a queue,
+  //   of a dependency list and of the advanced layer may be held around it. `isIn(_:)` reads one
+  //   atomic word of it without the lock.
+  // - `dependencyList`, behind `dependencyLock`: the edges to dependencies. The links of one
+  //   dependency may be locked inside, never those of two.
+  // - `scheduling`: belongs to the scheduler of the one queue that the operation is ever in, and to
+  //   its lock. `SchedulerState` reaches it through a `Member`; before the operation is a member,
+  //   and after it has left, nothing reads it.
+  // - `ownLayer` and `isLayered`: set while the operation is initialized, and constant from then on.
+  //   The reference is to the operation itself, so it is neither counted nor ever dangling.
+  // - `isObserved`, atomic: false until the first observer of a property is stored, so that a change
+  //   of an operation without observers costs one load.
+  //
+  // No code of the program runs under any of these locks, and no object of the program is released
+  // there: what comes out of a lock is released after it.
   //
   // The order decides the size: 152 bytes, and 168 with a block, which malloc rounds up to 176.
 

@@ -1,4 +1,8 @@
-/// What a queue decides: the next step of a worker, and what has to happen outside of its lock.
+/// The workers of a queue: what they report, and what each does next.
+///
+/// ``nextStep(after:releasing:from:mayLinger:_:)`` takes a report and returns a ``Step``; what has to
+/// happen outside of the lock is in ``Effects``. The order in which a queue starts what could start
+/// is that of ``takeStep(_:)``.
 extension SchedulerState {
   /// What the caller does after unlocking.
   package struct Effects {
@@ -71,10 +75,7 @@ extension SchedulerState {
     func run() { block?() }
     func release() { block = nil }
   }
-}
 
-/// What workers and layers report to a queue.
-extension SchedulerState {
   /// What a worker has done since its last step.
   package struct Report {
     var event: Event
@@ -115,60 +116,8 @@ extension SchedulerState {
     case closureReturned(ClosureNumber)
     case barrierReturned
   }
-}
 
-/// What workers report and are told.
-extension SchedulerState {
-  var isBarrierDue: Bool {
-    activeMembers == 0 && !barriers.isEmpty && !isBarrierRunning
-  }
-
-  // Mutating, because the compiler copies all of this value otherwise: 88 instructions (callgrind).
-  var hasWork: Bool {
-    mutating get {
-      if !granted.isEmpty { return true }
-      if isBlocked { return false }
-      return isServiceDue || (!helping.isEmpty && limit > 0)
-        || (slotsInUse < limit && (!ready.isEmpty || closures.hasWaiting || isBarrierDue))
-    }
-  }
-
-  /// The worker that looks out for work can't any more.
-  mutating func lingeringEnded(_ effects: inout Effects) {
-    isLingering = false
-    loopingWorkers -= 1
-    effects.requestWorker = workerNeeded()
-  }
-
-  /// Where a worker has to be asked for, if one is needed; it counts as asked for then.
-  mutating func workerNeeded() -> WorkerSource? {
-    guard loopingWorkers == 0, !isWorkerRequested, hasWork else { return nil }
-    isWorkerRequested = true
-    return source
-  }
-
-  /// Workers come from somewhere else from now on; one that was asked for doesn't count.
-  ///
-  /// - Returns: False, and nothing changed, if there are operations.
-  mutating func sourceChangedIfEmpty(_ source: WorkerSource) -> Bool {
-    guard members.count == 0, closures.isEmpty else { return false }
-    self.source = source
-    isWorkerRequested = false
-    return true
-  }
-
-  /// A worker's share is used up: it leaves, and another is asked for if there is work.
-  ///
-  /// - Precondition: There is nothing to ``takeUnended(_:)``.
-  mutating func shareUsedUp(
-    after report: Report,
-    releasing released: borrowing FewObjects<Operation>,
-    _ effects: inout Effects
-  ) {
-    account(for: report, releasing: released, &effects)
-    loopingWorkers -= 1
-    effects.requestWorker = workerNeeded()
-  }
+  // MARK: The next step
 
   /// Takes a worker's report and decides what it does next.
   ///
@@ -201,12 +150,75 @@ extension SchedulerState {
     return step
   }
 
+  private mutating func takeStep(_ effects: inout Effects) -> Step {
+    if let first = granted.first {
+      return start(first, .granted)
+    }
+    if isBlocked { return .leave }
+    while isServiceDue, let first = service.first {
+      if let step = serve(first) { return step }
+    }
+    if !helping.isEmpty, let step = startHelper() { return step }
+    guard slotsInUse < limit else { return .leave }
+    while let first = ready.first {
+      if let step = takeSlot(for: first) { return step }
+    }
+    if let step = startClosure(&effects) { return step }
+    if isBarrierDue, let barrier = barriers.withElement(at: 0, { $0.block.take() }) {
+      isBarrierRunning = true
+      slotsInUse += 1
+      return .barrier(barrier)
+    }
+    return .leave
+  }
+
+  /// Gives a slot to the first in the line, unless it needs none, and decides how it starts; nil if
+  /// it can't.
+  @inline(__always)
+  private mutating func takeSlot(for member: Member) -> Step? {
+    guard hasNothingOpen(member) || member.isCancelled else {
+      // A dependency was added while it stood in line.
+      move(member, to: .waiting)
+      return nil
+    }
+    if !self[member, .needsNoSlot] {
+      slotsInUse += 1
+      self[member, .holdsSlot] = true
+    }
+    self[member, .isNudged] = false
+    if member.isKnown { return start(member, .known) }
+    let isAsked = !member.isLayered || member.use { $0.isAskedAtStart }
+    return start(member, isAsked ? .asked : .unasked)
+  }
+
+  /// Starts the first operation that needs no slot.
+  @inline(never)
+  private mutating func startHelper() -> Step? {
+    while limit > 0, let first = helping.first {
+      if let step = takeSlot(for: first) { return step }
+    }
+    return nil
+  }
+
+  @inline(__always)
+  mutating func start(_ member: Member, _ terms: Terms) -> Step {
+    move(member, to: .started)
+    self[member, .isOnStack] = true
+    return .start(member, terms)
+  }
+
+  var isBarrierDue: Bool {
+    activeMembers == 0 && !barriers.isEmpty && !isBarrierRunning
+  }
+
   /// The operation that a closure has become which a worker reports as returned: has to be ended
   /// before anything else is done, and its end to be reported in turn.
   mutating func takeUnended(_ report: Report) -> Member? {
     guard case .closureReturned(let number) = report.event else { return nil }
     return closures.takeMember(madeOf: number)
   }
+
+  // MARK: What a report changes
 
   private mutating func account(
     for report: Report,
@@ -285,60 +297,52 @@ extension SchedulerState {
     if self[member, .pausesOnReturn] { pauseDue(member, &effects) }
   }
 
-  private mutating func takeStep(_ effects: inout Effects) -> Step {
-    if let first = granted.first {
-      return start(first, .granted)
+  // MARK: Workers that come and leave
+
+  // Mutating, because the compiler copies all of this value otherwise: 88 instructions (callgrind).
+  var hasWork: Bool {
+    mutating get {
+      if !granted.isEmpty { return true }
+      if isBlocked { return false }
+      return isServiceDue || (!helping.isEmpty && limit > 0)
+        || (slotsInUse < limit && (!ready.isEmpty || closures.hasWaiting || isBarrierDue))
     }
-    if isBlocked { return .leave }
-    while isServiceDue, let first = service.first {
-      if let step = serve(first) { return step }
-    }
-    if !helping.isEmpty, let step = startHelper() { return step }
-    guard slotsInUse < limit else { return .leave }
-    while let first = ready.first {
-      if let step = takeSlot(for: first) { return step }
-    }
-    if let step = startClosure(&effects) { return step }
-    if isBarrierDue, let barrier = barriers.withElement(at: 0, { $0.block.take() }) {
-      isBarrierRunning = true
-      slotsInUse += 1
-      return .barrier(barrier)
-    }
-    return .leave
   }
 
-  /// Starts the first operation that needs no slot.
-  @inline(never)
-  private mutating func startHelper() -> Step? {
-    while limit > 0, let first = helping.first {
-      if let step = takeSlot(for: first) { return step }
-    }
-    return nil
+  /// Where a worker has to be asked for, if one is needed; it counts as asked for then.
+  mutating func workerNeeded() -> WorkerSource? {
+    guard loopingWorkers == 0, !isWorkerRequested, hasWork else { return nil }
+    isWorkerRequested = true
+    return source
   }
 
-  @inline(__always)
-  mutating func start(_ member: Member, _ terms: Terms) -> Step {
-    move(member, to: .started)
-    self[member, .isOnStack] = true
-    return .start(member, terms)
+  /// A worker's share is used up: it leaves, and another is asked for if there is work.
+  ///
+  /// - Precondition: There is nothing to ``takeUnended(_:)``.
+  mutating func shareUsedUp(
+    after report: Report,
+    releasing released: borrowing FewObjects<Operation>,
+    _ effects: inout Effects
+  ) {
+    account(for: report, releasing: released, &effects)
+    loopingWorkers -= 1
+    effects.requestWorker = workerNeeded()
   }
 
-  /// Gives a slot to the first in the line, unless it needs none, and decides how it starts; nil if
-  /// it can't.
-  @inline(__always)
-  private mutating func takeSlot(for member: Member) -> Step? {
-    guard hasNothingOpen(member) || member.isCancelled else {
-      // A dependency was added while it stood in line.
-      move(member, to: .waiting)
-      return nil
-    }
-    if !self[member, .needsNoSlot] {
-      slotsInUse += 1
-      self[member, .holdsSlot] = true
-    }
-    self[member, .isNudged] = false
-    if member.isKnown { return start(member, .known) }
-    let isAsked = !member.isLayered || member.use { $0.isAskedAtStart }
-    return start(member, isAsked ? .asked : .unasked)
+  /// The worker that looks out for work can't any more.
+  mutating func lingeringEnded(_ effects: inout Effects) {
+    isLingering = false
+    loopingWorkers -= 1
+    effects.requestWorker = workerNeeded()
+  }
+
+  /// Workers come from somewhere else from now on; one that was asked for doesn't count.
+  ///
+  /// - Returns: False, and nothing changed, if there are operations.
+  mutating func sourceChangedIfEmpty(_ source: WorkerSource) -> Bool {
+    guard members.count == 0, closures.isEmpty else { return false }
+    self.source = source
+    isWorkerRequested = false
+    return true
   }
 }

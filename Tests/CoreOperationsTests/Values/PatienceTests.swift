@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct `The time for which a worker looks out for work` {
   @Test func `grows to twice what was needed, where work came just too late`() {
-    var time = LingerTime()
+    var time = SpinDuration()
     time.workCame(after: 12_000, wakeUp: 40_000)
     #expect(time.nanoseconds == 24_000)
     time.workCame(after: 20_000, wakeUp: 40_000)
@@ -17,21 +17,21 @@ import Testing
   }
 
   @Test func `is never longer than is worth the wake-up that it spares`() {
-    var time = LingerTime()
+    var time = SpinDuration()
     time.workCame(after: 9_000, wakeUp: 5_000)
     #expect(time.nanoseconds == 10_000)
     // Wake-ups became short: what they are worth is less than what was needed.
     time.workCame(after: 9_000, wakeUp: 100)
     #expect(time.nanoseconds == 5_000)
     time.workCame(after: 4_000, wakeUp: 0)
-    #expect(time.nanoseconds == LingerTime.bounds.lowerBound)
+    #expect(time.nanoseconds == SpinDuration.bounds.lowerBound)
     // The thread has waited for a processor.
     time.workCame(after: 49_000, wakeUp: .max)
-    #expect(time.nanoseconds == LingerTime.bounds.upperBound)
+    #expect(time.nanoseconds == SpinDuration.bounds.upperBound)
   }
 
   @Test func `shrinks to nothing where work comes long after, and grows again from there`() {
-    var time = LingerTime()
+    var time = SpinDuration()
     var steps = 0
     while time.nanoseconds > 0, steps < 100 {
       let before = time.nanoseconds

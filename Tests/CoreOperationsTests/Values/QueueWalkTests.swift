@@ -323,7 +323,8 @@ private struct Walk {
       while !steps.isEmpty { report() }
       check()
     }
-    #expect(machine.state.isIdle, "\(openItems.map { "\($0.operation): \($0.operation.placement)" })")
+    let open = openItems.map { "\($0.operation): \($0.operation.placement)" }
+    #expect(machine.state.isIdle, "\(open)")
     #expect(machine.state.slotsInUse == 0)
     #expect(openItems.isEmpty)
   }
