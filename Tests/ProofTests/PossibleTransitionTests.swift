@@ -2,9 +2,10 @@
 import AdvancedOperations
 import AdvancedOperationsTesting
 import AdvancedTestSupport
-import CoreOperations
 import TestSupport
 import Testing
+
+@testable import CoreOperations
 
 /// A state machine together with what is on its way to it, as far as its callers keep their
 /// promises.

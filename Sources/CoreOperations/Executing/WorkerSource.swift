@@ -1,11 +1,11 @@
-package import Dispatch
+import Dispatch
 
 /// Where the workers of a queue come from, until that is changed.
 ///
 /// All that belongs together is in one object, which the queue exchanges under its lock: of several
 /// threads that change it at once, one is the last in every respect. A worker keeps the source that
 /// it came from, and finds by identity whether that is still the queue's.
-package final class WorkerSource: Sendable {
+final class WorkerSource: Sendable {
   let executor: any OperationExecutor
   /// The executor, if it decides every step.
   let stepped: (any SteppedExecutor)?

@@ -32,7 +32,7 @@ package struct OperationLife: Equatable, Sendable {
   package private(set) var phase = Phase.created
   package private(set) var isCancelled = false
   /// Whether anything but an early report of an override has moved the operation on.
-  package private(set) var wasStarted = false
+  private(set) var wasStarted = false
 
   package init() {}
 

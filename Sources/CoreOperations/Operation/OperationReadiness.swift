@@ -6,11 +6,11 @@ package struct OperationReadiness: Equatable, Sendable {
   /// How many linked dependencies have not finished.
   package private(set) var unfinished: UInt32 = 0
   /// Whether a queue has yet to let the operation in; until then it can't become ready.
-  package private(set) var isOutside = true
+  private(set) var isOutside = true
   /// Whether the operation holds itself back, for conditions to be evaluated.
   package private(set) var isHeld = false
   /// Whether the operation was cancelled while it waited and no longer waits for anything.
-  package private(set) var isDropped = false
+  private(set) var isDropped = false
   /// Whether nothing was left at some moment; stays true when a dependency is added later.
   package private(set) var wasReady = false
 
@@ -41,7 +41,7 @@ package struct OperationReadiness: Equatable, Sendable {
   package mutating func dependencyAdded() { unfinished += 1 }
 
   /// A linked dependency finished or was removed.
-  package mutating func dependencyResolved() -> Progress {
+  mutating func dependencyResolved() -> Progress {
     guard unfinished > 0 else { trap("a dependency was resolved that had not been counted") }
     unfinished -= 1
     return noteProgress()
@@ -51,23 +51,23 @@ package struct OperationReadiness: Equatable, Sendable {
   /// has others to wait for; changes nothing for those that can.
   ///
   /// - Returns: Whether it was counted, so that no queue has to be notified.
-  package mutating func dependencyResolvedUnnoticed() -> Bool {
+  mutating func dependencyResolvedUnnoticed() -> Bool {
     guard isOutside || unfinished > 1 else { return false }
     _ = dependencyResolved()
     return true
   }
 
   /// The queue has let the operation in.
-  package mutating func letIn() -> Progress {
+  mutating func letIn() -> Progress {
     isOutside = false
     return noteProgress()
   }
 
   /// The operation decides when it is ready, after its dependencies.
-  package mutating func holdTaken() { isHeld = true }
+  mutating func holdTaken() { isHeld = true }
 
   /// The operation holds itself back no longer.
-  package mutating func holdReleased() -> Progress {
+  mutating func holdReleased() -> Progress {
     isHeld = false
     return noteProgress()
   }

@@ -2,7 +2,7 @@
 ///
 /// It is stored in the operation, and guarded by the lock of that scheduler: ``SchedulerState``
 /// reads it as `self[member]`, and writing takes a mutable state, which only the lock gives.
-package struct SchedulingFields {
+struct SchedulingFields {
   /// In the list of all members.
   var queueLinks = MemberLinks()
   /// In the line that it stands in.
@@ -20,32 +20,32 @@ package struct SchedulingFields {
   private(set) var flags: Flags = []
 
   /// What is true of a member, besides its place.
-  package struct Flags: OptionSet, Sendable {
-    package let rawValue: UInt16
+  struct Flags: OptionSet, Sendable {
+    let rawValue: UInt16
 
-    package init(rawValue: UInt16) { self.rawValue = rawValue }
+    init(rawValue: UInt16) { self.rawValue = rawValue }
 
     /// It is in the list of all members.
-    package static let isMember = Flags(rawValue: 1)
-    package static let holdsSlot = Flags(rawValue: 1 << 1)
+    static let isMember = Flags(rawValue: 1)
+    static let holdsSlot = Flags(rawValue: 1 << 1)
     /// Another member needs it for its conditions, so that it starts without a slot; doesn't change
     /// once it is a member.
     static let needsNoSlot = Flags(rawValue: 1 << 2)
     /// Finished, but slot and membership are kept until its layer releases them.
-    package static let isQuietHeld = Flags(rawValue: 1 << 3)
+    static let isQuietHeld = Flags(rawValue: 1 << 3)
     /// It is on the stack of a worker that starts it and will report.
-    package static let isOnStack = Flags(rawValue: 1 << 4)
+    static let isOnStack = Flags(rawValue: 1 << 4)
     /// It has left while it was on the stack of a worker, whose report releases it.
     static let isReleasedByReport = Flags(rawValue: 1 << 5)
     /// Its completion block has not returned.
-    package static let hasCompletion = Flags(rawValue: 1 << 6)
+    static let hasCompletion = Flags(rawValue: 1 << 6)
     /// Something changed while a worker evaluated whether it may start.
     static let isNudged = Flags(rawValue: 1 << 7)
     /// It is to be started ahead of others and without a slot.
-    package static let leavesAhead = Flags(rawValue: 1 << 8)
+    static let leavesAhead = Flags(rawValue: 1 << 8)
     /// It executes, has released its slot for a pause, and has not resumed: it is in the pause, or
     /// waits for its next turn.
-    package static let isPaused = Flags(rawValue: 1 << 9)
+    static let isPaused = Flags(rawValue: 1 << 9)
     /// Its pause began while its turn was on the stack of a worker, whose report begins it for the
     /// queue.
     static let pausesOnReturn = Flags(rawValue: 1 << 10)
@@ -54,7 +54,7 @@ package struct SchedulingFields {
   }
 
   /// Its end was reported.
-  package var isFinished: Bool { placement == .ending || placement == .gone }
+  var isFinished: Bool { placement == .ending || placement == .gone }
 
   /// Notes where it is from now on; ``SchedulerState/move(_:to:)`` does so, and changes the lines.
   mutating func move(to placement: Placement) {
@@ -86,15 +86,15 @@ package struct SchedulingFields {
 /// ``QueueMembers`` retains each operation from the moment it is a member, and because one that
 /// leaves while a worker has it on its stack is released by the report of that worker.
 @safe
-package struct Member: Equatable, @unchecked Sendable {
+struct Member: Equatable, @unchecked Sendable {
   // Sendable: an operation is, and what it adds is only reached with the lock of the queue held.
 
   private let reference: Unmanaged<Operation>
 
-  package init(_ operation: Operation) { unsafe reference = .passUnretained(operation) }
+  init(_ operation: Operation) { unsafe reference = .passUnretained(operation) }
 
   /// The operation, counted.
-  package var operation: Operation { unsafe reference.takeUnretainedValue() }
+  var operation: Operation { unsafe reference.takeUnretainedValue() }
 
   /// Calls `body` with the operation, not counted.
   @inline(__always)
@@ -128,7 +128,7 @@ package struct Member: Equatable, @unchecked Sendable {
   /// Whether everything is known of it, because nothing is overridden.
   var isKnown: Bool { use { $0.isKnown } }
 
-  package static func == (a: Member, b: Member) -> Bool {
+  static func == (a: Member, b: Member) -> Bool {
     unsafe a.reference.toOpaque() == b.reference.toOpaque()
   }
 
@@ -144,13 +144,13 @@ package struct Member: Equatable, @unchecked Sendable {
 
 extension SchedulerState {
   /// What the queue knows of a member.
-  package subscript(member: Member) -> SchedulingFields {
+  subscript(member: Member) -> SchedulingFields {
     @inline(__always) _read { yield member.fields }
     @inline(__always) _modify { yield &member.fields }
   }
 
   /// Whether something is true of a member.
-  package subscript(member: Member, flag: SchedulingFields.Flags) -> Bool {
+  subscript(member: Member, flag: SchedulingFields.Flags) -> Bool {
     @inline(__always) get { member.fields[flag] }
     @inline(__always) set { member.fields[flag] = newValue }
   }
@@ -234,9 +234,9 @@ struct LinkedMembers<Linkage: MemberLinkage> {
 typealias MemberLine = LinkedMembers<LineLinkage>
 
 /// All operations of a queue in the order of adding; retains each.
-package struct QueueMembers {
+struct QueueMembers {
   private var list = LinkedMembers<QueueLinkage>()
-  package private(set) var count = 0
+  private(set) var count = 0
   private var lastNumber: UInt32
 
   /// - Parameter lastNumber: Other than 0 in tests, which can't add four billion operations.
@@ -270,7 +270,7 @@ package struct QueueMembers {
     count -= 1
   }
 
-  package var operations: [Operation] { list.few().map(\.operation) }
+  var operations: [Operation] { list.few().map(\.operation) }
 
   /// The first few that fit, in the order of adding.
   func first(_ wanted: Int, where fits: (Member) -> Bool) -> [Operation] {
@@ -371,6 +371,6 @@ extension Member {
 
 /// The first that was added first; the index is that in the heap of a level of the line.
 extension Member: HeapElement {
-  package func isBefore(_ other: Member) -> Bool { fields.number < other.fields.number }
-  package func moved(to index: Int) { fields.heapIndex = Int32(index) }
+  func isBefore(_ other: Member) -> Bool { fields.number < other.fields.number }
+  func moved(to index: Int) { fields.heapIndex = Int32(index) }
 }

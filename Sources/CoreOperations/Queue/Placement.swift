@@ -1,5 +1,5 @@
 /// Where in its queue an operation is.
-package enum Placement: UInt8, CaseIterable {
+enum Placement: UInt8, CaseIterable {
   /// A member that wasn't let in.
   case outside
   /// Something is open: a dependency, or the hold of the layer.
@@ -29,7 +29,7 @@ package enum Placement: UInt8, CaseIterable {
   case gone
 
   /// Whether an operation may go from here to there.
-  package func mayBecome(_ next: Placement) -> Bool {
+  func mayBecome(_ next: Placement) -> Bool {
     switch (self, next) {
     case (.gone, _): false
     // Its end may be reported wherever it is.

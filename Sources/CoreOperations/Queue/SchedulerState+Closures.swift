@@ -1,5 +1,5 @@
 /// Tells the closures apart that run in a queue; never 0.
-package typealias ClosureNumber = UInt64
+typealias ClosureNumber = UInt64
 
 /// Closures that are no operations, because nothing has looked at them.
 ///
@@ -10,11 +10,11 @@ package typealias ClosureNumber = UInt64
 /// waits), all of them become what they would have been from the beginning, in one step under the
 /// lock, so that no code sees a difference. From then on, closures that come are operations as
 /// well, until the queue has no operation any more.
-package struct QueueClosures {
+struct QueueClosures {
   /// What generic code can hand on without a thunk.
-  package struct Closure: Sendable {
-    package let run: @Sendable () -> Void
-    package init(run: @escaping @Sendable () -> Void) { self.run = run }
+  struct Closure: Sendable {
+    let run: @Sendable () -> Void
+    init(run: @escaping @Sendable () -> Void) { self.run = run }
   }
 
   private var waiting = FirstInFirstOut<Closure>()
@@ -25,9 +25,9 @@ package struct QueueClosures {
   private var made: [(number: ClosureNumber, member: Member)] = []
 
   /// How many there are that are no operations.
-  package var count: Int { waiting.count + running.count }
+  var count: Int { waiting.count + running.count }
   /// How many of those run.
-  package var runningCount: Int { running.count }
+  var runningCount: Int { running.count }
   var isEmpty: Bool { waiting.isEmpty && running.isEmpty }
   var hasWaiting: Bool { !waiting.isEmpty }
 
@@ -77,7 +77,7 @@ extension SchedulerState {
   /// Takes in a closure as it is, if that can't be told from an operation.
   ///
   /// - Returns: Whether it did; if not, it has to come as an operation.
-  package mutating func closureAdded(
+  mutating func closureAdded(
     _ closure: QueueClosures.Closure,
     owner: OperationQueue
   ) -> Bool {
@@ -109,7 +109,7 @@ extension SchedulerState {
   }
 
   /// All members in the order of adding, what was added as a closure among them.
-  package mutating func operations() -> [Operation] {
+  mutating func operations() -> [Operation] {
     closuresBecomeOperations()
     return members.operations
   }

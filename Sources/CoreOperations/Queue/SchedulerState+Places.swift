@@ -100,7 +100,7 @@ extension SchedulerState {
   // MARK: Into the line
 
   /// The operation's readiness may have changed.
-  package mutating func offered(_ member: Member) {
+  mutating func offered(_ member: Member) {
     switch self[member].placement {
     case .waiting, .evaluating, .parked: break
     case .started:
@@ -119,7 +119,7 @@ extension SchedulerState {
   }
 
   /// The operation was cancelled: it leaves ahead of others.
-  package mutating func leavesAhead(_ member: Member) {
+  mutating func leavesAhead(_ member: Member) {
     // One that has executed has an end of its own.
     if self[member, .isPaused] { return }
     switch self[member].placement {
@@ -177,7 +177,7 @@ extension SchedulerState {
   }
 
   /// The layer releases its hold of an operation.
-  package mutating func holdReleased(_ member: Member, leavesAhead: Bool) {
+  mutating func holdReleased(_ member: Member, leavesAhead: Bool) {
     if leavesAhead { self[member, .leavesAhead] = true }
     if member.use({ $0.readiness.step { $0.holdReleased() } }) == .ready { offered(member) }
   }
@@ -202,7 +202,7 @@ extension SchedulerState {
   ///
   /// The worker that has started it may not have reported yet, and relies on the operation until
   /// then; its report begins the pause.
-  package mutating func pauseBegan(_ member: Member) {
+  mutating func pauseBegan(_ member: Member) {
     if self[member].isFinished { return }
     if self[member, .isOnStack] {
       self[member, .pausesOnReturn] = true
@@ -212,7 +212,7 @@ extension SchedulerState {
   }
 
   /// The pause is over: the operation waits for its turn, among those that are ready by now.
-  package mutating func pauseEnded(_ member: Member) {
+  mutating func pauseEnded(_ member: Member) {
     if self[member, .pausesOnReturn] {
       self[member, .isPauseOver] = true
     } else if self[member].placement == .paused {
@@ -239,7 +239,7 @@ extension SchedulerState {
   }
 
   /// The operation ends instead of going on, and waits for no turn until then.
-  package mutating func turnAbandoned(_ member: Member) {
+  mutating func turnAbandoned(_ member: Member) {
     self[member, .isPauseOver] = false
     guard self[member, .isPaused] else { return }
     switch self[member].placement {
@@ -252,7 +252,7 @@ extension SchedulerState {
   }
 
   /// The operation goes on in its next turn.
-  package mutating func wentOn(_ member: Member) { self[member, .isPaused] = false }
+  mutating func wentOn(_ member: Member) { self[member, .isPaused] = false }
 
   /// Whether nothing that is waited for before the start keeps the operation; nothing does after
   /// it.

@@ -5,26 +5,26 @@
 /// is that of ``takeStep(_:)``.
 extension SchedulerState {
   /// What the caller does after unlocking.
-  package struct Effects {
+  struct Effects {
     /// Ask for one more worker there.
     var requestWorker: WorkerSource?
     /// Members have left: the queue's properties may have changed.
     var haveMembersLeft = false
     /// What a worker that is told to ``Step/run(_:)`` runs.
-    package var closure: QueueClosures.Closure?
+    var closure: QueueClosures.Closure?
     /// Let go of a member that left.
-    package var garbage: Operation?
+    var garbage: Operation?
     /// Have the layer return what a start was granted with: a dependency came before it.
-    package var grantToReturn: Operation?
+    var grantToReturn: Operation?
     /// Look whether a cycle is completed by its wait for its next turn, which has just begun.
-    package var waitsForNextTurn: Operation?
+    var waitsForNextTurn: Operation?
     /// The queue is empty.
-    package var idle: Idle?
+    var idle: Idle?
 
-    package init() {}
+    init() {}
   }
 
-  package struct Idle {
+  struct Idle {
     /// Let go of the queue.
     var owner: OperationQueue?
     /// Wake what waited for that.
@@ -35,7 +35,7 @@ extension SchedulerState {
   ///
   /// A start borrows its operation: what is started can't be released before the worker has
   /// reported. What is evaluated may leave meanwhile, and is retained.
-  package enum Step: Sendable {
+  enum Step: Sendable {
     /// Nothing to start: leave.
     case leave
     /// Nothing to start: look out for work for a moment, and come back.
@@ -53,7 +53,7 @@ extension SchedulerState {
   }
 
   /// How a worker starts an operation.
-  package enum Terms: Sendable {
+  enum Terms: Sendable {
     /// Without a slot and without a question, because the operation will not execute.
     case ahead
     /// With a slot: everything is known of the operation, so that the worker does all of it.
@@ -67,7 +67,7 @@ extension SchedulerState {
   }
 
   /// What ``OperationQueue/addBarrierBlock(_:)`` was given.
-  package final class Barrier: @unchecked Sendable {
+  final class Barrier: @unchecked Sendable {
     // Sendable: the block is touched by the one worker that runs it.
     private var block: (@Sendable () -> Void)?
 
@@ -77,23 +77,23 @@ extension SchedulerState {
   }
 
   /// What a worker has done since its last step.
-  package struct Report {
+  struct Report {
     var event: Event
     /// What it has done that to.
     private(set) var member: Member?
     /// The result of the evaluation of its conditions, if a worker brings that.
     private(set) var readiness = LayerReadiness.pending
 
-    package init(_ event: Event) { self.event = event }
+    init(_ event: Event) { self.event = event }
 
-    package init(_ event: Event, of operation: Operation, readiness: LayerReadiness = .pending) {
+    init(_ event: Event, of operation: Operation, readiness: LayerReadiness = .pending) {
       self.event = event
       self.member = Member(operation)
       self.readiness = readiness
     }
   }
 
-  package enum Event {
+  enum Event {
     /// It was just started by the executor.
     case began
     /// It looked out for work.
@@ -129,7 +129,7 @@ extension SchedulerState {
   ///   - mayLinger: Whether it may look out for work when there is none; one of a queue does.
   ///   - effects: Gets what has to happen outside.
   /// - Returns: What it does next.
-  package mutating func nextStep(
+  mutating func nextStep(
     after report: Report,
     releasing released: borrowing FewObjects<Operation>,
     from source: WorkerSource,

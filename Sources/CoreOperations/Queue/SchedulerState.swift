@@ -2,7 +2,7 @@
 ///
 /// A plain value behind the lock of ``Scheduler``. Each event is one mutating method; what has to
 /// happen outside of the lock comes back as ``Effects``.
-package struct SchedulerState {
+struct SchedulerState {
   struct PendingBarrier {
     /// Taken when it runs, so that it is released by its worker and not under the lock.
     var block: Barrier?
@@ -12,9 +12,9 @@ package struct SchedulerState {
     var line = MemberLine()
   }
 
-  package internal(set) var members = QueueMembers()
+  var members = QueueMembers()
   /// There are some only while there are no members.
-  package internal(set) var closures = QueueClosures()
+  var closures = QueueClosures()
   /// Since the queue was last idle; since a total was set that is to be reached, if one was.
   var addedCount: Int64 = 0
   var leftCount: Int64 = 0
@@ -22,7 +22,7 @@ package struct SchedulerState {
   var isSuspended = false
   /// The limit as it was set; negative for none.
   var requestedLimit = -1
-  package var slotsInUse = 0
+  var slotsInUse = 0
   var ready = ReadyLine()
   /// Those that could start and need no slot.
   var helping = ReadyLine()
@@ -32,7 +32,7 @@ package struct SchedulerState {
   var barriers = FirstInFirstOut<PendingBarrier>()
   var activeSegment: UInt32 = 0
   var activeMembers = 0
-  package var isBarrierRunning = false
+  var isBarrierRunning = false
   /// Workers that will look here again without running anybody's code before.
   var loopingWorkers = 0
   /// Whether one of those is only looking out for work, and has not been told of any.
@@ -50,19 +50,19 @@ package struct SchedulerState {
   private var hasNewLimit = false
   /// Whether closures may be taken in as they are: whether no class of the program overrides how
   /// they are added.
-  package var keepsClosures = false
+  var keepsClosures = false
   /// Looks at new members before anything happens to them; stays set.
   var gate: (any ArrivalGate)?
 
-  package init(source: WorkerSource) { self.source = source }
+  init(source: WorkerSource) { self.source = source }
 
   /// Whether a new member may complete a cycle that a wait for it can't have found before it came.
   ///
   /// So it is after a new limit: who looks because of that sees only what is a member by then.
   var isWatched: Bool { isAwaited || hasNewLimit || !barriers.isEmpty }
 
-  package var isIdle: Bool { members.count == 0 && closures.isEmpty && barriers.isEmpty }
-  package var limit: Int { requestedLimit < 0 ? .max : requestedLimit }
+  var isIdle: Bool { members.count == 0 && closures.isEmpty && barriers.isEmpty }
+  var limit: Int { requestedLimit < 0 ? .max : requestedLimit }
 
   // MARK: Events of members
 
@@ -73,7 +73,7 @@ package struct SchedulerState {
   ///   - other: What needs the new member for its conditions: that is behind the same barriers as
   ///     this one, instead of behind all, and needs no slot.
   ///   - owner: The queue.
-  package mutating func memberAdded(
+  mutating func memberAdded(
     _ member: Member,
     besides other: Member? = nil,
     owner: OperationQueue
@@ -101,7 +101,7 @@ package struct SchedulerState {
   }
 
   /// Lets a member in, so that it can become ready.
-  package mutating func letIn(_ member: Member) {
+  mutating func letIn(_ member: Member) {
     guard self[member, .isMember], self[member].placement == .outside else { return }
     move(member, to: .waiting)
     if member.isCancelled { member.use { $0.readiness.step { $0.dropped() } } }
@@ -110,7 +110,7 @@ package struct SchedulerState {
   }
 
   /// What kept the operation parked may be gone.
-  package mutating func reoffered(_ member: Member) {
+  mutating func reoffered(_ member: Member) {
     switch self[member].placement {
     case .parked: place(member)
     case .started: self[member, .isNudged] = true
@@ -126,7 +126,7 @@ package struct SchedulerState {
   /// Otherwise an operation that was refused a moment ago would be passed by others that come
   /// before it is parked. An operation that is ready and comes first gets the slot, though no
   /// worker has taken it yet.
-  package mutating func reserved(_ member: Member) -> Bool {
+  mutating func reserved(_ member: Member) -> Bool {
     guard !isBlocked, hasNothingOpen(member) else { return false }
     switch self[member].placement {
     case .parked where self[member, .needsNoSlot]: if limit == 0 { return false }
@@ -159,7 +159,7 @@ package struct SchedulerState {
 
   /// The operation has another priority, which is read here: of several that are set at the same
   /// time, the one that stays is in force.
-  package mutating func priorityChanged(_ member: Member) {
+  mutating func priorityChanged(_ member: Member) {
     let level = member.use { $0.priorityLevel }
     // Only these lines have levels.
     guard self[member].placement == .ready || self[member].placement == .granted else {
@@ -178,7 +178,7 @@ package struct SchedulerState {
   ///   - hasCompletion: Whether it stays a member until its completion block returned.
   ///   - holdsQuiet: Whether its layer keeps slot and membership.
   ///   - effects: Gets what to do.
-  package mutating func finished(
+  mutating func finished(
     _ member: Member,
     hasCompletion: Bool,
     holdsQuiet: Bool = false,
@@ -191,13 +191,13 @@ package struct SchedulerState {
   }
 
   /// The completion block of the operation returned.
-  package mutating func completionReturned(_ member: Member, _ effects: inout Effects) {
+  mutating func completionReturned(_ member: Member, _ effects: inout Effects) {
     self[member, .hasCompletion] = false
     settled(member, &effects)
   }
 
   /// The layer keeps slot and membership beyond the end, or lets go of them.
-  package mutating func quietHold(_ member: Member, isHeld: Bool, _ effects: inout Effects) {
+  mutating func quietHold(_ member: Member, isHeld: Bool, _ effects: inout Effects) {
     self[member, .isQuietHeld] = isHeld
     settled(member, &effects)
   }
@@ -267,9 +267,9 @@ package struct SchedulerState {
   /// Whether a suspension or a sweep keeps anything from being started.
   var isBlocked: Bool { isSuspended || blockedStarts > 0 }
 
-  package mutating func suspended(_ isSuspended: Bool) { self.isSuspended = isSuspended }
+  mutating func suspended(_ isSuspended: Bool) { self.isSuspended = isSuspended }
 
-  package mutating func limited(_ limit: Int) {
+  mutating func limited(_ limit: Int) {
     let old = self.limit
     requestedLimit = limit
     if !isIdle, old == 0 || self.limit < old { hasNewLimit = true }
@@ -284,7 +284,7 @@ package struct SchedulerState {
   ///
   /// - Returns: The members in front of it that no earlier barrier waits for, and the segment of
   ///   those that will come behind it.
-  package mutating func barrierAdded(
+  mutating func barrierAdded(
     _ block: @escaping @Sendable () -> Void,
     owner: OperationQueue
   ) -> (before: [Operation], segment: UInt32) {

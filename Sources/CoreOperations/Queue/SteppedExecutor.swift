@@ -73,7 +73,7 @@ extension SteppedQueue {
 extension Operation {
   /// The queue of the operation, and its number in the order in which operations were added there;
   /// nil if it isn't in a queue.
-  package final var placeInQueue: (queue: any SteppedQueue, number: UInt32)? {
+  final var placeInQueue: (queue: any SteppedQueue, number: UInt32)? {
     scheduler.map { ($0, $0.number(of: self)) }
   }
 }

@@ -1,4 +1,4 @@
-package import Synchronization
+import Synchronization
 
 /// Finds operations that wait for each other in a cycle.
 ///
@@ -7,7 +7,7 @@ package import Synchronization
 /// fans have none, in whichever order they are built. Where neither end is in a queue, the others
 /// of the cycle are marked as well, as far as they are near: whichever is enqueued alone is
 /// searched from.
-package enum CycleSearch {
+enum CycleSearch {
   /// How many searches were made in this process; for tests.
   package static let count = Atomic<Int>(0)
 

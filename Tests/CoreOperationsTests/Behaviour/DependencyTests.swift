@@ -1,6 +1,7 @@
-import CoreOperations
 import TestSupport
 import Testing
+
+@testable import CoreOperations
 
 @Suite(.watched) struct `Dependencies` {
   @Test func `a chain added backwards runs in order`() async throws {

@@ -1,5 +1,6 @@
-import CoreOperations
 import Testing
+
+@testable import CoreOperations
 
 @Suite(.watched) struct `Overrides of main and start` {
   @Test func `main runs once, executing, and then it is finished`() async throws {

@@ -1,7 +1,8 @@
-import CoreOperations
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import CoreOperations
 
 /// Alone in the process while it counts, because the count of searches is shared.
 @Suite(.watched, .heavy, .serialized) struct `The search for cycles` {

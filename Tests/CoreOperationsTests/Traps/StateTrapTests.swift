@@ -1,6 +1,7 @@
-import CoreOperations
 import TestSupport
 import Testing
+
+@testable import CoreOperations
 
 /// States that can't be: they end the process and print themselves.
 @Suite(.watched) struct `Impossible states trap` {

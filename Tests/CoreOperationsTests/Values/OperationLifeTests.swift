@@ -1,5 +1,6 @@
-import CoreOperations
 import Testing
+
+@testable import CoreOperations
 
 /// Every event in every state, as a table: what it answers, and what it leaves behind.
 @Suite struct `The life of an operation as a value` {

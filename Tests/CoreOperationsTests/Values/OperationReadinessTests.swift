@@ -1,5 +1,6 @@
-import CoreOperations
 import Testing
+
+@testable import CoreOperations
 
 @Suite struct `The readiness of an operation as a value` {
   typealias Readiness = OperationReadiness
