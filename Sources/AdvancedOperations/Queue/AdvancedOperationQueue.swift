@@ -46,7 +46,6 @@ open class AdvancedOperationQueue: OperationQueue, @unchecked Sendable {
     if maxConcurrentOperationCount != OperationQueue.defaultMaxConcurrentOperationCount {
       self.maxConcurrentOperationCount = maxConcurrentOperationCount
     }
-    LiveQueues.add(self)
   }
 
   /// Creates a queue with a new environment; subclasses override it as they do `OperationQueue`'s.
@@ -56,7 +55,6 @@ open class AdvancedOperationQueue: OperationQueue, @unchecked Sendable {
     delegates = environment.delegates
     super.init(executor: DefaultExecutor.forQueue())
     if type(of: self) == AdvancedOperationQueue.self { keepClosures() }
-    LiveQueues.add(self)
   }
 
   /// The environment of the operations in this queue.

@@ -112,7 +112,6 @@ package struct SchedulingFields {
       self.placement.mayBecome(placement),
       "an operation moved from \(self.placement) to \(placement)"
     )
-    TransitionTrace.note("Placement", "\(self.placement)", "\(placement)")
     self.placement = placement
   }
 
