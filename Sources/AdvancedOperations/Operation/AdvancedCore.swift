@@ -96,7 +96,7 @@ final class AdvancedExtra {
   /// Which of the conditions have been asked and have not answered.
   var openConditions: [Int] = []
   /// The answers of the parts of conditions, for the evaluation at the start.
-  var keptAnswers: [ObjectIdentifier: CompoundRun.Answers] = [:]
+  var keptAnswers: [ObjectIdentifier: ConditionParts.Answers] = [:]
   /// The circuit breakers that have counted its end.
   var breakers: [ObjectIdentifier] = []
   /// The number of the attempt that is going on, or was the last.
