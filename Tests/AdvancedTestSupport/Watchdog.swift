@@ -1,4 +1,4 @@
-import AdvancedOperations
+package import AdvancedOperations
 import Dispatch
 import TestSupport
 package import Testing
@@ -13,7 +13,6 @@ package struct Watchdog: TestTrait, SuiteTrait, TestScoping {
   private static let seconds: Int = 60
   #endif
   private static let monitor: Void = {
-    LiveQueues.record()
     Threads.launch { watch(for: seconds) }
   }()
 
@@ -26,7 +25,7 @@ package struct Watchdog: TestTrait, SuiteTrait, TestScoping {
     let explanations = Locked("\nNo explanations: a lock seems to be held.")
     let isDone = DispatchSemaphore(value: 0)
     Threads.launch {
-      let text = LiveQueues.explanations.map { "\n\($0)" }.joined()
+      let text = WatchedQueues.explanations.map { "\n\($0)" }.joined()
       explanations.withLock { $0 = text }
       isDone.signal()
     }
@@ -50,4 +49,25 @@ package struct Watchdog: TestTrait, SuiteTrait, TestScoping {
 
 extension Trait where Self == Watchdog {
   package static var watched: Self { Watchdog() }
+}
+
+/// The queues that the watchdog explains when tests hang; it doesn't keep them alive.
+package enum WatchedQueues {
+  private struct Reference: Sendable {
+    weak let queue: AdvancedOperationQueue?
+  }
+
+  private static let references = Locked<[Reference]>([])
+
+  package static func add(_ queue: AdvancedOperationQueue) {
+    let reference = Reference(queue: queue)
+    uninterrupted { references.withLock { $0.append(reference) } }
+  }
+
+  /// The explanations of those that have operations.
+  package static var explanations: [OperationExplanation] {
+    references.withLock { $0 }.compactMap(\.queue).filter { $0.operationCount > 0 }.map {
+      $0.explain()
+    }
+  }
 }

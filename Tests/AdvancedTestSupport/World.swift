@@ -14,6 +14,7 @@ package struct World {
     simulation = SimulatedEnvironment(seed: seed)
     queue = AdvancedOperationQueue(environment: simulation.environment)
     queue.maxConcurrentOperationCount = limit
+    WatchedQueues.add(queue)
   }
 
   /// Adds operations and lets everything happen that can.
@@ -25,6 +26,7 @@ package struct World {
   package func makeQueue(limit: Int = 1) -> AdvancedOperationQueue {
     let queue = AdvancedOperationQueue(environment: simulation.environment)
     queue.maxConcurrentOperationCount = limit
+    WatchedQueues.add(queue)
     return queue
   }
 }

@@ -119,7 +119,7 @@ import Testing
     #expect("\(work.errors)".contains("“s” wasn't evaluated before the start"))
   }
 
-  @Test func `of thousands that a loop has joined is built soon, and holds`() {
+  @Test func `a chain of thousands is one level, is built soon, and holds`() {
     let world = World()
     let count = Counter()
     var all: any OperationCondition = Immediate()

@@ -10,8 +10,8 @@ import Testing
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
     ) {
-      LiveQueues.record()
       let queue = AdvancedOperationQueue()
+      WatchedQueues.add(queue)
       queue.name = "of the test"
       queue.isSuspended = true
       queue.addOperation(Work("stuck"))
@@ -58,11 +58,10 @@ import Testing
   }
 
   @Test func `knows queues that exist, and keeps none of them alive`() {
-    LiveQueues.record()
     let world = World()
     world.queue.name = "known to the watchdog"
     func isKnown() -> Bool {
-      LiveQueues.explanations.contains { $0.subject.contains("known to the watchdog") }
+      WatchedQueues.explanations.contains { $0.subject.contains("known to the watchdog") }
     }
     #expect(!isKnown())
     world.queue.isSuspended = true
@@ -75,6 +74,7 @@ import Testing
     weak var gone: AdvancedOperationQueue?
     for _ in 0..<Effort.rounds(500) {
       let queue = AdvancedOperationQueue()
+      WatchedQueues.add(queue)
       gone = queue
     }
     #expect(gone == nil)

@@ -210,15 +210,5 @@ import Testing
     try expectShown(print, in: "TestingAGuardedWorkflow", of: "AdvancedOperationsTesting")
   }
 
-  @Test func `transitions that were never taken`() {
-    queue.addOperation(AdvancedOperation())
-    guard TransitionRecorder.isAvailable else { return }
-
-    let recorder = TransitionRecorder()
-    simulation.run()
-    print(recorder.table)
-    #expect(recorder.missing.count < TransitionRecorder.possible.count)
-  }
-
   private func print(_ text: String) {}
 }

@@ -13,7 +13,7 @@ extension Soak {
     private let ledger = Ledger()
     private let endless = Endless()
     private let environments: [OperationEnvironment]
-    private let queues: [OperationQueue]
+    let queues: [OperationQueue]
     private let plain = OperationQueue()
     private let stage = Locked("begins")
     /// Let go of when the program is over.

@@ -24,7 +24,6 @@ extension Soak {
     private let state = Locked(State())
 
     init() {
-      LiveQueues.record()
       CoreStress.launch { [self] in
         let never = DispatchSemaphore(value: 0)
         while true {
@@ -60,7 +59,7 @@ extension Soak {
       let text = Locked("seed \(program.seed); no more is known: a lock seems to be held")
       let isDone = DispatchSemaphore(value: 0)
       CoreStress.launch {
-        let queues = LiveQueues.explanations.map { "\n\($0)" }.joined()
+        let queues = program.queues.map { "\n\($0.explain())" }.joined()
         let report = program.report + queues
         text.withLock { $0 = report }
         isDone.signal()

@@ -7,6 +7,8 @@ public import CoreOperations
 /// it aren't evaluated. Helpers of all conditions run before the first is evaluated. Without any
 /// condition it holds.
 ///
+/// Conditions may be in each other on up to 500 levels; a chain of `&&` is one level.
+///
 /// ```swift
 /// operation.addCondition(online && !maintenance)
 /// ```

@@ -8,6 +8,8 @@ public import CoreOperations
 /// Immediate conditions are evaluated again when the operation starts. If the satisfied one isn't
 /// satisfied any more, the operation fails, unless an asynchronous condition was satisfied before.
 ///
+/// Conditions may be in each other on up to 500 levels; a chain of `||` is one level.
+///
 /// ```swift
 /// operation.addCondition(onWiFi || BlockCondition("user insists") { await dialog.answer })
 /// ```
@@ -15,26 +17,12 @@ public struct AnyOf: OperationCondition {
   /// None of the conditions holds.
   public struct NoneHolds: ConditionFailures, CustomStringConvertible {
     /// Why not, in the order of the conditions that failed.
-    public var failures: [OperationConditionError] {
-      get { list.failures }
-      set { list = List(newValue) }
-    }
-    private var list: List
+    public var failures: [OperationConditionError]
 
     /// Creates the error.
-    public init(failures: [OperationConditionError]) { list = List(failures) }
+    public init(failures: [OperationConditionError]) { self.failures = failures }
     /// The failures, a line each.
     public var description: String { OperationConditionError.text(of: self) }
-  }
-
-  /// Failures that may be those of conditions like this one, and so on: released without recursion.
-  private final class List: @unchecked Sendable {
-    // Sendable: changed only while it dies.
-    private(set) var failures: [OperationConditionError]
-
-    init(_ failures: [OperationConditionError]) { self.failures = failures }
-
-    deinit { FlatRelease.release(exchange(&failures, with: [])) }
   }
 
   let parts: ConditionParts

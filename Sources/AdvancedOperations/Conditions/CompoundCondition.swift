@@ -1,40 +1,42 @@
 import CoreOperations
 
-/// A condition that is made of others.
-///
-/// Conditions may be in each other as deep as a program likes: they are evaluated, named and
-/// released without recursion.
+/// A condition that is made of others: ``AllOf``, ``AnyOf``, ``NegatedCondition`` or
+/// ``SilentCondition``.
 protocol CompoundCondition: EarlyCondition {
   var parts: ConditionParts { get }
 }
 
-/// What a ``CompoundCondition`` is made of.
-final class ConditionParts: @unchecked Sendable {
-  // Sendable: changed only while it dies.
-
-  /// What the answers of the parts come to.
+/// The parts of a ``CompoundCondition``, and what they are combined to.
+///
+/// Evaluates its parts by recursion. ``maximumDepth`` keeps that within the stack of any thread.
+final class ConditionParts: Sendable {
+  /// How the answers of the parts are combined.
   enum Kind {
     case all, any, not, silent
   }
 
+  /// The answers of leaves, which are the parts that aren't compound, by their numbers.
+  typealias Answers = [Int: OperationConditionResult]
+
+  /// The number of levels that conditions may be in each other.
+  ///
+  /// A level takes less than half a KiB of stack in a debug build, and some threads have 512 KiB.
+  static let maximumDepth = 500
+
   let kind: Kind
-  private(set) var conditions: [any OperationCondition]
+  let conditions: [any OperationCondition]
   /// Whether a part of it is an ``ImmediateCondition``.
   let hasImmediatePart: Bool
   /// Whether no part has to be waited for.
   let isImmediate: Bool
   /// Whether some parts are immediate, and others have to be waited for and keep their answers.
   var isMixed: Bool { hasImmediatePart && !isImmediate }
-  /// The number of leaves in front of each condition.
-  let leavesInFront: [Int]
-  private let leafCount: Int
   /// Whether it, or a part of it, may know its answer early.
   let mayBeEarly: Bool
-  /// Those of all its parts.
+  /// The circuit breakers of all parts.
   let breakers: [CircuitBreaker]
-
-  /// Whether a part is made of others.
-  private let hasCompoundPart: Bool
+  fileprivate let leafCount: Int
+  private let depth: Int
 
   init(_ kind: Kind, _ conditions: [any OperationCondition]) {
     self.kind = kind
@@ -42,15 +44,18 @@ final class ConditionParts: @unchecked Sendable {
     hasImmediatePart = conditions.contains(where: \.hasImmediatePart)
     isImmediate = conditions.allSatisfy(\.isImmediate)
     mayBeEarly = conditions.contains(where: \.mayBeEarly)
-    hasCompoundPart = conditions.contains { $0 is any CompoundCondition }
     breakers = conditions.flatMap(\.breakers)
-    var leavesInFront: [Int] = []
-    var leafCount = 0
-    for condition in conditions {
-      leavesInFront.append(leafCount)
-      leafCount += (condition as? any CompoundCondition)?.parts.leafCount ?? 1
+    leafCount = conditions.reduce(0) { $0 + $1.leafCount }
+    depth = 1 + (conditions.map { $0.compoundParts?.depth ?? 0 }.max() ?? 0)
+    if depth > Self.maximumDepth {
+      trap(
+        """
+        A condition was put into another one \(Self.maximumDepth) times over, which is the most. \
+        Join conditions of one kind on one level: AllOf and AnyOf take lists, and a chain of && \
+        or of || is one level.
+        """
+      )
     }
-    (self.leavesInFront, self.leafCount) = (leavesInFront, leafCount)
   }
 
   /// Joins two conditions, or the parts of those that are of the same kind already.
@@ -63,9 +68,7 @@ final class ConditionParts: @unchecked Sendable {
     _ second: any OperationCondition
   ) {
     func parts(of condition: any OperationCondition) -> ConditionParts {
-      if let parts = (condition as? any CompoundCondition)?.parts, parts.kind == kind {
-        return parts
-      }
+      if let parts = condition.compoundParts, parts.kind == kind { return parts }
       return ConditionParts(kind, [condition])
     }
     self.init(joining: parts(of: first), parts(of: second))
@@ -77,67 +80,168 @@ final class ConditionParts: @unchecked Sendable {
     hasImmediatePart = first.hasImmediatePart || second.hasImmediatePart
     isImmediate = first.isImmediate && second.isImmediate
     mayBeEarly = first.mayBeEarly || second.mayBeEarly
-    hasCompoundPart = first.hasCompoundPart || second.hasCompoundPart
     breakers = first.breakers + second.breakers
-    leavesInFront = first.leavesInFront + second.leavesInFront.map { first.leafCount + $0 }
     leafCount = first.leafCount + second.leafCount
-  }
-
-  deinit {
-    // What is made of nothing but leaves needs no list to be released.
-    guard hasCompoundPart else { return }
-    FlatRelease.release(exchange(&conditions, with: []))
+    depth = max(first.depth, second.depth)
   }
 }
 
-extension CompoundCondition {
-  func earlyVerdict(for operation: AdvancedOperation) -> OperationConditionResult? {
-    parts.run { ($0 as? any EarlyCondition)?.earlyVerdict(for: operation) }?.result
-  }
-}
+// MARK: Evaluating
 
 extension ConditionParts {
-  /// In words; the end of a very long name is left out.
-  var name: String { ConditionName.of(self) }
+  /// The answer of a part, or of all parts together.
+  fileprivate enum Answer {
+    case known(OperationConditionResult)
+    /// The parts that were evaluated again don't decide, and this one has no answer.
+    case unknown(any OperationCondition)
 
-  /// What the conditions come to, each asked in its turn until one decides.
-  func evaluate(for operation: AdvancedOperation) async -> OperationConditionResult {
-    var run = CompoundRun(self)
-    while let condition = run.next() {
-      // Without a task switch if it is known.
-      if let verdict = condition.verdict(for: operation) {
-        run.answered(verdict)
-      } else {
-        run.answered(await condition.evaluate(for: operation))
+    var result: OperationConditionResult {
+      switch self {
+      case .known(let result): result
+      case .unknown(let condition): .failed(NotEvaluated(condition: condition.name))
       }
     }
-    if isMixed { operation.keep(run.answers, of: self) }
-    return run.result
+  }
+
+  /// The answers of the parts of one level so far: which part decides, and what all come to.
+  private struct Combination {
+    let kind: Kind
+    private var failures: [OperationConditionError] = []
+    private var skipReason: String?
+    private var unknown: (any OperationCondition)?
+
+    init(_ kind: Kind) { self.kind = kind }
+
+    /// A part has answered.
+    ///
+    /// - Returns: The answer of the whole; nil if the next part has to be evaluated.
+    mutating func answered(_ answer: Answer, by part: any OperationCondition) -> Answer? {
+      switch (kind, answer) {
+      case (.silent, _), (.not, .unknown), (.not, .known(.skipped)), (.all, .known(.skipped)),
+        (.any, .known(.satisfied)):
+        return answer
+      case (.not, .known(.satisfied)):
+        return .known(.failed(NegatedCondition.Held(condition: part.name)))
+      case (.not, .known(.failed)): return .known(.satisfied)
+      case (.all, .known(.satisfied)): return nil
+      case (.all, .known(.failed(let error))):
+        return .known(.failed(Self.named(error, by: part)))
+      case (.any, .known(.skipped(let reason))): skipReason = skipReason ?? reason
+      case (.any, .known(.failed(let error))): failures.append(Self.named(error, by: part))
+      case (.all, .unknown(let leaf)), (.any, .unknown(let leaf)): unknown = leaf
+      }
+      return nil
+    }
+
+    /// The answer when no part has decided.
+    var outcome: Answer {
+      if let unknown { return .unknown(unknown) }
+      switch kind {
+      case .all, .silent, .not: return .known(.satisfied)
+      case .any:
+        if let skipReason, failures.isEmpty { return .known(.skipped(reason: skipReason)) }
+        return .known(.failed(AnyOf.NoneHolds(failures: failures)))
+      }
+    }
+
+    /// The error with the name of the innermost part that decided.
+    private static func named(
+      _ error: any Error,
+      by part: any OperationCondition
+    ) -> OperationConditionError {
+      error as? OperationConditionError
+        ?? OperationConditionError(condition: part.name, underlying: error)
+    }
+  }
+
+  /// A part that isn't made of others, at its place in the outermost condition.
+  private struct Leaf {
+    let condition: any OperationCondition
+    let number: Int
+    /// Whether the whole is satisfied only if this part isn't.
+    let isNegated: Bool
+  }
+
+  /// Evaluates the parts in their order, up to the first that decides.
+  func evaluate(for operation: AdvancedOperation) async -> OperationConditionResult {
+    var kept: Answers? = isMixed ? [:] : nil
+    let answer = await evaluate(for: operation, firstLeaf: 0, &kept)
+    if let kept { operation.keep(kept, of: self) }
+    return answer.result
+  }
+
+  private func evaluate(
+    for operation: AdvancedOperation,
+    firstLeaf: Int,
+    _ kept: inout Answers?
+  ) async -> Answer {
+    var combination = Combination(kind)
+    var number = firstLeaf
+    for condition in conditions {
+      let answer: Answer
+      if let parts = condition.compoundParts {
+        answer = await parts.evaluate(for: operation, firstLeaf: number, &kept)
+      } else {
+        // No task is switched to if the answer is known.
+        let result =
+          if let verdict = condition.verdict(for: operation) {
+            verdict
+          } else {
+            await condition.evaluate(for: operation)
+          }
+        kept?[number] = result
+        answer = .known(result)
+      }
+      if let decided = combination.answered(answer, by: condition) { return decided }
+      number += condition.leafCount
+    }
+    return combination.outcome
+  }
+
+  /// The answer if no part has to be waited for; nil if `ask` returns nil for one.
+  private func answer(
+    firstLeaf: Int = 0,
+    isNegated: Bool = false,
+    _ ask: (Leaf) -> Answer?
+  ) -> Answer? {
+    var combination = Combination(kind)
+    var number = firstLeaf
+    let isNegated = isNegated != (kind == .not)
+    for condition in conditions {
+      let answer =
+        if let parts = condition.compoundParts {
+          parts.answer(firstLeaf: number, isNegated: isNegated, ask)
+        } else {
+          ask(Leaf(condition: condition, number: number, isNegated: isNegated))
+        }
+      guard let answer else { return nil }
+      if let decided = combination.answered(answer, by: condition) { return decided }
+      number += condition.leafCount
+    }
+    return combination.outcome
   }
 
   /// The answer, if it is known without waiting.
   func verdict(for operation: AdvancedOperation) -> OperationConditionResult? {
-    guard let run = run({ $0.verdict(for: operation) }) else { return nil }
-    if isMixed { operation.keep(run.answers, of: self) }
-    return run.result
-  }
-
-  /// A run to the end; nil if an answer would have to be waited for.
-  fileprivate func run(
-    _ ask: (any OperationCondition) -> OperationConditionResult?
-  ) -> CompoundRun? {
-    var run = CompoundRun(self)
-    while let condition = run.next() {
-      guard let result = ask(condition) else { return nil }
-      run.answered(result)
+    var kept: Answers? = isMixed ? [:] : nil
+    let answer = answer { leaf in
+      let result = leaf.condition.verdict(for: operation)
+      kept?[leaf.number] = result
+      return result.map { .known($0) }
     }
-    return run
+    guard let answer else { return nil }
+    if let kept { operation.keep(kept, of: self) }
+    return answer.result
   }
 
-  /// The answer of an operation that has waited since the parts were evaluated, some of which are
-  /// immediate.
+  /// The answer, if it is known while the operation still waits for dependencies.
+  fileprivate func earlyVerdict(for operation: AdvancedOperation) -> OperationConditionResult? {
+    answer { leaf in leaf.condition.knownEarly(for: operation).map { .known($0) } }?.result
+  }
+
+  /// The answer at the start of the operation, for parts of which some are immediate.
   ///
-  /// Parts that would have to be waited for keep the answers that they gave before the wait.
+  /// Parts that would have to be waited for keep the answers that they gave before.
   ///
   /// - Parameters:
   ///   - operation: The operation that the condition is attached to.
@@ -149,30 +253,99 @@ extension ConditionParts {
     starts: Bool = false
   ) -> OperationConditionResult {
     let kept = operation.keptAnswers(of: self)
-    var run = CompoundRun(self)
-    while let condition = run.next() {
-      if starts, !run.isNegated, let closed = condition as? CircuitClosed {
-        run.answered(closed.admit(operation))
-      } else if let result = condition.verdict(for: operation) ?? kept[run.leaf] {
-        run.answered(result)
-      } else {
-        run.hasNoAnswer(condition)
+    let answer = answer { leaf in
+      if starts, !leaf.isNegated, let closed = leaf.condition as? CircuitClosed {
+        return .known(closed.admit(operation))
       }
+      let result = leaf.condition.verdict(for: operation) ?? kept[leaf.number]
+      return result.map { .known($0) } ?? .unknown(leaf.condition)
     }
-    return run.result
+    guard let answer else { trap("a review got no answer from a part of a condition") }
+    return answer.result
+  }
+}
+
+/// A part of a condition was not evaluated before the start, because another part had decided.
+///
+/// At the start, that other part decided otherwise.
+struct NotEvaluated: Error, CustomStringConvertible {
+  let condition: String
+
+  var description: String {
+    "“\(condition)” wasn't evaluated before the start, and what held then holds no more."
+  }
+}
+
+extension CompoundCondition {
+  func earlyVerdict(for operation: AdvancedOperation) -> OperationConditionResult? {
+    parts.earlyVerdict(for: operation)
+  }
+}
+
+extension AdvancedOperation {
+  /// Keeps the answers for the evaluation at the start.
+  fileprivate final func keep(_ answers: ConditionParts.Answers, of parts: ConditionParts) {
+    let old = withCore {
+      $0.makeExtra().keptAnswers.updateValue(answers, forKey: ObjectIdentifier(parts))
+    }
+    withExtendedLifetime(old) {}
+  }
+
+  fileprivate final func keptAnswers(of parts: ConditionParts) -> ConditionParts.Answers {
+    withCore { $0.extra?.keptAnswers[ObjectIdentifier(parts)] } ?? [:]
+  }
+}
+
+// MARK: Names and helpers
+
+extension ConditionParts {
+  /// The names of all parts; the end of a very long name is left out.
+  var name: String {
+    var name = ""
+    var pieces = 50
+    write(to: &name, atMost: &pieces)
+    return name
+  }
+
+  private func write(to name: inout String, atMost pieces: inout Int) {
+    func write(_ text: String) {
+      pieces -= 1
+      if pieces >= 0 { name += text }
+      if pieces == -1 { name += "…" }
+    }
+    if kind == .not { write("not ") }
+    if kind == .all && conditions.isEmpty { write("nothing") }
+    if kind == .any && conditions.isEmpty { write("none of nothing") }
+    for (index, condition) in conditions.enumerated() {
+      if pieces < 0 { return }
+      if index > 0 { write(kind == .all ? " and " : " or ") }
+      guard let parts = condition.compoundParts else {
+        write(condition.name)
+        continue
+      }
+      let isInBrackets = kind != .silent && parts.conditions.count > 1
+      if isInBrackets { write("(") }
+      parts.write(to: &name, atMost: &pieces)
+      if isInBrackets { write(")") }
+    }
   }
 
   /// The helpers of all conditions, each once.
   func helpers(for operation: AdvancedOperation) -> [Operation] {
-    if kind == .silent { return [] }
     var helpers: [Operation] = []
-    for condition in helped {
-      guard let helper = condition.dependency(for: operation), !helpers.contains(helper) else {
-        continue
-      }
-      helpers.append(helper)
-    }
+    addHelpers(to: &helpers, for: operation)
     return helpers
+  }
+
+  private func addHelpers(to helpers: inout [Operation], for operation: AdvancedOperation) {
+    if kind == .silent { return }
+    for condition in conditions {
+      if let parts = condition.compoundParts {
+        parts.addHelpers(to: &helpers, for: operation)
+      } else if let helper = condition.dependency(for: operation), !helpers.contains(helper) {
+        helpers.append(helper)
+      }
+    }
   }
 
   /// The helpers of all conditions, as a group when there are several: for conditions of a program
@@ -188,72 +361,43 @@ extension ConditionParts {
     for helper in helpers where !own.contains(helper) { group.addDependency(helper) }
     return group
   }
-
-  /// The conditions that may bring helpers and aren't made of others, in order.
-  private var helped: [any OperationCondition] {
-    var helped: [any OperationCondition] = []
-    var due: [any OperationCondition] = conditions.reversed()
-    while let condition = due.popLast() {
-      if let parts = (condition as? any CompoundCondition)?.parts {
-        if parts.kind != .silent { due += parts.conditions.reversed() }
-      } else {
-        helped.append(condition)
-      }
-    }
-    return helped
-  }
-}
-
-extension AdvancedOperation {
-  /// Keeps the answers for a review after a wait.
-  fileprivate final func keep(_ answers: CompoundRun.Answers, of parts: ConditionParts) {
-    let old = withCore {
-      $0.makeExtra().keptAnswers.updateValue(answers, forKey: ObjectIdentifier(parts))
-    }
-    withExtendedLifetime(old) {}
-  }
-
-  fileprivate final func keptAnswers(of parts: ConditionParts) -> CompoundRun.Answers {
-    withCore { $0.extra?.keptAnswers[ObjectIdentifier(parts)] } ?? [:]
-  }
 }
 
 extension OperationCondition {
-  /// Whether nothing of it has to be waited for.
-  fileprivate var isImmediate: Bool {
-    self is any ImmediateCondition
-      || (self as? any CompoundCondition)?.parts.isImmediate ?? false
-  }
-
-  /// Whether it, or a part of it, is an ``ImmediateCondition``, which is evaluated again after a
-  /// wait.
-  var hasImmediatePart: Bool {
-    self is any ImmediateCondition
-      || (self as? any CompoundCondition)?.parts.hasImmediatePart ?? false
-  }
-}
-
-extension OperationCondition {
-  /// The circuit breakers that watch an operation to which this is attached.
-  var breakers: [CircuitBreaker] {
+  /// The parts of a condition that is made of others; nil for all other conditions.
+  var compoundParts: ConditionParts? {
     // Types are compared first, because a cast costs more than all else about attaching a
     // condition.
+    let isCompound =
+      Self.self == AllOf.self || Self.self == AnyOf.self || Self.self == NegatedCondition.self
+      || Self.self == SilentCondition.self
+    return isCompound ? (self as? any CompoundCondition)?.parts : nil
+  }
+
+  fileprivate var leafCount: Int { compoundParts?.leafCount ?? 1 }
+
+  /// Whether nothing of it has to be waited for.
+  fileprivate var isImmediate: Bool {
+    compoundParts?.isImmediate ?? (self is any ImmediateCondition)
+  }
+
+  /// Whether it, or a part of it, is an ``ImmediateCondition``, which is evaluated again at the
+  /// start.
+  var hasImmediatePart: Bool {
+    compoundParts?.hasImmediatePart ?? (self is any ImmediateCondition)
+  }
+
+  /// The circuit breakers that watch an operation to which this is attached.
+  var breakers: [CircuitBreaker] {
     if Self.self == CircuitClosed.self, let closed = self as? CircuitClosed {
       return [closed.breaker]
     }
-    return isCompound ? (self as? any CompoundCondition)?.parts.breakers ?? [] : []
-  }
-
-  private var isCompound: Bool {
-    Self.self == AllOf.self || Self.self == AnyOf.self || Self.self == NegatedCondition.self
-      || Self.self == SilentCondition.self
+    return compoundParts?.breakers ?? []
   }
 
   /// What has to run before the condition, or its parts, are evaluated.
   func helpers(for operation: AdvancedOperation) -> [Operation] {
-    if isCompound, let parts = (self as? any CompoundCondition)?.parts {
-      return parts.helpers(for: operation)
-    }
+    if let compoundParts { return compoundParts.helpers(for: operation) }
     return dependency(for: operation).map { [$0] } ?? []
   }
 }

@@ -387,7 +387,7 @@ extension AdvancedOperation {
     }
     var verdict = refusal { condition in
       if evaluation.hasBreakers, !condition.breakers.allSatisfy(\.isClosed) { return nil }
-      guard keepsAnswers, let parts = (condition as? any CompoundCondition)?.parts, parts.isMixed
+      guard keepsAnswers, let parts = condition.compoundParts, parts.isMixed
       else { return verdictAtOnce(of: condition) }
       return ThreadContext.asking(self) { parts.review(for: self) }
     }
@@ -398,7 +398,7 @@ extension AdvancedOperation {
         if condition.breakers.allSatisfy(\.isClosed) { return nil }
         if let closed = condition as? CircuitClosed { return closed.admit(self) }
         return ThreadContext.asking(self) {
-          (condition as? any CompoundCondition)?.parts.review(for: self, starts: true)
+          condition.compoundParts?.review(for: self, starts: true)
         }
       }
     }

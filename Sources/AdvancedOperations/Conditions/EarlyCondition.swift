@@ -16,7 +16,7 @@ extension EarlyCondition {
 extension OperationCondition {
   /// Whether it, or a part of it, may know its answer early.
   var mayBeEarly: Bool {
-    (self as? any CompoundCondition)?.parts.mayBeEarly ?? (self is any EarlyCondition)
+    compoundParts?.mayBeEarly ?? (self is any EarlyCondition)
   }
 
   /// The answer if it is known while dependencies are open.

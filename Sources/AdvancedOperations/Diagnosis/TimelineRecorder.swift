@@ -113,7 +113,7 @@ public final class TimelineRecorder: OperationObserver {
 
   /// Writes it down.
   public func operationDidEnqueue(_ operation: AdvancedOperation) {
-    operation.withCore { _ = $0.makeExtra() }
+    operation.withCore { $0.recordTimes() }
     record(operation) { $0.enqueued = $0.enqueued ?? $1 }
     watchUnrecorded(operation.dependencies, operation.environment.clock)
   }

@@ -35,8 +35,14 @@ struct AdvancedCore {
 
   /// Whether entering a state has to be recorded or delivered.
   func isOfInterest(_ state: AdvancedOperation.State) -> Bool {
-    hasTimers || extra != nil && StateTimes.hasPlace(for: state) || environment?.isTraced == true
+    hasTimers || recordsTimes && StateTimes.hasPlace(for: state) || environment?.isTraced == true
   }
+
+  /// Whether the times at which the operation enters states are recorded: ``AdvancedExtra`` has them.
+  var recordsTimes: Bool { extra != nil }
+
+  /// Records the times of states from now on.
+  mutating func recordTimes() { _ = makeExtra() }
 
   /// When the operation was enqueued or started by hand, by the clock of its environment; nil before.
   var admitted: Duration? {
@@ -96,7 +102,7 @@ final class AdvancedExtra {
   /// Which of the conditions have been asked and have not answered.
   var openConditions: [Int] = []
   /// The answers of the parts of conditions, for the evaluation at the start.
-  var keptAnswers: [ObjectIdentifier: CompoundRun.Answers] = [:]
+  var keptAnswers: [ObjectIdentifier: ConditionParts.Answers] = [:]
   /// The circuit breakers that have counted its end.
   var breakers: [ObjectIdentifier] = []
   /// The number of the attempt that is going on, or was the last.

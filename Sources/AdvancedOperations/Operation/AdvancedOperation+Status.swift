@@ -107,3 +107,12 @@ extension AdvancedOperation {
   /// ```
   public final var attempt: Int { withCore { $0.extra?.attempt ?? 1 } }
 }
+
+extension Operation {
+  /// The state of a plain operation, as far as its properties say.
+  final var stateOfPlain: AdvancedOperation.State {
+    if isFinished { return .finished }
+    if isExecuting { return .executing }
+    return isReady ? .ready : .pending
+  }
+}

@@ -3,8 +3,8 @@ import CoreOperations
 /// The life of an advanced operation: a pure value that takes events and says what to do.
 ///
 /// No lock, no callback, no clock. Each event is one mutating method; a caller's mistake is a value
-/// (`.reject`), so that it can be tested. The states and their order are those of `seeds/002`:
-/// pending → evaluatingConditions → ready → executing → finishing → finished, only ever forward.
+/// (`.reject`), so that it can be tested. The states are entered in their order, and some are
+/// skipped: pending → evaluatingConditions → ready → executing → finishing → finished.
 package struct OperationStateMachine: Sendable {
   package typealias State = AdvancedOperation.State
   package typealias Element = OperationFailure.Element
@@ -70,7 +70,6 @@ package struct OperationStateMachine: Sendable {
 
   /// The operation is one that children are added to.
   package mutating func childrenExpected() {
-    TransitionTrace.note("AdvancedOperation", "\(state)", "childrenExpected")
     holdsChildren = true
   }
 
@@ -78,7 +77,6 @@ package struct OperationStateMachine: Sendable {
   ///
   /// - Returns: Whether it may; otherwise they are left to the end that was decided before.
   package mutating func childrenDue() -> Bool {
-    TransitionTrace.note("AdvancedOperation", "\(state)", "childrenDue")
     guard state == .executing else { return false }
     holdsChildren = false
     return true
@@ -86,7 +84,6 @@ package struct OperationStateMachine: Sendable {
 
   /// The children that were never started have left, so observers can be notified of the end.
   package mutating func childrenLeft(_ errors: [Element]) {
-    TransitionTrace.note("AdvancedOperation", "\(state)", "childrenLeft")
     guard state == .finishing, holdsChildren else { trap("children left in the state \(state)") }
     holdsChildren = false
     recordOwn(errors)
@@ -111,14 +108,12 @@ package struct OperationStateMachine: Sendable {
 
   /// A condition or claim was added.
   package func conditionAdded() -> AddAction {
-    TransitionTrace.note("AdvancedOperation", "\(state)", "conditionAdded")
     if isCancelled || (starter == .none && state == .pending) { return .record }
     return .reject(.conditionAddedLate(state))
   }
 
   /// A queue took the operation in.
   package mutating func enqueued() {
-    TransitionTrace.note("AdvancedOperation", "\(state)", "enqueued")
     starter = .queue
   }
 
@@ -139,7 +134,6 @@ package struct OperationStateMachine: Sendable {
     hasClaims: Bool,
     dependenciesAreFinished: Bool
   ) -> HandStartAction {
-    TransitionTrace.note("AdvancedOperation", "\(state)", "startCalledByHand")
     guard state == .pending, starter == .none else {
       return state == .finished ? .ignore : .reject(.startedAgain(state))
     }
@@ -161,7 +155,6 @@ package struct OperationStateMachine: Sendable {
 
   /// The last dependency finished, and there are conditions.
   package mutating func dependenciesFinished() -> DependenciesAction {
-    TransitionTrace.note("AdvancedOperation", "\(state)", "dependenciesFinished")
     // Cancelled while the event was on its way.
     if isCancelled { return .none }
     switch state {
@@ -203,7 +196,6 @@ package struct OperationStateMachine: Sendable {
 
   /// All conditions answered.
   package mutating func verdictsArrived(_ verdict: Verdict) -> VerdictAction {
-    TransitionTrace.note("AdvancedOperation", "\(state)", "verdictsArrived")
     switch state {
     case .evaluatingConditions:
       state = .ready
@@ -216,7 +208,6 @@ package struct OperationStateMachine: Sendable {
 
   /// Conditions don't hold, whatever the dependencies come to that have not finished.
   package mutating func decidedEarly(_ verdict: Verdict) -> VerdictAction {
-    TransitionTrace.note("AdvancedOperation", "\(state)", "decidedEarly")
     guard state == .pending, starter == .queue, !isCancelled else { return .ignore }
     state = .ready
     mark(verdict)
@@ -225,7 +216,6 @@ package struct OperationStateMachine: Sendable {
 
   /// A condition was evaluated again after a wait, or a claim was refused.
   package mutating func reviewed(_ verdict: Verdict) -> VerdictAction {
-    TransitionTrace.note("AdvancedOperation", "\(state)", "reviewed")
     switch state {
     case .pending, .ready:
       guard !isCancelled else { return .ignore }
@@ -267,7 +257,6 @@ package struct OperationStateMachine: Sendable {
 
   /// The operation was started by its queue, or by hand with nothing left to evaluate.
   package mutating func turnCame() -> TurnAction {
-    TransitionTrace.note("AdvancedOperation", "\(state)", "turnCame")
     switch state {
     case .pending, .ready:
       if isCancelled || isMarked {
@@ -293,7 +282,6 @@ package struct OperationStateMachine: Sendable {
 
   /// Did-start is about to be delivered: whether the operation starts is decided here.
   package mutating func launchDue() -> LaunchAction {
-    TransitionTrace.note("AdvancedOperation", "\(state)", "launchDue")
     switch state {
     case .executing:
       if isCancelled {
@@ -314,7 +302,6 @@ package struct OperationStateMachine: Sendable {
 
   /// A body goes on after `execute()` returned.
   package mutating func bodyBegan() {
-    TransitionTrace.note("AdvancedOperation", "\(state)", "bodyBegan")
     bodies += 1
   }
 
@@ -322,7 +309,6 @@ package struct OperationStateMachine: Sendable {
   ///
   /// - Returns: Whether the operation is quiet now.
   package mutating func bodyEnded() -> Bool {
-    TransitionTrace.note("AdvancedOperation", "\(state)", "bodyEnded")
     bodies -= 1
     return isQuiet
   }
@@ -340,7 +326,6 @@ package struct OperationStateMachine: Sendable {
 
   /// `finish` was called, with errors of the body or of children, or with an ``OperationSkipped``.
   package mutating func finishCalled(_ errors: [Element], notRunCount: Int = 0) -> FinishAction {
-    TransitionTrace.note("AdvancedOperation", "\(state)", "finishCalled")
     switch state {
     case .executing:
       record(errors, notRunCount: notRunCount)
@@ -395,7 +380,6 @@ package struct OperationStateMachine: Sendable {
 
   /// Will-finish was delivered.
   package mutating func willFinishDelivered() {
-    TransitionTrace.note("AdvancedOperation", "\(state)", "willFinishDelivered")
     hasReturnedFromWillFinish = true
   }
 
@@ -407,7 +391,6 @@ package struct OperationStateMachine: Sendable {
   /// - Parameter isInBody: Whether a body goes on until that was done, so that it needn't be
   ///   counted.
   package mutating func didFinishDelivered(isInBody: Bool = false) {
-    TransitionTrace.note("AdvancedOperation", "\(state)", "didFinishDelivered")
     guard state == .finishing else { trap("did-finish was delivered in the state \(state)") }
     state = .finished
     if !isInBody { bodies += 1 }
@@ -455,7 +438,6 @@ package struct OperationStateMachine: Sendable {
     policy: AdvancedOperation.CancellationPolicy,
     isFromParent: Bool = false
   ) -> CancelAction {
-    TransitionTrace.note("AdvancedOperation", "\(state)", "cancelCalled")
     if isEndDecided { return .ignore }
     // A time limit that passes while it is being stopped says nothing about why.
     if isCancelled && reason?.origin == .timeout { return .ignore }

@@ -46,7 +46,6 @@ open class AdvancedOperationQueue: OperationQueue, @unchecked Sendable {
     if maxConcurrentOperationCount != OperationQueue.defaultMaxConcurrentOperationCount {
       self.maxConcurrentOperationCount = maxConcurrentOperationCount
     }
-    LiveQueues.add(self)
   }
 
   /// Creates a queue with a new environment; subclasses override it as they do `OperationQueue`'s.
@@ -56,7 +55,6 @@ open class AdvancedOperationQueue: OperationQueue, @unchecked Sendable {
     delegates = environment.delegates
     super.init(executor: DefaultExecutor.forQueue())
     if type(of: self) == AdvancedOperationQueue.self { keepClosures() }
-    LiveQueues.add(self)
   }
 
   /// The environment of the operations in this queue.
@@ -146,4 +144,57 @@ open class AdvancedOperationQueue: OperationQueue, @unchecked Sendable {
       withExtendedLifetime(old) {}
     })
   }
+}
+
+/// An object that a queue notifies of its advanced operations.
+///
+/// No method is called with a lock held; each may call every method of queue and operation. Every
+/// method does nothing by default. A method with other types is a method of your own, which is
+/// never called.
+///
+/// ```swift
+/// final class Deadlines: AdvancedOperationQueueDelegate {
+///   func operationQueue(_ queue: AdvancedOperationQueue, willAdd operation: AdvancedOperation) {
+///     operation.addObserver(TimeoutObserver(.seconds(60)))
+///   }
+/// }
+/// let deadlines = Deadlines()
+/// queue.delegate = deadlines
+/// ```
+public protocol AdvancedOperationQueueDelegate: AnyObject, Sendable {
+  /// The operation is about to become a member: the last chance to add conditions.
+  ///
+  /// On the thread that adds the operation.
+  func operationQueue(_ queue: AdvancedOperationQueue, willAdd operation: AdvancedOperation)
+  /// The operation is a member, and its observers were notified of that.
+  ///
+  /// On the thread that adds the operation.
+  func operationQueue(_ queue: AdvancedOperationQueue, didAdd operation: AdvancedOperation)
+  /// The operation has ended and its observers were notified of that.
+  ///
+  /// On the thread that notified them, before dependents start.
+  func operationQueue(
+    _ queue: AdvancedOperationQueue,
+    didFinish operation: AdvancedOperation,
+    errors: [any Error]
+  )
+}
+
+extension AdvancedOperationQueueDelegate {
+  /// Does nothing.
+  public func operationQueue(
+    _ queue: AdvancedOperationQueue,
+    willAdd operation: AdvancedOperation
+  ) {}
+  /// Does nothing.
+  public func operationQueue(
+    _ queue: AdvancedOperationQueue,
+    didAdd operation: AdvancedOperation
+  ) {}
+  /// Does nothing.
+  public func operationQueue(
+    _ queue: AdvancedOperationQueue,
+    didFinish operation: AdvancedOperation,
+    errors: [any Error]
+  ) {}
 }

@@ -164,3 +164,33 @@ extension OperationTracer {
     _ giveBack: @escaping @Sendable () -> Void
   ) { giveBack() }
 }
+
+/// The environment of code that runs in a simulation and outside of any operation.
+package enum SurroundingEnvironment {
+  @TaskLocal package static var current: OperationEnvironment?
+}
+
+extension OperationEnvironment {
+  /// The environment of the code that calls this: that of its operation, of the simulation that
+  /// runs it, or a new one.
+  static var ofCaller: OperationEnvironment {
+    AdvancedOperation.current?.environment ?? SurroundingEnvironment.current
+      ?? OperationEnvironment()
+  }
+}
+
+extension OperationEnvironment {
+  /// Lets operations end that nothing takes in any more: in a queue of their own, which nothing
+  /// waits for.
+  ///
+  /// - Parameters:
+  ///   - operations: In no queue.
+  ///   - cancel: Cancels them; gets their queue, in which nothing starts before it returns.
+  func turnAway(_ operations: [Operation], cancel: (AdvancedOperationQueue) -> Void) {
+    let queue = AdvancedOperationQueue(environment: self)
+    queue.withoutStarts {
+      queue.addOperations(operations)
+      cancel(queue)
+    }
+  }
+}

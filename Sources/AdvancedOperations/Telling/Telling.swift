@@ -123,7 +123,7 @@ struct Telling: ~Copyable {
       private let observers: [OperationObservation]
       private let conditions: [any OperationCondition]
       private let asking: Asking
-      private let keptAnswers: [ObjectIdentifier: CompoundRun.Answers]
+      private let keptAnswers: [ObjectIdentifier: ConditionParts.Answers]
       private let rollbacks: [RollbackList.Rollback]
 
       fileprivate init(to core: inout AdvancedCore) {

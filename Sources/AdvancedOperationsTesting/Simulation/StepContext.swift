@@ -1,3 +1,4 @@
+import AdvancedOperations
 import CoreOperations
 
 /// What the step that runs on a thread is for, so that what it brings about gets its name.
@@ -60,4 +61,130 @@ final class StepContext {
     }
     return StepPlace(subject: context.subject, task: context.task, isInTask: isInTask)
   }
+}
+
+/// The operation, queue or code that a step is for.
+struct StepSubject: Hashable, Sendable {
+  /// Different for different subjects, and the same in each run with the same choices.
+  let number: UInt64
+  /// For reading: two subjects may have the same name.
+  let name: String
+
+  /// The code that runs the simulation.
+  static let outside = StepSubject(number: 0, name: "outside")
+
+  static func == (a: StepSubject, b: StepSubject) -> Bool { a.number == b.number }
+  func hash(into hasher: inout Hasher) { hasher.combine(number) }
+}
+
+/// A task that a step is a part of.
+struct StepTask: Sendable {
+  /// Different for different tasks, and the same in each run with the same choices.
+  let number: Fingerprint
+  let name: String
+}
+
+/// The code that adds a step.
+struct StepPlace {
+  var subject: StepSubject
+  /// The task that the running step is a part of; nil if it isn't a part of a task.
+  var task: StepTask?
+  /// Whether the code is in a task, and not in the runtime between two tasks.
+  var isInTask = false
+}
+
+/// The kind of a step, which is a part of its identity.
+enum StepKind: UInt64 {
+  case decide = 1, barrier, evaluate, start, complete, becomeQuiet
+  case task, yield, actorTurn, timer, part, added, addedAtAnyTime, rest, time
+}
+
+extension Fingerprint {
+  /// The identity of a step.
+  ///
+  /// - Parameters:
+  ///   - kind: The kind of the step.
+  ///   - subject: The number of the subject.
+  init(_ kind: StepKind, of subject: UInt64) {
+    self.init()
+    add(kind.rawValue)
+    add(subject)
+  }
+
+  /// The identity of a step of a task, or of one of several steps.
+  init(_ kind: StepKind, of task: Fingerprint, count: UInt64 = 0) {
+    self.init()
+    add(kind.rawValue)
+    add(task)
+    add(count)
+  }
+}
+
+/// A run of a workflow that an explorer stops after a number of steps.
+///
+/// Releases the operations of the workflow with itself.
+final class SteppedRun {
+  let simulation: SimulatedEnvironment
+  private let call: String
+
+  /// - Parameters:
+  ///   - seed: The seed of the simulation.
+  ///   - call: The name of the explorer.
+  ///   - stepLimit: The number of steps that the run may have.
+  ///   - progress: The progress of the exploration.
+  init(seed: UInt64, call: String, _ stepLimit: Int, _ progress: ExplorationProgress) {
+    simulation = SimulatedEnvironment(seed: seed)
+    self.call = call
+    simulation.simulation.withState { $0.stepLimit = stepLimit }
+    progress.begins(simulation.simulation)
+  }
+
+  // A task that is suspended, or the workflow, may keep the simulation.
+  deinit { simulation.simulation.abandon() }
+
+  /// The number of steps that were taken.
+  var stepCount: Int { simulation.simulation.withState { $0.takenCount } }
+
+  /// Takes steps until the run has that many, or nothing can happen any more.
+  ///
+  /// - Throws: `CancellationError` if the task that explores is cancelled.
+  func proceed(upTo limit: Int) throws {
+    let simulation = simulation.simulation
+    simulation.run(until: nil, call: call) { simulation.withState { $0.takenCount } >= limit }
+    try simulation.checkNotCancelled()
+  }
+
+  /// Says that the closure of a test has run the simulation itself; nil if it hasn't.
+  ///
+  /// Steps that the closure takes are steps after which an explorer can't stop.
+  ///
+  /// - Parameters:
+  ///   - explorer: The name of the function that takes the steps.
+  ///   - purpose: Why it takes them, as the end of a sentence.
+  /// - Returns: A clause about “the closure”, and a sentence with advice.
+  func remark(aboutRunBefore explorer: String, _ purpose: String) -> String? {
+    guard let call = simulation.simulation.withState({ $0.lastCall }) else { return nil }
+    return "the closure ran the simulation, with \(call). Leave that out: it only makes the "
+      + "operations and adds them to queues. \(explorer) takes the steps, so that \(purpose)."
+  }
+}
+
+/// Turns everything that it is given into steps; for queues and for tasks.
+final class SimulatedExecutor: SteppedExecutor, TaskExecutor {
+  private let simulation: Simulation
+
+  init(simulation: Simulation) { self.simulation = simulation }
+
+  func enqueue(_ worker: @escaping @Sendable () -> Void) { simulation.addPart(worker) }
+
+  func enqueue(_ step: WorkerStep, _ body: @escaping @Sendable () -> Void) {
+    simulation.add(step, body)
+  }
+
+  func didCreate(_ queue: any SteppedQueue) { simulation.didCreate(queue) }
+
+  func enqueue(_ job: consuming ExecutorJob) { simulation.add(UnownedJob(job), on: self) }
+
+  /// Each start is a step.
+  var operationsPerWorker: Int { 1 }
 }

@@ -49,7 +49,6 @@ package struct OperationLife: Equatable, Sendable {
 
   /// The operation was handed to a queue.
   package mutating func enqueued() -> EnqueueAction {
-    TransitionTrace.note("Operation", "\(phase)", "enqueued")
     switch phase {
     case .created:
       phase = .enqueued
@@ -72,7 +71,6 @@ package struct OperationLife: Equatable, Sendable {
 
   /// The queue decided to start the operation, or to let it go on after a pause.
   package mutating func turnCame() -> TurnAction {
-    TransitionTrace.note("Operation", "\(phase)", "turnCame")
     switch phase {
     case .enqueued:
       phase = .started
@@ -91,7 +89,6 @@ package struct OperationLife: Equatable, Sendable {
   /// - Returns: Whether to do its work and report ``mainReturnedForGood()``; if not, nothing
   ///   changed and it takes ``turnCame()``.
   package mutating func turnCameToMain() -> Bool {
-    TransitionTrace.note("Operation", "\(phase)", "turnCameToMain")
     guard phase == .enqueued, !isCancelled else { return false }
     phase = .executing
     wasStarted = true
@@ -101,7 +98,6 @@ package struct OperationLife: Equatable, Sendable {
   /// The work of an operation returned whose `isFinished` is known not to be overridden: it is
   /// over.
   package mutating func mainReturnedForGood() {
-    TransitionTrace.note("Operation", "\(phase)", "mainReturnedForGood")
     guard phase == .executing else { trap("the work returned in the phase \(phase)") }
     phase = .finished
   }
@@ -123,7 +119,6 @@ package struct OperationLife: Equatable, Sendable {
   ///   that is started by hand and not cancelled.
   /// - Returns: What to do.
   package mutating func startCalled(isReady: Bool) -> StartAction {
-    TransitionTrace.note("Operation", "\(phase)", "startCalled")
     switch phase {
     case .created:
       if isCancelled {
@@ -157,7 +152,6 @@ package struct OperationLife: Equatable, Sendable {
 
   /// An operation of a layer began to run by hand: it belongs to no queue from now on.
   package mutating func startedByHand() -> ManualStartAction {
-    TransitionTrace.note("Operation", "\(phase)", "startedByHand")
     switch phase {
     case .created:
       phase = .started
@@ -173,7 +167,6 @@ package struct OperationLife: Equatable, Sendable {
   ///
   /// - Returns: Whether there is something to ask: false when an override reported the end itself.
   package mutating func mainReturned() -> Bool {
-    TransitionTrace.note("Operation", "\(phase)", "mainReturned")
     switch phase {
     case .executing:
       phase = .ended
@@ -194,7 +187,6 @@ package struct OperationLife: Equatable, Sendable {
   /// The operation is over: found by the default `start()`, or reported by an override, which may
   /// do so at any time and any number of times.
   package mutating func finishReported() -> FinishAction {
-    TransitionTrace.note("Operation", "\(phase)", "finishReported")
     if phase == .finished { return .ignore }
     phase = .finished
     return .finish
@@ -221,7 +213,6 @@ package struct OperationLife: Equatable, Sendable {
   ///   goes on after `main()`.
   /// - Returns: What to do.
   package mutating func cancelCalled(isFinishDenied: Bool = false) -> CancelAction {
-    TransitionTrace.note("Operation", "\(phase)", "cancelCalled")
     if phase == .finished { return .ignore }
     if isCancelled { return .again }
     if phase == .ended && !isFinishDenied { return .askWhetherFinished }

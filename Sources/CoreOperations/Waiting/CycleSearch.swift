@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Finds operations that wait for each other in a cycle.
 ///
 /// The last edge of a cycle goes from an operation that others wait for to one that itself waits.
@@ -8,9 +6,6 @@ import Synchronization
 /// of the cycle are marked as well, as far as they are near: whichever is enqueued alone is
 /// searched from.
 enum CycleSearch {
-  /// How many searches were made in this process; for tests.
-  package static let count = Atomic<Int>(0)
-
   /// Cancels all operations that are in a cycle and can be reached from some.
   ///
   /// The dependencies that complete a cycle are removed then, so that its operations, each of which
@@ -19,7 +14,6 @@ enum CycleSearch {
   /// - Complexity: O(v + e), v the number of waiting operations that can be reached and e that of
   ///   their dependencies.
   static func cancelCycles(from starts: [Operation]) {
-    count.add(1, ordering: .relaxed)
     var search = StrongComponents<Operation> { waits(of: $0) }
     for cycle in search.cycles(from: starts) {
       let error = OperationCycleError(path: path(through: cycle))

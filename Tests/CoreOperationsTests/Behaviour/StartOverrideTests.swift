@@ -1,6 +1,6 @@
+import AdvancedOperationsTesting
+import CoreOperations
 import Testing
-
-@testable import CoreOperations
 
 @Suite(.watched) struct `Overrides of main and start` {
   @Test func `main runs once, executing, and then it is finished`() async throws {
@@ -135,7 +135,7 @@ import Testing
     #expect(gated.isFinished)
   }
 
-  /// The first listing of `seeds/003`: `main()` with an `isFinished` of its own.
+  /// Reports its end in `main()` or later, with an `isFinished` of its own.
   private class Transform: Operation, @unchecked Sendable {
     private let isOver = Locked(false)
     private let endsInMain: Bool
@@ -146,6 +146,19 @@ import Testing
       willChangeValue(forKey: "isFinished")
       isOver.withLock { $0 = true }
       didChangeValue(forKey: "isFinished")
+    }
+  }
+
+  @Test func `an end that two threads report at the same time calls the completion block once`()
+    throws
+  {
+    try exploreSchedules(interruptions: 1, depthFirst: 500, random: 0) { simulation in
+      let transform = Transform(endsInMain: false)
+      let completions = Tally()
+      transform.completionBlock = { completions.add() }
+      for name in ["end", "again"] { simulation.addStep(name) { transform.end() } }
+      simulation.run()
+      #expect(completions.now == 1)
     }
   }
 

@@ -5,7 +5,7 @@ enum Reporting: CaseIterable, Sendable {
   case strings, oldStrings, keyPaths
 }
 
-/// Goes on after `start()` and keeps its own `isExecuting` and `isFinished`, as `seeds/003` does.
+/// Keeps running after `start()`, with its own `isExecuting` and `isFinished`.
 class SelfKept: Operation, @unchecked Sendable {
   private struct State {
     var isExecuting = false
@@ -66,7 +66,7 @@ class SelfKept: Operation, @unchecked Sendable {
   }
 }
 
-/// Reports its end in `cancel()`, as the download of `seeds/003` does.
+/// Reports its end in `cancel()`.
 final class EndsInCancel: SelfKept, @unchecked Sendable {
   override func cancel() {
     super.cancel()

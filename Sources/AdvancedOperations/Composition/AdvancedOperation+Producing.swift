@@ -15,6 +15,9 @@ public enum OperationProduceError: Error, Hashable, CustomStringConvertible {
 }
 
 extension AdvancedOperation {
+  /// The operation that has produced this one, as long as it exists.
+  final var producer: AdvancedOperation? { withCore { $0.extra?.producer } }
+
   final func add(produced operation: AdvancedOperation) throws {
     // Its place among the events is taken in the step that finds it in time, and what comes
     // meanwhile, the end among it, is told behind it.
