@@ -117,9 +117,9 @@ private struct Core: Walked {
         $0.isEndDue = $0.life.mainReturned()
         return true
       }
-      + move("finishReported", if: isEndDue || reportsByItself) {
+      + move("finished", if: isEndDue || reportsByItself) {
         $0.isEndDue = false
-        return [.finish, .ignore].contains($0.life.finishReported())
+        return [.close, .ignore].contains($0.life.finished())
       }
   }
 }
@@ -200,7 +200,7 @@ private struct Advanced: Walked {
         switch $0.machine.cancelCalled(reason: nil, policy: policy) {
         case .leaveQueue: $0.turns = 1
         case .leaveHand: $0.turns += 1
-        case .finish: $0.endWasDecided()
+        case .decided: $0.endWasDecided()
         case .ignore, .recorded, .flag, .stopBody: break
         }
         return true
@@ -243,7 +243,7 @@ private struct Advanced: Walked {
       $0.turns -= 1
       switch $0.machine.turnCame() {
       case .begin: $0.isLaunchDue = true
-      case .finish: $0.endWasDecided()
+      case .decided: $0.endWasDecided()
       case .reject: return machine.isStartedByHand
       }
       return true
@@ -252,7 +252,7 @@ private struct Advanced: Walked {
         $0.isLaunchDue = false
         switch $0.machine.launchDue() {
         case .execute: $0.isStartTold = true
-        case .finish: $0.endWasDecided()
+        case .decided: $0.endWasDecided()
         case .none: break
         }
         return true
@@ -290,22 +290,22 @@ private struct Advanced: Walked {
   }
 
   private var ended: [(event: String?, next: Advanced)] {
-    move("finishCalled") {
-      switch $0.machine.finishCalled([]) {
-      case .finish: $0.endWasDecided()
+    move("decide") {
+      switch $0.machine.decide([]) {
+      case .decided: $0.endWasDecided()
       case .ignore: break
       case .reject: return false
       }
       return true
     }
-      + move("willFinishDelivered", if: isWillFinishDue && !isLaunchDue) {
+      + move("willFinishNotified", if: isWillFinishDue && !isLaunchDue) {
         ($0.isWillFinishDue, $0.isDidFinishDue) = (false, true)
-        $0.machine.willFinishDelivered()
+        $0.machine.willFinishNotified()
         return true
       }
-      + move("didFinishDelivered", if: isDidFinishDue) {
+      + move("didFinishNotified", if: isDidFinishDue) {
         ($0.isDidFinishDue, $0.isReporting) = (false, true)
-        $0.machine.didFinishDelivered()
+        $0.machine.didFinishNotified()
         return true
       }
   }

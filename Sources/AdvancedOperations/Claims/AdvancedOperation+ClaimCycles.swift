@@ -43,7 +43,7 @@ extension AdvancedOperation {
       || environment.exclusivity.look { $0.mayBeFollowed(self) }
       || parent != nil
       || withCore { core in
-        core.extra.map { !$0.afterFinished.isEmpty || !$0.afterQuiet.isEmpty } ?? false
+        core.extra.map { !$0.afterFinished.isEmpty || !$0.afterIdle.isEmpty } ?? false
       }
   }
 

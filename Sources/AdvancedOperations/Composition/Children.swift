@@ -166,9 +166,9 @@ extension Children.EndAction {
 
 extension Operation {
   /// Calls a closure when nothing of the operation goes on any more; a plain one has finished then.
-  final func whenQuiet(_ body: @escaping @Sendable (Operation) -> Void) {
+  final func whenIdle(_ body: @escaping @Sendable (Operation) -> Void) {
     if let operation = self as? AdvancedOperation {
-      operation.afterQuiet(body)
+      operation.afterIdle(body)
     } else {
       whenFinished(body)
     }
@@ -177,7 +177,7 @@ extension Operation {
   /// Whether it keeps a parent from ending; to be asked without the parent's lock.
   var isOpenAsChild: Bool {
     guard let operation = self as? AdvancedOperation else { return !isFinished }
-    return !operation.withCore { $0.machine.isQuiet }
+    return !operation.withCore { $0.machine.isIdle }
   }
 }
 

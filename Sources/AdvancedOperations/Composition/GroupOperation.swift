@@ -142,7 +142,7 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
       if let other { refuse(child, of: other) }
       if let inner = child as? GroupOperation { checkIsNotAround(inner) }
     }
-    operation.whenQuiet { [weak self] in self?.childEnded($0, number) }
+    operation.whenIdle { [weak self] in self?.childEnded($0, number) }
     // From here on the group, which may just start, finds it.
     let queue = members.withLock { $0.childCame(number) }
     if isCancelled || members.withLock({ $0.firstFailed != nil || $0.isLeaving }) {

@@ -155,7 +155,7 @@ final class OperationRounds: Sendable {
     }
     guard let number else { return false }
     operation.withCore { $0.makeExtra().group = owner }
-    operation.afterQuiet { _ in self.state.withLock { $0.round.ended(number) }.wake() }
+    operation.afterIdle { _ in self.state.withLock { $0.round.ended(number) }.wake() }
     if let stop { cancel(operation, because: stop, of: owner) }
     let queue = queue(for: owner)
     queue.addOperation(operation)

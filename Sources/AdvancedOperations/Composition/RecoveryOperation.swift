@@ -52,14 +52,6 @@ final class RecoveryOperation<Output: Sendable>: ResultOperation<Output>, @unche
   }
 
   override var rounds: OperationRounds? { own }
-
-  override func outcomeDecided(_ outcome: OperationOutcome) {
-    if outcome.isSuccess {
-      let recovered = work.withLock { $0.rare?.value.predecessors ?? [] }
-      for operation in recovered { operation.withCore { $0.makeExtra().isRecovered = true } }
-    }
-    super.outcomeDecided(outcome)
-  }
 }
 
 extension AdvancedOperation {

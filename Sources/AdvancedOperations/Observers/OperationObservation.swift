@@ -57,7 +57,7 @@ public final class OperationObservation: Sendable {
     rest?.end()
   }
 
-  /// The operation has finished: nothing is told any more.
+  /// The operation has finished: the observer isn't notified any more.
   ///
   /// ``remove()`` follows, which lets go of the observer.
   func end() {
@@ -65,12 +65,16 @@ public final class OperationObservation: Sendable {
     rest?.end()
   }
 
-  /// Tells the observer of an event, unless it was removed.
+  /// Notifies the observer of an event, unless it was removed.
   ///
-  /// Not from two threads at once, nor from inside the call.
-  func tell(_ item: EventLine.Item, errors: [any Error], of operation: AdvancedOperation) {
+  /// Not from two threads at the same time, nor from inside the call.
+  func notify(
+    of event: EventDelivery.Event,
+    errors: [any Error],
+    about operation: AdvancedOperation
+  ) {
     guard attachment.step({ $0.callBegan() }) else { return }
-    unsafe slot.tell(item, errors: errors, of: operation)
+    unsafe slot.notify(of: event, errors: errors, about: operation)
     if attachment.step({ $0.callEnded() }) { letGoOfObserver() }
   }
 
@@ -95,12 +99,12 @@ public final class OperationObservation: Sendable {
   private struct Slot: ~Copyable {
     let observer: any OperationObserver
 
-    borrowing func tell(
-      _ item: EventLine.Item,
+    borrowing func notify(
+      of event: EventDelivery.Event,
       errors: [any Error],
-      of operation: AdvancedOperation
+      about operation: AdvancedOperation
     ) {
-      switch item {
+      switch event {
       case .enqueued: observer.operationDidEnqueue(operation)
       case .started: observer.operationDidStart(operation)
       case .produced(let other): observer.operation(operation, didProduce: other)

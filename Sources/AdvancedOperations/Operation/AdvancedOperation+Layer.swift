@@ -25,11 +25,11 @@ extension AdvancedOperation: LayeredOperation {
       let hasConditions = !core.conditions.isEmpty
       // A dependency that is added from here on is watched by the call that adds it.
       let isHeard =
-        !core.observers.isEmpty || !core.line.isEmpty || core.extra != nil
+        !core.observers.isEmpty || !core.delivery.isEmpty || core.extra != nil
         || core.environment?.isTraced == true || core.mayHaveDelegate
         || hasConditions && !dependenciesAreFinished || mayLackInput
       // Without observers, notifying cost a quarter of the operation's life (callgrind).
-      if isHeard { core.line.append(.enqueued) }
+      if isHeard { core.delivery.append(.enqueued) }
       return (hasConditions, !core.claims.isEmpty, core.isJournaled, isHeard, old)
     }
     withExtendedLifetime(old) {}
@@ -81,12 +81,12 @@ extension AdvancedOperation: LayeredOperation {
   }
 
   /// Notifies no observer of an event before ``deliverEvents()``.
-  final func holdEvents() { withCore { $0.line.sweepBegan() } }
+  final func holdEvents() { withCore { $0.delivery.sweepBegan() } }
 
   package final func cancelAsMember(of cycle: OperationCycleError) { cancel(withError: cycle) }
 
   package final func deliverEvents() {
-    withCore { $0.line.sweepEnded() }
+    withCore { $0.delivery.sweepEnded() }
     deliver()
   }
 
@@ -97,7 +97,7 @@ extension AdvancedOperation: LayeredOperation {
         core.extra.map { extra in
           (
             exchange(&extra.rollbacks, with: []), exchange(&extra.afterFinished, with: []),
-            exchange(&extra.afterQuiet, with: [])
+            exchange(&extra.afterIdle, with: [])
           )
         }
       )
@@ -120,7 +120,7 @@ extension AdvancedOperation: LayeredOperation {
     hasWaitingChildren
   }
 
-  package final var isQuiet: Bool { withCore { $0.machine.isQuiet } }
+  package final var isIdle: Bool { withCore { $0.machine.isIdle } }
 
   package final var isStartingByHand: Bool {
     withCore { $0.machine.isStartedByHand && $0.machine.state < .executing }

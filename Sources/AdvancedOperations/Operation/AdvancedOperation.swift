@@ -146,33 +146,8 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   var hasWaitingChildren: Bool { false }
   /// What the operation runs and waits for.
   var openChildren: [Operation] { [] }
-  /// The wait that the body is in between two of those that it runs.
-  var pause: OperationPause? { nil }
-  /// When the async body began; nil before, and without one.
-  var bodyBegin: Duration? { nil }
-  /// Puts another task in the place of the one that was captured for the body.
-  ///
-  /// Returns the old one, to be run or discarded; the new one when no body is going to run it.
-  func exchangeCaptured(_ new: CapturedTask?) -> CapturedTask? { new }
-  /// What the results of predecessors say before any condition is evaluated; nil without
-  /// predecessors.
-  func verdictOfInputs() -> OperationStateMachine.Verdict? { nil }
-  /// Whether ``verdictOfInputs()`` has something to say.
-  var hasInputs: Bool { false }
-  /// The operations without whose values this one fails; empty for one that recovers.
-  var inputs: [AdvancedOperation] { [] }
-  /// The failures of ``inputs`` that have ended; nil if none has failed.
-  func failuresOfInputs() -> [OperationFailure.Element]? { nil }
-  /// The place of its value in a journal; nil without one.
-  var journalEntry: JournalEntry? { nil }
-  /// The value that its body or its journal has given; nil without one.
-  var output: (any Sendable)? { nil }
-  /// What is wrong with an end without an error now; nil for nothing.
-  ///
-  /// Called without a lock held, when the end may be decided already.
-  func flawOfEnd() -> (any Error)? { nil }
-  /// Called when the journal has the value: takes it, unless the end is decided.
-  func restore(_ value: any Sendable) {}
+  /// The value of an operation that has no other than `Void`, and so needn't wait for its body.
+  var valueOfVoid: (any Sendable)? { nil }
   /// The end was decided before the children were started; called if there may be children.
   func letChildrenLeave() {}
   /// Keeps what undoes its work, if it is what rolls back; returns whether that may still run, and
@@ -180,10 +155,6 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   func registersOwn(_ rollback: @escaping RollbackList.Rollback) -> Bool? { nil }
   /// A child's outcome is decided, and nothing that waits for its end has gone on; no lock is held.
   func childEnds(_ child: AdvancedOperation) {}
-  /// Whether ``outcomeDecided(_:)`` does anything.
-  var hearsOfOutcome: Bool { false }
-  /// Called after observers were notified of will-finish, before the state is finished.
-  func outcomeDecided(_ outcome: OperationOutcome) {}
   /// Called when the operation is quiet: let go of what the work needed.
   func releaseResources() {}
   /// Called when a simulation has abandoned the operation, which may be executing: releases what the
@@ -284,9 +255,9 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
 
   /// Whether this thread is in a callback of the operation, however deep.
   private var isDeliveredHere: Bool {
-    var operation = CallContext.current.delivery.operation
+    var operation = CallContext.current.notified.operation
     while let inner = operation, inner !== self {
-      operation = inner.withCore { $0.line.outer.operation }
+      operation = inner.withCore { $0.delivery.outer.operation }
     }
     return operation != nil
   }

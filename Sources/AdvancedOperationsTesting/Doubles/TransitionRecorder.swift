@@ -116,7 +116,7 @@ struct TransitionTable {
         ("startedByHand", ["created"]),
         ("mainReturned", ["executing", "finished"]),
         (
-          "finishReported", ["created", "enqueued", "started", "executing", "ended", "finished"]
+          "finished", ["created", "enqueued", "started", "executing", "ended", "finished"]
         ),
         ("cancelCalled", ["created", "enqueued", "started", "executing", "ended", "finished"]),
       ]
@@ -139,9 +139,9 @@ struct TransitionTable {
         ("childrenLeft", ["finishing"]),
         ("bodyBegan", ["executing"]),
         ("bodyEnded", ["executing", "finishing", "finished"]),
-        ("finishCalled", ["pending", "ready", "executing", "finishing", "finished"]),
-        ("willFinishDelivered", ["finishing"]),
-        ("didFinishDelivered", ["finishing"]),
+        ("decide", ["pending", "ready", "executing", "finishing", "finished"]),
+        ("willFinishNotified", ["finishing"]),
+        ("didFinishNotified", ["finishing"]),
         (
           "cancelCalled",
           ["pending", "evaluatingConditions", "ready", "executing", "finishing", "finished"]

@@ -43,7 +43,7 @@ package enum LayerReadiness: Sendable {
 ///   ``releaseReadinessHold(leavesAhead:)``.
 /// - *Start gate*: ``decideStart()``, called by a worker that has a slot for the
 ///   operation, if it may say no.
-/// - *Quiet hold*: ``holdQuiet()`` and ``releaseQuiet()``: finished, with slot and membership kept.
+/// - *Idle hold*: ``holdUntilIdle()`` and ``releaseIdleHold()``: finished, with slot and membership kept.
 ///   A worker that called `start()` keeps both by itself until the call returned.
 /// - *Pause* of an operation that executes: ``beginPause()`` gives its slot back, ``endPause()``
 ///   has it wait for a turn like that of one that starts, with ``decideStart()`` or
@@ -97,7 +97,7 @@ package protocol LayeredOperation: Operation {
   /// ``Wait/Part/connections`` are.
   var isAwaitedInLayer: Bool { get }
   /// Whether the operation has finished, and none of its code runs any more.
-  var isQuiet: Bool { get }
+  var isIdle: Bool { get }
   /// Whether the operation was started in no queue, and still waits for what it needs before its
   /// work.
   var isStartingByHand: Bool { get }
@@ -189,10 +189,10 @@ extension LayeredOperation {
   package func abandonTurn() { scheduler?.turnAbandoned(self) }
 
   /// Keeps slot and membership beyond the end.
-  package func holdQuiet() { scheduler?.quietHold(self, isHeld: true) }
+  package func holdUntilIdle() { scheduler?.idleHold(self, isHeld: true) }
 
   /// Lets go of slot and membership, at the end or at once if that has come.
-  package func releaseQuiet() { scheduler?.quietHold(self, isHeld: false) }
+  package func releaseIdleHold() { scheduler?.idleHold(self, isHeld: false) }
 
   /// Sets the cancelled flag and the reason, and drops the remaining dependencies.
   ///
@@ -228,11 +228,12 @@ extension LayeredOperation {
     return readiness.isDropped ? 0 : Int(readiness.unfinished)  // 32 bits: no more than objects
   }
 
-  /// Reports the end: `isFinished` turns true, dependents are released, waiters wake.
+  /// Finishes and closes the operation: `isFinished` turns true, dependents are released, waiters
+  /// wake.
   ///
-  /// - Parameter holdsQuiet: Whether ``holdQuiet()`` comes with it.
-  package func reportFinished(holdsQuiet: Bool = false) {
-    if life.step({ $0.finishReported() }) == .finish { finish(holdsQuiet: holdsQuiet) }
+  /// - Parameter isHeldUntilIdle: Whether ``holdUntilIdle()`` comes with it.
+  package func finishAndClose(isHeldUntilIdle: Bool) {
+    if life.step({ $0.finished() }) == .close { close(isHeldUntilIdle: isHeldUntilIdle) }
   }
 
   /// Adds operations that this one waits for to its queue, behind no more barriers than itself.

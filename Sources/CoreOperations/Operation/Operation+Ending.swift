@@ -1,31 +1,39 @@
 extension Operation {
-  /// The end came: found by the default `start()`, or said by an override.
-  final func reportEnd() {
-    guard life.step({ $0.finishReported() }) == .finish else { return }
+  /// Finishes and closes the operation: the default `start()` found its end, or an override said it.
+  final func finishAndClose() {
+    guard life.step({ $0.finished() }) == .close else { return }
     let isByWorker = ThreadContext.withWorker(running: self) { worker, _ in
-      // Before its end is reported, like work that has run, unless a `deinit` waits for that.
+      // Before it closes, like work that has run, unless a `deinit` waits for the end.
       worker.endIsDue = true
       letGoOfWork()
-      if exchange(&worker.endIsDue, with: false) { finish() }
+      if exchange(&worker.endIsDue, with: false) { close() }
     }
     if isByWorker { return }
-    finish()
+    close()
     letGoOfWork()
   }
 
-  /// Asks an `isFinished` that may be overridden; called when it may have turned true.
-  final func lookForFinish() {
+  /// Finishes and closes if an `isFinished` says so that may be overridden.
+  final func finishIfOverridden() {
     guard !isLayered, life.current.phase != .finished, isFinished else { return }
-    reportEnd()
+    finishAndClose()
   }
 
-  /// Releases everything that waited for the end; once, by the first thread that reported it.
-  final func finish(holdsQuiet: Bool = false) {
+  /// Releases everything that waited for the end; once, by the thread that finished the operation.
+  ///
+  /// - Parameter isHeldUntilIdle: Whether slot and membership stay until the layer releases them.
+  final func close(isHeldUntilIdle: Bool = false) {
     var ending = OperationEnding()
     if isLayered {
       let isByWorker = ThreadContext.withWorker(running: self) { worker, scheduler in
-        withLinks { close(&$0, leaving: &ending) }
-        finish(&ending, in: scheduler, by: worker, holdsQuiet: holdsQuiet)
+        close(leaving: &ending, in: scheduler)
+        if !isHeldUntilIdle, ending.isUnawaited {
+          // Until its `start()` has returned, the queue would only make a note of it.
+          worker.leavesEnd = true
+          ending.proceed(from: self, in: scheduler)
+        } else {
+          leaveQueue(scheduler, &ending, isHeldUntilIdle)
+        }
       }
       if isByWorker { return }
     }
@@ -35,36 +43,30 @@ extension Operation {
       close(&links, leaving: &ending)
       return scheduler
     }
-    finish(&ending, in: scheduler, holdsQuiet: holdsQuiet)
+    closed(leaving: &ending, in: scheduler)
+    leaveQueue(scheduler, &ending, isHeldUntilIdle)
   }
 
-  private func finish(
+  private func leaveQueue(
+    _ scheduler: Scheduler?,
     _ ending: inout OperationEnding,
-    in scheduler: Scheduler?,
-    by worker: ThreadContext? = nil,
-    holdsQuiet: Bool
+    _ isHeldUntilIdle: Bool
   ) {
-    closed(leaving: &ending, in: scheduler)
-    if let worker, !holdsQuiet, ending.isUnawaited {
-      // Until its `start()` has returned, the queue would only make a note of it.
-      worker.leavesEnd = true
-    } else {
-      scheduler?.finished(
-        self,
-        hasCompletion: ending.hasCompletion,
-        holdsQuiet: holdsQuiet,
-        releasing: ending.released
-      )
-    }
+    scheduler?.finished(
+      self,
+      hasCompletion: ending.hasCompletion,
+      isHeldUntilIdle: isHeldUntilIdle,
+      releasing: ending.released
+    )
     ending.proceed(from: self, in: scheduler)
   }
 
-  /// The same for an operation that its queue's worker ended: the worker does the rest.
+  /// Closes an operation on the worker of its queue that has run it, and does the rest.
   ///
   /// - Parameters:
   ///   - ending: Empty; gets what is left to do.
-  ///   - scheduler: That of its queue.
-  final func closeAsWorker(leaving ending: inout OperationEnding, in scheduler: Scheduler) {
+  ///   - scheduler: The scheduler of its queue.
+  final func close(leaving ending: inout OperationEnding, in scheduler: Scheduler) {
     withLinks { close(&$0, leaving: &ending) }
     closed(leaving: &ending, in: scheduler)
   }

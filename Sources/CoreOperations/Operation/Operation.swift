@@ -109,8 +109,8 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
     case .callMain:
       valuesMayHaveChanged()
       if isByHand { callMainByHand() } else { main() }
-      if life.step({ $0.mainReturned() }) && isFinished { reportEnd() }
-    case .finishCancelled: reportEnd()
+      if life.step({ $0.mainReturned() }) && isFinished { finishAndClose() }
+    case .finishCancelled: finishAndClose()
     case .ignore: return
     case .reject(let mistake): trap(mistake.sentence(about: self))
     }

@@ -229,12 +229,12 @@ package final class Scheduler: @unchecked Sendable {
   func finished(
     _ operation: Operation,
     hasCompletion: Bool,
-    holdsQuiet: Bool,
+    isHeldUntilIdle: Bool,
     releasing released: borrowing FewObjects<Operation>
   ) {
     updateWithEffects { state, effects in
       let member = Member(operation)
-      if holdsQuiet { member.fields.isQuietHeld = true }
+      if isHeldUntilIdle { member.fields.isHeldUntilIdle = true }
       state.finished(member, hasCompletion: hasCompletion, &effects)
       released.forEach { state.offered(Member($0)) }
     }
@@ -260,8 +260,8 @@ package final class Scheduler: @unchecked Sendable {
     updateWithEffects { $0.completionReturned(Member(operation), &$1) }
   }
 
-  func quietHold(_ operation: Operation, isHeld: Bool) {
-    updateWithEffects { $0.quietHold(Member(operation), isHeld: isHeld, &$1) }
+  func idleHold(_ operation: Operation, isHeld: Bool) {
+    updateWithEffects { $0.idleHold(Member(operation), isHeld: isHeld, &$1) }
   }
 
   // MARK: Pauses

@@ -14,7 +14,7 @@ extension SchedulerState {
       numbers.append(UInt64(operation.life.current.rawValue))
       numbers.append(UInt64(operation.readiness.current.rawValue))
       let flags = [
-        fields.holdsSlot, fields.isQuietHeld, fields.isOnStack,
+        fields.holdsSlot, fields.isHeldUntilIdle, fields.isOnStack,
         fields.hasCompletion, fields.isNudged, fields.leavesAhead,
         fields.needsNoSlot, fields.isPaused, fields.pausesOnReturn, fields.isPauseOver,
       ]

@@ -186,15 +186,15 @@ package struct SchedulerState {
   }
 
   /// The layer keeps slot and membership beyond the end, or lets go of them.
-  package mutating func quietHold(_ member: Member, isHeld: Bool, _ effects: inout Effects) {
-    member.fields.isQuietHeld = isHeld
+  package mutating func idleHold(_ member: Member, isHeld: Bool, _ effects: inout Effects) {
+    member.fields.isHeldUntilIdle = isHeld
     settled(member, &effects)
   }
 
   /// Gives back what a finished operation has, as far as nothing holds it.
   mutating func settled(_ member: Member, _ effects: inout Effects) {
     let isOnStack = member.fields.isOnStack
-    guard member.fields.isFinished, member.fields.isMember, !member.fields.isQuietHeld,
+    guard member.fields.isFinished, member.fields.isMember, !member.fields.isHeldUntilIdle,
       !isOnStack || !member.isLayered
     else { return }
     if member.placement == .ending {

@@ -23,7 +23,7 @@ package struct SchedulingFields {
 
     static let isMember = Flags(rawValue: 1)
     static let holdsSlot = Flags(rawValue: 1 << 1)
-    static let isQuietHeld = Flags(rawValue: 1 << 2)
+    static let isHeldUntilIdle = Flags(rawValue: 1 << 2)
     static let isOnStack = Flags(rawValue: 1 << 3)
     static let hasCompletion = Flags(rawValue: 1 << 4)
     static let isNudged = Flags(rawValue: 1 << 5)
@@ -53,9 +53,9 @@ package struct SchedulingFields {
   /// Its end was reported.
   package var isFinished: Bool { placement == .ending || placement == .gone }
   /// Finished, but slot and membership are kept until the layer above lets go.
-  package var isQuietHeld: Bool {
-    get { self[.isQuietHeld] }
-    set { self[.isQuietHeld] = newValue }
+  package var isHeldUntilIdle: Bool {
+    get { self[.isHeldUntilIdle] }
+    set { self[.isHeldUntilIdle] = newValue }
   }
   /// It is on the stack of a worker that starts it and will report.
   package var isOnStack: Bool {

@@ -89,7 +89,7 @@ final class Layered: Operation, LayeredOperation, @unchecked Sendable {
   func breakCycle(_ cycle: [Operation]) -> Bool { false }
   var awaitedParent: Operation? { nil }
   var isAwaitedInLayer: Bool { false }
-  var isQuiet: Bool { isFinished }
+  var isIdle: Bool { isFinished }
   var isStartingByHand: Bool { false }
 
   func layerWaits(_ part: Wait.Part) -> [Wait] {
@@ -113,5 +113,5 @@ final class Layered: Operation, LayeredOperation, @unchecked Sendable {
   }
 
   /// What a layer does when all is over.
-  func end() { reportFinished() }
+  func end() { finishAndClose(isHeldUntilIdle: false) }
 }

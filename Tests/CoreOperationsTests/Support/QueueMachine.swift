@@ -74,7 +74,7 @@ struct QueueMachine {
       state.pauseBegan(member)
     case .ending:
       add(operation)
-      member.fields.isQuietHeld = true
+      member.fields.isHeldUntilIdle = true
       finish(operation)
     case .gone:
       add(operation)

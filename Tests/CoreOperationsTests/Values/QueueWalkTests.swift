@@ -11,7 +11,7 @@ private struct Walk {
     let operation: Operation
     let isLayered: Bool
     var (isLetIn, isOnStack, hasStarted, isFinished) = (false, false, false, false)
-    var (isPausing, isQuiet, hasCompletion, isReviewed) = (false, false, false, false)
+    var (isPausing, isIdle, hasCompletion, isReviewed) = (false, false, false, false)
     init(_ operation: Operation) {
       self.operation = operation
       isLayered = operation is Layered
@@ -113,17 +113,17 @@ private struct Walk {
     item.isFinished = true
     item.hasCompletion = chance(20)
     if item.isLayered, chance(20) {
-      item.isQuiet = true
-      item.member.fields.isQuietHeld = true
+      item.isIdle = true
+      item.member.fields.isHeldUntilIdle = true
     }
     note { $0.finished(item.member, hasCompletion: item.hasCompletion, &$1) }
   }
 
   private mutating func afterFinish(_ item: Item) {
     guard item.isFinished else { return }
-    if item.isQuiet {
-      item.isQuiet = false
-      note { $0.quietHold(item.member, isHeld: false, &$1) }
+    if item.isIdle {
+      item.isIdle = false
+      note { $0.idleHold(item.member, isHeld: false, &$1) }
     } else if item.hasCompletion {
       item.hasCompletion = false
       note { $0.completionReturned(item.member, &$1) }
