@@ -39,7 +39,7 @@ extension AdvancedOperation {
   /// in a line, because one that comes back or moves on stands in front of later ones that have
   /// looked before.
   private var isAwaited: Bool {
-    mayRunOthers || hasDependents || isNeeded
+    parentNumber != nil || hasDependents || isNeeded
       || environment.exclusivity.look { $0.mayBeFollowed(self) }
       || parent != nil
       || withCore { core in

@@ -22,6 +22,7 @@ final class RecoveryOperation<Output: Sendable>: ResultOperation<Output>, @unche
         }
       }
     }
+    run(childrenBy: own)
     receive(from: [operation], recovering: true)
     operation.withCore { $0.makeExtra().recovery = self }
   }
@@ -50,8 +51,6 @@ final class RecoveryOperation<Output: Sendable>: ResultOperation<Output>, @unche
     }
     return try made.value()
   }
-
-  override var rounds: OperationRounds? { own }
 }
 
 extension AdvancedOperation {

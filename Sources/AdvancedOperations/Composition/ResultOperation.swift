@@ -222,7 +222,7 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
       if isCancelled { task.cancel() }
     } _: {
       // What makes operations has no body of its own: theirs are intercepted.
-      await self.run(inside: interceptors.isEmpty || self.rounds == nil ? interceptors : [])
+      await self.run(inside: interceptors.isEmpty || self.childRunner == nil ? interceptors : [])
     }
   }
 
@@ -285,29 +285,12 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
     abandonAttempt()
     let task = withWork { $0.task }
     task?.cancel()
-    rounds?.stop(reason: cancellationReason)
-  }
-
-  // MARK: Rounds
-
-  /// What runs the operations that the body makes; nil where that makes none.
-  var rounds: OperationRounds? { nil }
-
-  override var parentNumber: ObjectNumber? { rounds?.number }
-  override var openChildren: [Operation] { rounds?.openMembers ?? [] }
-
-  override func adopt(_ operation: AdvancedOperation) -> Bool {
-    rounds?.adopt(operation, of: self) ?? false
+    super.stopBody()
   }
 
   override var valueOfVoid: (any Sendable)? { () as? Output }
 
-  override func releaseResources() {
-    releaseWork()
-    rounds?.ownerEnded()
-  }
-
-  override func releaseAbandonedWork() { releaseWork() }
+  override func releaseResources() { releaseWork() }
 
   private func releaseWork() {
     var body: (@Sendable () async throws -> Output)?

@@ -209,13 +209,13 @@ extension AdvancedOperation {
     let errors = recipients.errors
     switch event {
     case .enqueued, .started, .produced, .progress, .retrying, .cancelled, .lateFinish: break
-    case .leave: letChildrenLeave()
+    case .leave: childRunner?.letChildrenLeave()
     case .willFinish:
       if recipients.hasWork { outcomeTakesEffect() }
       finished(withErrors: errors)
     case .didFinish:
       // It may cancel operations that wait for this end, and so has to come before that.
-      if recipients.isChild { parent?.childEnds(self) }
+      if recipients.isChild { parent?.childRunner?.childEnds(self) }
     }
     unsafe recipients.observers.withUnsafeBufferPointer { observers in
       for index in observers.indices {

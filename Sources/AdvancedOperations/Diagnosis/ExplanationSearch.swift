@@ -49,7 +49,7 @@ struct ExplanationSearch {
       mayHaveCycle = true
       return known
     }
-    if (operation as? AdvancedOperation)?.hasWaitingChildren == true { mayHaveCycle = true }
+    if (operation as? AdvancedOperation)?.childRunner?.hasWaitingChildren == true { mayHaveCycle = true }
     places[ObjectIdentifier(operation)] = nodes.count
     nodes.append(Node(operation: operation, parent: parent))
     return nodes.count - 1

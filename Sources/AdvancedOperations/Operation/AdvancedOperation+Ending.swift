@@ -133,6 +133,7 @@ extension AdvancedOperation {
       belongings.attached?.removeObservers()
     }
     releaseResources()
+    childRunner?.ownerIsIdle()
   }
 
   private func release(

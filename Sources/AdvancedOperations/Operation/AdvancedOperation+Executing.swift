@@ -42,7 +42,9 @@ extension AdvancedOperation {
 
   private func addWhereThisRuns(_ operation: AdvancedOperation) throws {
     if let parent {
-      guard parent.adopt(operation) else { throw OperationProduceError.notExecuting }
+      guard parent.childRunner?.adopt(operation, of: parent) == true else {
+        throw OperationProduceError.notExecuting
+      }
     } else if let queue {
       queue.addOperation(operation)
     } else {
@@ -79,7 +81,8 @@ extension AdvancedOperation {
   final func tellParents(_ news: ProgressNews?) {
     var next = news
     while let news = next {
-      next = news.parent.child(news.child, didUpdateProgress: news.update)
+      let parent = news.parent
+      next = parent.childRunner?.child(news.child, didUpdateProgress: news.update, of: parent)
     }
   }
 

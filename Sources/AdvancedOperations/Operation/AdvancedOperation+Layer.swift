@@ -104,7 +104,8 @@ extension AdvancedOperation: LayeredOperation {
     }
     for observation in observers { observation.remove() }
     withExtendedLifetime((conditions, extra)) {}
-    releaseAbandonedWork()
+    childRunner?.abandoned()
+    releaseResources()
   }
 
   package final func breakCycle(_ cycle: [Operation]) -> Bool { breakCycleOfClaims(cycle) }
@@ -117,7 +118,7 @@ extension AdvancedOperation: LayeredOperation {
   }
 
   package final var isAwaitedInLayer: Bool {
-    hasWaitingChildren
+    childRunner?.hasWaitingChildren ?? false
   }
 
   package final var isIdle: Bool { withCore { $0.machine.isIdle } }
@@ -162,7 +163,7 @@ extension AdvancedOperation: LayeredOperation {
 
   /// Children that have not ended.
   private func waitsForChildren() -> [Wait] {
-    let children = openChildren
+    let children = childRunner?.openChildren ?? []
     return children.isEmpty ? [] : [Wait(.children, of: children, until: .leaves(children))]
   }
 

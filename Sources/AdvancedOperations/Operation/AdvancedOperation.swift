@@ -51,6 +51,21 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
     public static func < (a: State, b: State) -> Bool { a.rawValue < b.rawValue }
   }
 
+  /// The part of the operation that runs others and waits for them; nil for most operations.
+  final var childRunner: (any ChildRunner)? { unsafe runner }
+  // The operation itself, or an object that it owns, and that was set while initializing.
+  private final unowned(unsafe) var runner: (any ChildRunner)?
+  /// The number of an operation that has a ``childRunner``; nil for all others.
+  ///
+  /// Stored, because it is read with locks held.
+  private(set) final var parentNumber: ObjectNumber?
+
+  /// Sets what runs the operation's children; once, while initializing.
+  final func run(childrenBy runner: any ChildRunner) {
+    unsafe self.runner = runner
+    parentNumber = ObjectNumber()
+  }
+
   private let coreLock = Lock()
   // Not checked for overlapping accesses, because the lock isn't recursive.
   @exclusivity(unchecked) private final var core = AdvancedCore()
@@ -135,38 +150,12 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   // What subclasses of this module add.
 
   /// Called at a cancel whose policy is to wait for the body, before the hook.
-  func stopBody() {}
-  /// A number of an operation that may run others and wait for them, other than with its own code.
-  ///
-  /// Nil for all others. Asked with locks held.
-  var parentNumber: ObjectNumber? { nil }
-  /// Whether the operation has such a number.
-  final var mayRunOthers: Bool { parentNumber != nil }
-  /// Whether it will start others when it starts.
-  var hasWaitingChildren: Bool { false }
-  /// What the operation runs and waits for.
-  var openChildren: [Operation] { [] }
+  func stopBody() { childRunner?.stop(reason: cancellationReason) }
   /// The value of an operation that has no other than `Void`, and so needn't wait for its body.
   var valueOfVoid: (any Sendable)? { nil }
-  /// The end was decided before the children were started; called if there may be children.
-  func letChildrenLeave() {}
-  /// Keeps what undoes its work, if it is what rolls back; returns whether that may still run, and
-  /// nil if another operation rolls back.
-  func registersOwn(_ rollback: @escaping RollbackList.Rollback) -> Bool? { nil }
-  /// A child's outcome is decided, and nothing that waits for its end has gone on; no lock is held.
-  func childEnds(_ child: AdvancedOperation) {}
-  /// Called when the operation is quiet: let go of what the work needed.
+  /// Releases what the work needed: called when the operation is idle, and when a simulation has
+  /// abandoned it, which may be while it executes.
   func releaseResources() {}
-  /// Called when a simulation has abandoned the operation, which may be executing: releases what the
-  /// work needs and only a body would use.
-  func releaseAbandonedWork() {}
-  /// Takes in what a child produced; returns whether it was in time.
-  func adopt(_ operation: AdvancedOperation) -> Bool { false }
-  /// Called when a child said how far it is; returns what the operation says because of that.
-  func child(
-    _ child: AdvancedOperation,
-    didUpdateProgress update: OperationProgressUpdate
-  ) -> ProgressNews? { nil }
 
   // MARK: Operation
 
