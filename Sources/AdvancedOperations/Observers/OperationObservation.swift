@@ -18,7 +18,7 @@ public final class OperationObservation: Sendable {
   // Sendable: changed once, by the thread that ended the attachment; read by the one that delivers.
   @exclusivity(unchecked) nonisolated(unsafe) private var slot: Slot
   /// What only few have.
-  private let rest: Rest?
+  private let extra: ObservationExtra?
 
   /// Attaches an observer to an operation.
   ///
@@ -30,7 +30,7 @@ public final class OperationObservation: Sendable {
     self.id = id
     attachment = AtomicState(.attached)
     unsafe slot = Slot(observer: observer)
-    rest = mayHaveTimer ? Rest() : nil
+    extra = mayHaveTimer ? ObservationExtra() : nil
   }
 
   /// Attaches an observer to something that can take it out again.
@@ -38,7 +38,7 @@ public final class OperationObservation: Sendable {
     id = 0
     attachment = AtomicState(.attached)
     unsafe slot = Slot(observer: Nobody())
-    rest = Rest(removal: removal)
+    extra = ObservationExtra(removal: removal)
   }
 
   /// The observation of one who came too late to be attached.
@@ -46,7 +46,7 @@ public final class OperationObservation: Sendable {
     id = 0
     attachment = AtomicState(.removed)
     unsafe slot = Slot(observer: Nobody())
-    rest = nil
+    extra = nil
   }
 
   /// Removes the observer; a callback that is being made goes on.
@@ -54,7 +54,7 @@ public final class OperationObservation: Sendable {
   /// Doing so again changes nothing.
   public func remove() {
     if attachment.step({ $0.removed() }) { letGoOfObserver() }
-    rest?.end()
+    extra?.end()
   }
 
   /// The operation has finished: the observer isn't notified any more.
@@ -62,7 +62,7 @@ public final class OperationObservation: Sendable {
   /// ``remove()`` follows, which lets go of the observer.
   func end() {
     attachment.step { $0.ended() }
-    rest?.end()
+    extra?.end()
   }
 
   /// Notifies the observer of an event, unless it was removed.
@@ -89,7 +89,7 @@ public final class OperationObservation: Sendable {
   /// Has a timer cancelled with the observation; returns whether it still was attached.
   func took(_ timer: OperationTimer) -> Bool {
     // The thread that removes it looks for a timer afterwards.
-    rest?.took(timer, if: { isAttached }) ?? false
+    extra?.took(timer, if: { isAttached }) ?? false
   }
 
   /// The observer, called where it is.
@@ -169,7 +169,7 @@ public final class OperationObservation: Sendable {
     }
   }
 
-  private final class Rest: Sendable {
+  private final class ObservationExtra: Sendable {
     /// Of a time limit.
     private let timer = Locked<OperationTimer?>(nil)
     /// Takes the observer out of a queue.

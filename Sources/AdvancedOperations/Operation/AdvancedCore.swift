@@ -1,6 +1,24 @@
 import CoreOperations
 
-/// All that changes in an advanced operation; guarded by its one lock.
+/// All that changes in an advanced operation, guarded by its lock.
+///
+/// - *Who touches it*: any thread, in `AdvancedOperation.withCore`, or in `change` if the state may
+///   change and in `changeAndDeliver` if events may come of it. No code of the program is called and
+///   no object of the program is released in there; a decision comes out as a value.
+/// - `machine` decides the state, the errors, the outcome, and how many bodies go on. Only its events
+///   change it.
+/// - `delivery` has the events in order, and the thread that delivers them. Only that thread asks it
+///   for the next step, so observers are called by one thread at a time.
+/// - `observers` is appended to until the state is finished. The delivering thread has a copy.
+/// - `conditions`, `claims`, `conditionPolicy` and `isJournaled` don't change once the operation is
+///   enqueued or started: code that evaluates works on a copy. They are emptied when it is idle.
+/// - `work` is set while initializing and refers to the state of a result operation's body, `extra` to
+///   what few operations have. Both objects are guarded by this lock, too.
+/// - Locks that may be taken inside: those of the core's links and life (leaves), and the lock of a
+///   group's members. Inside of the claims' lock, this one isn't taken.
+///
+/// Why that is safe: each fact has one owner, and where the core keeps a copy (cancelled, finished) the
+/// same step of this lock, or the thread that delivers, changes both; see ``contradiction``.
 struct AdvancedCore {
   var machine = OperationStateMachine()
   var delivery = EventDelivery()
@@ -172,5 +190,29 @@ extension AdvancedCore {
   mutating func takeBelongings() -> Belongings? {
     let isBare = observers.isEmpty && conditions.isEmpty && claims.isEmpty && extra == nil
     return isBare && !machine.isHeldUntilIdle ? nil : Belongings(of: &self)
+  }
+}
+
+extension AdvancedOperation {
+  /// Two copies of one fact that disagree, for simulations that have come to rest; nil if none do.
+  ///
+  /// The table of facts is in *How an operation runs and ends*.
+  package final var contradiction: String? {
+    withCore { core in
+      let machine = core.machine
+      let hasEnded = machine.state >= .finishing
+      if super.isCancelled != machine.isCancelled { return "cancelled in one place only" }
+      if isClosed, machine.state != .finished { return "closed, and \(machine.state)" }
+      if hasEnded != (machine.outcome != nil || hasEnded && machine.holdsChildren) {
+        return "\(machine.state), with the outcome \(String(describing: machine.outcome))"
+      }
+      // From here on, of an operation that no thread is notifying observers of.
+      if core.delivery.isDelivering { return nil }
+      if machine.state == .finished, !isClosed { return "finished, and not closed" }
+      if core.delivery.isDue { return "events that no thread delivers" }
+      if machine.isIdle, !core.claims.isEmpty { return "idle, with claims" }
+      if machine.isIdle, core.extra?.asking.isInUse == true { return "idle, with conditions" }
+      return nil
+    }
   }
 }

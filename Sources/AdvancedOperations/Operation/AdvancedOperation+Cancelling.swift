@@ -30,7 +30,7 @@ extension AdvancedOperation {
       case .ignore, .recorded: break
       case .flag, .leaveQueue, .leaveHand, .decided, .stopBody:
         // Under our lock, so that flag and outcome can't disagree; it takes only leaf locks.
-        flagCancelled(reason: reason?.error)
+        flagCancelled()
         core.delivery.append(.cancelled(core.errors, callsHook: core.machine.hasStarted))
         if action == .decided { core.appendEnd() }
         if let extra = core.extra { swap(&asking, &extra.asking) }

@@ -85,6 +85,8 @@ extension AdvancedOperation: LayeredOperation {
 
   package final func cancelAsMember(of cycle: OperationCycleError) { cancel(withError: cycle) }
 
+  package final var reasonOfCancel: (any Error)? { withCore { $0.machine.cancellationReason } }
+
   package final func deliverEvents() {
     withCore { $0.delivery.sweepEnded() }
     deliver()

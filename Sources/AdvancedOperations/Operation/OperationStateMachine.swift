@@ -35,6 +35,8 @@ package struct OperationStateMachine: Sendable {
   package var notRunCount: Int { Int(notRun) }
   package private(set) var state = State.pending
   package private(set) var isCancelled = false
+  /// The index of the first cancel's reason among the elements; -1 without one.
+  private var reasonIndex: Int32 = -1
   /// What gave the first cancel; nil without one.
   private var canceller: OperationFailure.Canceller?
   /// Conditions failed or had nothing to do, a claim was refused, or its value is known: it will
@@ -95,6 +97,11 @@ package struct OperationStateMachine: Sendable {
   /// Why the operation ends as it does, while that isn't its outcome yet; nil without an error.
   package var failure: OperationFailure? {
     elements.isEmpty ? nil : OperationFailure(elements: elements, notRunCount: notRunCount)
+  }
+
+  /// The reason of the first cancel; nil if it had none.
+  package var cancellationReason: (any Error)? {
+    reasonIndex < 0 ? nil : elements[Int(reasonIndex)].error
   }
 
   /// Whether the operation would succeed if its outcome were decided now.
@@ -478,6 +485,7 @@ package struct OperationStateMachine: Sendable {
     if let reason { elements.append(reason) }
     if isCancelled { return .recorded }
     isCancelled = true
+    if reason != nil { reasonIndex = Int32(elements.count - 1) }
     canceller = isFromParent ? .parent : reason?.origin == .timeout ? .timeout : .caller
     switch state {
     case .pending, .evaluatingConditions, .ready:

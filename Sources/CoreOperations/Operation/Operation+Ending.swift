@@ -143,40 +143,40 @@ struct OperationEnding: ~Copyable {
   private(set) var released = FewObjects<Operation>()
   /// The dependents that have more to wait for; only to be released.
   private var waiting = FewObjects<Operation>()
-  private var rest: Rest?
+  private var extra: EndingExtra?
 
-  var hasCompletion: Bool { rest?.completion != nil }
+  var hasCompletion: Bool { extra?.completion != nil }
 
   /// Whether what is left to do is about the operation, which has to be kept alive until then.
-  var needsOperation: Bool { rest.map { $0.waiters != nil || $0.completion != nil } ?? false }
+  var needsOperation: Bool { extra.map { $0.waiters != nil || $0.completion != nil } ?? false }
 
   /// Whether nothing is left to do, and nothing to be released.
-  var isEmpty: Bool { released.isEmpty && waiting.isEmpty && rest == nil }
+  var isEmpty: Bool { released.isEmpty && waiting.isEmpty && extra == nil }
 
   /// Whether neither the end nor the completion block has a waiter.
-  var isUnawaited: Bool { released.isEmpty && rest == nil }
+  var isUnawaited: Bool { released.isEmpty && extra == nil }
 
   /// What few ends leave.
-  private final class Rest {
+  private final class EndingExtra {
     /// Those that other queues may start.
     var others = FewObjects<Operation>()
     var completion: (@Sendable () -> Void)?
     var waiters: WaitList<Operation>?
   }
 
-  private mutating func makeRest() -> Rest {
-    if let rest { return rest }
-    let made = Rest()
-    rest = made
+  private mutating func makeExtra() -> EndingExtra {
+    if let extra { return extra }
+    let made = EndingExtra()
+    extra = made
     return made
   }
 
   /// Takes dependents, waiters and the completion block out of the links of an operation.
   mutating func take(from links: inout OperationLinks) {
     if let extra = links.extra, extra.completionBlock != nil || extra.waiters.isInUse {
-      let rest = makeRest()
-      swap(&rest.completion, &extra.completionBlock)
-      rest.waiters = extra.waiters
+      let own = makeExtra()
+      swap(&own.completion, &extra.completionBlock)
+      own.waiters = extra.waiters
       extra.waiters = WaitList()
     }
     links.dependents.resolveAll(&released, waiting: &waiting)
@@ -189,10 +189,10 @@ struct OperationEnding: ~Copyable {
     let id = scheduler.map { ObjectIdentifier($0) }
     if let id, released.allSatisfy({ $0.isIn(id) }) { return }
     var own = FewObjects<Operation>()
-    let rest = makeRest()
+    let extra = makeExtra()
     released.forEach { operation in
       let isOwn = id.map { operation.isIn($0) } ?? false
-      if isOwn { own.append(operation) } else { rest.others.append(operation) }
+      if isOwn { own.append(operation) } else { extra.others.append(operation) }
     }
     released = own
   }
@@ -205,12 +205,12 @@ struct OperationEnding: ~Copyable {
   mutating func proceed(from operation: Operation?, in scheduler: Scheduler?) {
     released.removeAll()
     waiting.removeAll()
-    guard let rest = rest.take() else { return }
-    rest.others.forEach { dependent in dependent.withLinks { $0.scheduler }?.offered(dependent) }
-    guard rest.waiters != nil || rest.completion != nil else { return }
+    guard let extra = extra.take() else { return }
+    extra.others.forEach { dependent in dependent.withLinks { $0.scheduler }?.offered(dependent) }
+    guard extra.waiters != nil || extra.completion != nil else { return }
     guard let operation else { trap("waiters are left of an operation that nothing keeps") }
-    rest.waiters?.wakeAll(operation)
-    guard let completion = CompletionBlock(rest.completion.take()) else { return }
+    extra.waiters?.wakeAll(operation)
+    guard let completion = CompletionBlock(extra.completion.take()) else { return }
     if let scheduler {
       scheduler.completionIsDue(completion, of: operation)
     } else {

@@ -193,7 +193,8 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
 
   /// Why the operation was cancelled; nil after a plain ``cancel()``, and when it wasn't.
   public final var cancellationReason: (any Error)? {
-    isCancelledFlag ? withLinks { $0.extra?.cancellationReason } : nil
+    guard isCancelledFlag else { return nil }
+    return layer.map { $0.reasonOfCancel } ?? withLinks { $0.extra?.cancellationReason }
   }
 
   final var isCancelledFlag: Bool { life.current.isCancelled }

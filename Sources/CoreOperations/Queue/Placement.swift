@@ -20,7 +20,7 @@ package enum Placement: UInt8, CaseIterable {
   case granted
   /// Its turn came: a worker asks whether it may start, with a slot in hand, and starts it. It
   /// stays here while it executes.
-  case starting
+  case started
   /// Executing, and without a slot until its pause is over.
   case paused
   /// Finished, but slot or membership are kept until the layer or a worker lets go of them.
@@ -38,17 +38,17 @@ package enum Placement: UInt8, CaseIterable {
     case (.outside, .waiting),
       (.waiting, .behindBarrier), (.waiting, .service), (.waiting, .ready),
       (.behindBarrier, .waiting), (.behindBarrier, .service),
-      (.service, .waiting), (.service, .evaluating), (.service, .starting),
+      (.service, .waiting), (.service, .evaluating), (.service, .started),
       (.evaluating, .service), (.evaluating, .ready),
-      (.ready, .waiting), (.ready, .service), (.ready, .starting), (.ready, .paused),
+      (.ready, .waiting), (.ready, .service), (.ready, .started), (.ready, .paused),
       (.parked, .service), (.parked, .ready), (.parked, .granted), (.parked, .paused),
-      (.granted, .starting),
-      (.starting, .waiting), (.starting, .parked), (.starting, .granted),
-      (.starting, .paused),
+      (.granted, .started),
+      (.started, .waiting), (.started, .parked), (.started, .granted),
+      (.started, .paused),
       (.paused, .ready):
       true
     case (.outside, _), (.waiting, _), (.behindBarrier, _), (.service, _), (.evaluating, _),
-      (.ready, _), (.parked, _), (.granted, _), (.starting, _), (.paused, _):
+      (.ready, _), (.parked, _), (.granted, _), (.started, _), (.paused, _):
       false
     }
   }

@@ -76,7 +76,7 @@ package final class Scheduler: @unchecked Sendable {
   func hasReturnedFromStart(_ operation: Operation) -> Bool {
     state.withLock { _ in
       let member = Member(operation)
-      return member.placement == .starting && !member.fields.isOnStack
+      return member.placement == .started && !member.fields.isOnStack
     }
   }
 

@@ -124,7 +124,7 @@ extension SchedulerState {
       let operation = BlockOperation()
       let member = becameMember(operation, of: owner)
       operation.becomeRunning()
-      move(member, to: .starting)
+      move(member, to: .started)
       member.fields.holdsSlot = true
       member.fields.isOnStack = true
       closures.became(member, number)

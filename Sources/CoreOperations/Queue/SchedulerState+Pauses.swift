@@ -15,7 +15,7 @@ extension SchedulerState {
     if member.fields.isFinished { return }
     if member.fields.isOnStack {
       member.fields.pausesOnReturn = true
-    } else if member.placement == .starting {
+    } else if member.placement == .started {
       pause(member)
     }
   }
@@ -54,7 +54,7 @@ extension SchedulerState {
     switch member.placement {
     case .ready, .parked: move(member, to: .paused)
     // With a slot in hand, it finds out by itself.
-    case .outside, .waiting, .behindBarrier, .service, .evaluating, .granted, .starting, .paused,
+    case .outside, .waiting, .behindBarrier, .service, .evaluating, .granted, .started, .paused,
       .ending, .gone:
       break
     }

@@ -17,7 +17,7 @@ extension SchedulerState {
       if member.fields.needsNoSlot { helping.insert(member) } else { ready.insert(member) }
     // One that a worker is asking about is found by that.
     case .granted: if !member.fields.isOnStack { granted.insert(member) }
-    case .outside, .waiting, .evaluating, .parked, .starting, .paused, .ending, .gone: break
+    case .outside, .waiting, .evaluating, .parked, .started, .paused, .ending, .gone: break
     }
   }
 
@@ -29,7 +29,7 @@ extension SchedulerState {
     case .ready:
       if member.fields.needsNoSlot { helping.remove(member) } else { ready.remove(member) }
     case .granted: if !member.fields.isOnStack { granted.remove(member) }
-    case .outside, .waiting, .evaluating, .parked, .starting, .paused, .ending, .gone: break
+    case .outside, .waiting, .evaluating, .parked, .started, .paused, .ending, .gone: break
     }
   }
 

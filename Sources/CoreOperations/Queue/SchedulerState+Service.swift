@@ -15,7 +15,7 @@ extension SchedulerState {
   package mutating func offered(_ member: Member) {
     switch member.placement {
     case .waiting, .evaluating, .parked: break
-    case .starting:
+    case .started:
       // A dependency was added while a worker asked, and is resolved now.
       member.fields.isNudged = true
       return
@@ -36,7 +36,7 @@ extension SchedulerState {
     if member.fields.isPaused { return }
     switch member.placement {
     case .outside, .granted, .paused, .ending, .gone: return
-    case .starting: member.fields.isNudged = true
+    case .started: member.fields.isNudged = true
     case .service: member.fields.leavesAhead = true
     case .waiting, .behindBarrier, .evaluating, .ready, .parked:
       member.fields.leavesAhead = true

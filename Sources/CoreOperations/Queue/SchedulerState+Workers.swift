@@ -119,7 +119,7 @@ extension SchedulerState {
   private mutating func account(for event: Event, of member: Member, _ effects: inout Effects) {
     // While it was asked whether it may start, it was given what it would have waited for.
     let wasGranted = member.placement == .granted
-    if wasGranted { move(member, to: .starting) }
+    if wasGranted { move(member, to: .started) }
     member.fields.isOnStack = false
     switch event {
     case .ended(let hasCompletion): finished(member, hasCompletion: hasCompletion, &effects)
@@ -199,7 +199,7 @@ extension SchedulerState {
 
   @inline(__always)
   mutating func start(_ member: Member, _ terms: Terms) -> Step {
-    move(member, to: .starting)
+    move(member, to: .started)
     member.fields.isOnStack = true
     return .start(member, terms)
   }

@@ -112,7 +112,7 @@ package struct SchedulerState {
   package mutating func reoffered(_ member: Member) {
     switch member.placement {
     case .parked: place(member)
-    case .starting: member.fields.isNudged = true
+    case .started: member.fields.isNudged = true
     case .outside, .waiting, .behindBarrier, .service, .evaluating, .ready, .granted, .paused,
       .ending, .gone:
       break
@@ -137,7 +137,7 @@ package struct SchedulerState {
       }
       slotsInUse += 1
       member.fields.holdsSlot = true
-    case .starting:
+    case .started:
       guard member.fields.isOnStack,
         member.fields.needsNoSlot || member.fields.holdsSlot && slotsInUse <= limit
       else { return false }
@@ -151,7 +151,7 @@ package struct SchedulerState {
 
   /// Whether a parked operation could be started now, or a worker just asks whether it may.
   func mayStart(_ member: Member) -> Bool {
-    if member.placement == .starting { return true }
+    if member.placement == .started { return true }
     return member.placement == .parked && !isBlocked && !isFull(for: member)
       && hasNothingOpen(member)
   }

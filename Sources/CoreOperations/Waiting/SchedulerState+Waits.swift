@@ -46,7 +46,7 @@ extension SchedulerState {
     guard isOnItsWay else { return waits }
     switch member.placement {
     case .parked: waits.append(Wait(.readiness))
-    case .ready, .service, .granted, .starting:
+    case .ready, .service, .granted, .started:
       if !waits.contains(where: \.isCurrent) { waits.append(Wait(.worker(owner))) }
     case .outside, .waiting, .behindBarrier, .evaluating, .paused, .ending, .gone: break
     }
@@ -63,7 +63,7 @@ extension SchedulerState {
     // answer waits.
     let holders = holders.filter { holder in
       let member = Member(holder)
-      return member.placement != .starting
+      return member.placement != .started
         || holder.life.current.phase > .enqueued && !member.fields.isPaused
         || holder.hasOwnWaits
     }
@@ -85,7 +85,7 @@ extension SchedulerState {
   private func isWaiting(_ member: Member) -> Bool {
     if member.fields.holdsSlot || member.fields.leavesAhead { return false }
     switch member.placement {
-    case .starting, .granted, .paused, .ending, .gone: return false
+    case .started, .granted, .paused, .ending, .gone: return false
     case .outside, .waiting, .behindBarrier, .service, .evaluating, .ready, .parked: return true
     }
   }

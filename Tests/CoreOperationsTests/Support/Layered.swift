@@ -20,6 +20,7 @@ final class Layered: Operation, LayeredOperation, @unchecked Sendable {
 
   let log: Log<String>
   private let answers: Locked<Answers>
+  private let reason = Locked<(any Error)?>(nil)
 
   init(
     _ name: String = "layered",
@@ -77,12 +78,17 @@ final class Layered: Operation, LayeredOperation, @unchecked Sendable {
     answers.withLock { $0 }.turnCameAgain(self)
   }
 
-  func cancelSilently(reason: (any Error)?) { flagCancelled(reason: reason) }
+  func cancelSilently(reason: (any Error)?) {
+    let isFirst = !isCancelled
+    self.reason.withLock { if isFirst { $0 = reason } }
+    flagCancelled()
+  }
+  var reasonOfCancel: (any Error)? { reason.withLock { $0 } }
   func releaseAsAbandoned() {}
   func deliverEvents() { leaveAhead() }
 
   func cancelAsMember(of cycle: OperationCycleError) {
-    flagCancelled(reason: cycle)
+    cancelSilently(reason: cycle)
     leaveAhead()
   }
 

@@ -59,7 +59,7 @@ struct QueueMachine {
       add(Self.layered())
       _ = state.barrierAdded({}, owner: owner)
       add(operation)
-    case .evaluating, .starting:
+    case .evaluating, .started:
       add(operation)
       _ = next()
     case .parked, .granted:

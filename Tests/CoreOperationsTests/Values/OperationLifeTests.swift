@@ -113,7 +113,7 @@ import Testing
     for before in Life.all(phase) {
       var life = before
       let action = life.finished()
-      #expect(action == (phase == .closeed ? .ignore : .finish))
+      #expect(action == (phase == .finished ? .ignore : .close))
       #expect(life == before.with(phase: .finished))
       let again = life.finished()
       #expect(again == .ignore)

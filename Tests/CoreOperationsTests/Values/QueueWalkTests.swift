@@ -170,7 +170,7 @@ private struct Walk {
       #expect(member.operation.isExecuting && member.fields.holdsSlot)
       endCount += 1
     case .start(let member, let terms):
-      #expect(member.placement == .starting)
+      #expect(member.placement == .started)
       if case .ahead = terms {} else { #expect(member.fields.holdsSlot) }
       item(member).isOnStack = true
     case .evaluate, .barrier: break

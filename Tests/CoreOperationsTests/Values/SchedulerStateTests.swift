@@ -44,8 +44,8 @@ import Testing
       ]
     ) { $0.state.leavesAhead(Member($1)) },
     Row("offered again", [.parked: .ready]) { $0.state.reoffered(Member($1)) },
-    Row("given a slot", [.parked: .granted, .starting: .granted]) { machine, operation in
-      let mayStart = [.parked, .starting].contains(operation.placement)
+    Row("given a slot", [.parked: .granted, .started: .granted]) { machine, operation in
+      let mayStart = [.parked, .started].contains(operation.placement)
       let isReserved = machine.state.reserved(Member(operation))
       #expect(isReserved == mayStart)
     },
@@ -72,7 +72,7 @@ import Testing
   func `an end takes an operation out of every place, with its slot`(placement: Placement) {
     var machine = QueueMachine()
     let operation = machine.bring(to: placement)
-    let isOnStack = [.starting].contains(placement)
+    let isOnStack = [.started].contains(placement)
     machine.finish(operation)
     #expect(operation.placement == (isOnStack ? .ending : .gone))
     if isOnStack { _ = machine.next(.init(.startReturned(isEnd: false), of: operation)) }
@@ -117,7 +117,7 @@ import Testing
 
   @Test func `one that got a dependency while it was granted returns the grant`() {
     var machine = QueueMachine()
-    let operation = machine.bring(to: .starting)
+    let operation = machine.bring(to: .started)
     let isReserved = machine.state.reserved(Member(operation))
     #expect(isReserved)
     operation.readiness.step { $0.dependencyAdded() }
