@@ -252,7 +252,7 @@ struct RandomWorkflow {
       )
     }
     operation.addObserver(Reporter(number: number, events: events))
-    operation.afterQuiet { _ in events.add(.quiet(number)) }
+    operation.afterIdle { _ in events.add(.idle(number)) }
     return operation
   }
 

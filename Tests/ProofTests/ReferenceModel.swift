@@ -49,7 +49,7 @@ struct ReferenceModel {
     /// Its body is run again.
     case attemptBegan(Int)
     /// It is finished and its body has ended.
-    case quiet(Int)
+    case idle(Int)
 
     var description: String {
       switch self {
@@ -59,7 +59,7 @@ struct ReferenceModel {
       case .finished(let number, let ending, let count): "\(number) \(ending), \(count) errors"
       case .attemptFailed(let number): "\(number) failed, and tries again"
       case .attemptBegan(let number): "\(number) is tried again"
-      case .quiet(let number): "\(number) quiet"
+      case .idle(let number): "\(number) quiet"
       }
     }
   }
@@ -125,7 +125,7 @@ struct ReferenceModel {
     case .finished(let number, let ending, let count): finished(number, ending, count)
     case .attemptFailed(let number): attemptFailed(number)
     case .attemptBegan(let number): attemptBegan(number)
-    case .quiet(let number): past[number].quietAt = time
+    case .idle(let number): past[number].quietAt = time
     }
     noteBusy()
   }

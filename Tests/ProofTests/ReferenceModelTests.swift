@@ -22,7 +22,7 @@ import Testing
   ) -> [Event] {
     [
       .told(number, "started"), .told(number, "willFinish"),
-      .finished(number, ending, errorCount: ending == .succeeded ? 0 : 1), .quiet(number),
+      .finished(number, ending, errorCount: ending == .succeeded ? 0 : 1), .idle(number),
     ]
   }
 
@@ -51,8 +51,8 @@ import Testing
   @Test func `refuses more than the limit, of a queue and of a claim`() {
     let both: [Event] = [.told(0, "started"), .told(1, "started")]
     let ends: [Event] = [
-      .told(0, "willFinish"), .finished(0, .succeeded, errorCount: 0), .quiet(0),
-      .told(1, "willFinish"), .finished(1, .succeeded, errorCount: 0), .quiet(1),
+      .told(0, "willFinish"), .finished(0, .succeeded, errorCount: 0), .idle(0),
+      .told(1, "willFinish"), .finished(1, .succeeded, errorCount: 0), .idle(1),
     ]
     #expect(Self.problems([Self.plan, Self.plan], limit: 2, both + ends).isEmpty)
     #expect(Self.problems([Self.plan, Self.plan], limit: 1, both + ends).count == 1)
@@ -69,7 +69,7 @@ import Testing
   private static func granted(_ number: Int) -> [Event] {
     [
       .told(number, "started"), .told(number, "willFinish"),
-      .finished(number, .succeeded, errorCount: 0), .claims(number, .givenBack), .quiet(number),
+      .finished(number, .succeeded, errorCount: 0), .claims(number, .givenBack), .idle(number),
     ]
   }
 
@@ -129,7 +129,7 @@ import Testing
   @Test func `lets a claim be taken over, and nothing else`() {
     let events: [Event] = [
       .claims(0, .taken), .claims(1, .waits), .told(0, "cancelled"), .told(0, "willFinish"),
-      .finished(0, .cancelled, errorCount: 1), .claims(0, .givenBack), .quiet(0),
+      .finished(0, .cancelled, errorCount: 1), .claims(0, .givenBack), .idle(0),
       .claims(1, .taken),
     ]
     let whole = events + Self.granted(1)
@@ -142,7 +142,7 @@ import Testing
   @Test func `lets a claim refuse while it is busy, and not before`() {
     let plans = [Self.claiming(), Self.claiming(busy: .skip)]
     let refused: [Event] = [
-      .told(1, "willFinish"), .finished(1, .skipped, errorCount: 0), .quiet(1),
+      .told(1, "willFinish"), .finished(1, .skipped, errorCount: 0), .idle(1),
     ]
     let taken: [Event] = [.claims(0, .taken)]
     #expect(Self.problems(plans, taken + refused + Self.granted(0)).isEmpty)
@@ -162,7 +162,7 @@ import Testing
     func ended(_ ending: ReferenceModel.Ending) -> [String] {
       let count = ending == .failed ? 1 : 0
       let refused: [Event] = [
-        .told(1, "willFinish"), .finished(1, ending, errorCount: count), .quiet(1),
+        .told(1, "willFinish"), .finished(1, ending, errorCount: count), .idle(1),
       ]
       let events: [Event] = [.told(1, "enqueued"), .claims(0, .taken)]
       return Self.problems([holder, both], events + refused + Self.granted(0))

@@ -69,7 +69,7 @@ private struct MomentClock: Clock {
     operation.addObserver(
       BlockObserver(willRetry: { [unowned operation] _, _, _, _ in
         let quiet = DispatchSemaphore(value: 0)
-        operation.afterQuiet { _ in quiet.signal() }
+        operation.afterIdle { _ in quiet.signal() }
         moment.set(after: number) { [weak operation] in
           guard let operation else { return }
           end(operation, in: queue)

@@ -39,11 +39,11 @@ extension AdvancedOperation {
   /// in a line, because one that comes back or moves on stands in front of later ones that have
   /// looked before.
   private var isAwaited: Bool {
-    mayRunOthers || hasDependents || isNeeded
+    parentNumber != nil || hasDependents || isNeeded
       || environment.exclusivity.look { $0.mayBeFollowed(self) }
       || parent != nil
       || withCore { core in
-        core.extra.map { !$0.afterFinished.isEmpty || !$0.afterQuiet.isEmpty } ?? false
+        core.extra.map { !$0.afterFinished.isEmpty || !$0.afterIdle.isEmpty } ?? false
       }
   }
 

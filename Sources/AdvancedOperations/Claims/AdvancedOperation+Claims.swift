@@ -53,7 +53,7 @@ extension AdvancedOperation: ClaimHolder {
     )
     // An end of a next attempt that was quiet before found nothing to give back, and no line to
     // leave.
-    if asked.hasStarted, withCore({ $0.machine.isQuiet }) {
+    if asked.hasStarted, withCore({ $0.machine.isIdle }) {
       asked.domain.release(self)
       return .run
     }

@@ -108,7 +108,7 @@ extension ClaimResource {
       // What the groups hold is of no use before that, and in its way as all else is.
       needs.append(
         units: used - demand.limit,
-        self.held(besides: []).map { (.quiet($1), $0.taken) }
+        self.held(besides: []).map { (.idle($1), $0.taken) }
       )
     }
     // The turns are last, because a search begins there: mostly the first in line can go on, and
@@ -129,7 +129,7 @@ extension ClaimResource {
       let lent = held.lent(by: lenders)
       // The end of the one whose limit counts leaves room, whatever it has taken.
       let units = held === strictest ? max(missing, held.taken + lent) : held.taken + lent
-      return (WaitNode.quiet(operation), units)
+      return (WaitNode.idle(operation), units)
     }
   }
 
@@ -151,7 +151,7 @@ extension ClaimResource {
       if let line, line.isAhead(of: claimant.ticket), let first = line.first?.operation {
         let inner = Array(lenders[..<index])
         let siblings = held.compactMap { held in
-          held.holder.map { (WaitNode.quiet($0), held.lent(by: inner)) }
+          held.holder.map { (WaitNode.idle($0), held.lent(by: inner)) }
         }
         needs.append(units: open, [(.start(first), open)] + siblings)
         front = front ?? first

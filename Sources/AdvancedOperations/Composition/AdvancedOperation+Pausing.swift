@@ -26,7 +26,7 @@ extension AdvancedOperation {
     // It is over, and may have got claims after it gave back what it had; its end gives these back
     // if that is still to come. Nothing has started that rates should count.
     withdrawClaims()
-    if withCore({ $0.machine.isQuiet }) { environment.exclusivity.release(self) }
+    if withCore({ $0.machine.isIdle }) { environment.exclusivity.release(self) }
   }
 
   /// The next attempt doesn't begin: the operation leaves all lines, and ends.

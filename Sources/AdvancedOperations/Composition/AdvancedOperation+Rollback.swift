@@ -49,7 +49,8 @@ extension AdvancedOperation {
   ///   executes in no group, and if its group has rolled back or doesn't have to.
   @discardableResult
   public final func onRollback(_ body: @escaping @Sendable () async throws -> Void) -> Bool {
-    if let isRegistered = registersOwn(body) { return isRegistered }
+    // A group rolls back by itself.
+    if let group = self as? GroupOperation { return group.register([body]) }
     let isDecided = withCore { core -> Bool? in
       // Those that wait for the body to be called stay in order.
       let isNext = !core.machine.hasStarted || core.extra?.rollbacks.isEmpty == false

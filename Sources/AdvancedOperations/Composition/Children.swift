@@ -154,6 +154,48 @@ package struct Children {
   package mutating func taken() -> [Operation] { exchange(&list, with: []).map(\.operation) }
 }
 
+/// The part of an operation that runs others and waits for them: a group, or the rounds of an
+/// operation that retries, repeats or recovers.
+///
+/// No method is called with a lock held.
+protocol ChildRunner: AnyObject, Sendable {
+  /// Whether children will start when the operation does.
+  var hasWaitingChildren: Bool { get }
+  /// The children that have not ended.
+  var openChildren: [Operation] { get }
+  /// Takes in an operation that a child has produced.
+  ///
+  /// - Parameters:
+  ///   - operation: The produced operation.
+  ///   - owner: The operation whose part this is.
+  /// - Returns: Whether it was in time.
+  func adopt(_ operation: AdvancedOperation, of owner: AdvancedOperation) -> Bool
+  /// The outcome of a child is decided, and no operation that waits for its end knows.
+  func childEnds(_ child: AdvancedOperation)
+  /// A child has said how far it is.
+  ///
+  /// - Returns: What the operation says because of that.
+  func child(
+    _ child: AdvancedOperation,
+    didUpdateProgress update: OperationProgressUpdate,
+    of owner: AdvancedOperation
+  ) -> ProgressNews?
+  /// The end was decided before the children were started: they leave.
+  func letChildrenLeave()
+  /// The operation was cancelled, and waits for its children.
+  func stop(reason: (any Error)?)
+  /// The operation is idle.
+  func ownerIsIdle()
+  /// A simulation has abandoned the operation.
+  func abandoned()
+}
+
+extension ChildRunner {
+  func childEnds(_ child: AdvancedOperation) {}
+  func letChildrenLeave() {}
+  func abandoned() {}
+}
+
 extension Children.EndAction {
   /// Wakes what waits for the end, if something does.
   func wake() {
@@ -166,9 +208,9 @@ extension Children.EndAction {
 
 extension Operation {
   /// Calls a closure when nothing of the operation goes on any more; a plain one has finished then.
-  final func whenQuiet(_ body: @escaping @Sendable (Operation) -> Void) {
+  final func whenIdle(_ body: @escaping @Sendable (Operation) -> Void) {
     if let operation = self as? AdvancedOperation {
-      operation.afterQuiet(body)
+      operation.afterIdle(body)
     } else {
       whenFinished(body)
     }
@@ -177,7 +219,7 @@ extension Operation {
   /// Whether it keeps a parent from ending; to be asked without the parent's lock.
   var isOpenAsChild: Bool {
     guard let operation = self as? AdvancedOperation else { return !isFinished }
-    return !operation.withCore { $0.machine.isQuiet }
+    return !operation.withCore { $0.machine.isIdle }
   }
 }
 

@@ -64,7 +64,7 @@ extension GroupOperation {
   ///     run nor refused.
   /// - Returns: Whether nothing is to be undone.
   private func endsWell(_ failure: OperationFailure, _ close: () -> Void) -> Bool {
-    if members.withLock({ !$0.isLeaving }), failure.elements.isEmpty, finishAsSuccess(close) {
+    if members.withLock({ !$0.isLeaving }), failure.elements.isEmpty, decideSuccess(close) {
       return true
     }
     return withCore { core in

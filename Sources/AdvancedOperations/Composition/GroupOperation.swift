@@ -38,8 +38,7 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
   }
 
   final let members: Locked<GroupMembers>
-  private let number = ObjectNumber()
-  private let errorPolicy: ErrorPolicy
+  fileprivate let errorPolicy: ErrorPolicy
 
   /// Creates a group.
   ///
@@ -63,6 +62,7 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
     members = Locked(GroupMembers(limit: maxConcurrentOperationCount))
     self.errorPolicy = errorPolicy
     super.init()
+    run(childrenBy: self)
     withCore { $0.machine.childrenExpected() }
     if let name { self.name = name }
     for child in children() { addOperation(child) }
@@ -116,7 +116,7 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
     }
   }
 
-  private func comes(_ operation: Operation) -> Children.ComingAction {
+  fileprivate final func comes(_ operation: Operation) -> Children.ComingAction {
     let action = members.withLock { $0.childComes(operation) }
     switch action {
     case .take(let number): takeIn(operation, number)
@@ -142,7 +142,7 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
       if let other { refuse(child, of: other) }
       if let inner = child as? GroupOperation { checkIsNotAround(inner) }
     }
-    operation.whenQuiet { [weak self] in self?.childEnded($0, number) }
+    operation.whenIdle { [weak self] in self?.childEnded($0, number) }
     // From here on the group, which may just start, finds it.
     let queue = members.withLock { $0.childCame(number) }
     if isCancelled || members.withLock({ $0.firstFailed != nil || $0.isLeaving }) {
@@ -231,17 +231,14 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
     begin(in: queue, isLeaving: false)
   }
 
-  /// The end was decided before: the children leave as cancelled, and observers are notified then.
-  override func letChildrenLeave() { begin(in: makeQueue(), isLeaving: true) }
-
   /// A queue for the children, which has no threads of its own.
-  private func makeQueue() -> AdvancedOperationQueue {
+  fileprivate final func makeQueue() -> AdvancedOperationQueue {
     let queue = AdvancedOperationQueue(environment: environment)
     queue.name = label
     return queue
   }
 
-  private func begin(in queue: AdvancedOperationQueue, isLeaving: Bool) {
+  fileprivate final func begin(in queue: AdvancedOperationQueue, isLeaving: Bool) {
     let children = members.withLock { members in
       members.childrenBegin(in: queue, of: self, isLeaving: isLeaving)
     }
@@ -273,47 +270,17 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
   /// executes. The children of a group that never executes do nothing, and aren't counted as done.
   public final var progress: OperationProgressUpdate { members.withLock { $0.progress.sum } }
 
-  override func child(
-    _ child: AdvancedOperation,
-    didUpdateProgress update: OperationProgressUpdate
-  ) -> ProgressNews? {
-    // One that has ended was counted as done, and so it stays.
-    changeProgress {
-      child.withCore { $0.machine.state < .finished } && $0.childUpdated(child, update)
-    }
-  }
-
   /// Changes the sum, and tells of it in the order of the changes.
   ///
   /// The lock of the members is taken in that of the group, and that of a child in both.
-  private func changeProgress(_ body: (inout GroupProgress) -> Bool) -> ProgressNews? {
+  fileprivate final func changeProgress(_ body: (inout GroupProgress) -> Bool) -> ProgressNews? {
     says { members.withLock { body(&$0.progress) ? $0.progress.sum : nil } }
-  }
-
-  override func adopt(_ operation: AdvancedOperation) -> Bool {
-    switch comes(operation) {
-    case .take, .turnAway: true
-    case .refuseAsTooLate: false
-    }
   }
 
   /// That the group finishes when its children have ended.
   public final override var cancellationPolicy: CancellationPolicy { .whenFinishIsCalled }
 
-  override func registersOwn(_ rollback: @escaping RollbackList.Rollback) -> Bool? {
-    register([rollback])
-  }
-
-  override var parentNumber: ObjectNumber? { number }
-  override var openChildren: [Operation] { children.filter(\.isOpenAsChild) }
-
-  override var hasWaitingChildren: Bool {
-    members.withLock { $0.children.phase == .waiting && !$0.children.operations.isEmpty }
-  }
-
-  override func stopBody() { cancelChildren(reason: cancellationReason) }
-
-  private func cancelChildren(reason: (any Error)?) {
+  fileprivate final func cancelChildren(reason: (any Error)?) {
     let (children, queue) = members.withLock { members in
       members.children.stopped()
       return (members.children.operations, members.queue)
@@ -331,33 +298,6 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
       members.withLock { $0.plainChildWillNotRun(child) }
     }
     child.cancelAsChild(reason: reason)
-  }
-
-  override func childEnds(_ child: AdvancedOperation) {
-    let (isLeaving, hasFailedFast, hook) = members.withLock { members in
-      (members.isLeaving, members.firstFailed != nil, members.hook)
-    }
-    if isLeaving { return }
-    let elements = child.elementsForParent(isCancelledByParent: isCancelled || hasFailedFast)
-      .inChild(child, hook)
-    let failure = child.outcome?.failure ?? OperationFailure(elements: [])
-    // A group inside has counted its own.
-    var notRunCount = failure.notRunCount
-    if elements.isEmpty, child.cancellationReason is SiblingFailed,
-      !child.withCore({ $0.machine.hasStarted })
-    {
-      notRunCount += 1
-    }
-    let number = child.withCore { $0.extra?.numberInGroup ?? 0 }
-    let reason = SiblingFailed(sibling: child.label, failure: failure)
-    let failsFast =
-      errorPolicy == .failFast && !elements.isEmpty && !child.awaitsRecovery(in: self)
-    let isFirst = members.withLock { members in
-      members.children.errors
-        .record(elements, notRunCount: notRunCount, of: child, number: number)
-      return failsFast && members.failsFast(because: reason)
-    }
-    if isFirst && !isCancelled { cancelChildren(reason: reason) }
   }
 
   private func childEnded(_ child: Operation, _ number: Int) {
@@ -391,14 +331,72 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
     finish(withElements: elements)
     bodyEnded()
   }
+}
 
-  override func releaseAbandonedWork() {
-    let old = members.withLock { $0.abandoned() }
+extension GroupOperation: ChildRunner {
+  final var openChildren: [Operation] { children.filter(\.isOpenAsChild) }
+
+  final var hasWaitingChildren: Bool {
+    members.withLock { $0.children.phase == .waiting && !$0.children.operations.isEmpty }
+  }
+
+  final func adopt(_ operation: AdvancedOperation, of owner: AdvancedOperation) -> Bool {
+    switch comes(operation) {
+    case .take, .turnAway: true
+    case .refuseAsTooLate: false
+    }
+  }
+
+  final func child(
+    _ child: AdvancedOperation,
+    didUpdateProgress update: OperationProgressUpdate,
+    of owner: AdvancedOperation
+  ) -> ProgressNews? {
+    // A child that has ended was counted as done, and so it stays.
+    changeProgress {
+      child.withCore { $0.machine.state < .finished } && $0.childUpdated(child, update)
+    }
+  }
+
+  final func childEnds(_ child: AdvancedOperation) {
+    let (isLeaving, hasFailedFast, hook) = members.withLock { members in
+      (members.isLeaving, members.firstFailed != nil, members.hook)
+    }
+    if isLeaving { return }
+    let elements = child.elementsForParent(isCancelledByParent: isCancelled || hasFailedFast)
+      .inChild(child, hook)
+    let failure = child.outcome?.failure ?? OperationFailure(elements: [])
+    // A group inside has counted its own.
+    var notRunCount = failure.notRunCount
+    if elements.isEmpty, child.cancellationReason is SiblingFailed,
+      !child.withCore({ $0.machine.hasStarted })
+    {
+      notRunCount += 1
+    }
+    let number = child.withCore { $0.extra?.numberInGroup ?? 0 }
+    let reason = SiblingFailed(sibling: child.label, failure: failure)
+    let failsFast =
+      errorPolicy == .failFast && !elements.isEmpty && !child.awaitsRecovery(in: self)
+    let isFirst = members.withLock { members in
+      members.children.errors
+        .record(elements, notRunCount: notRunCount, of: child, number: number)
+      return failsFast && members.failsFast(because: reason)
+    }
+    if isFirst && !isCancelled { cancelChildren(reason: reason) }
+  }
+
+  /// The children leave as cancelled, and observers are notified of the end then.
+  final func letChildrenLeave() { begin(in: makeQueue(), isLeaving: true) }
+
+  final func stop(reason: (any Error)?) { cancelChildren(reason: reason) }
+
+  final func ownerIsIdle() {
+    let old = members.withLock { $0.released() }
     withExtendedLifetime(old) {}
   }
 
-  override func releaseResources() {
-    let old = members.withLock { $0.released() }
+  final func abandoned() {
+    let old = members.withLock { $0.abandoned() }
     withExtendedLifetime(old) {}
   }
 }

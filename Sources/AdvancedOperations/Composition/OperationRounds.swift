@@ -4,7 +4,7 @@ import CoreOperations
 ///
 /// Each runs in a queue of their own, without threads: none takes a slot where the owner has its
 /// own. What it produces belongs to it, and has ended before the next one begins.
-final class OperationRounds: Sendable {
+final class OperationRounds: ChildRunner {
   /// Why what is or comes in a round is cancelled.
   private enum Stop {
     /// The owner was cancelled; with its reason.
@@ -36,9 +36,11 @@ final class OperationRounds: Sendable {
     }
   }
 
-  /// The owner's number as one that runs others.
-  let number = ObjectNumber()
+  /// Whether the progress of what a round began with is that of the owner.
+  private let passesProgress: Bool
   private let state = Locked(State())
+
+  init(passingProgress: Bool = false) { passesProgress = passingProgress }
 
   private func queue(for owner: AdvancedOperation) -> AdvancedOperationQueue {
     if let queue = state.withLock({ $0.queue }) { return queue }
@@ -155,7 +157,7 @@ final class OperationRounds: Sendable {
     }
     guard let number else { return false }
     operation.withCore { $0.makeExtra().group = owner }
-    operation.afterQuiet { _ in self.state.withLock { $0.round.ended(number) }.wake() }
+    operation.afterIdle { _ in self.state.withLock { $0.round.ended(number) }.wake() }
     if let stop { cancel(operation, because: stop, of: owner) }
     let queue = queue(for: owner)
     queue.addOperation(operation)
@@ -166,8 +168,8 @@ final class OperationRounds: Sendable {
   /// Whether the owner has ended.
   var isOver: Bool { state.withLock { $0.isOver } }
 
-  /// The owner has ended, and takes nothing in any more; the round that is going on goes on.
-  func ownerEnded() {
+  /// The owner is idle, and takes nothing in any more; a round that is running goes on.
+  func ownerIsIdle() {
     let queue = state.withLock { state in
       state.isOver = true
       return state.takeQueueIfOver()
@@ -175,14 +177,21 @@ final class OperationRounds: Sendable {
     withExtendedLifetime(queue) {}
   }
 
+  var hasWaitingChildren: Bool { false }
+
   /// What has not ended.
-  var openMembers: [Operation] {
+  var openChildren: [Operation] {
     state.withLock { $0.round.operations }.filter(\.isOpenAsChild)
   }
 
-  /// Whether this is what the round began with, and not something that it produced.
-  func isRound(_ operation: AdvancedOperation) -> Bool {
-    state.withLock { $0.round.first === operation }
+  func child(
+    _ child: AdvancedOperation,
+    didUpdateProgress update: OperationProgressUpdate,
+    of owner: AdvancedOperation
+  ) -> ProgressNews? {
+    // Not of something that the round has produced.
+    guard passesProgress, state.withLock({ $0.round.first === child }) else { return nil }
+    return owner.says { update }
   }
 
   // MARK: Cancelling

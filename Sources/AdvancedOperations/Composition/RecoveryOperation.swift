@@ -22,6 +22,7 @@ final class RecoveryOperation<Output: Sendable>: ResultOperation<Output>, @unche
         }
       }
     }
+    run(childrenBy: own)
     receive(from: [operation], recovering: true)
     operation.withCore { $0.makeExtra().recovery = self }
   }
@@ -49,16 +50,6 @@ final class RecoveryOperation<Output: Sendable>: ResultOperation<Output>, @unche
       throw BodyFailure(elements: failures.inChild(made.operation))
     }
     return try made.value()
-  }
-
-  override var rounds: OperationRounds? { own }
-
-  override func outcomeDecided(_ outcome: OperationOutcome) {
-    if outcome.isSuccess {
-      let recovered = work.withLock { $0.rare?.value.predecessors ?? [] }
-      for operation in recovered { operation.withCore { $0.makeExtra().isRecovered = true } }
-    }
-    super.outcomeDecided(outcome)
   }
 }
 

@@ -116,6 +116,7 @@ public final class RepeatOperation<Output: Sendable>: ResultOperation<Output>, @
     self.interval = interval
     self.rest = rest
     super.init(name: name) { try await RepeatOperation.running().repeats(initial, make) }
+    run(childrenBy: own)
   }
 
   /// Sets what becomes of the errors of rounds.
@@ -158,8 +159,6 @@ public final class RepeatOperation<Output: Sendable>: ResultOperation<Output>, @
     let old = hook.withLock { exchange(&$0, with: new) }
     withExtendedLifetime(old) {}
   }
-
-  override var rounds: OperationRounds? { own }
 
   override func releaseResources() {
     super.releaseResources()

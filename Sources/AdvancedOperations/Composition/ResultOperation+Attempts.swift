@@ -78,15 +78,15 @@ extension ResultOperation {
     }
   }
 
-  /// Keeps a pause while a wait goes on, so that an end ends it.
+  /// Keeps a pause while a wait goes on, so that an end ends it (see ``outcomeTakesEffect()``).
   ///
   /// - Returns: Whether the wait returned true, and the operation goes on.
   private func during(_ pause: OperationPause, _ wait: () async -> Bool) async -> Bool {
     // An end that is decided before this is seen here; one that is decided later ends the wait.
-    work.withLock { $0.pause = pause }
+    withWork { $0.pause = pause }
     defer {
       // What it holds is released without the lock.
-      let over = work.withLock { $0.pause.take() }
+      let over = withWork { $0.pause.take() }
       withExtendedLifetime(over) {}
     }
     if isOver { return false }

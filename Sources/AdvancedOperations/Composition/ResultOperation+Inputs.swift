@@ -37,12 +37,7 @@ extension ResultOperation {
   final func receive(from predecessors: [AdvancedOperation], recovering: Bool = false) {
     // With the lock: a subclass that overrides the designated initialiser may have let others know
     // of the operation.
-    work.withLock { work in
-      work.changeRare { rare in
-        rare.predecessors = predecessors
-        rare.recovers = recovering
-      }
-    }
+    withWork { $0.receive(from: predecessors, recovering: recovering) }
     for predecessor in predecessors { addDependency(predecessor) }
   }
 
@@ -113,5 +108,87 @@ extension ResultOperation {
       let made = MadeOperation(giving: try await make(failure))
       return try await operation.run(made)
     }
+  }
+}
+
+// What a result operation has besides conditions and claims, for code that doesn't know its value.
+extension AdvancedOperation {
+  /// Whether the operation needs the values of others.
+  final var hasInputs: Bool { withCore { $0.work?.extra?.predecessors.isEmpty == false } }
+
+  /// The operations without whose values this one fails; empty for one that recovers.
+  final var inputs: [AdvancedOperation] {
+    guard let extra = withCore({ $0.work?.extra }), !extra.recovers else { return [] }
+    return extra.predecessors
+  }
+
+  /// The failures of ``inputs`` that have ended; nil if none has failed.
+  final func failuresOfInputs() -> [OperationFailure.Element]? {
+    let elements = inputs.compactMap { input in
+      input.outcome?.failure.map { OperationFailure.Element.inherited($0, from: input) }
+    }
+    return elements.isEmpty ? nil : elements
+  }
+
+  /// The verdict of the results of predecessors, before any condition is evaluated; nil without
+  /// predecessors.
+  final func verdictOfInputs() -> OperationStateMachine.Verdict? {
+    guard let extra = withCore({ $0.work?.extra }) else { return nil }
+    var elements: [OperationFailure.Element] = []
+    var reason: String?
+    for predecessor in extra.predecessors {
+      switch predecessor.outcome {
+      case .succeeded: continue
+      case .skipped(let why): reason = reason ?? why
+      case .failed(let failure), .cancelled(let failure):
+        if extra.recovers { continue }
+        elements.append(.inherited(failure, from: predecessor))
+      case nil: elements.append(.inherited(RemovedDependency(), from: predecessor))
+      }
+    }
+    return OperationStateMachine.Verdict(failures: elements, skipReason: reason)
+  }
+
+  /// The wait that the body is in between two attempts or rounds.
+  final var pause: OperationPause? { withCore { $0.work?.pause } }
+
+  /// The beginning of the async body; nil before, and without one.
+  final var bodyBegin: Duration? { withCore { $0.work?.begin } }
+
+  /// The place of its value in a journal; nil without one.
+  final var journalEntry: JournalEntry? { withCore { $0.work?.extra?.journal } }
+
+  /// The value that its body or its journal has given; nil without one.
+  final var output: (any Sendable)? { withCore { $0.work?.output } }
+
+  /// The journal has the value: takes it, unless the end is decided.
+  final func restore(_ value: any Sendable) {
+    withCore { if !$0.machine.isEndDecided { $0.work?.output = value } }
+  }
+
+  /// Puts another task in the place of the one that was captured for the body.
+  ///
+  /// - Returns: The old one, to be run or discarded; the new one if no body is going to run it.
+  final func exchangeCaptured(_ new: CapturedTask?) -> CapturedTask? {
+    withCore { core in
+      guard let work = core.work, !work.isReleased else { return new }
+      defer { work.captured = new }
+      return work.captured
+    }
+  }
+
+  /// The outcome is decided, and nothing that waits for the end knows: ends a pause, because there
+  /// is no attempt to wait for, and notes a recovery.
+  final func outcomeTakesEffect() {
+    let (pausing, recovered) = withCore { core in
+      let recovery = core.work?.extra.flatMap { $0.recovers ? $0 : nil }
+      let isSuccess = core.machine.outcome?.isSuccess == true
+      return (
+        core.work?.pause == nil ? nil : core.work?.task,
+        isSuccess ? recovery?.predecessors ?? [] : []
+      )
+    }
+    pausing?.cancel()
+    for operation in recovered { operation.withCore { $0.makeExtra().isRecovered = true } }
   }
 }

@@ -25,11 +25,10 @@ import CoreOperations
 /// for. (They are those of the moment of creation. One that was created outside of any task stores
 /// nothing for this.)
 open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Sendable {
-  // Sendable: `work` has a lock, which also guards `body`.
+  // Sendable: the operation's lock guards `work` and `body`.
 
-  final let work: Locked<ResultWork>
-  // Beside the lock and not in it: the type of a lock around it isn't known before it runs, and
-  // each access looked up what it is made of, 25,000 instructions per operation (callgrind).
+  /// The same object as in the core.
+  private final let work: ResultWork
   private var body: (@Sendable () async throws -> Output)?
 
   /// Creates an operation.
@@ -47,9 +46,10 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
     retry: RetryPolicy? = nil,
     body: @escaping @Sendable () async throws -> Output
   ) {
-    work = Locked(ResultWork(retry: retry, captured: .capture()))
+    work = ResultWork(retry: retry, captured: .capture())
     self.body = body
     super.init()
+    withCore { $0.work = work }
     if let name { self.name = name }
   }
 
@@ -98,7 +98,7 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
   deinit {
     // Of a chain that never ran, each holds the one before, also as what it gets a value from.
     if hasInputs {
-      FlatRelease.release(work.withLock { Inputs(body: takeBody(), rare: $0.takeRare()) })
+      FlatRelease.release(withWork { Inputs(body: takeBody(), extra: $0.takeExtra()) })
     }
     // Not what a subclass overrides: what it stores is gone by now.
     releaseWork()
@@ -107,7 +107,7 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
   /// What holds the operations that give values.
   private struct Inputs: Sendable {
     let body: (@Sendable () async throws -> Output)?
-    let rare: ResultWork.Boxed?
+    let extra: ResultWork.ResultExtra?
   }
 
   /// Makes an operation that gets this one's value.
@@ -136,12 +136,20 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
   /// Observers of did-finish, and dependents, find it decided. That of a skipped operation is a
   /// failure with one element, of the origin ``OperationFailure/Origin/skipped(reason:)``.
   public final var result: Result<Output, OperationFailure>? {
-    let (isDecided, failure, output) = work.withLock { ($0.isDecided, $0.failure, $0.output) }
-    guard isDecided else { return nil }
-    if let failure { return .failure(failure.given(by: self)) }
-    // In two steps: an output may be an optional itself.
-    guard let output, let value = output as? Output else { return nil }
-    return .success(value)
+    let (outcome, output) = withCore { ($0.machine.outcome, work.output) }
+    switch outcome {
+    case nil: return nil
+    case .succeeded:
+      // In two steps: an output may be an optional itself.
+      guard let output, let value = output as? Output else { return nil }
+      return .success(value)
+    case .failed(let failure), .cancelled(let failure): return .failure(failure.given(by: self))
+    case .skipped(let reason):
+      let skipped = OperationFailure(elements: [
+        .init(origin: .skipped(reason: reason), error: OperationSkipped(reason: reason))
+      ])
+      return .failure(skipped.given(by: self))
+    }
   }
 
   /// The value, as soon as the operation has ended; the wait blocks no thread.
@@ -209,17 +217,18 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
     let environment = environment
     let interceptors = environment.interceptors
     let now = environment.clock.nanoseconds
-    let captured = work.withLock { work in
-      work.begin = now
-      return work.captured.take()
-    }
-    runTask(captured, in: environment) { task in
-      work.withLock { $0.task = task }
+    runTask(withWork { $0.bodyBegins(at: now) }, in: environment) { task in
+      withWork { $0.task = task }
       if isCancelled { task.cancel() }
     } _: {
       // What makes operations has no body of its own: theirs are intercepted.
-      await self.run(inside: interceptors.isEmpty || self.rounds == nil ? interceptors : [])
+      await self.run(inside: interceptors.isEmpty || self.childRunner == nil ? interceptors : [])
     }
+  }
+
+  /// Changes what the operation has besides its core, under the same lock.
+  final func withWork<Result: ~Copyable>(_ body: (ResultWork) -> Result) -> Result {
+    withCore { _ in body(work) }
   }
 
   /// Takes the body out; with the lock held.
@@ -241,15 +250,15 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
 
   private func run(inside interceptors: [QueueAttachment<any OperationInterceptor>]) async {
     var body: (@Sendable () async throws -> Output)?
-    let rare = work.withLock { work in
+    let extra = withWork { work in
       body = self.body
-      return work.rare
+      return work.extra
     }
-    // The operation keeps it until it is quiet.
+    // The operation keeps it until it is idle.
     guard let body else { return finish(withElements: []) }
     do {
       let output =
-        if let retry = rare?.value.retry {
+        if let retry = extra?.retry {
           try await attempts(retry) { number, limit in
             await attempt(until: limit) {
               try await self.run(body, attempt: number, inside: interceptors)
@@ -261,9 +270,9 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
           try await run(body, attempt: 1, inside: interceptors)
         }
       // What comes after a cancel may be a part of the value.
-      if let journal = rare?.value.journal, !isOver { try await journal.record(output, of: self) }
+      if let journal = extra?.journal, !isOver { try await journal.record(output, of: self) }
       // One that is over has let go of everything, and drops what comes late.
-      work.withLock { if !$0.isDecided { $0.output = output } }
+      withCore { if !$0.machine.isEndDecided { work.output = output } }
       finish(withElements: [])
     } catch let failure as BodyFailure {
       finish(withElements: failure.elements)
@@ -272,128 +281,25 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
     }
   }
 
-  override func exchangeCaptured(_ new: CapturedTask?) -> CapturedTask? {
-    work.withLock { work in
-      guard self.body != nil else { return new }
-      defer { work.captured = new }
-      return work.captured
-    }
-  }
-
-  override var bodyBegin: Duration? {
-    let begin = work.withLock { $0.begin }
-    return begin == ResultWork.notBegun ? nil : .nanoseconds(begin)
-  }
-
   override func stopBody() {
     abandonAttempt()
-    let task = work.withLock { $0.task }
+    let task = withWork { $0.task }
     task?.cancel()
-    rounds?.stop(reason: cancellationReason)
+    super.stopBody()
   }
 
-  override var pause: OperationPause? { work.withLock { $0.pause } }
+  override var valueOfVoid: (any Sendable)? { () as? Output }
 
-  // MARK: Rounds
-
-  /// What runs the operations that the body makes; nil where that makes none.
-  var rounds: OperationRounds? { nil }
-
-  override var parentNumber: ObjectNumber? { rounds?.number }
-  override var openChildren: [Operation] { rounds?.openMembers ?? [] }
-
-  override func adopt(_ operation: AdvancedOperation) -> Bool {
-    rounds?.adopt(operation, of: self) ?? false
-  }
-
-  // MARK: Predecessors
-
-  override var hasInputs: Bool { work.withLock { $0.rare?.value.predecessors.isEmpty == false } }
-
-  override func verdictOfInputs() -> OperationStateMachine.Verdict? {
-    let rare = work.withLock { $0.rare?.value }
-    let predecessors = rare?.predecessors ?? []
-    var elements: [OperationFailure.Element] = []
-    var reason: String?
-    for predecessor in predecessors {
-      switch predecessor.outcome {
-      case .succeeded: continue
-      case .skipped(let why): reason = reason ?? why
-      case .failed(let failure), .cancelled(let failure):
-        if rare?.recovers == true { continue }
-        elements.append(.inherited(failure, from: predecessor))
-      case nil: elements.append(.inherited(RemovedDependency(), from: predecessor))
-      }
-    }
-    return OperationStateMachine.Verdict(failures: elements, skipReason: reason)
-  }
-
-  override var inputs: [AdvancedOperation] {
-    guard let rare = work.withLock({ $0.rare?.value }), !rare.recovers else { return [] }
-    return rare.predecessors
-  }
-
-  override func failuresOfInputs() -> [OperationFailure.Element]? {
-    let elements = inputs.compactMap { input in
-      input.outcome?.failure.map { OperationFailure.Element.inherited($0, from: input) }
-    }
-    return elements.isEmpty ? nil : elements
-  }
-
-  override var journalEntry: JournalEntry? { work.withLock { $0.rare?.value.journal } }
-
-  override var output: (any Sendable)? { work.withLock { $0.output } }
-
-  override func restore(_ value: any Sendable) {
-    work.withLock { if !$0.isDecided { $0.output = value } }
-  }
-
-  override func flawOfEnd() -> (any Error)? {
-    work.withLock { work in
-      guard !work.isDecided, work.output == nil else { return nil }
-      // Nothing is missing where there is no value to give.
-      work.output = () as? Output
-      return work.output == nil ? FinishedWithoutValue() : nil
-    }
-  }
-
-  override var hearsOfOutcome: Bool { true }
-
-  override func outcomeDecided(_ outcome: OperationOutcome) {
-    let failure: OperationFailure?
-    switch outcome {
-    case .succeeded: failure = nil
-    case .failed(let reasons), .cancelled(let reasons): failure = reasons
-    case .skipped(let reason):
-      failure = OperationFailure(elements: [
-        .init(origin: .skipped(reason: reason), error: OperationSkipped(reason: reason))
-      ])
-    }
-    let (dropped, pausing) = work.withLock { work -> ((any Sendable)?, Task<Void, Never>?) in
-      work.isDecided = true
-      work.failure = failure
-      return (failure == nil ? nil : work.output.take(), work.pause == nil ? nil : work.task)
-    }
-    withExtendedLifetime(dropped) {}
-    // There is no attempt to wait for any more.
-    pausing?.cancel()
-  }
-
-  override func releaseResources() {
-    releaseWork()
-    rounds?.ownerEnded()
-  }
-
-  override func releaseAbandonedWork() { releaseWork() }
+  override func releaseResources() { releaseWork() }
 
   private func releaseWork() {
     var body: (@Sendable () async throws -> Output)?
-    let means = work.withLock { work in
+    let means = withCore { core in
       body = takeBody()
-      return work.takeMeans()
+      return work.takeMeans(keepsOutput: core.machine.outcome?.isSuccess == true)
     }
     means.captured?.discard()
-    // Let go of here, without the lock.
+    // Released here, without the lock.
     _ = consume body
   }
 }

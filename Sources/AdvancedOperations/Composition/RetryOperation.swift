@@ -48,7 +48,7 @@ import CoreOperations
 /// one.
 public final class RetryOperation<Output: Sendable>: ResultOperation<Output>, @unchecked Sendable {
   // Sendable: all stored properties are immutable.
-  private let own = OperationRounds()
+  private let own = OperationRounds(passingProgress: true)
   private let policy: RetryPolicy
 
   /// Creates an operation whose attempts give a value.
@@ -93,6 +93,7 @@ public final class RetryOperation<Output: Sendable>: ResultOperation<Output>, @u
   ) {
     self.policy = policy
     super.init(name: name) { try await RetryOperation.running().attempts(make) }
+    run(childrenBy: own)
   }
 
   private func attempts(
@@ -112,11 +113,4 @@ public final class RetryOperation<Output: Sendable>: ResultOperation<Output>, @u
       )
     }
   }
-
-  override var rounds: OperationRounds? { own }
-
-  override func child(
-    _ child: AdvancedOperation,
-    didUpdateProgress update: OperationProgressUpdate
-  ) -> ProgressNews? { own.isRound(child) ? says { update } : nil }
 }

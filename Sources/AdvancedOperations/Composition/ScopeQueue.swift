@@ -51,7 +51,7 @@ final class ScopeQueue: AdvancedOperationQueue, @unchecked Sendable {
       )
     }
     for (index, operation) in operations.enumerated() {
-      operation.whenQuiet { [weak self] in self?.ended($0, number: first + index) }
+      operation.whenIdle { [weak self] in self?.ended($0, number: first + index) }
     }
     if let stopReason { cancel(operations, because: stopReason) }
     enqueue()

@@ -49,7 +49,8 @@ struct ExplanationSearch {
       mayHaveCycle = true
       return known
     }
-    if (operation as? AdvancedOperation)?.hasWaitingChildren == true { mayHaveCycle = true }
+    let runner = (operation as? AdvancedOperation)?.childRunner
+    if runner?.hasWaitingChildren == true { mayHaveCycle = true }
     places[ObjectIdentifier(operation)] = nodes.count
     nodes.append(Node(operation: operation, parent: parent))
     return nodes.count - 1

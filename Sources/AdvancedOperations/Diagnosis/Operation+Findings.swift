@@ -106,7 +106,8 @@ extension AdvancedOperation {
       let text = "has finished\(remarkOfEnd): \(end)\(textOfSource)"
       if !look.machine.hasBody { return [finding(.finished, text)] }
       if isUndoing { return [finding(.finished, text + "; what its children did is being undone")] }
-      return [finding(.finished, text + "; its body goes on", next: openChildren)]
+      let children = childRunner?.openChildren ?? []
+      return [finding(.finished, text + "; its body goes on", next: children)]
     case .finishing:
       let waits = layerWaits(.execution)
       if !waits.isEmpty, outcome == nil { return waits.map { finding($0) } }

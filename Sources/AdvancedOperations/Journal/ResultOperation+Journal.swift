@@ -251,7 +251,7 @@ extension ResultOperation {
 
   /// Gives the operation its place in a journal; once, while initialising.
   fileprivate final func use(_ entry: JournalEntry) {
-    work.withLock { $0.changeRare { $0.journal = entry } }
+    withWork { $0.use(entry) }
     withCore { $0.isJournaled = true }
   }
 }

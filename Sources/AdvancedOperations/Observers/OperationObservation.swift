@@ -18,7 +18,7 @@ public final class OperationObservation: Sendable {
   // Sendable: changed once, by the thread that ended the attachment; read by the one that delivers.
   @exclusivity(unchecked) nonisolated(unsafe) private var slot: Slot
   /// What only few have.
-  private let rest: Rest?
+  private let extra: ObservationExtra?
 
   /// Attaches an observer to an operation.
   ///
@@ -30,7 +30,7 @@ public final class OperationObservation: Sendable {
     self.id = id
     attachment = AtomicState(.attached)
     unsafe slot = Slot(observer: observer)
-    rest = mayHaveTimer ? Rest() : nil
+    extra = mayHaveTimer ? ObservationExtra() : nil
   }
 
   /// Attaches an observer to something that can take it out again.
@@ -38,7 +38,7 @@ public final class OperationObservation: Sendable {
     id = 0
     attachment = AtomicState(.attached)
     unsafe slot = Slot(observer: Nobody())
-    rest = Rest(removal: removal)
+    extra = ObservationExtra(removal: removal)
   }
 
   /// The observation of one who came too late to be attached.
@@ -46,7 +46,7 @@ public final class OperationObservation: Sendable {
     id = 0
     attachment = AtomicState(.removed)
     unsafe slot = Slot(observer: Nobody())
-    rest = nil
+    extra = nil
   }
 
   /// Removes the observer; a callback that is being made goes on.
@@ -54,23 +54,27 @@ public final class OperationObservation: Sendable {
   /// Doing so again changes nothing.
   public func remove() {
     if attachment.step({ $0.removed() }) { letGoOfObserver() }
-    rest?.end()
+    extra?.end()
   }
 
-  /// The operation has finished: nothing is told any more.
+  /// The operation has finished: the observer isn't notified any more.
   ///
   /// ``remove()`` follows, which lets go of the observer.
   func end() {
     attachment.step { $0.ended() }
-    rest?.end()
+    extra?.end()
   }
 
-  /// Tells the observer of an event, unless it was removed.
+  /// Notifies the observer of an event, unless it was removed.
   ///
-  /// Not from two threads at once, nor from inside the call.
-  func tell(_ item: EventLine.Item, errors: [any Error], of operation: AdvancedOperation) {
+  /// Not from two threads at the same time, nor from inside the call.
+  func notify(
+    of event: EventDelivery.Event,
+    errors: [any Error],
+    about operation: AdvancedOperation
+  ) {
     guard attachment.step({ $0.callBegan() }) else { return }
-    unsafe slot.tell(item, errors: errors, of: operation)
+    unsafe slot.notify(of: event, errors: errors, about: operation)
     if attachment.step({ $0.callEnded() }) { letGoOfObserver() }
   }
 
@@ -85,7 +89,7 @@ public final class OperationObservation: Sendable {
   /// Has a timer cancelled with the observation; returns whether it still was attached.
   func took(_ timer: OperationTimer) -> Bool {
     // The thread that removes it looks for a timer afterwards.
-    rest?.took(timer, if: { isAttached }) ?? false
+    extra?.took(timer, if: { isAttached }) ?? false
   }
 
   /// The observer, called where it is.
@@ -95,12 +99,12 @@ public final class OperationObservation: Sendable {
   private struct Slot: ~Copyable {
     let observer: any OperationObserver
 
-    borrowing func tell(
-      _ item: EventLine.Item,
+    borrowing func notify(
+      of event: EventDelivery.Event,
       errors: [any Error],
-      of operation: AdvancedOperation
+      about operation: AdvancedOperation
     ) {
-      switch item {
+      switch event {
       case .enqueued: observer.operationDidEnqueue(operation)
       case .started: observer.operationDidStart(operation)
       case .produced(let other): observer.operation(operation, didProduce: other)
@@ -165,7 +169,7 @@ public final class OperationObservation: Sendable {
     }
   }
 
-  private final class Rest: Sendable {
+  private final class ObservationExtra: Sendable {
     /// Of a time limit.
     private let timer = Locked<OperationTimer?>(nil)
     /// Takes the observer out of a queue.

@@ -1,16 +1,32 @@
 import CoreOperations
 
-/// All that changes in an advanced operation; guarded by its one lock.
+/// All that changes in an advanced operation, guarded by its lock.
+///
+/// - *Who touches it*: any thread, in `AdvancedOperation.withCore`, or in `change` if the state may
+///   change and in `changeAndDeliver` if events may come of it. No code of the program is called and
+///   no object of the program is released in there; a decision comes out as a value.
+/// - `machine` decides the state, the errors, the outcome, and how many bodies go on. Only its events
+///   change it.
+/// - `delivery` has the events in order, and the thread that delivers them. Only that thread asks it
+///   for the next step, so observers are called by one thread at a time.
+/// - `observers` is appended to until the state is finished. The delivering thread has a copy.
+/// - `conditions`, `claims`, `conditionPolicy` and `isJournaled` don't change once the operation is
+///   enqueued or started: code that evaluates works on a copy. They are emptied when it is idle.
+/// - `work` is set while initializing and refers to the state of a result operation's body, `extra` to
+///   what few operations have. Both objects are guarded by this lock, too.
+/// - Locks that may be taken inside: those of the core's links and life (leaves), and the lock of a
+///   group's members. Inside of the claims' lock, this one isn't taken.
+///
+/// Why that is safe: each fact has one owner, and where the core keeps a copy (cancelled, finished) the
+/// same step of this lock, or the thread that delivers, changes both; see ``contradiction``.
 struct AdvancedCore {
   var machine = OperationStateMachine()
-  var line = EventLine()
+  var delivery = EventDelivery()
   /// Also some that were removed since.
   var observers: [OperationObservation] = []
   var conditions: [any OperationCondition] = []
   var claims: [ClaimDemand] = []
   var conditionPolicy = AdvancedOperation.ConditionPolicy.evaluateAll
-  /// Whether the core keeps slot and membership on our behalf.
-  var holdsQuiet = false
   /// Whether the operation has, or had, a group that hears of its outcome.
   var isChild = false
   /// Whether a journal is asked before the conditions.
@@ -28,10 +44,18 @@ struct AdvancedCore {
   var environment: OperationEnvironment?
   /// Whether the queue may have a delegate.
   var mayHaveDelegate: Bool { environment?.delegates.mayExist == true }
+  /// The body's side of a result operation; nil for all others, and set while initializing.
+  var work: ResultWork?
   /// Made on first use.
   var extra: AdvancedExtra?
 
   var errors: [any Error] { machine.elements.isEmpty ? [] : machine.elements.map(\.error) }
+
+  /// Whether the operation is to have a value, has none, and may still get one.
+  var lacksValue: Bool {
+    guard let work else { return false }
+    return work.output == nil && !machine.isEndDecided
+  }
 
   /// Whether entering a state has to be recorded or delivered.
   func isOfInterest(_ state: AdvancedOperation.State) -> Bool {
@@ -119,9 +143,82 @@ final class AdvancedExtra {
   var rollbacks: [RollbackList.Rollback] = []
   /// Run when the operation is finished, or quiet.
   var afterFinished: [@Sendable () -> Void] = []
-  var afterQuiet: [@Sendable (AdvancedOperation) -> Void] = []
+  var afterIdle: [@Sendable (AdvancedOperation) -> Void] = []
   /// The operation that this one is a child of: a group, or one that repeats.
   weak var group: AdvancedOperation?
   /// Its number among the children of that, where it is a group.
   var numberInGroup = 0
+}
+
+/// What an operation has until it is idle, besides its place in a queue.
+struct Belongings: ~Copyable {
+  let claims: [ClaimDemand]
+  let domain: ExclusivityDomain?
+  let isHeldUntilIdle: Bool
+  let afterIdle: [@Sendable (AdvancedOperation) -> Void]
+  let tracer: (any OperationTracer)?
+  let attached: Attached?
+
+  /// Objects of the program, whose deinits may wait for the end.
+  final class Attached {
+    private let observers: [OperationObservation]
+    private let conditions: [any OperationCondition]
+    private let asking: Asking
+    private let keptAnswers: [ObjectIdentifier: ConditionParts.Answers]
+    private let rollbacks: [RollbackList.Rollback]
+
+    fileprivate init(to core: inout AdvancedCore) {
+      observers = exchange(&core.observers, with: [])
+      conditions = exchange(&core.conditions, with: [])
+      let extra = core.extra
+      asking = extra.map { exchange(&$0.asking, with: Asking()) } ?? Asking()
+      keptAnswers = extra.map { exchange(&$0.keptAnswers, with: [:]) } ?? [:]
+      rollbacks = extra.map { exchange(&$0.rollbacks, with: []) } ?? []
+    }
+
+    /// Removes the observers; the rest is released with this.
+    func removeObservers() { for observation in observers { observation.remove() } }
+  }
+
+  fileprivate init(of core: inout AdvancedCore) {
+    claims = exchange(&core.claims, with: [])
+    domain = core.environment?.exclusivity
+    isHeldUntilIdle = core.machine.isHeldUntilIdle
+    tracer = core.environment?.isTraced == true ? core.environment?.tracer : nil
+    afterIdle = core.extra.map { exchange(&$0.afterIdle, with: []) } ?? []
+    let isBare = core.observers.isEmpty && core.conditions.isEmpty && core.extra == nil
+    attached = isBare ? nil : Attached(to: &core)
+  }
+}
+
+extension AdvancedCore {
+  /// Takes out what an idle operation releases; nil if there is nothing, as for most.
+  mutating func takeBelongings() -> Belongings? {
+    let isBare = observers.isEmpty && conditions.isEmpty && claims.isEmpty && extra == nil
+    return isBare && !machine.isHeldUntilIdle ? nil : Belongings(of: &self)
+  }
+}
+
+extension AdvancedOperation {
+  /// Two copies of one fact that disagree, for simulations that have come to rest; nil if none do.
+  ///
+  /// The table of facts is in *How an operation runs and ends*.
+  package final var contradiction: String? {
+    withCore { core in
+      let machine = core.machine
+      let hasEnded = machine.state >= .finishing
+      if super.isCancelled != machine.isCancelled { return "cancelled in one place only" }
+      if isClosed, machine.state != .finished { return "closed, and \(machine.state)" }
+      if hasEnded != (machine.outcome != nil || hasEnded && machine.holdsChildren) {
+        return "\(machine.state), with the outcome \(String(describing: machine.outcome))"
+      }
+      // From here on, of an operation that no thread is notifying observers of.
+      if core.delivery.isDelivering { return nil }
+      if machine.state == .finished, !isClosed { return "finished, and not closed" }
+      if core.delivery.isDue { return "events that no thread delivers" }
+      if machine.isIdle, !core.claims.isEmpty { return "idle, with claims" }
+      if machine.isIdle, core.extra?.asking.isInUse == true { return "idle, with conditions" }
+      return nil
+    }
+  }
 }

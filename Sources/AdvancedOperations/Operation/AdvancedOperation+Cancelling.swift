@@ -28,11 +28,11 @@ extension AdvancedOperation {
       var asking = Asking()
       switch action {
       case .ignore, .recorded: break
-      case .flag, .leaveQueue, .leaveHand, .finish, .stopBody:
+      case .flag, .leaveQueue, .leaveHand, .decided, .stopBody:
         // Under our lock, so that flag and outcome can't disagree; it takes only leaf locks.
-        flagCancelled(reason: reason?.error)
-        core.line.append(.cancelled(core.errors, callsHook: core.machine.hasStarted))
-        if action == .finish { core.appendEnd() }
+        flagCancelled()
+        core.delivery.append(.cancelled(core.errors, callsHook: core.machine.hasStarted))
+        if action == .decided { core.appendEnd() }
         if let extra = core.extra { swap(&asking, &extra.asking) }
       }
       return CancelEffects(action: action, asking: asking, reason: reason?.error)
@@ -50,7 +50,7 @@ extension AdvancedOperation {
     case .leaveHand:
       withdrawClaims()
       environment.enqueue { self.takeTurnByHand() }
-    case .finish: break
+    case .decided: break
     case .stopBody: follow { self.stopBody() }
     }
     propertiesMayHaveChanged()

@@ -25,11 +25,11 @@ extension AdvancedOperation: LayeredOperation {
       let hasConditions = !core.conditions.isEmpty
       // A dependency that is added from here on is watched by the call that adds it.
       let isHeard =
-        !core.observers.isEmpty || !core.line.isEmpty || core.extra != nil
+        !core.observers.isEmpty || !core.delivery.isEmpty || core.extra != nil
         || core.environment?.isTraced == true || core.mayHaveDelegate
         || hasConditions && !dependenciesAreFinished || mayLackInput
       // Without observers, notifying cost a quarter of the operation's life (callgrind).
-      if isHeard { core.line.append(.enqueued) }
+      if isHeard { core.delivery.append(.enqueued) }
       return (hasConditions, !core.claims.isEmpty, core.isJournaled, isHeard, old)
     }
     withExtendedLifetime(old) {}
@@ -81,12 +81,14 @@ extension AdvancedOperation: LayeredOperation {
   }
 
   /// Notifies no observer of an event before ``deliverEvents()``.
-  final func holdEvents() { withCore { $0.line.sweepBegan() } }
+  final func holdEvents() { withCore { $0.delivery.sweepBegan() } }
 
   package final func cancelAsMember(of cycle: OperationCycleError) { cancel(withError: cycle) }
 
+  package final var reasonOfCancel: (any Error)? { withCore { $0.machine.cancellationReason } }
+
   package final func deliverEvents() {
-    withCore { $0.line.sweepEnded() }
+    withCore { $0.delivery.sweepEnded() }
     deliver()
   }
 
@@ -97,14 +99,15 @@ extension AdvancedOperation: LayeredOperation {
         core.extra.map { extra in
           (
             exchange(&extra.rollbacks, with: []), exchange(&extra.afterFinished, with: []),
-            exchange(&extra.afterQuiet, with: [])
+            exchange(&extra.afterIdle, with: [])
           )
         }
       )
     }
     for observation in observers { observation.remove() }
     withExtendedLifetime((conditions, extra)) {}
-    releaseAbandonedWork()
+    childRunner?.abandoned()
+    releaseResources()
   }
 
   package final func breakCycle(_ cycle: [Operation]) -> Bool { breakCycleOfClaims(cycle) }
@@ -117,10 +120,10 @@ extension AdvancedOperation: LayeredOperation {
   }
 
   package final var isAwaitedInLayer: Bool {
-    hasWaitingChildren
+    childRunner?.hasWaitingChildren ?? false
   }
 
-  package final var isQuiet: Bool { withCore { $0.machine.isQuiet } }
+  package final var isIdle: Bool { withCore { $0.machine.isIdle } }
 
   package final var isStartingByHand: Bool {
     withCore { $0.machine.isStartedByHand && $0.machine.state < .executing }
@@ -162,7 +165,7 @@ extension AdvancedOperation: LayeredOperation {
 
   /// Children that have not ended.
   private func waitsForChildren() -> [Wait] {
-    let children = openChildren
+    let children = childRunner?.openChildren ?? []
     return children.isEmpty ? [] : [Wait(.children, of: children, until: .leaves(children))]
   }
 

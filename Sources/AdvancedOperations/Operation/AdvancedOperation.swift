@@ -51,6 +51,21 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
     public static func < (a: State, b: State) -> Bool { a.rawValue < b.rawValue }
   }
 
+  /// The part of the operation that runs others and waits for them; nil for most operations.
+  final var childRunner: (any ChildRunner)? { unsafe runner }
+  // The operation itself, or an object that it owns, and that was set while initializing.
+  private final unowned(unsafe) var runner: (any ChildRunner)?
+  /// The number of an operation that has a ``childRunner``; nil for all others.
+  ///
+  /// Stored, because it is read with locks held.
+  private(set) final var parentNumber: ObjectNumber?
+
+  /// Sets what runs the operation's children; once, while initializing.
+  final func run(childrenBy runner: any ChildRunner) {
+    unsafe self.runner = runner
+    parentNumber = ObjectNumber()
+  }
+
   private let coreLock = Lock()
   // Not checked for overlapping accesses, because the lock isn't recursive.
   @exclusivity(unchecked) private final var core = AdvancedCore()
@@ -135,67 +150,12 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   // What subclasses of this module add.
 
   /// Called at a cancel whose policy is to wait for the body, before the hook.
-  func stopBody() {}
-  /// A number of an operation that may run others and wait for them, other than with its own code.
-  ///
-  /// Nil for all others. Asked with locks held.
-  var parentNumber: ObjectNumber? { nil }
-  /// Whether the operation has such a number.
-  final var mayRunOthers: Bool { parentNumber != nil }
-  /// Whether it will start others when it starts.
-  var hasWaitingChildren: Bool { false }
-  /// What the operation runs and waits for.
-  var openChildren: [Operation] { [] }
-  /// The wait that the body is in between two of those that it runs.
-  var pause: OperationPause? { nil }
-  /// When the async body began; nil before, and without one.
-  var bodyBegin: Duration? { nil }
-  /// Puts another task in the place of the one that was captured for the body.
-  ///
-  /// Returns the old one, to be run or discarded; the new one when no body is going to run it.
-  func exchangeCaptured(_ new: CapturedTask?) -> CapturedTask? { new }
-  /// What the results of predecessors say before any condition is evaluated; nil without
-  /// predecessors.
-  func verdictOfInputs() -> OperationStateMachine.Verdict? { nil }
-  /// Whether ``verdictOfInputs()`` has something to say.
-  var hasInputs: Bool { false }
-  /// The operations without whose values this one fails; empty for one that recovers.
-  var inputs: [AdvancedOperation] { [] }
-  /// The failures of ``inputs`` that have ended; nil if none has failed.
-  func failuresOfInputs() -> [OperationFailure.Element]? { nil }
-  /// The place of its value in a journal; nil without one.
-  var journalEntry: JournalEntry? { nil }
-  /// The value that its body or its journal has given; nil without one.
-  var output: (any Sendable)? { nil }
-  /// What is wrong with an end without an error now; nil for nothing.
-  ///
-  /// Called without a lock held, when the end may be decided already.
-  func flawOfEnd() -> (any Error)? { nil }
-  /// Called when the journal has the value: takes it, unless the end is decided.
-  func restore(_ value: any Sendable) {}
-  /// The end was decided before the children were started; called if there may be children.
-  func letChildrenLeave() {}
-  /// Keeps what undoes its work, if it is what rolls back; returns whether that may still run, and
-  /// nil if another operation rolls back.
-  func registersOwn(_ rollback: @escaping RollbackList.Rollback) -> Bool? { nil }
-  /// A child's outcome is decided, and nothing that waits for its end has gone on; no lock is held.
-  func childEnds(_ child: AdvancedOperation) {}
-  /// Whether ``outcomeDecided(_:)`` does anything.
-  var hearsOfOutcome: Bool { false }
-  /// Called after observers were notified of will-finish, before the state is finished.
-  func outcomeDecided(_ outcome: OperationOutcome) {}
-  /// Called when the operation is quiet: let go of what the work needed.
+  func stopBody() { childRunner?.stop(reason: cancellationReason) }
+  /// The value of an operation that has no other than `Void`, and so needn't wait for its body.
+  var valueOfVoid: (any Sendable)? { nil }
+  /// Releases what the work needed: called when the operation is idle, and when a simulation has
+  /// abandoned it, which may be while it executes.
   func releaseResources() {}
-  /// Called when a simulation has abandoned the operation, which may be executing: releases what the
-  /// work needs and only a body would use.
-  func releaseAbandonedWork() {}
-  /// Takes in what a child produced; returns whether it was in time.
-  func adopt(_ operation: AdvancedOperation) -> Bool { false }
-  /// Called when a child said how far it is; returns what the operation says because of that.
-  func child(
-    _ child: AdvancedOperation,
-    didUpdateProgress update: OperationProgressUpdate
-  ) -> ProgressNews? { nil }
 
   // MARK: Operation
 
@@ -284,9 +244,9 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
 
   /// Whether this thread is in a callback of the operation, however deep.
   private var isDeliveredHere: Bool {
-    var operation = CallContext.current.delivery.operation
+    var operation = CallContext.current.notified.operation
     while let inner = operation, inner !== self {
-      operation = inner.withCore { $0.line.outer.operation }
+      operation = inner.withCore { $0.delivery.outer.operation }
     }
     return operation != nil
   }

@@ -28,11 +28,15 @@ package struct OperationStateMachine: Sendable {
   package private(set) var outcome: OperationOutcome?
   /// How many of its bodies are going on: `execute()` on a stack, a task, the report of its end.
   private var bodies: Int16 = 0
+  /// Whether the core holds slot and membership beyond the end, until the operation is idle.
+  package private(set) var isHeldUntilIdle = false
   // As many as a failure counts.
   private var notRun: Int32 = 0
   package var notRunCount: Int { Int(notRun) }
   package private(set) var state = State.pending
   package private(set) var isCancelled = false
+  /// The index of the first cancel's reason among the elements; -1 without one.
+  private var reasonIndex: Int32 = -1
   /// What gave the first cancel; nil without one.
   private var canceller: OperationFailure.Canceller?
   /// Conditions failed or had nothing to do, a claim was refused, or its value is known: it will
@@ -55,10 +59,7 @@ package struct OperationStateMachine: Sendable {
   package var isStartedByHand: Bool { starter == .hand }
   package var isEnqueued: Bool { starter == .queue }
   /// Finished, and no body is going on.
-  package var isQuiet: Bool { state == .finished && bodies == 0 }
-
-  /// Whether something goes on besides `execute()`, which is on a stack.
-  package var hasOtherBody: Bool { bodies > 1 }
+  package var isIdle: Bool { state == .finished && bodies == 0 }
 
   /// Whether `execute()` is on a stack, or an async body goes on.
   package var hasBody: Bool { hasStarted && bodies > 0 }
@@ -93,6 +94,11 @@ package struct OperationStateMachine: Sendable {
   /// Why the operation ends as it does, while that isn't its outcome yet; nil without an error.
   package var failure: OperationFailure? {
     elements.isEmpty ? nil : OperationFailure(elements: elements, notRunCount: notRunCount)
+  }
+
+  /// The reason of the first cancel; nil if it had none.
+  package var cancellationReason: (any Error)? {
+    reasonIndex < 0 ? nil : elements[Int(reasonIndex)].error
   }
 
   /// Whether the operation would succeed if its outcome were decided now.
@@ -251,7 +257,7 @@ package struct OperationStateMachine: Sendable {
     /// Look again with ``launchDue()``, right before did-start is delivered.
     case begin
     /// Its end is decided; it does not execute.
-    case finish
+    case decided
     case reject(Mistake)
   }
 
@@ -261,7 +267,7 @@ package struct OperationStateMachine: Sendable {
     case .pending, .ready:
       if isCancelled || isMarked {
         decideEnd()
-        return .finish
+        return .decided
       }
       state = .executing
       return .begin
@@ -275,7 +281,7 @@ package struct OperationStateMachine: Sendable {
     /// Deliver did-start, then call `execute()` if ``isBodyDue``; ``bodyEnded()`` follows.
     case execute
     /// Cancelled in between: its end is decided, and it does not start.
-    case finish
+    case decided
     /// Ended in between.
     case none
   }
@@ -286,7 +292,7 @@ package struct OperationStateMachine: Sendable {
     case .executing:
       if isCancelled {
         decideEnd()
-        return .finish
+        return .decided
       }
       hasStarted = true
       bodies += 1
@@ -300,37 +306,53 @@ package struct OperationStateMachine: Sendable {
   /// the body, but a `finish` has ended the operation.
   package var isBodyDue: Bool { state == .executing || isCancelled }
 
-  /// A body goes on after `execute()` returned.
-  package mutating func bodyBegan() {
+  /// A body begins that goes on after `execute()` returned, in a task of its own or as children.
+  ///
+  /// - Parameter isOnStack: Whether it begins on the stack of `execute()`, and may end there;
+  ///   ``bodyLeftStack()`` follows.
+  package mutating func bodyBegan(isOnStack: Bool = false) {
     bodies += 1
+    if !isOnStack { isHeldUntilIdle = true }
   }
+
+  /// A body that began on the stack of `execute()` leaves that.
+  ///
+  /// - Returns: Whether it goes on, and slot and membership are held for it.
+  package mutating func bodyLeftStack() -> Bool {
+    guard bodies > 1 else { return false }
+    isHeldUntilIdle = true
+    return true
+  }
+
+  /// The body will run on another thread than the one that starts the operation.
+  package mutating func bodySent() { isHeldUntilIdle = true }
 
   /// A body ended.
   ///
   /// - Returns: Whether the operation is quiet now.
   package mutating func bodyEnded() -> Bool {
     bodies -= 1
-    return isQuiet
+    return isIdle
   }
 
   // MARK: Ending
 
   /// What to do with a `finish`.
-  package enum FinishAction: Equatable, Sendable {
+  package enum DecideAction: Equatable, Sendable {
     /// The end is decided: deliver will-finish and did-finish.
-    case finish
+    case decided
     /// It was decided before, or the operation was cancelled before it executed.
     case ignore
     case reject(Mistake)
   }
 
   /// `finish` was called, with errors of the body or of children, or with an ``OperationSkipped``.
-  package mutating func finishCalled(_ errors: [Element], notRunCount: Int = 0) -> FinishAction {
+  package mutating func decide(_ errors: [Element], notRunCount: Int = 0) -> DecideAction {
     switch state {
     case .executing:
       record(errors, notRunCount: notRunCount)
       decideEnd()
-      return .finish
+      return .decided
     case .pending, .evaluatingConditions, .ready:
       return isCancelled ? .ignore : .reject(.finishBeforeExecuting(state))
     case .finishing, .finished: return .ignore
@@ -379,7 +401,8 @@ package struct OperationStateMachine: Sendable {
   }
 
   /// Will-finish was delivered.
-  package mutating func willFinishDelivered() {
+  package mutating func willFinishNotified() {
+    guard state == .finishing else { trap("will-finish was notified in the state \(state)") }
     hasReturnedFromWillFinish = true
   }
 
@@ -390,8 +413,8 @@ package struct OperationStateMachine: Sendable {
   ///
   /// - Parameter isInBody: Whether a body goes on until that was done, so that it needn't be
   ///   counted.
-  package mutating func didFinishDelivered(isInBody: Bool = false) {
-    guard state == .finishing else { trap("did-finish was delivered in the state \(state)") }
+  package mutating func didFinishNotified(isInBody: Bool = false) {
+    guard state == .finishing else { trap("did-finish was notified in the state \(state)") }
     state = .finished
     if !isInBody { bodies += 1 }
   }
@@ -421,7 +444,7 @@ package struct OperationStateMachine: Sendable {
     /// The same for an operation that was started by hand: let it finish on the executor.
     case leaveHand
     /// Deliver did-cancel; its end is decided.
-    case finish
+    case decided
     /// Deliver did-cancel, cancel its task and call the hook; it finishes when its body ends.
     case stopBody
   }
@@ -444,6 +467,7 @@ package struct OperationStateMachine: Sendable {
     if let reason { elements.append(reason) }
     if isCancelled { return .recorded }
     isCancelled = true
+    if reason != nil { reasonIndex = Int32(elements.count - 1) }
     canceller = isFromParent ? .parent : reason?.origin == .timeout ? .timeout : .caller
     switch state {
     case .pending, .evaluatingConditions, .ready:
@@ -460,7 +484,7 @@ package struct OperationStateMachine: Sendable {
       switch policy {
       case .finishImmediately:
         decideEnd()
-        return .finish
+        return .decided
       case .whenFinishIsCalled: return hasStarted ? .stopBody : .flag
       }
     case .finishing, .finished: return .ignore

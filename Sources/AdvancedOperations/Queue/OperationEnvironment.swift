@@ -150,7 +150,7 @@ package protocol OperationTracer: AnyObject, Sendable {
   ///   - operation: The operation.
   ///   - giveBack: Gives back its claims and tells what waits for that; to be called once, now or
   ///     later, as on a thread that is interrupted here.
-  func operationBecomesQuiet(
+  func operationBecomesIdle(
     _ operation: AdvancedOperation,
     _ giveBack: @escaping @Sendable () -> Void
   )
@@ -159,7 +159,7 @@ package protocol OperationTracer: AnyObject, Sendable {
 extension OperationTracer {
   package func operationWillEnqueue(_ operation: AdvancedOperation) {}
   package func delayOfBody(of operation: AdvancedOperation) -> Duration? { nil }
-  package func operationBecomesQuiet(
+  package func operationBecomesIdle(
     _ operation: AdvancedOperation,
     _ giveBack: @escaping @Sendable () -> Void
   ) { giveBack() }

@@ -126,7 +126,7 @@ struct Workflow {
     if let operation = operation as? AdvancedOperation {
       // A child is added by its group, which ends when its children do.
       if let group = operation.waitingGroup { needed.append(group) }
-      needed += operation.openChildren
+      needed += operation.childRunner?.openChildren ?? []
     }
     path.append((operation, needed[...]))
   }

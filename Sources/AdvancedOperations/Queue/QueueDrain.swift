@@ -30,7 +30,7 @@ final class QueueDrain: ArrivalGate {
       return (first, state.reason)
     }
     for (index, operation) in operations.enumerated() {
-      operation.whenQuiet { self.ended($0, first + index) }
+      operation.whenIdle { self.ended($0, first + index) }
     }
     if let reason { queue.cancel(operations, reason: reason) }
   }
@@ -141,10 +141,10 @@ extension OperationQueue {
   /// block, by a child of it, or by an operation of a scope in its body.
   fileprivate final var isCalledByMember: Bool {
     if isCalledByWorker || CurrentCode.callers.contains(where: hasAround) { return true }
-    var delivering = CallContext.current.delivery.operation
+    var delivering = CallContext.current.notified.operation
     while let operation = delivering {
       if hasAround(operation) { return true }
-      delivering = operation.withCore { $0.line.outer.operation }
+      delivering = operation.withCore { $0.delivery.outer.operation }
     }
     return false
   }

@@ -43,10 +43,27 @@ extension Simulation {
         switch next(atMost: end) {
         case .step(let step): take(step)
         case .time: break
-        case .nothing: return .idle
+        case .nothing:
+          checkConsistency()
+          return .idle
         }
       }
     }
+  }
+
+  /// Nothing can happen any more: traps if an operation contradicts itself.
+  private func checkConsistency() {
+    #if DEBUG
+    for watched in withState({ $0.names.operations }) {
+      guard let operation = watched.operation as? AdvancedOperation,
+        let contradiction = operation.contradiction
+      else { continue }
+      preconditionFailure(
+        "Internal error in AdvancedOperations: “\(watched.name)” is \(contradiction), "
+          + "please report it."
+      )
+    }
+    #endif
   }
 
   func stepOnce() -> Bool {

@@ -87,7 +87,7 @@ final class SimulationTracer: OperationTracer {
     simulation.delayOfBody(of: operation)
   }
 
-  func operationBecomesQuiet(
+  func operationBecomesIdle(
     _ operation: AdvancedOperation,
     _ giveBack: @escaping @Sendable () -> Void
   ) {
@@ -101,7 +101,7 @@ final class SimulationTracer: OperationTracer {
           work: .work(giveBack),
           name: "quiet of \(subject.name)",
           subject: subject,
-          identity: Fingerprint(.becomeQuiet, of: subject.number)
+          identity: Fingerprint(.becomeIdle, of: subject.number)
         )
       )
     }

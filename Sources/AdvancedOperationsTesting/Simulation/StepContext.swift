@@ -95,7 +95,7 @@ struct StepPlace {
 
 /// The kind of a step, which is a part of its identity.
 enum StepKind: UInt64 {
-  case decide = 1, barrier, evaluate, start, complete, becomeQuiet
+  case decide = 1, barrier, evaluate, start, complete, becomeIdle
   case task, yield, actorTurn, timer, part, added, addedAtAnyTime, rest, time
 }
 

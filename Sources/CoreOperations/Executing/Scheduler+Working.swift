@@ -118,9 +118,9 @@ extension Scheduler {
       worker.hasReturned = false
       reportEarly(worker)
     } else if let operation = worker.startedOperation,
-      operation.layer?.isQuiet ?? (operation.life.current.phase == .finished)
+      operation.layer?.isIdle ?? (operation.life.current.phase == .finished)
     {
-      if exchange(&worker.endIsDue, with: false) { operation.finish() }
+      if exchange(&worker.endIsDue, with: false) { operation.close() }
       var done = Done()
       let isEnd = exchange(&worker.leavesEnd, with: false)
       let event: SchedulerState.Event =
@@ -376,7 +376,7 @@ extension Scheduler {
   @inline(__always)
   private func end(_ operation: Operation, _ done: inout Done) {
     operation.life.step { $0.mainReturnedForGood() }
-    operation.closeAsWorker(leaving: &done.ending, in: self)
+    operation.close(leaving: &done.ending, in: self)
     done.report = .init(.ended(hasCompletion: done.ending.hasCompletion), of: operation)
     // The queue may have been the only one to keep it, and lets go of it before the rest is done.
     if done.ending.needsOperation { done.operation = operation }
@@ -400,7 +400,7 @@ extension Scheduler {
     case .callStart:
       context.operation = operation
       operation.start()
-      operation.lookForFinish()
+      operation.finishIfOverridden()
       context.operation = nil
       return exchange(&context.leavesEnd, with: false)
     }

@@ -27,7 +27,7 @@ extension Operation: KeyValueObservable {
   ///   subclass, `state` for instance, both are looked at, since they may depend on it.
   public func didChangeValue(forKey key: String) {
     switch key {
-    case "isFinished", "finished": lookForFinish()
+    case "isFinished", "finished": finishIfOverridden()
     case "isReady", "ready": lookForReadiness()
     case "isExecuting", "executing", "isCancelled", "cancelled": break
     default: lookAgain()
@@ -42,7 +42,7 @@ extension Operation: KeyValueObservable {
   }
 
   fileprivate func lookAgain() {
-    lookForFinish()
+    finishIfOverridden()
     lookForReadiness()
   }
 

@@ -41,13 +41,13 @@ package enum LayerReadiness: Sendable {
 ///   ``releaseReadinessHold(leavesAhead:)``.
 /// - *Start gate*: ``decideStart()``, called by a worker that has a slot for the
 ///   operation, if it may say no.
-/// - *Quiet hold*: ``holdQuiet()`` and ``releaseQuiet()``: finished, with slot and membership kept.
-///   A worker that called `start()` keeps both by itself until the call returned.
+/// - *Idle hold*: ``holdUntilIdle()`` and ``releaseIdleHold()``: finished, with slot and membership
+///   kept. A worker that called `start()` keeps both by itself until the call returned.
 /// - *Pause* of an operation that executes: ``beginPause()`` gives its slot back, ``endPause()``
 ///   has it wait for a turn like that of one that starts, with ``decideStart()`` or
 ///   ``reserveSlot()``, and ``turnCameAgain()`` says that it has come.
 /// - *Re-offer* of a parked operation: ``reoffer()``, or ``reserveSlot()`` for one step.
-/// - *Release of the remaining dependencies*: ``flagCancelled(reason:)``.
+/// - *Release of the remaining dependencies*: ``flagCancelled()``.
 /// - *Its place*: ``addToQueue(_:)`` and ``runInQueue(_:)``.
 package protocol LayeredOperation: Operation {
   /// The operation was handed to a queue and is no member yet.
@@ -85,6 +85,8 @@ package protocol LayeredOperation: Operation {
   func breakCycle(_ cycle: [Operation]) -> Bool
   /// The operation waits in a cycle, and has to be cancelled with this as the reason.
   func cancelAsMember(of cycle: OperationCycleError)
+  /// The reason of the cancel that set the flag; nil without one.
+  var reasonOfCancel: (any Error)? { get }
   /// Tells observers what is due.
   func deliverEvents()
   /// Releases what the program has attached to the operation, because nothing will run it any more.
@@ -95,7 +97,7 @@ package protocol LayeredOperation: Operation {
   /// ``Wait/Part/connections`` are.
   var isAwaitedInLayer: Bool { get }
   /// Whether the operation has finished, and none of its code runs any more.
-  var isQuiet: Bool { get }
+  var isIdle: Bool { get }
   /// Whether the operation was started in no queue, and still waits for what it needs before its
   /// work.
   var isStartingByHand: Bool { get }
@@ -187,15 +189,19 @@ extension LayeredOperation {
   package func abandonTurn() { scheduler?.turnAbandoned(self) }
 
   /// Keeps slot and membership beyond the end.
-  package func holdQuiet() { scheduler?.quietHold(self, isHeld: true) }
+  package func holdUntilIdle() { scheduler?.idleHold(self, isHeld: true) }
 
   /// Lets go of slot and membership, at the end or at once if that has come.
-  package func releaseQuiet() { scheduler?.quietHold(self, isHeld: false) }
+  package func releaseIdleHold() { scheduler?.idleHold(self, isHeld: false) }
 
-  /// Sets the cancelled flag and the reason, and drops the remaining dependencies.
+  /// Sets the cancelled flag, and drops the remaining dependencies; ``reasonOfCancel`` has the
+  /// reason.
   ///
   /// The queue is told by ``leaveAhead()``.
-  package func flagCancelled(reason: (any Error)?) { _ = flagAsCancelled(reason: reason) }
+  package func flagCancelled() { _ = flagAsCancelled(reason: nil) }
+
+  /// Whether dependents and waiters were released, or are about to be.
+  package var isClosed: Bool { life.current.phase == .finished }
 
   /// Whether a queue called `start()`, and not code of the program.
   package var wasStartedByQueue: Bool { life.current.phase == .started }
@@ -226,11 +232,12 @@ extension LayeredOperation {
     return readiness.isDropped ? 0 : Int(readiness.unfinished)  // 32 bits: no more than objects
   }
 
-  /// Reports the end: `isFinished` turns true, dependents are released, waiters wake.
+  /// Finishes and closes the operation: `isFinished` turns true, dependents are released, waiters
+  /// wake.
   ///
-  /// - Parameter holdsQuiet: Whether ``holdQuiet()`` comes with it.
-  package func reportFinished(holdsQuiet: Bool = false) {
-    if life.step({ $0.finishReported() }) == .finish { finish(holdsQuiet: holdsQuiet) }
+  /// - Parameter isHeldUntilIdle: Whether ``holdUntilIdle()`` comes with it.
+  package func finishAndClose(isHeldUntilIdle: Bool) {
+    if life.step({ $0.finished() }) == .close { close(isHeldUntilIdle: isHeldUntilIdle) }
   }
 
   /// Adds operations that this one waits for to its queue, behind no more barriers than itself.

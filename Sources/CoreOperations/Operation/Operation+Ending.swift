@@ -1,31 +1,39 @@
 extension Operation {
-  /// The end came: found by the default `start()`, or said by an override.
-  final func reportEnd() {
-    guard life.step({ $0.finishReported() }) == .finish else { return }
+  /// Finishes and closes the operation: the default `start()` found its end, or an override said it.
+  final func finishAndClose() {
+    guard life.step({ $0.finished() }) == .close else { return }
     let isByWorker = ThreadContext.withWorker(running: self) { worker, _ in
-      // Before its end is reported, like work that has run, unless a `deinit` waits for that.
+      // Before it closes, like work that has run, unless a `deinit` waits for the end.
       worker.endIsDue = true
       letGoOfWork()
-      if exchange(&worker.endIsDue, with: false) { finish() }
+      if exchange(&worker.endIsDue, with: false) { close() }
     }
     if isByWorker { return }
-    finish()
+    close()
     letGoOfWork()
   }
 
-  /// Asks an `isFinished` that may be overridden; called when it may have turned true.
-  final func lookForFinish() {
+  /// Finishes and closes if an `isFinished` says so that may be overridden.
+  final func finishIfOverridden() {
     guard !isLayered, life.current.phase != .finished, isFinished else { return }
-    reportEnd()
+    finishAndClose()
   }
 
-  /// Releases everything that waited for the end; once, by the first thread that reported it.
-  final func finish(holdsQuiet: Bool = false) {
+  /// Releases everything that waited for the end; once, by the thread that finished the operation.
+  ///
+  /// - Parameter isHeldUntilIdle: Whether slot and membership stay until the layer releases them.
+  final func close(isHeldUntilIdle: Bool = false) {
     var ending = OperationEnding()
     if isLayered {
       let isByWorker = ThreadContext.withWorker(running: self) { worker, scheduler in
-        withLinks { close(&$0, leaving: &ending) }
-        finish(&ending, in: scheduler, by: worker, holdsQuiet: holdsQuiet)
+        close(leaving: &ending, in: scheduler)
+        if !isHeldUntilIdle, ending.isUnawaited {
+          // Until its `start()` has returned, the queue would only make a note of it.
+          worker.leavesEnd = true
+          ending.proceed(from: self, in: scheduler)
+        } else {
+          leaveQueue(scheduler, &ending, isHeldUntilIdle)
+        }
       }
       if isByWorker { return }
     }
@@ -35,36 +43,30 @@ extension Operation {
       close(&links, leaving: &ending)
       return scheduler
     }
-    finish(&ending, in: scheduler, holdsQuiet: holdsQuiet)
+    closed(leaving: &ending, in: scheduler)
+    leaveQueue(scheduler, &ending, isHeldUntilIdle)
   }
 
-  private func finish(
+  private func leaveQueue(
+    _ scheduler: Scheduler?,
     _ ending: inout OperationEnding,
-    in scheduler: Scheduler?,
-    by worker: ThreadContext? = nil,
-    holdsQuiet: Bool
+    _ isHeldUntilIdle: Bool
   ) {
-    closed(leaving: &ending, in: scheduler)
-    if let worker, !holdsQuiet, ending.isUnawaited {
-      // Until its `start()` has returned, the queue would only make a note of it.
-      worker.leavesEnd = true
-    } else {
-      scheduler?.finished(
-        self,
-        hasCompletion: ending.hasCompletion,
-        holdsQuiet: holdsQuiet,
-        releasing: ending.released
-      )
-    }
+    scheduler?.finished(
+      self,
+      hasCompletion: ending.hasCompletion,
+      isHeldUntilIdle: isHeldUntilIdle,
+      releasing: ending.released
+    )
     ending.proceed(from: self, in: scheduler)
   }
 
-  /// The same for an operation that its queue's worker ended: the worker does the rest.
+  /// Closes an operation on the worker of its queue that has run it, and does the rest.
   ///
   /// - Parameters:
   ///   - ending: Empty; gets what is left to do.
-  ///   - scheduler: That of its queue.
-  final func closeAsWorker(leaving ending: inout OperationEnding, in scheduler: Scheduler) {
+  ///   - scheduler: The scheduler of its queue.
+  final func close(leaving ending: inout OperationEnding, in scheduler: Scheduler) {
     withLinks { close(&$0, leaving: &ending) }
     closed(leaving: &ending, in: scheduler)
   }
@@ -141,40 +143,40 @@ struct OperationEnding: ~Copyable {
   private(set) var released = FewObjects<Operation>()
   /// The dependents that have more to wait for; only to be released.
   private var waiting = FewObjects<Operation>()
-  private var rest: Rest?
+  private var extra: EndingExtra?
 
-  var hasCompletion: Bool { rest?.completion != nil }
+  var hasCompletion: Bool { extra?.completion != nil }
 
   /// Whether what is left to do is about the operation, which has to be kept alive until then.
-  var needsOperation: Bool { rest.map { $0.waiters != nil || $0.completion != nil } ?? false }
+  var needsOperation: Bool { extra.map { $0.waiters != nil || $0.completion != nil } ?? false }
 
   /// Whether nothing is left to do, and nothing to be released.
-  var isEmpty: Bool { released.isEmpty && waiting.isEmpty && rest == nil }
+  var isEmpty: Bool { released.isEmpty && waiting.isEmpty && extra == nil }
 
   /// Whether neither the end nor the completion block has a waiter.
-  var isUnawaited: Bool { released.isEmpty && rest == nil }
+  var isUnawaited: Bool { released.isEmpty && extra == nil }
 
   /// What few ends leave.
-  private final class Rest {
+  private final class EndingExtra {
     /// Those that other queues may start.
     var others = FewObjects<Operation>()
     var completion: (@Sendable () -> Void)?
     var waiters: WaitList<Operation>?
   }
 
-  private mutating func makeRest() -> Rest {
-    if let rest { return rest }
-    let made = Rest()
-    rest = made
+  private mutating func makeExtra() -> EndingExtra {
+    if let extra { return extra }
+    let made = EndingExtra()
+    extra = made
     return made
   }
 
   /// Takes dependents, waiters and the completion block out of the links of an operation.
   mutating func take(from links: inout OperationLinks) {
     if let extra = links.extra, extra.completionBlock != nil || extra.waiters.isInUse {
-      let rest = makeRest()
-      swap(&rest.completion, &extra.completionBlock)
-      rest.waiters = extra.waiters
+      let own = makeExtra()
+      swap(&own.completion, &extra.completionBlock)
+      own.waiters = extra.waiters
       extra.waiters = WaitList()
     }
     links.dependents.resolveAll(&released, waiting: &waiting)
@@ -187,10 +189,10 @@ struct OperationEnding: ~Copyable {
     let id = scheduler.map { ObjectIdentifier($0) }
     if let id, released.allSatisfy({ $0.isIn(id) }) { return }
     var own = FewObjects<Operation>()
-    let rest = makeRest()
+    let extra = makeExtra()
     released.forEach { operation in
       let isOwn = id.map { operation.isIn($0) } ?? false
-      if isOwn { own.append(operation) } else { rest.others.append(operation) }
+      if isOwn { own.append(operation) } else { extra.others.append(operation) }
     }
     released = own
   }
@@ -203,12 +205,12 @@ struct OperationEnding: ~Copyable {
   mutating func proceed(from operation: Operation?, in scheduler: Scheduler?) {
     released.removeAll()
     waiting.removeAll()
-    guard let rest = rest.take() else { return }
-    rest.others.forEach { dependent in dependent.withLinks { $0.scheduler }?.offered(dependent) }
-    guard rest.waiters != nil || rest.completion != nil else { return }
+    guard let extra = extra.take() else { return }
+    extra.others.forEach { dependent in dependent.withLinks { $0.scheduler }?.offered(dependent) }
+    guard extra.waiters != nil || extra.completion != nil else { return }
     guard let operation else { trap("waiters are left of an operation that nothing keeps") }
-    rest.waiters?.wakeAll(operation)
-    guard let completion = CompletionBlock(rest.completion.take()) else { return }
+    extra.waiters?.wakeAll(operation)
+    guard let completion = CompletionBlock(extra.completion.take()) else { return }
     if let scheduler {
       scheduler.completionIsDue(completion, of: operation)
     } else {

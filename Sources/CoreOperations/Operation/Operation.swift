@@ -135,8 +135,8 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
     case .callMain:
       valuesMayHaveChanged()
       if isByHand { callMainByHand() } else { main() }
-      if life.step({ $0.mainReturned() }) && isFinished { reportEnd() }
-    case .finishCancelled: reportEnd()
+      if life.step({ $0.mainReturned() }) && isFinished { finishAndClose() }
+    case .finishCancelled: finishAndClose()
     case .ignore: return
     case .reject(let mistake): trap(mistake.sentence(about: self))
     }
@@ -219,7 +219,8 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
 
   /// Why the operation was cancelled; nil after a plain ``cancel()``, and when it wasn't.
   public final var cancellationReason: (any Error)? {
-    isCancelledFlag ? withLinks { $0.extra?.cancellationReason } : nil
+    guard isCancelledFlag else { return nil }
+    return layer.map { $0.reasonOfCancel } ?? withLinks { $0.extra?.cancellationReason }
   }
 
   final var isCancelledFlag: Bool { life.current.isCancelled }

@@ -176,20 +176,20 @@ package struct OperationLife: Equatable, Sendable {
     }
   }
 
-  /// What to do with a report that the operation is over.
+  /// What to do when the operation has finished.
   package enum FinishAction: Equatable, Sendable {
     /// Release dependents, wake waiters, leave the queue.
-    case finish
+    case close
     /// That was done before.
     case ignore
   }
 
-  /// The operation is over: found by the default `start()`, or reported by an override, which may
+  /// The operation has finished: found by the default `start()`, or said by an override, which may
   /// do so at any time and any number of times.
-  package mutating func finishReported() -> FinishAction {
+  package mutating func finished() -> FinishAction {
     if phase == .finished { return .ignore }
     phase = .finished
-    return .finish
+    return .close
   }
 
   /// What `cancel()` does.

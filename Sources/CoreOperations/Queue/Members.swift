@@ -32,7 +32,7 @@ struct SchedulingFields {
     /// once it is a member.
     static let needsNoSlot = Flags(rawValue: 1 << 2)
     /// Finished, but slot and membership are kept until its layer releases them.
-    static let isQuietHeld = Flags(rawValue: 1 << 3)
+    static let isHeldUntilIdle = Flags(rawValue: 1 << 3)
     /// It is on the stack of a worker that starts it and will report.
     static let isOnStack = Flags(rawValue: 1 << 4)
     /// It has left while it was on the stack of a worker, whose report releases it.

@@ -227,12 +227,12 @@ package final class Scheduler: @unchecked Sendable {
   func finished(
     _ operation: Operation,
     hasCompletion: Bool,
-    holdsQuiet: Bool,
+    isHeldUntilIdle: Bool,
     releasing released: borrowing FewObjects<Operation>
   ) {
     updateWithEffects { state, effects in
       let member = Member(operation)
-      state.finished(member, hasCompletion: hasCompletion, holdsQuiet: holdsQuiet, &effects)
+      state.finished(member, hasCompletion: hasCompletion, isHeldUntilIdle: isHeldUntilIdle, &effects)
       released.forEach { state.offered(Member($0)) }
     }
   }
@@ -257,8 +257,8 @@ package final class Scheduler: @unchecked Sendable {
     updateWithEffects { $0.completionReturned(Member(operation), &$1) }
   }
 
-  func quietHold(_ operation: Operation, isHeld: Bool) {
-    updateWithEffects { $0.quietHold(Member(operation), isHeld: isHeld, &$1) }
+  func idleHold(_ operation: Operation, isHeld: Bool) {
+    updateWithEffects { $0.idleHold(Member(operation), isHeld: isHeld, &$1) }
   }
 
   // MARK: Pauses

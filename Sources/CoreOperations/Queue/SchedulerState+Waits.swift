@@ -70,7 +70,7 @@ extension SchedulerState {
     // More than one when the limit was lowered: then one that ends leaves no free slot.
     let missing = holders.count - limit + 1
     guard missing > 0 else { return nil }
-    return WaitNeed(units: missing, from: holders.map { .init(.quiet($0), units: 1) })
+    return WaitNeed(units: missing, from: holders.map { .init(.idle($0), units: 1) })
   }
 
   private var isFull: Bool { slotsInUse >= limit }

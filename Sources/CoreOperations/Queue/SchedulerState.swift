@@ -176,15 +176,15 @@ struct SchedulerState {
   /// - Parameters:
   ///   - member: The operation.
   ///   - hasCompletion: Whether it stays a member until its completion block returned.
-  ///   - holdsQuiet: Whether its layer keeps slot and membership.
+  ///   - isHeldUntilIdle: Whether its layer keeps slot and membership.
   ///   - effects: Gets what to do.
   mutating func finished(
     _ member: Member,
     hasCompletion: Bool,
-    holdsQuiet: Bool = false,
+    isHeldUntilIdle: Bool = false,
     _ effects: inout Effects
   ) {
-    if holdsQuiet { self[member, .isQuietHeld] = true }
+    if isHeldUntilIdle { self[member, .isHeldUntilIdle] = true }
     self[member, .hasCompletion] = hasCompletion
     move(member, to: .ending)
     settled(member, &effects)
@@ -197,15 +197,15 @@ struct SchedulerState {
   }
 
   /// The layer keeps slot and membership beyond the end, or lets go of them.
-  mutating func quietHold(_ member: Member, isHeld: Bool, _ effects: inout Effects) {
-    self[member, .isQuietHeld] = isHeld
+  mutating func idleHold(_ member: Member, isHeld: Bool, _ effects: inout Effects) {
+    self[member, .isHeldUntilIdle] = isHeld
     settled(member, &effects)
   }
 
   /// Gives back what a finished operation has, as far as nothing holds it.
   mutating func settled(_ member: Member, _ effects: inout Effects) {
     let isOnStack = self[member, .isOnStack]
-    guard self[member].isFinished, self[member, .isMember], !self[member, .isQuietHeld],
+    guard self[member].isFinished, self[member, .isMember], !self[member, .isHeldUntilIdle],
       !isOnStack || !member.isLayered
     else { return }
     if self[member].placement == .ending {

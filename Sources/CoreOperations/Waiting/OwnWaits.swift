@@ -55,8 +55,8 @@ package enum OwnWaits {
     let token = Token(operations: waiting, id: id)
     var result: Result<Token, WaitSearch.Cycle> = .success(token)
     RunTimeCycles.mark(awaited, .code) { search in
-      for operation in waiting where !search.canHappen(.quiet(operation)) {
-        guard let cycle = WaitSearch.cycle(through: .quiet(operation)) else { continue }
+      for operation in waiting where !search.canHappen(.idle(operation)) {
+        guard let cycle = WaitSearch.cycle(through: .idle(operation)) else { continue }
         end(token)
         result = .failure(cycle)
         return
@@ -196,7 +196,7 @@ package enum OwnWaits {
         operations.append(operation)
       }
     }
-    if let task, task.isOwnTask, task.operation.layer?.isQuiet != true {
+    if let task, task.isOwnTask, task.operation.layer?.isIdle != true {
       operations.append(task.operation)
     }
     return operations
@@ -207,7 +207,7 @@ extension Operation {
   fileprivate var endsWithItsCode: Bool {
     let phase = life.current.phase
     guard let layer else { return phase == .executing }
-    return phase == .started || phase == .finished && !layer.isQuiet
+    return phase == .started || phase == .finished && !layer.isIdle
   }
 }
 
@@ -234,7 +234,7 @@ package enum WaitTarget {
   var nodes: [WaitNode] {
     switch self {
     case .operation(let operation): [.end(operation)]
-    case .queue(let queue): queue.scheduler.members.map { .quiet($0) }
+    case .queue(let queue): queue.scheduler.members.map { .idle($0) }
     }
   }
 

@@ -142,7 +142,7 @@ package struct Wait: Sendable {
     case .ends(let operations):
       let isDependency = if case .dependencies = kind { true } else { false }
       return operations.map { WaitNeed(.end($0), isDependency: isDependency) }
-    case .leaves(let operations): return operations.map { WaitNeed(.quiet($0)) }
+    case .leaves(let operations): return operations.map { WaitNeed(.idle($0)) }
     case .needs(let needs): return needs
     }
   }
@@ -181,11 +181,11 @@ package enum WaitNode: Hashable, Sendable {
   /// The operation finishes.
   case end(Operation)
   /// The operation gives back its slot and leaves its queue.
-  case quiet(Operation)
+  case idle(Operation)
 
   var operation: Operation {
     switch self {
-    case .start(let operation), .end(let operation), .quiet(let operation): operation
+    case .start(let operation), .end(let operation), .idle(let operation): operation
     }
   }
 }

@@ -196,8 +196,8 @@ package struct WaitSearch {
   private static func isClosed(by node: WaitNode, root: WaitNode) -> Bool {
     guard node.operation === root.operation else { return false }
     return switch (node, root) {
-    case (.start, .end), (.start, .quiet): false
-    case (.start, .start), (.end, _), (.quiet, _): true
+    case (.start, .end), (.start, .idle): false
+    case (.start, .start), (.end, _), (.idle, _): true
     }
   }
 
@@ -244,7 +244,7 @@ extension WaitNode {
       return operation.waitsOfCode() + operation.waitsBeforeStart()
     case .end(let operation):
       return operation.life.current.phase == .finished ? [] : operation.waitsBeforeEnd()
-    case .quiet(let operation): return operation.waitsBeforeEnd()
+    case .idle(let operation): return operation.waitsBeforeEnd()
     }
   }
 }

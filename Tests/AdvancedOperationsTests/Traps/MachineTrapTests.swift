@@ -44,8 +44,19 @@ import Testing
       observing: [\.standardErrorContent]
     ) {
       var machine = Place.launched.machine
-      machine.didFinishDelivered()
+      machine.didFinishNotified()
     }
-    try expectMessage("did-finish was delivered in the state executing", in: result)
+    try expectMessage("did-finish was notified in the state executing", in: result)
+  }
+
+  @Test func `will-finish of what has not ended`() async throws {
+    let result = await #expect(
+      processExitsWith: .failure,
+      observing: [\.standardErrorContent]
+    ) {
+      var machine = Place.launched.machine
+      machine.willFinishNotified()
+    }
+    try expectMessage("will-finish was notified in the state executing", in: result)
   }
 }

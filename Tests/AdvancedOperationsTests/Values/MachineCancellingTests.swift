@@ -27,9 +27,9 @@ import Testing
     case .evaluatingByHand, .readyByHand: (expected, state) = (.leaveHand, .ready)
     // Did-start is going to be told: whether to execute is looked at before.
     case .started:
-      (expected, state) = waitsForBody ? (.flag, .executing) : (.finish, .finishing)
+      (expected, state) = waitsForBody ? (.flag, .executing) : (.decided, .finishing)
     case .launched:
-      (expected, state) = waitsForBody ? (.stopBody, .executing) : (.finish, .finishing)
+      (expected, state) = waitsForBody ? (.stopBody, .executing) : (.decided, .finishing)
     }
     #expect(action == expected)
     #expect(machine.state == state)
@@ -63,7 +63,7 @@ import Testing
     let turn = machine.turnCame()
     #expect(cancel == .leaveQueue)
     #expect(verdict == .ignore)
-    #expect(turn == .finish)
+    #expect(turn == .decided)
     #expect(machine.elements.isEmpty)
     #expect(machine.outcome?.kind == .cancelled)
   }
@@ -71,8 +71,8 @@ import Testing
   @Test func `a finish of the body after a cancel that finished it is ignored`() {
     var machine = Place.launched.machine
     let cancel = machine.cancelCalled(reason: .reason(1), policy: .finishImmediately)
-    let finish = machine.finishCalled([.body(2)])
-    #expect(cancel == .finish)
+    let finish = machine.decide([.body(2)])
+    #expect(cancel == .decided)
     #expect(finish == .ignore)
     #expect(machine.flawNumbers == [1])
   }
@@ -115,9 +115,9 @@ import Testing
     case 4: _ = machine.turnCame()
     case 5 where machine.state == .executing && bodies == 0:
       if machine.launchDue() == .execute { bodies += 1 }
-    case 6: _ = machine.finishCalled([])
+    case 6: _ = machine.decide([])
     case 7: _ = machine.cancelCalled(reason: .reason(2), policy: .finishImmediately)
-    case 8 where machine.state == .finishing: machine.didFinishDelivered()
+    case 8 where machine.state == .finishing: machine.didFinishNotified()
     default: return
     }
   }

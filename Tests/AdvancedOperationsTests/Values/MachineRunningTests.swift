@@ -14,14 +14,14 @@ import Testing
       #expect(machine.state == .executing)
       #expect(machine.outcome == nil)
     case .pendingCancelled, .enqueuedCancelled, .readyCancelled, .cancelledByHand:
-      #expect(action == .finish)
+      #expect(action == .decided)
       #expect(machine.state == .finishing)
       #expect(machine.outcome?.kind == .cancelled)
     case .readyFailed:
-      #expect(action == .finish)
+      #expect(action == .decided)
       #expect(machine.outcome?.kind == .failed)
     case .readySkipped:
-      #expect(action == .finish)
+      #expect(action == .decided)
       #expect(machine.outcome?.kind == .skipped)
     case .evaluating, .evaluatingByHand, .started, .startedCancelled, .launched,
       .launchedCancelled, .finishing, .finishingCancelled, .finishingAfterWillFinish, .finished,
@@ -37,7 +37,7 @@ import Testing
     let action = machine.launchDue()
     switch place.state {
     case .executing:
-      #expect(action == (place.isCancelled ? .finish : .execute))
+      #expect(action == (place.isCancelled ? .decided : .execute))
       #expect(machine.state == (place.isCancelled ? .finishing : .executing))
     case .finishing, .finished:
       #expect(action == .none)
@@ -49,7 +49,7 @@ import Testing
   @Test func `one that is cancelled before did-start is told ends as cancelled`() {
     var machine = Place.startedCancelled.machine
     let action = machine.launchDue()
-    #expect(action == .finish)
+    #expect(action == .decided)
     #expect(machine.outcome?.kind == .cancelled)
     #expect(!machine.hasStarted)
   }
@@ -63,7 +63,7 @@ import Testing
 
   @Test func `a finish after that ends it without its body`() {
     var machine = Place.launched.machine
-    _ = machine.finishCalled([])
+    _ = machine.decide([])
     #expect(!machine.isBodyDue && machine.hasStarted)
   }
 
@@ -71,7 +71,7 @@ import Testing
   func `finish ends what executes, and is a mistake before`(place: Place) {
     var machine = place.machine
     let before = machine.flawNumbers
-    let action = machine.finishCalled([.body(9)])
+    let action = machine.decide([.body(9)])
     switch place.state {
     case .pending, .evaluatingConditions, .ready:
       #expect(
@@ -80,7 +80,7 @@ import Testing
       #expect(machine.state == place.state)
       #expect(machine.flawNumbers == before)
     case .executing:
-      #expect(action == .finish)
+      #expect(action == .decided)
       #expect(machine.state == .finishing)
       #expect(machine.flawNumbers == before + [9])
     case .finishing, .finished:
@@ -93,9 +93,9 @@ import Testing
   @Test(arguments: Place.allCases.filter { $0.state == .finishing })
   func `did-finish makes it finished`(place: Place) {
     var machine = place.machine
-    machine.didFinishDelivered()
+    machine.didFinishNotified()
     #expect(machine.state == .finished)
-    #expect(!machine.isQuiet, "the one who tells is still at it")
+    #expect(!machine.isIdle, "the one who tells is still at it")
   }
 
   @Test(arguments: Place.allCases)
@@ -117,8 +117,8 @@ import Testing
 
   @Test(arguments: Place.allCases)
   func `quiet is finished with no body going on`(place: Place) {
-    let isQuiet = place == .finished || place == .finishedCancelled
-    #expect(place.machine.isQuiet == isQuiet)
+    let isIdle = place == .finished || place == .finishedCancelled
+    #expect(place.machine.isIdle == isIdle)
   }
 
   @Test func `the last of several bodies makes it quiet`() {
@@ -126,8 +126,8 @@ import Testing
     machine.bodyBegan()
     machine.bodyBegan()
     let afterExecute = machine.bodyEnded()
-    _ = machine.finishCalled([])
-    machine.didFinishDelivered()
+    _ = machine.decide([])
+    machine.didFinishNotified()
     let afterTelling = machine.bodyEnded()
     let afterFirst = machine.bodyEnded()
     let afterLast = machine.bodyEnded()
@@ -136,9 +136,9 @@ import Testing
 
   @Test func `bodies that end before the end leave the telling as the last`() {
     var machine = Place.launched.machine
-    _ = machine.finishCalled([])
+    _ = machine.decide([])
     let afterExecute = machine.bodyEnded()
-    machine.didFinishDelivered()
+    machine.didFinishNotified()
     let afterTelling = machine.bodyEnded()
     #expect([afterExecute, afterTelling] == [false, true])
   }

@@ -12,7 +12,7 @@ import Testing
 
   @Test func `without errors it succeeded`() {
     var machine = Self.executing()
-    _ = machine.finishCalled([])
+    _ = machine.decide([])
     #expect(machine.outcome?.kind == .succeeded)
     #expect(machine.outcome?.isSuccess == true)
     #expect(machine.outcome?.failure == nil)
@@ -20,7 +20,7 @@ import Testing
 
   @Test func `with errors of the body it failed, and they keep their order`() {
     var machine = Self.executing()
-    _ = machine.finishCalled([.body(2), .body(1)])
+    _ = machine.decide([.body(2), .body(1)])
     #expect(machine.outcome?.kind == .failed)
     #expect(flaws(machine.outcome?.failure?.errors ?? []) == [2, 1])
   }
@@ -30,7 +30,7 @@ import Testing
       _ = machine.cancelCalled(reason: .reason(1), policy: .whenFinishIsCalled)
       _ = machine.cancelCalled(reason: .reason(2), policy: .whenFinishIsCalled)
     }
-    _ = machine.finishCalled([.body(3)])
+    _ = machine.decide([.body(3)])
     #expect(machine.outcome?.kind == .cancelled)
     #expect(flaws(machine.outcome?.failure?.errors ?? []) == [1, 2, 3])
   }
@@ -74,7 +74,7 @@ import Testing
     var machine = Self.executing { machine in
       _ = machine.cancelCalled(reason: .reason(1), policy: .whenFinishIsCalled)
     }
-    _ = machine.finishCalled([
+    _ = machine.decide([
       .init(origin: .body, error: CancellationError()), .body(2),
       .init(origin: .attempt(2, .body), error: CancellationError()),
     ])
@@ -83,17 +83,17 @@ import Testing
 
   @Test func `a CancellationError without a cancel is an error like others`() {
     var machine = Self.executing()
-    _ = machine.finishCalled([.init(origin: .body, error: CancellationError())])
+    _ = machine.decide([.init(origin: .body, error: CancellationError())])
     #expect(machine.outcome?.kind == .failed)
     #expect(machine.elements.count == 1)
   }
 
   @Test func `the first finish decides`() {
     var machine = Self.executing()
-    let first = machine.finishCalled([.body(1)])
-    let second = machine.finishCalled([])
+    let first = machine.decide([.body(1)])
+    let second = machine.decide([])
     let cancel = machine.cancelCalled(reason: .reason(2), policy: .finishImmediately)
-    #expect(first == .finish)
+    #expect(first == .decided)
     #expect(second == .ignore)
     #expect(cancel == .ignore)
     #expect(machine.outcome?.kind == .failed)
@@ -103,7 +103,7 @@ import Testing
 
   @Test func `what was not run because of errors is counted in the failure`() {
     var machine = Self.executing()
-    _ = machine.finishCalled([.body(1)], notRunCount: 9)
+    _ = machine.decide([.body(1)], notRunCount: 9)
     #expect(machine.outcome?.failure?.notRunCount == 9)
   }
 }

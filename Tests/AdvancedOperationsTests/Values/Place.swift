@@ -55,11 +55,11 @@ enum Place: CaseIterable, Sendable {
     let satisfied: Step = { _ = $0.verdictsArrived(.satisfied) }
     let start: Step = { _ = $0.turnCame() }
     let launch: Step = { _ = $0.launchDue() }
-    let finish: Step = { _ = $0.finishCalled([]) }
+    let finish: Step = { _ = $0.decide([]) }
     let endBody: Step = { _ = $0.bodyEnded() }
-    let tell: Step = { $0.willFinishDelivered() }
+    let tell: Step = { $0.willFinishNotified() }
     let end: Step = {
-      $0.didFinishDelivered()
+      $0.didFinishNotified()
       _ = $0.bodyEnded()
     }
     let byHand: Step = {

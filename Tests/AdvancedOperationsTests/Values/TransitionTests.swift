@@ -78,7 +78,7 @@ private struct Walk {
         switch $0.machine.cancelCalled(reason: nil, policy: policy) {
         case .leaveQueue: $0.turns = 1
         case .leaveHand: $0.turns += 1
-        case .finish: $0.endWasDecided()
+        case .decided: $0.endWasDecided()
         case .ignore, .recorded, .flag, .stopBody: break
         }
         return true
@@ -121,7 +121,7 @@ private struct Walk {
       $0.turns -= 1
       switch $0.machine.turnCame() {
       case .begin: $0.isLaunchDue = true
-      case .finish: $0.endWasDecided()
+      case .decided: $0.endWasDecided()
       case .reject: return machine.isStartedByHand
       }
       return true
@@ -130,7 +130,7 @@ private struct Walk {
         $0.isLaunchDue = false
         switch $0.machine.launchDue() {
         case .execute: $0.isStartTold = true
-        case .finish: $0.endWasDecided()
+        case .decided: $0.endWasDecided()
         case .none: break
         }
         return true
@@ -168,22 +168,22 @@ private struct Walk {
   }
 
   private var ended: [Move] {
-    move("finishCalled") {
-      switch $0.machine.finishCalled([]) {
-      case .finish: $0.endWasDecided()
+    move("decide") {
+      switch $0.machine.decide([]) {
+      case .decided: $0.endWasDecided()
       case .ignore: break
       case .reject: return false
       }
       return true
     }
-      + move("willFinishDelivered", if: isWillFinishDue && !isLaunchDue) {
+      + move("willFinishNotified", if: isWillFinishDue && !isLaunchDue) {
         ($0.isWillFinishDue, $0.isDidFinishDue) = (false, true)
-        $0.machine.willFinishDelivered()
+        $0.machine.willFinishNotified()
         return true
       }
-      + move("didFinishDelivered", if: isDidFinishDue) {
+      + move("didFinishNotified", if: isDidFinishDue) {
         ($0.isDidFinishDue, $0.isReporting) = (false, true)
-        $0.machine.didFinishDelivered()
+        $0.machine.didFinishNotified()
         return true
       }
   }

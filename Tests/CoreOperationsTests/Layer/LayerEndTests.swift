@@ -21,8 +21,8 @@ import Testing
   @Test func `a quiet hold keeps slot and membership beyond it, and no dependent`() {
     let operation = layered("a") { answers in
       answers.start = { operation in
-        operation.holdQuiet()
-        operation.reportFinished()
+        operation.holdUntilIdle()
+        operation.finishAndClose(isHeldUntilIdle: false)
       }
       answers.isOverAtOnce = false
     }
@@ -37,7 +37,7 @@ import Testing
     #expect(dependent.isFinished)
     #expect(queue.operations == [operation, next])
     #expect(!next.isFinished)
-    operation.releaseQuiet()
+    operation.releaseIdleHold()
     #expect(queue.operations == [next])
     executor.runAll()
     #expect(next.isFinished)
@@ -49,7 +49,7 @@ import Testing
     let finished = Log<Bool>()
     let operation = layered("a") { answers in
       answers.start = { [executor] operation in
-        operation.reportFinished()
+        operation.finishAndClose(isHeldUntilIdle: false)
         executor.runAll()
         finished.add(dependent.isFinished)
       }
@@ -65,8 +65,8 @@ import Testing
   @Test func `a quiet hold that comes after it, and before its start returned, keeps its place`() {
     let operation = layered("a") { answers in
       answers.start = { operation in
-        operation.reportFinished()
-        operation.holdQuiet()
+        operation.finishAndClose(isHeldUntilIdle: false)
+        operation.holdUntilIdle()
       }
       answers.isOverAtOnce = false
     }
@@ -75,7 +75,7 @@ import Testing
     executor.runAll()
     #expect(operation.isFinished)
     #expect(queue.operations == [operation, next])
-    operation.releaseQuiet()
+    operation.releaseIdleHold()
     executor.runAll()
     #expect(log.entries.last == "b started")
     #expect(queue.operationCount == 0)
@@ -85,7 +85,7 @@ import Testing
     let counts = Log<Int>()
     let operation = layered("a") { answers in
       answers.start = { [queue, executor] operation in
-        operation.reportFinished()
+        operation.finishAndClose(isHeldUntilIdle: false)
         executor.runAll()
         counts.add(queue.operationCount)
       }
@@ -100,7 +100,9 @@ import Testing
   }
 
   @Test func `reported on the way into a queue, it is not taken in`() {
-    let operation = layered("a") { answers in answers.willEnqueue = { $0.reportFinished() } }
+    let operation = layered("a") { answers in
+      answers.willEnqueue = { $0.finishAndClose(isHeldUntilIdle: false) }
+    }
     let dependent = Operation()
     dependent.addDependency(operation)
     queue.addOperations([operation, dependent])

@@ -155,14 +155,14 @@ import Testing
     paused.beginPause()
     executor.runAll()
     paused.endPause()
-    paused.holdQuiet()
+    paused.holdUntilIdle()
     paused.end()
     paused.queuePriority = .veryHigh
     second.end()
     executor.runAll()
     #expect(queue.operations == [paused])
     #expect(!log.entries.contains("a goes on"))
-    paused.releaseQuiet()
+    paused.releaseIdleHold()
     #expect(queue.operationCount == 0)
   }
 

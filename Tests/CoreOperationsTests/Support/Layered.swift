@@ -20,6 +20,7 @@ final class Layered: Operation, LayeredOperation, @unchecked Sendable {
 
   let log: Log<String>
   private let answers: Locked<Answers>
+  private let reason = Locked<(any Error)?>(nil)
 
   init(
     _ name: String = "layered",
@@ -77,19 +78,24 @@ final class Layered: Operation, LayeredOperation, @unchecked Sendable {
     answers.withLock { $0 }.turnCameAgain(self)
   }
 
-  func cancelSilently(reason: (any Error)?) { flagCancelled(reason: reason) }
+  func cancelSilently(reason: (any Error)?) {
+    let isFirst = !isCancelled
+    self.reason.withLock { if isFirst { $0 = reason } }
+    flagCancelled()
+  }
+  var reasonOfCancel: (any Error)? { reason.withLock { $0 } }
   func releaseAsAbandoned() {}
   func deliverEvents() { leaveAhead() }
 
   func cancelAsMember(of cycle: OperationCycleError) {
-    flagCancelled(reason: cycle)
+    cancelSilently(reason: cycle)
     leaveAhead()
   }
 
   func breakCycle(_ cycle: [Operation]) -> Bool { false }
   var awaitedParent: Operation? { nil }
   var isAwaitedInLayer: Bool { false }
-  var isQuiet: Bool { isFinished }
+  var isIdle: Bool { isFinished }
   var isStartingByHand: Bool { false }
 
   func layerWaits(_ part: Wait.Part) -> [Wait] {
@@ -113,5 +119,5 @@ final class Layered: Operation, LayeredOperation, @unchecked Sendable {
   }
 
   /// What a layer does when all is over.
-  func end() { reportFinished() }
+  func end() { finishAndClose(isHeldUntilIdle: false) }
 }

@@ -43,13 +43,13 @@ struct QueueMachine {
   mutating func finish(
     _ operation: Operation,
     hasCompletion: Bool = false,
-    holdsQuiet: Bool = false
+    isHeldUntilIdle: Bool = false
   ) {
     var effects = SchedulerState.Effects()
     state.finished(
       Member(operation),
       hasCompletion: hasCompletion,
-      holdsQuiet: holdsQuiet,
+      isHeldUntilIdle: isHeldUntilIdle,
       &effects
     )
   }
@@ -83,7 +83,7 @@ struct QueueMachine {
       state.pauseBegan(member)
     case .ending:
       add(operation)
-      finish(operation, holdsQuiet: true)
+      finish(operation, isHeldUntilIdle: true)
     case .gone:
       add(operation)
       finish(operation, hasCompletion: true)

@@ -113,10 +113,10 @@ import Testing
   func `a report of the end`(phase: Phase) {
     for before in Life.all(phase) {
       var life = before
-      let action = life.finishReported()
-      #expect(action == (phase == .finished ? .ignore : .finish))
+      let action = life.finished()
+      #expect(action == (phase == .finished ? .ignore : .close))
       #expect(life == before.with(phase: .finished))
-      let again = life.finishReported()
+      let again = life.finished()
       #expect(again == .ignore)
     }
   }

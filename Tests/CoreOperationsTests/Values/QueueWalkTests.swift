@@ -145,7 +145,7 @@ private struct Walk {
       $0.finished(
         item.member,
         hasCompletion: item.hasCompletion,
-        holdsQuiet: item.isQuiet,
+        isHeldUntilIdle: item.isQuiet,
         &$1
       )
     }
@@ -155,7 +155,7 @@ private struct Walk {
     guard item.isFinished else { return }
     if item.isQuiet {
       item.isQuiet = false
-      note { $0.quietHold(item.member, isHeld: false, &$1) }
+      note { $0.idleHold(item.member, isHeld: false, &$1) }
     } else if item.hasCompletion {
       item.hasCompletion = false
       note { $0.completionReturned(item.member, &$1) }

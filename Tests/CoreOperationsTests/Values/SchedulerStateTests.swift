@@ -55,7 +55,7 @@ import Testing
     Row("abandons its turn", [:]) { $0.state.turnAbandoned(Member($1)) },
     Row("lets go of what it kept", [.ending: .gone]) {
       var effects = SchedulerState.Effects()
-      $0.state.quietHold(Member($1), isHeld: false, &effects)
+      $0.state.idleHold(Member($1), isHeld: false, &effects)
     },
     Row("another priority", [:]) {
       $1.queuePriority = .veryHigh

@@ -1,0 +1,314 @@
+import CoreOperations
+
+/// What a delivering thread has in hand of an operation besides the event: a copy that is reused from
+/// event to event, because a new one for each was an eighth of what an operation with an observer cost
+/// (callgrind).
+struct Recipients {
+  /// Also observers that were removed since.
+  fileprivate(set) var observers: [OperationObservation] = []
+  /// The errors of the operation, once its outcome is decided.
+  fileprivate(set) var errors: [any Error] = []
+  /// Whether the queue may have a delegate, and the operation a parent.
+  fileprivate var mayHaveDelegate = false
+  fileprivate var isChild = false
+  fileprivate var hasExtra = false
+  /// Whether it is a result operation.
+  fileprivate var hasWork = false
+  fileprivate var lastObserver: UInt32 = 0
+  /// Observers that were replaced, to be released without the lock.
+  fileprivate var outdated: [OperationObservation] = []
+
+  fileprivate mutating func update(from core: borrowing AdvancedCore) {
+    mayHaveDelegate = core.mayHaveDelegate
+    isChild = core.isChild
+    hasExtra = core.extra != nil
+    hasWork = core.work != nil
+    // They may have grown by the errors of children that left.
+    if core.machine.isEndDecided, errors.count != core.machine.elements.count {
+      errors = core.errors
+    }
+    if lastObserver == core.lastObserver { return }
+    swap(&outdated, &observers)
+    observers = core.observers
+    lastObserver = core.lastObserver
+  }
+}
+
+extension AdvancedCore {
+  /// Puts the first event that follows a decided end into the list.
+  mutating func appendEnd() { delivery.append(machine.firstEventOfEnd) }
+
+  /// Makes the caller the thread that delivers, if an event is due and no thread delivers.
+  fileprivate mutating func beginDelivery(
+    inside outer: CallContext.Notified,
+    startsOperation: Bool,
+    to recipients: inout Recipients
+  ) -> EventDelivery.Next? {
+    guard delivery.begin(inside: outer, startsOperation: startsOperation) else { return nil }
+    return next(after: .began, to: &recipients)
+  }
+
+  fileprivate mutating func next(
+    after done: EventDelivery.Done,
+    isInBody: Bool = false,
+    to recipients: inout Recipients
+  ) -> EventDelivery.Next {
+    let isUnheard = observers.isEmpty && !mayHaveDelegate && !isChild
+    let audience = EventDelivery.Audience(lastObserver: lastObserver, isEmpty: isUnheard)
+    let next = delivery.next(after: done, isInBody: isInBody, to: audience, of: &machine)
+    recipients.update(from: self)
+    return next
+  }
+}
+
+extension AdvancedOperation {
+  /// Changes the core, and afterwards notifies the environment if the state has changed.
+  final func change<Result: ~Copyable>(
+    _ body: (inout AdvancedCore) -> Result
+  ) -> Result {
+    var entered: State?
+    var isOfInterest = false
+    let result = withCore { core in
+      let old = core.machine.state
+      let result = body(&core)
+      if core.machine.state != old { entered = core.machine.state }
+      isOfInterest = entered.map { core.isOfInterest($0) } ?? false
+      return result
+    }
+    if let entered {
+      // The report of the end covers finished: an observer of properties may wait for the
+      // operation.
+      if entered != .finished { propertiesMayHaveChanged() }
+      if isOfInterest { stateChanged(to: entered) }
+    }
+    return result
+  }
+
+  private func stateChanged(to state: State) {
+    let environment = environment
+    let now = StateTimes.hasPlace(for: state) ? environment.clock.now : nil
+    let hasTimers = withCore { core in
+      // A cancel makes an operation ready, whatever it waits for.
+      let isCancelled = state == .ready && core.machine.isCancelled
+      if let now, !isCancelled { core.extra?.stateTimes.entered(state, at: now) }
+      return core.hasTimers
+    }
+    if environment.isTraced { environment.tracer?.operation(self, entered: state) }
+    if hasTimers { updateTimers(entering: state) }
+  }
+
+  /// Delivers the events that are due, unless another thread is delivering them.
+  final func deliver() { changeAndDeliver { _ in } }
+
+  /// Changes the core, and delivers the events that come of it, unless another thread delivers.
+  ///
+  /// - Parameters:
+  ///   - startsOperation: Whether the caller starts the operation, so that it runs the body once
+  ///     observers were notified of the start. Otherwise that goes to the executor.
+  ///   - body: Changes the core, under the lock.
+  /// - Returns: What the body returned.
+  @discardableResult
+  final func changeAndDeliver<Result>(
+    startsOperation: Bool = false,
+    _ body: (inout AdvancedCore) -> Result
+  ) -> Result {
+    let context = CallContext.current
+    var recipients = Recipients()
+    var next: EventDelivery.Next?
+    var isLater = false
+    let result = change { core in
+      let result = body(&core)
+      guard core.delivery.isDue else { return result }
+      // Observers of properties, and the tracer, are notified of the change of state before this
+      // thread delivers: they may wait for events that another thread has to deliver.
+      isLater = context.isUsedUp || wasObserved || core.environment?.isTraced == true
+      if !isLater {
+        next = core.beginDelivery(
+          inside: context.notified,
+          startsOperation: startsOperation,
+          to: &recipients
+        )
+      }
+      return result
+    }
+    if isLater {
+      if context.isUsedUp {
+        environment.enqueue { self.deliver() }
+      } else {
+        next = change { core in
+          core.beginDelivery(
+            inside: context.notified,
+            startsOperation: startsOperation,
+            to: &recipients
+          )
+        }
+      }
+    }
+    if let next { deliver(next, to: &recipients, in: context) }
+    return result
+  }
+
+  /// Takes one step of the delivery after the other, each without the lock, until none is left.
+  private func deliver(
+    _ first: consuming EventDelivery.Next,
+    to recipients: inout Recipients,
+    in context: CallContext
+  ) {
+    context.enter()
+    let outer = context.notified
+    var (next, isLast) = (first, false)
+    repeat {
+      var done = EventDelivery.Done.notified
+      switch next {
+      case .notify(let event):
+        context.notified = .init(self)
+        let notifying = ThreadContext.beginHolding(self, by: .observer)
+        notify(recipients, of: event)
+        ThreadContext.endHolding(notifying)
+        done = event.done
+      case .notifyLatecomers(let id):
+        context.notified = .init(self)
+        let notifying = ThreadContext.beginHolding(self, by: .observer)
+        for observation in recipients.observers where observation.id > id {
+          observation.notify(of: .didFinish, errors: recipients.errors, about: self)
+        }
+        ThreadContext.endHolding(notifying)
+        done = .notifiedOfDidFinish
+      case .sendBody:
+        holdUntilIdle()
+        if !runInQueue({ self.runDueBody() }) { environment.enqueue { self.runDueBody() } }
+        done = .sentBody
+      case .close(let isHeldUntilIdle, let isLastStep):
+        close(recipients, isHeldUntilIdle: isHeldUntilIdle)
+        (done, isLast) = (.closed, isLastStep)
+      case .becomeIdle:
+        becomeIdle(withCore { $0.takeBelongings() })
+        done = .becameIdle
+      case .runBody:
+        context.notified = outer
+        context.leave()
+        return runBodyInTime()
+      case .stop: isLast = true
+      }
+      if isLast { break }
+      // Observers of properties, who are notified of what this changes, aren't called by a callback
+      // of the operation.
+      if done.mayFinish { context.notified = outer }
+      recipients.outdated = []
+      let isInBody = (done.mayFinish || done == .closed) && ThreadContext.isInBody(of: self)
+      next = change { core in
+        core.next(after: done, isInBody: isInBody, to: &recipients)
+      }
+    } while true
+    context.notified = outer
+    context.leave()
+  }
+
+  /// Does what is due at an event, and notifies the observers that are attached.
+  private func notify(_ recipients: borrowing Recipients, of event: EventDelivery.Event) {
+    let errors = recipients.errors
+    switch event {
+    case .enqueued, .started, .produced, .progress, .retrying, .cancelled, .lateFinish: break
+    case .leave: childRunner?.letChildrenLeave()
+    case .willFinish:
+      if recipients.hasWork { outcomeTakesEffect() }
+      finished(withErrors: errors)
+    case .didFinish:
+      // It may cancel operations that wait for this end, and so has to come before that.
+      if recipients.isChild { parent?.childRunner?.childEnds(self) }
+    }
+    unsafe recipients.observers.withUnsafeBufferPointer { observers in
+      for index in observers.indices {
+        // The array keeps it alive.
+        let observation = unsafe Unmanaged.passUnretained(observers[index])
+        unsafe observation._withUnsafeGuaranteedRef {
+          $0.notify(of: event, errors: errors, about: self)
+        }
+      }
+    }
+    switch event {
+    case .enqueued, .started, .produced, .progress, .retrying, .leave, .willFinish: break
+    case .cancelled(let errors, let callsHook): if callsHook { cancelled(withErrors: errors) }
+    case .didFinish:
+      if recipients.mayHaveDelegate, let queue = queue as? AdvancedOperationQueue {
+        queue.delegate?.operationQueue(queue, didFinish: self, errors: errors)
+      }
+    case .lateFinish(let observer, let errors): observer.operationDidFinish(self, errors: errors)
+    }
+  }
+
+  /// The state has turned finished: releases dependents and waiters.
+  private func close(_ recipients: borrowing Recipients, isHeldUntilIdle: Bool) {
+    for index in recipients.observers.indices { recipients.observers[index].end() }
+    let left =
+      recipients.hasExtra
+      ? withCore { core in
+        core.extra.map { extra in
+          (exchange(&extra.afterFinished, with: []), exchange(&extra.asking.watches, with: []))
+        }
+      } : nil
+    finishAndClose(isHeldUntilIdle: isHeldUntilIdle)
+    guard let (after, watches) = left else { return }
+    // Dependencies and helpers may live on.
+    for watch in watches { watch.remove() }
+    for body in after { body() }
+  }
+
+  // MARK: Observers
+
+  /// Attaches an observer.
+  ///
+  /// It is told of what happens from now on: of everything when it is attached before the operation
+  /// is enqueued, of the end at once when the operation has finished. Observers of one operation
+  /// are called one after the other, in the order of attaching, on whichever thread makes the event
+  /// or is telling of an earlier one.
+  ///
+  /// - Parameter observer: Retained until the operation finished.
+  /// - Returns: Removes the observer when told to; may be ignored.
+  @discardableResult
+  public final func addObserver(_ observer: any OperationObserver) -> OperationObservation {
+    // A cast without this look at its type cost more than all else here (callgrind).
+    let timeout = type(of: observer) == TimeoutObserver.self ? observer as? TimeoutObserver : nil
+    let (observation, hasNews) = withCore { core in
+      core.lastObserver += 1
+      let observation: OperationObservation
+      if core.machine.state == .finished {
+        core.delivery.append(.lateFinish(observer, core.errors))
+        observation = OperationObservation()
+      } else {
+        observation = OperationObservation(
+          id: core.lastObserver,
+          of: observer,
+          mayHaveTimer: timeout != nil
+        )
+        core.attach(observation)
+        if let timeout {
+          core.makeExtra().timeouts.append(TimeLimit(timeout: timeout, observation: observation))
+          core.hasTimers = true
+        }
+      }
+      return (observation, !core.delivery.isEmpty)
+    }
+    if hasNews { deliver() }
+    if timeout != nil { updateTimers(entering: nil) }
+    return observation
+  }
+
+  /// Calls a closure when the operation begins to execute.
+  @discardableResult
+  public final func onStart(
+    _ body: @escaping @Sendable (AdvancedOperation) -> Void
+  ) -> OperationObservation { addObserver(BlockObserver(didStart: body)) }
+
+  /// Calls a closure when the operation is cancelled before its end was decided.
+  @discardableResult
+  public final func onCancel(
+    _ body: @escaping @Sendable (AdvancedOperation, [any Error]) -> Void
+  ) -> OperationObservation { addObserver(BlockObserver(didCancel: body)) }
+
+  /// Calls a closure when the operation has ended; at once when it has already.
+  @discardableResult
+  public final func onFinish(
+    _ body: @escaping @Sendable (AdvancedOperation, [any Error]) -> Void
+  ) -> OperationObservation { addObserver(BlockObserver(didFinish: body)) }
+}

@@ -1,0 +1,164 @@
+import CoreOperations
+
+extension AdvancedOperation {
+  /// Its queue has decided to start it.
+  ///
+  /// - Parameter isOneOfSeveral: Whether another call may have come first, and that is no mistake.
+  final func takeTurn(isOneOfSeveral: Bool = false) {
+    let turn = changeAndDeliver(startsOperation: true) { core in
+      core.turnCame(
+        isOneOfSeveral: isOneOfSeveral,
+        isObserved: wasObserved || core.environment?.isTraced == true
+      )
+    }
+    switch turn {
+    case .none, .deliver: return
+    case .startByHand: startByHand()
+    case .run(let hasRollbacks): runBody(hasRollbacks: hasRollbacks)
+    case .reject(let mistake):
+      if !isOneOfSeveral { trap(mistake.sentence(about: self)) }
+      // It may have been given claims after it was over; if it isn't yet, its end gives them back.
+      if withCore({ $0.machine.isIdle }) { environment.exclusivity.release(self) }
+    }
+  }
+
+  /// Runs the body after observers were notified of the start, or later if a simulation wants it so.
+  final func runBodyInTime() {
+    let environment = environment
+    guard environment.isTraced, let delay = environment.tracer?.delayOfBody(of: self) else {
+      return runDueBody()
+    }
+    withCore { $0.machine.bodySent() }
+    holdUntilIdle()
+    _ = environment.clock.schedule(at: environment.clock.now.saturatingAdding(delay)) {
+      self.runDueBody()
+    }
+  }
+
+  /// Calls `execute()` after observers were notified of the start, unless one has ended the
+  /// operation.
+  final func runDueBody() {
+    if withCore({ $0.machine.isBodyDue }) { runBody() } else { bodyEnded() }
+  }
+
+  /// Calls `execute()`; the machine has counted it as a body.
+  ///
+  /// - Parameter hasRollbacks: Whether there may be something that undoes the work.
+  final func runBody(hasRollbacks: Bool = true) {
+    if hasRollbacks { registerRollbacks() }
+    ThreadContext.runBody(of: self) { execute() }
+    bodyEnded()
+  }
+
+  /// A body goes on after `execute()` returned; ``bodyEnded()`` follows.
+  final func bodyBegan() {
+    let isOver = withCore { core in
+      core.machine.bodyBegan()
+      return core.machine.state == .finished
+    }
+    // Before its end the queue gives nothing back, and learns of the hold together with the end.
+    if isOver { holdUntilIdle() }
+  }
+
+  /// A body goes on that began on the stack of `execute()`; ``bodyLeftStack()`` and ``bodyEnded()``
+  /// follow.
+  final func bodyBeganOnStack() { withCore { $0.machine.bodyBegan(isOnStack: true) } }
+
+  /// A body that began on the stack of `execute()` leaves that, and may have ended.
+  ///
+  /// Until then the queue gives nothing back anyway.
+  final func bodyLeftStack() {
+    let isOver = withCore { core in
+      core.machine.bodyLeftStack() && core.machine.state == .finished
+    }
+    if isOver { holdUntilIdle() }
+  }
+
+  final func startByHand() {
+    let hasFinished = dependenciesAreFinished
+    let hasInputs = hasInputs
+    if isUnclaimed {
+      let observers = withCore { $0.environment }?.observers ?? []
+      for entry in observers { addObserver(entry.value) }
+    }
+    guard beginByHand() else { return }
+    let now = environment.clock.nanoseconds
+    let action = change { core in
+      if core.admitted == nil { core.admittedAt = now }
+      return core.machine.startCalledByHand(
+        hasConditions: !core.conditions.isEmpty || hasInputs || core.isJournaled,
+        hasClaims: !core.claims.isEmpty,
+        dependenciesAreFinished: hasFinished
+      )
+    }
+    switch action {
+    case .ignore: return
+    case .reject(let mistake): trap(mistake.sentence(about: self))
+    case .evaluate:
+      checkDomainOfClaims()
+      environment.enqueue { self.goOnByHand() }
+    // A cancel may have sent it to the executor since.
+    case .proceed: takeTurnByHand()
+    }
+  }
+
+  /// On the executor: evaluates what is left to evaluate, then runs.
+  final func goOnByHand() {
+    switch withCore({ $0.machine.state }) {
+    case .evaluatingConditions: resume(begin(withCore { $0.evaluation }))
+    case .pending, .ready: takeClaimsByHand()
+    case .executing: if attemptTurn != nil { takeClaimsByHand() }
+    case .finishing, .finished: return
+    }
+  }
+
+  private func takeClaimsByHand() {
+    switch takeClaims() {
+    case .run: takeTurnByHand()
+    case .park: return
+    }
+  }
+
+  /// Runs an operation without a queue; the first of several calls does.
+  final func takeTurnByHand() {
+    if attemptTurn == nil { takeTurn(isOneOfSeveral: true) } else { nextAttemptMayBegin() }
+  }
+}
+
+extension AdvancedCore {
+  /// What to do when a turn has come.
+  fileprivate enum Turn: Equatable {
+    case run(hasRollbacks: Bool)
+    /// The start, or the end, was appended to the events.
+    case deliver
+    case startByHand
+    case none
+    case reject(OperationStateMachine.Mistake)
+  }
+
+  /// A turn has come.
+  ///
+  /// - Parameters:
+  ///   - isOneOfSeveral: Whether another call may have come first, and that is no mistake.
+  ///   - isObserved: Whether something besides observers sees the operation begin.
+  /// - Returns: What to do.
+  fileprivate mutating func turnCame(isOneOfSeveral: Bool, isObserved: Bool) -> Turn {
+    if !isOneOfSeveral {
+      if machine.state == .finished { return .none }
+      // A second call of `start()` by hand looks like the one of a queue until here.
+      if !machine.isEnqueued { return .startByHand }
+    }
+    switch machine.turnCame() {
+    case .begin:
+      // Nothing is called before the body, so nothing can come in between: the same step decides.
+      if observers.isEmpty, delivery.isEmpty, !delivery.isDelivering, !isObserved {
+        guard machine.launchDue() == .execute else { trap("a launch that isn't due") }
+        return .run(hasRollbacks: extra?.rollbacks.isEmpty == false)
+      }
+      delivery.append(.started)
+    case .decided: appendEnd()
+    case .reject(let mistake): return .reject(mistake)
+    }
+    return .deliver
+  }
+}
