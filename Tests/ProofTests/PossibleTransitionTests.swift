@@ -89,9 +89,9 @@ private struct Core: Walked {
         }
         return true
       }
-      + move("startedByHand", if: kind == .layered && isOpen) {
+      + move("startedManually", if: kind == .layered && isOpen) {
         $0.isEndDue = true
-        return $0.life.startedByHand() == .begin
+        return $0.life.startedManually() == .begin
       }
       + move("turnCameToMain", if: kind == .block && isTurnDue) {
         guard $0.life.turnCameToMain() else { return true }
@@ -133,7 +133,6 @@ private struct Advanced: Walked {
   let policy: AdvancedOperation.CancellationPolicy
   let isGroup: Bool
   var machine = OperationStateMachine()
-  /// By hand there may be two: one from the start, and one from a cancel.
   var turns = 0
   var (areDependenciesDue, isVerdictDue, isReviewDue, isLaunchDue) = (false, false, false, false)
   var isStartTold = false
@@ -166,7 +165,7 @@ private struct Advanced: Walked {
   private var isTurnDue: Bool { turns > 0 && (!isReviewDue || machine.isCancelled) }
 
   var moves: [(event: String?, next: Advanced)] {
-    let isNew = !machine.isEnqueued && !machine.isStartedByHand
+    let isNew = !machine.isSubmitted
     if isNewGroup {
       return move("childrenExpected") {
         $0.isNewGroup = false
@@ -186,20 +185,19 @@ private struct Advanced: Walked {
         if !$0.areDependenciesDue { $0.turns = 1 }
         return true
       }
-      + move("startCalledByHand", if: isNew) {
-        let action = $0.machine.startCalledByHand(
+      + move("startedManually", if: isNew) {
+        let action = $0.machine.startedManually(
           hasConditions: hasConditions,
           hasClaims: hasClaims,
           dependenciesAreFinished: true
         )
-        $0.isVerdictDue = action == .evaluate && hasConditions
-        if !$0.isVerdictDue { $0.turns = 1 }
+        $0.areDependenciesDue = action == .enqueue && hasConditions
+        if !$0.areDependenciesDue { $0.turns = 1 }
         return true
       }
       + move("cancelCalled") {
         switch $0.machine.cancelCalled(reason: nil, policy: policy) {
         case .leaveQueue: $0.turns = 1
-        case .leaveHand: $0.turns += 1
         case .finish: $0.endWasDecided()
         case .ignore, .recorded, .flag, .stopBody: break
         }
@@ -244,7 +242,7 @@ private struct Advanced: Walked {
       switch $0.machine.turnCame() {
       case .begin: $0.isLaunchDue = true
       case .finish: $0.endWasDecided()
-      case .reject: return machine.isStartedByHand
+      case .reject: return false
       }
       return true
     }

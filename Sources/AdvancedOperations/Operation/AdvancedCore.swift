@@ -38,7 +38,7 @@ struct AdvancedCore {
     hasTimers || extra != nil && StateTimes.hasPlace(for: state) || environment?.isTraced == true
   }
 
-  /// When the operation was enqueued or started by hand, by the clock of its environment; nil before.
+  /// When the operation was enqueued or started manually, by the clock of its environment; nil before.
   var admitted: Duration? {
     admittedAt == Self.notAdmitted ? nil : .nanoseconds(admittedAt)
   }

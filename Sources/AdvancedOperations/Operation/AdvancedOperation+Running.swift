@@ -39,18 +39,13 @@ extension AdvancedOperation {
   // MARK: Starting
 
   /// Its queue has decided to start it.
-  ///
-  /// - Parameter isOneOfSeveral: Whether another call may have come first, and that is no mistake.
-  final func takeTurn(isOneOfSeveral: Bool = false) {
+  final func takeTurn() {
     let context = CallContext.current
     var isTraced = false
     var telling: Telling?
     let turn = change { core in
       isTraced = core.environment?.isTraced == true
-      let turn = core.turnCame(
-        isOneOfSeveral: isOneOfSeveral,
-        isObserved: wasObserved || isTraced
-      )
+      let turn = core.turnCame(isObserved: wasObserved || isTraced)
       // Observers of properties, and the tracer, are notified first, and may wait for events that
       // follow from that. An observer that is added after this finds the state changed, and isn't
       // called.
@@ -61,7 +56,6 @@ extension AdvancedOperation {
     }
     switch turn {
     case .none: return
-    case .startByHand: startByHand()
     case .run(let hasRollbacks): runBody(hasRollbacks: hasRollbacks)
     case .deliver:
       let mustLaunch =
@@ -70,10 +64,7 @@ extension AdvancedOperation {
         }
       guard mustLaunch else { return }
       if isTraced { runTracedBody() } else { runDueBody() }
-    case .reject(let mistake):
-      if !isOneOfSeveral { trap(mistake.sentence(about: self)) }
-      // It may have been given claims after it was over; if it isn't yet, its end gives them back.
-      if withCore({ $0.machine.isQuiet }) { environment.exclusivity.release(self) }
+    case .reject(let mistake): trap(mistake.sentence(about: self))
     }
   }
 
@@ -175,18 +166,21 @@ extension AdvancedOperation {
     if !afterQuiet.isEmpty { follow { for body in afterQuiet { body(self) } } }
   }
 
-  final func startByHand() {
+  /// The program calls `start()`, outside of a queue.
+  ///
+  /// With something to evaluate or to claim, a queue of its own starts the operation: unlimited, and
+  /// hidden from the program. Otherwise the operation runs here.
+  final func startManually() {
     let hasFinished = dependenciesAreFinished
     let hasInputs = hasInputs
     if isUnclaimed {
       let observers = withCore { $0.environment }?.observers ?? []
       for entry in observers { addObserver(entry.value) }
     }
-    guard beginByHand() else { return }
     let now = environment.clock.nanoseconds
     let action = change { core in
-      if core.admitted == nil { core.admittedAt = now }
-      return core.machine.startCalledByHand(
+      if !core.machine.isSubmitted { core.admittedAt = now }
+      return core.machine.startedManually(
         hasConditions: !core.conditions.isEmpty || hasInputs || core.isJournaled,
         hasClaims: !core.claims.isEmpty,
         dependenciesAreFinished: hasFinished
@@ -194,35 +188,16 @@ extension AdvancedOperation {
     }
     switch action {
     case .ignore: return
-    case .reject(let mistake): trap(mistake.sentence(about: self))
-    case .evaluate:
+    case .reject(let mistake):
+      // If a queue of the program has the operation, this traps and says so.
+      if queue != nil { _ = beginManually() }
+      trap(mistake.sentence(about: self))
+    case .enqueue:
       checkDomainOfClaims()
-      environment.enqueue { self.goOnByHand() }
-    // A cancel may have sent it to the executor since.
-    case .proceed: takeTurnByHand()
+      let executor = environment.executor ?? DefaultExecutor.forQueue()
+      OperationQueue(hiddenOn: executor).addOperation(self)
+    case .run: if beginManually() { takeTurn() }
     }
-  }
-
-  /// On the executor: evaluates what is left to evaluate, then runs.
-  final func goOnByHand() {
-    switch withCore({ $0.machine.state }) {
-    case .evaluatingConditions: resume(begin(withCore { $0.evaluation }))
-    case .pending, .ready: takeClaimsByHand()
-    case .executing: if attemptTurn != nil { takeClaimsByHand() }
-    case .finishing, .finished: return
-    }
-  }
-
-  private func takeClaimsByHand() {
-    switch takeClaims() {
-    case .run: takeTurnByHand()
-    case .park: return
-    }
-  }
-
-  /// Runs an operation without a queue; the first of several calls does.
-  final func takeTurnByHand() {
-    if attemptTurn == nil { takeTurn(isOneOfSeveral: true) } else { nextAttemptMayBegin() }
   }
 
   // MARK: Finishing
@@ -305,23 +280,16 @@ extension AdvancedCore {
     case run(hasRollbacks: Bool)
     /// The start, or the end, is in the line.
     case deliver
-    case startByHand
     case none
     case reject(OperationStateMachine.Mistake)
   }
 
   /// A turn has come.
   ///
-  /// - Parameters:
-  ///   - isOneOfSeveral: Whether another call may have come first, and that is no mistake.
-  ///   - isObserved: Whether something besides observers sees the operation begin.
+  /// - Parameter isObserved: Whether something besides observers sees the operation begin.
   /// - Returns: What to do.
-  fileprivate mutating func turnCame(isOneOfSeveral: Bool, isObserved: Bool) -> Turn {
-    if !isOneOfSeveral {
-      if machine.state == .finished { return .none }
-      // A second call of `start()` by hand looks like the one of a queue until here.
-      if !machine.isEnqueued { return .startByHand }
-    }
+  fileprivate mutating func turnCame(isObserved: Bool) -> Turn {
+    if machine.state == .finished { return .none }
     switch machine.turnCame() {
     case .begin:
       // Nothing is called before the body, so nothing can come in between: the same step decides.

@@ -113,7 +113,7 @@ struct TransitionTable {
         ("turnCameToMain", ["enqueued"]),
         ("mainReturnedForGood", ["executing"]),
         ("startCalled", ["created", "started", "ended", "finished"]),
-        ("startedByHand", ["created"]),
+        ("startedManually", ["created"]),
         ("mainReturned", ["executing", "finished"]),
         (
           "finishReported", ["created", "enqueued", "started", "executing", "ended", "finished"]
@@ -127,12 +127,12 @@ struct TransitionTable {
       events: [
         ("conditionAdded", ["pending", "ready", "executing", "finishing", "finished"]),
         ("enqueued", ["pending"]),
-        ("startCalledByHand", ["pending"]),
-        ("dependenciesFinished", ["pending", "ready", "finished"]),
+        ("startedManually", ["pending"]),
+        ("dependenciesFinished", ["pending", "evaluatingConditions", "ready", "finished"]),
         ("verdictsArrived", ["evaluatingConditions", "ready", "finished"]),
         ("decidedEarly", ["pending"]),
         ("reviewed", ["pending", "ready"]),
-        ("turnCame", ["pending", "ready", "finished"]),
+        ("turnCame", ["pending", "ready"]),
         ("launchDue", ["executing", "finishing"]),
         ("childrenExpected", ["pending"]),
         ("childrenDue", ["executing"]),

@@ -90,7 +90,6 @@ final class Layered: Operation, LayeredOperation, @unchecked Sendable {
   var awaitedParent: Operation? { nil }
   var isAwaitedInLayer: Bool { false }
   var isQuiet: Bool { isFinished }
-  var isStartingByHand: Bool { false }
 
   func layerWaits(_ part: Wait.Part) -> [Wait] {
     switch part {
