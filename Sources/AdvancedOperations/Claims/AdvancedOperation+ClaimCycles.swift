@@ -88,12 +88,7 @@ extension AdvancedOperation {
       return true
     }
     switch change({ $0.machine.reviewed(.failed([Self.element(claim.name, error)])) }) {
-    case .becomeReady:
-      if withCore({ $0.machine.isStartedByHand }) {
-        environment.enqueue { self.takeTurnByHand() }
-      } else {
-        leaveAhead()
-      }
+    case .becomeReady: leaveAhead()
     case .ignore: break
     }
     return true

@@ -43,12 +43,11 @@ extension AdvancedOperation: ClaimHolder {
   /// - Returns: Whether it starts.
   final func takeClaims() -> StartDecision {
     guard let asked = asked() else { return .run }
-    if asked.claims.isEmpty { return evaluateAtStart(isByHand: asked.isByHand) }
+    if asked.claims.isEmpty { return evaluateAtStart() }
     let decision = asked.domain.take(
       asked.claims,
       for: self,
       inside: asked.parent?.enclosingGroups ?? [],
-      isByHand: asked.isByHand,
       alwaysWaits: asked.hasStarted
     )
     // An end of a next attempt that was quiet before found nothing to give back, and no line to
@@ -62,7 +61,7 @@ extension AdvancedOperation: ClaimHolder {
       // A cancel that came before found nothing to take back.
       if isCancelled { withdrawClaims() }
       // With its claims, so that no other holder can outdate an answer.
-      return evaluateAtStart(isByHand: asked.isByHand)
+      return evaluateAtStart()
     case .wait(let holders, let mayCompleteCycle):
       // Nothing is cancelled for an operation that has nothing to do any more.
       if !holders.isEmpty, evaluateAgain() { return .run }
@@ -80,7 +79,6 @@ extension AdvancedOperation: ClaimHolder {
     let claims: [ClaimDemand]
     let domain: ExclusivityDomain
     let parent: AdvancedOperation?
-    let isByHand: Bool
     /// Whether it is the next attempt that starts.
     let hasStarted: Bool
   }
@@ -95,16 +93,15 @@ extension AdvancedOperation: ClaimHolder {
         claims: core.claims,
         domain: (core.environment ?? .default).exclusivity,
         parent: core.extra?.group,
-        isByHand: core.machine.isStartedByHand,
         hasStarted: core.machine.state == .executing
       )
     }
   }
 
   /// The operation has its slot and its claims.
-  private func evaluateAtStart(isByHand: Bool) -> StartDecision {
+  private func evaluateAtStart() -> StartDecision {
     evaluateAgain()
-    if isByHand || dependenciesAreFinished || isCancelled { return .run }
+    if dependenciesAreFinished || isCancelled { return .run }
     // A condition has added a dependency to wait for.
     returnGrant()
     return .park
@@ -170,17 +167,6 @@ extension AdvancedOperation: ClaimHolder {
   /// The operation won't execute: it leaves its line, and rates forget a start that has not begun.
   package final func withdrawClaims() { environment.exclusivity.withdraw(self) }
 
-  // MARK: In no queue
-
-  final func claimsAreFreeByHand() { environment.enqueue { self.goOnByHand() } }
-
-  final func claimsAreTakenByHand() {
-    environment.enqueue {
-      self.evaluateAgain()
-      self.takeTurnByHand()
-    }
-  }
-
 }
 
 extension AdvancedOperation {
@@ -196,8 +182,9 @@ extension AdvancedCore {
   /// A pool that is claimed and belongs to another domain than the environment, as far as that is
   /// known.
   var foreignPool: ResourcePool? {
-    let isUnderWay = machine.isEnqueued || machine.isStartedByHand
-    guard let environment = environment ?? (isUnderWay ? .default : nil) else { return nil }
+    guard let environment = environment ?? (machine.isSubmitted ? .default : nil) else {
+      return nil
+    }
     for claim in claims {
       if let pool = claim.pool, pool.domain !== environment.exclusivity { return pool }
     }

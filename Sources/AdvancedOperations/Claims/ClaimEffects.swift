@@ -6,10 +6,6 @@ enum ClaimEffect {
   case slotReserved(any ClaimHolder)
   /// Its claims were free a moment ago.
   case reoffer(any ClaimHolder)
-  /// The same for one that is in no queue.
-  case reofferByHand(any ClaimHolder)
-  /// It has its claims, and needs no slot.
-  case runByHand(any ClaimHolder)
   /// It waits for something else than before, or has come to the front.
   case moved(any ClaimHolder)
   case setTimer(ClaimKey, number: UInt64, deadline: Duration, OperationClock)

@@ -12,10 +12,6 @@ protocol ClaimHolder: LayeredOperation {
   /// A number of an operation that may run others; asked with the lock of the domain held.
   var parentNumber: ObjectNumber? { get }
 
-  /// Its claims, for which it has waited in no queue, were free a moment ago.
-  func claimsAreFreeByHand()
-  /// It has its claims, and runs in no queue.
-  func claimsAreTakenByHand()
   /// It waits for something else than before, or has come to the front.
   func claimWaitMoved()
 }

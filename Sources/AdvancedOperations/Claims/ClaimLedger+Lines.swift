@@ -35,7 +35,7 @@ extension ClaimLedger {
   mutating func passStuck(_ claimant: Claimant, at time: Time?, _ effects: inout ClaimEffects) {
     for demand in claimant.demands where fits(demand, claimant) {
       while case .behind(let line) = way(of: claimant, to: demand), let front = line.first,
-        !front.terms.isByHand, !front.operation.mayStartNow, let left = leaveLine(front)
+        !front.operation.mayStartNow, let left = leaveLine(front)
       {
         tellToTryAgain(front, &effects)
         goOn(from: left, at: time, &effects)
@@ -97,18 +97,16 @@ extension ClaimLedger {
 
   private mutating func offer(_ claimant: Claimant, _ effects: inout ClaimEffects) {
     let operation = claimant.operation
-    let isByHand = claimant.terms.isByHand
-    if isByHand || operation.reserveSlot() {
+    if operation.reserveSlot() {
       grant(claimant, &effects)
-      effects.append(isByHand ? .runByHand(operation) : .slotReserved(operation))
+      effects.append(.slotReserved(operation))
     } else {
       tellToTryAgain(claimant, &effects)
     }
   }
 
   func tellToTryAgain(_ claimant: Claimant, _ effects: inout ClaimEffects) {
-    let (operation, terms) = (claimant.operation, claimant.terms)
-    effects.append(terms.isByHand ? .reofferByHand(operation) : .reoffer(operation))
+    effects.append(.reoffer(claimant.operation))
   }
 
   // MARK: Time

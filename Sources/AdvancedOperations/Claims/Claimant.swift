@@ -22,8 +22,6 @@ final class Claimant: LineMember {
     var groups: [ObjectNumber] = []
     /// The clock by which its rates go; nil when it has none.
     var clock: OperationClock?
-    /// Whether the operation is in no queue and needs no slot.
-    var isByHand = false
     /// Whether it waits for what is busy, whatever its claims say.
     var alwaysWaits = false
   }

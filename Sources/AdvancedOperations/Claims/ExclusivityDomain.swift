@@ -49,14 +49,12 @@ public final class ExclusivityDomain: Sendable {
   ///   - demands: What the operation claims.
   ///   - operation: Who claims it.
   ///   - groups: Around the operation, the innermost first.
-  ///   - isByHand: Whether the operation is in no queue and needs no slot.
   ///   - alwaysWaits: Whether it waits for what is busy, whatever its claims say.
   /// - Returns: What became of the attempt.
   func take(
     _ demands: [ClaimDemand],
     for operation: any ClaimHolder,
     inside groups: [ObjectNumber],
-    isByHand: Bool,
     alwaysWaits: Bool = false
   ) -> ClaimLedger.Decision {
     let time = time(of: demands, for: operation)
@@ -66,7 +64,6 @@ public final class ExclusivityDomain: Sendable {
       terms: Claimant.Terms(
         groups: groups,
         clock: time?.clock,
-        isByHand: isByHand,
         alwaysWaits: alwaysWaits
       ),
       time: time
@@ -161,8 +158,6 @@ public final class ExclusivityDomain: Sendable {
     switch effect {
     case .slotReserved(let operation): operation.wakeQueue()
     case .reoffer(let operation): operation.reoffer()
-    case .reofferByHand(let operation): operation.claimsAreFreeByHand()
-    case .runByHand(let operation): operation.claimsAreTakenByHand()
     case .moved(let operation): operation.claimWaitMoved()
     case .setTimer(let key, let number, let deadline, let clock):
       let timer = clock.schedule(at: deadline) { [weak self] in

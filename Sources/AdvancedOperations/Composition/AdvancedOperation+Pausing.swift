@@ -13,11 +13,7 @@ extension AdvancedOperation {
 
   /// Waits for slot and claims, as at the start.
   final func wantTurn() {
-    if withCore({ $0.machine.isStartedByHand }) {
-      environment.enqueue { self.goOnByHand() }
-    } else {
-      endPause()
-    }
+    if isInQueue { endPause() } else { environment.enqueue { self.nextAttemptMayBegin() } }
   }
 
   /// The operation has a slot for its next attempt, and its claims.

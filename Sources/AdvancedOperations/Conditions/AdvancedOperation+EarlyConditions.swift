@@ -4,7 +4,7 @@ extension AdvancedOperation {
   /// A dependency was added: watches it if there are conditions that may answer early.
   final func dependencyAdded(_ dependency: Operation) {
     let (isWaiting, hasConditions) = withCore { core in
-      (core.machine.isEnqueued && core.machine.state == .pending, !core.conditions.isEmpty)
+      (core.machine.isSubmitted && core.machine.state == .pending, !core.conditions.isEmpty)
     }
     if isWaiting, hasConditions { watch([dependency]) }
     if isWaiting { watchInputs() }

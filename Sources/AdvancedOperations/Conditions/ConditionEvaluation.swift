@@ -36,13 +36,7 @@ extension AdvancedOperation {
       case .none: nil
       }
     }
-    return evaluation.map { begin($0) } ?? .pending
-  }
-
-  /// Looks into the journal, and evaluates the conditions unless the value is there.
-  ///
-  /// On a worker without a slot, or on the executor for an operation that was started manually.
-  final func begin(_ evaluation: ConditionEvaluation) -> LayerReadiness {
+    guard let evaluation else { return .pending }
     guard evaluation.isJournaled, let entry = journalEntry else { return evaluate(evaluation) }
     lookUp(entry)
     return .pending
@@ -216,21 +210,16 @@ extension AdvancedOperation {
   ///
   /// - Returns: Whether the queue may start the operation.
   private func conclude(_ verdict: OperationStateMachine.Verdict) -> LayerReadiness {
-    var isByHand = false
     let verdict = namingHelpers(in: verdict)
     let action = change { core in
       core.extra?.asking.evaluation = nil
       core.extra?.openConditions = []
-      isByHand = core.machine.isStartedByHand
       return core.machine.verdictsArrived(verdict)
     }
-    switch action {
-    case .becomeReady(let isMarked):
-      if !isByHand { return .released(leavesAhead: isMarked) }
-      environment.enqueue { self.goOnByHand() }
-    case .ignore: break
+    return switch action {
+    case .becomeReady(let isMarked): .released(leavesAhead: isMarked)
+    case .ignore: .pending
     }
-    return .pending
   }
 
   /// Conditions were evaluated elsewhere than on the worker that the queue waits for.

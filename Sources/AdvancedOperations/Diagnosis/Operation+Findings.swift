@@ -214,9 +214,7 @@ extension AdvancedOperation {
   private func queueFindings(_ look: Look) -> [Finding] {
     let findings = turnFindings(look)
     if !findings.isEmpty { return findings }
-    // Its claims are looked at when it has been started by hand, and nothing keeps it from them.
-    let isAtItsClaims = look.machine.isStartedByHand && look.hasClaims
-    if look.state == .evaluatingConditions && !isAtItsClaims { return [] }
+    if look.state == .evaluatingConditions { return [] }
     return [finding(.worker, "is about to start")]
   }
 

@@ -28,7 +28,7 @@ public struct OperationExplanation: Sendable, Hashable, CustomStringConvertible 
       /// Or the `start()` or `main()` of a class with an `isFinished` of its own has returned, and
       /// the class hasn't reported the end.
       case finishNotCalled
-      /// It is in no queue, and was not started by hand.
+      /// It is in no queue, and was not started manually.
       case notEnqueued
       /// Its queue is suspended.
       case suspended

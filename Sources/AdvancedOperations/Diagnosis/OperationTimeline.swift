@@ -143,7 +143,7 @@ extension OperationTimeline {
   /// The times before executing that took any time, one after the other.
   package func phases(of index: Int) -> [Phase] {
     let span = spans[index]
-    // One that is started by hand is asked at once.
+    // After a manual start, conditions are evaluated immediately.
     guard let enqueued = span.enqueued ?? span.evaluating else { return [] }
     // One that was cancelled before it started waits for nothing from then on.
     let last = max(span.started ?? span.cancelled ?? span.ended ?? end, enqueued)

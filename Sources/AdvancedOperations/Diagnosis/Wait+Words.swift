@@ -88,12 +88,7 @@ extension AdvancedOperation {
   /// What keeps the operation from its turn at this moment, its claims in the place of what its
   /// queue sees of them.
   final var waitsInDetail: [Wait] {
-    let waits = currentWaits
-    // One that is started by hand is in no queue that could say so.
-    if waits.isEmpty {
-      return withCore { $0.machine.isStartedByHand } ? layerWaits(.turn) : []
-    }
-    return waits.flatMap { wait in
+    currentWaits.flatMap { wait in
       guard case .readiness = wait.kind else { return [wait] }
       let details = layerWaits(.turn)
       return details.isEmpty ? [wait] : details

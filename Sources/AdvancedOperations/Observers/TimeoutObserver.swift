@@ -24,7 +24,7 @@ public struct TimeoutObserver: OperationObserver {
     case evaluating
     /// From the start of its work to its end.
     case executing
-    /// From being enqueued, or started by hand, to its end.
+    /// From being enqueued, or started manually, to its end.
     case all
 
     func covers(_ state: AdvancedOperation.State) -> Bool {
@@ -69,7 +69,7 @@ extension AdvancedOperation {
       let state = core.machine.state
       let stopped = extra.timers.filter { !$0.phase.covers(state) }.map(\.timer)
       extra.timers.removeAll { !$0.phase.covers(state) }
-      let isUnderWay = core.machine.isEnqueued || core.machine.isStartedByHand
+      let isUnderWay = core.machine.isSubmitted
       guard isUnderWay, !core.machine.isCancelled else { return (stopped, []) }
       let due = extra.timeouts.filter { $0.timeout.phase.covers(state) }
       extra.timeouts.removeAll { $0.timeout.phase.covers(state) }

@@ -68,7 +68,7 @@ struct AdvancedCore {
   /// Records the times of states from now on.
   mutating func recordTimes() { _ = makeExtra() }
 
-  /// When the operation was enqueued or started by hand, by the clock of its environment; nil before.
+  /// When the operation was enqueued or started manually, by the clock of its environment; nil before.
   var admitted: Duration? {
     admittedAt == Self.notAdmitted ? nil : .nanoseconds(admittedAt)
   }

@@ -28,7 +28,7 @@ extension AdvancedOperation {
       var asking = Asking()
       switch action {
       case .ignore, .recorded: break
-      case .flag, .leaveQueue, .leaveHand, .decided, .stopBody:
+      case .flag, .leaveQueue, .decided, .stopBody:
         // Under our lock, so that flag and outcome can't disagree; it takes only leaf locks.
         flagCancelled()
         core.delivery.append(.cancelled(core.errors, callsHook: core.machine.hasStarted))
@@ -47,9 +47,6 @@ extension AdvancedOperation {
     case .leaveQueue:
       withdrawClaims()
       leaveAhead()
-    case .leaveHand:
-      withdrawClaims()
-      environment.enqueue { self.takeTurnByHand() }
     case .decided: break
     case .stopBody: follow { self.stopBody() }
     }

@@ -5,6 +5,11 @@ extension AdvancedOperation: LayeredOperation {
   // MARK: On its way into a queue
 
   package final func willEnqueue(in queue: OperationQueue) -> AdmissionTerms {
+    // The manual start has done all that follows.
+    if queue.isHidden {
+      let isHeld = withCore { $0.machine.state == .evaluatingConditions }
+      return AdmissionTerms(isHeld: isHeld, needsDidEnqueue: false, isAskedAtStart: true)
+    }
     let advanced = queue as? AdvancedOperationQueue
     let environment = advanced?.environment
     for entry in environment?.observers ?? [] { addObserver(entry.value) }
@@ -124,10 +129,6 @@ extension AdvancedOperation: LayeredOperation {
   }
 
   package final var isIdle: Bool { withCore { $0.machine.isIdle } }
-
-  package final var isStartingByHand: Bool {
-    withCore { $0.machine.isStartedByHand && $0.machine.state < .executing }
-  }
 
   package final func layerWaits(_ part: Wait.Part) -> [Wait] {
     switch part {

@@ -2,23 +2,14 @@ import CoreOperations
 
 extension AdvancedOperation {
   /// Its queue has decided to start it.
-  ///
-  /// - Parameter isOneOfSeveral: Whether another call may have come first, and that is no mistake.
-  final func takeTurn(isOneOfSeveral: Bool = false) {
+  final func takeTurn() {
     let turn = changeAndDeliver(startsOperation: true) { core in
-      core.turnCame(
-        isOneOfSeveral: isOneOfSeveral,
-        isObserved: wasObserved || core.environment?.isTraced == true
-      )
+      core.turnCame(isObserved: wasObserved || core.environment?.isTraced == true)
     }
     switch turn {
     case .none, .deliver: return
-    case .startByHand: startByHand()
     case .run(let hasRollbacks): runBody(hasRollbacks: hasRollbacks)
-    case .reject(let mistake):
-      if !isOneOfSeveral { trap(mistake.sentence(about: self)) }
-      // It may have been given claims after it was over; if it isn't yet, its end gives them back.
-      if withCore({ $0.machine.isIdle }) { environment.exclusivity.release(self) }
+    case .reject(let mistake): trap(mistake.sentence(about: self))
     }
   }
 
@@ -74,18 +65,21 @@ extension AdvancedOperation {
     if isOver { holdUntilIdle() }
   }
 
-  final func startByHand() {
+  /// The program calls `start()`, outside of a queue.
+  ///
+  /// With something to evaluate or to claim, a queue of its own starts the operation: unlimited, and
+  /// hidden from the program. Otherwise the operation runs here.
+  final func startManually() {
     let hasFinished = dependenciesAreFinished
     let hasInputs = hasInputs
     if isUnclaimed {
       let observers = withCore { $0.environment }?.observers ?? []
       for entry in observers { addObserver(entry.value) }
     }
-    guard beginByHand() else { return }
     let now = environment.clock.nanoseconds
     let action = change { core in
-      if core.admitted == nil { core.admittedAt = now }
-      return core.machine.startCalledByHand(
+      if !core.machine.isSubmitted { core.admittedAt = now }
+      return core.machine.startedManually(
         hasConditions: !core.conditions.isEmpty || hasInputs || core.isJournaled,
         hasClaims: !core.claims.isEmpty,
         dependenciesAreFinished: hasFinished
@@ -93,35 +87,16 @@ extension AdvancedOperation {
     }
     switch action {
     case .ignore: return
-    case .reject(let mistake): trap(mistake.sentence(about: self))
-    case .evaluate:
+    case .reject(let mistake):
+      // If a queue of the program has the operation, this traps and says so.
+      if queue != nil { _ = beginManually() }
+      trap(mistake.sentence(about: self))
+    case .enqueue:
       checkDomainOfClaims()
-      environment.enqueue { self.goOnByHand() }
-    // A cancel may have sent it to the executor since.
-    case .proceed: takeTurnByHand()
+      let executor = environment.executor ?? DefaultExecutor.forQueue()
+      OperationQueue(hiddenOn: executor).addOperation(self)
+    case .run: if beginManually() { takeTurn() }
     }
-  }
-
-  /// On the executor: evaluates what is left to evaluate, then runs.
-  final func goOnByHand() {
-    switch withCore({ $0.machine.state }) {
-    case .evaluatingConditions: resume(begin(withCore { $0.evaluation }))
-    case .pending, .ready: takeClaimsByHand()
-    case .executing: if attemptTurn != nil { takeClaimsByHand() }
-    case .finishing, .finished: return
-    }
-  }
-
-  private func takeClaimsByHand() {
-    switch takeClaims() {
-    case .run: takeTurnByHand()
-    case .park: return
-    }
-  }
-
-  /// Runs an operation without a queue; the first of several calls does.
-  final func takeTurnByHand() {
-    if attemptTurn == nil { takeTurn(isOneOfSeveral: true) } else { nextAttemptMayBegin() }
   }
 }
 
@@ -131,23 +106,16 @@ extension AdvancedCore {
     case run(hasRollbacks: Bool)
     /// The start, or the end, was appended to the events.
     case deliver
-    case startByHand
     case none
     case reject(OperationStateMachine.Mistake)
   }
 
   /// A turn has come.
   ///
-  /// - Parameters:
-  ///   - isOneOfSeveral: Whether another call may have come first, and that is no mistake.
-  ///   - isObserved: Whether something besides observers sees the operation begin.
+  /// - Parameter isObserved: Whether something besides observers sees the operation begin.
   /// - Returns: What to do.
-  fileprivate mutating func turnCame(isOneOfSeveral: Bool, isObserved: Bool) -> Turn {
-    if !isOneOfSeveral {
-      if machine.state == .finished { return .none }
-      // A second call of `start()` by hand looks like the one of a queue until here.
-      if !machine.isEnqueued { return .startByHand }
-    }
+  fileprivate mutating func turnCame(isObserved: Bool) -> Turn {
+    if machine.state == .finished { return .none }
     switch machine.turnCame() {
     case .begin:
       // Nothing is called before the body, so nothing can come in between: the same step decides.

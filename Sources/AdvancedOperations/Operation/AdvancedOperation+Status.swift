@@ -38,7 +38,7 @@ extension AdvancedOperation {
     withCore { $0.environment } ?? OperationEnvironment.default
   }
 
-  /// Sets the environment of an operation that is started by hand.
+  /// Sets the environment of an operation that is started manually.
   ///
   /// Does nothing once the operation was added to a queue or started: it keeps the environment that
   /// it has, and the call is ignored.
@@ -47,7 +47,7 @@ extension AdvancedOperation {
   ///   ``AdvancedOperationQueue``.
   public final func use(_ environment: OperationEnvironment) {
     let old = withCore { core -> OperationEnvironment? in
-      guard core.machine.state == .pending, !core.machine.isEnqueued else { return nil }
+      guard core.machine.state == .pending, !core.machine.isSubmitted else { return nil }
       defer { core.environment = environment }
       return core.environment
     }
@@ -58,7 +58,8 @@ extension AdvancedOperation {
   /// Sets the environment of an operation that has none, and is neither enqueued nor started.
   package final func useIfUnset(_ environment: OperationEnvironment) {
     withCore { core in
-      guard core.environment == nil, core.machine.state == .pending, !core.machine.isEnqueued else {
+      guard core.environment == nil, core.machine.state == .pending, !core.machine.isSubmitted
+      else {
         return
       }
       core.environment = environment

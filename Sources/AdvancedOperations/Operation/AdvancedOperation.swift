@@ -159,11 +159,12 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
 
   // MARK: Operation
 
-  /// Starts the operation by hand; a queue does this by itself.
+  /// Starts the operation manually; a queue does this by itself.
   ///
-  /// Runs on the caller's thread when there is nothing to evaluate or to claim. Otherwise begins
-  /// the evaluation and returns; the operation then runs on the executor of its ``environment``,
-  /// with its claims and without a slot. An operation that has finished is left alone.
+  /// The operation runs on the caller's thread if there is nothing to evaluate or to claim.
+  /// Otherwise the method begins the evaluation and returns. The operation then runs on the executor
+  /// of its ``environment``, with its claims and without a slot. Does nothing for an operation that
+  /// has finished.
   ///
   /// - Precondition: In no queue, not started, and the dependencies finished or the operation
   ///   cancelled.
@@ -171,7 +172,7 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
     if wasStartedByQueue {
       takeTurn()
     } else if !isFinished {
-      startByHand()
+      startManually()
     }
   }
 

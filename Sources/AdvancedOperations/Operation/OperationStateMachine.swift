@@ -17,11 +17,6 @@ package struct OperationStateMachine: Sendable {
     case startedBeforeReady
   }
 
-  /// What starts the operation.
-  private enum Starter: Sendable {
-    case none, queue, hand
-  }
-
   // The large ones first, or each small one would take a word.
   package private(set) var elements: [Element] = []
   private var skipReason: String?
@@ -42,7 +37,8 @@ package struct OperationStateMachine: Sendable {
   /// Conditions failed or had nothing to do, a claim was refused, or its value is known: it will
   /// not execute.
   package private(set) var isMarked = false
-  private var starter = Starter.none
+  /// Whether the operation was added to a queue, or started manually.
+  package private(set) var isSubmitted = false
   /// Whether the start was decided: observers are notified of it, and `execute()` is due.
   package private(set) var hasStarted = false
   private var hasReturnedFromWillFinish = false
@@ -56,8 +52,6 @@ package struct OperationStateMachine: Sendable {
 
   /// Whether a cancel would still be accepted.
   package var isEndDecided: Bool { state >= .finishing }
-  package var isStartedByHand: Bool { starter == .hand }
-  package var isEnqueued: Bool { starter == .queue }
   /// Finished, and no body is going on.
   package var isIdle: Bool { state == .finished && bodies == 0 }
 
@@ -114,43 +108,43 @@ package struct OperationStateMachine: Sendable {
 
   /// A condition or claim was added.
   package func conditionAdded() -> AddAction {
-    if isCancelled || (starter == .none && state == .pending) { return .record }
+    if isCancelled || (!isSubmitted && state == .pending) { return .record }
     return .reject(.conditionAddedLate(state))
   }
 
   /// A queue took the operation in.
   package mutating func enqueued() {
-    starter = .queue
+    isSubmitted = true
   }
 
-  /// What to do when it is started by hand.
-  package enum HandStartAction: Equatable, Sendable {
-    /// Evaluate the conditions and claims, and go on elsewhere.
-    case evaluate
-    /// Go on here: its turn has come.
-    case proceed
-    /// It is over.
+  /// What to do when the program calls `start()`.
+  package enum ManualStartAction: Equatable, Sendable {
+    /// Add it to a queue of its own, which evaluates conditions and acquires claims.
+    case enqueue
+    /// Run it on the caller's thread.
+    case run
+    /// It has finished.
     case ignore
     case reject(Mistake)
   }
 
-  /// `start()` was called by hand.
-  package mutating func startCalledByHand(
+  /// The program called `start()`.
+  package mutating func startedManually(
     hasConditions: Bool,
     hasClaims: Bool,
     dependenciesAreFinished: Bool
-  ) -> HandStartAction {
-    guard state == .pending, starter == .none else {
+  ) -> ManualStartAction {
+    guard state == .pending, !isSubmitted else {
       return state == .finished ? .ignore : .reject(.startedAgain(state))
     }
     guard dependenciesAreFinished || isCancelled else { return .reject(.startedBeforeReady) }
-    starter = .hand
+    isSubmitted = true
     if isCancelled || !(hasConditions || hasClaims) {
       state = .ready
-      return .proceed
+      return .run
     }
-    if hasConditions { state = .evaluatingConditions } else { state = .ready }
-    return .evaluate
+    state = hasConditions ? .evaluatingConditions : .ready
+    return .enqueue
   }
 
   /// What to do when the last dependency has finished.
@@ -164,10 +158,11 @@ package struct OperationStateMachine: Sendable {
     // Cancelled while the event was on its way.
     if isCancelled { return .none }
     switch state {
-    case .pending:
+    // A manual start has entered the second state already. The queue says this once.
+    case .pending, .evaluatingConditions:
       state = .evaluatingConditions
       return .evaluate
-    case .evaluatingConditions, .ready, .executing, .finishing, .finished: return .none
+    case .ready, .executing, .finishing, .finished: return .none
     }
   }
 
@@ -214,7 +209,7 @@ package struct OperationStateMachine: Sendable {
 
   /// Conditions don't hold, whatever the dependencies come to that have not finished.
   package mutating func decidedEarly(_ verdict: Verdict) -> VerdictAction {
-    guard state == .pending, starter == .queue, !isCancelled else { return .ignore }
+    guard state == .pending, isSubmitted, !isCancelled else { return .ignore }
     state = .ready
     mark(verdict)
     return .becomeReady(isMarked: isMarked)
@@ -261,7 +256,7 @@ package struct OperationStateMachine: Sendable {
     case reject(Mistake)
   }
 
-  /// The operation was started by its queue, or by hand with nothing left to evaluate.
+  /// The operation was started by its queue, or manually with nothing to evaluate.
   package mutating func turnCame() -> TurnAction {
     switch state {
     case .pending, .ready:
@@ -441,8 +436,6 @@ package struct OperationStateMachine: Sendable {
     /// Deliver did-cancel, drop conditions, dependencies and claims, and have its queue let it
     /// leave.
     case leaveQueue
-    /// The same for an operation that was started by hand: let it finish on the executor.
-    case leaveHand
     /// Deliver did-cancel; its end is decided.
     case decided
     /// Deliver did-cancel, cancel its task and call the hook; it finishes when its body ends.
@@ -471,15 +464,9 @@ package struct OperationStateMachine: Sendable {
     canceller = isFromParent ? .parent : reason?.origin == .timeout ? .timeout : .caller
     switch state {
     case .pending, .evaluatingConditions, .ready:
-      switch starter {
-      case .none: return .flag
-      case .queue:
-        state = .ready
-        return .leaveQueue
-      case .hand:
-        state = .ready
-        return .leaveHand
-      }
+      if !isSubmitted { return .flag }
+      state = .ready
+      return .leaveQueue
     case .executing:
       switch policy {
       case .finishImmediately:

@@ -3,7 +3,7 @@ import Synchronization
 /// What a thread runs at this moment: the queue, and the operation whose code it is.
 ///
 /// A worker has one for all that it starts, so that a step costs a plain store. They nest: a block
-/// may start another operation by hand, or add one to a queue whose executor runs it at once.
+/// may start another operation manually, or add one to a queue whose executor runs it at once.
 @safe
 package final class ThreadContext: @unchecked Sendable {
   // Sendable: only ever touched by the thread that made it.
@@ -29,8 +29,9 @@ package final class ThreadContext: @unchecked Sendable {
 
   /// The queue whose operation runs on this thread or in this task; nil outside of any.
   static var queueRunningHere: OperationQueue? {
-    if let context = slot.value { return unsafe context.queue }
-    return TaskContext.current?.queue
+    let context = slot.value
+    let queue = if let context { unsafe context.queue } else { TaskContext.current?.queue }
+    return queue?.isHidden == true ? nil : queue
   }
 
   /// Kept alive by the worker.
@@ -315,13 +316,6 @@ package final class ThreadContext: @unchecked Sendable {
 struct NextStep: Sendable {
   var step: SchedulerState.Step
   var closure: QueueClosures.Closure?
-}
-
-extension Operation {
-  /// Calls ``main()`` for code that has started the operation by hand, and is no code of it.
-  final func callMainByHand() {
-    ThreadContext.with(queue: ThreadContext.queueRunningHere, operation: self) { _ in main() }
-  }
 }
 
 /// What a task runs, and what inherits its task-locals: the operation whose code it is, and the

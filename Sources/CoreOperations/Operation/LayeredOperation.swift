@@ -98,9 +98,6 @@ package protocol LayeredOperation: Operation {
   var isAwaitedInLayer: Bool { get }
   /// Whether the operation has finished, and none of its code runs any more.
   var isIdle: Bool { get }
-  /// Whether the operation was started in no queue, and still waits for what it needs before its
-  /// work.
-  var isStartingByHand: Bool { get }
   /// What the operation waits for besides dependencies, its queue, and what its own code waits for;
   /// nothing of what it doesn't wait for at this moment, such as children that have ended.
   func layerWaits(_ part: Wait.Part) -> [Wait]
@@ -121,8 +118,10 @@ extension Operation {
     }
   }
 
-  /// The queue that the operation is in.
-  package final var containingQueue: OperationQueue? { scheduler?.owner }
+  /// The queue that the operation is in, unless that is hidden from the program.
+  package final var containingQueue: OperationQueue? {
+    scheduler?.owner.flatMap { $0.isHidden ? nil : $0 }
+  }
 }
 
 extension LayeredOperation {
@@ -212,11 +211,11 @@ extension LayeredOperation {
   /// Whether nothing was left to wait for at some moment.
   package var wasReady: Bool { readiness.current.wasReady }
 
-  /// Begins a run by hand; traps where the program may not start the operation.
+  /// Begins a run on the caller's thread; traps where the program may not start the operation.
   ///
   /// - Returns: Whether there is anything to run.
-  package func beginByHand() -> Bool {
-    switch life.step({ $0.startedByHand() }) {
+  package func beginManually() -> Bool {
+    switch life.step({ $0.startedManually() }) {
     case .begin: true
     case .ignore: false
     case .reject(let mistake): trap(mistake.sentence(about: self))
@@ -262,8 +261,11 @@ extension LayeredOperation {
     return true
   }
 
-  /// The queue that the operation is in.
+  /// The queue that the operation is in, unless that is hidden from the program.
   package var queue: OperationQueue? { containingQueue }
+
+  /// Whether the operation is in a queue, even if that is hidden from the program.
+  package var isInQueue: Bool { scheduler != nil }
 }
 
 // Operations that others need before their conditions are evaluated.

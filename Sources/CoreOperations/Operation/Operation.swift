@@ -126,15 +126,20 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
   /// An override does not call `super`, sets its own `isExecuting` and `isFinished`, and begins by
   /// looking at ``isCancelled``.
   ///
-  /// - Precondition: Called by hand: the operation is in no queue, not executing, and ready or
+  /// - Precondition: Called manually: the operation is in no queue, not executing, and ready or
   ///   cancelled.
   open func start() {
-    let isByHand = life.current.phase == .created
-    let isReadyByHand = !isByHand || isReady
-    switch life.step({ $0.startCalled(isReady: isReadyByHand) }) {
+    let isManual = life.current.phase == .created
+    let isReadyManually = !isManual || isReady
+    switch life.step({ $0.startCalled(isReady: isReadyManually) }) {
     case .callMain:
       valuesMayHaveChanged()
-      if isByHand { callMainByHand() } else { main() }
+      if isManual {
+        // The caller isn't code of the operation.
+        ThreadContext.with(queue: ThreadContext.queueRunningHere, operation: self) { _ in main() }
+      } else {
+        main()
+      }
       if life.step({ $0.mainReturned() }) && isFinished { finishAndClose() }
     case .finishCancelled: finishAndClose()
     case .ignore: return

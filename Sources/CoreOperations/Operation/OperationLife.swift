@@ -5,7 +5,7 @@
 package struct OperationLife: Equatable, Sendable {
   /// The phases, only ever entered in this order; some are jumped over.
   package enum Phase: UInt32, Comparable, CaseIterable, Sendable {
-    /// Made, in no queue. Exits: `enqueued`, `executing` (by hand), `finished`.
+    /// Made, in no queue. Exits: `enqueued`, `executing` (manually), `finished`.
     case created
     /// In a queue that has not started it. Exits: `started`, `finished` (an override reports
     /// early).
@@ -116,7 +116,7 @@ package struct OperationLife: Equatable, Sendable {
   /// The default `start()` was called.
   ///
   /// - Parameter isReady: Whether all dependencies have finished; only looked at for an operation
-  ///   that is started by hand and not cancelled.
+  ///   that is started manually and not cancelled.
   /// - Returns: What to do.
   package mutating func startCalled(isReady: Bool) -> StartAction {
     switch phase {
@@ -150,8 +150,8 @@ package struct OperationLife: Equatable, Sendable {
     case reject(Mistake)
   }
 
-  /// An operation of a layer began to run by hand: it belongs to no queue from now on.
-  package mutating func startedByHand() -> ManualStartAction {
+  /// The program started an operation of a layer that isn't in a queue, and runs it.
+  package mutating func startedManually() -> ManualStartAction {
     switch phase {
     case .created:
       phase = .started

@@ -32,6 +32,8 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
   private let ownExecutor: any OperationExecutor
   private let ownProgress: OperationProgress
   private let isMain: Bool
+  /// Whether the queue is internal: the program sees neither the queue nor that operations are in it.
+  package final let isHidden: Bool
   final var valueObservers: ValueObservers { scheduler.valueObservers }
 
   // Both are designated, as Foundation's `init()` is: subclasses inherit and override each, and a
@@ -44,6 +46,7 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
     scheduler = Scheduler(source: WorkerSource(ownExecutor), completionExecutor: ownExecutor)
     ownProgress = OperationProgress(scheduler: scheduler)
     isMain = false
+    isHidden = false
     if type(of: self) == OperationQueue.self { keepClosures() }
   }
 
@@ -55,6 +58,7 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
     scheduler = Scheduler(source: WorkerSource(executor), completionExecutor: executor)
     ownProgress = OperationProgress(scheduler: scheduler)
     isMain = false
+    isHidden = false
     if type(of: self) == OperationQueue.self { keepClosures() }
   }
 
@@ -66,10 +70,20 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
     )
     ownProgress = OperationProgress(scheduler: scheduler)
     isMain = true
+    isHidden = false
     keepClosures()
     scheduler.limited(1)
     settings.withLock { $0.name = "main" }
     MainThreadWaits.noteQueue(of: scheduler)
+  }
+
+  /// Creates a queue that the program doesn't see.
+  package init(hiddenOn executor: any OperationExecutor) {
+    ownExecutor = executor
+    scheduler = Scheduler(source: WorkerSource(executor), completionExecutor: executor)
+    ownProgress = OperationProgress(scheduler: scheduler)
+    isMain = false
+    isHidden = true
   }
 
   /// Has the queue take in closures without operations; called in `init` by classes that don't

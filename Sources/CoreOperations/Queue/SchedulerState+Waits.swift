@@ -47,7 +47,9 @@ extension SchedulerState {
     switch self[member].placement {
     case .parked: waits.append(Wait(.readiness))
     case .ready, .service, .granted, .started:
-      if !waits.contains(where: \.isCurrent) { waits.append(Wait(.worker(owner))) }
+      if !waits.contains(where: \.isCurrent), !owner.isHidden {
+        waits.append(Wait(.worker(owner)))
+      }
     case .outside, .waiting, .behindBarrier, .evaluating, .paused, .ending, .gone: break
     }
     return waits

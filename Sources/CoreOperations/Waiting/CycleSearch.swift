@@ -77,9 +77,7 @@ enum CycleSearch {
   ///   - limit: How many of its dependencies are looked at.
   /// - Returns: What it waits for.
   private static func waits(of operation: Operation, atMost limit: Int = .max) -> [Operation] {
-    let life = operation.life.current
-    // Started by hand, its conditions may still be evaluated.
-    guard life.phase <= .started else { return [] }
+    if operation.hasBegun { return [] }
     return operation.waitsForConnections(atMost: limit).filter(\.isCurrent).flatMap(\.operations)
   }
 

@@ -250,13 +250,8 @@ extension WaitNode {
 }
 
 extension Operation {
-  /// Whether nothing keeps the operation from its work any more: after the `start()` of code
-  /// outside of a queue, its layer may still wait.
-  final var hasBegun: Bool {
-    if life.current.phase <= .enqueued { return false }
-    guard let layer else { return true }
-    return !layer.isStartingByHand
-  }
+  /// Whether nothing keeps the operation from its work any more.
+  final var hasBegun: Bool { life.current.phase > .enqueued }
 }
 
 /// Tarjan's algorithm, with a stack of its own instead of recursion.

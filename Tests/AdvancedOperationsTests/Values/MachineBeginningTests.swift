@@ -15,7 +15,7 @@ import Testing
   func `a queue takes in what nobody has started`(place: Place) {
     var machine = place.machine
     machine.enqueued()
-    #expect(machine.isEnqueued)
+    #expect(machine.isSubmitted)
     #expect(machine.state == .pending)
     #expect(machine.isCancelled == place.isCancelled)
   }
@@ -25,12 +25,13 @@ import Testing
     var machine = place.machine
     let action = machine.dependenciesFinished()
     switch place {
-    case .pending, .enqueued:
+    // After a manual start, the operation is in the next state already.
+    case .pending, .enqueued, .evaluating, .evaluatingManually:
       #expect(action == .evaluate)
       #expect(machine.state == .evaluatingConditions)
-    // A cancelled operation asks nobody.
-    case .pendingCancelled, .enqueuedCancelled, .evaluating, .evaluatingByHand, .ready,
-      .readyFailed, .readySkipped, .readyCancelled, .readyByHand, .cancelledByHand, .started,
+    // A cancelled operation evaluates nothing.
+    case .pendingCancelled, .enqueuedCancelled, .ready, .readyFailed, .readySkipped,
+      .readyCancelled, .readyManually, .cancelledManually, .started,
       .startedCancelled, .launched, .launchedCancelled, .finishing, .finishingCancelled,
       .finishingAfterWillFinish, .finished, .finishedWithBody, .finishedCancelled:
       #expect(action == .none)
@@ -45,13 +46,13 @@ import Testing
       var machine = place.machine
       let action = machine.verdictsArrived(verdict)
       switch place {
-      case .evaluating, .evaluatingByHand:
+      case .evaluating, .evaluatingManually:
         #expect(action == .becomeReady(isMarked: isMarked))
         #expect(machine.state == .ready)
         #expect(machine.isMarked == isMarked)
         #expect(machine.flawNumbers == flaws)
       case .pending, .pendingCancelled, .enqueued, .enqueuedCancelled, .ready, .readyFailed,
-        .readySkipped, .readyCancelled, .readyByHand, .cancelledByHand, .started,
+        .readySkipped, .readyCancelled, .readyManually, .cancelledManually, .started,
         .startedCancelled, .launched, .launchedCancelled, .finishing, .finishingCancelled,
         .finishingAfterWillFinish, .finished, .finishedWithBody, .finishedCancelled:
         #expect(action == .ignore)
@@ -70,11 +71,11 @@ import Testing
       let action = machine.reviewed(verdict)
       #expect(machine.state == place.state)
       switch place {
-      case .pending, .enqueued, .ready, .readyFailed, .readySkipped, .readyByHand:
+      case .pending, .enqueued, .ready, .readyFailed, .readySkipped, .readyManually:
         #expect(action == .becomeReady(isMarked: isMarked || wasMarked))
         #expect(machine.flawNumbers == before + flaws)
-      case .pendingCancelled, .enqueuedCancelled, .evaluating, .evaluatingByHand, .readyCancelled,
-        .cancelledByHand, .started, .startedCancelled, .launched, .launchedCancelled, .finishing,
+      case .pendingCancelled, .enqueuedCancelled, .evaluating, .evaluatingManually, .readyCancelled,
+        .cancelledManually, .started, .startedCancelled, .launched, .launchedCancelled, .finishing,
         .finishingCancelled, .finishingAfterWillFinish, .finished, .finishedWithBody,
         .finishedCancelled:
         #expect(action == .ignore)
@@ -89,56 +90,57 @@ import Testing
     (.failed([.condition(7), .condition(8)]), true, [7, 8]),
   ]
 
-  // MARK: Started by hand
+  // MARK: Started manually
 
   @Test(arguments: [false, true], [false, true])
-  func `by hand it goes on here when there is nothing to ask`(
+  func `a manual start runs here if there is nothing to evaluate or to claim`(
     hasConditions: Bool,
     hasClaims: Bool
   ) {
     var machine = Place.pending.machine
-    let action = machine.startCalledByHand(
+    let action = machine.startedManually(
       hasConditions: hasConditions,
       hasClaims: hasClaims,
       dependenciesAreFinished: true
     )
-    #expect(action == (hasConditions || hasClaims ? .evaluate : .proceed))
+    #expect(action == (hasConditions || hasClaims ? .enqueue : .run))
     #expect(machine.state == (hasConditions ? .evaluatingConditions : .ready))
-    #expect(machine.isStartedByHand)
-    #expect(!machine.isEnqueued)
+    #expect(machine.isSubmitted)
   }
 
   @Test(arguments: [false, true], [false, true])
-  func `by hand a cancelled one asks nobody and waits for nobody`(
+  func `a manual start of a cancelled operation evaluates and awaits nothing`(
     hasConditions: Bool,
     dependenciesAreFinished: Bool
   ) {
     var machine = Place.pendingCancelled.machine
-    let action = machine.startCalledByHand(
+    let action = machine.startedManually(
       hasConditions: hasConditions,
       hasClaims: true,
       dependenciesAreFinished: dependenciesAreFinished
     )
-    #expect(action == .proceed)
+    #expect(action == .run)
     #expect(machine.state == .ready)
   }
 
-  @Test func `by hand unfinished dependencies are a mistake`() {
+  @Test func `a manual start before dependencies have finished is a mistake`() {
     var machine = Place.pending.machine
-    let action = machine.startCalledByHand(
+    let action = machine.startedManually(
       hasConditions: false,
       hasClaims: false,
       dependenciesAreFinished: false
     )
     #expect(action == .reject(.startedBeforeReady))
     #expect(machine.state == .pending)
-    #expect(!machine.isStartedByHand)
+    #expect(!machine.isSubmitted)
   }
 
   @Test(arguments: Place.allCases.filter { ![.pending, .pendingCancelled].contains($0) })
-  func `by hand only once, in no queue, and ignored when over`(place: Place) {
+  func `a manual start is possible once, outside of a queue, and ignored after the end`(
+    place: Place
+  ) {
     var machine = place.machine
-    let action = machine.startCalledByHand(
+    let action = machine.startedManually(
       hasConditions: false,
       hasClaims: false,
       dependenciesAreFinished: true

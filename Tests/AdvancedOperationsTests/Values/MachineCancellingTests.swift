@@ -18,13 +18,13 @@ import Testing
     case .finishing, .finishingCancelled, .finishingAfterWillFinish, .finished, .finishedWithBody,
       .finishedCancelled:
       (expected, state) = (.ignore, place.state)
-    case .pendingCancelled, .enqueuedCancelled, .readyCancelled, .cancelledByHand,
+    case .pendingCancelled, .enqueuedCancelled, .readyCancelled, .cancelledManually,
       .startedCancelled, .launchedCancelled:
       (expected, state) = (.recorded, place.state)
     case .pending: (expected, state) = (.flag, .pending)
-    case .enqueued, .evaluating, .ready, .readyFailed, .readySkipped:
+    case .enqueued, .evaluating, .evaluatingManually, .ready, .readyManually, .readyFailed,
+      .readySkipped:
       (expected, state) = (.leaveQueue, .ready)
-    case .evaluatingByHand, .readyByHand: (expected, state) = (.leaveHand, .ready)
     // Did-start is going to be told: whether to execute is looked at before.
     case .started:
       (expected, state) = waitsForBody ? (.flag, .executing) : (.decided, .finishing)

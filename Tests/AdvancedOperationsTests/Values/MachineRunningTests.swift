@@ -9,11 +9,11 @@ import Testing
     var machine = place.machine
     let action = machine.turnCame()
     switch place {
-    case .pending, .enqueued, .ready, .readyByHand:
+    case .pending, .enqueued, .ready, .readyManually:
       #expect(action == .begin)
       #expect(machine.state == .executing)
       #expect(machine.outcome == nil)
-    case .pendingCancelled, .enqueuedCancelled, .readyCancelled, .cancelledByHand:
+    case .pendingCancelled, .enqueuedCancelled, .readyCancelled, .cancelledManually:
       #expect(action == .decided)
       #expect(machine.state == .finishing)
       #expect(machine.outcome?.kind == .cancelled)
@@ -23,7 +23,7 @@ import Testing
     case .readySkipped:
       #expect(action == .decided)
       #expect(machine.outcome?.kind == .skipped)
-    case .evaluating, .evaluatingByHand, .started, .startedCancelled, .launched,
+    case .evaluating, .evaluatingManually, .started, .startedCancelled, .launched,
       .launchedCancelled, .finishing, .finishingCancelled, .finishingAfterWillFinish, .finished,
       .finishedWithBody, .finishedCancelled:
       #expect(action == .reject(.startedAgain(place.state)))
@@ -106,8 +106,8 @@ import Testing
       .finishingCancelled:
       #expect(machine.mayProduce)
     case .pending, .pendingCancelled, .enqueued, .enqueuedCancelled, .evaluating,
-      .evaluatingByHand, .ready, .readyFailed, .readySkipped, .readyCancelled, .readyByHand,
-      .cancelledByHand, .finishingAfterWillFinish, .finished, .finishedWithBody,
+      .evaluatingManually, .ready, .readyFailed, .readySkipped, .readyCancelled, .readyManually,
+      .cancelledManually, .finishingAfterWillFinish, .finished, .finishedWithBody,
       .finishedCancelled:
       #expect(!machine.mayProduce)
     }

@@ -8,9 +8,9 @@ typealias Machine = OperationStateMachine
 enum Place: CaseIterable, Sendable {
   case pending, pendingCancelled
   case enqueued, enqueuedCancelled
-  case evaluating, evaluatingByHand
+  case evaluating, evaluatingManually
   case ready, readyFailed, readySkipped, readyCancelled
-  case readyByHand, cancelledByHand
+  case readyManually, cancelledManually
   case started, startedCancelled
   case launched, launchedCancelled
   case finishing, finishingCancelled, finishingAfterWillFinish
@@ -19,8 +19,8 @@ enum Place: CaseIterable, Sendable {
   var state: AdvancedOperation.State {
     switch self {
     case .pending, .pendingCancelled, .enqueued, .enqueuedCancelled: .pending
-    case .evaluating, .evaluatingByHand: .evaluatingConditions
-    case .ready, .readyFailed, .readySkipped, .readyCancelled, .readyByHand, .cancelledByHand:
+    case .evaluating, .evaluatingManually: .evaluatingConditions
+    case .ready, .readyFailed, .readySkipped, .readyCancelled, .readyManually, .cancelledManually:
       .ready
     case .started, .startedCancelled, .launched, .launchedCancelled: .executing
     case .finishing, .finishingCancelled, .finishingAfterWillFinish: .finishing
@@ -30,11 +30,11 @@ enum Place: CaseIterable, Sendable {
 
   var isCancelled: Bool {
     switch self {
-    case .pendingCancelled, .enqueuedCancelled, .readyCancelled, .cancelledByHand,
+    case .pendingCancelled, .enqueuedCancelled, .readyCancelled, .cancelledManually,
       .startedCancelled, .launchedCancelled, .finishingCancelled, .finishedCancelled:
       true
-    case .pending, .enqueued, .evaluating, .evaluatingByHand, .ready, .readyFailed, .readySkipped,
-      .readyByHand, .started, .launched, .finishing, .finishingAfterWillFinish, .finished,
+    case .pending, .enqueued, .evaluating, .evaluatingManually, .ready, .readyFailed, .readySkipped,
+      .readyManually, .started, .launched, .finishing, .finishingAfterWillFinish, .finished,
       .finishedWithBody:
       false
     }
@@ -62,8 +62,8 @@ enum Place: CaseIterable, Sendable {
       $0.didFinishNotified()
       _ = $0.bodyEnded()
     }
-    let byHand: Step = {
-      _ = $0.startCalledByHand(
+    let manualStart: Step = {
+      _ = $0.startedManually(
         hasConditions: true,
         hasClaims: true,
         dependenciesAreFinished: true
@@ -75,15 +75,15 @@ enum Place: CaseIterable, Sendable {
     case .enqueued: return [enqueue]
     case .enqueuedCancelled: return [cancel, enqueue]
     case .evaluating: return [enqueue, evaluate]
-    case .evaluatingByHand: return [byHand]
+    case .evaluatingManually: return [manualStart]
     case .ready: return [enqueue, evaluate, satisfied]
     case .readyFailed:
       return [enqueue, evaluate, { _ = $0.verdictsArrived(.failed([.condition(1)])) }]
     case .readySkipped:
       return [enqueue, evaluate, { _ = $0.verdictsArrived(.skipped(reason: "no need")) }]
     case .readyCancelled: return [enqueue, cancel]
-    case .readyByHand: return [byHand, satisfied]
-    case .cancelledByHand: return [byHand, cancel]
+    case .readyManually: return [manualStart, satisfied]
+    case .cancelledManually: return [manualStart, cancel]
     case .started: return [enqueue, start]
     case .startedCancelled: return [enqueue, start, cancel]
     case .launched: return [enqueue, start, launch]
@@ -124,8 +124,7 @@ extension OperationStateMachine {
     let machine = Machine()
     #expect(machine.state == .pending)
     #expect(!machine.isCancelled)
-    #expect(!machine.isEnqueued)
-    #expect(!machine.isStartedByHand)
+    #expect(!machine.isSubmitted)
     #expect(!machine.isMarked)
     #expect(machine.elements.isEmpty)
     #expect(machine.notRunCount == 0)

@@ -44,7 +44,7 @@ private struct Walk {
   private var isTurnDue: Bool { turns > 0 && (!isReviewDue || machine.isCancelled) }
 
   var moves: [Move] {
-    let isNew = !machine.isEnqueued && !machine.isStartedByHand
+    let isNew = !machine.isSubmitted
     if isNewGroup {
       return move("childrenExpected") {
         $0.isNewGroup = false
@@ -64,20 +64,19 @@ private struct Walk {
         if !$0.areDependenciesDue { $0.turns = 1 }
         return true
       }
-      + move("startCalledByHand", if: isNew) {
-        let action = $0.machine.startCalledByHand(
+      + move("startedManually", if: isNew) {
+        let action = $0.machine.startedManually(
           hasConditions: hasConditions,
           hasClaims: hasClaims,
           dependenciesAreFinished: true
         )
-        $0.isVerdictDue = action == .evaluate && hasConditions
-        if !$0.isVerdictDue { $0.turns = 1 }
+        $0.areDependenciesDue = action == .enqueue && hasConditions
+        if !$0.areDependenciesDue { $0.turns = 1 }
         return true
       }
       + move("cancelCalled") {
         switch $0.machine.cancelCalled(reason: nil, policy: policy) {
         case .leaveQueue: $0.turns = 1
-        case .leaveHand: $0.turns += 1
         case .decided: $0.endWasDecided()
         case .ignore, .recorded, .flag, .stopBody: break
         }
@@ -122,7 +121,7 @@ private struct Walk {
       switch $0.machine.turnCame() {
       case .begin: $0.isLaunchDue = true
       case .decided: $0.endWasDecided()
-      case .reject: return machine.isStartedByHand
+      case .reject: return false
       }
       return true
     }
@@ -239,18 +238,18 @@ extension Walk {
       "pending → ready", "evaluatingConditions", "ready", "executing", "finishing", "finished",
     ],
     "dependenciesFinished": ["pending → evaluatingConditions", "ready", "finishing", "finished"],
-    "didFinishDelivered": ["finishing → finished"],
+    "didFinishNotified": ["finishing → finished"],
     "enqueued": ["pending"],
-    "finishCalled": ["pending", "ready", "executing → finishing", "finishing", "finished"],
+    "decide": ["pending", "ready", "executing → finishing", "finishing", "finished"],
     "launchDue": ["executing", "executing → finishing", "finishing"],
     "reviewed": ["pending", "ready", "finishing", "finished"],
-    "startCalledByHand": ["pending → evaluatingConditions", "pending → ready"],
+    "startedManually": ["pending → evaluatingConditions", "pending → ready", "pending"],
     "turnCame": [
       "pending → executing", "pending → finishing", "ready → executing", "ready → finishing",
       "finishing", "finished",
     ],
     "verdictsArrived": ["evaluatingConditions → ready", "ready", "finishing", "finished"],
-    "willFinishDelivered": ["finishing"],
+    "willFinishNotified": ["finishing"],
   ]
 
   @Test func `the state machine takes every legal edge and no other`() {

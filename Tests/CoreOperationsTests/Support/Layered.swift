@@ -96,7 +96,6 @@ final class Layered: Operation, LayeredOperation, @unchecked Sendable {
   var awaitedParent: Operation? { nil }
   var isAwaitedInLayer: Bool { false }
   var isIdle: Bool { isFinished }
-  var isStartingByHand: Bool { false }
 
   func layerWaits(_ part: Wait.Part) -> [Wait] {
     switch part {

@@ -83,10 +83,10 @@ import Testing
   }
 
   @Test(arguments: Phase.allCases)
-  func `a run by hand of a layer above`(phase: Phase) {
+  func `a manual start of an operation of a layer`(phase: Phase) {
     for before in Life.all(phase) {
       var life = before
-      let action = life.startedByHand()
+      let action = life.startedManually()
       switch phase {
       case .created:
         #expect(action == .begin)

@@ -4,7 +4,7 @@ import AdvancedTestSupport
 import TestSupport
 import Testing
 
-@Suite(.watched) struct `Started by hand` {
+@Suite(.watched) struct `A manual start` {
   private static func made(
     in world: World,
     body: @escaping @Sendable (Work) -> Void = { $0.finish() }
@@ -53,6 +53,32 @@ import Testing
     probe.answer(.satisfied)
     world.simulation.run()
     #expect(work.kind == .succeeded)
+  }
+
+  /// A queue of its own runs the operation, which the program doesn't see.
+  @Test(arguments: seeds)
+  func `with conditions and claims it is in no queue that the program sees`(seed: UInt64) {
+    let world = World(seed: seed)
+    let recorder = RecordingObserver()
+    let holder = Work.claiming("holder", MutuallyExclusive("a"))
+    world.run(holder)
+    let hasQueue = Changing(true)
+    let work = Self.made(in: world) { work in
+      hasQueue.value = OperationQueue.current != nil
+      #expect(throws: OperationProduceError.noQueue) { try work.produce(Work()) }
+      work.finish()
+    }
+    work.addCondition(Immediate())
+    work.addCondition(MutuallyExclusive("a"))
+    work.addObserver(recorder)
+    work.start()
+    #expect("\(work.explain())" == "work is evaluating its conditions")
+    world.simulation.run()
+    #expect("\(work.explain())".hasPrefix("work waits for “a”, which holder holds"))
+    world.finishAll([holder])
+    #expect(work.kind == .succeeded)
+    #expect(!hasQueue.value)
+    #expect(recorder.kinds == [.started, .willFinish, .finished])
   }
 
   @Test(arguments: seeds)
@@ -154,20 +180,15 @@ import Testing
     #expect(!waiting.didExecute)
   }
 
-  /// The executor and the thread that starts it both want to end it.
   @Test func `a cancel between the start and the turn gives one end`() async {
-    let ended = Gate()
     var environment = OperationEnvironment(exclusivity: ExclusivityDomain())
     environment.tracer = Tracer { operation, state in
-      guard state == .ready else { return }
-      operation.cancel(withError: Flaw(1))
-      ended.pass()
+      if state == .ready { operation.cancel(withError: Flaw(1)) }
     }
     let recorder = RecordingObserver()
     let work = Work { $0.finish() }
     work.use(environment)
     work.addObserver(recorder)
-    work.onFinish { _, _ in ended.open() }
     await onThread { work.start() }
     #expect(recorder.kinds == [.cancelled, .willFinish, .finished])
     #expect(work.kind == .cancelled)
