@@ -38,7 +38,6 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
   }
 
   final let members: Locked<GroupMembers>
-  private let number = ObjectNumber()
   private let errorPolicy: ErrorPolicy
 
   /// Creates a group.
@@ -304,7 +303,7 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
     register([rollback])
   }
 
-  override var parentNumber: ObjectNumber? { number }
+  override var mayRunOthers: Bool { true }
   override var openChildren: [Operation] { children.filter(\.isOpenAsChild) }
 
   override var hasWaitingChildren: Bool {

@@ -36,8 +36,6 @@ final class OperationRounds: Sendable {
     }
   }
 
-  /// The owner's number as one that runs others.
-  let number = ObjectNumber()
   private let state = Locked(State())
 
   private func queue(for owner: AdvancedOperation) -> AdvancedOperationQueue {

@@ -299,7 +299,7 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
   /// What runs the operations that the body makes; nil where that makes none.
   var rounds: OperationRounds? { nil }
 
-  override var parentNumber: ObjectNumber? { rounds?.number }
+  override var mayRunOthers: Bool { rounds != nil }
   override var openChildren: [Operation] { rounds?.openMembers ?? [] }
 
   override func adopt(_ operation: AdvancedOperation) -> Bool {

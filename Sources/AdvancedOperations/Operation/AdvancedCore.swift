@@ -7,7 +7,7 @@ struct AdvancedCore {
   /// Also some that were removed since.
   var observers: [OperationObservation] = []
   var conditions: [any OperationCondition] = []
-  var claims: [ClaimDemand] = []
+  var claims: [ClaimRequest] = []
   var conditionPolicy = AdvancedOperation.ConditionPolicy.evaluateAll
   /// Whether the core keeps slot and membership on our behalf.
   var holdsQuiet = false

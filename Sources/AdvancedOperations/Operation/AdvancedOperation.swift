@@ -136,12 +136,8 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
 
   /// Called at a cancel whose policy is to wait for the body, before the hook.
   func stopBody() {}
-  /// A number of an operation that may run others and wait for them, other than with its own code.
-  ///
-  /// Nil for all others. Asked with locks held.
-  var parentNumber: ObjectNumber? { nil }
-  /// Whether the operation has such a number.
-  final var mayRunOthers: Bool { parentNumber != nil }
+  /// Whether the operation may run others and wait for them, other than with its own code.
+  var mayRunOthers: Bool { false }
   /// Whether it will start others when it starts.
   var hasWaitingChildren: Bool { false }
   /// What the operation runs and waits for.

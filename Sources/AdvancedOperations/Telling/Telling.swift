@@ -111,7 +111,7 @@ struct Telling: ~Copyable {
 
   /// What an operation has until it is quiet, besides its place in a queue.
   struct Loans: ~Copyable {
-    let claims: [ClaimDemand]
+    let claims: [ClaimRequest]
     let domain: ExclusivityDomain?
     let holdsQuiet: Bool
     let afterQuiet: [@Sendable (AdvancedOperation) -> Void]
