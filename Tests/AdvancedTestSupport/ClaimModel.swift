@@ -1,4 +1,4 @@
-/// Who is in and who waits for claims, computed the plain way: lists, and everything looked at
+/// Which operations hold claims and which wait, computed the plain way: lists, and everything checked
 /// every time.
 package struct ClaimModel {
   package struct Demand {
@@ -13,182 +13,134 @@ package struct ClaimModel {
     }
   }
 
-  private struct Member {
-    /// Around it, the innermost first.
-    let groups: [Int]
-    let demands: [Demand]
-    /// What groups lend it of each resource, and which group how much.
-    var loans: [String: [Int: Int]] = [:]
-
-    func demand(_ resource: String) -> Demand? { demands.first { $0.resource == resource } }
+  /// A resource, or what a group holds of it.
+  private struct Place: Hashable {
+    let resource: String
+    var group: Int?
   }
 
-  private var members: [Int: Member] = [:]
+  /// What an operation needs at one place.
+  private struct Part {
+    let place: Place
+    let units: Int
+    let limit: Int
+  }
+
+  private var demands: [Int: [Demand]] = [:]
+  private var parts: [Int: [Part]] = [:]
   /// In the order of entering.
   package private(set) var inside: [Int] = []
-  /// In the order of coming, and the resource that each stands in line for.
-  package private(set) var waiting: [(number: Int, resource: String)] = []
-  private var limits: [String: Set<Int>] = [:]
-  /// The groups whose children have waited for a resource that the group holds.
-  private var awaited: [String: Set<Int>] = [:]
+  /// In the order of coming, and the place that each waits for.
+  private var queue: [(number: Int, place: Place)] = []
 
   package init() {}
 
+  package var waiting: [(number: Int, resource: String)] {
+    queue.map { ($0.number, $0.place.resource) }
+  }
+
   // MARK: The rules
 
-  private func taken(_ number: Int, _ resource: String) -> Int {
-    guard let demand = members[number]?.demand(resource) else { return 0 }
-    return demand.units - (members[number]?.loans[resource]?.values.reduce(0, +) ?? 0)
-  }
-
-  private func used(_ resource: String) -> Int { inside.reduce(0) { $0 + taken($1, resource) } }
-
-  /// How much a group can lend.
-  private func lendable(_ group: Int, _ resource: String) -> Int {
-    let lent = inside.reduce(0) { $0 + (members[$1]?.loans[resource]?[group] ?? 0) }
-    return (members[group]?.demand(resource)?.units ?? 0) - lent
-  }
-
-  /// The groups around somebody that hold some of a resource, the innermost first.
-  private func lenders(_ number: Int, _ resource: String) -> [Int] {
-    (members[number]?.groups ?? []).filter {
-      inside.contains($0) && members[$0]?.demand(resource) != nil
+  /// A child uses what its groups hold, from the innermost on, and takes the rest like operations
+  /// outside; what an outer group has lent to an inner one is there once.
+  private func parts(of demand: Demand, inside groups: [Int]) -> [Part] {
+    let resource = demand.resource
+    let common = Place(resource: resource)
+    var parts: [Part] = []
+    var open = demand.units
+    var limits: [Int] = []
+    var inner: Int?
+    for group in groups where inside.contains(group) {
+      guard let held = demands[group]?.first(where: { $0.resource == resource }) else { continue }
+      let room = Place(resource: resource, group: group)
+      let lent = inner.flatMap { self.parts[$0]?.first { $0.place == room }?.units } ?? 0
+      let units = min(open, held.units - lent)
+      if units > 0 { parts.append(Part(place: room, units: units, limit: held.units)) }
+      open -= units
+      limits.append(held.limit)
+      inner = group
     }
+    // The strictest limit decides, inside of groups as well.
+    if open > 0 || limits.allSatisfy({ $0 > demand.limit }) {
+      parts.append(Part(place: common, units: open, limit: demand.limit))
+    }
+    return parts
   }
+
+  private func partsInside(_ place: Place) -> [Part] {
+    inside.flatMap { parts[$0] ?? [] }.filter { $0.place == place }
+  }
+
+  private func used(_ place: Place) -> Int { partsInside(place).reduce(0) { $0 + $1.units } }
 
   /// The strictest limit of those inside and of the one that wants in.
-  private func limit(_ demand: Demand) -> Int {
-    inside.compactMap { members[$0]?.demand(demand.resource)?.limit }
-      .reduce(demand.limit) { min($0, $1) }
+  private func limit(_ part: Part) -> Int {
+    partsInside(part.place).reduce(part.limit) { min($0, $1.limit) }
   }
 
-  private func fits(_ demand: Demand, _ number: Int) -> Bool {
-    let resource = demand.resource
-    let lent = lenders(number, resource).reduce(0) { $0 + lendable($1, resource) }
-    return max(0, demand.units - lent) <= limit(demand) - used(demand.resource)
-  }
+  private func fits(_ part: Part) -> Bool { used(part.place) + part.units <= limit(part) }
 
-  /// What the groups around an operation hold is for it and its siblings, in the order of coming;
-  /// the rest is for all, in the order of coming.
+  /// Whether there is room, and no operation in front waits for the same.
   private func mayEnter(
-    _ demand: Demand,
-    _ number: Int,
-    behind front: ArraySlice<(number: Int, resource: String)>
+    _ part: Part,
+    behind front: ArraySlice<(number: Int, place: Place)>
   ) -> Bool {
-    let front = front.filter { $0.resource == demand.resource }.map(\.number)
-    var open = demand.units
-    for group in lenders(number, demand.resource) {
-      if front.contains(where: { members[$0]?.groups.contains(group) == true }) { return false }
-      open -= lendable(group, demand.resource)
-      if open <= 0 && used(demand.resource) <= limit(demand) { return true }
-    }
-    return front.isEmpty && max(0, open) <= limit(demand) - used(demand.resource)
+    fits(part) && !front.contains { $0.place == part.place }
   }
 
   /// What keeps an operation out that comes after those in front.
   private func busy(
     _ number: Int,
-    behind front: ArraySlice<(number: Int, resource: String)>
-  ) -> String? {
-    let busy = (members[number]?.demands ?? []).filter { !mayEnter($0, number, behind: front) }
-    let full = busy.first { used($0.resource) >= limit($0) }
-    return (full ?? busy.first { !fits($0, number) } ?? busy.first)?.resource
+    behind front: ArraySlice<(number: Int, place: Place)>
+  ) -> Place? {
+    let busy = (parts[number] ?? []).filter { !mayEnter($0, behind: front) }
+    let full = busy.first { !fits($0) && used($0.place) >= limit($0) }
+    return (full ?? busy.first { !fits($0) } ?? busy.first)?.place
   }
 
-  /// Whether each that waits has to.
+  /// Whether each operation that waits has to.
   package var isStable: Bool {
-    waiting.indices.allSatisfy { index in
-      let (number, resource) = waiting[index]
-      guard let demand = members[number]?.demand(resource) else { return false }
-      return !mayEnter(demand, number, behind: waiting[..<index])
+    queue.indices.allSatisfy { index in
+      let (number, place) = queue[index]
+      guard let part = parts[number]?.first(where: { $0.place == place }) else { return false }
+      return !mayEnter(part, behind: queue[..<index])
     }
   }
 
-  // MARK: What happens
+  // MARK: Events
 
   package mutating func came(_ number: Int, _ demands: [Demand], inside groups: [Int] = []) {
-    members[number] = Member(groups: groups, demands: demands)
-    for demand in demands { limits[demand.resource, default: []].insert(demand.limit) }
-    if let resource = busy(number, behind: waiting[...]) {
-      waiting.append((number, ""))
-      wait(at: waiting.count - 1, for: resource)
+    self.demands[number] = demands
+    parts[number] = demands.flatMap { parts(of: $0, inside: groups) }
+    if let place = busy(number, behind: queue[...]) {
+      queue.append((number, place))
     } else {
-      enter(number)
+      inside.append(number)
     }
-  }
-
-  private mutating func wait(at index: Int, for resource: String) {
-    waiting[index].resource = resource
-    awaited[resource, default: []].formUnion(lenders(waiting[index].number, resource))
-  }
-
-  private mutating func enter(_ number: Int) {
-    for demand in members[number]?.demands ?? [] {
-      var open = demand.units
-      for group in lenders(number, demand.resource) {
-        let part = min(open, lendable(group, demand.resource))
-        if part > 0 { members[number]?.loans[demand.resource, default: [:]][group] = part }
-        open -= part
-      }
-    }
-    inside.append(number)
   }
 
   package mutating func left(_ number: Int) {
-    if let index = waiting.firstIndex(where: { $0.number == number }) {
-      let resource = waiting.remove(at: index).resource
-      becameFree(resource, to: lenders(number, resource))
+    if let index = queue.firstIndex(where: { $0.number == number }) {
+      becameFree(queue.remove(at: index).place)
     } else if let index = inside.firstIndex(of: number) {
-      let loans = members[number]?.loans ?? [:]
       inside.remove(at: index)
-      members[number]?.loans = [:]
-      let demands = members[number]?.demands ?? []
-      for demand in demands {
-        let resource = demand.resource
-        let around = lenders(number, resource)
-        becameFree(resource, toChildrenOf: around.filter { loans[resource]?[$0] != nil })
-        // Its own children stand in the line around it now.
-        if awaited[resource]?.remove(number) != nil { becameFree(resource, to: around) }
-        // Those inside may have been kept by a limit.
-        if limits[resource, default: []].count > 1 {
-          becameFree(
-            resource,
-            toChildrenOf: inside.filter { members[$0]?.demand(resource) != nil }
-          )
-        }
-      }
-      for demand in demands { becameFree(demand.resource, to: []) }
+      for part in parts[number] ?? [] { becameFree(part.place) }
     }
   }
 
-  private mutating func becameFree(_ resource: String, toChildrenOf groups: [Int]) {
-    for group in groups where awaited[resource]?.contains(group) == true {
-      becameFree(resource, to: [group] + lenders(group, resource))
-    }
-  }
-
-  /// Looks at those inside of some groups, the innermost first, and then at all.
-  private mutating func becameFree(_ resource: String, to groups: [Int]) {
-    var levels: [Int?] = groups + [nil]
-    while let level = levels.first {
-      let index = waiting.firstIndex { waiter in
-        waiter.resource == resource
-          && level.map { members[waiter.number]?.groups.contains($0) == true } ?? true
-      }
-      guard let index, let demand = members[waiting[index].number]?.demand(resource),
-        mayEnter(demand, waiting[index].number, behind: waiting[..<index])
-      else {
-        levels.removeFirst()
-        continue
-      }
-      let number = waiting[index].number
-      levels = lenders(number, resource) + [nil]
-      waiting[index].resource = ""
-      if let other = busy(number, behind: waiting[..<index]) {
-        wait(at: index, for: other)
+  private mutating func becameFree(_ place: Place) {
+    while let index = queue.firstIndex(where: { $0.place == place }) {
+      let number = queue[index].number
+      guard let part = parts[number]?.first(where: { $0.place == place }),
+        mayEnter(part, behind: queue[..<index])
+      else { return }
+      // It waits for nothing while it is checked.
+      queue[index].place = Place(resource: "")
+      if let other = busy(number, behind: queue[..<index]) {
+        queue[index].place = other
       } else {
-        waiting.remove(at: index)
-        enter(number)
+        queue.remove(at: index)
+        inside.append(number)
       }
     }
   }

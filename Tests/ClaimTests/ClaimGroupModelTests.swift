@@ -6,7 +6,8 @@ import Testing
 
 /// Groups hold some of what their children claim, one inside of another; all may wait.
 ///
-/// What groups hold always leaves enough for anybody else, so that none waits for its own group.
+/// What groups hold always leaves enough for all others, and children of inner groups claim only what
+/// these hold, so that none waits for its own group.
 @Suite(.watched) struct `The account of claims of groups, compared with a plain model` {
   private typealias Demand = ClaimModel.Demand
 
@@ -102,7 +103,9 @@ import Testing
     }
 
     mutating func groupComes(_ number: Int) {
-      let parents = openGroups.filter { groups[$0]?.mayHaveGroups == true }
+      let parents = openGroups.filter { number in
+        groups[number].map { $0.mayHaveGroups && $0.groups.isEmpty } ?? false
+      }
       let parent = Bool.random(using: &random) ? parents.randomElement(using: &random) : nil
       let free = budgets.reduce(into: [:]) { $0[$1.key] = $1.value - held($1.key) }
       let demands = demands { free[$0] ?? 0 }
@@ -123,11 +126,12 @@ import Testing
     mutating func workComes(_ number: Int) {
       let parent =
         Int.random(in: 0..<4, using: &random) == 0 ? nil : openGroups.randomElement(using: &random)
-      // More than its group holds, and never so much that others' groups have to end.
-      let own = parent.flatMap { groups[$0] }.flatMap { $0.mayHaveGroups ? nil : $0.demands } ?? []
+      // Sometimes more than its group holds, and never so much that groups have to end.
+      let group = parent.flatMap { groups[$0] }
       let demands = demands { resource in
-        let slack = (capacities[resource] ?? 1) - (budgets[resource] ?? 0)
-        return max(slack, 1) + (own.first { $0.resource == resource }?.units ?? 0)
+        let own = group?.demands.first { $0.resource == resource }?.units ?? 0
+        if let group, !group.groups.isEmpty { return own }
+        return own + max((capacities[resource] ?? 1) - (budgets[resource] ?? 0), 1)
       }
       let work = Work.open("w\(number)")
       attach(demands, to: work)

@@ -84,28 +84,6 @@ import Testing
     #expect(group.kind == .succeeded)
   }
 
-  @Test(arguments: seeds) func `let in who came before them, of places`(seed: UInt64) {
-    let world = World(seed: seed)
-    let claim = MutuallyExclusive("a", limit: 2)
-    let order = Log<String>()
-    let (group, gate) = Self.group(claim, in: world)
-    let inside = (0..<2).map { Work.claiming("inside \($0)", claim) }
-    for work in inside {
-      #expect(group.addOperation(work))
-      world.simulation.run()
-    }
-    #expect(inside.allSatisfy { $0.isExecuting })
-    world.run(Self.stranger(claim, order))
-    #expect(group.addOperation(Self.chain("child", 100, claim, order)))
-    world.simulation.run()
-    // The one in the free place: the group's own place isn't free for others.
-    world.finishAll([inside[1]])
-    #expect(order.entries.first == "stranger")
-    world.finishAll([inside[0], gate])
-    #expect(order.entries.count == 101)
-    #expect(group.kind == .succeeded)
-  }
-
   @Test func `may enter what their group holds, whoever waits outside`() {
     let world = World()
     let pool = world.pool(3)
@@ -119,74 +97,6 @@ import Testing
     #expect(!outside.didExecute)
     world.finishAll([inside, gate, outside])
     #expect(group.kind == .succeeded)
-  }
-
-  @Test func `keep their turn outside until what they lack is free inside`() {
-    let world = World()
-    let claim = MutuallyExclusive("a", limit: 2)
-    let holder = Work.claiming("holder", claim)
-    let (group, gate) = Self.group(claim, in: world)
-    world.run(holder)
-    let children = (0..<3).map { Work.claiming("child \($0)", claim) }
-    for child in children { #expect(group.addOperation(child)) }
-    world.simulation.run()
-    let outside = Work.claiming("outside", claim)
-    world.run(outside)
-    #expect(children.map(\.isExecuting) == [true, false, false])
-    children[0].finish()
-    world.simulation.run()
-    #expect(children[1].isExecuting)
-    holder.finish()
-    world.simulation.run()
-    // It came before the one outside.
-    #expect(children[2].isExecuting)
-    #expect(!outside.didExecute)
-    children[1].finish()
-    world.simulation.run()
-    // The group's place is free, and only for the group's children.
-    #expect(!outside.didExecute)
-    world.finishAll([children[2], gate, outside])
-    #expect(group.kind == .succeeded)
-  }
-
-  @Test func `come at their turn at each group around them`() {
-    let world = World()
-    let pool = world.pool(4)
-    let (outer, outerGate) = Self.group(ResourceUnits(3, of: pool), named: "outer", in: world)
-    let innerGate = Work.open("inner gate")
-    let inner = GroupOperation(name: "inner") { innerGate }
-    inner.addCondition(ResourceUnits(1, of: pool))
-    #expect(outer.addOperation(inner))
-    let user = Work.claiming("user", ResourceUnits(3, of: pool))
-    world.simulation.run()
-    // Two of the outer group, and the one that is free.
-    #expect(outer.addOperation(user))
-    world.simulation.run()
-    #expect(user.isExecuting)
-    let sibling = Work.claiming("sibling", ResourceUnits(3, of: pool))
-    let outside = Work.claiming("outside", ResourceUnits(1, of: pool))
-    let child = Work.claiming("child", ResourceUnits(3, of: pool))
-    let small = Work.claiming("small", ResourceUnits(1, of: pool))
-    #expect(outer.addOperation(sibling))
-    world.simulation.run()
-    world.run(outside)
-    for work in [child, small] {
-      #expect(inner.addOperation(work))
-      world.simulation.run()
-    }
-    #expect([sibling, outside, child, small].allSatisfy { !$0.didExecute })
-    user.finish()
-    world.simulation.run()
-    #expect(sibling.isExecuting)
-    #expect([outside, child, small].allSatisfy { !$0.didExecute })
-    sibling.finish()
-    world.simulation.run()
-    #expect(outside.isExecuting && child.isExecuting)
-    #expect(!small.didExecute)
-    world.finishAll([child, outside])
-    #expect(small.isExecuting)
-    world.finishAll([small, innerGate, outerGate])
-    #expect(outer.kind == .succeeded)
   }
 
   /// Addresses differ from run to run, and decide nothing.

@@ -74,17 +74,15 @@ import Testing
     }
   }
 
-  /// Two places that both groups keep until the child ends are too many for its limit of one.
+  /// The inner group takes the turn in the place of the outer one, so there is room for a child that
+  /// lets in nothing else.
   @Test func `end, however many each of them lets in`() {
     for limits in tuples(of: Array(repeating: 0...3, count: 5)) {
       let claims = limits.map { $0 == 0 ? nil : MutuallyExclusive("place", limit: $0) }
       let program = Program(claims)
       let open = program.run()
       #expect(open.isEmpty, "\(limits)")
-      if program.child.didExecute { continue }
-      #expect(limits[3] == 1 && limits[..<3].allSatisfy { $0 > 0 }, "\(limits)")
-      let error = (program.child.errors.first as? OperationConditionError)?.underlying
-      #expect((error as? OperationCycleError)?.path == ["child", "inner", "child"], "\(limits)")
+      #expect(program.child.didExecute, "\(limits)")
     }
   }
 

@@ -1,6 +1,6 @@
 import CoreOperations
 
-extension AdvancedOperation: ClaimHolder {
+extension AdvancedOperation {
   // MARK: Attaching
 
   /// Adds something that the operation holds while it runs.
@@ -33,7 +33,7 @@ extension AdvancedOperation: ClaimHolder {
     )
   }
 
-  final var claims: [ClaimDemand] { withCore { $0.claims } }
+  final var claims: [ClaimRequest] { withCore { $0.claims } }
   final var clock: OperationClock { environment.clock }
 
   // MARK: The start gate
@@ -47,7 +47,7 @@ extension AdvancedOperation: ClaimHolder {
     let decision = asked.domain.take(
       asked.claims,
       for: self,
-      inside: asked.parent?.enclosingGroups ?? [],
+      inside: asked.parent.map { Array(sequence(first: $0, next: \.parent)) } ?? [],
       alwaysWaits: asked.hasStarted
     )
     // An end of a next attempt that was quiet before found nothing to give back, and no line to
@@ -76,7 +76,7 @@ extension AdvancedOperation: ClaimHolder {
 
   /// What a decision about the start is made of.
   private struct Asked {
-    let claims: [ClaimDemand]
+    let claims: [ClaimRequest]
     let domain: ExclusivityDomain
     let parent: AdvancedOperation?
     /// Whether it is the next attempt that starts.
@@ -109,10 +109,10 @@ extension AdvancedOperation: ClaimHolder {
 
   /// The operation stands in a line, unless that completes a cycle.
   private func claimsAwaited(
-    cancelling holders: [any ClaimHolder],
+    cancelling holders: [AdvancedOperation],
     mayCompleteCycle: Bool
   ) -> StartDecision {
-    for case let holder as AdvancedOperation in holders {
+    for holder in holders {
       holder.cancel(withError: OperationClaimError.preempted(by: label))
     }
     // A cancel that came before this operation stood in line found nothing to withdraw; nor did
@@ -135,18 +135,20 @@ extension AdvancedOperation: ClaimHolder {
   }
 
   private static func error(
-    _ claim: ClaimDemand,
-    _ holders: [any ClaimHolder],
+    _ claim: ClaimRequest,
+    _ holders: [AdvancedOperation],
     isExcessive: Bool
   ) -> OperationClaimError {
-    if isExcessive { return .exceedsCapacity(needed: claim.units, capacity: claim.limit) }
+    if isExcessive {
+      return .exceedsCapacity(needed: claim.units, capacity: claim.pool?.capacity ?? 0)
+    }
     if let rate = claim.rates.first {
       return .rateExceeded(count: rate.count, duration: rate.duration)
     }
     return .busy(holders: holders.map(\.label))
   }
 
-  private static func reason(_ claim: ClaimDemand, _ holders: [any ClaimHolder]) -> String {
+  private static func reason(_ claim: ClaimRequest, _ holders: [AdvancedOperation]) -> String {
     if let rate = claim.rates.first {
       return
         "“\(claim.name)” lets no more than \(rate.count) start within \(rate.duration.readable)"
@@ -166,15 +168,102 @@ extension AdvancedOperation: ClaimHolder {
 
   /// The operation won't execute: it leaves its line, and rates forget a start that has not begun.
   package final func withdrawClaims() { environment.exclusivity.withdraw(self) }
-
 }
 
+// MARK: - Cycles
+
 extension AdvancedOperation {
-  /// The operation, if it may run others, and the groups that it is in, the innermost first.
+  /// The operation has begun to wait for claims: gives up if that completes a cycle.
   ///
-  /// As numbers: one of them may be gone while an account still knows an operation inside of it.
-  fileprivate final var enclosingGroups: [ObjectNumber] {
-    sequence(first: self, next: \.parent).compactMap(\.parentNumber)
+  /// Of several waits that complete a cycle together, the last one to be known sees the others.
+  ///
+  /// - Returns: What to fail with; nil to wait.
+  final func cycleOfClaims() -> OperationCycleError? {
+    guard let cycle = cycleOfWaits(),
+      environment.exclusivity.update({ $0.withdrawnFromWaiters(self, &$1) })
+    else {
+      return nil
+    }
+    return OperationCycleError(path: cycle.map(\.label))
+  }
+
+  /// The operation waits for another claim than before, or behind others: lets it fail if that
+  /// completes a cycle.
+  final func claimWaitMoved() {
+    while let cycle = cycleOfWaits(), refuseWaiting(in: cycle) {}
+  }
+
+  /// The cycle that the operation's wait for its claims is in, unless it is closed only by the
+  /// order of coming; then the operations that this keeps come first.
+  private func cycleOfWaits() -> [Operation]? {
+    // An operation that nothing waits for is in no cycle.
+    guard isAwaited,
+      RunTimeCycles.areThinkable || environment.exclusivity.look({ $0.waitsForParent(self) })
+    else { return nil }
+    while let cycle = WaitSearch.cycle(through: .start(self))?.operations {
+      if !Self.passOrder(in: cycle) { return cycle }
+    }
+    return nil
+  }
+
+  /// Whether anything may wait for the operation: dependents, a group, code that awaits it, what
+  /// waits for a child of its own, which waits for its start, a barrier, and operations behind it
+  /// in a line, because one that comes back or moves on stands in front of later ones that have
+  /// looked before.
+  private var isAwaited: Bool {
+    mayRunOthers || hasDependents || isNeeded
+      || environment.exclusivity.look { $0.mayBeFollowed(self) }
+      || parent != nil
+      || withCore { core in
+        core.extra.map { !$0.afterFinished.isEmpty || !$0.afterIdle.isEmpty } ?? false
+      }
+  }
+
+  /// In a cycle that is completed only by the order of coming, lets the operations that it keeps
+  /// come first.
+  private static func passOrder(in cycle: [Operation]) -> Bool {
+    // Decided before any of them moves, or the one that was passed would pass again.
+    let behind = cycle.dropLast().compactMap { $0 as? AdvancedOperation }
+      .filter { operation in operation.environment.exclusivity.look { $0.isBehind(operation) } }
+    var hasPassed = false
+    for operation in behind
+    where operation.environment.exclusivity.update({ $0.movedToFront(operation, &$1) }) {
+      hasPassed = true
+    }
+    return hasPassed
+  }
+
+  /// Lets operations that only the order of coming keeps come first, or fails one that waits for a
+  /// claim.
+  ///
+  /// - Returns: Whether that has broken the cycle.
+  final func breakCycleOfClaims(_ cycle: [Operation]) -> Bool {
+    Self.passOrder(in: cycle)
+      || cycle.contains { ($0 as? AdvancedOperation)?.refuseWaiting(in: cycle) ?? false }
+  }
+
+  /// Fails an operation that waits for a claim.
+  ///
+  /// - Returns: Whether it did.
+  private func refuseWaiting(in cycle: [Operation]) -> Bool {
+    let claim = environment.exclusivity.waits(of: self).first?.claim
+    guard let claim, environment.exclusivity.update({ $0.withdrawnFromWaiters(self, &$1) }) else {
+      return false
+    }
+    // Named from the one that is refused on.
+    let members = cycle.dropLast()
+    let start = members.firstIndex(of: self) ?? 0
+    let path = members[start...] + members[..<start] + [self]
+    let error = OperationCycleError(path: path.map(\.label))
+    if attemptTurn != nil {
+      abandonAttempt(because: Self.element(claim.name, error))
+      return true
+    }
+    switch change({ $0.machine.reviewed(.failed([Self.element(claim.name, error)])) }) {
+    case .becomeReady: leaveAhead()
+    case .ignore: break
+    }
+    return true
   }
 }
 

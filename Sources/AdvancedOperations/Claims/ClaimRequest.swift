@@ -12,42 +12,82 @@
 /// }
 /// ```
 public struct ClaimRequest: Sendable {
-  /// How much is claimed.
+  /// The amount of a request.
   package enum Amount: Sendable {
     /// One place of several.
     case place(limit: Int)
     /// Units of a pool.
     case units(Int, of: ResourcePool)
-    /// A start.
-    case start(RateBucket.Rate)
+    /// A start that all of these rates allow.
+    case start([RateBucket.Rate])
   }
 
-  package let subject: ClaimKey.Subject
-  package let amount: Amount
-  package let whenBusy: WhenBusy
+  /// The thing that a request is for.
+  package enum Subject: Hashable, Sendable {
+    case category(ObjectIdentifier)
+    case name(String)
+    /// A claim keeps its pool alive; without claims, a later pool at the same address may have what
+    /// is left, because that is like new.
+    case pool(ObjectIdentifier)
+    case rate(String)
+  }
 
-  package init(_ subject: ClaimKey.Subject, _ amount: Amount, whenBusy: WhenBusy) {
+  package let subject: Subject
+  package private(set) var amount: Amount
+  package private(set) var whenBusy: WhenBusy
+  /// The name of the claim that was attached.
+  fileprivate(set) var name = ""
+
+  package init(_ subject: Subject, _ amount: Amount, whenBusy: WhenBusy) {
     self.subject = subject
     self.amount = amount
     self.whenBusy = whenBusy
   }
-}
 
-/// What tells one resource of a domain from another.
-package struct ClaimKey: Hashable, Sendable {
-  package enum Subject: Hashable, Sendable {
-    case category(ObjectIdentifier)
-    case name(String)
-    case pool(ObjectNumber)
-    case rate(String)
+  /// The number of units, or places, that the operation holds; 0 for a rate.
+  var units: Int {
+    switch amount {
+    case .place: 1
+    case .units(let count, _): count
+    case .start: 0
+    }
   }
 
-  let subject: Subject
-  /// Whose time a rate goes by; nil for what doesn't look at the time.
-  let clock: ObjectNumber?
+  /// The number of operations that may be in at the same time, by the limit of this claim; nil
+  /// unless it claims a place.
+  var limit: Int? { if case .place(let limit) = amount { limit } else { nil } }
+  var pool: ResourcePool? { if case .units(_, let pool) = amount { pool } else { nil } }
+  /// The rates that have to allow a start.
+  var rates: [RateBucket.Rate] { if case .start(let rates) = amount { rates } else { [] } }
+  var isRate: Bool { if case .start = amount { true } else { false } }
 
-  init(_ subject: Subject, clock: ObjectNumber? = nil) {
-    self.subject = subject
-    self.clock = clock
+  /// Adds another request of the same operation for the same subject: units add up, and a place is
+  /// one place.
+  fileprivate mutating func merge(_ other: ClaimRequest) {
+    switch (amount, other.amount) {
+    case (.place(let limit), .place(let otherLimit)): amount = .place(limit: min(limit, otherLimit))
+    case (.units(let count, let pool), .units(let otherCount, _)):
+      let (sum, hasOverflown) = count.addingReportingOverflow(otherCount)
+      amount = .units(hasOverflown ? .max : sum, of: pool)
+    case (.start(let rates), .start(let others)):
+      amount = .start(rates + others.filter { !rates.contains($0) })
+    default: trap("“\(name)” and “\(other.name)” ask for different amounts of one thing")
+    }
+    // Failing wins over skipping, and both over waiting.
+    if other.whenBusy.rank > whenBusy.rank { whenBusy = other.whenBusy }
+  }
+}
+
+extension [ClaimRequest] {
+  /// Adds the requests of a claim, so that there is one request for each subject.
+  mutating func add(name: String, _ requests: [ClaimRequest]) {
+    for var request in requests {
+      request.name = name
+      if let index = firstIndex(where: { $0.subject == request.subject }) {
+        self[index].merge(request)
+      } else {
+        append(request)
+      }
+    }
   }
 }

@@ -48,7 +48,7 @@ public struct MutuallyExclusive<Category>: OperationClaim {
     )
   }
 
-  private init(name: String, _ subject: ClaimKey.Subject, limit: Int, whenBusy: WhenBusy) {
+  private init(name: String, _ subject: ClaimRequest.Subject, limit: Int, whenBusy: WhenBusy) {
     guard limit >= 1 else {
       trap("MutuallyExclusive “\(name)” was made with the limit \(limit). Give 1 or more.")
     }

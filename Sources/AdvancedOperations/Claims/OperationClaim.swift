@@ -26,12 +26,16 @@
 /// }
 /// ```
 ///
-/// **Groups.** What a group holds, its children may enter: an operation uses first what the groups
-/// around it hold and no other of their children uses, and takes only the rest from what is free.
-/// So the children of a group that holds a category enter it one at a time, and those of a group
-/// that holds 5 units of a pool use 5 in all without waiting for anybody outside. The rest it takes
-/// first come, first served, like the operations outside: behind those that waited for it before. A
-/// start that was taken from a ``RateLimit`` isn't held by anybody: each child takes its own.
+/// **Groups.** A child may enter what its group holds:
+///
+/// - The children of a group that holds a place of a category enter it one at a time, whatever their
+///   own limits are. Nothing from outside comes between them.
+/// - The children of a group that holds 5 units of a pool use 5 in all without waiting for any
+///   operation outside. A child that needs more uses all 5, and takes the rest from the pool: first
+///   come, first served, like the operations outside.
+/// - A group inside of the group takes its turn like each child, and its own children enter what it
+///   holds then.
+/// - A start that was taken from a ``RateLimit`` isn't held: each child takes its own.
 ///
 /// **Busy claims.** Where several claims are busy, one whose ``WhenBusy`` is to fail decides, then
 /// one that is to skip, the first of them in the order of attaching; nothing is done to the holders
@@ -47,4 +51,62 @@ public protocol OperationClaim: Sendable {
   ///
   /// Read once, when the claim is attached, without a lock held.
   var requests: [ClaimRequest] { get }
+}
+
+/// What an operation does whose claim is taken.
+///
+/// ```swift
+/// backup.addCondition(MutuallyExclusive("backup", whenBusy: .skip))
+/// ```
+///
+/// With several claims, ``fail`` wins over ``skip``, that over ``cancelHolder``, and all of these
+/// over ``wait``; it is the same for several claims to one thing. Of two that fail, or skip, the
+/// one that was attached first is named.
+///
+/// A claim that was free when the operation came may be busy when another one, which it waited for,
+/// is free: its `WhenBusy` decides then, in the same way. It decides about the start: the next
+/// attempt under ``RetryPolicy/releasingSlot()`` always waits.
+public enum WhenBusy: Sendable, CaseIterable {
+  /// It waits: first come, first served.
+  case wait
+  /// It fails with an ``OperationClaimError``.
+  case fail
+  /// It is skipped.
+  case skip
+  /// It cancels the operations that hold the claim, and waits for them to end.
+  case cancelHolder
+}
+
+/// An operation did not get, or had to give up, what it claims.
+///
+/// ```swift
+/// upload.onFinish { _, errors in
+///   for case let error as OperationConditionError in errors {
+///     if case .busy(let holders) = error.underlying as? OperationClaimError { print(holders) }
+///   }
+/// }
+/// ```
+public enum OperationClaimError: Error, Hashable, CustomStringConvertible {
+  /// The claim is held by these operations, and was not to be waited for.
+  case busy(holders: [String])
+  /// Another operation, of this name, took the claim over.
+  case preempted(by: String)
+  /// More units are needed than the pool has, so that waiting would never end.
+  case exceedsCapacity(needed: Int, capacity: Int)
+  /// As many operations as may have started within this time, and it was not to be waited for.
+  case rateExceeded(count: Int, duration: Duration)
+
+  /// One sentence with the operations or numbers involved.
+  public var description: String {
+    switch self {
+    case .busy(let holders):
+      holders.isEmpty
+        ? "Others wait for it." : "It is held by \(holders.joined(separator: ", "))."
+    case .preempted(let name): "Operation “\(name)” took over what this one held."
+    case .exceedsCapacity(let needed, let capacity):
+      "It has \(capacity) units in all, and \(needed) are needed."
+    case .rateExceeded(let count, let duration):
+      "No more than \(count) may start within \(duration.readable)."
+    }
+  }
 }

@@ -1,3 +1,5 @@
+import CoreOperations
+
 /// When something may start, for all rates that are asked for under one key.
 ///
 /// The generic cell rate algorithm of ITU-T I.371: instead of tokens it keeps, per rate, the time
@@ -124,4 +126,33 @@ package struct RateBucket: Sendable {
 
   /// Whether nothing is known that a new bucket wouldn't know.
   package func isFull(at time: Duration) -> Bool { levels.allSatisfy { $0.isFull(at: time) } }
+}
+
+/// The timer of a rate, which is due when the first waiter can start.
+struct BucketTimer {
+  /// The time at which the timer is due; nil if there is none.
+  private(set) var deadline: Duration?
+  /// Tells a timer from the next.
+  private(set) var number: UInt64 = 0
+  private var timer: OperationTimer?
+
+  /// Sets the time, or none.
+  ///
+  /// - Parameters:
+  ///   - deadline: The time.
+  ///   - number: Tells the timer from all that were set before.
+  /// - Returns: The timer that was set before, to be cancelled.
+  mutating func set(_ deadline: Duration?, number: UInt64) -> OperationTimer? {
+    self.deadline = deadline
+    self.number = number
+    defer { timer = nil }
+    return timer
+  }
+
+  /// A timer was created; returns whether it is still wanted.
+  mutating func created(_ timer: OperationTimer, number: UInt64) -> Bool {
+    guard self.number == number, deadline != nil else { return false }
+    self.timer = timer
+    return true
+  }
 }

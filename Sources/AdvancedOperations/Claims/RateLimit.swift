@@ -58,6 +58,6 @@ public struct RateLimit: OperationClaim {
     }
     name = key
     let rate = RateBucket.Rate(count: count, duration: duration.clamped)
-    requests = [ClaimRequest(.rate(key), .start(rate), whenBusy: whenBusy)]
+    requests = [ClaimRequest(.rate(key), .start([rate]), whenBusy: whenBusy)]
   }
 }

@@ -16,7 +16,6 @@ public final class ResourcePool: Sendable {
   /// Where account is kept of who holds them.
   public let domain: ExclusivityDomain
 
-  let number = ObjectNumber()
   // An atomic, because it is read at each look whether an operation may have units. Relaxed: after
   // a change, the lock of the domain orders it before the look that follows.
   private let units: Atomic<Int>
@@ -60,5 +59,47 @@ public final class ResourcePool: Sendable {
   private static func check(_ capacity: Int, _ verb: String, _ name: String) {
     if capacity >= 0 { return }
     trap("ResourcePool “\(name)” \(verb) the capacity \(capacity). Give 0 or more.")
+  }
+}
+
+/// Units of a ``ResourcePool`` that an operation holds while it runs.
+///
+/// ```swift
+/// let licences = ResourcePool("licences", capacity: 3)
+/// for scan in scans { scan.addCondition(ResourceUnits(1, of: licences)) }
+/// ```
+///
+/// First come, first served: while an operation waits for many units, operations that came later
+/// don't take the few that are free, so a large claim is not starved by small ones. An operation
+/// that its queue could not start anyway lets later ones pass. An operation comes when a worker of
+/// its queue gets to it: several that became ready together do so in any order.
+///
+/// An operation that needs more than the pool has in all fails with
+/// ``OperationClaimError/exceedsCapacity(needed:capacity:)``, whatever is to be done when the pool
+/// is busy: how much is needed often comes from data. Several claims to one pool add up.
+public struct ResourceUnits: OperationClaim {
+  /// The name of the pool.
+  public let name: String
+  /// What is claimed.
+  public let requests: [ClaimRequest]
+
+  /// Claims units of a pool.
+  ///
+  /// - Parameters:
+  ///   - count: How many; none are always free.
+  ///   - pool: Whose units.
+  ///   - whenBusy: What to do when there aren't enough of them at the moment. With
+  ///     ``WhenBusy/cancelHolder`` all operations that hold units are cancelled.
+  /// - Precondition: The count isn't negative. The operation's environment has the domain of the
+  ///   pool; that is checked when the claim is attached if the operation has an environment by then
+  ///   (see ``AdvancedOperation/use(_:)``), and when it gets one otherwise.
+  public init(_ count: Int, of pool: ResourcePool, whenBusy: WhenBusy = .wait) {
+    guard count >= 0 else {
+      trap("ResourceUnits of “\(pool.name)” were made with the count \(count). Give 0 or more.")
+    }
+    name = pool.name
+    let subject = ClaimRequest.Subject.pool(ObjectIdentifier(pool))
+    requests =
+      count == 0 ? [] : [ClaimRequest(subject, .units(count, of: pool), whenBusy: whenBusy)]
   }
 }

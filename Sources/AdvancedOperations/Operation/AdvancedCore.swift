@@ -25,7 +25,7 @@ struct AdvancedCore {
   /// Also some that were removed since.
   var observers: [OperationObservation] = []
   var conditions: [any OperationCondition] = []
-  var claims: [ClaimDemand] = []
+  var claims: [ClaimRequest] = []
   var conditionPolicy = AdvancedOperation.ConditionPolicy.evaluateAll
   /// Whether the operation has, or had, a group that hears of its outcome.
   var isChild = false
@@ -152,7 +152,7 @@ final class AdvancedExtra {
 
 /// What an operation has until it is idle, besides its place in a queue.
 struct Belongings: ~Copyable {
-  let claims: [ClaimDemand]
+  let claims: [ClaimRequest]
   let domain: ExclusivityDomain?
   let isHeldUntilIdle: Bool
   let afterIdle: [@Sendable (AdvancedOperation) -> Void]

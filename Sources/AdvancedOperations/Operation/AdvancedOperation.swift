@@ -55,16 +55,11 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   final var childRunner: (any ChildRunner)? { unsafe runner }
   // The operation itself, or an object that it owns, and that was set while initializing.
   private final unowned(unsafe) var runner: (any ChildRunner)?
-  /// The number of an operation that has a ``childRunner``; nil for all others.
-  ///
-  /// Stored, because it is read with locks held.
-  private(set) final var parentNumber: ObjectNumber?
+  /// Whether the operation may run others and wait for them, other than with its own code.
+  final var mayRunOthers: Bool { unsafe runner != nil }
 
   /// Sets what runs the operation's children; once, while initializing.
-  final func run(childrenBy runner: any ChildRunner) {
-    unsafe self.runner = runner
-    parentNumber = ObjectNumber()
-  }
+  final func run(childrenBy runner: any ChildRunner) { unsafe self.runner = runner }
 
   private let coreLock = Lock()
   // Not checked for overlapping accesses, because the lock isn't recursive.

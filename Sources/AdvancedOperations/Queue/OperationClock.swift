@@ -1,4 +1,5 @@
 import CoreOperations
+import Synchronization
 
 /// A clock whose time is a plain duration: any `Clock` that measures in `Duration`.
 ///
@@ -97,7 +98,10 @@ extension OperationClock.Source {
 
 /// Tells one clock from all others, also from those that are gone, and whether it still exists.
 package final class ClockIdentity: Sendable {
-  let number = ObjectNumber()
+  // Relaxed: it orders nothing, it only has to differ.
+  private static let lastNumber = Atomic<UInt64>(0)
+  /// Unlike an address, it isn't used again.
+  let number = lastNumber.add(1, ordering: .relaxed).newValue
   /// Whether the clock exists for as long as the process.
   package let isLasting: Bool
 

@@ -160,13 +160,9 @@ extension LayeredOperation {
   /// Takes a slot for a parked operation if its queue has one at this moment, or keeps that of one
   /// which is about to be parked; it will be started without being asked again, once
   /// ``wakeQueue()`` was called.
-  ///
-  /// Takes only the lock of the queue, so it may be called with a lock of the layer held.
   package func reserveSlot() -> Bool { scheduler?.reserved(self) ?? false }
 
   /// Whether the queue could start the operation now if nothing else kept it.
-  ///
-  /// Takes only the lock of the queue, so it may be called with a lock of the layer held.
   package var mayStartNow: Bool { scheduler?.mayStart(self) ?? false }
 
   /// Has the queue look at what was reserved.
