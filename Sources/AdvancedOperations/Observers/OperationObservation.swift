@@ -173,10 +173,10 @@ public final class OperationObservation: Sendable {
     /// Of a time limit.
     private let timer = Locked<OperationTimer?>(nil)
     /// Takes the observer out of a queue.
-    private let removal: Locked<StoredClosure<@Sendable () -> Void>?>
+    private let removal: RemovableClosure<@Sendable () -> Void>?
 
     init(removal: (@Sendable () -> Void)? = nil) {
-      self.removal = Locked(removal.map { StoredClosure($0) })
+      self.removal = removal.map { RemovableClosure($0) }
     }
 
     func took(_ timer: OperationTimer, if isAttached: () -> Bool) -> Bool {
@@ -189,7 +189,7 @@ public final class OperationObservation: Sendable {
 
     func end() {
       timer.withLock { $0.take() }?.cancel()
-      removal.withLock { $0.take() }?.call()
+      removal?.take()?.call()
     }
   }
 

@@ -191,14 +191,14 @@ public struct ObservingOptions: OptionSet, Sendable {
 /// token.invalidate()
 /// ```
 public final class ObservationToken: Sendable {
-  private let end: Locked<StoredClosure<@Sendable () -> Void>?>
+  private let end: RemovableClosure<@Sendable () -> Void>
 
-  init(_ end: @escaping @Sendable () -> Void) { self.end = Locked(StoredClosure(end)) }
+  init(_ end: @escaping @Sendable () -> Void) { self.end = RemovableClosure(end) }
 
   deinit { invalidate() }
 
   /// Ends the observation; a call that is being made goes on.
   ///
   /// Doing so again changes nothing.
-  public func invalidate() { end.withLock { $0.take() }?.call() }
+  public func invalidate() { end.take()?.call() }
 }

@@ -114,26 +114,6 @@ extension OperationLife.Mistake {
   }
 }
 
-/// The completion block of an operation that has ended, which the thread that runs it releases.
-final class CompletionBlock: Sendable {
-  private let block: Locked<StoredClosure<@Sendable () -> Void>?>
-
-  init?(_ block: (@Sendable () -> Void)?) {
-    guard let block else { return nil }
-    self.block = Locked(StoredClosure(block))
-  }
-
-  /// Calls the block, once, and releases it.
-  ///
-  /// - Parameter afterwards: Called when the block has returned, before it is released.
-  func run(_ afterwards: () -> Void) {
-    let block = block.withLock { $0.take() }
-    block?.call()
-    afterwards()
-    withExtendedLifetime(block) {}
-  }
-}
-
 /// What the end of an operation leaves to do; nothing for one without waiters.
 ///
 /// A worker has one for all that it ends: to make and destroy one each time was a tenth of the cost
@@ -210,11 +190,12 @@ struct OperationEnding: ~Copyable {
     guard extra.waiters != nil || extra.completion != nil else { return }
     guard let operation else { trap("waiters are left of an operation that nothing keeps") }
     extra.waiters?.wakeAll(operation)
-    guard let completion = CompletionBlock(extra.completion.take()) else { return }
+    // The thread that runs the completion block releases it.
+    guard let completion = extra.completion.take().map({ RemovableClosure($0) }) else { return }
     if let scheduler {
       scheduler.completionIsDue(completion, of: operation)
     } else {
-      DefaultExecutor.shared.enqueue { completion.run {} }
+      DefaultExecutor.shared.enqueue { completion.take()?.call() }
     }
   }
 }
@@ -303,7 +284,7 @@ extension OperationQueue {
 /// It is for code that needs the end of an operation only as long as something else exists:
 /// nothing of it stays with an operation that lives longer.
 package struct EndWatch: Sendable {
-  private let closure: RemovableClosure<Operation>
+  private let closure: RemovableClosure<@Sendable (Operation) -> Void>
   /// Not retained: an operation that never ends keeps its watches.
   private weak let operation: Operation?
 
@@ -313,14 +294,14 @@ package struct EndWatch: Sendable {
   }
 
   fileprivate func begin(_ operation: Operation) {
-    if !operation.register(.removable(closure)) { closure.call(operation) }
+    if !operation.register(.removable(closure)) { closure.take()?.call(operation) }
   }
 
   /// Takes the closure back; does nothing if it was called.
   ///
   /// - Complexity: O(1), amortised.
   package func remove() {
-    if closure.remove() { operation?.withLinks { $0.extra?.waiters.waitCancelled() } }
+    if closure.take() != nil { operation?.withLinks { $0.extra?.waiters.waitCancelled() } }
   }
 }
 
@@ -335,29 +316,4 @@ extension Operation {
     watch.begin(self)
     return watch
   }
-}
-
-/// A closure that is called once, or removed.
-package final class RemovableClosure<Argument>: Sendable {
-  private let body: Locked<StoredClosure<@Sendable (Argument) -> Void>?>
-
-  package init(_ body: @escaping @Sendable (Argument) -> Void) {
-    self.body = Locked(StoredClosure(body))
-  }
-
-  /// Whether it was called or removed.
-  var isOver: Bool { body.withLock { $0 == nil } }
-
-  private func take() -> StoredClosure<@Sendable (Argument) -> Void>? {
-    body.withLock { body in
-      let taken = body
-      body = nil
-      return taken
-    }
-  }
-
-  func call(_ argument: Argument) { take()?.call(argument) }
-
-  /// - Returns: Whether it was neither called nor removed before.
-  package func remove() -> Bool { take() != nil }
 }

@@ -17,9 +17,7 @@ package enum MonotonicClock {
     // (https://github.com/erlang/otp/issues/5825).
     return Int64(clock_gettime_nsec_np(CLOCK_UPTIME_RAW))
     #else
-    var now = timespec()
-    unsafe clock_gettime(CLOCK_MONOTONIC, &now)
-    return Int64(now.tv_sec) * 1_000_000_000 + Int64(now.tv_nsec)
+    return nanoseconds(of: CLOCK_MONOTONIC)
     #endif
   }
 
@@ -29,11 +27,17 @@ package enum MonotonicClock {
     #if canImport(Darwin)
     return Int64(clock_gettime_nsec_np(CLOCK_MONOTONIC_RAW))
     #else
-    var now = timespec()
-    unsafe clock_gettime(CLOCK_BOOTTIME, &now)
-    return Int64(now.tv_sec) * 1_000_000_000 + Int64(now.tv_nsec)
+    return nanoseconds(of: CLOCK_BOOTTIME)
     #endif
   }
+
+  #if !canImport(Darwin)
+  private static func nanoseconds(of clock: clockid_t) -> Int64 {
+    var now = timespec()
+    unsafe clock_gettime(clock, &now)
+    return Int64(now.tv_sec) * 1_000_000_000 + Int64(now.tv_nsec)
+  }
+  #endif
 
   /// Blocks the thread; a signal may end that early.
   package static func block(for duration: Duration) {

@@ -237,14 +237,16 @@ package final class Scheduler: @unchecked Sendable {
     }
   }
 
-  func completionIsDue(_ completion: CompletionBlock, of operation: Operation) {
+  func completionIsDue(_ completion: RemovableClosure<@Sendable () -> Void>, of operation: Operation) {
     let complete: @Sendable () -> Void = {
       let outer = Self.completing.value
       Self.completing.value = self
-      completion.run {
-        Self.completing.value = outer
-        self.completionReturned(operation)
-      }
+      let block = completion.take()
+      block?.call()
+      Self.completing.value = outer
+      self.completionReturned(operation)
+      // Its release may wait for the queue, which has been told that it returned.
+      withExtendedLifetime(block) {}
     }
     if let steppedCompletion {
       steppedCompletion.enqueue(.complete(operation), complete)

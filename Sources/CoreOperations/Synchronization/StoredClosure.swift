@@ -9,3 +9,16 @@ package struct StoredClosure<Closure: Sendable>: Sendable {
 
   package init(_ closure: Closure) { call = closure }
 }
+
+/// A closure that can be taken out once: to be called, or to be released without a call.
+package final class RemovableClosure<Closure: Sendable>: Sendable {
+  private let closure: Locked<StoredClosure<Closure>?>
+
+  package init(_ closure: Closure) { self.closure = Locked(StoredClosure(closure)) }
+
+  /// Whether the closure was taken out.
+  var isTaken: Bool { closure.withLock { $0 == nil } }
+
+  /// Takes the closure out; nil if that was done before.
+  package func take() -> StoredClosure<Closure>? { closure.withLock { $0.take() } }
+}

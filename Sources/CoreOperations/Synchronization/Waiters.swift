@@ -10,13 +10,13 @@ package struct WaitList<Ended> {
     case thread(ThreadWait)
     case task(AsyncWait)
     case closure(@Sendable (Ended) -> Void)
-    case removable(RemovableClosure<Ended>)
+    case removable(RemovableClosure<@Sendable (Ended) -> Void>)
 
     fileprivate var hasGivenUp: Bool {
       switch self {
       case .thread, .closure: false
       case .task(let wait): wait.hasEnded
-      case .removable(let closure): closure.isOver
+      case .removable(let closure): closure.isTaken
       }
     }
   }
@@ -52,7 +52,7 @@ package struct WaitList<Ended> {
       case .thread(let wait): wait.finish()
       case .task(let wait): wait.finish()
       case .closure(let body): body(ended)
-      case .removable(let closure): closure.call(ended)
+      case .removable(let closure): closure.take()?.call(ended)
       }
     }
   }

@@ -101,12 +101,7 @@ package enum OwnWaits {
       return
     }
     for operation in token.operations {
-      let garbage = operation.withLinks { links -> [OwnWait] in
-        guard let extra = links.extra else { return [] }
-        let garbage = extra.ownWaits.filter { $0.id == token.id }
-        extra.ownWaits.removeAll { $0.id == token.id }
-        return garbage
-      }
+      let garbage = operation.withLinks { $0.extra?.ownWaits.remove(token.id) }
       withExtendedLifetime(garbage) {}
     }
     if token.isBinding { count.subtract(1, ordering: .sequentiallyConsistent) }
@@ -255,6 +250,15 @@ struct OwnWait {
   let isBinding: Bool
 }
 
+extension [OwnWait] {
+  /// Removes the waits with an id, and returns them, to be released without the lock.
+  fileprivate mutating func remove(_ id: UInt64) -> [OwnWait] {
+    let removed = filter { $0.id == id }
+    removeAll { $0.id == id }
+    return removed
+  }
+}
+
 /// The waits that block the main thread: nothing that runs there goes on before they are over.
 ///
 /// An operation whose queue runs on the main thread needs what that waits for, like one that is
@@ -313,11 +317,7 @@ enum MainThreadWaits {
 
   static func end(_ id: UInt64) {
     count.subtract(1, ordering: .sequentiallyConsistent)
-    let garbage = waits.withLock { waits in
-      let garbage = waits.filter { $0.id == id }
-      waits.removeAll { $0.id == id }
-      return garbage
-    }
+    let garbage = waits.withLock { $0.remove(id) }
     withExtendedLifetime(garbage) {}
   }
 }
