@@ -10,6 +10,12 @@ import Testing
 
   enum Poll: CaseIterable { case oneYields, twoYield, repeats, retries }
 
+  private static func makePoll() -> RepeatOperation<Int> {
+    RepeatOperation(name: "poll", times: nil, every: .seconds(60)) { round in
+      ResultOperation(name: "round") { round }
+    }
+  }
+
   private static func run(_ poll: Poll, in simulation: SimulatedEnvironment) {
     let queue = AdvancedOperationQueue(environment: simulation.environment)
     switch poll {
@@ -29,9 +35,7 @@ import Testing
         }
       )
     case .repeats:
-      let poll = RepeatOperation(name: "poll", times: nil, every: .seconds(60)) { round in
-        ResultOperation(name: "round") { round }
-      }
+      let poll = Self.makePoll()
       queue.addOperation(poll)
       simulation.addStep("cancel", atAnyTime: true) { poll.cancel() }
     case .retries:
@@ -79,11 +83,7 @@ import Testing
     let failure = #expect(throws: ScheduleFailure.self) {
       try exploreSchedules(stepLimit: 500) { simulation in
         let queue = AdvancedOperationQueue(environment: simulation.environment)
-        queue.addOperation(
-          RepeatOperation(name: "poll", times: nil, every: .seconds(60)) { round in
-            ResultOperation(name: "round") { round }
-          }
-        )
+        queue.addOperation(Self.makePoll())
         simulation.run()
       }
     }
@@ -145,10 +145,7 @@ import Testing
       try exploreRestarts(stepLimit: 500) { simulation, journal in
         let queue = AdvancedOperationQueue(environment: simulation.environment)
         let pay = ResultOperation(key: "pay", journal: journal) { 50 }
-        let poll = RepeatOperation(name: "poll", times: nil, every: .seconds(60)) { round in
-          ResultOperation(name: "round") { round }
-        }
-        queue.addOperations([poll, pay])
+        queue.addOperations([Self.makePoll(), pay])
         return pay
       }
     }

@@ -2,6 +2,7 @@ import AdvancedOperations
 import AdvancedOperationsTesting
 import AdvancedTestSupport
 import CoreOperations
+import TestSupport
 import Testing
 
 @Suite(.watched) struct `Why a queue doesn't go on` {

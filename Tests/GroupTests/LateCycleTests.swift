@@ -1,5 +1,6 @@
 import AdvancedOperations
 import AdvancedTestSupport
+import TestSupport
 import Testing
 
 /// Waits that code begins, and what has not begun when they complete a cycle, or don't.

@@ -1,6 +1,7 @@
 import AdvancedOperations
 import AdvancedTestSupport
 import Dispatch
+import TestSupport
 import Testing
 
 /// A clock whose time, asked for by a queue, is the moment at which something else happens.

@@ -1,4 +1,5 @@
 import CoreOperations
+import TestSupport
 import Testing
 
 /// Sentences of the documents that no listing shows and no test of the core is about.

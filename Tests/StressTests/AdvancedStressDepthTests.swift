@@ -19,7 +19,7 @@ import Testing
     // Sendable: all stored properties are immutable.
     private let fate: Fate
     private let live: CoreStress.Live
-    let began = CoreStress.Gate()
+    let began = Gate()
 
     init(_ fate: Fate, _ live: CoreStress.Live) {
       self.fate = fate

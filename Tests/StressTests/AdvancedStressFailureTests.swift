@@ -1,4 +1,5 @@
 import AdvancedOperations
+import AdvancedOperationsTesting
 import AdvancedTestSupport
 import TestSupport
 import Testing
@@ -12,8 +13,8 @@ import Testing
   /// Operations that all wait for the gate, and fail when it opens.
   private static func failing(
     _ count: Int,
-    _ gate: CoreStress.Gate,
-    _ arrivals: CoreStress.Countdown,
+    _ gate: Gate,
+    _ arrivals: Countdown,
     _ ends: CoreStress.Tally
   ) -> [AdvancedOperation] {
     (0..<count).map { number in
@@ -42,7 +43,7 @@ import Testing
     async throws
   {
     let count = CoreStress.scaled(10_000)
-    let (gate, arrivals) = (CoreStress.Gate(), CoreStress.Countdown(count))
+    let (gate, arrivals) = (Gate(), Countdown(count))
     let ends = CoreStress.Tally()
     let group = GroupOperation(maxConcurrentOperationCount: count) {
       Self.failing(count, gate, arrivals, ends)
@@ -60,7 +61,7 @@ import Testing
     async throws
   {
     let count = CoreStress.scaled(10_000)
-    let (gate, arrivals) = (CoreStress.Gate(), CoreStress.Countdown(count))
+    let (gate, arrivals) = (Gate(), Countdown(count))
     let ends = CoreStress.Tally()
     do {
       try await withOperations { scope in
@@ -81,7 +82,7 @@ import Testing
     async throws
   {
     let count = CoreStress.scaled(10_000)
-    let (gate, arrivals) = (CoreStress.Gate(), CoreStress.Countdown(count))
+    let (gate, arrivals) = (Gate(), Countdown(count))
     let ends = CoreStress.Tally()
     let group = GroupOperation(errorPolicy: .failFast, maxConcurrentOperationCount: count) {
       Self.failing(count, gate, arrivals, ends)

@@ -56,7 +56,7 @@ import Testing
 
     /// Runs bodies on a thread each, and returns when they have returned and the queue is empty.
     func together(_ bodies: (@Sendable () -> Void)...) async throws {
-      let done = CoreStress.Countdown(bodies.count)
+      let done = Countdown(bodies.count)
       for body in bodies {
         CoreStress.launch {
           body()

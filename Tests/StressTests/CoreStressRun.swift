@@ -1,4 +1,6 @@
+import AdvancedOperationsTesting
 import CoreOperations
+import TestSupport
 
 extension CoreStress {
   /// One random graph, worked on by several threads, and what must hold afterwards.

@@ -1,3 +1,4 @@
+import AdvancedOperationsTesting
 import CoreOperations
 import Dispatch
 import Synchronization
@@ -23,23 +24,7 @@ enum CoreStress {
 
   static func scaled(_ count: Int) -> Int { max(2, count / divisor) }
 
-  /// A small generator: the same seed gives the same numbers everywhere.
-  struct Random: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-      state &+= 0x9e37_79b9_7f4a_7c15
-      var mixed = state
-      mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-      mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-      return mixed ^ (mixed >> 31)
-    }
-
-    /// True in so many of a hundred cases.
-    mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &self) < percent }
-  }
+  typealias Random = SplitMix64
 
   /// A number that threads change, and the largest that it ever was.
   final class Tally: Sendable {
@@ -52,47 +37,6 @@ enum CoreStress {
     func add(_ change: Int = 1) {
       let after = value.add(change, ordering: .acquiringAndReleasing).newValue
       highest.max(after, ordering: .acquiringAndReleasing)
-    }
-  }
-
-  /// Opens once and stays open.
-  final class Gate: Sendable {
-    private struct State {
-      var isOpen = false
-      var waiting: [CheckedContinuation<Void, Never>] = []
-    }
-
-    private let state = Locked(State())
-
-    func open() {
-      let waiting = state.withLock { state in
-        state.isOpen = true
-        defer { state.waiting = [] }
-        return state.waiting
-      }
-      for continuation in waiting { continuation.resume() }
-    }
-
-    func opened() async {
-      await withCheckedContinuation { continuation in
-        let isOpen = state.withLock { state in
-          if !state.isOpen { state.waiting.append(continuation) }
-          return state.isOpen
-        }
-        if isOpen { continuation.resume() }
-      }
-    }
-  }
-
-  /// A gate that opens when it was counted down to nothing.
-  final class Countdown: Sendable {
-    private let left: Atomic<Int>
-    let done = Gate()
-
-    init(_ count: Int) { left = Atomic(count) }
-
-    func count() {
-      if left.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 { done.open() }
     }
   }
 
@@ -157,4 +101,9 @@ extension CoreStress {
       }
     }
   }
+}
+
+extension SplitMix64 {
+  /// True in so many of a hundred cases.
+  mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &self) < percent }
 }

@@ -1,3 +1,4 @@
+import AdvancedOperationsTesting
 import AdvancedTestSupport
 import CoreOperations
 import TestSupport

@@ -3,6 +3,7 @@ import AdvancedOperationsTesting
 import AdvancedTestSupport
 import CoreOperations
 import Dispatch
+import TestSupport
 
 extension Soak {
   /// One random program: its operations, and what others do to them meanwhile.

@@ -58,7 +58,7 @@ import Testing
     let queue = OperationQueue()
     queue.maxConcurrentOperationCount = limit
     let wrong = CoreStress.Tally()
-    let done = CoreStress.Countdown(threads)
+    let done = Countdown(threads)
     for _ in 0..<threads {
       CoreStress.launch {
         Self.wait(CoreStress.scaled(8_000) / threads, in: queue, wrong: wrong)
@@ -74,7 +74,7 @@ import Testing
     for round in 0..<CoreStress.scaled(100) {
       let queue = OperationQueue()
       let operation = BlockOperation {}
-      let (begun, done) = (CoreStress.Tally(), CoreStress.Countdown(40))
+      let (begun, done) = (CoreStress.Tally(), Countdown(40))
       for _ in 0..<40 {
         CoreStress.launch {
           begun.add()

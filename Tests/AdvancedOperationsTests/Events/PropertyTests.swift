@@ -2,6 +2,7 @@ import AdvancedOperations
 import AdvancedOperationsTesting
 import AdvancedTestSupport
 import CoreOperations
+import TestSupport
 import Testing
 
 /// Who observes a property is called on the thread that changes it, before events are told.

@@ -1,3 +1,4 @@
+import AdvancedOperationsTesting
 import CoreOperations
 import TestSupport
 import Testing

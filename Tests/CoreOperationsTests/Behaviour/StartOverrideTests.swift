@@ -1,5 +1,6 @@
 import AdvancedOperationsTesting
 import CoreOperations
+import TestSupport
 import Testing
 
 @Suite(.watched) struct `Overrides of main and start` {

@@ -45,18 +45,25 @@ private final class SmallSystem: Sendable {
   }
 }
 
+extension OperationQueue {
+  /// Adds operations that block their threads until the gate is open.
+  fileprivate func addOperations(_ count: Int, passing gate: Gate, _ ran: Tally) {
+    for _ in 0..<count {
+      addOperation {
+        gate.pass()
+        ran.add()
+      }
+    }
+  }
+}
+
 @Suite(.watched) struct `Threads that the system refuses` {
   @Test func `leave the work to those that there are`() async throws {
     let system = SmallSystem(threads: 4)
     let queue = system.queue(processors: 2)
     let gate = Gate()
     let ran = Tally()
-    for _ in 0..<20 {
-      queue.addOperation {
-        gate.pass()
-        ran.add()
-      }
-    }
+    queue.addOperations(20, passing: gate, ran)
     await system.hasRefused.opened()
     gate.open()
     try await queue.untilAllOperationsAreFinished()
@@ -100,12 +107,7 @@ private final class SmallSystem: Sendable {
     let queue = system.queue(processors: 1)
     let gate = Gate()
     let ran = Tally()
-    for _ in 0..<20 {
-      queue.addOperation {
-        gate.pass()
-        ran.add()
-      }
-    }
+    queue.addOperations(20, passing: gate, ran)
     await system.hasRefused.opened()
     gate.open()
     try await queue.untilAllOperationsAreFinished()
@@ -147,12 +149,7 @@ private final class SmallSystem: Sendable {
       let queue = OperationQueue()
       let gate = Gate()
       let ran = Tally()
-      for _ in 0..<200 {
-        queue.addOperation {
-          gate.pass()
-          ran.add()
-        }
-      }
+      queue.addOperations(200, passing: gate, ran)
       limitAddresses(toMore: 400 << 20)
       while !ElasticThreadPool.shared.isShortOfThreads { await Task.yield() }
       gate.open()

@@ -1,4 +1,5 @@
 import CoreOperations
+import TestSupport
 import Testing
 
 /// Holds one reading of its priority, after the value was fetched, until told to go on.

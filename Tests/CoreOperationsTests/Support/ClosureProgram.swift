@@ -1,4 +1,6 @@
+import AdvancedOperationsTesting
 import CoreOperations
+import TestSupport
 
 /// A random program over one queue: what is done to it, from outside and by what it runs.
 ///

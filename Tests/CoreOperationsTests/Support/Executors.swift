@@ -1,5 +1,6 @@
 import CoreOperations
 import Dispatch
+import TestSupport
 
 /// Keeps workers until the test runs them, on the test's thread.
 final class ManualExecutor: OperationExecutor {

@@ -1,3 +1,4 @@
+import TestSupport
 #if os(Linux) || os(Android)
 import CoreOperations
 import Foundation

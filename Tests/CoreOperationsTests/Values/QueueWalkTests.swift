@@ -1,3 +1,4 @@
+import AdvancedOperationsTesting
 import TestSupport
 import Testing
 

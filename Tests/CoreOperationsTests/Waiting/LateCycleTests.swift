@@ -1,4 +1,5 @@
 import CoreOperations
+import TestSupport
 import Testing
 
 /// Cycles that close at moments at which nothing that is a member begins to wait.

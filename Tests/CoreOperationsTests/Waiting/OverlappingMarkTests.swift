@@ -1,4 +1,5 @@
 import CoreOperations
+import TestSupport
 import Testing
 
 /// Two threads mark the same operations at once, and something comes between that neither of them

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 // The names that the listings use. In this module they hide those of the standard library and of
 // Foundation, so that the listings stay as they were written.

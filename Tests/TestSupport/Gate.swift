@@ -1,6 +1,5 @@
-import AdvancedOperations
+import CoreOperations
 import Dispatch
-import TestSupport
 
 /// Something that happens once, for threads and tasks to wait for; it stays open.
 package final class Gate: Sendable {
