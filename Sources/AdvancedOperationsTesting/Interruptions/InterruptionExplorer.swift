@@ -135,7 +135,7 @@ struct InterruptionExplorer<Context> {
   }
 
   private static func lastStep(of simulation: SimulatedEnvironment) -> Step {
-    simulation.simulation.withState { Step(name: $0.lastStepName ?? "none", time: $0.now) }
+    simulation.simulation.withState { Step(name: $0.lastSteps.last ?? "none", time: $0.now) }
   }
 
   // MARK: Checking

@@ -293,8 +293,7 @@ extension Simulation.State {
 
   private mutating func remove(_ index: Int, choice: Int, of count: Int) -> Simulation.Step {
     let step = removeStep(at: index)
-    noteStep("\(step.name)\(count > 1 ? " (\(choice + 1) of \(count))" : "")")
-    lastStepName = step.name
+    noteStep(step.name, count > 1 ? " (\(choice + 1) of \(count))" : "")
     names.took(step.name, for: step.subject, at: now)
     if !step.isInternal { history.add(step.identity) }
     if step.isYield { roundCount += 1 }

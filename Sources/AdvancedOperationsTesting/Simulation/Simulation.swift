@@ -46,7 +46,7 @@ final class Simulation: Sendable {
     var alarms = Alarms()
     var alarmCount = 0
     var log = SimulationLog(limit: Simulation.usualLogLimit)
-    /// The steps that were taken last, up to three.
+    /// The names of the steps that were taken last, up to three.
     private(set) var lastSteps: [String] = []
     /// The call that takes steps; nil while none does.
     var runningCall: String?
@@ -69,8 +69,6 @@ final class Simulation: Sendable {
     var isInInternalStep = false
     /// How many of them were taken before time moved for the last time.
     private(set) var countAtLastMove = 0
-    /// The name of the last step; nil before the first.
-    var lastStepName: String?
     var names = StepNames()
     /// Whether choices are recorded; only an exploration reads them.
     let keepsChoices: Bool
@@ -124,12 +122,16 @@ final class Simulation: Sendable {
 
     mutating func note(_ choice: Choice) { if keepsChoices { choices.append(choice) } }
 
-    /// Notes that a step is taken, as the log calls it.
-    mutating func noteStep(_ text: String) {
+    /// Notes that a step is taken.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the step.
+    ///   - remark: The text behind the name in the log.
+    mutating func noteStep(_ name: String, _ remark: String) {
       takenCount += 1
-      note("step: \(text)")
+      note("step: \(name)\(remark)")
       if lastSteps.count == 3 { lastSteps.removeFirst() }
-      lastSteps.append(text)
+      lastSteps.append(name)
     }
 
     /// Moves time forward; does nothing if it is as late already.
