@@ -214,9 +214,7 @@ extension AdvancedOperation {
     mayRunOthers || hasDependents || isNeeded
       || environment.exclusivity.look { $0.mayBeFollowed(self) }
       || parent != nil
-      || withCore { core in
-        core.extra.map { !$0.afterFinished.isEmpty || !$0.afterIdle.isEmpty } ?? false
-      }
+      || withCore { $0.extra?.afterIdle.isEmpty == false }
   }
 
   /// In a cycle that is completed only by the order of coming, lets the operations that it keeps

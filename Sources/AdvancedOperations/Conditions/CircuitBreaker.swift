@@ -178,7 +178,7 @@ public final class CircuitBreaker: OperationObserver {
       case .admitted: return nil
       case .probe:
         // Whether or not it executes, and whether or not this observes it.
-        operation.afterFinished { [weak self, weak operation] in
+        operation.whenFinished { [weak self, weak operation] _ in
           if let operation { self?.withdraw(operation) }
         }
         return nil

@@ -240,18 +240,12 @@ extension AdvancedOperation {
   /// The state has turned finished: releases dependents and waiters.
   private func close(_ recipients: borrowing Recipients, isHeldUntilIdle: Bool) {
     for index in recipients.observers.indices { recipients.observers[index].end() }
-    let left =
+    let watches =
       recipients.hasExtra
-      ? withCore { core in
-        core.extra.map { extra in
-          (exchange(&extra.afterFinished, with: []), exchange(&extra.asking.watches, with: []))
-        }
-      } : nil
+      ? withCore { core in core.extra.map { exchange(&$0.asking.watches, with: []) } } : nil
     finishAndClose(isHeldUntilIdle: isHeldUntilIdle)
-    guard let (after, watches) = left else { return }
     // Dependencies and helpers may live on.
-    for watch in watches { watch.remove() }
-    for body in after { body() }
+    for watch in watches ?? [] { watch.remove() }
   }
 
   // MARK: Observers

@@ -116,7 +116,7 @@ private final class EventTap: OperationObserver {
     // Other observers are notified after this one, and a reader of the event has to find the
     // operation finished. The closure keeps the tap alive until then, because its deinitialiser
     // closes the log.
-    operation.afterFinished { [self] in
+    operation.whenFinished { [self] _ in
       if let outcome { log.append(.finished(outcome)) }
       log.close()
     }

@@ -141,8 +141,7 @@ final class AdvancedExtra {
   weak var producer: AdvancedOperation?
   /// What undoes its work, until the body is called.
   var rollbacks: [RollbackList.Rollback] = []
-  /// Run when the operation is finished, or quiet.
-  var afterFinished: [@Sendable () -> Void] = []
+  /// The closures to run when the operation is idle.
   var afterIdle: [@Sendable (AdvancedOperation) -> Void] = []
   /// The operation that this one is a child of: a group, or one that repeats.
   weak var group: AdvancedOperation?

@@ -146,16 +146,6 @@ extension AdvancedOperation {
     if !afterIdle.isEmpty { follow { for body in afterIdle { body(self) } } }
   }
 
-  /// Runs a closure when the operation is finished, or immediately if it is.
-  final func afterFinished(_ body: @escaping @Sendable () -> Void) {
-    let isFinished = withCore { core in
-      if core.machine.state == .finished { return true }
-      core.makeExtra().afterFinished.append(body)
-      return false
-    }
-    if isFinished { body() }
-  }
-
   /// Runs a closure when the operation is idle, or immediately if it is.
   ///
   /// - Parameter body: Gets the operation, which has left its queue by then.

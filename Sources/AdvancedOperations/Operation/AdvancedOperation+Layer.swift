@@ -102,10 +102,7 @@ extension AdvancedOperation: LayeredOperation {
       (
         exchange(&core.observers, with: []), exchange(&core.conditions, with: []),
         core.extra.map { extra in
-          (
-            exchange(&extra.rollbacks, with: []), exchange(&extra.afterFinished, with: []),
-            exchange(&extra.afterIdle, with: [])
-          )
+          (exchange(&extra.rollbacks, with: []), exchange(&extra.afterIdle, with: []))
         }
       )
     }
