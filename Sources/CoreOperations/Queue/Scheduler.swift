@@ -232,12 +232,20 @@ package final class Scheduler: @unchecked Sendable {
   ) {
     updateWithEffects { state, effects in
       let member = Member(operation)
-      state.finished(member, hasCompletion: hasCompletion, isHeldUntilIdle: isHeldUntilIdle, &effects)
+      state.finished(
+        member,
+        hasCompletion: hasCompletion,
+        isHeldUntilIdle: isHeldUntilIdle,
+        &effects
+      )
       released.forEach { state.offered(Member($0)) }
     }
   }
 
-  func completionIsDue(_ completion: RemovableClosure<@Sendable () -> Void>, of operation: Operation) {
+  func completionIsDue(
+    _ completion: RemovableClosure<@Sendable () -> Void>,
+    of operation: Operation
+  ) {
     let complete: @Sendable () -> Void = {
       let outer = Self.completing.value
       Self.completing.value = self
