@@ -59,31 +59,16 @@ struct AdvancedCore {
   }
 }
 
-/// The task and the helpers by which the conditions of an operation come to a verdict.
-///
-/// They are released without the operation's lock, and cancelled with the operation; a helper with
-/// the last operation that needs it.
-struct Asking {
-  /// Evaluates conditions.
-  var evaluation: Task<Void, Never>?
-  /// The helpers that have to end before the conditions are asked, also those that others run.
-  var helpers: [Operation] = []
-  /// What waits for the ends of helpers and dependencies, which may outlive the operation.
-  var watches: [EndWatch] = []
-
-  var isInUse: Bool { evaluation != nil || !helpers.isEmpty || !watches.isEmpty }
-}
-
 /// What few operations have; only touched under the lock of the ``AdvancedCore`` that it is in.
 final class AdvancedExtra {
-  /// The task and the helpers by which the conditions come to a verdict.
-  var asking = Asking()
+  /// The evaluation of conditions that is running, in a task or until helpers finish.
+  var evaluation = RunningEvaluation()
   /// How many tasks that evaluate conditions there have been.
   var evaluationCount = 0
-  /// Whether conditions will be asked early, because a dependency has finished.
-  var isAskedSoon = false
-  /// Whether they were to be asked early and have not been, because the queue is suspended.
-  var isAskOwed = false
+  /// Whether conditions will be evaluated early, because a dependency has finished.
+  var isEarlyEvaluationScheduled = false
+  /// Whether an early evaluation was due and has not been made, because the queue is suspended.
+  var isEarlyEvaluationOwed = false
   /// Whether the operation leaves as soon as an input has failed.
   var watchesInputs = false
   /// The names of the conditions that brought the awaited helpers.
@@ -93,7 +78,7 @@ final class AdvancedExtra {
   var timers: [(phase: TimeoutObserver.Phase, timer: OperationTimer)] = []
   /// When it entered its states, since there is an extra.
   var stateTimes = StateTimes()
-  /// Which of the conditions have been asked and have not answered.
+  /// The numbers of the conditions that are being evaluated.
   var openConditions: [Int] = []
   /// The answers of the parts of conditions, for the evaluation at the start.
   var keptAnswers: [ObjectIdentifier: CompoundRun.Answers] = [:]

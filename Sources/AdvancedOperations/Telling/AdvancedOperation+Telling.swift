@@ -125,7 +125,7 @@ extension AdvancedOperation {
     let extra = end.extra
     let left = extra.map { extra in
       withCore { _ in
-        (exchange(&extra.afterFinished, with: []), exchange(&extra.asking.watches, with: []))
+        (exchange(&extra.afterFinished, with: []), exchange(&extra.evaluation.watches, with: []))
       }
     }
     reportFinished(holdsQuiet: end.holdsQuiet)

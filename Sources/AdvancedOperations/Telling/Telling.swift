@@ -122,7 +122,7 @@ struct Telling: ~Copyable {
     final class Attached {
       private let observers: [OperationObservation]
       private let conditions: [any OperationCondition]
-      private let asking: Asking
+      private let evaluation: RunningEvaluation
       private let keptAnswers: [ObjectIdentifier: CompoundRun.Answers]
       private let rollbacks: [RollbackList.Rollback]
 
@@ -130,7 +130,8 @@ struct Telling: ~Copyable {
         observers = exchange(&core.observers, with: [])
         conditions = exchange(&core.conditions, with: [])
         let extra = core.extra
-        asking = extra.map { exchange(&$0.asking, with: Asking()) } ?? Asking()
+        evaluation =
+          extra.map { exchange(&$0.evaluation, with: RunningEvaluation()) } ?? RunningEvaluation()
         keptAnswers = extra.map { exchange(&$0.keptAnswers, with: [:]) } ?? [:]
         rollbacks = extra.map { exchange(&$0.rollbacks, with: []) } ?? []
       }
