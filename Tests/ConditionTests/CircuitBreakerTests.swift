@@ -201,6 +201,27 @@ import Testing
     #expect(circuit.breaker.state == .open)
   }
 
+  @Test func `isn't kept from others by one that gets a dependency when it starts`() {
+    let circuit = Circuit()
+    circuit.halfOpen()
+    let late = Work.open("late")
+    let asked = Counter()
+    let waiting = Work("waiting")
+    waiting.addCondition(
+      Immediate { work in
+        if asked.add() == 2 { work.addDependency(late) }
+        return .satisfied
+      }
+    )
+    circuit.call(waiting)
+    #expect(asked.count == 2 && !waiting.didExecute)
+    #expect(circuit.call(Work()).kind == .succeeded)
+    #expect(circuit.breaker.state == .closed)
+    circuit.world.run(late)
+    circuit.world.finishAll([late])
+    #expect(waiting.kind == .succeeded)
+  }
+
   @Test func `is tried by one that is started manually`() {
     let circuit = Circuit()
     circuit.halfOpen()

@@ -4,7 +4,7 @@ import AdvancedTestSupport
 import Testing
 
 /// Conditions that have immediate parts and others, when the operation has waited.
-@Suite struct `A compound condition after a wait` {
+@Suite struct `A compound condition is evaluated again at the start` {
   /// The parts of a condition, each of which a test lets hold or not before and after the wait.
   private struct Parts {
     let immediate = Changing(true)

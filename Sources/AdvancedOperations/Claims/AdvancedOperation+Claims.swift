@@ -64,7 +64,7 @@ extension AdvancedOperation {
       return evaluateAtStart()
     case .wait(let holders, let mayCompleteCycle):
       // Nothing is cancelled for an operation that has nothing to do any more.
-      if !holders.isEmpty, evaluateAgain() { return .run }
+      if !holders.isEmpty, evaluateAgain(isStarting: false) { return .run }
       return claimsAwaited(cancelling: holders, mayCompleteCycle: mayCompleteCycle)
     case .refused(let claim, let holders, let isExcessive):
       let error = Self.error(claim, holders, isExcessive: isExcessive)

@@ -236,7 +236,7 @@ extension ConditionParts {
 
   /// The answer, if it is known while the operation still waits for dependencies.
   fileprivate func earlyVerdict(for operation: AdvancedOperation) -> OperationConditionResult? {
-    answer { leaf in leaf.condition.knownEarly(for: operation).map { .known($0) } }?.result
+    answer { leaf in leaf.condition.earlyAnswer(for: operation).map { .known($0) } }?.result
   }
 
   /// The answer at the start of the operation, for parts of which some are immediate.

@@ -15,6 +15,30 @@ struct ConditionEvaluation {
   let hasBreakers: Bool
 }
 
+/// The task that evaluates the conditions of an operation, and the operations that it waits for.
+///
+/// Released without the operation's lock, and cancelled with the operation; a helper with the last
+/// operation that needs it.
+struct RunningEvaluation {
+  var task: Task<Void, Never>?
+  /// The helpers that have to finish before the conditions are evaluated, including those that
+  /// others run.
+  var helpers: [Operation] = []
+  /// Called at the ends of helpers and dependencies, which may outlive the operation.
+  var watches: [EndWatch] = []
+
+  var isInUse: Bool { task != nil || !helpers.isEmpty || !watches.isEmpty }
+
+  /// Stops everything, except for helpers that other operations need.
+  func cancel(reason: (any Error)?) {
+    task?.cancel()
+    for watch in watches { watch.remove() }
+    helpers.filter { $0.notNeededAsHelper() }.cancelTogether {
+      $0.cancelAsChild(reason: reason, isFromParent: false)
+    }
+  }
+}
+
 extension AdvancedCore {
   var evaluation: ConditionEvaluation {
     ConditionEvaluation(
@@ -78,7 +102,7 @@ extension AdvancedOperation {
     if conditions.count == 1 {
       return evaluateInOrder(ConditionWalk(conditions, isHelped: true))
     }
-    let known = conditions.map { verdictAtOnce(of: $0) }
+    let known = conditions.map { immediateVerdict(of: $0) }
     let open = known.indices.filter { known[$0] == nil }
     if open.isEmpty { return conclude(Self.verdict(of: conditions, known)) }
     evaluate(open) { operation in
@@ -114,19 +138,19 @@ extension AdvancedOperation {
   private func evaluateInOrder(_ walk: ConditionWalk) -> LayerReadiness {
     if isCancelled { return .pending }
     var walk = walk
-    switch walk.goOn(of: self) {
+    switch walk.resume(of: self) {
     case .decided(let verdict): return conclude(verdict)
     case .help(let helpers): evaluateInOrder(walk, after: helpers)
-    case .ask:
+    case .evaluate:
       evaluate(walk.index == 0 ? Self.firstCondition : [walk.index]) { [walk] operation in
         var walk = walk
         while true {
           let result = await walk.condition.evaluate(for: operation)
-          if let verdict = walk.answered(result) { return .decided(verdict) }
-          switch walk.goOn(of: operation) {
+          if let verdict = walk.evaluated(result) { return .decided(verdict) }
+          switch walk.resume(of: operation) {
           case .decided(let verdict): return .decided(verdict)
           case .help(let helpers): return .needsHelp(helpers, walk)
-          case .ask: operation.withCore { $0.extra?.openConditions = [walk.index] }
+          case .evaluate: operation.withCore { $0.extra?.openConditions = [walk.index] }
           }
         }
       }
@@ -140,7 +164,9 @@ extension AdvancedOperation {
   }
 
   /// The immediate answer of a condition, which must not block the thread; nil if it has none.
-  private func verdictAtOnce(of condition: any OperationCondition) -> OperationConditionResult? {
+  fileprivate final func immediateVerdict(
+    of condition: any OperationCondition
+  ) -> OperationConditionResult? {
     ThreadContext.asking(self) { condition.verdict(for: self) }
   }
 
@@ -175,27 +201,59 @@ extension AdvancedOperation {
       extra.openConditions = open
       if extra.stateTimes.evaluating == nil { extra.stateTimes.evaluating = now }
     }
-    let task = evaluateInTask(body)
+    let task = startTask(body)
     let isCancelled = withCore { core in
       if core.machine.isCancelled { return true }
       // The task may have ended by now, and the next one may have been created.
       let extra = core.makeExtra()
       if core.machine.state == .evaluatingConditions, extra.evaluationCount == number {
-        extra.asking.evaluation = task
+        extra.evaluation.task = task
       }
       return false
     }
     if isCancelled { task.cancel() }
   }
 
+  /// Starts a task with the task-locals and the priority that the body will have.
+  ///
+  /// That uses up the captured task, so it captures itself again for the body first. The operation
+  /// is the current one in the task, even if it was created in the body of another operation.
+  ///
+  /// - Returns: The task, which may not have begun.
+  private func startTask(
+    _ body: @escaping @Sendable (AdvancedOperation) async -> Evaluation
+  ) -> Task<Void, Never> {
+    let executor = environment.taskExecutor
+    if let captured = exchangeCaptured(nil) {
+      return captured.run(on: executor) {
+        self.exchangeCaptured(.captureAgain())?.discard()
+        self.taskEnded(await TaskContext.with(self) { await body(self) })
+      }
+    }
+    if executor == nil {
+      let task = TaskBeginning.leave(asking: self) { executor in
+        Task(executorPreference: executor) {
+          let evaluation = await body(self)
+          // What follows isn't code of the condition.
+          TaskContext.disown()
+          self.taskEnded(evaluation)
+        }
+      }
+      if let task { return task }
+    }
+    return BodyExecutor.startTask(on: executor) {
+      self.taskEnded(await TaskContext.with(self) { await body(self) })
+    }
+  }
+
   /// A task has evaluated conditions; called when none of their code is running.
-  final func taskEnded(_ evaluation: Evaluation) {
+  private func taskEnded(_ evaluation: Evaluation) {
     switch evaluation {
     case .decided(let verdict): resume(conclude(verdict))
     case .needsHelp(let helpers, let walk):
       var task: Task<Void, Never>?
       let isCancelled = withCore { core in
-        swap(&task, &core.makeExtra().asking.evaluation)
+        swap(&task, &core.makeExtra().evaluation.task)
         core.makeExtra().openConditions = []
         return core.machine.isCancelled
       }
@@ -212,7 +270,7 @@ extension AdvancedOperation {
   private func conclude(_ verdict: OperationStateMachine.Verdict) -> LayerReadiness {
     let verdict = namingHelpers(in: verdict)
     let action = change { core in
-      core.extra?.asking.evaluation = nil
+      core.extra?.evaluation.task = nil
       core.extra?.openConditions = []
       return core.machine.verdictsArrived(verdict)
     }
@@ -236,7 +294,7 @@ extension AdvancedOperation {
   ) -> OperationStateMachine.Verdict {
     guard case .failed(var elements) = verdict else { return verdict }
     let (helpers, conditions) = withCore { core in
-      (core.extra?.asking.helpers ?? [], core.extra?.helpedConditions ?? [])
+      (core.extra?.evaluation.helpers ?? [], core.extra?.helpedConditions ?? [])
     }
     for (helper, condition) in zip(helpers, conditions) {
       guard let failure = helper.outcomeOfDependency?.failure,
@@ -318,12 +376,12 @@ struct ConditionWalk: Sendable {
     case decided(OperationStateMachine.Verdict)
     /// The next condition needs helpers, after which the walk resumes.
     case help([Operation])
-    /// The next condition isn't immediate; ``answered(_:)`` follows.
-    case ask
+    /// The next condition isn't immediate; ``evaluated(_:)`` follows.
+    case evaluate
   }
 
   /// Evaluates immediate conditions up to one that takes time, or until all is decided.
-  mutating func goOn(of operation: AdvancedOperation) -> Stop {
+  mutating func resume(of operation: AdvancedOperation) -> Stop {
     while index < conditions.count {
       if !isHelped {
         isHelped = true
@@ -333,9 +391,8 @@ struct ConditionWalk: Sendable {
         case .refused(let verdict): return .decided(verdict)
         }
       }
-      let result = ThreadContext.asking(operation) { condition.verdict(for: operation) }
-      guard let result else { return .ask }
-      if let verdict = answered(result) { return .decided(verdict) }
+      guard let result = operation.immediateVerdict(of: condition) else { return .evaluate }
+      if let verdict = evaluated(result) { return .decided(verdict) }
     }
     return .decided(.satisfied)
   }
@@ -343,7 +400,7 @@ struct ConditionWalk: Sendable {
   /// The next condition was evaluated.
   ///
   /// - Returns: The verdict that decides; nil to continue.
-  mutating func answered(_ result: OperationConditionResult) -> OperationStateMachine.Verdict? {
+  mutating func evaluated(_ result: OperationConditionResult) -> OperationStateMachine.Verdict? {
     if !result.isSatisfied { return AdvancedOperation.verdict(of: [condition], [result]) }
     index += 1
     isHelped = false
@@ -360,9 +417,11 @@ extension AdvancedOperation {
   /// If a condition isn't satisfied any more, the operation is marked: it ends without executing,
   /// and releases everything at its end. Conditions that had to be waited for keep their answers.
   ///
+  /// - Parameter isStarting: Whether it starts if its conditions are satisfied, so that circuits
+  ///   decide, too.
   /// - Returns: Whether the operation was marked.
   @discardableResult
-  final func evaluateAgain() -> Bool {
+  final func evaluateAgain(isStarting: Bool = true) -> Bool {
     let (evaluation, keepsAnswers) = withCore { core -> (ConditionEvaluation?, Bool) in
       guard core.machine.mayStart, !core.conditions.isEmpty else { return (nil, false) }
       return (core.evaluation, core.extra?.keptAnswers.isEmpty == false)
@@ -377,12 +436,12 @@ extension AdvancedOperation {
     var verdict = refusal { condition in
       if evaluation.hasBreakers, !condition.breakers.allSatisfy(\.isClosed) { return nil }
       guard keepsAnswers, let parts = condition.compoundParts, parts.isMixed
-      else { return verdictAtOnce(of: condition) }
+      else { return immediateVerdict(of: condition) }
       return ThreadContext.asking(self) { parts.review(for: self) }
     }
     // Circuits come last. The operation becomes the probe of one that is half open, and keeps all
     // others out: not before it has its slot and its claims, and nothing else prevents its start.
-    if verdict == nil, evaluation.hasBreakers {
+    if verdict == nil, evaluation.hasBreakers, isStarting {
       verdict = refusal { condition in
         if condition.breakers.allSatisfy(\.isClosed) { return nil }
         if let closed = condition as? CircuitClosed { return closed.admit(self) }

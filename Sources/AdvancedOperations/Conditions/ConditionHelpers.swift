@@ -45,12 +45,12 @@ extension AdvancedOperation {
     let isCancelled = withCore { core in
       if core.machine.isCancelled { return true }
       let extra = core.makeExtra()
-      extra.asking.helpers = helpers
+      extra.evaluation.helpers = helpers
       extra.helpedConditions = conditions
       return false
     }
     if isCancelled {
-      Asking(helpers: helpers).cancel(reason: cancellationReason)
+      RunningEvaluation(helpers: helpers).cancel(reason: cancellationReason)
     } else {
       let environment = environment
       let open = Locked(helpers.count)

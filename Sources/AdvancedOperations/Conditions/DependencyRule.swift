@@ -246,3 +246,148 @@ extension DependencyRule {
     }
   }
 }
+
+extension AdvancedOperation {
+  /// Adds a rule about the outcomes of the operation's dependencies, written in short.
+  ///
+  /// ```swift
+  /// publish.addCondition(.allSucceeded)
+  /// ```
+  ///
+  /// - Parameter rule: Retained until the operation finished.
+  /// - Precondition: Not yet enqueued or started, unless cancelled; then it is recorded and never
+  ///   evaluated.
+  public final func addCondition(_ rule: DependencyRule) {
+    addCondition(rule as any OperationCondition)
+  }
+}
+
+/// Holds when none of the operation's dependencies failed.
+///
+/// Cancelled and skipped ones didn't fail; see ``NoCancelledDependencies``. Dependencies that are
+/// plain operations never fail.
+///
+/// ```swift
+/// store.addDependency(parse)
+/// store.addCondition(NoFailedDependencies())
+/// ```
+///
+/// The error keeps what went wrong with the dependencies, so ``OperationFailure/first(_:)`` and
+/// ``OperationFailure/rootCauses`` of the operation's own failure find it.
+public struct NoFailedDependencies: ImmediateCondition {
+  /// Some dependencies failed.
+  public struct DependenciesFailed: Error, InheritedFailure, CustomStringConvertible {
+    /// What went wrong: one inherited element per failed dependency, in the order in which they
+    /// were added.
+    public var failure: OperationFailure
+    /// The names of the failed dependencies, in the order in which they were added.
+    public var names: [String] { failure.dependencyNames }
+
+    /// Creates the error.
+    ///
+    /// - Parameter failure: One element per dependency, with the origin
+    ///   ``OperationFailure/Origin/dependency(_:)``.
+    public init(failure: OperationFailure) { self.failure = failure }
+
+    /// One sentence with the names.
+    public var description: String {
+      "It depends on what failed: \(names.joined(separator: ", "))."
+    }
+  }
+
+  /// Creates the condition.
+  public init() {}
+
+  /// “no failed dependencies”.
+  public var name: String { "no failed dependencies" }
+
+  /// Reads the outcomes of the dependencies.
+  public func check(_ operation: AdvancedOperation) -> OperationConditionResult {
+    let failed = operation.dependencies.compactMap { dependency in
+      if case .failed(let failure) = (dependency as? AdvancedOperation)?.outcome {
+        OperationFailure.Element.inherited(failure, from: dependency)
+      } else {
+        nil
+      }
+    }
+    if failed.isEmpty { return .satisfied }
+    return .failed(DependenciesFailed(failure: OperationFailure(elements: failed)))
+  }
+}
+
+/// Holds when none of the operation's dependencies was cancelled.
+///
+/// ```swift
+/// store.addDependency(parse)
+/// store.addCondition(NoCancelledDependencies())
+/// ```
+///
+/// The error keeps the reasons of the cancels, so ``OperationFailure/first(_:)`` and
+/// ``OperationFailure/rootCauses`` of the operation's own failure find them.
+public struct NoCancelledDependencies: ImmediateCondition {
+  /// Some dependencies were cancelled.
+  public struct DependenciesCancelled: Error, InheritedFailure, CustomStringConvertible {
+    /// Why: one inherited element per cancelled dependency, in the order in which they were added.
+    public var failure: OperationFailure
+    /// The names of the cancelled dependencies, in the order in which they were added.
+    public var names: [String] { failure.dependencyNames }
+
+    /// Creates the error.
+    ///
+    /// - Parameter failure: One element per dependency, with the origin
+    ///   ``OperationFailure/Origin/dependency(_:)``.
+    public init(failure: OperationFailure) { self.failure = failure }
+
+    /// One sentence with the names.
+    public var description: String {
+      "It depends on what was cancelled: \(names.joined(separator: ", "))."
+    }
+  }
+
+  /// Creates the condition.
+  public init() {}
+
+  /// “no cancelled dependencies”.
+  public var name: String { "no cancelled dependencies" }
+
+  /// Reads whether the dependencies were cancelled, plain operations included.
+  public func check(_ operation: AdvancedOperation) -> OperationConditionResult {
+    let cancelled = operation.dependencies.filter(\.isCancelled).map { dependency in
+      OperationFailure.Element.inherited(
+        dependency.outcomeOfDependency?.failure ?? OperationFailure(elements: []),
+        from: dependency
+      )
+    }
+    if cancelled.isEmpty { return .satisfied }
+    return .failed(DependenciesCancelled(failure: OperationFailure(elements: cancelled)))
+  }
+}
+
+extension Operation {
+  /// How the operation ended, as conditions about dependencies see it; nil until it has finished.
+  ///
+  /// A plain operation has no outcome of its own: it counts as cancelled or succeeded.
+  final var outcomeOfDependency: OperationOutcome? {
+    guard isFinished else { return nil }
+    if let advanced = self as? AdvancedOperation { return advanced.outcome }
+    guard isCancelled else { return .succeeded }
+    let reason = cancellationReason.map { OperationFailure.Element(origin: .cancel, error: $0) }
+    return .cancelled(OperationFailure(elements: reason.map { [$0] } ?? []))
+  }
+}
+
+extension OperationFailure.Element {
+  /// What went wrong with a dependency, as an error of an operation that depends on it.
+  static func inherited(_ error: any Error, from dependency: Operation) -> Self {
+    Self(origin: .dependency(dependency.label), error: error, isInherited: true)
+  }
+}
+
+extension OperationFailure {
+  /// The names of the dependencies whose failures the elements are.
+  var dependencyNames: [String] {
+    elements.compactMap { element in
+      if case .dependency(let name) = element.origin { name } else { nil }
+    }
+  }
+}

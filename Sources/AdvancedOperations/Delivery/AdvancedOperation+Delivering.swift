@@ -242,7 +242,7 @@ extension AdvancedOperation {
     for index in recipients.observers.indices { recipients.observers[index].end() }
     let watches =
       recipients.hasExtra
-      ? withCore { core in core.extra.map { exchange(&$0.asking.watches, with: []) } } : nil
+      ? withCore { core in core.extra.map { exchange(&$0.evaluation.watches, with: []) } } : nil
     finishAndClose(isHeldUntilIdle: isHeldUntilIdle)
     // Dependencies and helpers may live on.
     for watch in watches ?? [] { watch.remove() }

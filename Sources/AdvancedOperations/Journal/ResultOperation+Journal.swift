@@ -295,7 +295,7 @@ extension AdvancedOperation {
   final func evaluateUnrecorded() {
     var task: Task<Void, Never>?
     let evaluation = withCore { core -> ConditionEvaluation? in
-      swap(&task, &core.makeExtra().asking.evaluation)
+      swap(&task, &core.makeExtra().evaluation.task)
       return core.machine.state == .evaluatingConditions ? core.evaluation : nil
     }
     guard let evaluation else { return }

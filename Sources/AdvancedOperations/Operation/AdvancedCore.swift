@@ -89,31 +89,16 @@ struct AdvancedCore {
   }
 }
 
-/// The task and the helpers by which the conditions of an operation come to a verdict.
-///
-/// They are released without the operation's lock, and cancelled with the operation; a helper with
-/// the last operation that needs it.
-struct Asking {
-  /// Evaluates conditions.
-  var evaluation: Task<Void, Never>?
-  /// The helpers that have to end before the conditions are asked, also those that others run.
-  var helpers: [Operation] = []
-  /// What waits for the ends of helpers and dependencies, which may outlive the operation.
-  var watches: [EndWatch] = []
-
-  var isInUse: Bool { evaluation != nil || !helpers.isEmpty || !watches.isEmpty }
-}
-
 /// What few operations have; only touched under the lock of the ``AdvancedCore`` that it is in.
 final class AdvancedExtra {
-  /// The task and the helpers by which the conditions come to a verdict.
-  var asking = Asking()
+  /// The evaluation of conditions that is running, in a task or until helpers finish.
+  var evaluation = RunningEvaluation()
   /// How many tasks that evaluate conditions there have been.
   var evaluationCount = 0
-  /// Whether conditions will be asked early, because a dependency has finished.
-  var isAskedSoon = false
-  /// Whether they were to be asked early and have not been, because the queue is suspended.
-  var isAskOwed = false
+  /// Whether conditions will be evaluated early, because a dependency has finished.
+  var isEarlyEvaluationScheduled = false
+  /// Whether an early evaluation was due and has not been made, because the queue is suspended.
+  var isEarlyEvaluationOwed = false
   /// Whether the operation leaves as soon as an input has failed.
   var watchesInputs = false
   /// The names of the conditions that brought the awaited helpers.
@@ -123,7 +108,7 @@ final class AdvancedExtra {
   var timers: [(phase: TimeoutObserver.Phase, timer: OperationTimer)] = []
   /// When it entered its states, since there is an extra.
   var stateTimes = StateTimes()
-  /// Which of the conditions have been asked and have not answered.
+  /// The numbers of the conditions that are being evaluated.
   var openConditions: [Int] = []
   /// The answers of the parts of conditions, for the evaluation at the start.
   var keptAnswers: [ObjectIdentifier: ConditionParts.Answers] = [:]
@@ -162,7 +147,7 @@ struct Belongings: ~Copyable {
   final class Attached {
     private let observers: [OperationObservation]
     private let conditions: [any OperationCondition]
-    private let asking: Asking
+    private let evaluation: RunningEvaluation
     private let keptAnswers: [ObjectIdentifier: ConditionParts.Answers]
     private let rollbacks: [RollbackList.Rollback]
 
@@ -170,7 +155,8 @@ struct Belongings: ~Copyable {
       observers = exchange(&core.observers, with: [])
       conditions = exchange(&core.conditions, with: [])
       let extra = core.extra
-      asking = extra.map { exchange(&$0.asking, with: Asking()) } ?? Asking()
+      evaluation =
+        extra.map { exchange(&$0.evaluation, with: RunningEvaluation()) } ?? RunningEvaluation()
       keptAnswers = extra.map { exchange(&$0.keptAnswers, with: [:]) } ?? [:]
       rollbacks = extra.map { exchange(&$0.rollbacks, with: []) } ?? []
     }
@@ -216,7 +202,7 @@ extension AdvancedOperation {
       if machine.state == .finished, !isClosed { return "finished, and not closed" }
       if core.delivery.isDue { return "events that no thread delivers" }
       if machine.isIdle, !core.claims.isEmpty { return "idle, with claims" }
-      if machine.isIdle, core.extra?.asking.isInUse == true { return "idle, with conditions" }
+      if machine.isIdle, core.extra?.evaluation.isInUse == true { return "idle, with conditions" }
       return nil
     }
   }

@@ -9,7 +9,7 @@ extension AdvancedOperation {
   /// What is left to do after a cancel was recorded.
   struct CancelEffects {
     let action: OperationStateMachine.CancelAction
-    let asking: Asking
+    let evaluation: RunningEvaluation
     let reason: (any Error)?
   }
 
@@ -25,7 +25,7 @@ extension AdvancedOperation {
         policy: policy,
         isFromParent: isFromParent
       )
-      var asking = Asking()
+      var evaluation = RunningEvaluation()
       switch action {
       case .ignore, .recorded: break
       case .flag, .leaveQueue, .decided, .stopBody:
@@ -33,15 +33,15 @@ extension AdvancedOperation {
         flagCancelled()
         core.delivery.append(.cancelled(core.errors, callsHook: core.machine.hasStarted))
         if action == .decided { core.appendEnd() }
-        if let extra = core.extra { swap(&asking, &extra.asking) }
+        if let extra = core.extra { swap(&evaluation, &extra.evaluation) }
       }
-      return CancelEffects(action: action, asking: asking, reason: reason?.error)
+      return CancelEffects(action: action, evaluation: evaluation, reason: reason?.error)
     }
   }
 
   private func perform(_ effects: CancelEffects) {
     if effects.action == .ignore || effects.action == .recorded { return }
-    if effects.asking.isInUse { follow { effects.asking.cancel(reason: effects.reason) } }
+    if effects.evaluation.isInUse { follow { effects.evaluation.cancel(reason: effects.reason) } }
     switch effects.action {
     case .ignore, .recorded, .flag: break
     case .leaveQueue:
@@ -74,17 +74,6 @@ extension Operation {
       )
     } else {
       cancel()
-    }
-  }
-}
-
-extension Asking {
-  /// Stops what goes on, except for helpers that other operations need.
-  func cancel(reason: (any Error)?) {
-    evaluation?.cancel()
-    for watch in watches { watch.remove() }
-    helpers.filter { $0.notNeededAsHelper() }.cancelTogether {
-      $0.cancelAsChild(reason: reason, isFromParent: false)
     }
   }
 }

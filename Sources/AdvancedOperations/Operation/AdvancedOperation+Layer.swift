@@ -138,7 +138,7 @@ extension AdvancedOperation: LayeredOperation {
   /// Helpers that conditions brought, and the start of the group that the operation is a child of.
   private func waitsForConnections() -> [Wait] {
     let (group, helpers, isCancelled) = withCore { core in
-      (core.extra?.group, core.extra?.asking.helpers ?? [], core.machine.isCancelled)
+      (core.extra?.group, core.extra?.evaluation.helpers ?? [], core.machine.isCancelled)
     }
     let open: [Operation] = helpers.filter { !$0.isFinished }
     var waits: [Wait] = []

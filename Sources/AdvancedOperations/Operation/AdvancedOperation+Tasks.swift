@@ -1,40 +1,6 @@
 import CoreOperations
 
 extension AdvancedOperation {
-  /// Asks conditions with the task-locals and the priority that the body will have.
-  ///
-  /// That uses up the task that was captured, so it captures itself again for the body first. What
-  /// runs finds this operation as the current one, also when it was made in the body of another
-  /// one.
-  ///
-  /// - Parameter ask: Gets the operation; the operation goes on with what it returns.
-  /// - Returns: The task, which may not have begun, to be cancelled with the operation.
-  final func evaluateInTask(
-    _ ask: @escaping @Sendable (AdvancedOperation) async -> Evaluation
-  ) -> Task<Void, Never> {
-    let executor = environment.taskExecutor
-    if let captured = exchangeCaptured(nil) {
-      return captured.run(on: executor) {
-        self.exchangeCaptured(.captureAgain())?.discard()
-        self.taskEnded(await TaskContext.with(self) { await ask(self) })
-      }
-    }
-    if executor == nil {
-      let task = TaskBeginning.leave(asking: self) { executor in
-        Task(executorPreference: executor) {
-          let evaluation = await ask(self)
-          // What follows is none of the condition's code.
-          TaskContext.disown()
-          self.taskEnded(evaluation)
-        }
-      }
-      if let task { return task }
-    }
-    return BodyExecutor.startTask(on: executor) {
-      self.taskEnded(await TaskContext.with(self) { await ask(self) })
-    }
-  }
-
   /// Runs an async body of the operation, and reports its end; called by `execute()`.
   ///
   /// - Parameters:

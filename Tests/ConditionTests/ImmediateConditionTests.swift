@@ -32,7 +32,9 @@ import Testing
   }
 
   @Test(arguments: Effort.seeds(200))
-  func `for a slot: with the limit 1, what is to be done once is done once`(seed: UInt64) {
+  func `after a wait for a slot: with the limit 1, what is to be done once is done once`(
+    seed: UInt64
+  ) {
     let world = World(seed: seed, limit: 1)
     let isDone = Changing(false)
     let imports = (0..<4).map { Self.importing("import \($0)", isDone) }
@@ -42,7 +44,9 @@ import Testing
     #expect(imports.count { $0.kind == .skipped } == 3)
   }
 
-  @Test func `for a slot, on threads: what is to be done once is done once`() async throws {
+  @Test func `after a wait for a slot, on threads: it is done once`()
+    async throws
+  {
     for _ in 0..<200 {
       let queue = AdvancedOperationQueue()
       queue.maxConcurrentOperationCount = 1
@@ -56,7 +60,9 @@ import Testing
   }
 
   #if DEBUG
-  @Test func `for a slot that was taken and given back while they were evaluated`() async throws {
+  @Test func `after a wait for a slot that was taken and released during the evaluation`()
+    async throws
+  {
     let result = await onThread {
       Result {
         try exploreSchedules(
@@ -80,7 +86,9 @@ import Testing
   #endif
 
   @Test(arguments: seeds)
-  func `for a slot: they are evaluated twice, and the second answer counts`(seed: UInt64) {
+  func `after a wait for a slot: they are evaluated twice, and the second answer counts`(
+    seed: UInt64
+  ) {
     let world = World(seed: seed, limit: 1)
     let question = Question()
     let holder = Work.open("holder")
@@ -101,7 +109,7 @@ import Testing
     #expect(next.kind == .succeeded)
   }
 
-  @Test func `for a slot of which there is one only since the limit was raised`() {
+  @Test func `after a wait for a slot of which there is one only since the limit was raised`() {
     let world = World(limit: 0)
     let question = Question()
     let work = Work("work")
@@ -114,7 +122,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `for a slot that an operation with a higher priority took`(seed: UInt64) {
+  func `after a wait for a slot that an operation with a higher priority took`(seed: UInt64) {
     let world = World(seed: seed, limit: 1)
     let isDone = Changing(false)
     let low = Self.importing("low", isDone)
@@ -128,7 +136,8 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `for a queue that was suspended between the answer and the start`(seed: UInt64) {
+  func `after a wait for a queue that was suspended between the answer and the start`(seed: UInt64)
+  {
     let world = World(seed: seed)
     let queue = world.queue
     let question = Question()
@@ -149,7 +158,7 @@ import Testing
     #expect(work.kind == .skipped)
   }
 
-  @Test func `for a dependency that was added after the answer`() {
+  @Test func `after a wait for a dependency that was added after the answer`() {
     let world = World()
     let question = Question()
     let late = Work.open("late")
@@ -169,7 +178,7 @@ import Testing
     #expect(work.flawNumbers == [1])
   }
 
-  @Test func `for a barrier: they are evaluated when it has returned`() {
+  @Test func `after a wait for a barrier: they are evaluated when it has returned`() {
     let world = World()
     let question = Question()
     let before = Work.open("before")
@@ -188,7 +197,10 @@ import Testing
   }
 
   @Test(arguments: seeds, [false, true])
-  func `for another condition, by itself or joined with it`(seed: UInt64, isJoined: Bool) {
+  func `after a wait for another condition, by itself or joined with it`(
+    seed: UInt64,
+    isJoined: Bool
+  ) {
     let world = World(seed: seed)
     let question = Question()
     let probe = ConditionProbe()
@@ -210,7 +222,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `for another condition, by an operation that is started by hand`(seed: UInt64) {
+  func `after a wait for another condition, by an operation that is started by hand`(seed: UInt64) {
     let world = World(seed: seed)
     let question = Question()
     let probe = ConditionProbe()
@@ -276,7 +288,8 @@ import Testing
 
   // MARK: What follows
 
-  @Test func `with stopAtFirstFailure, the second isn't asked again when the first says no`() {
+  @Test
+  func `with stopAtFirstFailure, a condition behind one that fails at the start isn't evaluated`() {
     let world = World(limit: 1)
     let (first, second) = (Question(), Question())
     let holder = Work.open("holder")

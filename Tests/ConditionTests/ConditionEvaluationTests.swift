@@ -4,8 +4,8 @@ import AdvancedTestSupport
 import TestSupport
 import Testing
 
-@Suite(.watched) struct `When conditions are asked` {
-  @Test func `only after the last dependency finished, in many simulations`() {
+@Suite(.watched) struct `Conditions are evaluated after the dependencies` {
+  @Test func `conditions are evaluated after the last dependency, in many simulations`() {
     for seed in Effort.seeds(1_000) {
       let world = World(seed: seed)
       let early = Counter()
@@ -25,7 +25,7 @@ import Testing
     }
   }
 
-  @Test func `only after the last dependency finished, again and again on threads`() async throws {
+  @Test func `conditions are evaluated after the last dependency, on threads`() async throws {
     let queue = AdvancedOperationQueue()
     let early = Counter()
     let asked = Counter()
@@ -56,7 +56,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `all at once`(seed: UInt64) {
+  func `all conditions of an operation are evaluated at the same time`(seed: UInt64) {
     let world = World(seed: seed)
     let probes = (0..<3).map { _ in ConditionProbe() }
     let work = Work()
@@ -71,7 +71,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `one after the other with stopAtFirstFailure`(seed: UInt64) {
+  func `with stopAtFirstFailure, conditions are evaluated one after the other`(seed: UInt64) {
     let world = World(seed: seed)
     let probes = (0..<3).map { _ in ConditionProbe() }
     let work = Work()
@@ -91,7 +91,7 @@ import Testing
   }
 
   @Test(arguments: [OperationConditionResult.failed(Flaw(1)), .skipped(reason: "no need")])
-  func `stopAtFirstFailure stops immediate ones too`(first: OperationConditionResult) {
+  func `stopAtFirstFailure applies to immediate conditions, too`(first: OperationConditionResult) {
     let world = World()
     let asked = Counter()
     let work = Work()
@@ -124,7 +124,7 @@ import Testing
     #expect(work.flawNumbers == [1, 2])
   }
 
-  @Test func `immediate ones cost no task`() {
+  @Test func `immediate conditions need no task`() {
     let world = World()
     let work = Work("work")
     for number in 0..<4 { work.addCondition(Immediate("\(number)")) }
@@ -134,7 +134,7 @@ import Testing
     #expect(!world.simulation.log.contains("step: task"))
   }
 
-  @Test func `others share a task`() {
+  @Test func `asynchronous conditions share a task`() {
     let world = World()
     let work = Work("work")
     work.addCondition(Immediate())
@@ -144,7 +144,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `with the limit used up, and they hold no slot`(seed: UInt64) {
+  func `conditions are evaluated with the limit used up, and without a slot`(seed: UInt64) {
     let world = World(seed: seed, limit: 1)
     let holder = Work.open()
     let probe = ConditionProbe()
@@ -168,7 +168,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `not while the queue is suspended`(seed: UInt64) {
+  func `a suspended queue evaluates no conditions`(seed: UInt64) {
     let world = World(seed: seed)
     world.queue.isSuspended = true
     let probe = ConditionProbe()
@@ -183,7 +183,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `not behind a barrier`(seed: UInt64) {
+  func `an operation behind a barrier evaluates no conditions`(seed: UInt64) {
     let world = World(seed: seed)
     let before = Work.open()
     let log = Log<String>()
@@ -204,7 +204,7 @@ import Testing
     #expect(work.kind == .succeeded)
   }
 
-  @Test func `a dependency that is added while conditions are asked holds back the start only`() {
+  @Test func `a dependency that is added during the evaluation delays the start only`() {
     let world = World()
     let probe = ConditionProbe()
     let late = Work.open()
