@@ -107,7 +107,7 @@ extension AdvancedOperation {
     return .park
   }
 
-  /// The operation stands in a line, unless that completes a cycle.
+  /// The operation waits for its claims, unless that completes a cycle.
   private func claimsAwaited(
     cancelling holders: [AdvancedOperation],
     mayCompleteCycle: Bool
@@ -115,8 +115,8 @@ extension AdvancedOperation {
     for holder in holders {
       holder.cancel(withError: OperationClaimError.preempted(by: label))
     }
-    // A cancel that came before this operation stood in line found nothing to withdraw; nor did
-    // the end of one that has executed.
+    // A cancel before the operation joined the waiters found nothing to withdraw, and neither did
+    // the end of an operation that has executed.
     if withCore({ $0.machine.isCancelled || $0.machine.isEndDecided }) {
       withdrawClaims()
     }
@@ -166,7 +166,8 @@ extension AdvancedOperation {
     return .run
   }
 
-  /// The operation won't execute: it leaves its line, and rates forget a start that has not begun.
+  /// The operation won't execute: it leaves the waiters, and rates forget a start that has not
+  /// begun.
   package final func withdrawClaims() { environment.exclusivity.withdraw(self) }
 }
 

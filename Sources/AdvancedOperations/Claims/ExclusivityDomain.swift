@@ -22,15 +22,15 @@ package enum ClaimEvent: Sendable {
 ///
 /// **Fairness.** First come, first served:
 ///
-/// - What becomes free goes to the first operation in line for it.
+/// - What becomes free goes to the first operation that waits for it.
 /// - That operation gets it as soon as all else that it claims is free too, and its queue can start
 ///   it at that moment.
 /// - An operation that its queue can't start at that moment (suspended, or no slot is free) lets
-///   others pass. It tries again when its turn in the queue has come, and then stands in line where
-///   it stood.
-/// - An operation with several claims waits in one line at a time, and holds none of the claims
-///   meanwhile. Operations that need only its other claims may overtake it.
-/// - A cancelled operation leaves its line. The places of all others stay as they are.
+///   others pass. It tries again when its turn in the queue has come, and then waits at the place
+///   that it had.
+/// - An operation with several claims waits for one of them at a time, and holds none of the claims
+///   in the meantime. Operations that need only its other claims may overtake it.
+/// - A cancelled operation leaves the waiters. The places of all others stay as they are.
 ///
 /// - Complexity: Taking and releasing O(c), c the number of claims; in addition, O(c + log w) for each
 ///   waiter that a release concerns, w the number of waiters for the same. For children, c counts each

@@ -237,16 +237,17 @@ extension Walk {
     "decidedEarly": [
       "pending → ready", "evaluatingConditions", "ready", "executing", "finishing", "finished",
     ],
-    "dependenciesFinished": ["pending → evaluatingConditions", "ready", "finishing", "finished"],
+    "dependenciesFinished": [
+      "pending → evaluatingConditions", "evaluatingConditions", "ready", "finishing", "finished",
+    ],
     "didFinishNotified": ["finishing → finished"],
     "enqueued": ["pending"],
     "decide": ["pending", "ready", "executing → finishing", "finishing", "finished"],
     "launchDue": ["executing", "executing → finishing", "finishing"],
     "reviewed": ["pending", "ready", "finishing", "finished"],
-    "startedManually": ["pending → evaluatingConditions", "pending → ready", "pending"],
+    "startedManually": ["pending → evaluatingConditions", "pending → ready"],
     "turnCame": [
       "pending → executing", "pending → finishing", "ready → executing", "ready → finishing",
-      "finishing", "finished",
     ],
     "verdictsArrived": ["evaluatingConditions → ready", "ready", "finishing", "finished"],
     "willFinishNotified": ["finishing"],

@@ -1,4 +1,3 @@
-import AdvancedOperationsTesting
 import CoreOperations
 import TestSupport
 import Testing
@@ -147,19 +146,6 @@ import Testing
       willChangeValue(forKey: "isFinished")
       isOver.withLock { $0 = true }
       didChangeValue(forKey: "isFinished")
-    }
-  }
-
-  @Test func `an end that two threads report at the same time calls the completion block once`()
-    throws
-  {
-    try exploreSchedules(interruptions: 1, depthFirst: 500, random: 0) { simulation in
-      let transform = Transform(endsInMain: false)
-      let completions = Tally()
-      transform.completionBlock = { completions.add() }
-      for name in ["end", "again"] { simulation.addStep(name) { transform.end() } }
-      simulation.run()
-      #expect(completions.now == 1)
     }
   }
 
