@@ -158,8 +158,8 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   ///
   /// The operation runs on the caller's thread if there is nothing to evaluate or to claim.
   /// Otherwise the method begins the evaluation and returns. The operation then runs on the executor
-  /// of its ``environment``, with its claims and without a slot. Does nothing for an operation that
-  /// has finished.
+  /// of its ``environment``, with its claims and without a slot, and is retained until it has
+  /// finished, as in a queue. Does nothing for an operation that has finished.
   ///
   /// - Precondition: In no queue, not started, and the dependencies finished or the operation
   ///   cancelled.
