@@ -302,8 +302,9 @@ private struct Walk {
       if chance(20) {
         _ = machine.state.barrierAdded({}, owner: machine.owner)
       } else {
-        item.operation.queuePriority =
-          Operation.QueuePriority.allCases.randomElement(using: &random) ?? .normal
+        // Not by its property, which would notify the scheduler of the owner.
+        let priority = Operation.QueuePriority.allCases.randomElement(using: &random)
+        item.operation.withLinks { $0.priority = priority ?? .normal }
         machine.state.priorityChanged(item.member)
       }
     case 15: if chance(20) { look() }
