@@ -2,7 +2,8 @@
 ///
 /// Guarded by the lock of the operation: `AdvancedCore` refers to it, and so does the operation itself.
 final class ResultWork: @unchecked Sendable {
-  // Sendable: the variables are only used with the operation's lock held.
+  // Sendable: the variables are only used with the operation's lock held. That lock isn't recursive,
+  // so accesses don't overlap and aren't checked for that, which took a tenth of an operation.
 
   /// A result operation's rare properties, replaced as a whole.
   final class ResultExtra: Sendable {
@@ -25,21 +26,21 @@ final class ResultWork: @unchecked Sendable {
   }
 
   /// Nil for most operations.
-  private(set) var extra: ResultExtra?
+  @exclusivity(unchecked) private(set) var extra: ResultExtra?
   /// Made with the operation, and not used yet.
-  var captured: CapturedTask?
-  var task: Task<Void, Never>?
+  @exclusivity(unchecked) var captured: CapturedTask?
+  @exclusivity(unchecked) var task: Task<Void, Never>?
   /// The value that the body or the journal has given.
   ///
   /// Of no type: an optional of a type that isn't known before it runs is looked up at each access,
   /// 300 instructions (callgrind).
-  var output: (any Sendable)?
+  @exclusivity(unchecked) var output: (any Sendable)?
   /// The wait between two attempts or rounds; nil while there is none.
-  var pause: OperationPause?
+  @exclusivity(unchecked) var pause: OperationPause?
   /// When the body began, in nanoseconds of the environment's clock; a `Duration` takes 16 bytes.
-  private var beginning = Int64.min
+  @exclusivity(unchecked) private var beginning = Int64.min
   /// Whether the body won't run any more, and has been released.
-  private(set) var isReleased = false
+  @exclusivity(unchecked) private(set) var isReleased = false
 
   init(retry: RetryPolicy?, captured: CapturedTask?) {
     self.captured = captured

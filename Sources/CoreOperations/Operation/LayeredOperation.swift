@@ -36,7 +36,7 @@ package enum LayerReadiness: Sendable {
 /// layer may do to its own operations. All hooks are called without a lock held.
 ///
 /// - *Readiness hold*: one more thing to wait for, next to the dependencies. Taken in
-///   ``willEnqueue()``; when nothing but the hold is left, a worker without a slot calls
+///   ``willEnqueue(in:)``; when nothing but the hold is left, a worker without a slot calls
 ///   ``dependenciesDidFinish()``; given back with its result, or with
 ///   ``releaseReadinessHold(leavesAhead:)``.
 /// - *Start gate*: ``decideStart()``, called by a worker that has a slot for the
