@@ -74,6 +74,32 @@ import Testing
     #expect(group.kind == .succeeded)
   }
 
+  /// Its group keeps its own units until the child has ended, so they are no reason.
+  @Test(arguments: seeds)
+  func `of a child that needs more than its group holds names the operation that holds the rest`(
+    seed: UInt64
+  ) {
+    let world = World(seed: seed)
+    let pool = ResourcePool("pool", capacity: 2, domain: world.simulation.environment.exclusivity)
+    let inner = Work.claiming("inner", MutuallyExclusive("b"))
+    let other = GroupOperation(name: "other") { inner }
+    other.addCondition(ResourceUnits(1, of: pool))
+    let first = Work.open("first")
+    let child = Work.claiming("child", ResourceUnits(2, of: pool))
+    child.addDependency(first)
+    let group = GroupOperation(name: "group") {
+      first
+      child
+    }
+    group.addCondition(MutuallyExclusive("b"))
+    group.addCondition(ResourceUnits(1, of: pool))
+    world.run(group)
+    world.run(other)
+    world.finishAll([first])
+    #expect(Self.cycle(child) == ["child", "other", "inner", "group", "child"])
+    #expect(other.kind == .succeeded)
+  }
+
   @Test(arguments: seeds)
   func `is refused whichever comes first`(seed: UInt64) {
     let world = World(seed: seed)

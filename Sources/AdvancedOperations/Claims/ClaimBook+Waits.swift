@@ -55,14 +55,16 @@ extension Resource {
       return Wait(.claim(claim), of: others, until: .needs([]))
     }
     let missing = missing(for: part)
-    let holders = missing > 0 ? self.holders : []
+    // A group around the operation keeps its units until the operation has ended: others have to
+    // release theirs.
+    let holders = missing > 0 ? self.holders.filter { !claim.isInside($0.claim.operation) } : []
     let limit = limit(for: part)
     let wait = Wait.Claim(
       name: name,
       units: part.request.pool.map { _ in
         Wait.Claim.Units(needed: part.units, free: limit - used, capacity: limit)
       },
-      holders: holders.map(\.claim.operation).filter { !claim.isInside($0) },
+      holders: holders.map(\.claim.operation),
       front: front
     )
     var needs: [WaitNeed] = []

@@ -150,9 +150,10 @@ public enum OperationConditionResult: Sendable {
 /// their answers.
 ///
 /// If ``check(_:)`` has an effect, make it idempotent for each operation: a second call for the same
-/// operation must not count again. There are more than two calls only in two cases. If a call at the
+/// operation must not count again. There are more than two calls only in three cases. If a call at the
 /// start adds a dependency, the operation waits for it and evaluates its conditions again. If a claim
-/// cancels its holder (``WhenBusy/cancelHolder``), the conditions are evaluated before that, too.
+/// cancels its holder (``WhenBusy/cancelHolder``), the conditions are evaluated before that, too. A part
+/// that stands before an asynchronous one, as in `isNew && online`, is called once more before that.
 ///
 /// ```swift
 /// struct OfficeHours: ImmediateCondition {

@@ -2,8 +2,7 @@
 ///
 /// Guarded by the lock of the operation: `AdvancedCore` refers to it, and so does the operation itself.
 final class ResultWork: @unchecked Sendable {
-  // Sendable: the variables are only used with the operation's lock held. That lock isn't recursive,
-  // so accesses don't overlap and aren't checked for that, which took a tenth of an operation.
+  // Sendable: the variables are only used with the operation's lock held.
 
   /// A result operation's rare properties, replaced as a whole.
   final class ResultExtra: Sendable {
@@ -26,21 +25,21 @@ final class ResultWork: @unchecked Sendable {
   }
 
   /// Nil for most operations.
-  @exclusivity(unchecked) private(set) var extra: ResultExtra?
+  private(set) var extra: ResultExtra?
   /// Made with the operation, and not used yet.
-  @exclusivity(unchecked) var captured: CapturedTask?
-  @exclusivity(unchecked) var task: Task<Void, Never>?
+  var captured: CapturedTask?
+  var task: Task<Void, Never>?
   /// The value that the body or the journal has given.
   ///
   /// Of no type: an optional of a type that isn't known before it runs is looked up at each access,
   /// 300 instructions (callgrind).
-  @exclusivity(unchecked) var output: (any Sendable)?
+  var output: (any Sendable)?
   /// The wait between two attempts or rounds; nil while there is none.
-  @exclusivity(unchecked) var pause: OperationPause?
+  var pause: OperationPause?
   /// When the body began, in nanoseconds of the environment's clock; a `Duration` takes 16 bytes.
-  @exclusivity(unchecked) private var beginning = Int64.min
+  private var beginning = Int64.min
   /// Whether the body won't run any more, and has been released.
-  @exclusivity(unchecked) private(set) var isReleased = false
+  private(set) var isReleased = false
 
   init(retry: RetryPolicy?, captured: CapturedTask?) {
     self.captured = captured
