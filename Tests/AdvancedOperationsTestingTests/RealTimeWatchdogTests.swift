@@ -189,7 +189,10 @@ private struct Stop: Error {}
   }
 
   @Test func `says how far an exploration of schedules is`() throws {
-    let text = try Self.report(with: ["exploreSchedules: ", "(seed 4719)"]) { isReported in
+    let text = try Self.report(
+      // A report between two schedules has no current run.
+      with: ["exploreSchedules: ", "(seed 4719)", "of the current run"]
+    ) { isReported in
       var isOver = false
       try exploreSchedules(depthFirst: .max, random: 0, seed: 4719) { simulation in
         simulation.watchdogInterval = .milliseconds(1)
@@ -209,7 +212,9 @@ private struct Stop: Error {}
   }
 
   @Test func `says how far an exploration of restarts is`() throws {
-    let text = try Self.report(with: ["exploreRestarts: ", "restart"]) { isReported in
+    let text = try Self.report(
+      with: ["exploreRestarts: ", "restart", "of the current run"]
+    ) { isReported in
       try exploreRestarts(schedules: .max, seed: 4720) { simulation, journal in
         simulation.watchdogInterval = .milliseconds(1)
         if isReported() { throw Stop() }
