@@ -97,6 +97,7 @@ import Testing
     world.run(other)
     world.finishAll([first])
     #expect(Self.cycle(child) == ["child", "other", "inner", "group", "child"])
+    world.finishAll([inner])
     #expect(other.kind == .succeeded)
   }
 
