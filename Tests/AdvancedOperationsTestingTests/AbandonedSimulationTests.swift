@@ -295,18 +295,18 @@ private struct Holding: OperationCondition {
       let queue = AdvancedOperationQueue(environment: simulation.environment)
       runs.withLock { $0 += 1 }
       most.withLock { $0 = max($0, population.count) }
-      var last = ResultOperation(key: "0", journal: journal) { [token = Token(population)] in
+      var last = ResultOperation { [token = Token(population)] in
         token.touch()
         // The run keeps itself alive by that.
         return simulation.now.components.seconds
-      }
+      }.recorded(as: "0", in: journal)
       queue.addOperation(last)
       for number in 1..<size {
-        let next = last.then(key: "\(number)", journal: journal) {
+        let next = last.then {
           [token = Token(population)] in
           token.touch()
           return $0 + 1
-        }
+        }.recorded(as: "\(number)", in: journal)
         queue.addOperation(next)
         last = next
       }

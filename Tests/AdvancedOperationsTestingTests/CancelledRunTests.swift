@@ -203,7 +203,7 @@ extension `The watchdog of real time` {
       try await Self.inTask { cancel in
         #expect(throws: CancellationError.self) {
           try exploreRestarts(seed: 8_400) { simulation, journal in
-            let pay = ResultOperation(key: "pay", journal: journal) { 50 }
+            let pay = ResultOperation { 50 }.recorded(as: "pay", in: journal)
             AdvancedOperationQueue(environment: simulation.environment).addOperation(pay)
             _ = Self.poll(simulation)
             _ = simulation.environment.clock.schedule(at: .seconds(3_600)) { cancel() }

@@ -55,9 +55,9 @@ import Testing
     #expect(try #require(failure).description.contains(reason))
     let restart = #expect(throws: ExpectationFailure.self) {
       try exploreRestarts { simulation, journal in
-        let server = ResultOperation(key: "server", journal: journal) {
+        let server = ResultOperation {
           try await AdvancedOperation.current?.environment.clock.sleep(for: .seconds(Int64.max))
-        }
+        }.recorded(as: "server", in: journal)
         AdvancedOperationQueue(environment: simulation.environment).addOperation(server)
         return server
       }

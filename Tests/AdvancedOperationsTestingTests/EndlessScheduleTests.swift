@@ -144,7 +144,7 @@ import Testing
     let failure = #expect(throws: ExpectationFailure.self) {
       try exploreRestarts(stepLimit: 500) { simulation, journal in
         let queue = AdvancedOperationQueue(environment: simulation.environment)
-        let pay = ResultOperation(key: "pay", journal: journal) { 50 }
+        let pay = ResultOperation { 50 }.recorded(as: "pay", in: journal)
         queue.addOperations([Self.makePoll(), pay])
         return pay
       }

@@ -186,7 +186,7 @@ private struct Flaw: Error, Equatable {}
   @Test func `has not happened to an operation whose value comes from its journal`() throws {
     let simulation = SimulatedEnvironment(seed: 1)
     let journal = InMemoryJournal([.init(key: "work", value: 1)])
-    let work = ResultOperation(key: "work", journal: journal) { 2 }
+    let work = ResultOperation { 2 }.recorded(as: "work", in: journal)
     try simulation.inject(.error(Flaw()), into: "work", at: .evaluatingConditions)
     AdvancedOperationQueue(environment: simulation.environment).addOperation(work)
     simulation.run()

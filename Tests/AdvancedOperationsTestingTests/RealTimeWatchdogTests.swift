@@ -218,7 +218,7 @@ private struct Stop: Error {}
       try exploreRestarts(schedules: .max, seed: 4720) { simulation, journal in
         simulation.watchdogInterval = .milliseconds(1)
         if isReported() { throw Stop() }
-        let pay = ResultOperation(key: "pay", journal: journal) { 50 }
+        let pay = ResultOperation { 50 }.recorded(as: "pay", in: journal)
         AdvancedOperationQueue(environment: simulation.environment).addOperation(pay)
         return pay
       }
@@ -234,7 +234,7 @@ private struct Stop: Error {}
   @Test func `says that a run between two restarts doesn't end`() throws {
     let text = try Self.report(with: ["4721", "exploreRestarts has taken"]) { isReported in
       try exploreRestarts(schedules: 1, seed: 4721) { simulation, journal in
-        let pay = ResultOperation(key: "pay", journal: journal) { 50 }
+        let pay = ResultOperation { 50 }.recorded(as: "pay", in: journal)
         let queue = AdvancedOperationQueue(environment: simulation.environment)
         queue.addOperation(pay)
         if !isReported() {

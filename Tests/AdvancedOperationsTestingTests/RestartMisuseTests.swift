@@ -23,7 +23,7 @@ private struct Offline: Error {}
 
   @Test func `when the closure runs the simulation`() throws {
     let message = try Self.failure { simulation, journal in
-      let build = ResultOperation(key: "build", journal: journal) { 1 }
+      let build = ResultOperation { 1 }.recorded(as: "build", in: journal)
       Self.run([build], simulation)
       simulation.run()
       return build
@@ -38,12 +38,12 @@ private struct Offline: Error {}
       return build
     }.message
     #expect(message.contains("It was run without a death. Nothing was recorded, so a restart has"))
-    #expect(message.contains("ResultOperation(key: \"build\", journal: journal) { … }"))
+    #expect(message.contains("ResultOperation { … }.recorded(as: \"build\", in: journal)"))
   }
 
   @Test func `when nothing happens in the simulation`() throws {
     let message = try Self.failure { _, journal in
-      let build = ResultOperation(key: "build", journal: journal) { 1 }
+      let build = ResultOperation { 1 }.recorded(as: "build", in: journal)
       let queue = AdvancedOperationQueue()
       queue.addOperation(build)
       queue.waitUntilAllOperationsAreFinished()
@@ -59,8 +59,8 @@ private struct Offline: Error {}
 
     let later = try Self.failure { simulation, journal in
       if journal.keys.contains("build") { throw Offline() }
-      let build = ResultOperation(key: "build", journal: journal) { 1 }
-      let pack = build.then(key: "pack", journal: journal) { $0 }
+      let build = ResultOperation { 1 }.recorded(as: "build", in: journal)
+      let pack = build.then { $0 }.recorded(as: "pack", in: journal)
       Self.run([build, pack], simulation)
       return pack
     }
@@ -81,7 +81,7 @@ private struct Offline: Error {}
           return lives
         }
         if life == number { throw Offline() }
-        let build = ResultOperation(key: "build", journal: journal) { 1 }
+        let build = ResultOperation { 1 }.recorded(as: "build", in: journal)
         Self.run([build], simulation)
         return build
       }.message

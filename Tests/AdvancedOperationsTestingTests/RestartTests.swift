@@ -32,7 +32,7 @@ struct DurableWorkflow: Sendable, CustomStringConvertible {
     failures: Int = 0
   ) -> ResultOperation<Int> {
     let attempts = Locked(0)
-    return ResultOperation(key: key, journal: journal, afterAll: inputs, retry: retry) { values in
+    return ResultOperation(afterAll: inputs, retry: retry) { values in
       effects.happens(key)
       await Task.yield()
       let attempt = attempts.withLock { count in
@@ -41,7 +41,7 @@ struct DurableWorkflow: Sendable, CustomStringConvertible {
       }
       if attempt <= failures { throw Offline() }
       return values.reduce(key.utf8.count, +)
-    }
+    }.recorded(as: key, in: journal)
   }
 
   private static func queue(_ simulation: SimulatedEnvironment) -> AdvancedOperationQueue {
@@ -182,7 +182,7 @@ struct DurableWorkflow: Sendable, CustomStringConvertible {
     simulation.run()
     for count in 0...journal.records.count {
       let effects = Effects()
-      let rest = journal.cut(after: count)
+      let rest = journal.truncated(after: count)
       let simulation = SimulatedEnvironment(seed: 8)
       let operation = workflow.make(simulation, rest, effects)
       simulation.run()
@@ -214,11 +214,11 @@ struct DurableWorkflow: Sendable, CustomStringConvertible {
   @Test func `what was kept in memory only`() throws {
     let message = try Self.message { simulation, journal in
       let memory = Locked(0)
-      let first = ResultOperation(key: "first", journal: journal) {
+      let first = ResultOperation {
         memory.withLock { $0 = 5 }
         return 1
-      }
-      let second = first.then(key: "second", journal: journal) { $0 + memory.withLock { $0 } }
+      }.recorded(as: "first", in: journal)
+      let second = first.then { $0 + memory.withLock { $0 } }.recorded(as: "second", in: journal)
       Self.run([first, second], simulation)
       return second
     }
@@ -227,8 +227,8 @@ struct DurableWorkflow: Sendable, CustomStringConvertible {
 
   @Test func `an operation with the key of another one`() throws {
     let message = try Self.message { simulation, journal in
-      let first = ResultOperation(key: "same", journal: journal) { 1 }
-      let second = ResultOperation(name: "second", key: "same", journal: journal) { 2 }
+      let first = ResultOperation { 1 }.recorded(as: "same", in: journal)
+      let second = ResultOperation(name: "second") { 2 }.recorded(as: "same", in: journal)
       let sum = ResultOperation(name: "sum", after: first, second) { $0 + $1 }
       Self.run([first, second, sum], simulation)
       return sum
@@ -244,7 +244,7 @@ struct DurableWorkflow: Sendable, CustomStringConvertible {
         count += 1
         return count
       }
-      let first = ResultOperation(key: "first \(life)", journal: journal) { 1 }
+      let first = ResultOperation { 1 }.recorded(as: "first \(life)", in: journal)
       Self.run([first], simulation)
       return first
     }
@@ -253,12 +253,12 @@ struct DurableWorkflow: Sendable, CustomStringConvertible {
 
   @Test func `a record that is gone`() throws {
     let message = try Self.message { simulation, journal in
-      let first = ResultOperation(key: "first", journal: journal) { 1 }
-      let second = first.then(key: "second", journal: journal) { value in
+      let first = ResultOperation { 1 }.recorded(as: "first", in: journal)
+      let second = first.then { value in
         await Task.yield()
         journal.remove("first")
         return value
-      }
+      }.recorded(as: "second", in: journal)
       Self.run([first, second], simulation)
       return second
     }
@@ -277,7 +277,7 @@ struct DurableWorkflow: Sendable, CustomStringConvertible {
   @Test func `an end that differs`() throws {
     let message = try Self.message { simulation, journal in
       let wasBegun = !journal.keys.isEmpty
-      let first = ResultOperation(key: "first", journal: journal) { 1 }
+      let first = ResultOperation { 1 }.recorded(as: "first", in: journal)
       let second = first.then(name: "second") { value in
         if wasBegun { throw Offline() }
         return value
@@ -291,8 +291,8 @@ struct DurableWorkflow: Sendable, CustomStringConvertible {
   @Test func `what was recorded and runs again`() throws {
     let message = try Self.message { simulation, journal in
       // The journal forgets what it had when it was opened.
-      let first = ResultOperation(key: "first", journal: Forgetful(journal)) { 1 }
-      let second = first.then(key: "second", journal: journal) { $0 }
+      let first = ResultOperation { 1 }.recorded(as: "first", in: Forgetful(journal))
+      let second = first.then { $0 }.recorded(as: "second", in: journal)
       Self.run([first, second], simulation)
       return second
     }
@@ -335,12 +335,12 @@ struct DurableWorkflow: Sendable, CustomStringConvertible {
     )
   }
 
-  @Test func `is cut after any record, and goes on by itself then`() async throws {
+  @Test func `is truncated after any record, and goes on by itself then`() async throws {
     for number in 1...3 { try await journal.record(number, for: "\(number)") }
     for count in 0...4 {
-      #expect(journal.cut(after: count).keys == ["1", "2", "3"].prefix(count).map { $0 })
+      #expect(journal.truncated(after: count).keys == ["1", "2", "3"].prefix(count).map { $0 })
     }
-    let cut = journal.cut(after: 1)
+    let cut = journal.truncated(after: 1)
     try await cut.record(5, for: "5")
     #expect(cut.keys == ["1", "5"])
     #expect(journal.keys == ["1", "2", "3"])
@@ -356,7 +356,7 @@ struct DurableWorkflow: Sendable, CustomStringConvertible {
     #expect(journal.keys == ["a", "c", "b"])
     journal.failLookUp(of: "a", with: Offline())
     await #expect(throws: Offline.self) { try await journal.value(of: Int.self, for: "a") }
-    #expect(try await journal.cut(after: 1).value(of: Int.self, for: "a") == 1)
+    #expect(try await journal.truncated(after: 1).value(of: Int.self, for: "a") == 1)
   }
 
   @Test func `takes a record back`() async throws {

@@ -28,11 +28,11 @@ private struct ChargedWrongly: Error { let charges: [Int] }
     _ bank: Bank,
     id: String?
   ) -> AdvancedOperation {
-    let charge = ResultOperation(key: "charge", journal: journal) {
+    let charge = ResultOperation {
       bank.charge(50, id: id)
       return 50
-    }
-    let send = charge.then(key: "send", journal: journal) { "sent for \($0)" }
+    }.recorded(as: "charge", in: journal)
+    let send = charge.then { "sent for \($0)" }.recorded(as: "send", in: journal)
     AdvancedOperationQueue(environment: simulation.environment).addOperations([charge, send])
     return send
   }

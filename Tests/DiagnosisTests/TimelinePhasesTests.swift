@@ -243,7 +243,7 @@ import Testing
     world.queue.addObserver(recorder)
     let journal = InMemoryJournal()
     journal.delay = .seconds(2)
-    let work = ResultOperation(name: "work", key: "work", journal: journal) { 1 }
+    let work = ResultOperation { 1 }.recorded(as: "work", in: journal)
     world.run(work)
     #expect(
       recorder.timeline.phases(of: 0)

@@ -13,17 +13,17 @@ private func queue(of simulation: SimulatedEnvironment) -> AdvancedOperationQueu
   let print = Lines()
 
   func makeOrder(_ journal: some OperationJournal) -> [AdvancedOperation] {
-    let reserve = ResultOperation(key: "reserve", journal: journal) {
+    let reserve = ResultOperation {
       print("reserve two seats")
       return [14, 15]
-    }
-    let pay = reserve.then(key: "pay", journal: journal) { seats in
+    }.recorded(as: "reserve", in: journal)
+    let pay = reserve.then { seats in
       print("charge \(20 * seats.count) €")
       return "payment 7"
-    }
-    let ticket = pay.then(key: "ticket", journal: journal) { payment in
+    }.recorded(as: "pay", in: journal)
+    let ticket = pay.then { payment in
       print("print a ticket for \(payment)")
-    }
+    }.recorded(as: "ticket", in: journal)
     return [reserve, pay, ticket]
   }
 
@@ -68,9 +68,9 @@ private final class Bank: Sendable {
   let journal = InMemoryJournal()
 
   func makePayment() -> ResultOperation<String> {
-    ResultOperation(key: "order 17/pay", journal: journal) {
+    ResultOperation {
       try await bank.charge(40, idempotencyKey: "order 17/pay")
-    }
+    }.recorded(as: "order 17/pay", in: journal)
   }
 
   let firstLife = SimulatedEnvironment(seed: 1)
@@ -92,10 +92,10 @@ private final class Bank: Sendable {
   let bank = Bank(Lines())
   let journal = InMemoryJournal()
   for life in 0..<2 {
-    let paymentID = ResultOperation(key: "payment id", journal: journal) { UUID() }
-    let pay = paymentID.then(key: "pay", journal: journal) { id in
+    let paymentID = ResultOperation { UUID() }.recorded(as: "payment id", in: journal)
+    let pay = paymentID.then { id in
       try await bank.charge(40, idempotencyKey: id.uuidString)
-    }
+    }.recorded(as: "pay", in: journal)
     let simulation = SimulatedEnvironment(seed: UInt64(life))
     queue(of: simulation).addOperations([paymentID, pay])
     simulation.run(until: { life == 0 && bank.chargeCount == 1 })
@@ -135,14 +135,14 @@ private struct CardDeclined: Error, CustomStringConvertible {
   let journal = InMemoryJournal()
 
   func makeOrder() -> GroupOperation {
-    let reserve = ResultOperation(key: "reserve", journal: journal) {
+    let reserve = ResultOperation {
       try await hall.reserve(for: 17)
-    }
+    }.recorded(as: "reserve", in: journal)
     reserve.onRollback {
       try await hall.release(17)
       journal.remove("reserve")
     }
-    let pay = reserve.then(key: "pay", journal: journal) { _ in throw CardDeclined() }
+    let pay = reserve.then { _ in throw CardDeclined() }.recorded(as: "pay", in: journal)
     return GroupOperation(name: "order", errorPolicy: .failFast) {
       reserve
       pay
@@ -176,10 +176,10 @@ private struct DiskIsFull: Error, CustomStringConvertible {
   let queue = AdvancedOperationQueue(environment: simulation.environment)
 
   journal.failRecord(1, with: DiskIsFull())
-  let pay = ResultOperation(key: "pay", journal: journal, retry: .immediate(attempts: 3)) {
+  let pay = ResultOperation(retry: .immediate(attempts: 3)) {
     print("charge 40 €")
     return "payment 7"
-  }
+  }.recorded(as: "pay", in: journal)
   queue.addOperation(pay)
   simulation.run()
   print(pay.explain())
@@ -192,7 +192,7 @@ private struct DiskIsFull: Error, CustomStringConvertible {
   let journal = InMemoryJournal()
   journal.failRecord(1, with: DiskIsFull())
   let reserve = ResultOperation(name: "reserve") {}
-  let pay = reserve.then(key: "pay", journal: journal) { print("charge") }
+  let pay = reserve.then { print("charge") }.recorded(as: "pay", in: journal)
   reserve.onRollback {
     let isOfJournal = pay.outcome?.failure?.first(OperationJournalError.self) != nil
     print(isOfJournal ? "left as it is" : "released")
@@ -209,7 +209,7 @@ private struct DiskIsFull: Error, CustomStringConvertible {
 @Test func `Restarts: an answer that is lost is found the next time`() {
   let journal = InMemoryJournal()
   journal.failRecord(1, with: DiskIsFull(), isKept: true)
-  let pays = (1...2).map { number in ResultOperation(key: "pay", journal: journal) { number } }
+  let pays = (1...2).map { number in ResultOperation { number }.recorded(as: "pay", in: journal) }
   simulate(pays[0])
   #expect(pays[0].outcome?.isFailed == true)
   simulate(pays[1])
@@ -219,10 +219,10 @@ private struct DiskIsFull: Error, CustomStringConvertible {
 @Test func `Restarts: a record of another type is an error, and the body doesn't run`() throws {
   let print = Lines()
   let journal = InMemoryJournal([.init(key: "events", value: 3)])
-  let events = ResultOperation(key: "events", journal: journal) {
+  let events = ResultOperation {
     print("runs")
     return ["Chile 1960"]
-  }
+  }.recorded(as: "events", in: journal)
   simulate(events)
   let failure = try #require(events.outcome?.failure)
   #expect(failure.first(OperationJournalError.self)?.action == .lookUp)
@@ -237,10 +237,10 @@ private struct DiskIsFull: Error, CustomStringConvertible {
       print("download")
       return "Chile 1960"
     }
-    let parse = download.then(key: "parse", journal: journal) { text in
+    let parse = download.then { text in
       print("parse")
       return text.count
-    }
+    }.recorded(as: "parse", in: journal)
     simulate(download, parse)
   }
   #expect(print.all == ["download", "parse", "download"])
@@ -249,14 +249,14 @@ private struct DiskIsFull: Error, CustomStringConvertible {
 @Test func `Restarts: two with one key, one after the other and at the same time`() {
   let print = Lines()
   let journal = InMemoryJournal()
-  let first = ResultOperation(key: "page", journal: journal) { "first" }
-  let second = first.then(key: "page", journal: journal) { _ in "second" }
+  let first = ResultOperation { "first" }.recorded(as: "page", in: journal)
+  let second = first.then { _ in "second" }.recorded(as: "page", in: journal)
   simulate(first, second)
   #expect(try! second.result?.get() == "first")
   #expect(second.isFromJournal)
 
   let both = (1...2).map { number in
-    ResultOperation(key: "both", journal: journal) { print("body \(number)") }
+    ResultOperation { print("body \(number)") }.recorded(as: "both", in: journal)
   }
   journal.delay = .seconds(1)
   simulate(both[0], both[1])
@@ -272,16 +272,16 @@ private struct DiskIsFull: Error, CustomStringConvertible {
   let archive = ResultOperation(name: "archive") {
     try await withOperations { scope in
       for page in 1...3 {
-        let download = ResultOperation(key: "page \(page)", journal: journal) {
+        let download = ResultOperation {
           print("download page \(page)")
-        }
+        }.recorded(as: "page \(page)", in: journal)
         try await scope.add(download).value
       }
     }
   }
 
   let retry = RetryOperation(name: "retry", retry: .immediate(attempts: 2)) { _ in
-    let step = ResultOperation(key: "step", journal: journal) { print("step") }
+    let step = ResultOperation { print("step") }.recorded(as: "step", in: journal)
     return step.then(name: "then") {
       let number = tries.withLock { tries in
         tries += 1
@@ -304,9 +304,9 @@ private struct DiskIsFull: Error, CustomStringConvertible {
   for isRestarted in [false, true] {
     let journal = try FileJournal(path: path)
     let queue = AdvancedOperationQueue()
-    let none = ResultOperation<Int?>(key: "none", journal: journal) { nil }
-    let done = none.then(key: "done", journal: journal) { _ in }
-    let infinite = ResultOperation(key: "infinite", journal: journal) { Double.infinity }
+    let none = ResultOperation<Int?> { nil }.recorded(as: "none", in: journal)
+    let done = none.then { _ in }.recorded(as: "done", in: journal)
+    let infinite = ResultOperation { Double.infinity }.recorded(as: "infinite", in: journal)
     queue.addOperations([none, done, infinite])
     try await queue.untilAllOperationsAreFinished()
     #expect(none.isFromJournal == isRestarted && done.isFromJournal == isRestarted)
@@ -315,7 +315,7 @@ private struct DiskIsFull: Error, CustomStringConvertible {
     #expect(error?.underlying is EncodingError)
   }
   let journal = try FileJournal(path: path)
-  let other = ResultOperation(key: "done", journal: journal) { "text" }
+  let other = ResultOperation { "text" }.recorded(as: "done", in: journal)
   await #expect(throws: OperationFailure.self) { try await AdvancedOperationQueue().run(other) }
   let error = other.outcome?.failure?.first(OperationJournalError.self)
   #expect(error?.action == .lookUp && error?.underlying is DecodingError)
@@ -331,7 +331,7 @@ private struct DiskIsFull: Error, CustomStringConvertible {
   func work(on order: String) async throws {
     let file = folder.appending(path: "\(order).journal")
     let journal = try FileJournal(path: file.path)
-    let pay = ResultOperation(key: "pay", journal: journal) { print("charge \(order)") }
+    let pay = ResultOperation { print("charge \(order)") }.recorded(as: "pay", in: journal)
     try await queue.run(pay)
   }
 

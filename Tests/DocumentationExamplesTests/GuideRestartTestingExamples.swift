@@ -19,8 +19,8 @@ private final class Basket: Sendable {
   do {
     try exploreRestarts { simulation, journal in
       let basket = Basket()
-      let reserve = ResultOperation(key: "reserve", journal: journal) { basket.add([14, 15]) }
-      let pay = reserve.then(key: "pay", journal: journal) { 20 * basket.seats.count }
+      let reserve = ResultOperation { basket.add([14, 15]) }.recorded(as: "reserve", in: journal)
+      let pay = reserve.then { 20 * basket.seats.count }.recorded(as: "pay", in: journal)
       let queue = AdvancedOperationQueue(environment: simulation.environment)
       queue.addOperations([reserve, pay])
       return pay
@@ -35,8 +35,8 @@ private final class Basket: Sendable {
 
 @Test func `Restarts in tests: values that are passed on survive`() throws {
   let deathCount = try exploreRestarts { simulation, journal in
-    let reserve = ResultOperation(key: "reserve", journal: journal) { [14, 15] }
-    let pay = reserve.then(key: "pay", journal: journal) { seats in 20 * seats.count }
+    let reserve = ResultOperation { [14, 15] }.recorded(as: "reserve", in: journal)
+    let pay = reserve.then { seats in 20 * seats.count }.recorded(as: "pay", in: journal)
     let queue = AdvancedOperationQueue(environment: simulation.environment)
     queue.addOperations([reserve, pay])
     return pay
@@ -48,8 +48,8 @@ private final class Basket: Sendable {
 
 @Test func `Restarts in tests: one death, and a record that fails`() throws {
   func makeOrder(_ journal: InMemoryJournal) -> [ResultOperation<Int>] {
-    let reserve = ResultOperation(key: "reserve", journal: journal) { 2 }
-    let pay = reserve.then(key: "pay", journal: journal) { seats in 20 * seats }
+    let reserve = ResultOperation { 2 }.recorded(as: "reserve", in: journal)
+    let pay = reserve.then { seats in 20 * seats }.recorded(as: "pay", in: journal)
     return [reserve, pay]
   }
 
@@ -60,20 +60,20 @@ private final class Basket: Sendable {
   simulation.run()
   #expect(journal.keys == ["reserve", "pay"])
 
-  let cut = journal.cut(after: 1)
-  cut.failRecord(1, with: DiskIsFull())
-  let again = makeOrder(cut)
+  let rest = journal.truncated(after: 1)
+  rest.failRecord(1, with: DiskIsFull())
+  let again = makeOrder(rest)
   queue.addOperations(again)
   simulation.run()
   #expect(again[0].isFromJournal)
   try expectOutcome(of: again[1], is: .failed)
-  #expect(cut.keys == ["reserve"])
+  #expect(rest.keys == ["reserve"])
 }
 
 @Test func `Restarts in tests: a value of chance is a difference`() {
   #expect(throws: ExpectationFailure.self) {
     try exploreRestarts { simulation, journal in
-      let id = ResultOperation(key: "id", journal: journal) { UUID() }
+      let id = ResultOperation { UUID() }.recorded(as: "id", in: journal)
       let queue = AdvancedOperationQueue(environment: simulation.environment)
       queue.addOperation(id)
       return id

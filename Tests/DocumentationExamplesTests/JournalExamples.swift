@@ -62,8 +62,9 @@ private func withFile(_ body: (String) async throws -> Void) async throws {
   try await withFile { path in
     for isRestarted in [false, true] {
       let journal = try FileJournal(path: path)
-      let build = ResultOperation(key: "build", journal: journal) { try await compile("app") }
-      let pack = build.then(key: "pack", journal: journal) { binary in try await archive(binary) }
+      let build = ResultOperation { try await compile("app") }.recorded(as: "build", in: journal)
+      let pack = build.then { binary in try await archive(binary) }
+        .recorded(as: "pack", in: journal)
       #expect(try await AdvancedOperationQueue().run(pack) == "app.o.tar")
       #expect(build.isFromJournal == isRestarted)
       #expect(pack.isFromJournal == isRestarted)
@@ -74,14 +75,14 @@ private func withFile(_ body: (String) async throws -> Void) async throws {
 @Test func `OperationJournal: the file is cut at every byte`() async throws {
   try await withFile { path in
     func pack(_ journal: FileJournal, _ bodies: RecordedKeys) -> ResultOperation<[Int]> {
-      let build = ResultOperation(key: "build", journal: journal) {
+      let build = ResultOperation {
         bodies.add("build")
         return "app\n“.o”"
-      }
-      return build.then(key: "pack", journal: journal) { binary in
+      }.recorded(as: "build", in: journal)
+      return build.then { binary in
         bodies.add("pack")
         return [binary.count]
-      }
+      }.recorded(as: "pack", in: journal)
     }
     let first = try FileJournal(path: path)
     #expect(try await AdvancedOperationQueue().run(pack(first, RecordedKeys())) == [8])
@@ -110,12 +111,12 @@ private final class RecordedKeys: Sendable {
 
 @Test func `ResultOperation: a value that is recorded, made of two`() async throws {
   let journal = InMemoryJournal()
-  let app = ResultOperation(key: "app", journal: journal) { try await compile("app") }
-  let base = ResultOperation(key: "base", journal: journal) { "base" }
+  let app = ResultOperation { try await compile("app") }.recorded(as: "app", in: journal)
+  let base = ResultOperation { "base" }.recorded(as: "base", in: journal)
 
-  let image = ResultOperation(key: "image", journal: journal, after: app, base) { app, base in
+  let image = ResultOperation(after: app, base) { app, base in
     try await layers(of: base, and: app)
-  }
+  }.recorded(as: "image", in: journal)
 
   #expect(try await AdvancedOperationQueue().run(image) == "base+app.o")
   #expect(journal.keys.last == "image")
@@ -124,15 +125,25 @@ private final class RecordedKeys: Sendable {
 @Test func `ResultOperation: a build that is recorded`() async throws {
   let journal = InMemoryJournal()
 
-  let build = ResultOperation(key: "build", journal: journal) { try await compile("app") }
+  let build = ResultOperation { try await compile("app") }.recorded(as: "build", in: journal)
 
   #expect(try await AdvancedOperationQueue().run(build) == "app.o")
+}
+
+@Test func `ResultOperation: a step without a value that is recorded`() async throws {
+  let journal = InMemoryJournal()
+  @Sendable func upload(_ name: String) async throws {}
+
+  let publish = ResultOperation { try await upload("app") }.recorded(as: "publish", in: journal)
+
+  try await AdvancedOperationQueue().run(publish)
+  #expect(journal.records.map { $0.value as? Bool } == [true])
 }
 
 @Test func `isFromJournal: an observer tells what was done before`() async throws {
   let print = Lines()
   let journal = InMemoryJournal([.init(key: "build", value: "app.o")])
-  let build = ResultOperation(key: "build", journal: journal) { try await compile("app") }
+  let build = ResultOperation { try await compile("app") }.recorded(as: "build", in: journal)
 
   build.onFinish { operation, _ in
     if operation.isFromJournal { print("\(operation.name ?? ""): done before") }
@@ -148,7 +159,7 @@ private struct FullDisk: Error {}
   let print = Lines()
   let journal = InMemoryJournal()
   journal.failRecord(1, with: FullDisk())
-  let build = ResultOperation(key: "build", journal: journal) { try await compile("app") }
+  let build = ResultOperation { try await compile("app") }.recorded(as: "build", in: journal)
   simulate(build)
   guard let failure = build.outcome?.failure else { return }
 
@@ -169,9 +180,9 @@ private final class Hall: Sendable {
   let hall = Hall()
   let journal = InMemoryJournal()
   let id = "order 17"
-  let reserve = ResultOperation(key: "reserve", journal: journal) {
+  let reserve = ResultOperation {
     try await hall.reserve(2, for: id)
-  }
+  }.recorded(as: "reserve", in: journal)
 
   reserve.onRollback {
     try await hall.release(id)
@@ -193,20 +204,20 @@ private final class Hall: Sendable {
   let queue = AdvancedOperationQueue(environment: simulation.environment)
 
   let journal = InMemoryJournal()
-  let build = ResultOperation(key: "build", journal: journal) { "app" }
+  let build = ResultOperation { "app" }.recorded(as: "build", in: journal)
   queue.addOperation(build)
   simulation.run()
   #expect(journal.keys == ["build"])
 
-  let beforeThat = journal.cut(after: 0)
+  let beforeThat = journal.truncated(after: 0)
 
   #expect(beforeThat.keys == [])
 }
 
 @Test func `exploreRestarts: a death at every step`() throws {
   try exploreRestarts { simulation, journal in
-    let build = ResultOperation(key: "build", journal: journal) { try await compile("app") }
-    let pack = build.then(key: "pack", journal: journal) { try await archive($0) }
+    let build = ResultOperation { try await compile("app") }.recorded(as: "build", in: journal)
+    let pack = build.then { try await archive($0) }.recorded(as: "pack", in: journal)
     AdvancedOperationQueue(environment: simulation.environment).addOperations([build, pack])
     return pack
   }
@@ -227,10 +238,10 @@ private final class Hall: Sendable {
   struct ChargedWrongly: Error { let charges: [Int] }
 
   try exploreRestarts(world: { Bank() }) { simulation, journal, bank in
-    let charge = ResultOperation(key: "charge", journal: journal) {
+    let charge = ResultOperation {
       bank.charge(50, id: "order 7")
       return 50
-    }
+    }.recorded(as: "charge", in: journal)
     AdvancedOperationQueue(environment: simulation.environment).addOperation(charge)
     return charge
   } check: { bank in

@@ -361,10 +361,10 @@ import Testing
   @Test(arguments: [true, false])
   func `runs if its value came from the journal`(isRecorded: Bool) {
     let journal = InMemoryJournal(isRecorded ? [.init(key: "reserve", value: 2)] : [])
-    let reserve = ResultOperation(key: "reserve", journal: journal) { [log] in
+    let reserve = ResultOperation { [log] in
       log.add("do")
       return 2
-    }
+    }.recorded(as: "reserve", in: journal)
     reserve.onRollback { [log] in
       log.add("undo")
       journal.remove("reserve")

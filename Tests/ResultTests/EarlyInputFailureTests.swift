@@ -162,7 +162,7 @@ import Testing
   @Test func `waits for the others if it has a journal, which may know its value`() {
     let (failing, slow) = (failing(), slow())
     let journal = InMemoryJournal([.init(key: "sum", value: 7)])
-    let sum = ResultOperation(key: "sum", journal: journal, after: failing, slow) { $0 + $1 }
+    let sum = ResultOperation(after: failing, slow) { $0 + $1 }.recorded(as: "sum", in: journal)
     world.run(failing, slow, sum)
     #expect((try? sum.result?.get()) == 7)
   }

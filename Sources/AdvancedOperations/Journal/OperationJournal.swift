@@ -1,12 +1,13 @@
 /// Keeps values of operations, so that what was done before a restart isn't done again.
 ///
-/// An operation that was made with a key and a journal looks its value up before it does anything
-/// else. If the value is there, that is the operation's value; if not, the operation runs, and has
-/// its value recorded before it ends:
+/// Call ``ResultOperation/recorded(as:in:)-2hb34`` on an operation to give it a key and a journal.
+/// The operation looks its value up before it does anything else. If the value is there, the
+/// operation succeeds with it. If not, the operation runs, and records its value before it finishes:
 ///
 /// ```swift
-/// let build = ResultOperation(key: "build", journal: journal) { try await compile("app") }
-/// let pack = build.then(key: "pack", journal: journal) { binary in try await archive(binary) }
+/// let build = ResultOperation { try await compile("app") }.recorded(as: "build", in: journal)
+/// let pack = build.then { binary in try await archive(binary) }
+///   .recorded(as: "pack", in: journal)
 /// ```
 ///
 /// <doc:SurvivingARestart> shows what a restart finds, and what a key and a body have to be like.
@@ -90,7 +91,7 @@ public protocol OperationJournal: Sendable {
   ///
   /// - Parameters:
   ///   - type: What the value has to be.
-  ///   - key: What the operation was made with.
+  ///   - key: The key of the operation.
   /// - Returns: The value; nil if nothing is recorded under the key.
   /// - Throws: Any error if that isn't known, or what is recorded isn't such a value. The operation
   ///   fails then, without having run, with an ``OperationJournalError``.
@@ -110,7 +111,7 @@ public protocol OperationJournal: Sendable {
   ///
   /// - Parameters:
   ///   - value: What the body has returned; `true` for an operation without a value.
-  ///   - key: What the operation was made with.
+  ///   - key: The key of the operation.
   /// - Throws: Any error if the value may not have been recorded. The operation fails then, with an
   ///   ``OperationJournalError``; its body isn't run again.
   func record<Value: Codable & Sendable>(_ value: Value, for key: String) async throws

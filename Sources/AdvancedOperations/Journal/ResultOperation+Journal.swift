@@ -1,258 +1,105 @@
 import CoreOperations
 
-// In a journal, an operation that has a value.
 extension ResultOperation where Output: Codable {
-  /// Creates an operation whose value is recorded in a journal, and taken from there after a
-  /// restart.
+  /// Records the operation's value in a journal, and takes it from there after a restart.
   ///
   /// ```swift
-  /// let build = ResultOperation(key: "build", journal: journal) { try await compile("app") }
+  /// let build = ResultOperation { try await compile("app") }.recorded(as: "build", in: journal)
   /// ```
   ///
-  /// When its dependencies have ended, however they did, the operation looks its value up:
+  /// The operation looks its value up when its dependencies have finished, whatever their outcomes
+  /// are:
   ///
-  /// - When the journal has the value, the operation succeeds with it. Nothing of it is executed or
-  ///   evaluated: not the body, nor interceptors, conditions or their helpers; it takes no claim
-  ///   and no slot, and its observers hear of the end and of no start.
-  ///   ``AdvancedOperation/isFromJournal`` is true then.
-  /// - When the journal has no value, everything is as without a journal, up to the moment at which
-  ///   the body has returned. Then the value is recorded, while the operation is still executing
-  ///   and holds its slot and claims; observers, dependents and ``value`` see its end after that.
-  /// - When the journal throws, the operation fails with an ``OperationJournalError``: without
-  ///   having run if the value could not be looked up; with the work done if it could not be
-  ///   recorded. The body isn't run again for that, whatever the `retry` says.
+  /// - If the journal has the value, the operation succeeds with it. Nothing of the operation is
+  ///   executed or evaluated: neither its body nor interceptors, conditions and their prerequisite
+  ///   operations. The operation takes no claim and no slot. Observers are notified of the end
+  ///   without a start, and ``AdvancedOperation/isFromJournal`` is true.
+  /// - If the journal has no value, everything is as without a journal until the body has returned.
+  ///   Then the value is recorded, while the operation is still executing and holds its slot and
+  ///   claims. Observers, dependents and ``value`` see the end of the operation after that.
+  /// - If the journal throws, the operation fails with an ``OperationJournalError``. If looking up
+  ///   has failed, the body wasn't called. If recording has failed, the work is done, and the body
+  ///   isn't called again, whatever the `retry` policy says.
   ///
-  /// A failure, a skip, and a cancel aren't recorded. A cancel that comes before the body has
-  /// returned drops what it still returns, which may be a part of the value. One that comes later
-  /// lets the journal go on: the operation waits for it and ends as cancelled, and its value is in
-  /// the journal.
+  /// A failure, a skip and a cancel aren't recorded. If the operation is cancelled before the body
+  /// has returned, its value is dropped, because it may be a part of the work. A later cancel lets
+  /// the journal continue: the operation waits for it and ends as cancelled, and its value is in the
+  /// journal.
   ///
-  /// Conditions aren't asked before the journal was: one that may refuse early, such as
-  /// ``DependencyRule``, is asked when all dependencies have ended. Nor does the operation fail with
-  /// an input before that, because the journal may have its value. Looking up belongs to the state
-  /// ``AdvancedOperation/State-swift.enum/evaluatingConditions``. Time limits of attempts, and that
-  /// of all attempts together, don't count what the journal takes; a ``TimeoutObserver`` does.
+  /// Conditions are evaluated after the journal has answered. Even a ``DependencyRule``, which may
+  /// refuse early, is evaluated when all dependencies have finished. The operation doesn't fail with
+  /// an input before that either, because the journal may have its value. An operation that looks
+  /// its value up is in the state ``AdvancedOperation/State-swift.enum/evaluatingConditions``. Time
+  /// limits of a `retry` policy don't include the time that the journal takes; a
+  /// ``TimeoutObserver`` does.
   ///
-  /// - Parameters:
-  ///   - name: What the operation is called; the key unless given.
-  ///   - key: What its value is called in the journal; see ``OperationJournal`` about keys.
-  ///   - journal: Keeps the value. Retained until the operation finished.
-  ///   - retry: Whether and when the body is run again after it threw; nil for never.
-  ///   - body: Runs in a task of its own; what it throws is an error of the operation. Released
-  ///     when the operation finished.
-  public convenience init(
-    name: String? = nil,
-    key: String,
-    journal: some OperationJournal,
-    retry: RetryPolicy? = nil,
-    body: @escaping @Sendable () async throws -> Output
-  ) {
-    self.init(name: name ?? key, retry: retry, body: body)
-    use(JournalEntry(key, in: journal, of: Output.self))
-  }
-
-  /// Creates an operation that gets the values of others, and whose own is recorded in a journal.
+  /// Every operation with a value can be recorded:
   ///
-  /// It depends on them. When its own value is in the journal it takes that, whatever has become of
-  /// the others; if not, it fails or is skipped with them. For the rest see
-  /// ``init(name:key:journal:retry:body:)-(_,_,_,_,()->Output)``.
+  /// - The operation that ``recover(name:body:)`` returns records its value, whether the closure or
+  ///   the other operation has produced it. After a restart it succeeds with that value whatever the
+  ///   outcome of the other operation is, and the closure isn't called.
+  /// - A ``RetryOperation`` records the value of the attempt that has succeeded. After a restart it
+  ///   creates no attempt, and so no rollback of an attempt is registered.
+  /// - A subclass records the value of its body. Its ``AdvancedOperation/finished(withErrors:)`` is
+  ///   called even if the value came from the journal.
   ///
-  /// ```swift
-  /// let image = ResultOperation(key: "image", journal: journal, after: app, base) { app, base in
-  ///   try await layers(of: base, and: app)
-  /// }
-  /// ```
+  /// The method can be called from any thread.
   ///
   /// - Parameters:
-  ///   - name: What the operation is called; the key unless given.
-  ///   - key: What its value is called in the journal.
-  ///   - journal: Keeps the value.
-  ///   - first: Gives the first value.
-  ///   - inputs: Give the others.
-  ///   - retry: Whether and when the body is run again after it threw; nil for never.
-  ///   - body: Gets the values in this order.
-  public convenience init<First: Sendable, each Input: Sendable>(
-    name: String? = nil,
-    key: String,
-    journal: some OperationJournal,
-    after first: ResultOperation<First>,
-    _ inputs: repeat ResultOperation<each Input>,
-    retry: RetryPolicy? = nil,
-    body: @escaping @Sendable (First, repeat each Input) async throws -> Output
-  ) {
-    self.init(name: name ?? key, after: first, repeat each inputs, retry: retry, body: body)
+  ///   - key: The name of the value in the journal; see ``OperationJournal`` about keys. It becomes
+  ///     the name of the operation, unless that has one.
+  ///   - journal: The journal that keeps the value. Retained until the operation has finished.
+  /// - Returns: The operation itself.
+  /// - Precondition: The operation was neither enqueued nor started, and isn't recorded yet.
+  /// - Complexity: O(1).
+  @discardableResult
+  public final func recorded(as key: String, in journal: some OperationJournal) -> Self {
     use(JournalEntry(key, in: journal, of: Output.self))
-  }
-
-  /// Creates an operation that gets the values of any number of others, and whose own is recorded
-  /// in a journal.
-  ///
-  /// It depends on them. When its own value is in the journal it takes that, whatever has become of
-  /// the others; if not, it fails or is skipped with them. For the rest see
-  /// ``init(name:key:journal:retry:body:)-(_,_,_,_,()->Output)``.
-  ///
-  /// - Parameters:
-  ///   - name: What the operation is called; the key unless given.
-  ///   - key: What its value is called in the journal.
-  ///   - journal: Keeps the value.
-  ///   - inputs: Give the values; one that stands there twice gives its value twice.
-  ///   - retry: Whether and when the body is run again after it threw; nil for never.
-  ///   - body: Gets the values in the order of the inputs.
-  public convenience init<Input: Sendable>(
-    name: String? = nil,
-    key: String,
-    journal: some OperationJournal,
-    afterAll inputs: [ResultOperation<Input>],
-    retry: RetryPolicy? = nil,
-    body: @escaping @Sendable ([Input]) async throws -> Output
-  ) {
-    self.init(name: name ?? key, afterAll: inputs, retry: retry, body: body)
-    use(JournalEntry(key, in: journal, of: Output.self))
+    return self
   }
 }
 
-// In a journal, an operation that has none.
 extension ResultOperation where Output == Void {
-  /// Creates an operation without a value of which a journal records that it has succeeded.
+  /// Records in a journal that the operation has succeeded, and doesn't run it again after a
+  /// restart.
   ///
-  /// What is recorded is `true`. For the rest see
-  /// ``init(name:key:journal:retry:body:)-(_,_,_,_,()->Output)``.
+  /// ```swift
+  /// let publish = ResultOperation { try await upload("app") }.recorded(as: "publish", in: journal)
+  /// ```
   ///
-  /// - Parameters:
-  ///   - name: What the operation is called; the key unless given.
-  ///   - key: What it is called in the journal.
-  ///   - journal: Keeps that it was done.
-  ///   - retry: Whether and when the body is run again after it threw; nil for never.
-  ///   - body: Runs in a task of its own; what it throws is an error of the operation.
-  public convenience init(
-    name: String? = nil,
-    key: String,
-    journal: some OperationJournal,
-    retry: RetryPolicy? = nil,
-    body: @escaping @Sendable () async throws -> Void
-  ) {
-    self.init(name: name ?? key, retry: retry, body: body)
-    use(JournalEntry(key, in: journal))
-  }
-
-  /// Creates an operation without a value that gets those of others, and of which a journal records
-  /// that it has succeeded.
-  ///
-  /// What is recorded is `true`. For the rest see
-  /// ``init(name:key:journal:after:_:retry:body:)-(_,_,_,_,_,_,(First,Input)->Output)``.
+  /// The recorded value is `true`. Everything else is as for an operation with a
+  /// value: see ``recorded(as:in:)-2hb34``.
   ///
   /// - Parameters:
-  ///   - name: What the operation is called; the key unless given.
-  ///   - key: What it is called in the journal.
-  ///   - journal: Keeps that it was done.
-  ///   - first: Gives the first value.
-  ///   - inputs: Give the others.
-  ///   - retry: Whether and when the body is run again after it threw; nil for never.
-  ///   - body: Gets the values in this order.
-  public convenience init<First: Sendable, each Input: Sendable>(
-    name: String? = nil,
-    key: String,
-    journal: some OperationJournal,
-    after first: ResultOperation<First>,
-    _ inputs: repeat ResultOperation<each Input>,
-    retry: RetryPolicy? = nil,
-    body: @escaping @Sendable (First, repeat each Input) async throws -> Void
-  ) {
-    self.init(name: name ?? key, after: first, repeat each inputs, retry: retry, body: body)
+  ///   - key: The name of the operation in the journal; see ``OperationJournal`` about keys. It
+  ///     becomes the name of the operation, unless that has one.
+  ///   - journal: The journal that keeps the fact. Retained until the operation has finished.
+  /// - Returns: The operation itself.
+  /// - Precondition: The operation was neither enqueued nor started, and isn't recorded yet.
+  /// - Complexity: O(1).
+  @discardableResult
+  public final func recorded(as key: String, in journal: some OperationJournal) -> Self {
     use(JournalEntry(key, in: journal))
-  }
-
-  /// Creates an operation without a value that gets those of any number of others, and of which a
-  /// journal records that it has succeeded.
-  ///
-  /// What is recorded is `true`. For the rest see
-  /// ``init(name:key:journal:afterAll:retry:body:)-(_,_,_,_,_,([Input])->Output)``.
-  ///
-  /// - Parameters:
-  ///   - name: What the operation is called; the key unless given.
-  ///   - key: What it is called in the journal.
-  ///   - journal: Keeps that it was done.
-  ///   - inputs: Give the values; one that stands there twice gives its value twice.
-  ///   - retry: Whether and when the body is run again after it threw; nil for never.
-  ///   - body: Gets the values in the order of the inputs.
-  public convenience init<Input: Sendable>(
-    name: String? = nil,
-    key: String,
-    journal: some OperationJournal,
-    afterAll inputs: [ResultOperation<Input>],
-    retry: RetryPolicy? = nil,
-    body: @escaping @Sendable ([Input]) async throws -> Void
-  ) {
-    self.init(name: name ?? key, afterAll: inputs, retry: retry, body: body)
-    use(JournalEntry(key, in: journal))
+    return self
   }
 }
 
 extension ResultOperation {
-  /// Makes an operation that gets this one's value, and whose own is recorded in a journal.
-  ///
-  /// The new operation depends on this one, and is in no queue yet. When its own value is in the
-  /// journal it takes that, whatever has become of this one; if not, it fails or is skipped with
-  /// this one. For the rest see ``init(name:key:journal:retry:body:)-(_,_,_,_,()->Output)``.
-  ///
-  /// - Parameters:
-  ///   - name: What the new operation is called; the key unless given.
-  ///   - key: What its value is called in the journal.
-  ///   - journal: Keeps the value.
-  ///   - retry: Whether and when the body is run again after it threw; nil for never.
-  ///   - body: Gets the value.
-  /// - Returns: The new operation.
-  public final func then<Next: Codable & Sendable>(
-    name: String? = nil,
-    key: String,
-    journal: some OperationJournal,
-    retry: RetryPolicy? = nil,
-    body: @escaping @Sendable (Output) async throws -> Next
-  ) -> ResultOperation<Next> {
-    ResultOperation<Next>(
-      name: name,
-      key: key,
-      journal: journal,
-      after: self,
-      retry: retry,
-      body: body
-    )
-  }
-
-  /// Makes an operation without a value that gets this one's, and of which a journal records that
-  /// it has succeeded.
-  ///
-  /// What is recorded is `true`. For the rest see
-  /// ``then(name:key:journal:retry:body:)-(_,_,_,_,(Output)->Next)``.
-  ///
-  /// - Parameters:
-  ///   - name: What the new operation is called; the key unless given.
-  ///   - key: What it is called in the journal.
-  ///   - journal: Keeps that it was done.
-  ///   - retry: Whether and when the body is run again after it threw; nil for never.
-  ///   - body: Gets the value.
-  /// - Returns: The new operation.
-  public final func then(
-    name: String? = nil,
-    key: String,
-    journal: some OperationJournal,
-    retry: RetryPolicy? = nil,
-    body: @escaping @Sendable (Output) async throws -> Void
-  ) -> ResultOperation<Void> {
-    ResultOperation<Void>(
-      name: name,
-      key: key,
-      journal: journal,
-      after: self,
-      retry: retry,
-      body: body
-    )
-  }
-
-  /// Gives the operation its place in a journal; once, while initialising.
+  /// Gives the operation its place in a journal, and its name if it has none.
   fileprivate final func use(_ entry: JournalEntry) {
-    withWork { $0.use(entry) }
-    withCore { $0.isJournaled = true }
+    let action = withCore { core in
+      let action = core.machine.journalAttached(isFirst: !core.isJournaled)
+      if action == .record {
+        core.isJournaled = true
+        core.work?.use(entry)
+      }
+      return action
+    }
+    switch action {
+    // Without the lock, because the name can be observed.
+    case .record: if name == nil { name = entry.key }
+    case .reject(let mistake): trap(mistake.sentence(about: self))
+    }
   }
 }
 

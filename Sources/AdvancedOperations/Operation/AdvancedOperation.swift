@@ -319,6 +319,12 @@ extension OperationStateMachine.Mistake {
     case .conditionAddedLate(let state):
       return "addCondition(_:) was called on operation \(name), which is \(state) and was enqueued "
         + "or started before. Add all conditions first."
+    case .journalAttachedLate(let state):
+      return "recorded(as:in:) was called on operation \(name), which is \(state) and was enqueued "
+        + "or started before. Call it first."
+    case .journalAttachedAgain:
+      return "recorded(as:in:) was called on operation \(name), which is recorded as "
+        + "“\(operation.journalKey ?? "")” already. Remove the second call."
     case .startedAgain(let state):
       return "start() was called on operation \(name), which is \(state). "
         + "An operation runs once; remove the second call."

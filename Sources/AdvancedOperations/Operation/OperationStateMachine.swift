@@ -13,6 +13,8 @@ package struct OperationStateMachine: Sendable {
   package enum Mistake: Equatable, Sendable {
     case finishBeforeExecuting(State)
     case conditionAddedLate(State)
+    case journalAttachedLate(State)
+    case journalAttachedAgain
     case startedAgain(State)
     case startedBeforeReady
   }
@@ -100,7 +102,7 @@ package struct OperationStateMachine: Sendable {
 
   // MARK: Before
 
-  /// What to do with a condition or claim that was added.
+  /// What to do with a condition or claim that was added, or with a journal.
   package enum AddAction: Equatable, Sendable {
     case record
     case reject(Mistake)
@@ -110,6 +112,18 @@ package struct OperationStateMachine: Sendable {
   package func conditionAdded() -> AddAction {
     if isCancelled || (!isSubmitted && state == .pending) { return .record }
     return .reject(.conditionAddedLate(state))
+  }
+
+  /// The operation was given a journal.
+  ///
+  /// Even a cancelled operation accepts none once it was submitted, because it may be idle, and then
+  /// nothing would release the journal.
+  ///
+  /// - Parameter isFirst: Whether it has no journal yet.
+  /// - Returns: What to do.
+  package func journalAttached(isFirst: Bool) -> AddAction {
+    if isSubmitted || state != .pending { return .reject(.journalAttachedLate(state)) }
+    return isFirst ? .record : .reject(.journalAttachedAgain)
   }
 
   /// A queue took the operation in.

@@ -10,8 +10,8 @@ public import AdvancedOperations
 ///
 /// ```swift
 /// try exploreRestarts { simulation, journal in
-///   let build = ResultOperation(key: "build", journal: journal) { try await compile("app") }
-///   let pack = build.then(key: "pack", journal: journal) { try await archive($0) }
+///   let build = ResultOperation { try await compile("app") }.recorded(as: "build", in: journal)
+///   let pack = build.then { try await archive($0) }.recorded(as: "pack", in: journal)
 ///   AdvancedOperationQueue(environment: simulation.environment).addOperations([build, pack])
 ///   return pack
 /// }
@@ -102,10 +102,10 @@ public func exploreRestarts(
 /// struct ChargedWrongly: Error { let charges: [Int] }
 ///
 /// try exploreRestarts(world: { Bank() }) { simulation, journal, bank in
-///   let charge = ResultOperation(key: "charge", journal: journal) {
+///   let charge = ResultOperation {
 ///     bank.charge(50, id: "order 7")
 ///     return 50
-///   }
+///   }.recorded(as: "charge", in: journal)
 ///   AdvancedOperationQueue(environment: simulation.environment).addOperation(charge)
 ///   return charge
 /// } check: { bank in

@@ -5,12 +5,12 @@ import CoreOperations
 ///
 /// ```swift
 /// let journal = InMemoryJournal()
-/// let build = ResultOperation(key: "build", journal: journal) { "app" }
+/// let build = ResultOperation { "app" }.recorded(as: "build", in: journal)
 /// queue.addOperation(build)
 /// simulation.run()
 /// #expect(journal.keys == ["build"])
 ///
-/// let beforeThat = journal.cut(after: 0)
+/// let beforeThat = journal.truncated(after: 0)
 /// ```
 ///
 /// Values are kept as they are, and not encoded: what doesn't survive its encoding isn't found by
@@ -106,14 +106,14 @@ public final class InMemoryJournal: OperationJournal {
   /// The keys of what is recorded, in order.
   public var keys: [String] { records.map(\.key) }
 
-  /// A journal as a crash leaves it that lets only the first records survive.
+  /// Returns a journal with the first records only, as a crash leaves it.
   ///
-  /// - Parameter count: How many; all if there are fewer.
+  /// - Parameter count: The number of records that the new journal has; all if there are fewer.
   /// - Returns: A new journal, which doesn't fail and has no delay.
-  /// - Precondition: Not negative.
-  public func cut(after count: Int) -> InMemoryJournal {
+  /// - Precondition: The number isn't negative.
+  public func truncated(after count: Int) -> InMemoryJournal {
     if count < 0 {
-      trap("cut(after:) of an InMemoryJournal was called with \(count). Give 0 or more.")
+      trap("truncated(after:) was called on an InMemoryJournal with \(count). Pass 0 or more.")
     }
     return InMemoryJournal(Array(records.prefix(count)))
   }

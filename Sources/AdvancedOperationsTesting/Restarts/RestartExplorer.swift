@@ -186,9 +186,9 @@ extension RestartExplorer {
     if checkWorld == nil, whole.journal.records.isEmpty {
       throw fail(
         series.story,
-        "Nothing was recorded, so a restart has nothing to go on from. Give operations a key and "
-          + "the journal that the closure is given, as in ResultOperation(key: \"build\", journal: "
-          + "journal) { … }."
+        "Nothing was recorded, so a restart has nothing to go on from. Record operations in the "
+          + "journal that the closure is given, as in "
+          + "ResultOperation { … }.recorded(as: \"build\", in: journal)."
       )
     }
   }

@@ -23,7 +23,7 @@ private struct Around: OperationInterceptor {
   private let journal = InMemoryJournal([.init(key: "build", value: 7)])
 
   private func build(name: String? = nil) -> ResultOperation<Int> {
-    ResultOperation(name: name, key: "build", journal: journal) { [bodies] in bodies.add() }
+    ResultOperation(name: name) { [bodies] in bodies.add() }.recorded(as: "build", in: journal)
   }
 
   private func expectRestored(_ operation: ResultOperation<Int>) {
@@ -112,8 +112,8 @@ private struct Around: OperationInterceptor {
       guard fails else { throw OperationSkipped(reason: "no") }
       throw Flaw(1)
     }
-    let next = input.then(key: "build", journal: journal) { [bodies] in $0 + bodies.add() }
-    let unrecorded = input.then(key: "test", journal: journal) { [bodies] in $0 + bodies.add() }
+    let next = input.then { [bodies] in $0 + bodies.add() }.recorded(as: "build", in: journal)
+    let unrecorded = input.then { [bodies] in $0 + bodies.add() }.recorded(as: "test", in: journal)
     world.run(input, next, unrecorded)
     expectRestored(next)
     #expect(unrecorded.kind == (fails ? .failed : .skipped))
@@ -164,7 +164,7 @@ private struct Around: OperationInterceptor {
     let world = World()
     let (failing, holder) = (Work.failing(), HeldOperation())
     let build = build()
-    let other = ResultOperation(key: "other", journal: journal) { 1 }
+    let other = ResultOperation { 1 }.recorded(as: "other", in: journal)
     for operation in [build, other] {
       operation.addDependency(failing)
       operation.addDependency(holder)
@@ -212,9 +212,9 @@ private struct Around: OperationInterceptor {
       .init(key: "none", value: Int?.none), .init(key: "some", value: Int?.some(3)),
       .init(key: "done", value: true),
     ])
-    let none = ResultOperation<Int?>(key: "none", journal: journal) { 1 }
-    let some = ResultOperation<Int?>(key: "some", journal: journal) { nil }
-    let done = ResultOperation<Void>(key: "done", journal: journal) { throw Flaw(1) }
+    let none = ResultOperation<Int?> { 1 }.recorded(as: "none", in: journal)
+    let some = ResultOperation<Int?> { nil }.recorded(as: "some", in: journal)
+    let done = ResultOperation<Void> { throw Flaw(1) }.recorded(as: "done", in: journal)
     world.run(none, some, done)
     #expect(none.isFromJournal && some.isFromJournal && done.isFromJournal)
     #expect(try! none.result?.get() == .some(.none))
@@ -224,7 +224,7 @@ private struct Around: OperationInterceptor {
 
   @Test func `of another type is an error that names the key`() throws {
     let world = World()
-    let build = ResultOperation(key: "build", journal: journal) { "text" }
+    let build = ResultOperation { "text" }.recorded(as: "build", in: journal)
     world.run(build)
     #expect(build.kind == .failed)
     let error = try #require(build.errors.first as? OperationJournalError)
@@ -272,7 +272,7 @@ private struct Around: OperationInterceptor {
     let log = Log<String>()
     let queue = AdvancedOperationQueue()
     let build = Context.$word.withValue("red") {
-      ResultOperation(key: "build", journal: Looking(log: log)) { 1 }
+      ResultOperation { 1 }.recorded(as: "build", in: Looking(log: log))
     }
     #expect(try await queue.run(build) == 1)
     #expect(log.entries == ["build red", "build red 1"])

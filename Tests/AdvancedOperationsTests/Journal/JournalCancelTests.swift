@@ -13,7 +13,7 @@ import Testing
     let world = World()
     let journal = journal.filled()
     journal.delay = .seconds(5)
-    let build = ResultOperation(key: "build", journal: journal) { [bodies] in bodies.add() }
+    let build = ResultOperation { [bodies] in bodies.add() }.recorded(as: "build", in: journal)
     world.queue.addOperation(build)
     world.simulation.run(until: .seconds(1))
     #expect(build.state == .evaluatingConditions)
@@ -28,7 +28,7 @@ import Testing
   @Test func `while the value is recorded waits for the journal, and keeps the record`() {
     let world = World()
     journal.delay = .seconds(5)
-    let build = ResultOperation(key: "build", journal: journal) { [bodies] in bodies.add() }
+    let build = ResultOperation { [bodies] in bodies.add() }.recorded(as: "build", in: journal)
     let next = build.then(name: "next") { $0 }
     world.queue.addOperations([build, next])
     world.simulation.run(until: .seconds(7))
@@ -48,7 +48,7 @@ import Testing
     let world = World()
     journal.delay = .seconds(5)
     journal.failRecord(1, with: CancellationError())
-    let build = ResultOperation(key: "build", journal: journal) { [bodies] in bodies.add() }
+    let build = ResultOperation { [bodies] in bodies.add() }.recorded(as: "build", in: journal)
     world.queue.addOperation(build)
     world.simulation.run(until: .seconds(7))
     build.cancel()
@@ -60,11 +60,11 @@ import Testing
 
   @Test func `before the body has returned drops what it still returns`() {
     let world = World()
-    let build = ResultOperation(key: "build", journal: journal) { [bodies] in
+    let build = ResultOperation { [bodies] in
       bodies.add()
       while !Task.isCancelled { await Task.yield() }
       return 1
-    }
+    }.recorded(as: "build", in: journal)
     world.queue.addOperation(build)
     world.simulation.run(until: { bodies.count == 1 })
     build.cancel()
@@ -91,12 +91,12 @@ import Testing
       let bodies = Counter()
       let returned = Counter()
       func build() -> ResultOperation<Int> {
-        ResultOperation(key: "build", journal: journal) {
+        ResultOperation {
           bodies.add()
           await Task.yield()
           try Task.checkCancellation()
           return returned.add()
-        }
+        }.recorded(as: "build", in: journal)
       }
       let first = build()
       queue.addOperation(first)
@@ -128,7 +128,7 @@ import Testing
     let kinds = Log<Kind?>()
     let report = try exploreSchedules { simulation in
       let queue = AdvancedOperationQueue(environment: simulation.environment)
-      let build = ResultOperation(key: "build", journal: InMemoryJournal().filled()) { 1 }
+      let build = ResultOperation { 1 }.recorded(as: "build", in: InMemoryJournal().filled())
       queue.addOperation(build)
       simulation.addStep("cancel") { build.cancel() }
       simulation.run()
@@ -149,7 +149,7 @@ import Testing
     ) { simulation in
       let queue = AdvancedOperationQueue(environment: simulation.environment)
       let journal = InMemoryJournal()
-      let build = ResultOperation(key: "build", journal: journal) { 1 }
+      let build = ResultOperation { 1 }.recorded(as: "build", in: journal)
       queue.addOperation(build)
       simulation.addStep("cancel") { build.cancel() }
       simulation.run()

@@ -9,7 +9,7 @@ import Testing
   private let world = World()
 
   private func operation(_ key: String) -> ResultOperation<Int> {
-    ResultOperation(key: key, journal: journal) { 1 }
+    ResultOperation { 1 }.recorded(as: key, in: journal)
   }
 
   @Test func `the wait until a value is looked up`() {

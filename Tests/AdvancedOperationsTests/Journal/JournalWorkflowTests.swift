@@ -28,20 +28,20 @@ private actor ActorJournal: OperationJournal {
     let bodies = Counter()
     func sum() -> ResultOperation<Int> {
       let parts = (1...50).map { number in
-        let part = ResultOperation(key: "part \(number)", journal: journal) {
+        let part = ResultOperation {
           bodies.add()
           return number
-        }
-        return part.then(key: "twice \(number)", journal: journal) { value in
+        }.recorded(as: "part \(number)", in: journal)
+        return part.then { value in
           bodies.add()
           await Task.yield()
           return 2 * value
-        }
+        }.recorded(as: "twice \(number)", in: journal)
       }
-      return ResultOperation(key: "sum", journal: journal, afterAll: parts) { values in
+      return ResultOperation(afterAll: parts) { values in
         bodies.add()
         return values.reduce(0, +)
-      }
+      }.recorded(as: "sum", in: journal)
     }
     for _ in 1...3 {
       let queue = AdvancedOperationQueue()
@@ -57,14 +57,14 @@ private actor ActorJournal: OperationJournal {
     let journal = ActorJournal()
     let bodies = Log<String>()
     func chain() -> ResultOperation<Int> {
-      var last = ResultOperation(key: "0", journal: journal) { 0 }
+      var last = ResultOperation { 0 }.recorded(as: "0", in: journal)
       for number in 1...40 {
-        last = last.then(key: "\(number)", journal: journal) { value in
+        last = last.then { value in
           await Task.yield()
           try Task.checkCancellation()
           bodies.add("\(number)")
           return value + 1
-        }
+        }.recorded(as: "\(number)", in: journal)
       }
       return last
     }
@@ -88,7 +88,7 @@ private actor ActorJournal: OperationJournal {
     let world = World()
     let journal = InMemoryJournal([.init(key: "a", value: 1), .init(key: "b", value: 2)])
     let children = ["a", "b"].map { key in
-      ResultOperation<Int>(key: key, journal: journal) { throw Flaw(1) }
+      ResultOperation<Int> { throw Flaw(1) }.recorded(as: key, in: journal)
     }
     let group = GroupOperation(name: "group", maxConcurrentOperationCount: 1) {
       children[0]
@@ -105,15 +105,15 @@ private actor ActorJournal: OperationJournal {
     let journal = InMemoryJournal()
     let bodies = Log<String>()
     let retry = RetryOperation(name: "retry", retry: .immediate(attempts: 3)) { attempt in
-      let first = ResultOperation(key: "first", journal: journal) {
+      let first = ResultOperation {
         bodies.add("first")
         return 1
-      }
-      return first.then(key: "second", journal: journal) { value in
+      }.recorded(as: "first", in: journal)
+      return first.then { value in
         bodies.add("second")
         if attempt < 3 { throw Flaw(attempt) }
         return value + 1
-      }
+      }.recorded(as: "second", in: journal)
     }
     world.run(retry)
     #expect((try? retry.result?.get()) == 2)
@@ -126,10 +126,10 @@ private actor ActorJournal: OperationJournal {
     let log = Log<String>()
     /// Reserves, and fails or not afterwards.
     func order(failing: Bool) -> GroupOperation {
-      let reserve = ResultOperation(key: "reserve", journal: journal) {
+      let reserve = ResultOperation {
         log.add("reserve")
         return 2
-      }
+      }.recorded(as: "reserve", in: journal)
       reserve.onFinish { operation, _ in
         guard let seats = try? reserve.result?.get() else { return }
         operation.group?.onRollback {
@@ -160,7 +160,7 @@ private actor ActorJournal: OperationJournal {
   @Test func `a recovery is of no use to a value that is there`() {
     let world = World()
     let journal = InMemoryJournal([.init(key: "feed", value: 1)])
-    let feed = ResultOperation<Int>(key: "feed", journal: journal) { throw Flaw(1) }
+    let feed = ResultOperation<Int> { throw Flaw(1) }.recorded(as: "feed", in: journal)
     let recovered = feed.recover { _ in 2 }
     world.run(feed, recovered)
     #expect((try? recovered.result?.get()) == 1)
@@ -178,7 +178,7 @@ private actor ActorJournal: OperationJournal {
       func record<Value: Codable & Sendable>(_ value: Value, for key: String) async throws {}
     }
     let world = World()
-    let build = ResultOperation(key: "build", journal: Waiting()) { 1 }
+    let build = ResultOperation { 1 }.recorded(as: "build", in: Waiting())
     world.run(build)
     let error = try #require(build.outcome?.failure?.first(OperationJournalError.self))
     #expect(error.underlying is OperationCycleError)

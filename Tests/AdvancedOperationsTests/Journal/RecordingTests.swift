@@ -12,10 +12,10 @@ import Testing
   func `comes before all that follows from the end`(seed: UInt64) {
     let world = World(seed: seed)
     journal.delay = .seconds(5)
-    let build = ResultOperation(key: "build", journal: journal) { [log] in
+    let build = ResultOperation { [log] in
       log.add("body")
       return 1
-    }
+    }.recorded(as: "build", in: journal)
     build.addObserver(
       BlockObserver(
         willFinish: { [log, journal] _, _ in log.add("will finish \(journal.keys)") },
@@ -45,7 +45,7 @@ import Testing
       log.add("helper")
       $0.finish()
     }
-    let build = ResultOperation(key: "build", journal: journal) { [log] in log.add("body") }
+    let build = ResultOperation { [log] in log.add("body") }.recorded(as: "build", in: journal)
     build.addCondition(probe)
     build.addCondition(Asked(helper: { _ in helper }))
     build.addCondition(MutuallyExclusive("database"))
@@ -70,7 +70,7 @@ import Testing
     ]
     for (result, kind) in results {
       let world = World()
-      let build = ResultOperation(key: "build", journal: journal) { 1 }
+      let build = ResultOperation { 1 }.recorded(as: "build", in: journal)
       build.conditionPolicy = policy
       build.addCondition(Immediate(always: result))
       build.addCondition(Asked { _ in result })
@@ -83,7 +83,7 @@ import Testing
   @Test func `holds slot and claims`() {
     let world = World(limit: 1)
     journal.delay = .seconds(1)
-    let build = ResultOperation(key: "build", journal: journal) { 1 }
+    let build = ResultOperation { 1 }.recorded(as: "build", in: journal)
     build.addCondition(MutuallyExclusive("database"))
     let (other, claimer) = (Work("other"), Work("claimer"))
     claimer.addCondition(MutuallyExclusive("database"))
@@ -101,14 +101,10 @@ import Testing
   @Test func `happens once after all attempts`() {
     let world = World()
     let count = Counter()
-    let build = ResultOperation(
-      key: "build",
-      journal: journal,
-      retry: .constant(.seconds(1), attempts: 3)
-    ) {
+    let build = ResultOperation(retry: .constant(.seconds(1), attempts: 3)) {
       if count.add() < 3 { throw Flaw(1) }
       return count.count
-    }
+    }.recorded(as: "build", in: journal)
     world.run(build)
     #expect(journal.keys == ["build"])
     #expect(journal.records[0].value as? Int == 3)
@@ -118,12 +114,9 @@ import Testing
     let world = World()
     journal.failRecord(1, with: Flaw(9))
     let count = Counter()
-    let build = ResultOperation(
-      key: "build",
-      journal: journal,
-      retry: .immediate(attempts: 5)
-    ) { count.add() }
-    let next = build.then(key: "next", journal: journal) { $0 }
+    let build = ResultOperation(retry: .immediate(attempts: 5)) { count.add() }
+      .recorded(as: "build", in: journal)
+    let next = build.then { $0 }.recorded(as: "next", in: journal)
     world.run(build, next)
     #expect(count.count == 1)
     #expect(build.kind == .failed)
@@ -140,7 +133,7 @@ import Testing
     journal.failRecord(1, with: Flaw(9), isKept: true)
     let count = Counter()
     func build() -> ResultOperation<Int> {
-      ResultOperation(key: "build", journal: journal) { count.add() }
+      ResultOperation { count.add() }.recorded(as: "build", in: journal)
     }
     let (first, second) = (build(), build())
     world.run(first)
@@ -156,7 +149,7 @@ import Testing
     journal.delay = .seconds(60)
     let policy = RetryPolicy.immediate(attempts: 2).attemptTimeout(.seconds(1))
       .totalTimeout(.seconds(10))
-    let build = ResultOperation(key: "build", journal: journal, retry: policy) { 1 }
+    let build = ResultOperation(retry: policy) { 1 }.recorded(as: "build", in: journal)
     world.run(build)
     #expect(build.kind == .succeeded)
   }
@@ -164,7 +157,7 @@ import Testing
   @Test func `counts into a timeout of executing`() {
     let world = World()
     journal.delay = .seconds(60)
-    let build = ResultOperation(key: "build", journal: journal) { 1 }
+    let build = ResultOperation { 1 }.recorded(as: "build", in: journal)
     build.addObserver(TimeoutObserver(.seconds(10), of: .executing))
     world.run(build)
     #expect(build.kind == .cancelled)
@@ -174,10 +167,9 @@ import Testing
 
   @Test func `isn't for failures and skips`() {
     let world = World()
-    let failing = ResultOperation<Int>(key: "failing", journal: journal) { throw Flaw(1) }
-    let skipping = ResultOperation<Int>(key: "skipping", journal: journal) {
-      throw OperationSkipped(reason: "no")
-    }
+    let failing = ResultOperation<Int> { throw Flaw(1) }.recorded(as: "failing", in: journal)
+    let skipping = ResultOperation<Int> { throw OperationSkipped(reason: "no") }
+      .recorded(as: "skipping", in: journal)
     world.run(failing, skipping)
     #expect(failing.kind == .failed && skipping.kind == .skipped)
     #expect(journal.keys == [])
@@ -185,18 +177,18 @@ import Testing
 
   @Test func `keeps the value of each form`() {
     let world = World()
-    let one = ResultOperation(key: "one", journal: journal) { 1 }
-    let two = one.then(key: "two", journal: journal) { $0 + 1 }
-    let sum = ResultOperation(key: "sum", journal: journal, after: one, two) { $0 + $1 }
-    let all = ResultOperation(key: "all", journal: journal, afterAll: [one, two, sum]) { $0 }
-    let done = ResultOperation(key: "done", journal: journal) { [log] in log.add("done") }
-    let thenDone = one.then(key: "then", journal: journal) { [log] in log.add("then \($0)") }
-    let after = ResultOperation(key: "after", journal: journal, after: one, two) { [log] in
+    let one = ResultOperation { 1 }.recorded(as: "one", in: journal)
+    let two = one.then { $0 + 1 }.recorded(as: "two", in: journal)
+    let sum = ResultOperation(after: one, two) { $0 + $1 }.recorded(as: "sum", in: journal)
+    let all = ResultOperation(afterAll: [one, two, sum]) { $0 }.recorded(as: "all", in: journal)
+    let done = ResultOperation { [log] in log.add("done") }.recorded(as: "done", in: journal)
+    let thenDone = one.then { [log] in log.add("then \($0)") }.recorded(as: "then", in: journal)
+    let after = ResultOperation(after: one, two) { [log] in
       log.add("after \($0) \($1)")
-    }
-    let afterAll = ResultOperation(key: "afterAll", journal: journal, afterAll: [one, two]) {
-      [log] in log.add("afterAll \($0)")
-    }
+    }.recorded(as: "after", in: journal)
+    let afterAll = ResultOperation(afterAll: [one, two]) { [log] in
+      log.add("afterAll \($0)")
+    }.recorded(as: "afterAll", in: journal)
     let operations: [AdvancedOperation] = [one, two, sum, all, done, thenDone, after, afterAll]
     world.queue.addOperations(operations)
     world.simulation.run()
@@ -216,7 +208,9 @@ import Testing
   @Test func `of a key a second time is refused by the journal in memory`() {
     let world = World()
     journal.delay = .seconds(1)
-    let both = (1...2).map { number in ResultOperation(key: "same", journal: journal) { number } }
+    let both = (1...2).map { number in
+      ResultOperation { number }.recorded(as: "same", in: journal)
+    }
     world.run(both[0], both[1])
     #expect(both.map(\.kind).contains(.failed))
     #expect(journal.keys == ["same"])
@@ -233,7 +227,7 @@ import Testing
     }
     let live = LiveCount()
     let world = World()
-    let build = ResultOperation(key: "build", journal: Owning(live.token())) { 1 }
+    let build = ResultOperation { 1 }.recorded(as: "build", in: Owning(live.token()))
     #expect(live.alive == 1)
     world.run(build)
     #expect(build.kind == .succeeded)

@@ -86,6 +86,58 @@ import Testing
     )
   }
 
+  @Test func `a journal that is attached after enqueueing`() async throws {
+    let result = await #expect(
+      processExitsWith: .failure,
+      observing: [\.standardErrorContent]
+    ) {
+      let world = World()
+      let work = ResultOperation(name: "work") { 1 }
+      world.queue.isSuspended = true
+      world.queue.addOperation(work)
+      work.cancel()
+      work.recorded(as: "key", in: InMemoryJournal())
+    }
+    try expectTrap(
+      "recorded(as:in:) was called on operation “work”, which is ready and was enqueued or started "
+        + "before. Call it first.",
+      result
+    )
+  }
+
+  @Test func `a journal that is attached in the body`() async throws {
+    let result = await #expect(
+      processExitsWith: .failure,
+      observing: [\.standardErrorContent]
+    ) {
+      let work = ResultOperation<Void>(name: "work") {
+        let work = AdvancedOperation.current as? ResultOperation<Void>
+        work?.recorded(as: "key", in: InMemoryJournal())
+      }
+      work.start()
+      try await work.untilFinished()
+    }
+    try expectTrap(
+      "recorded(as:in:) was called on operation “work”, which is executing and was enqueued or",
+      result
+    )
+  }
+
+  @Test func `a second journal`() async throws {
+    let result = await #expect(
+      processExitsWith: .failure,
+      observing: [\.standardErrorContent]
+    ) {
+      let work = ResultOperation { 1 }.recorded(as: "work", in: InMemoryJournal())
+      work.recorded(as: "other", in: InMemoryJournal())
+    }
+    try expectTrap(
+      "recorded(as:in:) was called on operation “work”, which is recorded as “work” already. "
+        + "Remove the second call.",
+      result
+    )
+  }
+
   @Test func `a claim that comes while executing`() async throws {
     let result = await #expect(
       processExitsWith: .failure,

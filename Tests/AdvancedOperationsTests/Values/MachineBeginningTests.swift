@@ -11,6 +11,17 @@ import Testing
     #expect(action == (isInTime ? .record : .reject(.conditionAddedLate(place.state))))
   }
 
+  @Test(arguments: Place.allCases)
+  func `a journal is accepted once, until enqueued or started`(place: Place) {
+    let isInTime = place == .pending || place == .pendingCancelled
+    for isFirst in [true, false] {
+      let action = place.machine.journalAttached(isFirst: isFirst)
+      let mistake: OperationStateMachine.Mistake? =
+        isInTime ? (isFirst ? nil : .journalAttachedAgain) : .journalAttachedLate(place.state)
+      #expect(action == mistake.map { .reject($0) } ?? .record)
+    }
+  }
+
   @Test(arguments: [Place.pending, .pendingCancelled])
   func `a queue takes in what nobody has started`(place: Place) {
     var machine = place.machine

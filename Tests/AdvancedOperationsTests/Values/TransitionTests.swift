@@ -57,6 +57,7 @@ private struct Walk {
 
   private func before(_ isNew: Bool) -> [Move] {
     move("conditionAdded") { $0.machine.conditionAdded() == .record }
+      + move("journalAttached") { $0.machine.journalAttached(isFirst: true) == .record }
       + move("enqueued", if: isNew) {
         $0.machine.enqueued()
         $0.areDependenciesDue = hasConditions && !$0.machine.isCancelled
@@ -243,6 +244,7 @@ extension Walk {
     "didFinishNotified": ["finishing → finished"],
     "enqueued": ["pending"],
     "decide": ["pending", "ready", "executing → finishing", "finishing", "finished"],
+    "journalAttached": ["pending"],
     "launchDue": ["executing", "executing → finishing", "finishing"],
     "reviewed": ["pending", "ready", "finishing", "finished"],
     "startedManually": ["pending → evaluatingConditions", "pending → ready"],

@@ -40,10 +40,24 @@ private nonisolated struct Product: Codable, Sendable, Equatable {
     let notes = Notes()
     for isSecond in [false, true] {
       let queue = AdvancedOperationQueue(name: "client")
-      let build = ResultOperation(key: "build", journal: notes) { Product(name: "app") }
-      let pack = build.then(key: "pack", journal: Passing(notes: notes)) { $0.name + ".tar" }
-      let done = pack.then(key: "done", journal: notes) { _ in }
+      let build = ResultOperation { Product(name: "app") }.recorded(as: "build", in: notes)
+      let pack = build.then { $0.name + ".tar" }.recorded(as: "pack", in: Passing(notes: notes))
+      let done = pack.then { _ in }.recorded(as: "done", in: notes)
+      // A closure of two statements names no type, and is unambiguous nonetheless.
+      let size = pack.then { name in
+        let count = name.count
+        return count * 2
+      }.recorded(as: "size", in: notes)
+      let noted = size.then { size in
+        let text = "\(size)"
+        await notes.record(text, for: "text")
+      }.recorded(as: "noted", in: notes)
       try await queue.run(done)
+      try await queue.run(noted)
+      #expect(size.isFromJournal == isSecond)
+      #expect(noted.isFromJournal == isSecond)
+      let count = try await size.value
+      #expect(count == 14)
       #expect(build.isFromJournal == isSecond)
       #expect(pack.isFromJournal == isSecond)
       #expect(done.isFromJournal == isSecond)

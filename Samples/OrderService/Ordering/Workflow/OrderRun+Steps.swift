@@ -3,31 +3,27 @@ import AdvancedOperations
 extension OrderRun {
   /// The steps of the order, each of which depends on those before it.
   func makeSteps() -> [AdvancedOperation] {
-    let validate = ResultOperation(key: OrderStep.validate.key, journal: journal) {
-      try await self.total()
-    }
+    let validate = ResultOperation { try await self.total() }
+      .recorded(as: OrderStep.validate.key, in: journal)
     let reservations = order.draft.lines.map { line in
       let step = OrderStep.reserve(sku: line.sku)
-      let reserve = validate.then(key: step.key, journal: journal) { _ in
-        try await self.reserve(line)
-      }
+      let reserve = validate.then { _ in try await self.reserve(line) }
+        .recorded(as: step.key, in: journal)
       // Orders of the same item follow one another, instead of failing in the database.
       reserve.addCondition(MutuallyExclusive("item \(line.sku)"))
       return reserve
     }
-    let charge = validate.then(key: OrderStep.charge.key, journal: journal) { total in
-      try await self.charge(total)
-    }
+    let charge = validate.then { total in try await self.charge(total) }
+      .recorded(as: OrderStep.charge.key, in: journal)
     charge.addDependencies(reservations)
     charge.addCondition(.allSucceeded)
-    let ship = charge.then(key: OrderStep.ship.key, journal: journal) { _ in
-      try await self.ship()
-    }
-    let confirm = ship.then(key: OrderStep.confirm.key, journal: journal) { _ in
+    let ship = charge.then { _ in try await self.ship() }
+      .recorded(as: OrderStep.ship.key, in: journal)
+    let confirm = ship.then { _ in
       // A cancel that has come by now is in time.
       try Task.checkCancellation()
       try await self.confirm()
-    }
+    }.recorded(as: OrderStep.confirm.key, in: journal)
     return [validate] + reservations + [charge, ship, confirm]
   }
 

@@ -33,11 +33,10 @@ extension RunCore {
     let policy = step.policy(after: { [weak self] in
       self?.state.withLock { $0.steps[index].earlierFailures } ?? 0
     })
-    let operation = ResultOperation(key: step.id, journal: journal, retry: policy) {
-      [weak self] in
+    let operation = ResultOperation(retry: policy) { [weak self] in
       guard let self else { throw CancellationError() }
       return try await self.body(of: index)
-    }
+    }.recorded(as: step.id, in: journal)
     addConditions(to: operation, index)
     addClaims(to: operation, step, pools)
     operation.addObserver(recorder)
