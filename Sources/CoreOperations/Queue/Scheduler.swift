@@ -80,11 +80,6 @@ package final class Scheduler: @unchecked Sendable {
     }
   }
 
-  /// Looks at the state; for what only simulations ask.
-  func withState<Result>(_ body: (SchedulerState) -> Result) -> Result {
-    state.withLock { body($0) }
-  }
-
   // MARK: Members
 
   /// Makes operations members, in order; each is let in by ``letIn(_:)`` afterwards.
@@ -401,10 +396,10 @@ extension Scheduler: SteppedQueue {
   package var givenName: String? { owner?.givenName }
   package var unfinishedMembers: [Operation] { members.filter { !$0.isFinished } }
   package func number(of operation: Operation) -> UInt32 {
-    withState { $0[Member(operation)].number }
+    state.withLock { $0[Member(operation)].number }
   }
   package func fingerprint(_ number: (Operation) -> UInt64) -> [UInt64] {
-    withState { $0.fingerprint(number) }
+    state.withLock { $0.fingerprint(number) }
   }
 
   package func abandon() -> [Operation] {

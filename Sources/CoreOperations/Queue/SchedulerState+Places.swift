@@ -91,7 +91,7 @@ extension SchedulerState {
 ///
 /// ```
 /// offered, leavesAhead ─▶ service ─ serve ─┬▶ evaluating ─ asked ─▶ holdReleased ─▶ …
-///                                          └▶ starting ─ leftAhead ─▶ ending
+///                                          └▶ started ── leftAhead ─▶ ending
 /// ```
 ///
 /// One worker serves the line at any time, even where all slots are taken, and as many more as
@@ -192,7 +192,7 @@ extension SchedulerState {
 /// Pauses of operations that execute: without a slot, and then a turn like that of one that starts.
 ///
 /// ```
-/// starting ─ pauseBegan ─▶ paused ─ pauseEnded ─▶ ready ─▶ starting (parked, granted) ─ wentOn
+/// started ─ pauseBegan ─▶ paused ─ pauseEnded ─▶ ready ─▶ started (parked, granted) ─ wentOn
 /// ```
 ///
 /// All the time the operation is a member that a barrier behind it waits for. Its end takes it out
