@@ -137,8 +137,8 @@ package struct TaskBeginning: ~Copyable {
     asking operation: Operation,
     _ make: (any TaskExecutor) -> Task<Void, Never>
   ) -> Task<Void, Never>? {
-    guard let worker = ThreadContext.worker, worker.evaluated == ObjectIdentifier(operation),
-      case .none = worker.beginning
+    guard let worker = ThreadContext.worker, case .none = worker.beginning,
+      case .evaluation(of: ObjectIdentifier(operation)) = worker.work
     else { return nil }
     let context = unsafe TaskContext(operation, queue: worker.queue)
     let task = TaskContext.$current.withValue(context) { worker.makeTask(make) }

@@ -10,15 +10,7 @@ extension Scheduler {
     let owner = owner
     perform(&effects)
     guard let described = step.described(by: self) else { return }
-    executor.enqueue(described) {
-      ThreadContext.with(queue: owner) { context in
-        context.become(workerOf: self)
-        var done = Done()
-        var closure: QueueClosures.Closure?
-        self.perform(step, &closure, as: context, &done)
-        if !context.hasLeft { self.leave(&done) }
-      }
-    }
+    executor.enqueue(described) { self.take(NextStep(step: step), in: owner) }
   }
 
   /// What a worker does: takes steps until there is none, or its share is used up.
@@ -26,9 +18,9 @@ extension Scheduler {
     ThreadContext.with(queue: nil) { work(source, as: $0) }
   }
 
-  /// Takes a step that another worker was to take, and goes on.
-  private func work(_ source: WorkerSource, beginningWith next: NextStep) {
-    ThreadContext.with(queue: owner) { context in
+  /// Takes one step that was decided before, and leaves.
+  private func take(_ next: NextStep, in queue: OperationQueue?) {
+    ThreadContext.with(queue: queue) { context in
       context.become(workerOf: self)
       var done = Done()
       var closure = next.closure
@@ -112,50 +104,49 @@ extension Scheduler {
     if let next = unsafe worker.next {
       unsafe worker.next = nil
       if let next = unsafe next.pointee.take() { handOver(next) }
-    } else if worker.isServing {
-      endService(by: worker)
-    } else if worker.hasReturned {
-      worker.hasReturned = false
-      reportEarly(worker)
-    } else if let operation = worker.startedOperation,
-      operation.layer?.isIdle ?? (operation.life.current.phase == .finished)
-    {
-      if exchange(&worker.endIsDue, with: false) { operation.close() }
+      return
+    }
+    switch worker.work {
+    case .nothing, .leftToOthers: return
+    case .evaluation: endService(by: worker)
+    case .closure(let number, let progress):
+      if progress == .returned { leaveEarly(worker, Done(report: .init(.closureReturned(number)))) }
+    case .barrier(let progress):
+      if progress == .returned { leaveEarly(worker, Done(report: .init(.barrierReturned))) }
+    case .operation(let operation, let isAhead, let progress):
+      let operation = unsafe operation.takeUnretainedValue()
       var done = Done()
-      let isEnd = exchange(&worker.leavesEnd, with: false)
-      let event: SchedulerState.Event =
-        worker.isAhead ? .leftAhead(isEnd: isEnd) : .startReturned(isEnd: isEnd)
-      done.report = .init(event, of: operation)
-      leaveEarly(worker, &done)
+      if progress == .returned {
+        end(operation, &done)
+      } else if operation.layer?.isIdle ?? (operation.life.current.phase == .finished) {
+        if progress == .finished {
+          worker.progress = .running
+          operation.close()
+        }
+        let isEnd = worker.progress == .closed
+        done.report = .init(
+          isAhead ? .leftAhead(isEnd: isEnd) : .startReturned(isEnd: isEnd),
+          of: operation
+        )
+      } else {
+        return
+      }
+      worker.kept = operation
+      leaveEarly(worker, done)
     }
-  }
-
-  /// The work of a worker has returned, and is being released.
-  private func reportEarly(_ worker: ThreadContext) {
-    var done = Done()
-    if worker.runningClosure != 0 {
-      done.report = .init(.closureReturned(exchange(&worker.runningClosure, with: 0)))
-    } else if let operation = worker.operation {
-      end(operation, &done)
-    } else {
-      done.report = .init(.barrierReturned)
-    }
-    leaveEarly(worker, &done)
   }
 
   /// Reports what a worker has done, whose code is still on the stack.
-  private func leaveEarly(_ worker: ThreadContext, _ done: inout Done) {
-    worker.kept = worker.startedOperation
-    worker.operation = nil
-    worker.hasLeft = true
+  private func leaveEarly(_ worker: ThreadContext, _ done: consuming Done) {
+    worker.work = .leftToOthers
     leave(&done)
   }
 
-  /// Lets another worker serve the operations without slots, while this one is still at it.
+  /// Lets another worker evaluate conditions, while this one is still at it.
   private func endService(by worker: ThreadContext) {
-    guard exchange(&worker.isServing, with: false) else { return }
-    var done = Done()
-    done.report = .init(.asked)
+    guard case .evaluation = worker.work else { return }
+    worker.work = .nothing
+    var done = Done(report: .init(.asked))
     leave(&done)
   }
 
@@ -168,8 +159,7 @@ extension Scheduler {
       state.withLock { $0.lingeringEnded(&effects) }
       perform(&effects)
     case .evaluate, .start, .run, .end, .barrier:
-      let source = source
-      source.enqueue(workerOf: self) { self.work(source, beginningWith: next) }
+      source.enqueue(workerOf: self) { self.take(next, in: self.owner) }
     }
   }
 
@@ -240,15 +230,14 @@ extension Scheduler {
     _ done: inout Done
   ) {
     if case .run(let number) = step {
-      context.runningClosure = number
+      context.work = .closure(number, .running)
       if let work = closure.take() {
         work.run()
-        context.hasReturned = true
+        context.work = .closure(number, .returned)
         // The optimizer would release it after its last use.
         withExtendedLifetime(work) {}
       }
-      context.hasReturned = false
-      context.runningClosure = 0
+      context.workEnded()
       done.report = .init(.closureReturned(number))
     } else if case .start(let member, .known) = step {
       member.use { startKnown($0, as: context, &done) }
@@ -267,12 +256,11 @@ extension Scheduler {
     case .leave, .linger, .run: trap("a worker was to perform nothing")
     case .end(let member): end(member, &done)
     case .barrier(let barrier):
-      context.isInBarrier = true
+      context.work = .barrier(.running)
       barrier.run()
-      context.isInBarrier = false
-      context.hasReturned = true
+      context.work = .barrier(.returned)
       barrier.release()
-      context.hasReturned = false
+      context.workEnded()
       done.report = .init(.barrierReturned)
     case .evaluate(let operation): evaluate(operation, as: context, &done)
     case .start(let member, let terms):
@@ -289,10 +277,7 @@ extension Scheduler {
     as context: ThreadContext
   ) -> SchedulerState.Event {
     if case .ahead = terms {
-      context.isAhead = true
-      let isEnd = start(operation, as: context)
-      context.isAhead = false
-      return .leftAhead(isEnd: isEnd)
+      return .leftAhead(isEnd: start(operation, isAhead: true, as: context))
     }
     if case .granted = terms {
       if !hasNewDependency(operation) { operation.layer?.grantedStartBegins() }
@@ -321,15 +306,16 @@ extension Scheduler {
     as context: ThreadContext,
     _ done: inout Done
   ) {
-    context.evaluated = ObjectIdentifier(operation)
-    context.isServing = true
+    context.work = .evaluation(of: ObjectIdentifier(operation))
     let readiness = operation.layer?.dependenciesDidFinish() ?? .pending
-    context.evaluated = nil
     if let beginning = context.takeBeginning() {
       endService(by: context)
       BodyExecutor.run(beginning)
     }
-    let event = exchange(&context.isServing, with: false) ? SchedulerState.Event.asked : .cameBack
+    // Unless the service has ended while something waited in there.
+    let event: SchedulerState.Event
+    if case .evaluation = context.work { event = .asked } else { event = .cameBack }
+    context.workEnded()
     done.report = .init(event, of: operation, readiness: readiness)
     done.operation = operation
   }
@@ -358,14 +344,13 @@ extension Scheduler {
       done.report = .init(.startReturned(isEnd: start(operation, as: context)), of: operation)
       return
     }
-    context.operation = operation
+    context.work = unsafe .operation(.passUnretained(operation), isAhead: false, .running)
     operation.valuesMayHaveChanged()
     let work = unsafe unsafeDowncast(operation, to: BlockOperation.self).runBlocksOnce()
-    context.hasReturned = true
+    context.work = unsafe .operation(.passUnretained(operation), isAhead: false, .returned)
     work.release()
-    context.hasReturned = false
-    context.operation = nil
     if context.hasLeft { return }
+    context.work = .nothing
     end(operation, &done)
   }
 
@@ -389,7 +374,11 @@ extension Scheduler {
   }
 
   /// Returns whether the operation has ended and the queue doesn't know it.
-  private func start(_ operation: Operation, as context: ThreadContext) -> Bool {
+  private func start(
+    _ operation: Operation,
+    isAhead: Bool = false,
+    as context: ThreadContext
+  ) -> Bool {
     switch operation.life.step({ $0.turnCame() }) {
     case .leave: return false
     case .goOn:
@@ -398,11 +387,12 @@ extension Scheduler {
       operation.layer?.turnCameAgain()
       return false
     case .callStart:
-      context.operation = operation
+      context.work = unsafe .operation(.passUnretained(operation), isAhead: isAhead, .running)
       operation.start()
       operation.finishIfOverridden()
-      context.operation = nil
-      return exchange(&context.leavesEnd, with: false)
+      let isEnd = context.progress == .closed
+      context.workEnded()
+      return isEnd
     }
   }
 }

@@ -40,46 +40,74 @@ package final class ThreadContext: @unchecked Sendable {
   ///
   /// Not retained, because the worker does that: the reference would be counted on all processors.
   fileprivate(set) var scheduler: Unmanaged<Scheduler>?
-  /// Kept alive by its queue, or by the caller of its `start()`.
+  /// What the thread is at.
+  var work = Work.nothing
+
+  /// What a thread is at.
+  @safe
+  enum Work {
+    case nothing
+    /// The conditions of an operation are evaluated, by the one worker that does so for operations
+    /// without slots.
+    case evaluation(of: ObjectIdentifier)
+    case closure(ClosureNumber, Progress)
+    case barrier(Progress)
+    /// The operation is kept alive by its queue, or by the caller of its `start()`. It is ahead if it
+    /// was started without a slot, because it won't execute.
+    case operation(Unmanaged<Operation>, isAhead: Bool, Progress)
+    /// The queue has gone on without the worker, which is to do nothing more.
+    case leftToOthers
+  }
+
+  /// How far the work of a worker is.
+  enum Progress {
+    case running
+    /// It has returned and is being released, before its end is reported.
+    case returned
+    /// It has finished the operation and is being released, before that closes.
+    case finished
+    /// The operation has closed, which the worker reports to the queue.
+    case closed
+  }
+
+  /// How far the work is; running where that has no meaning.
+  var progress: Progress {
+    get {
+      switch work {
+      case .closure(_, let progress), .barrier(let progress), .operation(_, _, let progress):
+        progress
+      case .nothing, .evaluation, .leftToOthers: .running
+      }
+    }
+    set {
+      switch work {
+      case .closure(let number, _): work = .closure(number, newValue)
+      case .barrier: work = .barrier(newValue)
+      case .operation(let operation, let isAhead, _):
+        work = unsafe .operation(operation, isAhead: isAhead, newValue)
+      case .nothing, .evaluation, .leftToOthers: return
+      }
+    }
+  }
+
+  /// Whether the queue has gone on without the worker.
+  var hasLeft: Bool { if case .leftToOthers = work { true } else { false } }
+
+  /// The worker is done with its work, unless the queue has gone on without it.
+  func workEnded() { if !hasLeft { work = .nothing } }
+
+  /// The operation whose code runs here.
   ///
   /// A closure that runs becomes an operation when this is read, with the lock of its queue: not to
   /// be read with a lock held.
   var operation: Operation? {
-    get {
-      if runningClosure != 0 {
-        return unsafe scheduler?._withUnsafeGuaranteedRef {
-          $0.operation(ofRunning: runningClosure)
-        }
-      }
-      return unsafe operationReference?.takeUnretainedValue()
-    }
-    set {
-      if let newValue {
-        unsafe operationReference = .passUnretained(newValue)
-      } else {
-        unsafe operationReference = nil
-      }
+    switch work {
+    case .operation(let operation, _, _): unsafe operation.takeUnretainedValue()
+    case .closure(let number, _):
+      unsafe scheduler?._withUnsafeGuaranteedRef { $0.operation(ofRunning: number) }
+    case .nothing, .evaluation, .barrier, .leftToOthers: nil
     }
   }
-  /// The number of the closure that the worker runs; 0 when it runs none.
-  var runningClosure: ClosureNumber = 0
-  /// Whether the worker runs a barrier of its queue.
-  var isInBarrier = false
-  /// Not even counted to be compared, as an unowned one would be.
-  private var operationReference: Unmanaged<Operation>?
-  /// Whether the end of the operation that the worker has started is left for it to report.
-  var leavesEnd = false
-  /// Whether that operation is over and its work is being released, before its end is reported.
-  var endIsDue = false
-  /// Whether that was started without a slot, because it won't execute.
-  var isAhead = false
-  /// Whether the worker asks the layer something, as the one that serves the operations without
-  /// slots.
-  var isServing = false
-  /// Whether what the worker runs has returned, and is being released.
-  var hasReturned = false
-  /// Whether the queue has gone on without the worker, which is to do nothing more.
-  var hasLeft = false
   /// What was started here and is released with this, because the queue may have let go of it.
   var kept: Operation?
   /// What the worker does next, while it runs code of the program that may have to wait for that.
@@ -98,13 +126,12 @@ package final class ThreadContext: @unchecked Sendable {
     case job(UnownedJob)
   }
 
-  /// The operation whose conditions the worker evaluates, without a slot.
-  var evaluated: ObjectIdentifier?
-
   private init(queue: OperationQueue?, operation: Operation?) {
     unsafe self.queue = queue
     outer = Self.slot.value
-    self.operation = operation
+    if let operation {
+      work = unsafe .operation(.passUnretained(operation), isAhead: false, .running)
+    }
   }
 
   /// The operation whose body runs, as opposed to its callbacks, or one of whose immediate
@@ -214,11 +241,9 @@ package final class ThreadContext: @unchecked Sendable {
 
   /// Whether the code of an operation runs here that was one when it began.
   func isAt(_ operation: Operation) -> Bool {
-    unsafe operationReference?.toOpaque() == Unmanaged.passUnretained(operation).toOpaque()
+    guard case .operation(let running, _, _) = work else { return false }
+    return unsafe running.toOpaque() == Unmanaged.passUnretained(operation).toOpaque()
   }
-
-  /// The operation that the worker has started, as opposed to a closure that runs.
-  var startedOperation: Operation? { unsafe operationReference?.takeUnretainedValue() }
 
   /// Code of the program is about to block this thread.
   static func willBlock() {

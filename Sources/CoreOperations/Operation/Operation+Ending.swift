@@ -4,9 +4,12 @@ extension Operation {
     guard life.step({ $0.finished() }) == .close else { return }
     let isByWorker = ThreadContext.withWorker(running: self) { worker, _ in
       // Before it closes, like work that has run, unless a `deinit` waits for the end.
-      worker.endIsDue = true
+      worker.progress = .finished
       letGoOfWork()
-      if exchange(&worker.endIsDue, with: false) { close() }
+      if worker.progress == .finished {
+        worker.progress = .running
+        close()
+      }
     }
     if isByWorker { return }
     close()
@@ -29,7 +32,7 @@ extension Operation {
         close(leaving: &ending, in: scheduler)
         if !isHeldUntilIdle, ending.isUnawaited {
           // Until its `start()` has returned, the queue would only make a note of it.
-          worker.leavesEnd = true
+          worker.progress = .closed
           ending.proceed(from: self, in: scheduler)
         } else {
           leaveQueue(scheduler, &ending, isHeldUntilIdle)

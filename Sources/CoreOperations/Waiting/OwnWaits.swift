@@ -167,7 +167,7 @@ package enum OwnWaits {
   /// Whether code of a barrier runs here for whose return something waits.
   private static func isBehindBarrierRunningHere(_ target: WaitTarget) -> Bool {
     ThreadContext.all.contains { context in
-      guard context.isInBarrier,
+      guard case .barrier(.running) = context.work,
         let scheduler = unsafe context.scheduler?.takeUnretainedValue()
       else { return false }
       switch target {
