@@ -69,9 +69,11 @@ extension AdvancedOperation {
     var entered: State?
     var isOfInterest = false
     let result = withCore { core in
-      let old = core.machine.state
+      // Of the state, which is computed, a copy of the machine would be made (callgrind).
+      let old = core.machine.phase
       let result = body(&core)
-      if core.machine.state != old { entered = core.machine.state }
+      let new = core.machine.phase
+      if new.state != old.state { entered = new.state }
       isOfInterest = entered.map { core.isOfInterest($0) } ?? false
       return result
     }

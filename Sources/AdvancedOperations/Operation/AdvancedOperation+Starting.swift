@@ -115,7 +115,7 @@ extension AdvancedCore {
   /// - Parameter isObserved: Whether something besides observers sees the operation begin.
   /// - Returns: What to do.
   fileprivate mutating func turnCame(isObserved: Bool) -> Turn {
-    if machine.state == .finished { return .none }
+    if machine.phase == .finished { return .none }
     switch machine.turnCame() {
     case .begin:
       // Nothing is called before the body, so nothing can come in between: the same step decides.

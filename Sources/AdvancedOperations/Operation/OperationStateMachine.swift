@@ -19,73 +19,88 @@ package struct OperationStateMachine: Sendable {
     case startedBeforeReady
   }
 
+  /// Where the operation is; only ever forward.
+  package enum Phase: UInt8, Comparable, Sendable {
+    /// In no queue, and not started manually.
+    case notSubmitted
+    case pending
+    case evaluatingConditions
+    case ready
+    case executing
+    /// The end is decided. Children that have not been started have to leave before the outcome is
+    /// decided, because what undoes the work may add errors.
+    case awaitingChildren
+    /// The outcome is decided, and observers are being notified that the operation will finish.
+    case notifyingWillFinish
+    case notifyingDidFinish
+    case finished
+
+    /// The public state.
+    ///
+    /// Not inlined, because the code around each use would be duplicated for each case: 5 % of an
+    /// operation's instructions (callgrind).
+    @inline(never)
+    package var state: State {
+      switch self {
+      case .notSubmitted, .pending: .pending
+      case .evaluatingConditions: .evaluatingConditions
+      case .ready: .ready
+      case .executing: .executing
+      case .awaitingChildren, .notifyingWillFinish, .notifyingDidFinish: .finishing
+      case .finished: .finished
+      }
+    }
+
+    package static func < (a: Phase, b: Phase) -> Bool { a.rawValue < b.rawValue }
+  }
+
+  /// What the first cancel left.
+  private struct Cancellation: Sendable {
+    let canceller: OperationFailure.Canceller
+    /// The index of its reason among the elements; nil without one.
+    let reasonIndex: Int32?
+  }
+
   // The large ones first, or each small one would take a word.
   package private(set) var elements: [Element] = []
   private var skipReason: String?
+  /// How it ended; nil before that is decided.
   package private(set) var outcome: OperationOutcome?
-  /// How many of its bodies are going on: `execute()` on a stack, a task, the report of its end.
-  private var bodies: Int16 = 0
-  /// Whether the core holds slot and membership beyond the end, until the operation is idle.
-  package private(set) var isHeldUntilIdle = false
+  package private(set) var phase = Phase.notSubmitted
+  private var cancellation: Cancellation?
   // As many as a failure counts.
   private var notRun: Int32 = 0
-  package var notRunCount: Int { Int(notRun) }
-  package private(set) var state = State.pending
-  package private(set) var isCancelled = false
-  /// The index of the first cancel's reason among the elements; -1 without one.
-  private var reasonIndex: Int32 = -1
-  /// What gave the first cancel; nil without one.
-  private var canceller: OperationFailure.Canceller?
+  /// How many of its bodies are going on: `execute()` on a stack, a task, the report of its end.
+  private var bodies: Int16 = 0
+  /// Whether the start was decided: observers are notified of it, and `execute()` is due.
+  package private(set) var hasStarted = false
+  /// Whether the core holds slot and membership beyond the end, until the operation is idle.
+  package private(set) var isHeldUntilIdle = false
   /// Conditions failed or had nothing to do, a claim was refused, or its value is known: it will
   /// not execute.
   package private(set) var isMarked = false
-  /// Whether the operation was added to a queue, or started manually.
-  package private(set) var isSubmitted = false
-  /// Whether the start was decided: observers are notified of it, and `execute()` is due.
-  package private(set) var hasStarted = false
-  private var hasReturnedFromWillFinish = false
-  /// Whether there are children that have not been started, or may come.
-  ///
-  /// They have to leave before observers are notified of the end, so this decides what takes them
-  /// out: the body that starts them, or the end that was decided before.
-  package private(set) var holdsChildren = false
+  private var hasUnstartedChildren = false
 
   package init() {}
 
+  /// The public state: the phase without what is known there.
+  package var state: State { phase.state }
+
+  /// Whether the operation was added to a queue, or started manually.
+  package var isSubmitted: Bool { phase != .notSubmitted }
+  package var isCancelled: Bool { cancellation != nil }
+  package var notRunCount: Int { Int(notRun) }
+
   /// Whether a cancel would still be accepted.
-  package var isEndDecided: Bool { state >= .finishing }
+  package var isEndDecided: Bool { phase >= .awaitingChildren }
   /// Finished, and no body is going on.
-  package var isIdle: Bool { state == .finished && bodies == 0 }
+  package var isIdle: Bool { bodies == 0 && phase == .finished }
 
   /// Whether `execute()` is on a stack, or an async body goes on.
   package var hasBody: Bool { hasStarted && bodies > 0 }
 
   /// Whether `execute()` has returned, no body goes on, and `finish()` was not called.
-  package var hasReturned: Bool { state == .executing && hasStarted && bodies == 0 }
-
-  // MARK: Children
-
-  /// The operation is one that children are added to.
-  package mutating func childrenExpected() {
-    holdsChildren = true
-  }
-
-  /// The body is about to start the children.
-  ///
-  /// - Returns: Whether it may; otherwise they are left to the end that was decided before.
-  package mutating func childrenDue() -> Bool {
-    guard state == .executing else { return false }
-    holdsChildren = false
-    return true
-  }
-
-  /// The children that were never started have left, so observers can be notified of the end.
-  package mutating func childrenLeft(_ errors: [Element]) {
-    guard state == .finishing, holdsChildren else { trap("children left in the state \(state)") }
-    holdsChildren = false
-    recordOwn(errors)
-    decideOutcome()
-  }
+  package var hasReturned: Bool { hasStarted && bodies == 0 && state == .executing }
 
   /// Why the operation ends as it does, while that isn't its outcome yet; nil without an error.
   package var failure: OperationFailure? {
@@ -94,11 +109,46 @@ package struct OperationStateMachine: Sendable {
 
   /// The reason of the first cancel; nil if it had none.
   package var cancellationReason: (any Error)? {
-    reasonIndex < 0 ? nil : elements[Int(reasonIndex)].error
+    cancellation?.reasonIndex.map { elements[Int($0)].error }
   }
 
   /// Whether the operation would succeed if its outcome were decided now.
   package var endsWell: Bool { !isCancelled && elements.isEmpty && skipReason == nil }
+
+  // MARK: Children
+
+  /// Whether there are children that have not been started, or may come.
+  ///
+  /// They have to leave before observers are notified of the end, so this decides what takes them
+  /// out: the body that starts them, or the end that was decided before.
+  package var holdsChildren: Bool {
+    switch phase {
+    case .notSubmitted, .pending, .evaluatingConditions, .ready, .executing: hasUnstartedChildren
+    case .awaitingChildren: true
+    case .notifyingWillFinish, .notifyingDidFinish, .finished: false
+    }
+  }
+
+  /// The operation is one that children are added to.
+  package mutating func childrenExpected() {
+    hasUnstartedChildren = true
+  }
+
+  /// The body is about to start the children.
+  ///
+  /// - Returns: Whether it may; otherwise they are left to the end that was decided before.
+  package mutating func childrenDue() -> Bool {
+    guard phase == .executing else { return false }
+    hasUnstartedChildren = false
+    return true
+  }
+
+  /// The children that were never started have left, so observers can be notified of the end.
+  package mutating func childrenLeft(_ errors: [Element]) {
+    guard phase == .awaitingChildren else { trap("children left in the state \(state)") }
+    recordOwn(errors)
+    decideOutcome()
+  }
 
   // MARK: Before
 
@@ -110,7 +160,7 @@ package struct OperationStateMachine: Sendable {
 
   /// A condition or claim was added.
   package func conditionAdded() -> AddAction {
-    if isCancelled || (!isSubmitted && state == .pending) { return .record }
+    if isCancelled || phase == .notSubmitted { return .record }
     return .reject(.conditionAddedLate(state))
   }
 
@@ -128,7 +178,7 @@ package struct OperationStateMachine: Sendable {
 
   /// A queue took the operation in.
   package mutating func enqueued() {
-    isSubmitted = true
+    if phase == .notSubmitted { phase = .pending }
   }
 
   /// What to do when the program calls `start()`.
@@ -148,16 +198,15 @@ package struct OperationStateMachine: Sendable {
     hasClaims: Bool,
     dependenciesAreFinished: Bool
   ) -> ManualStartAction {
-    guard state == .pending, !isSubmitted else {
-      return state == .finished ? .ignore : .reject(.startedAgain(state))
+    guard phase == .notSubmitted else {
+      return phase == .finished ? .ignore : .reject(.startedAgain(state))
     }
     guard dependenciesAreFinished || isCancelled else { return .reject(.startedBeforeReady) }
-    isSubmitted = true
     if isCancelled || !(hasConditions || hasClaims) {
-      state = .ready
+      phase = .ready
       return .run
     }
-    state = hasConditions ? .evaluatingConditions : .ready
+    phase = hasConditions ? .evaluatingConditions : .ready
     return .enqueue
   }
 
@@ -171,12 +220,14 @@ package struct OperationStateMachine: Sendable {
   package mutating func dependenciesFinished() -> DependenciesAction {
     // Cancelled while the event was on its way.
     if isCancelled { return .none }
-    switch state {
+    switch phase {
     // A manual start has entered the second state already. The queue says this once.
-    case .pending, .evaluatingConditions:
-      state = .evaluatingConditions
+    case .notSubmitted, .pending, .evaluatingConditions:
+      phase = .evaluatingConditions
       return .evaluate
-    case .ready, .executing, .finishing, .finished: return .none
+    case .ready, .executing, .awaitingChildren, .notifyingWillFinish, .notifyingDidFinish,
+      .finished:
+      return .none
     }
   }
 
@@ -211,33 +262,36 @@ package struct OperationStateMachine: Sendable {
 
   /// All conditions answered.
   package mutating func verdictsArrived(_ verdict: Verdict) -> VerdictAction {
-    switch state {
+    switch phase {
     case .evaluatingConditions:
-      state = .ready
+      phase = .ready
       mark(verdict)
       return .becomeReady(isMarked: isMarked)
-    case .pending: trap("conditions answered before they were asked")
-    case .ready, .executing, .finishing, .finished: return .ignore
+    case .notSubmitted, .pending: trap("conditions answered before they were asked")
+    case .ready, .executing, .awaitingChildren, .notifyingWillFinish, .notifyingDidFinish,
+      .finished:
+      return .ignore
     }
   }
 
   /// Conditions don't hold, whatever the dependencies come to that have not finished.
   package mutating func decidedEarly(_ verdict: Verdict) -> VerdictAction {
-    guard state == .pending, isSubmitted, !isCancelled else { return .ignore }
-    state = .ready
+    guard phase == .pending, !isCancelled else { return .ignore }
+    phase = .ready
     mark(verdict)
     return .becomeReady(isMarked: isMarked)
   }
 
   /// A condition was evaluated again after a wait, or a claim was refused.
   package mutating func reviewed(_ verdict: Verdict) -> VerdictAction {
-    switch state {
-    case .pending, .ready:
+    switch phase {
+    case .notSubmitted, .pending, .ready:
       guard !isCancelled else { return .ignore }
       mark(verdict)
       return .becomeReady(isMarked: isMarked)
     case .evaluatingConditions: trap("a claim was asked for while conditions were evaluated")
-    case .executing, .finishing, .finished: return .ignore
+    case .executing, .awaitingChildren, .notifyingWillFinish, .notifyingDidFinish, .finished:
+      return .ignore
     }
   }
 
@@ -278,7 +332,7 @@ package struct OperationStateMachine: Sendable {
         decideEnd()
         return .decided
       }
-      state = .executing
+      phase = .executing
       return .begin
     case .evaluatingConditions, .executing, .finishing, .finished:
       return .reject(.startedAgain(state))
@@ -341,7 +395,7 @@ package struct OperationStateMachine: Sendable {
   /// - Returns: Whether the operation is quiet now.
   package mutating func bodyEnded() -> Bool {
     bodies -= 1
-    return isIdle
+    return bodies == 0 && phase == .finished
   }
 
   // MARK: Ending
@@ -370,7 +424,7 @@ package struct OperationStateMachine: Sendable {
 
   /// Keeps errors that belong to the end before that is decided; does nothing afterwards.
   package mutating func record(_ errors: [Element], notRunCount: Int) {
-    guard state == .executing else { return }
+    guard phase == .executing else { return }
     if !errors.isEmpty { recordOwn(errors) }
     notRun = Int32(clamping: self.notRunCount + notRunCount)
   }
@@ -387,32 +441,30 @@ package struct OperationStateMachine: Sendable {
   }
 
   private mutating func decideEnd() {
-    state = .finishing
-    // What undoes something when the children have left may add errors.
-    if !holdsChildren { decideOutcome() }
+    if hasUnstartedChildren { phase = .awaitingChildren } else { decideOutcome() }
   }
 
+  /// A cancel wins over errors, and errors win over a skip.
   private mutating func decideOutcome() {
+    phase = .notifyingWillFinish
+    if !isCancelled, elements.isEmpty {
+      outcome = skipReason.map { .skipped(reason: $0) } ?? .succeeded
+      return
+    }
     let failure = OperationFailure(
       elements: elements,
       notRunCount: notRunCount,
-      canceller: canceller
+      canceller: cancellation?.canceller
     )
-    if isCancelled {
-      outcome = .cancelled(failure)
-    } else if !elements.isEmpty {
-      outcome = .failed(failure)
-    } else if let skipReason {
-      outcome = .skipped(reason: skipReason)
-    } else {
-      outcome = .succeeded
-    }
+    outcome = isCancelled ? .cancelled(failure) : .failed(failure)
   }
 
   /// Will-finish was delivered.
   package mutating func willFinishNotified() {
-    guard state == .finishing else { trap("will-finish was notified in the state \(state)") }
-    hasReturnedFromWillFinish = true
+    guard phase == .notifyingWillFinish else {
+      trap("will-finish was notified in the state \(state)")
+    }
+    phase = .notifyingDidFinish
   }
 
   /// Did-finish was delivered.
@@ -423,17 +475,19 @@ package struct OperationStateMachine: Sendable {
   /// - Parameter isInBody: Whether a body goes on until that was done, so that it needn't be
   ///   counted.
   package mutating func didFinishNotified(isInBody: Bool = false) {
-    guard state == .finishing else { trap("did-finish was notified in the state \(state)") }
-    state = .finished
+    guard phase == .notifyingDidFinish else {
+      trap("did-finish was notified in the state \(state)")
+    }
+    phase = .finished
     if !isInBody { bodies += 1 }
   }
 
   /// Whether `produce` may add an operation now.
   package var mayProduce: Bool {
-    switch state {
-    case .executing: true
-    case .finishing: !hasReturnedFromWillFinish
-    case .pending, .evaluatingConditions, .ready, .finished: false
+    switch phase {
+    case .executing, .awaitingChildren, .notifyingWillFinish: true
+    case .notSubmitted, .pending, .evaluatingConditions, .ready, .notifyingDidFinish, .finished:
+      false
     }
   }
 
@@ -473,13 +527,14 @@ package struct OperationStateMachine: Sendable {
     if isCancelled && reason?.origin == .timeout { return .ignore }
     if let reason { elements.append(reason) }
     if isCancelled { return .recorded }
-    isCancelled = true
-    if reason != nil { reasonIndex = Int32(elements.count - 1) }
-    canceller = isFromParent ? .parent : reason?.origin == .timeout ? .timeout : .caller
+    cancellation = Cancellation(
+      canceller: isFromParent ? .parent : reason?.origin == .timeout ? .timeout : .caller,
+      reasonIndex: reason == nil ? nil : Int32(elements.count - 1)
+    )
     switch state {
     case .pending, .evaluatingConditions, .ready:
-      if !isSubmitted { return .flag }
-      state = .ready
+      if phase == .notSubmitted { return .flag }
+      phase = .ready
       return .leaveQueue
     case .executing:
       switch policy {

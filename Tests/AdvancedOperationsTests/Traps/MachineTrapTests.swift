@@ -49,6 +49,17 @@ import Testing
     try expectMessage("did-finish was notified in the state executing", in: result)
   }
 
+  @Test func `did-finish before will-finish`() async throws {
+    let result = await #expect(
+      processExitsWith: .failure,
+      observing: [\.standardErrorContent]
+    ) {
+      var machine = Place.finishing.machine
+      machine.didFinishNotified()
+    }
+    try expectMessage("did-finish was notified in the state finishing", in: result)
+  }
+
   @Test func `will-finish of what has not ended`() async throws {
     let result = await #expect(
       processExitsWith: .failure,

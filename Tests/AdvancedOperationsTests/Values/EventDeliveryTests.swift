@@ -89,7 +89,10 @@ private struct Situation: CustomStringConvertible {
 
   private var machine: Machine {
     var machine = place.machine
-    if done == .closed { machine.didFinishNotified() }
+    if done == .closed {
+      if place == .finishingCancelled { machine.willFinishNotified() }
+      machine.didFinishNotified()
+    }
     return machine
   }
 

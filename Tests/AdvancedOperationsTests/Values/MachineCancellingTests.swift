@@ -87,7 +87,7 @@ import Testing
       if random.next() % 4 > 0 { machine.enqueued() }
       for _ in 0..<24 {
         let (state, outcome, flaws) = (machine.state, machine.outcome, machine.flawNumbers)
-        Self.apply(Int(random.next() % 9), to: &machine, &bodies)
+        Self.apply(Int(random.next() % 10), to: &machine, &bodies)
         #expect(machine.state >= state)
         if let outcome {
           #expect(machine.outcome?.kind == outcome.kind)
@@ -105,7 +105,7 @@ import Testing
   /// One event, if it is one that a caller may make in this state.
   private static func apply(_ event: Int, to machine: inout Machine, _ bodies: inout Int) {
     switch event {
-    case 0: _ = machine.dependenciesFinished()
+    case 0 where machine.isSubmitted: _ = machine.dependenciesFinished()
     case 1 where machine.state == .evaluatingConditions:
       _ = machine.verdictsArrived(.satisfied)
     case 2 where machine.state == .evaluatingConditions:
@@ -117,7 +117,8 @@ import Testing
       if machine.launchDue() == .execute { bodies += 1 }
     case 6: _ = machine.decide([])
     case 7: _ = machine.cancelCalled(reason: .reason(2), policy: .finishImmediately)
-    case 8 where machine.state == .finishing: machine.didFinishNotified()
+    case 8 where machine.phase == .notifyingWillFinish: machine.willFinishNotified()
+    case 9 where machine.phase == .notifyingDidFinish: machine.didFinishNotified()
     default: return
     }
   }

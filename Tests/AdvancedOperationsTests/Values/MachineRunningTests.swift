@@ -90,9 +90,8 @@ import Testing
     }
   }
 
-  @Test(arguments: Place.allCases.filter { $0.state == .finishing })
-  func `did-finish makes it finished`(place: Place) {
-    var machine = place.machine
+  @Test func `did-finish makes it finished`() {
+    var machine = Place.finishingAfterWillFinish.machine
     machine.didFinishNotified()
     #expect(machine.state == .finished)
     #expect(!machine.isIdle, "the one who tells is still at it")
@@ -127,6 +126,7 @@ import Testing
     machine.bodyBegan()
     let afterExecute = machine.bodyEnded()
     _ = machine.decide([])
+    machine.willFinishNotified()
     machine.didFinishNotified()
     let afterTelling = machine.bodyEnded()
     let afterFirst = machine.bodyEnded()
@@ -138,6 +138,7 @@ import Testing
     var machine = Place.launched.machine
     _ = machine.decide([])
     let afterExecute = machine.bodyEnded()
+    machine.willFinishNotified()
     machine.didFinishNotified()
     let afterTelling = machine.bodyEnded()
     #expect([afterExecute, afterTelling] == [false, true])
