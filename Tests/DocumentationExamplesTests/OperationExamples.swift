@@ -148,34 +148,57 @@ private func report(_ operation: AdvancedOperation, _ print: Lines) {
   #expect("\(failure)" == tree)
 }
 
-@Test func `OperationFailure: its elements say what to do about it`() throws {
+@Test func `OperationFailure: which operation failed, where, and if it was a timeout`() throws {
   let print = Lines()
-  let network = Answer(false)
-  let operation = AdvancedOperation()
-  operation.addCondition(BlockCondition("online") { await network.isReachable })
-  simulate(operation)
-  let failure = try #require(operation.outcome?.failure)
-
-  for case .condition(let name) in failure.elements.map(\.origin) {
-    print("“\(name)” is not satisfied")
+  let simulation = SimulatedEnvironment(seed: 1)
+  let clock = simulation.environment.clock
+  let stock = AdvancedOperation(name: "stock")
+  stock.addCondition(BlockCondition("shop is open") { false })
+  let payment = ResultOperation(
+    name: "payment",
+    retry: .immediate(attempts: 2).attemptTimeout(.seconds(5))
+  ) {
+    if AdvancedOperation.current?.attempt == 2 { throw Offline() }
+    try await clock.sleep(until: clock.now + .seconds(60))
   }
+  let order = GroupOperation(name: "order") {
+    stock
+    payment
+  }
+  AdvancedOperationQueue(environment: simulation.environment).addOperation(order)
+  simulation.run()
+  let failure = try #require(order.outcome?.failure)
 
-  #expect(print.all == ["“online” is not satisfied"])
-}
-
-@Test func `OperationFailure.Origin: from the outside in`() {
-  let print = Lines()
-  for origin: OperationFailure.Origin in [
-    .condition("online"), .child("store", .attempt(2, .body)), .timeout,
-  ] {
-    let element = OperationFailure.Element(origin: origin, error: Offline())
-
-    switch element.origin {
-    case .condition(let name): print("“\(name)” is not satisfied")
-    case .child(let name, let inner): print("in “\(name)”: \(inner.origin)")
-    default: print("\(element.origin)")
+  for element in failure.rootCauses {
+    let (name, path) = (element.origin.operationName ?? "order", element.origin.path)
+    switch element.origin.cause {
+    case .timeout: print("“\(name)” took too long: \(path)")
+    case .condition: print("“\(name)” was not allowed to execute: \(path)")
+    default: print("“\(name)” failed: \(path)")
     }
   }
 
-  #expect(print.all == ["“online” is not satisfied", "in “store”: attempt 2, body", "timeout"])
+  #expect(
+    print.all == [
+      "“stock” was not allowed to execute: [child “stock”, condition “shop is open”]",
+      "“payment” took too long: [child “payment”, attempt 1]",
+      "“payment” failed: [child “payment”, attempt 2]",
+    ]
+  )
+}
+
+@Test func `OperationFailure.Origin: a path and a cause`() {
+  let print = Lines()
+
+  let origin = OperationFailure.Origin.child("payment", .attempt(2, .timeout))
+  print(origin)  // child “payment”, attempt 2, timeout
+  print(origin.path)  // [child “payment”, attempt 2]
+  print(origin.cause)  // timeout
+  print(origin.operationName ?? "order")  // payment
+
+  #expect(
+    print.all == [
+      "child “payment”, attempt 2, timeout", "[child “payment”, attempt 2]", "timeout", "payment",
+    ]
+  )
 }

@@ -387,7 +387,7 @@ extension OperationFailure {
   /// The names of the dependencies whose failures the elements are.
   var dependencyNames: [String] {
     elements.compactMap { element in
-      if case .dependency(let name) = element.origin { name } else { nil }
+      if case .dependency(let name)? = element.origin.only { name } else { nil }
     }
   }
 }

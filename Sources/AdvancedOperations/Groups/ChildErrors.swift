@@ -217,7 +217,7 @@ extension [OperationFailure.Element] {
   func inChild(_ child: Operation, _ hook: ChildErrors.Hook? = nil) -> Self {
     let label = child.label
     return compactMap { element in
-      var element = element.from(.child(label, element.origin))
+      var element = element.within(.child(label))
       if let hook, let child = child as? AdvancedOperation {
         guard let error = hook(child, element.error) else { return nil }
         element.error = error

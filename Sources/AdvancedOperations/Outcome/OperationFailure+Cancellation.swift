@@ -62,7 +62,7 @@ extension OperationFailure {
     while let cause = search.next(orFailure: { $1.canceller != nil }) {
       if let failure = cause.error as? OperationFailure, let canceller = failure.canceller {
         if failure.isTimeout(cancelledBy: canceller) { return true }
-      } else if cause.origin.steps.last == .timeout || cause.error is OperationTimeout {
+      } else if cause.origin.cause == .timeout || cause.error is OperationTimeout {
         return true
       }
     }
@@ -73,7 +73,9 @@ extension OperationFailure {
   /// otherwise.
   public var skipReason: String? {
     let elements = elements
-    guard elements.count == 1, case .skipped(let reason) = elements[0].origin else { return nil }
+    guard elements.count == 1, elements[0].origin.first == nil,
+      case .skipped(let reason) = elements[0].origin.cause
+    else { return nil }
     return reason
   }
 
@@ -100,20 +102,18 @@ extension OperationFailure {
 
 extension OperationFailure.Element {
   /// Whether the error is a reason that was given with a cancel.
-  fileprivate var isOfCancel: Bool { origin.steps.last == .cancel }
+  fileprivate var isOfCancel: Bool { origin.cause == .cancel }
 
   /// What cancelled the operation that this comes from; nil if it wasn't cancelled.
   fileprivate var cancellation: OperationFailure.Cancellation? {
-    let (steps, last) = origin.steps
-    switch last {
+    switch origin.cause {
     // A group reports a child that was cancelled without a reason with this error.
     case .cancel: return error is CancellationError ? .withoutReason : .reason(error)
     case .timeout:
       // An attempt that takes too long has failed; other limits cancel.
-      if case .attempt = steps.last { return nil }
+      if case .attempt? = origin.path.last { return nil }
       return (error as? OperationTimeout).map { .timeout($0) }
-    case .condition, .body, .dependency, .skipped, .child, .attempt, .inDependency, .inCondition,
-      .inOperation:
+    case .condition, .body, .dependency, .skipped:
       let error = (error as? OperationConditionError)?.underlying ?? error
       guard let failure = error as? OperationFailure,
         failure.canceller != nil || failure.elements.isEmpty

@@ -173,7 +173,7 @@ struct CauseSearch {
     var origin = origin
     var next = place
     while let place = next {
-      origin = steps[place].step.origin(around: origin)
+      origin = origin.within(steps[place].step)
       next = steps[place].before
     }
     return origin
@@ -188,19 +188,15 @@ extension OperationFailure.Origin {
   ///   - step: The operation, if the error says which one it is; otherwise it is the awaited one.
   /// - Returns: The longer way; this one if there is nothing to add.
   fileprivate func leading(to failure: OperationFailure?, step: Step?) -> Self {
-    let path = path
-    if let step { return Self.along(path + [step]) }
-    guard let owner = failure?.ownerStep(after: path.last) else { return self }
-    switch steps.last {
-    case .cancel, .timeout, .skipped: return self
-    case .condition, .body, .dependency, .child, .attempt, .inDependency, .inCondition,
-      .inOperation:
-      return Self.along(path + [owner])
-    }
+    guard let step = step ?? ownerStep(of: failure) else { return self }
+    return Self(path: path + [step], cause: .body)
   }
 
-  private static func along(_ path: [Step]) -> Self {
-    path.reversed().reduce(.body) { $1.origin(around: $0) }
+  private func ownerStep(of failure: OperationFailure?) -> Step? {
+    switch cause {
+    case .cancel, .timeout, .skipped: nil
+    case .body, .condition, .dependency: failure?.ownerStep(after: path.last.map { .step($0) })
+    }
   }
 }
 
@@ -222,7 +218,7 @@ extension [OperationFailure.Element] {
   fileprivate var withoutRepeatedAttempts: Self {
     typealias Step = OperationFailure.Origin.Step
     var last: [ArraySlice<Step>: Int] = [:]
-    let paths = map { $0.origin.steps.steps }
+    let paths = map(\.origin.path)
     func forEachAttempt(of path: [Step], _ body: (ArraySlice<Step>, Int) -> Void) {
       for (index, step) in path.enumerated() {
         if case .attempt(let number) = step { body(path[..<index], number) }

@@ -1,254 +1,239 @@
 import CoreOperations
 
 extension OperationFailure {
-  /// Where an error came from.
+  /// Where an error came from, and what happened there.
+  ///
+  /// The ``path`` leads from the operation that has the failure to the place of the error. The
+  /// ``cause`` says what happened at the end of the path. All names are in the path.
   ///
   /// ```swift
-  /// switch element.origin {
-  /// case .condition(let name): print("“\(name)” is not satisfied")
-  /// case .child(let name, let inner): print("in “\(name)”: \(inner.origin)")
-  /// default: print("\(element.origin)")
-  /// }
+  /// let origin = OperationFailure.Origin.child("payment", .attempt(2, .timeout))
+  /// print(origin)  // child “payment”, attempt 2, timeout
+  /// print(origin.path)  // [child “payment”, attempt 2]
+  /// print(origin.cause)  // timeout
+  /// print(origin.operationName ?? "order")  // payment
   /// ```
-  public enum Origin: Sendable {
-    /// A condition or claim, with its name.
-    case condition(String)
-    /// The operation's own work.
-    case body
-    /// A reason that was given with a cancel.
-    case cancel
-    /// A dependency, with its name.
-    case dependency(String)
-    /// A child of a group, with its name, and where it came from there.
-    case child(String, from: Inner)
-    /// One attempt of several, counted from 1, and where it came from there.
-    case attempt(Int, from: Inner)
-    /// A dependency, with its name, and where it came from there; in
-    /// ``OperationFailure/rootCauses``.
-    case inDependency(String, from: Inner)
-    /// A condition, with its name, and the part of it or the dependency that it came from; in
-    /// ``OperationFailure/rootCauses``.
-    case inCondition(String, from: Inner)
-    /// An operation that was awaited, with its name, and where it came from there; in
-    /// ``OperationFailure/rootCauses``.
+  ///
+  /// Such expressions are for tests, which compare origins. Later versions may have other steps and
+  /// causes, so a `switch` over them needs an `@unknown default`.
+  public struct Origin: Sendable {
+    /// A step on the way to an error.
+    @nonexhaustive
+    public enum Step: Hashable, Sendable {
+      /// The error came from a dependency with this name.
+      case dependency(String)
+      /// The error came from a child with this name.
+      case child(String)
+      /// The error came from one attempt of several. The first attempt has the number 1.
+      case attempt(Int)
+      /// The error came from a condition or a claim with this name, or from a part of it.
+      case condition(String)
+      /// The error came from an operation with this name, which isn't a dependency.
+      ///
+      /// The body or a condition awaited it, or the operation was cancelled because this child of
+      /// the same group had failed.
+      case operation(String)
+    }
+
+    /// What happened at the end of a path.
+    @nonexhaustive
+    public enum Cause: Hashable, Sendable {
+      /// The work of the operation failed.
+      case body
+      /// The condition that is the last step of the path wasn't satisfied.
+      case condition
+      /// The dependency that is the last step of the path didn't succeed.
+      ///
+      /// The ``OperationFailure/elements`` end there. ``OperationFailure/rootCauses`` continue into
+      /// the dependency.
+      case dependency
+      /// A cancel with a reason ended the operation.
+      case cancel
+      /// A time limit ended the operation, or the attempt that is the last step of the path.
+      case timeout
+      /// The operation was skipped for this reason, so it has no value.
+      case skipped(reason: String)
+    }
+
+    /// One step, and the steps inside of it.
     ///
-    /// The body or a condition awaited it; or it is the child of the same group because of which
-    /// the operation was cancelled.
-    case inOperation(String, from: Inner)
+    /// Groups can be in each other on any number of levels: the steps of a child are shared with
+    /// its group, and they are compared, described and released without recursion.
+    private final class Node: @unchecked Sendable {
+      // Sendable: changed only by `deinit`.
+      let step: Step
+      private(set) var inner: Node?
+
+      init(_ step: Step, _ inner: Node?) { (self.step, self.inner) = (step, inner) }
+
+      deinit { if inner != nil { FlatRelease.release(exchange(&inner, with: nil)) } }
+    }
+
+    private var outermost: Node?
+    /// What happened at the end of the path.
+    public var cause: Cause
+
+    /// The steps from the operation to the place of the error, from the outside in.
+    ///
+    /// The path is empty if the error happened in the operation itself.
+    ///
+    /// - Complexity: O(n), n the number of steps.
+    public var path: [Step] {
+      get {
+        var (path, node): ([Step], Node?) = ([], outermost)
+        while let next = node {
+          path.append(next.step)
+          node = next.inner
+        }
+        return path
+      }
+      set { outermost = newValue.reversed().reduce(nil) { Node($1, $0) } }
+    }
+
+    init(path: [Step] = [], cause: Cause) {
+      self.cause = cause
+      self.path = path
+    }
+
+    /// The same in one more step.
+    ///
+    /// - Complexity: O(1); the steps are shared.
+    func within(_ step: Step) -> Origin {
+      var origin = self
+      origin.outermost = Node(step, outermost)
+      return origin
+    }
+
+    /// The work of the operation itself.
+    public static var body: Origin { Origin(cause: .body) }
+    /// A cancel with a reason.
+    public static var cancel: Origin { Origin(cause: .cancel) }
     /// A time limit.
-    case timeout
-    /// The operation was skipped, so it has no value.
-    case skipped(reason: String)
-
-    /// A child of a group, with its name, and where it came from there.
-    public static func child(_ name: String, _ origin: Origin) -> Origin {
-      .child(name, from: Inner(origin))
+    public static var timeout: Origin { Origin(cause: .timeout) }
+    /// A skip, so that the operation has no value.
+    public static func skipped(reason: String) -> Origin { Origin(cause: .skipped(reason: reason)) }
+    /// A condition or claim that wasn't satisfied.
+    public static func condition(_ name: String) -> Origin {
+      Origin(cause: .condition).within(.condition(name))
+    }
+    /// A dependency that didn't succeed.
+    public static func dependency(_ name: String) -> Origin {
+      Origin(cause: .dependency).within(.dependency(name))
+    }
+    /// An origin inside of a child of a group.
+    public static func child(_ name: String, _ inner: Origin) -> Origin {
+      inner.within(.child(name))
+    }
+    /// An origin inside of one attempt of several, counted from 1.
+    public static func attempt(_ number: Int, _ inner: Origin) -> Origin {
+      inner.within(.attempt(number))
+    }
+    /// An origin inside of a dependency.
+    public static func dependency(_ name: String, _ inner: Origin) -> Origin {
+      inner.within(.dependency(name))
+    }
+    /// An origin inside of a condition: a part of it, or an operation that it looked at.
+    public static func condition(_ name: String, _ inner: Origin) -> Origin {
+      inner.within(.condition(name))
+    }
+    /// An origin inside of an operation that isn't a dependency: see ``Step/operation(_:)``.
+    public static func operation(_ name: String, _ inner: Origin) -> Origin {
+      inner.within(.operation(name))
     }
 
-    /// One attempt of several, counted from 1, and where it came from there.
-    public static func attempt(_ number: Int, _ origin: Origin) -> Origin {
-      .attempt(number, from: Inner(origin))
-    }
-
-    /// A dependency, with its name, and where it came from there.
-    public static func dependency(_ name: String, _ origin: Origin) -> Origin {
-      .inDependency(name, from: Inner(origin))
-    }
-
-    /// A condition, with its name, and where it came from there.
-    public static func condition(_ name: String, _ origin: Origin) -> Origin {
-      .inCondition(name, from: Inner(origin))
-    }
-
-    /// An operation that the body or a condition awaited, with its name, and where it came from
-    /// there.
-    public static func operation(_ name: String, _ origin: Origin) -> Origin {
-      .inOperation(name, from: Inner(origin))
-    }
-
-    /// An origin in a child, an attempt, a dependency, a condition or an awaited operation.
+    /// The name of the operation in which the error happened.
     ///
-    /// Groups may be in each other as deep as a program likes: origins are compared, hashed,
-    /// described and released without recursion, which those of an `indirect enum` would not be.
-    public struct Inner: Sendable, Hashable {
-      private let box: Box
-      /// The origin.
-      public var origin: Origin { box.origin }
-
-      /// Creates an origin to be put into another one.
-      public init(_ origin: Origin) { box = Box(origin) }
-
-      fileprivate func isSame(as other: Inner) -> Bool { box === other.box }
-
-      /// Whether both are the same origin.
-      public static func == (a: Inner, b: Inner) -> Bool { a.isSame(as: b) || a.origin == b.origin }
-
-      /// Hashes the origin.
-      public func hash(into hasher: inout Hasher) { hasher.combine(origin) }
-    }
-  }
-}
-
-extension OperationFailure.Origin {
-  fileprivate final class Box: @unchecked Sendable {
-    // Sendable: changed only while it dies.
-    private(set) var origin: OperationFailure.Origin
-
-    init(_ origin: OperationFailure.Origin) { self.origin = origin }
-
-    deinit {
-      switch origin {
-      case .child, .attempt, .inDependency, .inCondition, .inOperation:
-        FlatRelease.release(exchange(&origin, with: .body))
-      case .condition, .body, .cancel, .dependency, .timeout, .skipped: return
+    /// That is the last child, dependency or awaited operation of the path; nil for the operation
+    /// itself.
+    ///
+    /// ```swift
+    /// for cause in failure.rootCauses {
+    ///   print("\(cause.origin.operationName ?? "map") failed: \(cause.error)")
+    /// }
+    /// ```
+    ///
+    /// - Complexity: O(n), n the number of steps of the path.
+    public var operationName: String? {
+      for step in path.reversed() {
+        switch step {
+        case .child(let name), .dependency(let name), .operation(let name): return name
+        case .attempt, .condition: continue
+        }
       }
-    }
-  }
-
-  /// A child, an attempt, a dependency, a condition or an awaited operation that something came
-  /// from.
-  enum Step: Hashable, Sendable {
-    case child(String)
-    case attempt(Int)
-    case dependency(String)
-    case condition(String)
-    case operation(String)
-
-    var text: String {
-      switch self {
-      case .child(let name): "child “\(name)”"
-      case .attempt(let number): "attempt \(number)"
-      case .dependency(let name): "dependency “\(name)”"
-      case .condition(let name): "condition “\(name)”"
-      case .operation(let name): "operation “\(name)”"
-      }
+      return nil
     }
 
-    func origin(around inner: OperationFailure.Origin) -> OperationFailure.Origin {
-      switch self {
-      case .child(let name): .child(name, inner)
-      case .attempt(let number): .attempt(number, inner)
-      case .dependency(let name): .dependency(name, inner)
-      case .condition(let name): .condition(name, inner)
-      case .operation(let name): .operation(name, inner)
-      }
-    }
-  }
+    /// The outermost step; nil without any.
+    var first: Step? { outermost?.step }
 
-  /// Whether it was a child or an attempt that something came from.
-  var isOfPart: Bool {
-    switch outermost?.step {
-    case .child, .attempt: true
-    case .dependency, .condition, .operation, nil: false
-    }
-  }
-
-  /// This as a step of a path that goes on in it; nil if the path has no use for it.
-  var asStep: Step? {
-    switch self {
-    case .dependency(let name): .dependency(name)
-    case .condition(let name): .condition(name)
-    case .body, .cancel, .timeout, .skipped, .child, .attempt, .inDependency, .inCondition,
-      .inOperation:
-      nil
-    }
-  }
-
-  /// The outermost step, and what is in it; nil without any.
-  var outermost: (step: Step, inner: Inner)? {
-    switch self {
-    case .child(let name, let inner): (.child(name), inner)
-    case .attempt(let number, let inner): (.attempt(number), inner)
-    case .inDependency(let name, let inner): (.dependency(name), inner)
-    case .inCondition(let name, let inner): (.condition(name), inner)
-    case .inOperation(let name, let inner): (.operation(name), inner)
-    case .condition, .body, .cancel, .dependency, .timeout, .skipped: nil
-    }
-  }
-
-  /// The name of the operation in which it began: the last child, dependency or awaited operation
-  /// on the way; nil when that is the operation itself.
-  ///
-  /// ```swift
-  /// for cause in failure.rootCauses {
-  ///   print("\(cause.origin.operationName ?? "map") failed: \(cause.error)")
-  /// }
-  /// ```
-  ///
-  /// - Complexity: O(n), n the number of steps of the path.
-  public var operationName: String? {
-    path.lazy.compactMap { step -> String? in
-      switch step {
-      case .child(let name), .dependency(let name), .operation(let name): name
-      case .attempt, .condition: nil
-      }
-    }.reversed().first
-  }
-
-  /// All steps, from the outside in, with the last part as one if it has a use for that.
-  var path: [Step] {
-    let (steps, last) = steps
-    return last.asStep.map { steps + [$0] } ?? steps
-  }
-
-  /// All steps, from the outside in, and what is in the last one.
-  var steps: (steps: [Step], last: Self) {
-    var steps: [Step] = []
-    var last = self
-    while let (step, inner) = last.outermost {
-      steps.append(step)
-      last = inner.origin
-    }
-    return (steps, last)
+    /// The only step; nil if there isn't any, or if there are several.
+    var only: Step? { outermost?.inner == nil ? first : nil }
   }
 }
 
 extension OperationFailure.Origin: Hashable {
-  /// Whether both are the same way.
+  /// Whether both have the same steps and the same cause.
   ///
   /// - Complexity: O(n), n the number of steps of the path.
   public static func == (a: Self, b: Self) -> Bool {
-    var (a, b) = (a, b)
-    while let (step, inner) = a.outermost {
-      guard let (other, otherInner) = b.outermost, step == other else { return false }
-      if inner.isSame(as: otherInner) { return true }
-      (a, b) = (inner.origin, otherInner.origin)
+    guard a.cause == b.cause else { return false }
+    var (a, b) = (a.outermost, b.outermost)
+    while let one = a, let other = b, one !== other {
+      guard one.step == other.step else { return false }
+      (a, b) = (one.inner, other.inner)
     }
-    switch (a, b) {
-    case (.body, .body), (.cancel, .cancel), (.timeout, .timeout): return true
-    case (.condition(let a), .condition(let b)), (.dependency(let a), .dependency(let b)),
-      (.skipped(let a), .skipped(let b)):
-      return a == b
-    default: return false
-    }
+    return a === b
   }
 
-  /// Hashes the whole way.
+  /// Hashes all steps and the cause.
   ///
   /// - Complexity: O(n), n the number of steps of the path.
   public func hash(into hasher: inout Hasher) {
-    let (steps, last) = steps
-    hasher.combine(steps)
-    hasher.combine(last.words)
+    hasher.combine(path)
+    hasher.combine(cause)
   }
 }
 
 extension OperationFailure.Origin: CustomStringConvertible {
-  /// Where the error came from, in words, from the outside in; of a long way both ends.
+  /// Where the error came from, in words, from the outside in; of a long path both ends.
   public var description: String {
-    let (steps, last) = steps
-    return (steps.map { FailureHeading.step($0) }.texts + [last.words]).joined(separator: ", ")
+    let path = path
+    let texts = path.map { FailureHeading.step($0) }.texts
+    return (cause.isSaid(by: path.last) ? texts : texts + ["\(cause)"]).joined(separator: ", ")
+  }
+}
+
+extension OperationFailure.Origin.Step: CustomStringConvertible {
+  /// The kind of the step, and its name or number.
+  public var description: String {
+    switch self {
+    case .dependency(let name): "dependency “\(name)”"
+    case .child(let name): "child “\(name)”"
+    case .attempt(let number): "attempt \(number)"
+    case .condition(let name): "condition “\(name)”"
+    case .operation(let name): "operation “\(name)”"
+    }
+  }
+}
+
+extension OperationFailure.Origin.Cause: CustomStringConvertible {
+  /// Whether the last step of a path says the same in words.
+  func isSaid(by step: OperationFailure.Origin.Step?) -> Bool {
+    switch (self, step) {
+    case (.condition, .condition?), (.dependency, .dependency?): true
+    default: false
+    }
   }
 
-  private var words: String {
+  /// The cause in one word; of a skip with its reason.
+  public var description: String {
     switch self {
-    case .condition(let name): "condition “\(name)”"
     case .body: "body"
+    case .condition: "condition"
+    case .dependency: "dependency"
     case .cancel: "cancel"
-    case .dependency(let name): "dependency “\(name)”"
     case .timeout: "timeout"
     case .skipped(let reason): "skipped: \(reason)"
-    case .child, .attempt, .inDependency, .inCondition, .inOperation: ""
     }
   }
 }

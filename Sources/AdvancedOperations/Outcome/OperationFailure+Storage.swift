@@ -71,10 +71,10 @@ extension OperationFailure {
 
   /// The awaited operation whose failure this is, as a step behind another one.
   ///
-  /// - Parameter step: The last step on the way to here; nil without any.
+  /// - Parameter heading: The last step on the way to here; nil without any.
   /// - Returns: Nil if that is the operation already, or if it isn't known.
-  func ownerStep(after step: Origin.Step?) -> Origin.Step? {
-    guard let owner = storage?.owner, step != .dependency(owner) else { return nil }
+  func ownerStep(after heading: FailureHeading?) -> Origin.Step? {
+    guard let owner = storage?.owner, heading != .step(.dependency(owner)) else { return nil }
     return .operation(owner)
   }
 
@@ -89,21 +89,23 @@ extension [OperationFailure.Element] {
   /// The condition that refused because of the dependency doesn't count.
   var onlyDependency: (name: String, failure: OperationFailure)? {
     guard let element = only, element.isInherited else { return nil }
-    switch element.origin {
-    case .dependency(let name): return (element.error as? OperationFailure).map { (name, $0) }
-    case .condition:
+    if let dependency = element.dependency { return dependency }
+    guard element.origin.cause == .condition, case .condition? = element.origin.only,
       let error = element.error as? OperationConditionError
-      guard let inner = error?.underlying.innerFailure?.elements.only, inner.isInherited,
-        case .dependency(let name) = inner.origin
-      else { return nil }
-      return (inner.error as? OperationFailure).map { (name, $0) }
-    case .body, .cancel, .timeout, .skipped, .child, .attempt, .inDependency, .inCondition,
-      .inOperation:
-      return nil
-    }
+    else { return nil }
+    let inner = error.underlying.innerFailure?.elements.only
+    return inner?.isInherited == true ? inner?.dependency : nil
   }
 
   private var only: Element? { count == 1 ? self[0] : nil }
+}
+
+extension OperationFailure.Element {
+  /// The dependency that this is the failure of, and that failure.
+  fileprivate var dependency: (name: String, failure: OperationFailure)? {
+    guard origin.cause == .dependency, case .dependency(let name)? = origin.only else { return nil }
+    return (error as? OperationFailure).map { (name, $0) }
+  }
 }
 
 extension OperationFailure.Storage.Way {

@@ -50,8 +50,13 @@ extension OperationFailure.Element {
     var headings: [FailureHeading] = []
     var element = self
     while true {
-      element.origin.append(to: &headings)
-      if element.isOfRollback { headings.append(.rollback) }
+      headings += element.origin.path.map { .step($0) }
+      switch element.origin.cause {
+      case .timeout: headings.append(.timedOut)
+      case .skipped: headings.append(.skipped)
+      case .body where element.isOfRollback: headings.append(.rollback)
+      case .body, .condition, .dependency, .cancel: break
+      }
       let error = (element.error as? OperationConditionError)?.underlying ?? element.error
       guard var failure = error.innerFailure else {
         let helpers = element.helpers.map { name, failure in
@@ -61,7 +66,7 @@ extension OperationFailure.Element {
         let text = "\(error)".inOneLine + helpers.joined()
         return (headings.texts + [text]).joined(separator: ": ")
       }
-      if let owner = failure.ownerStep(after: headings.last?.step) { headings.append(.step(owner)) }
+      if let owner = failure.ownerStep(after: headings.last) { headings.append(.step(owner)) }
       failure = headings.appendLongWay(of: failure) ?? failure
       guard failure.isNew(among: &shown) else {
         return (headings.texts + ["as above"]).joined(separator: ": ")
@@ -72,19 +77,6 @@ extension OperationFailure.Element {
         return (headings.texts + [text]).joined(separator: ": ")
       }
       element = elements[0]
-    }
-  }
-}
-
-extension OperationFailure.Origin {
-  fileprivate func append(to headings: inout [FailureHeading]) {
-    headings += path.map { .step($0) }
-    switch steps.last {
-    case .timeout: headings.append(.timedOut)
-    case .skipped: headings.append(.skipped)
-    case .condition, .body, .cancel, .dependency, .child, .attempt, .inDependency, .inCondition,
-      .inOperation:
-      return
     }
   }
 }
@@ -117,7 +109,7 @@ enum FailureHeading: Hashable {
 
   var text: String {
     switch self {
-    case .step(let step): step.text
+    case .step(let step): "\(step)"
     case .cancelled: "cancelled"
     case .timedOut: "timed out"
     case .skipped: "skipped"
@@ -125,12 +117,6 @@ enum FailureHeading: Hashable {
     case .helper(let name): "its helper “\(name)”"
     case .more(let count): "… \(count) more …"
     }
-  }
-
-  /// The step that it is; nil for others.
-  var step: OperationFailure.Origin.Step? {
-    guard case .step(let step) = self else { return nil }
-    return step
   }
 
   /// How many headings it stands for.

@@ -88,40 +88,39 @@ struct FailureTree {
 
   private mutating func add(_ element: OperationFailure.Element, to parent: Int) {
     let error = (element.error as? OperationConditionError)?.underlying ?? element.error
-    var (parent, origin) = (parent, element.origin)
+    let (path, cause, gaps) = (element.origin.path, element.origin.cause, element.gaps)
     var places = [parent]
-    defer { if !element.remarks.isEmpty { addEnds(of: element, along: places) } }
-    var depth = element.remarks.isEmpty ? 0 : element.origin.steps.steps.count
-    while let (step, inner) = origin.outermost {
-      for gap in element.gaps where gap.depth == depth {
-        _ = append(nil, text: gap.text, to: parent)
+    defer { addEnds(of: element, along: places, depth: path.count) }
+    for (index, step) in path.enumerated() {
+      for gap in gaps where gap.depth == path.count - index {
+        _ = append(nil, text: gap.text, to: places[index])
       }
-      depth -= 1
-      if case .attempt = step, inner.origin == .body, !element.isOfRollback {
-        return add(.step(step), error, to: parent)
+      if index == path.count - 1, element.isSaid(by: step) {
+        let isInherited = cause == .dependency && element.isInherited
+        add(.step(step), error, isInherited: isInherited, to: places[index])
+        if cause == .condition, let node = nodes[places[index]].children.last {
+          addHelpers(of: element, to: node)
+        }
+        return
       }
-      parent = branch(.step(step), of: parent)
-      places.append(parent)
-      origin = inner.origin
+      places.append(branch(.step(step), of: places[index]))
     }
-    if element.isOfRollback { return add(.rollback, error, to: parent) }
-    switch origin {
-    case .condition(let name):
-      add(.step(.condition(name)), error, to: parent)
-      if let node = nodes[parent].children.last { addHelpers(of: element, to: node) }
-    case .dependency(let name):
-      add(.step(.dependency(name)), error, isInherited: element.isInherited, to: parent)
-    case .cancel: add(.cancelled, error, to: parent)
-    case .timeout: add(.timedOut, error, to: parent)
-    case .skipped(let reason): _ = append(nil, text: "skipped: \(reason)", to: parent)
-    case .body, .child, .attempt, .inDependency, .inCondition, .inOperation:
-      add(nil, error, to: parent)
+    let place = places[path.count]
+    switch cause {
+    case .cancel: add(.cancelled, error, to: place)
+    case .timeout: add(.timedOut, error, to: place)
+    case .skipped(let reason): _ = append(nil, text: "skipped: \(reason)", to: place)
+    case .body, .condition, .dependency:
+      add(element.isOfRollback ? .rollback : nil, error, to: place)
     }
   }
 
   /// Why no attempt followed: behind all of them, and those that are inside of others first.
-  private mutating func addEnds(of element: OperationFailure.Element, along places: [Int]) {
-    let depth = element.origin.steps.steps.count
+  private mutating func addEnds(
+    of element: OperationFailure.Element,
+    along places: [Int],
+    depth: Int
+  ) {
     for end in element.ends.sorted(by: { $0.depth < $1.depth }) {
       let place = places[min(max(depth - end.depth, 0), places.count - 1)]
       _ = append(nil, text: end.text, to: place)
@@ -143,7 +142,7 @@ struct FailureTree {
     switch error {
     case let failure as OperationFailure:
       var node = append(heading, to: parent)
-      if let owner = failure.ownerStep(after: heading?.step) {
+      if let owner = failure.ownerStep(after: heading) {
         node = append(.step(owner), to: node)
       }
       due.append((.failure(failure, isInherited: isInherited), node))
@@ -212,5 +211,13 @@ struct FailureTree {
     {
       lines.append(index == 0 ? indent + line : indent + "  " + line)
     }
+  }
+}
+
+extension OperationFailure.Element {
+  /// Whether the last step of its path is all that is said of its origin.
+  fileprivate func isSaid(by step: OperationFailure.Origin.Step) -> Bool {
+    if case .attempt = step, origin.cause == .body { return !isOfRollback }
+    return origin.cause.isSaid(by: step)
   }
 }

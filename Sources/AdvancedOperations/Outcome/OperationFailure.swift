@@ -29,13 +29,27 @@ import CoreOperations
 /// ```
 ///
 /// ``summary(limit:)`` is the same on one line, for logs, and what `"\(errors)"` prints of a
-/// failure that is among the ``AdvancedOperation/errors`` of an operation. The elements are the
-/// errors one by one:
+/// failure that is among the ``AdvancedOperation/errors`` of an operation.
+///
+/// The ``elements`` are the errors of the operation one by one, and the ``rootCauses`` lead to where
+/// each of them began. The ``Origin`` of each says which operation failed, where, and whether it was
+/// a timeout:
 ///
 /// ```swift
-/// for case .condition(let name) in failure.elements.map(\.origin) {
-///   print("“\(name)” is not satisfied")
+/// for element in failure.rootCauses {
+///   let (name, path) = (element.origin.operationName ?? "order", element.origin.path)
+///   switch element.origin.cause {
+///   case .timeout: print("“\(name)” took too long: \(path)")
+///   case .condition: print("“\(name)” was not allowed to execute: \(path)")
+///   default: print("“\(name)” failed: \(path)")
+///   }
 /// }
+/// ```
+///
+/// ```
+/// “stock” was not allowed to execute: [child “stock”, condition “shop is open”]
+/// “payment” took too long: [child “payment”, attempt 1]
+/// “payment” failed: [child “payment”, attempt 2]
 /// ```
 public struct OperationFailure: Error, CustomStringConvertible, CustomDebugStringConvertible {
   /// One error and its origin.
@@ -120,7 +134,7 @@ public struct OperationFailure: Error, CustomStringConvertible, CustomDebugStrin
   /// ``AdvancedOperation/hasStarted`` tells them apart. False when there are no elements, and of
   /// what children or attempts failed with.
   public var isInherited: Bool {
-    !elements.isEmpty && elements.allSatisfy { $0.isInherited && !$0.origin.isOfPart }
+    !elements.isEmpty && elements.allSatisfy { $0.isInherited && !$0.isOfPart }
   }
 
   /// The elements as an indented tree, without a trailing line break.
@@ -204,13 +218,20 @@ extension OperationFailure.Element {
 
   /// Notes with the last error of a retry that the time for all attempts is over.
   mutating func noteGivingUp(after attempts: Int, limit: Duration) {
-    let depth = origin.steps.steps.count
-    remarks.append(.gaveUp(attempts: attempts, limit: limit, depth: depth))
+    remarks.append(.gaveUp(attempts: attempts, limit: limit, depth: origin.path.count))
   }
 
   /// Notes with an error that others before it aren't kept.
   mutating func noteLeftOut(_ count: Int, _ kind: LeftOut) {
-    remarks.append(.leftOut(count, kind, depth: origin.steps.steps.count))
+    remarks.append(.leftOut(count, kind, depth: origin.path.count))
+  }
+
+  /// Whether it was a child or an attempt that the error came from.
+  fileprivate var isOfPart: Bool {
+    switch origin.first {
+    case .child, .attempt: true
+    case .dependency, .condition, .operation, nil: false
+    }
   }
 
   /// Whether a rollback threw the error.
@@ -244,10 +265,10 @@ extension OperationFailure.Element {
     }
   }
 
-  /// The same error with another origin.
-  func from(_ origin: OperationFailure.Origin) -> Self {
+  /// The same error, which came from one more step.
+  func within(_ step: OperationFailure.Origin.Step) -> Self {
     var element = self
-    element.origin = origin
+    element.origin = origin.within(step)
     return element
   }
 }

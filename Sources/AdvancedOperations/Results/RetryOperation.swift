@@ -109,7 +109,7 @@ public final class RetryOperation<Output: Sendable>: ResultOperation<Output>, @u
       if failures.produced.isEmpty { return .success(try made.value()) }
       // The attempt itself was good, and repeating it would do its work twice.
       throw BodyFailure(
-        elements: failures.produced.map { $0.from(.attempt(number, $0.origin)) }
+        elements: failures.produced.map { $0.within(.attempt(number)) }
       )
     }
   }

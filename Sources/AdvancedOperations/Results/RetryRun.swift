@@ -75,7 +75,7 @@ package struct RetryRun {
 
   /// Keeps what went wrong in an attempt.
   package mutating func record(_ failures: [OperationFailure.Element]) {
-    errors.record(failures.map { $0.from(.attempt(number, $0.origin)) })
+    errors.record(failures.map { $0.within(.attempt(number)) })
     failedCount += 1
   }
 

@@ -169,9 +169,9 @@ private func conditionFailures(
     )
   }
   return failure.elements.compactMap { element in
-    guard case .condition(let condition) = element.origin, name == nil || name == condition else {
-      return nil
-    }
+    guard case .condition(let condition)? = element.origin.path.first,
+      name == nil || name == condition
+    else { return nil }
     return (element.error as? OperationConditionError)?.underlying ?? element.error
   }
 }

@@ -50,6 +50,34 @@ import Testing
     #expect(named.allSatisfy { $0.operationName == "x" })
   }
 
+  @Test func `an origin is the path to a place, and what happened there`() {
+    let origins: [(Origin, [Origin.Step], Origin.Cause)] = [
+      (.body, [], .body),
+      (.cancel, [], .cancel),
+      (.timeout, [], .timeout),
+      (.skipped(reason: "late"), [], .skipped(reason: "late")),
+      (.condition("x"), [.condition("x")], .condition),
+      (.condition("x", .body), [.condition("x")], .body),
+      (.dependency("x"), [.dependency("x")], .dependency),
+      (.dependency("x", .body), [.dependency("x")], .body),
+      (.dependency("x", .condition("y")), [.dependency("x"), .condition("y")], .condition),
+      (.child("x", .attempt(2, .timeout)), [.child("x"), .attempt(2)], .timeout),
+      (.operation("x", .cancel), [.operation("x")], .cancel),
+    ]
+    for (origin, path, cause) in origins {
+      #expect(origin.path == path)
+      #expect(origin.cause == cause)
+      var copy = Origin.body
+      copy.path = path
+      copy.cause = cause
+      #expect(copy == origin)
+    }
+    #expect(Set(origins.map(\.0)).count == origins.count)
+    // Neither the beginning of a path nor its end is all of it.
+    #expect(Origin.child("x", .body) != .child("x", .child("x", .body)))
+    #expect(Origin.child("x", .body) != .child("y", .body))
+  }
+
   @Test func `a failure of children or attempts isn't inherited: the operation ran`() {
     func isInherited(_ origin: Origin) -> Bool {
       let element = OperationFailure.Element(origin: origin, error: Flaw(1), isInherited: true)

@@ -213,6 +213,9 @@ import Testing
       (.dependency("parse"), "dependency “parse”"), (.timeout, "timeout"),
       (.child("store", .attempt(2, .body)), "child “store”, attempt 2, body"),
       (.skipped(reason: "no need"), "skipped: no need"),
+      (.dependency("parse", .condition("online")), "dependency “parse”, condition “online”"),
+      (.condition("a", .operation("ping", .body)), "condition “a”, operation “ping”, body"),
+      (.condition("online", .condition("wired")), "condition “online”, condition “wired”"),
     ]
     for (origin, text) in texts { #expect("\(origin)" == text) }
   }

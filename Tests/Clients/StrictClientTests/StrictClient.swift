@@ -117,7 +117,27 @@ import Testing
       return
     }
     #expect(failure.elements.map(\.origin) == [.cancel])
+    #expect(failure.elements.map(Self.place) == ["the operation was cancelled"])
     #expect(download.received.withLock { $0 } == [2])
+  }
+
+  /// Without `@unknown default` this doesn't compile: a later version may have other steps and causes.
+  private static func place(_ element: OperationFailure.Element) -> String {
+    let operation = element.origin.path.reduce("the operation") { place, step in
+      switch step {
+      case .child(let name), .dependency(let name), .operation(let name): "“\(name)”"
+      case .attempt(let number): "attempt \(number) of \(place)"
+      case .condition(let name): "“\(name)” of \(place)"
+      @unknown default: place
+      }
+    }
+    switch element.origin.cause {
+    case .timeout: return "\(operation) took too long"
+    case .cancel: return "\(operation) was cancelled"
+    case .skipped(let reason): return "\(operation) was skipped: \(reason)"
+    case .body, .condition, .dependency: return "\(operation) failed"
+    @unknown default: return "\(operation) ended"
+    }
   }
 
   @Test func `records and asks what if`() throws {

@@ -98,10 +98,12 @@ extension RunCore {
     }
     // The operation counts its own attempts; those of earlier processes, and lost ones, count too.
     let elements = failure.elements.map { element in
-      guard case .attempt(let number, let inner) = element.origin else { return element }
+      guard case .attempt(let number)? = element.origin.path.first else { return element }
       let isLast = number > known.failedAttempts.count
       let attempt = isLast ? known.attempts : known.failedAttempts[number - 1]
-      return OperationFailure.Element(origin: .attempt(attempt, from: inner), error: element.error)
+      var origin = element.origin
+      origin.path[0] = .attempt(attempt)
+      return OperationFailure.Element(origin: origin, error: element.error)
     }
     return [first, OperationFailure(elements: elements).indented(by: 1)]
   }

@@ -88,7 +88,7 @@ enum RunWords {
   }
 
   private static func reason(of element: OperationFailure.Element) -> String {
-    if case .condition(let name) = element.origin {
+    if case .condition(let name)? = element.origin.path.first {
       return "‘\(name)’: \(reason(of: element.error))"
     }
     return reason(of: element.error)
@@ -103,6 +103,6 @@ enum RunWords {
 extension OperationFailure.Element {
   /// The number of the attempt that it is an error of; 0 without attempts.
   fileprivate var attempt: Int {
-    if case .attempt(let number, _) = origin { number } else { 0 }
+    if case .attempt(let number)? = origin.path.first { number } else { 0 }
   }
 }
