@@ -52,8 +52,8 @@ public struct OperationExplanation: Sendable, Hashable, CustomStringConvertible 
       case group
       /// It is a group, and has children that have not ended.
       case children
-      /// Its own code waits for others.
-      case ownWait
+      /// The code of the operation waits for other operations.
+      case awaiting
       /// It waits for its next attempt, or its next round.
       case retry
       /// It runs on the main thread, which is blocked by a wait.
@@ -120,7 +120,8 @@ extension OperationExplanation.Cause.Kind {
     case .suspended: (2, true)
     case .cycle, .finishNotCalled, .notEnqueued, .notReady: (2, false)
     case .limit, .barrier, .mainThread: (1, true)
-    case .claim, .condition, .journal, .helper, .dependency, .group, .children, .ownWait: (1, false)
+    case .claim, .condition, .journal, .helper, .dependency, .group, .children, .awaiting:
+      (1, false)
     case .worker: (0, true)
     case .retry, .executing, .finishing, .finished: (0, false)
     }

@@ -37,7 +37,7 @@ extension Operation {
     case .mainThread(let label):
       let remedy = "the main thread has to await \(label) instead of blocking"
       return finding(.mainThread, text, remedy: remedy)
-    case .code: return finding(.ownWait, text, next: others)
+    case .code: return finding(.awaiting, text, next: others)
     case .parent:
       return finding(.group, "is a child of \(others.names), which has not started", next: others)
     case .helpers:

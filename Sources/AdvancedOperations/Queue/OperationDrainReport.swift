@@ -63,11 +63,12 @@ public struct OperationDrainReport: Sendable, CustomStringConvertible {
 public struct OperationQueueClosed: Error, Hashable, CustomStringConvertible {
   /// Why the operation was cancelled.
   public enum Cause: Sendable, Hashable {
-    /// It was added from outside after the drain had begun, or after the time was over.
+    /// The operation was added from outside after the drain had begun, or from inside after the
+    /// deadline of the drain.
     case addedLate
-    /// It had not finished after this time.
-    case timeIsOver(Duration)
-    /// It had not finished when the task was cancelled that waited for the drain.
+    /// The operation had not finished after this duration, which was the limit of the drain.
+    case deadlineExceeded(Duration)
+    /// The task that waited for the drain was cancelled before the operation had finished.
     case waitCancelled
   }
 
@@ -90,7 +91,7 @@ public struct OperationQueueClosed: Error, Hashable, CustomStringConvertible {
   public var description: String {
     switch cause {
     case .addedLate: "Queue “\(queue)” is being drained, or was, and takes in nothing new."
-    case .timeIsOver(let duration):
+    case .deadlineExceeded(let duration):
       "Queue “\(queue)” was drained, and its operations had \(duration.readable) to finish."
     case .waitCancelled: "Queue “\(queue)” was drained, and the task that waited was cancelled."
     }

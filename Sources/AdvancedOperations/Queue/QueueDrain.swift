@@ -212,7 +212,7 @@ extension AdvancedOperationQueue {
     let clock = environment.clock
     let timer = limit.map { limit in
       clock.schedule(at: clock.now.saturatingAdding(limit)) {
-        drain.cutShort(in: self, because: .timeIsOver(limit))
+        drain.cutShort(in: self, because: .deadlineExceeded(limit))
       }
     }
     defer { timer?.cancel() }

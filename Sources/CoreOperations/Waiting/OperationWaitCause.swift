@@ -36,9 +36,9 @@ public enum OperationWaitCause: Sendable, CustomStringConvertible {
   /// Nothing keeps the operation from starting on the main thread, and that is blocked by a wait
   /// for something else, which is named.
   case mainThread(waitsFor: String)
-  /// The operation's own code, its body or one of its conditions, or a task that these have made,
-  /// waits for these operations.
-  case ownWait([Operation])
+  /// The body of the operation, one of its conditions, or a task that these have created waits for
+  /// these operations.
+  case awaiting([Operation])
 
   /// The cause as the end of a sentence that begins with the operation: “waits for download”.
   public var description: String {
@@ -62,7 +62,7 @@ public enum OperationWaitCause: Sendable, CustomStringConvertible {
     case .worker(let queue):
       "waits for a worker of queue “\(queue.label)”"
         + (queue.scheduler.source.isShortOfThreads ? ": the system refuses more threads" : "")
-    case .ownWait(let operations): "has code that waits for \(Self.list(operations))"
+    case .awaiting(let operations): "has code that waits for \(Self.list(operations))"
     }
   }
 

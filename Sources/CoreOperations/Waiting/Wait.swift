@@ -161,7 +161,7 @@ extension Wait {
   package var cause: OperationWaitCause? {
     switch kind {
     case .dependencies: .dependencies(operations)
-    case .code: .ownWait(operations)
+    case .code: .awaiting(operations)
     case .enqueueing: .notEnqueued
     case .resumption(let queue): .suspended(queue)
     case .barrier(let queue): .barrier(queue, behind: operations)

@@ -223,7 +223,7 @@ import Testing
     #expect(report.succeededCount == 1 && report.cancelledCount == 2)
     #expect(Set(report.cutShort) == [slow, waiting])
     for operation in [slow, waiting] {
-      #expect(Self.cause(operation) == .timeIsOver(.seconds(20)))
+      #expect(Self.cause(operation) == .deadlineExceeded(.seconds(20)))
     }
     #expect(world.simulation.now == .seconds(20))
     #expect("\(report)".hasPrefix("1 succeeded, 2 cancelled, cut short: "))
