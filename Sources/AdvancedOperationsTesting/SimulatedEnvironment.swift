@@ -12,7 +12,7 @@ import CoreOperations
 /// ```swift
 /// let simulation = SimulatedEnvironment(seed: 1)
 /// let queue = AdvancedOperationQueue(environment: simulation.environment)
-/// let download = ResultOperation(retry: .constant(.seconds(60), attempts: 3)) { throw Offline() }
+/// let download = ResultOperation(retry: .constant(.seconds(60)).attempts(3)) { throw Offline() }
 /// queue.addOperation(download)
 /// simulation.run()
 /// #expect(download.errors.count == 3)

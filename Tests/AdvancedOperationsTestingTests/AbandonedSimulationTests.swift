@@ -87,7 +87,7 @@ private struct Holding: OperationCondition {
     }
     let plain = BlockOperation { [token = token()] in token.touch() }
     plain.completionBlock = { [token = token()] in token.touch() }
-    let failing = ResultOperation(name: "failing", retry: .constant(.seconds(3), attempts: 3)) {
+    let failing = ResultOperation(name: "failing", retry: .constant(.seconds(3)).attempts(3)) {
       throw Offline()
     }
     let stuck = Counted("stuck", population)

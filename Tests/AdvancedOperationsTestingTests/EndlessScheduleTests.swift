@@ -41,7 +41,7 @@ import Testing
     case .retries:
       let fetch = ResultOperation<Void>(
         name: "fetch",
-        retry: .constant(.seconds(60), attempts: .max)
+        retry: .constant(.seconds(60))
       ) {
         throw Offline()
       }
@@ -273,7 +273,7 @@ import Testing
         queue.addOperations(work.dependencies)
       case .attempt:
         work.addDependency(
-          RetryOperation(name: "retry", retry: .immediate(attempts: 2)) { _ in
+          RetryOperation(name: "retry", retry: .immediate.attempts(2)) { _ in
             HeldOperation(name: "held")
           }
         )
@@ -286,7 +286,7 @@ import Testing
       case .attemptInGroup:
         work.addDependency(
           GroupOperation(name: "group") {
-            RetryOperation(name: "retry", retry: .immediate(attempts: 2)) { _ in
+            RetryOperation(name: "retry", retry: .immediate.attempts(2)) { _ in
               HeldOperation(name: "held")
             }
           }

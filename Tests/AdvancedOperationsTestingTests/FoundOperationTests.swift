@@ -14,7 +14,7 @@ private struct Offline: Error {}
 
   /// A retry whose first two attempts fail.
   private func makeRetry() -> RetryOperation<Int> {
-    RetryOperation(name: "fetch", retry: .constant(.seconds(1), attempts: 3)) { attempt in
+    RetryOperation(name: "fetch", retry: .constant(.seconds(1)).attempts(3)) { attempt in
       ResultOperation(name: "attempt") {
         if attempt < 3 { throw Offline() }
         return attempt
@@ -46,7 +46,7 @@ private struct Offline: Error {}
 
   @Test func `the attempt that executes is found, and can be cancelled`() throws {
     let clock = simulation.environment.clock
-    let fetch = RetryOperation(name: "fetch", retry: .immediate(attempts: 2)) { attempt in
+    let fetch = RetryOperation(name: "fetch", retry: .immediate.attempts(2)) { attempt in
       ResultOperation(name: "attempt \(attempt)") {
         try await clock.sleep(for: .seconds(1))
         return attempt

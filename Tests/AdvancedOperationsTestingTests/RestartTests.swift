@@ -70,7 +70,7 @@ struct DurableWorkflow: Sendable, CustomStringConvertible {
           "part \(number)",
           journal,
           effects,
-          retry: .constant(.seconds(1), attempts: 3),
+          retry: .constant(.seconds(1)).attempts(3),
           failures: number - 1
         )
       }

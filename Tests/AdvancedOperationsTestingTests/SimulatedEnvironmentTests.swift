@@ -17,7 +17,7 @@ private struct Offline: Error {}
     for number in 0..<6 {
       let operation = ResultOperation(
         name: "work \(number)",
-        retry: .exponential(.seconds(1), jitter: true, attempts: 3)
+        retry: .exponential(.seconds(1)).jittered().attempts(3)
       ) {
         try await clock.sleep(until: clock.now + .milliseconds(number * 100))
         if number % 2 == 0 { throw Offline() }
@@ -98,7 +98,7 @@ private struct Offline: Error {}
     let simulation = SimulatedEnvironment(seed: 1)
     let queue = AdvancedOperationQueue(environment: simulation.environment)
     let download = ResultOperation(
-      retry: .exponential(.seconds(1), cap: .seconds(86_400), attempts: 17)
+      retry: .exponential(.seconds(1), cap: .seconds(86_400)).attempts(17)
     ) { throw Offline() }
     queue.addOperation(download)
     simulation.run()

@@ -26,7 +26,7 @@ private struct Offline: Error {}
     let simulation = SimulatedEnvironment(seed: 1)
     let queue = AdvancedOperationQueue(environment: simulation.environment)
     let policy: RetryPolicy =
-      hasDelay ? .constant(.seconds(1), attempts: 3) : .immediate(attempts: 3)
+      hasDelay ? .constant(.seconds(1)).attempts(3) : .immediate.attempts(3)
     let attemptCount = Locked(0)
     let work = ResultOperation(name: "work", retry: policy) {
       attemptCount.withLock { $0 += 1 }

@@ -7,7 +7,7 @@ extension World {
   package func flaky(
     _ name: String = "flaky",
     failures: Int = 1,
-    _ policy: RetryPolicy = .constant(.seconds(10), attempts: 5).releasingSlot(),
+    _ policy: RetryPolicy = .constant(.seconds(10)).attempts(5).releasingSlot(),
     times: Log<Duration> = Log()
   ) -> ResultOperation<Int> {
     let attempts = Counter()

@@ -348,7 +348,7 @@ import Testing
     let attempts = Counter()
     let helper = ResultOperation(
       name: "helper",
-      retry: .constant(.seconds(5), attempts: 2).releasingSlot()
+      retry: .constant(.seconds(5)).attempts(2).releasingSlot()
     ) {
       if attempts.add() == 1 { throw Flaw(1) }
     }

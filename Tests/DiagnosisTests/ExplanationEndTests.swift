@@ -6,7 +6,7 @@ import Testing
 @Suite(.watched) struct `How did it end` {
   @Test func `with all that went wrong`() {
     let world = World()
-    let download = ResultOperation(name: "download", retry: .constant(.seconds(1), attempts: 2)) {
+    let download = ResultOperation(name: "download", retry: .constant(.seconds(1)).attempts(2)) {
       () async throws -> Int in throw Flaw(1)
     }
     let parse = download.then(name: "parse") { $0 }

@@ -154,7 +154,7 @@ import Testing
 
   @Test func `it waits to be tried again`() {
     let world = World()
-    let failing = ResultOperation(name: "failing", retry: .constant(.seconds(60), attempts: 3)) {
+    let failing = ResultOperation(name: "failing", retry: .constant(.seconds(60)).attempts(3)) {
       throw Flaw(1)
     }
     world.queue.addOperation(failing)
@@ -166,7 +166,7 @@ import Testing
 
   @Test func `it waits for its next attempt, and what became of the last one`() {
     let world = World()
-    let upload = RetryOperation(name: "upload", retry: .constant(.seconds(5), attempts: 4)) {
+    let upload = RetryOperation(name: "upload", retry: .constant(.seconds(5)).attempts(4)) {
       attempt in
       attempt < 3 ? Work.failing("send", attempt) : world.taking(10, "send")
     }
@@ -192,7 +192,7 @@ import Testing
 
   @Test func `it waits for its next attempt after one that took too long`() {
     let world = World()
-    let policy = RetryPolicy.constant(.seconds(60), attempts: 2).attemptTimeout(.seconds(5))
+    let policy = RetryPolicy.constant(.seconds(60)).attempts(2).attemptTimeout(.seconds(5))
     let upload = RetryOperation(name: "upload", retry: policy) { _ in world.taking(30, "send") }
     world.queue.addOperation(upload)
     world.simulation.advance(by: .seconds(15))

@@ -56,7 +56,7 @@ import Testing
 
   @Test func `shows the line of an attempt that failed`() {
     let svg = picture { world in
-      world.run(world.flaky(failures: 1, .constant(.seconds(1), attempts: 3)))
+      world.run(world.flaky(failures: 1, .constant(.seconds(1)).attempts(3)))
     }
     let entries = legend(svg).map(\.text)
     #expect(entries == ["succeeded", "attempt failed, tried again", "critical path"])
@@ -65,8 +65,8 @@ import Testing
 
   @Test func `with all marks goes on in a second line, inside of the picture`() throws {
     let svg = picture { world in
-      let first = world.flaky(failures: 1, .constant(.seconds(1), attempts: 3))
-      let delayed = world.flaky(failures: 1, .constant(.seconds(100), attempts: 3))
+      let first = world.flaky(failures: 1, .constant(.seconds(1)).attempts(3))
+      let delayed = world.flaky(failures: 1, .constant(.seconds(100)).attempts(3))
       let asked = world.taking(2, "asked")
       asked.addCondition(world.askedFor(3))
       let skipped = Work("skipped")

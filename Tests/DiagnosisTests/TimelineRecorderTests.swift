@@ -43,7 +43,7 @@ import Testing
     let world = World()
     let recorder = TimelineRecorder()
     world.queue.addObserver(recorder)
-    let load = ResultOperation(name: "load", retry: .constant(.seconds(10), attempts: 4)) {
+    let load = ResultOperation(name: "load", retry: .constant(.seconds(10)).attempts(4)) {
       throw Flaw(1)
     }
     // Twice: it is told of each event once more.

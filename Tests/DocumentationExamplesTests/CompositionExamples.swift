@@ -35,7 +35,7 @@ import Testing
 
   let download = ResultOperation(
     name: "download",
-    retry: .exponential(.seconds(1), cap: .seconds(30), jitter: true, attempts: 5)
+    retry: .exponential(.seconds(1), cap: .seconds(30)).jittered().attempts(5)
   ) { try await feed.download() }
 
   let simulation = simulate(download)
@@ -138,7 +138,7 @@ private struct NotFound: Error {}
 
 @Suite struct `Examples of retry policies` {
   @Test func `a policy for some errors only`() {
-    let policy = RetryPolicy.constant(.seconds(5), attempts: 3).when { !($0 is NotFound) }
+    let policy = RetryPolicy.constant(.seconds(5)).attempts(3).when { !($0 is NotFound) }
     let simulation = SimulatedEnvironment(seed: 1)
     let queue = AdvancedOperationQueue(environment: simulation.environment)
     let missing = ResultOperation(retry: policy) { throw NotFound() }

@@ -103,7 +103,7 @@ private func handle(
 
 @Test func `OperationFailure: its root causes are found however far away they are`() throws {
   let print = Lines()
-  let download = ResultOperation(name: "download", retry: .immediate(attempts: 3)) {
+  let download = ResultOperation(name: "download", retry: .immediate.attempts(3)) {
     () async throws -> Int in throw Offline()
   }
   let parse = download.then(name: "parse") { $0 }

@@ -102,7 +102,7 @@ private struct LoggedOut: Error, CustomStringConvertible {
   let store = slow.then(name: "store") {}
   let hasty = ResultOperation(
     name: "hasty",
-    retry: .immediate(attempts: 2).attemptTimeout(.seconds(1))
+    retry: .immediate.attempts(2).attemptTimeout(.seconds(1))
   ) {
     try await clock.sleep(for: .seconds(60))
   }

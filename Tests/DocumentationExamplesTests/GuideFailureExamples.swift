@@ -17,7 +17,7 @@ private func load(_ name: String) async throws -> String {
   let print = Lines()
 
   let events = ResultOperation(name: "events") { try await load("events") }
-  let stations = ResultOperation(name: "stations", retry: .immediate(attempts: 2)) {
+  let stations = ResultOperation(name: "stations", retry: .immediate.attempts(2)) {
     try await load("stations")
   }
   let parse = events.then(name: "parse") { text -> [String] in throw Malformed(line: 7) }
@@ -52,7 +52,7 @@ private func showDetails(of failure: OperationFailure) throws {
 }
 
 @Test func `Outcomes and failures: origins are compared`() throws {
-  let download = ResultOperation(name: "download", retry: .immediate(attempts: 4)) {
+  let download = ResultOperation(name: "download", retry: .immediate.attempts(4)) {
     throw Offline()
   }
   let parse = download.then(name: "parse") {}

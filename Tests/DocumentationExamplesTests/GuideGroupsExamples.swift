@@ -97,7 +97,7 @@ private struct NotReleased: Error, CustomStringConvertible {
 
 @Test func `Groups: each attempt registers what the body registers`() throws {
   let log = Lines()
-  let pay = ResultOperation(name: "pay", retry: .immediate(attempts: 3)) {
+  let pay = ResultOperation(name: "pay", retry: .immediate.attempts(3)) {
     let attempt = AdvancedOperation.current?.attempt ?? 0
     AdvancedOperation.current?.onRollback { log("undo attempt \(attempt)") }
     throw Offline()

@@ -176,7 +176,7 @@ private struct DiskIsFull: Error, CustomStringConvertible {
   let queue = AdvancedOperationQueue(environment: simulation.environment)
 
   journal.failRecord(1, with: DiskIsFull())
-  let pay = ResultOperation(retry: .immediate(attempts: 3)) {
+  let pay = ResultOperation(retry: .immediate.attempts(3)) {
     print("charge 40 €")
     return "payment 7"
   }.recorded(as: "pay", in: journal)
@@ -280,7 +280,7 @@ private struct DiskIsFull: Error, CustomStringConvertible {
     }
   }
 
-  let retry = RetryOperation(name: "retry", retry: .immediate(attempts: 2)) { _ in
+  let retry = RetryOperation(name: "retry", retry: .immediate.attempts(2)) { _ in
     let step = ResultOperation { print("step") }.recorded(as: "step", in: journal)
     return step.then(name: "then") {
       let number = tries.withLock { tries in

@@ -62,7 +62,7 @@ private struct Network: Sendable {
   let queue = AdvancedOperationQueue(environment: simulation.environment)
   let server = FeedServer(failures: 1)
 
-  let retry = RetryPolicy.exponential(.seconds(1), attempts: 3)
+  let retry = RetryPolicy.exponential(.seconds(1)).attempts(3)
   let download = ResultOperation(name: "download", retry: retry) { try await server.download() }
   let count = download.then(name: "count") { text in try Feed(text).events.count }
 

@@ -60,7 +60,7 @@ private struct Malformed: Error, CustomStringConvertible {
   }
 
   let lines = Lines()
-  let fetch = ResultOperation(name: "fetch", retry: .constant(.seconds(1), attempts: 2)) {
+  let fetch = ResultOperation(name: "fetch", retry: .constant(.seconds(1)).attempts(2)) {
     throw Malformed()
   }
   fetch.addObserver(Retries { line in lines(line) })

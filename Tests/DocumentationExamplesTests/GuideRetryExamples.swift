@@ -23,7 +23,7 @@ private struct NotFound: Error {}
   let clock = simulation.environment.clock
   let queue = AdvancedOperationQueue(environment: simulation.environment)
 
-  let policy = RetryPolicy.exponential(.seconds(1), attempts: 5)
+  let policy = RetryPolicy.exponential(.seconds(1)).attempts(5)
     .when { !($0 is NotFound) }
     .attemptTimeout(.seconds(10))
     .totalTimeout(.seconds(60))
@@ -95,13 +95,13 @@ private struct NotFound: Error {}
 
 @Test func `Retries: what is not tried again, and what counts`() {
   let bodies = Lines()
-  let skipped = ResultOperation(retry: .immediate(attempts: 3)) {
+  let skipped = ResultOperation(retry: .immediate.attempts(3)) {
     bodies("skipped")
     throw OperationSkipped(reason: "unchanged")
   }
   let breaker = CircuitBreaker(failures: 1)
   let server = Server(failures: 2)
-  let call = ResultOperation(retry: .immediate(attempts: 3)) { try await server.load() }
+  let call = ResultOperation(retry: .immediate.attempts(3)) { try await server.load() }
   call.addCondition(CircuitClosed(breaker))
   simulate(skipped, call)
   #expect(bodies.all == ["skipped"])

@@ -57,7 +57,7 @@ final class Metrics: OperationObserver {
   queue.addObserver(metrics)
   queue.addInterceptor(Tracing())
 
-  let retry = RetryPolicy.constant(.seconds(2), attempts: 3)
+  let retry = RetryPolicy.constant(.seconds(2)).attempts(3)
   let download = ResultOperation(name: "download", retry: retry) {
     print("span:", Trace.span)
     try await clock.sleep(for: .seconds(1))

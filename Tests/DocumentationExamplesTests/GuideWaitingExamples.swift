@@ -108,7 +108,7 @@ import Testing
   let e = make("e")
   let group = GroupOperation(name: "group") { e }
 
-  let f = ResultOperation(name: "f", retry: .constant(.seconds(30), attempts: 3)) {
+  let f = ResultOperation(name: "f", retry: .constant(.seconds(30)).attempts(3)) {
     throw Offline()
   }
   main.addOperations([c, d, f])

@@ -142,7 +142,7 @@ private struct Logger: Sendable {
 @Test func `OperationFailure: as a tree under a heading, and on one line`() {
   let print = Lines()
   let logger = Logger()
-  let operation = ResultOperation(name: "download", retry: .immediate(attempts: 2)) {
+  let operation = ResultOperation(name: "download", retry: .immediate.attempts(2)) {
     throw Offline()
   }
   simulate(operation)

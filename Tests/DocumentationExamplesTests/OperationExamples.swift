@@ -125,7 +125,7 @@ private func report(_ operation: AdvancedOperation, _ print: Lines) {
   let open = AdvancedOperation()
   open.name = "open"
   open.addCondition(FileExists(path))
-  let download = ResultOperation(name: "download", retry: .immediate(attempts: 2)) {
+  let download = ResultOperation(name: "download", retry: .immediate.attempts(2)) {
     throw Offline()
   }
   let followers = (1...9).map { _ in download.then {} }

@@ -6,7 +6,7 @@ import Testing
 /// The program of *Quick start*.
 private func quickStart(print: Lines) async throws {
   // 1. Create an operation from an async closure. The policy retries the closure if it throws.
-  let retry = RetryPolicy.exponential(.seconds(1), attempts: 3)
+  let retry = RetryPolicy.exponential(.seconds(1)).attempts(3)
   let download = ResultOperation(name: "download", retry: retry) { "Chile 1960\nAlaska 1964" }
 
   // 2. Attach a condition, which is checked before the closure runs, and a time limit.
@@ -257,7 +257,7 @@ private struct Night {
 
     let locate = taking(0.4, "locate")
     let attempts = Attempts()
-    let download = ResultOperation(name: "download", retry: .constant(.seconds(1), attempts: 3)) {
+    let download = ResultOperation(name: "download", retry: .constant(.seconds(1)).attempts(3)) {
       try await clock.sleep(for: .seconds(1.5))
       if attempts.next() == 1 { throw Offline() }
     }
@@ -305,7 +305,7 @@ private final class Attempts: Sendable {
   let queue = AdvancedOperationQueue()
   let (feed, database, network) = (FeedServer(), Database(), Answer(true))
 
-  let download = ResultOperation(name: "download", retry: .exponential(.seconds(1), attempts: 4)) {
+  let download = ResultOperation(name: "download", retry: .exponential(.seconds(1)).attempts(4)) {
     try await feed.download()
   }
   download.addCondition(BlockCondition("online") { await network.isReachable })

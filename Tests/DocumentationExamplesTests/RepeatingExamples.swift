@@ -46,7 +46,7 @@ private final class Upload: AdvancedOperation, @unchecked Sendable {
   let queue = AdvancedOperationQueue(environment: simulation.environment)
   let network = Answer(true)
 
-  let upload = RetryOperation(retry: .exponential(.seconds(1), jitter: true, attempts: 5)) {
+  let upload = RetryOperation(retry: .exponential(.seconds(1)).jittered().attempts(5)) {
     attempt in
     let upload = Upload(to: mirrors[attempt % mirrors.count])
     upload.addCondition(BlockCondition("online") { await network.isReachable })
@@ -89,7 +89,7 @@ private struct Inbox: Sendable {
 }
 
 @Test func `RetryPolicy: attempts and all of them together have limits`() {
-  let policy = RetryPolicy.exponential(.seconds(1), attempts: 10)
+  let policy = RetryPolicy.exponential(.seconds(1)).attempts(10)
     .attemptTimeout(.seconds(5))
     .totalTimeout(.seconds(60))
 
@@ -105,7 +105,7 @@ private struct Inbox: Sendable {
 private let servers = [FeedServer(failures: 9), FeedServer()]
 
 @Test func `RetryOperation: gives the value of the attempt that succeeded`() throws {
-  let page = RetryOperation(name: "page", retry: .immediate(attempts: 3)) { attempt in
+  let page = RetryOperation(name: "page", retry: .immediate.attempts(3)) { attempt in
     ResultOperation(name: "attempt") { try await servers[attempt % 2].download() }
   }
   let length = page.then { text in text.count }
@@ -115,13 +115,33 @@ private let servers = [FeedServer(failures: 9), FeedServer()]
 }
 
 @Test func `AdvancedOperation: a body knows the number of its attempt`() {
-  let download = ResultOperation(name: "download", retry: .immediate(attempts: 3)) {
+  let download = ResultOperation(name: "download", retry: .immediate.attempts(3)) {
     let attempt = AdvancedOperation.current?.attempt ?? 1
     return try await servers[attempt % 2].download()
   }
 
   simulate(download)
   #expect(download.attempt == 1)
+}
+
+@Test func `RetryPolicy: a closure chooses delays, and a limit their number`() {
+  let policy = RetryPolicy { _, error in error is Offline ? .seconds(10) : nil }
+    .attempts(5)
+
+  let download = ResultOperation(retry: policy) { throw Offline() }
+  let simulation = simulate(download)
+  #expect(download.attempt == 5)
+  #expect(simulation.now == .seconds(40))
+}
+
+@Test func `RetryPolicy: three attempts follow one another immediately`() {
+  let feed = FeedServer(failures: 2)
+
+  let download = ResultOperation(retry: .immediate.attempts(3)) { try await feed.download() }
+
+  let simulation = simulate(download)
+  #expect(download.ending == "succeeded")
+  #expect(simulation.now == .zero)
 }
 
 @Test func `RetryPolicy: every policy can have jitter`() {
@@ -142,7 +162,7 @@ private let servers = [FeedServer(failures: 9), FeedServer()]
   let server = BusyServer()
   let upload = ResultOperation(
     name: "upload",
-    retry: .exponential(.seconds(10), attempts: 5).releasingSlot()
+    retry: .exponential(.seconds(10)).attempts(5).releasingSlot()
   ) { try await server.upload() }
   upload.addCondition(MutuallyExclusive("uplink"))
 

@@ -96,7 +96,7 @@ func `an import without network fails and doesn't touch the database`(seed: UInt
 @Test func `SimulatedEnvironment: two minutes of retries take no time`() {
   let simulation = SimulatedEnvironment(seed: 1)
   let queue = AdvancedOperationQueue(environment: simulation.environment)
-  let download = ResultOperation(retry: .constant(.seconds(60), attempts: 3)) { throw Offline() }
+  let download = ResultOperation(retry: .constant(.seconds(60)).attempts(3)) { throw Offline() }
   queue.addOperation(download)
   simulation.run()
   #expect(download.errors.count == 3)

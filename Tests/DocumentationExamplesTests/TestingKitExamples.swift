@@ -260,7 +260,7 @@ private func scene() -> (SimulatedEnvironment, AdvancedOperationQueue) {
   part.cancel()
 
   simulation.run()
-  let download = RetryOperation(name: "download", retry: .immediate(attempts: 2)) { number in
+  let download = RetryOperation(name: "download", retry: .immediate.attempts(2)) { number in
     ResultOperation(name: "attempt") {
       if number == 1 { throw Offline() }
       return number

@@ -80,7 +80,7 @@ import Testing
   @Test func `it succeeds at last`() throws {
     let download = ResultOperation(
       name: "download",
-      retry: .exponential(.seconds(120), attempts: 4)
+      retry: .exponential(.seconds(120)).attempts(4)
     ) {
       let attempt = AdvancedOperation.current?.attempt ?? 0
       if attempt < 4 { throw Offline() }
@@ -95,7 +95,7 @@ import Testing
   @Test func `it fails at each attempt`() throws {
     let download = ResultOperation(
       name: "download",
-      retry: .exponential(.seconds(120), attempts: 4)
+      retry: .exponential(.seconds(120)).attempts(4)
     ) {
       throw Offline()
     }

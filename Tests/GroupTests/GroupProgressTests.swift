@@ -147,7 +147,7 @@ import Testing
 
   @Test func `doesn't go back with a child that begins anew, or says that there is more`() {
     let world = World()
-    let retried = RetryOperation(retry: .immediate(attempts: 2)) { attempt in
+    let retried = RetryOperation(retry: .immediate.attempts(2)) { attempt in
       Work { work in
         work.updateProgress(completed: attempt == 1 ? 6 : 2, total: 8)
         if attempt == 1 { return work.finish(withError: Flaw(1)) }
@@ -173,7 +173,7 @@ import Testing
 
   @Test func `that of an attempt is that of the retry, that of a repetition counts its rounds`() {
     let world = World()
-    let retrying = RetryOperation(retry: .immediate(attempts: 2)) { attempt in
+    let retrying = RetryOperation(retry: .immediate.attempts(2)) { attempt in
       Work { work in
         work.updateProgress(completed: Int64(attempt), total: 9)
         if attempt == 1 { work.finish(withError: Flaw(1)) } else { work.finish() }

@@ -27,7 +27,7 @@ import Testing
     let seen = Log<String?>()
     let look: @Sendable () -> Void = { seen.add(AdvancedOperation.current?.group?.name) }
     let inner = GroupOperation(name: "inner") { ResultOperation(name: "child") { look() } }
-    let retrying = RetryOperation(retry: .immediate(attempts: 1)) { _ in
+    let retrying = RetryOperation(retry: .immediate.attempts(1)) { _ in
       ResultOperation(name: "attempt") { look() }
     }
     retrying.addDependency(inner)

@@ -123,7 +123,7 @@ import Testing
   @Test func `belongs to the outer group as well when an attempt or a round is a group`() {
     let world = World()
     let log = Log<String>()
-    let retrying = RetryOperation(name: "retry", retry: .immediate(attempts: 2)) { attempt in
+    let retrying = RetryOperation(name: "retry", retry: .immediate.attempts(2)) { attempt in
       let step = Self.step("attempt \(attempt)", log)
       return GroupOperation {
         step

@@ -7,7 +7,7 @@ import Testing
 @Suite struct `The value of operations that are made` {
   @Test func `a retry operation gives that of the attempt that succeeded`() throws {
     let world = World()
-    let retrying = RetryOperation(name: "retry", retry: .immediate(attempts: 3)) { attempt in
+    let retrying = RetryOperation(name: "retry", retry: .immediate.attempts(3)) { attempt in
       ResultOperation(name: "attempt") {
         if attempt < 3 { throw Flaw(attempt) }
         return "attempt \(attempt)"
@@ -21,7 +21,7 @@ import Testing
 
   @Test func `a retry operation that gives up fails what waits for its value`() {
     let world = World()
-    let retrying = RetryOperation(retry: .immediate(attempts: 2)) { attempt in
+    let retrying = RetryOperation(retry: .immediate.attempts(2)) { attempt in
       ResultOperation { () async throws -> Int in throw Flaw(attempt) }
     }
     let next = retrying.then { number in number + 1 }
@@ -33,7 +33,7 @@ import Testing
 
   @Test func `attempts of several kinds give no value`() {
     let world = World()
-    let retrying = RetryOperation(retry: .immediate(attempts: 3)) { attempt in
+    let retrying = RetryOperation(retry: .immediate.attempts(3)) { attempt in
       if attempt < 3 { return Work.failing() }
       return ResultOperation { 1 }
     }
@@ -60,7 +60,7 @@ import Testing
   @Test(arguments: seeds)
   func `chains that are made are run as a whole`(seed: UInt64) throws {
     let world = World(seed: seed)
-    let retrying = RetryOperation(retry: .immediate(attempts: 2)) { attempt in
+    let retrying = RetryOperation(retry: .immediate.attempts(2)) { attempt in
       ResultOperation(name: "first") {
         if attempt == 1 { throw Flaw(1) }
         return "text"
@@ -88,7 +88,7 @@ import Testing
   func `a chain that was made leaves with what made it`(seed: UInt64) {
     let world = World(seed: seed)
     let first = Work.open("first")
-    let retrying = RetryOperation(retry: .immediate(attempts: 2)) { _ in
+    let retrying = RetryOperation(retry: .immediate.attempts(2)) { _ in
       let last = Work("last")
       last.addDependency(first)
       return last
@@ -121,7 +121,7 @@ import Testing
       made.add(operation)
       return operation
     }
-    let retrying = RetryOperation(retry: .immediate(attempts: 2), make: make)
+    let retrying = RetryOperation(retry: .immediate.attempts(2), make: make)
     let repeating = RepeatOperation(times: 2) { make($0) }
     let failing = ResultOperation { () async throws -> Int in throw Flaw(1) }
     let recovering = failing.recover { _ in make(1) }
@@ -157,7 +157,7 @@ import Testing
     let failing = ResultOperation(afterAll: [good, bad, skipped, bad]) { $0.count }
     let idle = ResultOperation(afterAll: [good, skipped]) { $0.count }
     let retried = Counter()
-    let retrying = ResultOperation(afterAll: [good], retry: .immediate(attempts: 2)) { values in
+    let retrying = ResultOperation(afterAll: [good], retry: .immediate.attempts(2)) { values in
       if retried.add() == 1 { throw Flaw(1) }
       return values
     }

@@ -9,7 +9,7 @@ import Testing
   func `makes attempts until one succeeds, as the policy says`(seed: UInt64) {
     let world = World(seed: seed)
     let begins = Log<Duration>()
-    let retrying = RetryOperation(name: "retry", retry: .linear(.seconds(10), attempts: 5)) {
+    let retrying = RetryOperation(name: "retry", retry: .linear(.seconds(10)).attempts(5)) {
       attempt in
       begins.add(world.simulation.now)
       return attempt < 4 ? Work.failing("work", attempt) : Work("work")
@@ -22,7 +22,7 @@ import Testing
 
   @Test func `gives up with the errors of all attempts, each with its number`() {
     let world = World()
-    let retrying = RetryOperation(retry: .immediate(attempts: 3)) { attempt in
+    let retrying = RetryOperation(retry: .immediate.attempts(3)) { attempt in
       switch attempt {
       case 1: return Work.failing("body", 1)
       case 2:
@@ -99,7 +99,7 @@ import Testing
 
   @Test func `cancelled attempts are in the errors when it gives up`() {
     let world = World()
-    let retrying = RetryOperation(retry: .immediate(attempts: 2)) { attempt in
+    let retrying = RetryOperation(retry: .immediate.attempts(2)) { attempt in
       let work = Work()
       if attempt == 1 { work.cancel() } else { work.cancel(withError: Flaw(2)) }
       return work
@@ -113,7 +113,7 @@ import Testing
   @Test func `an attempt that was skipped is the last, and no error`() {
     let world = World()
     let made = Counter()
-    let retrying = RetryOperation(retry: .immediate(attempts: 3)) { _ in
+    let retrying = RetryOperation(retry: .immediate.attempts(3)) { _ in
       made.add()
       let work = Work()
       work.addCondition(Immediate(always: .skipped(reason: "no need")))
@@ -130,7 +130,7 @@ import Testing
   func `a cancel reaches the attempt that is going on`(seed: UInt64) {
     let world = World(seed: seed)
     let attempts = Log<AdvancedOperation>()
-    let retrying = RetryOperation(retry: .constant(.seconds(10), attempts: 9)) { attempt in
+    let retrying = RetryOperation(retry: .constant(.seconds(10)).attempts(9)) { attempt in
       let work = attempt < 3 ? Work.failing("failing", attempt) : DelayOperation(.seconds(100))
       attempts.add(work)
       return work
@@ -150,7 +150,7 @@ import Testing
   func `a cancel ends the wait for the next attempt`(seed: UInt64) {
     let world = World(seed: seed)
     let made = Counter()
-    let retrying = RetryOperation(retry: .constant(.seconds(3_600), attempts: 9)) { _ in
+    let retrying = RetryOperation(retry: .constant(.seconds(3_600)).attempts(9)) { _ in
       made.add()
       return Work.failing()
     }
@@ -168,7 +168,7 @@ import Testing
   func `it waits for an attempt that has to wind up`(seed: UInt64) {
     let world = World(seed: seed)
     let polite = Work.open("polite", policy: .whenFinishIsCalled)
-    let retrying = RetryOperation(retry: .immediate(attempts: 3)) { _ in polite }
+    let retrying = RetryOperation(retry: .immediate.attempts(3)) { _ in polite }
     world.run(retrying)
     retrying.cancel()
     world.simulation.run()
@@ -183,7 +183,7 @@ import Testing
   @Test func `cancelled before its start makes nothing`() {
     let world = World()
     let made = Counter()
-    let retrying = RetryOperation(retry: .immediate(attempts: 3)) { _ in
+    let retrying = RetryOperation(retry: .immediate.attempts(3)) { _ in
       made.add()
       return Work()
     }
@@ -197,7 +197,7 @@ import Testing
     let world = World()
     let open = Work.open()
     let made = Counter()
-    let retrying = RetryOperation(retry: .immediate(attempts: 3)) { _ in
+    let retrying = RetryOperation(retry: .immediate.attempts(3)) { _ in
       made.add()
       return open
     }
@@ -217,8 +217,8 @@ import Testing
   @Test(arguments: seeds)
   func `takes one slot: no deadlock in a queue of limit 1`(seed: UInt64) {
     let world = World(seed: seed, limit: 1)
-    let outside = RetryOperation(retry: .immediate(attempts: 2)) { _ in
-      RetryOperation(retry: .immediate(attempts: 2)) { attempt in
+    let outside = RetryOperation(retry: .immediate.attempts(2)) { _ in
+      RetryOperation(retry: .immediate.attempts(2)) { attempt in
         attempt == 1 ? Work.failing() : GroupOperation { Work() }
       }
     }
@@ -232,7 +232,7 @@ import Testing
     let world = World(seed: seed)
     let other = Work("other")
     other.addCondition(MutuallyExclusive("a"))
-    let retrying = RetryOperation(retry: .constant(.seconds(10), attempts: 3)) { attempt in
+    let retrying = RetryOperation(retry: .constant(.seconds(10)).attempts(3)) { attempt in
       let work = attempt < 3 ? Work.failing() : Work()
       work.addCondition(MutuallyExclusive("a"))
       return work
@@ -251,7 +251,7 @@ import Testing
   @Test(arguments: seeds)
   func `an attempt that takes too long is cancelled, and tried again`(seed: UInt64) {
     let world = World(seed: seed)
-    let policy = RetryPolicy.constant(.seconds(1), attempts: 3).attemptTimeout(.seconds(5))
+    let policy = RetryPolicy.constant(.seconds(1)).attempts(3).attemptTimeout(.seconds(5))
     let retrying = RetryOperation(retry: policy) { attempt in
       DelayOperation(attempt < 3 ? .seconds(60) : .seconds(4))
     }
@@ -263,7 +263,7 @@ import Testing
 
   @Test func `its error is a timeout of the attempt`() {
     let world = World()
-    let policy = RetryPolicy.immediate(attempts: 2).attemptTimeout(.seconds(5))
+    let policy = RetryPolicy.immediate.attempts(2).attemptTimeout(.seconds(5))
     let retrying = RetryOperation(retry: policy) { _ in DelayOperation(.seconds(60)) }
     world.run(retrying)
     #expect(retrying.kind == .failed, "it was the attempt that was cancelled")
@@ -277,7 +277,7 @@ import Testing
   @Test func `a timeout reaches what the attempt produced, and not the next attempt`() {
     let world = World()
     let produced = Log<AdvancedOperation>()
-    let policy = RetryPolicy.immediate(attempts: 2).attemptTimeout(.seconds(5))
+    let policy = RetryPolicy.immediate.attempts(2).attemptTimeout(.seconds(5))
     let retrying = RetryOperation(retry: policy) { attempt in
       if attempt == 2 { return DelayOperation(.seconds(4)) }
       return Work("attempt") { work in
@@ -296,7 +296,7 @@ import Testing
   @Test func `the deadline cancels the attempt that is going on, and is the end`() {
     let world = World()
     let made = Counter()
-    let policy = RetryPolicy.immediate(attempts: 100)
+    let policy = RetryPolicy.immediate.attempts(100)
       .attemptTimeout(.seconds(10)).totalTimeout(.seconds(25))
     let retrying = RetryOperation(retry: policy) { _ in
       made.add()
@@ -318,7 +318,7 @@ import Testing
     let world = World()
     func make(failures: Int) -> RetryOperation<Void> {
       let token = live.token()
-      return RetryOperation(retry: .constant(.seconds(10), attempts: 5)) { attempt in
+      return RetryOperation(retry: .constant(.seconds(10)).attempts(5)) { attempt in
         token.touch()
         return Work(token: live.token()) { work in
           if attempt <= failures { work.finish(withError: Flaw(1)) } else { work.finish() }
@@ -338,7 +338,7 @@ import Testing
     let queue = AdvancedOperationQueue()
     for _ in 0..<Effort.rounds(300) {
       let ends = Counter()
-      let retrying = RetryOperation(retry: .immediate(attempts: .max)) { _ in
+      let retrying = RetryOperation(retry: .immediate) { _ in
         ResultOperation { throw Flaw(1) }
       }
       retrying.onFinish { _, _ in ends.add() }
@@ -357,7 +357,7 @@ import Testing
     let between = Work.open("between")
     let last = Work("last")
     last.addDependency(first)
-    let retry = RetryOperation(retry: .immediate(attempts: 1)) { _ in
+    let retry = RetryOperation(retry: .immediate.attempts(1)) { _ in
       Work("attempt", policy: .whenFinishIsCalled) { work in
         for other in [first, between, last] {
           #expect(throws: Never.self) { try work.produce(other) }
@@ -383,7 +383,7 @@ import Testing
     ending: Ending
   ) {
     let world = World()
-    let retrying = RetryOperation<Int>(name: "retry", retry: .immediate(attempts: 3)) { attempt in
+    let retrying = RetryOperation<Int>(name: "retry", retry: .immediate.attempts(3)) { attempt in
       ResultOperation<Int>(name: "attempt") {
         let child = Work.failing("produced", 10 * attempt)
         try AdvancedOperation.current?.produce(child)
@@ -405,7 +405,7 @@ import Testing
 
   @Test func `what an attempt produces is retried by a policy of its own`() {
     let world = World()
-    let retrying = RetryOperation<Int>(name: "retry", retry: .immediate(attempts: 3)) { attempt in
+    let retrying = RetryOperation<Int>(name: "retry", retry: .immediate.attempts(3)) { attempt in
       ResultOperation<Int>(name: "attempt") {
         try AdvancedOperation.current?.produce(world.flaky("produced", failures: 2))
         return attempt

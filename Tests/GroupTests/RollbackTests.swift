@@ -259,7 +259,7 @@ import Testing
 
   @Test(arguments: Ending.allCases)
   func `runs when its request is in flight at the end`(ending: Ending) {
-    let policy = RetryPolicy.immediate(attempts: 1).attemptTimeout(.milliseconds(500))
+    let policy = RetryPolicy.immediate.attempts(1).attemptTimeout(.milliseconds(500))
     let reserve = step(
       "reserve",
       retry: ending == .attemptTimeout ? policy : nil,
@@ -289,8 +289,8 @@ import Testing
   }
 
   @Test func `runs once for all attempts`() {
-    let pay = step("pay", retry: .immediate(attempts: 3), failure: Flaw(1))
-    let retrying = RetryOperation<Void>(name: "retrying", retry: .immediate(attempts: 2)) { _ in
+    let pay = step("pay", retry: .immediate.attempts(3), failure: Flaw(1))
+    let retrying = RetryOperation<Void>(name: "retrying", retry: .immediate.attempts(2)) { _ in
       ResultOperation { throw Flaw(2) }
     }
     retrying.onRollback { [log] in log.add("undo retrying") }
@@ -300,7 +300,7 @@ import Testing
   }
 
   @Test func `is that of each attempt if each is an operation with one`() {
-    let retrying = RetryOperation<Void>(name: "retry", retry: .immediate(attempts: 2)) { attempt in
+    let retrying = RetryOperation<Void>(name: "retry", retry: .immediate.attempts(2)) { attempt in
       self.step("\(attempt)", failure: Flaw(attempt))
     }
     world.run(GroupOperation(name: "order") { retrying })

@@ -102,7 +102,7 @@ import Testing
         return work
       }
       switch kind {
-      case 0: owner = RetryOperation(retry: .immediate(attempts: 2)) { make($0) }
+      case 0: owner = RetryOperation(retry: .immediate.attempts(2)) { make($0) }
       case 1: owner = RepeatOperation(times: 2) { make($0) }
       default:
         owner = ResultOperation<Void> {

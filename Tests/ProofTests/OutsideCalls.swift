@@ -175,7 +175,7 @@ struct OutsideScene: Sendable, CustomStringConvertible {
     OutsideScene("a retry") { simulation, queue, history in
       let count = Locked(0)
       let target = history.track(
-        ResultOperation(name: "target", retry: .constant(.seconds(1), attempts: 3)) {
+        ResultOperation(name: "target", retry: .constant(.seconds(1)).attempts(3)) {
           let number = count.withLock { count in
             count += 1
             return count

@@ -201,7 +201,7 @@ struct RandomWorkflow {
     let operation: AdvancedOperation
     if chance(50) || plan.attempts > 1 {
       let delay = Duration.milliseconds(chance(50) ? Int.random(in: 1...1_000, using: &random) : 0)
-      let policy = RetryPolicy.constant(delay, attempts: plan.attempts).releasingSlot()
+      let policy = RetryPolicy.constant(delay).attempts(plan.attempts).releasingSlot()
       operation = ResultOperation(name: "\(number)", retry: plan.attempts > 1 ? policy : nil) {
         let attempt = AdvancedOperation.current?.attempt ?? 0
         if attempt > 1 { events.add(.attemptBegan(number)) }

@@ -292,7 +292,7 @@ struct Scenario: Sendable, CustomStringConvertible {
         witness in
         let queue = queue(simulation, limit: 1)
         let all = ["a", "b"].map { name in
-          ResultOperation(name: name, retry: .immediate(attempts: 2).releasingSlot()) {
+          ResultOperation(name: name, retry: .immediate.attempts(2).releasingSlot()) {
             witness.enter()
             defer { witness.leave() }
             await Task.yield()

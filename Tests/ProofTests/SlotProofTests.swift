@@ -94,7 +94,7 @@ private struct Flaw: Error {}
     limit: Int,
     attempts: Int = 2
   ) -> ResultOperation<Int> {
-    let policy = RetryPolicy.constant(one.delay, attempts: attempts).releasingSlot()
+    let policy = RetryPolicy.constant(one.delay).attempts(attempts).releasingSlot()
     let operation = ResultOperation(name: name, retry: policy) {
       account.enter(name, limit: limit, hasClaim: one.hasClaim)
       defer { account.leave(name) }

@@ -19,7 +19,7 @@ import Testing
   }
 
   @Test func `has the name of that operation in texts and origins`() throws {
-    let inner = ResultOperation(name: "inner", retry: .immediate(attempts: 2)) {
+    let inner = ResultOperation(name: "inner", retry: .immediate.attempts(2)) {
       () async throws -> Int in throw Flaw(1)
     }
     let outer = Self.outer(of: inner, in: World())
@@ -122,7 +122,7 @@ import Testing
   @Test func `is the same failure, however often and deep it was given`() throws {
     let world = World()
     let queue = world.queue
-    let root = ResultOperation(name: "root", retry: .immediate(attempts: 2)) {
+    let root = ResultOperation(name: "root", retry: .immediate.attempts(2)) {
       () async throws -> Int in throw Flaw(1)
     }
     let (a, b) = (root.then(name: "a") { $0 }, root.then(name: "b") { $0 })

@@ -95,7 +95,7 @@ struct `While others block all threads of tasks` {
     await #expect(processExitsWith: .success) {
       let count = try await Blocked.run { number, _ in
         let attempts = Counter()
-        let policy = RetryPolicy.constant(.milliseconds(number % 3), attempts: 3)
+        let policy = RetryPolicy.constant(.milliseconds(number % 3)).attempts(3)
         return ResultOperation(
           retry: number % 2 == 0 ? policy : policy.attemptTimeout(.seconds(3_600))
         ) {
@@ -117,7 +117,7 @@ struct `While others block all threads of tasks` {
         }
         repeated.addDependency(delay)
         queue.addOperations([delay, repeated])
-        let retried = RetryOperation(retry: .constant(.milliseconds(1), attempts: 2)) { attempt in
+        let retried = RetryOperation(retry: .constant(.milliseconds(1)).attempts(2)) { attempt in
           ResultOperation {
             await Task.yield()
             if attempt == 1 { throw Flaw(attempt) }

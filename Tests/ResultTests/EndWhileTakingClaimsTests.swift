@@ -63,7 +63,7 @@ private struct MomentClock: Clock {
       exclusivity: domain
     )
     let queue = AdvancedOperationQueue(environment: environment)
-    let retry = RetryPolicy.constant(.milliseconds(1), attempts: 2).releasingSlot()
+    let retry = RetryPolicy.constant(.milliseconds(1)).attempts(2).releasingSlot()
     let operation = ResultOperation<Void>(retry: retry) { throw Flaw(1) }
     operation.addCondition(MutuallyExclusive("x"))
     operation.addCondition(RateLimit("r", 2, per: .seconds(1)))

@@ -36,7 +36,7 @@ import Testing
     let outer: AdvancedOperation =
       switch kind {
       case .retry:
-        RetryOperation(name: "outer", retry: .immediate(attempts: 1)) { _ in makeRound() }
+        RetryOperation(name: "outer", retry: .immediate.attempts(1)) { _ in makeRound() }
       case .rounds: RepeatOperation(name: "outer", times: 1) { _ in makeRound() }
       case .recovery: failing.recover(name: "outer") { _ in makeRound() }
       }
@@ -67,7 +67,7 @@ import Testing
     )
     let waiting = ResultOperation(name: "waiting") { 1 }
     let cycles = Log<[String]>()
-    let outer = RetryOperation(name: "outer", retry: .immediate(attempts: 1)) { _ in
+    let outer = RetryOperation(name: "outer", retry: .immediate.attempts(1)) { _ in
       AdvancedOperation.current?.finish()
       return ResultOperation<Int>(name: "round") {
         do { return try await waiting.value } catch let error as OperationCycleError {

@@ -91,7 +91,7 @@ import Testing
   func `counts each attempt as a start of a rate`(seed: UInt64) {
     let world = World(seed: seed)
     let times = Log<Duration>()
-    let policy = RetryPolicy.constant(.seconds(1), attempts: 5).releasingSlot()
+    let policy = RetryPolicy.constant(.seconds(1)).attempts(5).releasingSlot()
     let work = world.flaky(failures: 3, policy, times: times)
     work.addCondition(RateLimit("api", 1, per: .seconds(30)))
     world.run(work)
@@ -307,7 +307,7 @@ import Testing
     let attempts = Counter()
     let work = RetryOperation(
       name: "retry",
-      retry: .constant(.seconds(10), attempts: 5).releasingSlot()
+      retry: .constant(.seconds(10)).attempts(5).releasingSlot()
     ) { _ in
       attempts.add() < 3 ? Work.failing("attempt") : Work("attempt")
     }

@@ -23,7 +23,7 @@ import Testing
   func `keeps it as any policy does, if it isn't asked to release it`(seed: UInt64) {
     let world = World(seed: seed, limit: 1)
     let others = Log<Duration>()
-    let work = world.flaky(failures: 1, .constant(.seconds(10), attempts: 5))
+    let work = world.flaky(failures: 1, .constant(.seconds(10)).attempts(5))
     world.run(work, world.body("other", seconds: 2, times: others))
     #expect(others.entries == [.seconds(12)])
   }
@@ -62,7 +62,7 @@ import Testing
   func `starts again before what was added later, if there is no delay`(seed: UInt64) {
     let world = World(seed: seed, limit: 1)
     let (times, others) = (Log<Duration>(), Log<Duration>())
-    let work = world.flaky(failures: 1, .immediate(attempts: 5).releasingSlot(), times: times)
+    let work = world.flaky(failures: 1, .immediate.attempts(5).releasingSlot(), times: times)
     world.run(work, world.body("other", seconds: 2, times: others))
     #expect(others.entries == [.seconds(2)])
     #expect(times.entries == [.zero, .seconds(1)])
@@ -74,7 +74,7 @@ import Testing
     let attempts = Counter()
     let work = ResultOperation(
       name: "work",
-      retry: .immediate(attempts: 50).releasingSlot()
+      retry: .immediate.attempts(50).releasingSlot()
     ) {
       if attempts.add() < 20 { throw Flaw(1) }
     }
@@ -221,7 +221,7 @@ import Testing
   @Test(arguments: seeds)
   func `gives up in line when the time for all attempts is over`(seed: UInt64) {
     let world = World(seed: seed, limit: 1)
-    let policy = RetryPolicy.constant(.seconds(10), attempts: 5).releasingSlot()
+    let policy = RetryPolicy.constant(.seconds(10)).attempts(5).releasingSlot()
       .totalTimeout(.seconds(15))
     let work = world.flaky(failures: 1, policy)
     work.addCondition(MutuallyExclusive("x"))

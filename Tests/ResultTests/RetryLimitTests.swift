@@ -23,7 +23,7 @@ import Testing
   @Test(arguments: seeds)
   func `an attempt that takes too long has failed`(seed: UInt64) {
     let world = World(seed: seed)
-    let policy = RetryPolicy.constant(.seconds(1), attempts: 3).attemptTimeout(.seconds(5))
+    let policy = RetryPolicy.constant(.seconds(1)).attempts(3).attemptTimeout(.seconds(5))
     let work = Self.slow(world, [60, 60, 4], policy)
     world.run(work)
     #expect((try? work.result?.get()) == 3)
@@ -34,7 +34,7 @@ import Testing
 
   @Test func `with a timeout as its error, and nothing else`() {
     let world = World()
-    let policy = RetryPolicy.immediate(attempts: 2).attemptTimeout(.seconds(5))
+    let policy = RetryPolicy.immediate.attempts(2).attemptTimeout(.seconds(5))
     let work = Self.slow(world, [60], policy)
     world.run(work)
     #expect(work.kind == .failed)
@@ -46,7 +46,7 @@ import Testing
   @Test func `what the body throws instead of a cancellation is kept beside it`() {
     let world = World()
     let clock = world.simulation.environment.clock
-    let work = ResultOperation(retry: .immediate(attempts: 1).attemptTimeout(.seconds(5))) {
+    let work = ResultOperation(retry: .immediate.attempts(1).attemptTimeout(.seconds(5))) {
       do { try await clock.sleep(until: .seconds(60)) } catch { throw Flaw(1) }
     }
     world.run(work)
@@ -57,7 +57,7 @@ import Testing
   @Test func `a value that comes nonetheless is taken`() {
     let world = World()
     let clock = world.simulation.environment.clock
-    let work = ResultOperation(retry: .immediate(attempts: 3).attemptTimeout(.seconds(5))) {
+    let work = ResultOperation(retry: .immediate.attempts(3).attemptTimeout(.seconds(5))) {
       try? await clock.sleep(until: .seconds(60))
       return Task.isCancelled
     }
@@ -68,7 +68,7 @@ import Testing
 
   @Test func `the policy is asked about a timeout like about any other error`() {
     let world = World()
-    let policy = RetryPolicy.immediate(attempts: 9).attemptTimeout(.seconds(5))
+    let policy = RetryPolicy.immediate.attempts(9).attemptTimeout(.seconds(5))
       .when { !($0 is OperationTimeout) }
     let work = Self.slow(world, [60], policy)
     world.run(work)
@@ -78,7 +78,7 @@ import Testing
   @Test(arguments: seeds)
   func `a cancel of the operation reaches a limited attempt`(seed: UInt64) {
     let world = World(seed: seed)
-    let work = Self.slow(world, [60], .immediate(attempts: 3).attemptTimeout(.seconds(50)))
+    let work = Self.slow(world, [60], .immediate.attempts(3).attemptTimeout(.seconds(50)))
     world.queue.addOperation(work)
     world.simulation.advance(by: .seconds(10))
     work.cancel(withError: Flaw(1))
@@ -91,10 +91,10 @@ import Testing
   @Test(arguments: seeds)
   func `the deadline ends the attempt that is going on, and all`(seed: UInt64) {
     let world = World(seed: seed)
-    let work = Self.slow(world, [10, 60], .immediate(attempts: 9).totalTimeout(.seconds(25)))
+    let work = Self.slow(world, [10, 60], .immediate.attempts(9).totalTimeout(.seconds(25)))
     world.run(work)
     #expect((try? work.result?.get()) == 1, "one that is fast enough isn't touched")
-    let other = Self.slow(world, [60], .immediate(attempts: 9).totalTimeout(.seconds(25)))
+    let other = Self.slow(world, [60], .immediate.attempts(9).totalTimeout(.seconds(25)))
     world.run(other)
     #expect(other.origins == [.attempt(1, .timeout)])
     #expect(other.errors.first as? OperationTimeout == .init(duration: .seconds(25)))
@@ -104,7 +104,7 @@ import Testing
   @Test func `no attempt begins at the deadline or after it`() {
     let world = World()
     let attempts = Counter()
-    let policy = RetryPolicy.constant(.seconds(10), attempts: 9).totalTimeout(.seconds(30))
+    let policy = RetryPolicy.constant(.seconds(10)).attempts(9).totalTimeout(.seconds(30))
     let work = ResultOperation(retry: policy) {
       attempts.add()
       throw Flaw(1)
@@ -117,7 +117,7 @@ import Testing
 
   @Test func `the shorter limit counts`() {
     let world = World()
-    let policy = RetryPolicy.immediate(attempts: 1)
+    let policy = RetryPolicy.immediate.attempts(1)
       .attemptTimeout(.seconds(9)).attemptTimeout(.seconds(3)).attemptTimeout(.seconds(5))
       .totalTimeout(.seconds(7)).totalTimeout(.seconds(8))
     let work = Self.slow(world, [60], policy)
@@ -127,7 +127,7 @@ import Testing
 
   @Test func `an attempt sees its operation and the task-locals`() {
     let world = World()
-    let work = ResultOperation(retry: .immediate(attempts: 1).attemptTimeout(.seconds(9))) {
+    let work = ResultOperation(retry: .immediate.attempts(1).attemptTimeout(.seconds(9))) {
       AdvancedOperation.current?.name
     }
     work.name = "named"
@@ -147,7 +147,7 @@ import Testing
   }
 
   @Test func `a run of a policy is a value`() {
-    var run = RetryRun(.constant(.seconds(10), attempts: 3), now: .seconds(100))
+    var run = RetryRun(.constant(.seconds(10)).attempts(3), now: .seconds(100))
     #expect(run.number == 1)
     #expect(run.limit(now: .seconds(100)) == nil)
     #expect(Self.next(&run, after: 103) == .attempt(at: .seconds(113)))
@@ -163,7 +163,7 @@ import Testing
   }
 
   @Test func `limits are those of the attempt, or what is left until the deadline`() {
-    let policy = RetryPolicy.immediate(attempts: 9)
+    let policy = RetryPolicy.immediate.attempts(9)
       .attemptTimeout(.seconds(10)).totalTimeout(.seconds(25))
     let run = RetryRun(policy, now: .seconds(100))
     let own = OperationTimeout(duration: .seconds(10))
@@ -192,7 +192,7 @@ private final class LateClock: Clock, Sendable {
 }
 
 @Suite(.watched) struct `A delay between attempts that ends late` {
-  private static let policy = RetryPolicy.constant(.milliseconds(200), totalTimeout: .seconds(1))
+  private static let policy = RetryPolicy.constant(.milliseconds(200)).totalTimeout(.seconds(1))
 
   private static func run(_ work: AdvancedOperation, by clock: LateClock) async throws {
     let environment = OperationEnvironment(clock: OperationClock(clock))

@@ -8,7 +8,7 @@ import Testing
   private let world = World()
 
   /// Gives up on flaw 404.
-  private static let policy = RetryPolicy.constant(.seconds(5), attempts: 3).when {
+  private static let policy = RetryPolicy.constant(.seconds(5)).attempts(3).when {
     ($0 as? Flaw)?.number != 404
   }
 
@@ -59,7 +59,7 @@ import Testing
       return ResultOperation(retry: Self.policy) {
         // Of its own attempts, the last one decides.
         try await queue.run(
-          ResultOperation<Int>(name: "inner", retry: .immediate(attempts: 3)) {
+          ResultOperation<Int>(name: "inner", retry: .immediate.attempts(3)) {
             throw Flaw(AdvancedOperation.current?.attempt == 3 ? flaw : 404)
           }
         )
@@ -100,7 +100,7 @@ import Testing
 
   @Test func `gets the time limit of an attempt, and nothing else`() {
     let seen = Log<String>()
-    let policy = RetryPolicy.immediate(attempts: 2).attemptTimeout(.seconds(5)).when { error in
+    let policy = RetryPolicy.immediate.attempts(2).attemptTimeout(.seconds(5)).when { error in
       seen.add("\(error)")
       return true
     }
@@ -115,7 +115,7 @@ import Testing
 
   @Test func `gets the failure of an awaited operation that was cancelled without a reason`() {
     let (queue, seen) = (world.queue, Log<Bool>())
-    let policy = RetryPolicy.immediate(attempts: 3).when { error in
+    let policy = RetryPolicy.immediate.attempts(3).when { error in
       seen.add((error as? OperationFailure)?.isCancellation == true)
       return false
     }

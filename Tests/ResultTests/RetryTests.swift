@@ -22,15 +22,15 @@ import Testing
   }
 
   static let policies: [(name: String, policy: RetryPolicy, seconds: [Int])] = [
-    ("immediate", .immediate(attempts: 5), [0, 0, 0, 0, 0]),
-    ("constant", .constant(.seconds(10), attempts: 5), [0, 10, 20, 30, 40]),
-    ("linear", .linear(.seconds(10), attempts: 5), [0, 10, 30, 60, 100]),
-    ("exponential", .exponential(.seconds(1), attempts: 5), [0, 1, 3, 7, 15]),
-    ("capped", .exponential(.seconds(1), cap: .seconds(3), attempts: 5), [0, 1, 3, 6, 9]),
-    ("cap below", .exponential(.seconds(9), cap: .seconds(3), attempts: 5), [0, 3, 6, 9, 12]),
-    ("timely", .linear(.seconds(10), totalTimeout: .seconds(101)), [0, 10, 30, 60, 100]),
+    ("immediate", .immediate.attempts(5), [0, 0, 0, 0, 0]),
+    ("constant", .constant(.seconds(10)).attempts(5), [0, 10, 20, 30, 40]),
+    ("linear", .linear(.seconds(10)).attempts(5), [0, 10, 30, 60, 100]),
+    ("exponential", .exponential(.seconds(1)).attempts(5), [0, 1, 3, 7, 15]),
+    ("capped", .exponential(.seconds(1), cap: .seconds(3)).attempts(5), [0, 1, 3, 6, 9]),
+    ("cap below", .exponential(.seconds(9), cap: .seconds(3)).attempts(5), [0, 3, 6, 9, 12]),
+    ("timely", .linear(.seconds(10)).totalTimeout(.seconds(101)), [0, 10, 30, 60, 100]),
     (
-      "both", .constant(.seconds(10), attempts: 5, totalTimeout: .seconds(99)), [0, 10, 20, 30, 40]
+      "both", .constant(.seconds(10)).attempts(5).totalTimeout(.seconds(99)), [0, 10, 20, 30, 40]
     ),
     ("closure", RetryPolicy { count, _ in .seconds(count * count) }, [0, 1, 5, 14, 30]),
   ]
@@ -63,7 +63,7 @@ import Testing
   func `jitter waits a part of it`(seed: UInt64) {
     let world = World(seed: seed)
     let times = Log<Duration>()
-    let policy = RetryPolicy.exponential(.seconds(8), jitter: true, attempts: 4)
+    let policy = RetryPolicy.exponential(.seconds(8)).jittered().attempts(4)
     world.run(Self.flaky(world, failures: 100, policy, times: times))
     let waits = zip(times.entries, times.entries.dropFirst()).map { $1 - $0 }
     #expect(waits.count == 3)
@@ -77,7 +77,7 @@ import Testing
     var environment = world.simulation.environment
     environment.random = { 1 << 63 }
     let queue = AdvancedOperationQueue(environment: environment)
-    let policy = RetryPolicy.exponential(.seconds(8), jitter: true, attempts: 2)
+    let policy = RetryPolicy.exponential(.seconds(8)).jittered().attempts(2)
     queue.addOperation(Self.flaky(world, failures: 1, policy))
     world.simulation.run()
     #expect(world.simulation.now == .seconds(4))
@@ -85,8 +85,8 @@ import Testing
 
   @Test func `jitter takes the environment's chance for every policy, closures too`() {
     let policies: [RetryPolicy] = [
-      .constant(.seconds(8), attempts: 2), .linear(.seconds(8), totalTimeout: .seconds(100)),
-      .exponential(.seconds(8), attempts: 2), RetryPolicy { _, _ in .seconds(8) },
+      .constant(.seconds(8)).attempts(2), .linear(.seconds(8)).totalTimeout(.seconds(100)),
+      .exponential(.seconds(8)).attempts(2), RetryPolicy { _, _ in .seconds(8) },
       RetryPolicy { _, _ in .seconds(8) }.when { $0 is Flaw }.totalTimeout(.seconds(100)),
     ]
     for (index, policy) in policies.enumerated() {
@@ -104,7 +104,7 @@ import Testing
 
   @Test func `jitter of no delay, and of giving up, is the same`() {
     let world = World()
-    let work = Self.flaky(world, failures: 9, .immediate(attempts: 3).jittered())
+    let work = Self.flaky(world, failures: 9, .immediate.attempts(3).jittered())
     world.run(work)
     #expect(work.flawNumbers == [1, 2, 3])
     #expect(world.simulation.now == .zero)
@@ -112,7 +112,7 @@ import Testing
 
   @Test func `with a total timeout there may be any number of attempts`() {
     let world = World()
-    let work = Self.flaky(world, failures: 99, .constant(.seconds(1), totalTimeout: .seconds(60)))
+    let work = Self.flaky(world, failures: 99, .constant(.seconds(1)).totalTimeout(.seconds(60)))
     world.run(work)
     #expect(work.attempt == 60)
     #expect(world.simulation.now == .seconds(59))
@@ -120,7 +120,7 @@ import Testing
 
   @Test func `a day of back-off takes no time`() {
     let world = World()
-    let policy = RetryPolicy.constant(.seconds(3_600), attempts: 25)
+    let policy = RetryPolicy.constant(.seconds(3_600)).attempts(25)
     let work = Self.flaky(world, failures: 24, policy)
     world.run(work)
     #expect((try? work.result?.get()) == 25)
@@ -142,7 +142,7 @@ import Testing
 
   @Test func `one attempt is no retry`() {
     let world = World()
-    let work = Self.flaky(world, failures: 1, .immediate(attempts: 1))
+    let work = Self.flaky(world, failures: 1, .immediate.attempts(1))
     world.run(work)
     #expect(work.flawNumbers == [1])
     #expect(work.origins == [.attempt(1, .body)])
@@ -155,7 +155,7 @@ import Testing
     let work = Self.flaky(
       world,
       failures: 100,
-      .constant(.seconds(60), attempts: 10),
+      .constant(.seconds(60)).attempts(10),
       times: times
     )
     world.queue.addOperation(work)
@@ -173,7 +173,7 @@ import Testing
     let world = World()
     let gate = Gate()
     let attempts = Counter()
-    let work = ResultOperation(retry: .immediate(attempts: 5)) {
+    let work = ResultOperation(retry: .immediate.attempts(5)) {
       attempts.add()
       await gate.opened()
       try Task.checkCancellation()
@@ -189,7 +189,7 @@ import Testing
 
   @Test func `slot and claims are kept between attempts`() {
     let world = World(limit: 1)
-    let work = Self.flaky(world, failures: 1, .constant(.seconds(10), attempts: 2))
+    let work = Self.flaky(world, failures: 1, .constant(.seconds(10)).attempts(2))
     work.addCondition(MutuallyExclusive("a"))
     let next = ResultOperation(name: "next") { world.simulation.now }
     let claiming = ResultOperation(name: "claiming") { world.simulation.now }
@@ -206,7 +206,7 @@ import Testing
 
   @Test func `a timeout covers all attempts`() {
     let world = World()
-    let work = Self.flaky(world, failures: 100, .constant(.seconds(10), attempts: 100))
+    let work = Self.flaky(world, failures: 100, .constant(.seconds(10)).attempts(100))
     work.addObserver(TimeoutObserver(.seconds(25)))
     world.run(work)
     #expect(work.kind == .cancelled)
@@ -219,11 +219,11 @@ import Testing
     let world = World()
     let attempts = Counter()
     let first = ResultOperation { 1 }
-    let next = first.then(retry: .constant(.seconds(1), attempts: 3)) { number in
+    let next = first.then(retry: .constant(.seconds(1)).attempts(3)) { number in
       if attempts.add() < 3 { throw Flaw(1) }
       return number + 1
     }
-    let both = ResultOperation(after: first, next, retry: .immediate(attempts: 6)) { a, b in
+    let both = ResultOperation(after: first, next, retry: .immediate.attempts(6)) { a, b in
       if attempts.add() < 6 { throw Flaw(2) }
       return a + b
     }
@@ -235,7 +235,7 @@ import Testing
   func `ends when the operation was finished from outside between two attempts`(seed: UInt64) {
     let world = World(seed: seed)
     let times = Log<Duration>()
-    let policy = RetryPolicy.constant(.seconds(60), attempts: 10)
+    let policy = RetryPolicy.constant(.seconds(60)).attempts(10)
     let work = Self.flaky(world, failures: 100, policy, times: times)
     work.addCondition(MutuallyExclusive("claim"))
     let waiting = Work("waiting")
@@ -257,7 +257,7 @@ import Testing
     let world = World()
     let attempts = Counter()
     let own = Locked<ResultOperation<Void>?>(nil)
-    let work = ResultOperation<Void>(retry: .constant(.seconds(60), attempts: 10)) {
+    let work = ResultOperation<Void>(retry: .constant(.seconds(60)).attempts(10)) {
       attempts.add()
       own.withLock { $0 }?.finish()
       throw Flaw(1)

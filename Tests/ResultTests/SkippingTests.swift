@@ -153,7 +153,7 @@ import Testing
 
   @Test func `it is no failed attempt or round of one that makes others`() {
     let world = World()
-    let retried = RetryOperation(retry: .constant(.seconds(1), attempts: 3)) { _ in
+    let retried = RetryOperation(retry: .constant(.seconds(1)).attempts(3)) { _ in
       Work { $0.skip(reason: Self.reason) }
     }
     let rounds = Counter()

@@ -51,7 +51,7 @@ private enum Trace {
     let queue = AdvancedOperationQueue()
     let ids = Log<String>()
     let all = await Self.traced { () -> [AdvancedOperation] in
-      let policy = RetryPolicy.immediate(attempts: 2).attemptTimeout(.seconds(60))
+      let policy = RetryPolicy.immediate.attempts(2).attemptTimeout(.seconds(60))
       return [
         ResultOperation(retry: policy) {
           ids.add("body \(Trace.id)")
@@ -93,7 +93,7 @@ private enum Trace {
     let all = await Self.traced(priority: .low) { () -> [AdvancedOperation] in
       let all = [
         ResultOperation { ids.add("body \(Trace.id) \(Task.currentPriority == .low)") },
-        RetryOperation(retry: .immediate(attempts: 1)) { _ in
+        RetryOperation(retry: .immediate.attempts(1)) { _ in
           ids.add("body \(Trace.id) \(Task.currentPriority == .low)")
           return Work()
         },
@@ -281,7 +281,7 @@ private enum Trace {
       let token = live.token()
       Trace.$id.withValue("unused") {
         _ = ResultOperation { token.touch() }
-        _ = RetryOperation(retry: .immediate(attempts: 1)) { _ in
+        _ = RetryOperation(retry: .immediate.attempts(1)) { _ in
           token.touch()
           return Work()
         }

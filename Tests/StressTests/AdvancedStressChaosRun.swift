@@ -68,7 +68,7 @@ extension AdvancedStress {
       case 0:
         let token = Work(live, .finishes)
         return ResultOperation(
-          retry: .immediate(attempts: Int.random(in: 1...3, using: &random))
+          retry: .immediate.attempts(Int.random(in: 1...3, using: &random))
         ) {
           await Task.yield()
           if AdvancedOperation.current?.isCancelled == true { throw CancellationError() }

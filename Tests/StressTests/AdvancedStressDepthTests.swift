@@ -323,7 +323,7 @@ import Testing
       let leaf = Leaf(.isCancelled, live)
       let queue = Self.makeQueue()
       let retry = (0..<depth).reduce(leaf as AdvancedOperation) { inner, number in
-        RetryOperation(name: "retry \(number)", retry: .immediate(attempts: 1)) { _ in inner }
+        RetryOperation(name: "retry \(number)", retry: .immediate.attempts(1)) { _ in inner }
       }
       leaf.onStart { _ in
         CoreStress.launch(stackSize: CoreStress.smallStack) { retry.cancel(withError: Flaw()) }

@@ -137,7 +137,7 @@ import Testing
     let operation: AdvancedOperation
     switch Int.random(in: 0..<6, using: &random) {
     case 0:
-      operation = RetryOperation(retry: .immediate(attempts: 2)) { _ in ResultOperation(body: body)
+      operation = RetryOperation(retry: .immediate.attempts(2)) { _ in ResultOperation(body: body)
       }
     case 1: operation = RepeatOperation(times: 2) { _ in ResultOperation(body: body) }
     case 2: operation = GroupOperation { [ResultOperation(body: body), AdvancedOperation()] }
@@ -147,7 +147,7 @@ import Testing
       } else {
         operation = DelayOperation(.microseconds(1))
       }
-    default: operation = ResultOperation(retry: .immediate(attempts: 2), body: body)
+    default: operation = ResultOperation(retry: .immediate.attempts(2), body: body)
     }
     operation.name = "o\(number)"
     if let other = others.randomElement(using: &random) { operation.addDependency(other) }

@@ -82,7 +82,7 @@ private struct Flaw: Error {}
     }
     let operation: AdvancedOperation
     switch Int.random(in: 0..<4, using: &random) {
-    case 0: operation = ResultOperation(retry: .immediate(attempts: 3), body: body)
+    case 0: operation = ResultOperation(retry: .immediate.attempts(3), body: body)
     case 1 where !others.isEmpty && !isExclusive:
       operation = AdvancedOperation()
     case 2 where !isExclusive:

@@ -53,7 +53,7 @@ import Testing
         let hasClaim = random.chance(40)
         let policy: RetryPolicy =
           random.chance(50)
-          ? .immediate(attempts: 3) : .constant(.microseconds(50), attempts: 3)
+          ? .immediate.attempts(3) : .constant(.microseconds(50)).attempts(3)
         let operation = Retried(
           live,
           failures: Int.random(in: 0...3, using: &random),

@@ -114,8 +114,8 @@ extension Soak {
     mutating func makePolicy() -> RetryPolicy {
       let attempts = number(1...3)
       let policies: [RetryPolicy] = [
-        .immediate(attempts: attempts), .constant(.microseconds(5), attempts: attempts),
-        .exponential(.microseconds(1), jitter: true, attempts: attempts),
+        .immediate.attempts(attempts), .constant(.microseconds(5)).attempts(attempts),
+        .exponential(.microseconds(1)).jittered().attempts(attempts),
       ]
       let policy = chance(40) ? pick(policies).releasingSlot() : pick(policies)
       if chance(20) { return policy.attemptTimeout(makeDuration()) }

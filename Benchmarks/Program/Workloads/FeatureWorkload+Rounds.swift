@@ -21,7 +21,7 @@ extension FeatureWorkload {
           fours(size).map { attempts in
             retryingBody(
               attempts,
-              RetryPolicy.immediate(attempts: attempts)
+              RetryPolicy.immediate.attempts(attempts)
                 .totalTimeout(.seconds(3_600)).attemptTimeout(.seconds(60))
             )
           }
@@ -39,7 +39,7 @@ extension FeatureWorkload {
 
   /// Fails, until the last attempt.
   private static func retrying(_ attempts: Int) -> RetryOperation<Void> {
-    RetryOperation(retry: .immediate(attempts: attempts)) { attempt in
+    RetryOperation(retry: .immediate.attempts(attempts)) { attempt in
       attempt < attempts ? FailingOperation() : CountingOperation()
     }
   }
@@ -49,7 +49,7 @@ extension FeatureWorkload {
     _ policy: RetryPolicy? = nil
   ) -> ResultOperation<Void> {
     let counter = AttemptCounter()
-    return ResultOperation(retry: policy ?? .immediate(attempts: attempts)) {
+    return ResultOperation(retry: policy ?? .immediate.attempts(attempts)) {
       RunCount.add()
       if counter.next() < attempts { throw FailingOperation.Failure() }
     }

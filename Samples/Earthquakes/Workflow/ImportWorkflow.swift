@@ -143,7 +143,7 @@ public struct ImportWorkflow: Sendable {
   ) -> ResultOperation<Data> {
     // Each attempt gets its share, so that a server that doesn't answer is asked again.
     let share = request.downloadTime / downloadAttempts
-    let retry = RetryPolicy.exponential(.seconds(1), attempts: downloadAttempts)
+    let retry = RetryPolicy.exponential(.seconds(1)).attempts(downloadAttempts)
     let fetch = locate.then(name: "download", retry: retry) { url in
       try await download(url, share)
     }

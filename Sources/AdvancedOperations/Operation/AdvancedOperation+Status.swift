@@ -101,7 +101,7 @@ extension AdvancedOperation {
   /// 1 for an operation without a policy.
   ///
   /// ```swift
-  /// let download = ResultOperation(name: "download", retry: .immediate(attempts: 3)) {
+  /// let download = ResultOperation(name: "download", retry: .immediate.attempts(3)) {
   ///   let attempt = AdvancedOperation.current?.attempt ?? 1
   ///   return try await servers[attempt % 2].download()
   /// }

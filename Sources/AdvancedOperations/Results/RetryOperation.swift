@@ -3,7 +3,7 @@ import CoreOperations
 /// An operation that makes another one, and makes it again when that fails, as a policy says.
 ///
 /// ```swift
-/// let upload = RetryOperation(retry: .exponential(.seconds(1), jitter: true, attempts: 5)) {
+/// let upload = RetryOperation(retry: .exponential(.seconds(1)).jittered().attempts(5)) {
 ///   attempt in
 ///   let upload = Upload(to: mirrors[attempt % mirrors.count])
 ///   upload.addCondition(BlockCondition("online") { await network.isReachable })
@@ -20,7 +20,7 @@ import CoreOperations
 /// it.
 ///
 /// ```swift
-/// let page = RetryOperation(name: "page", retry: .immediate(attempts: 3)) { attempt in
+/// let page = RetryOperation(name: "page", retry: .immediate.attempts(3)) { attempt in
 ///   ResultOperation(name: "attempt") { try await servers[attempt % 2].download() }
 /// }
 /// let length = page.then { text in text.count }

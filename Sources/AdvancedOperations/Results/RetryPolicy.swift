@@ -1,26 +1,39 @@
-/// Whether and when something that failed is tried again.
+/// A rule that says whether and when a failed attempt is repeated.
 ///
-/// A wait that isn't positive is none: the next attempt begins at once. One that is too long to be
-/// added up, `.seconds(Int64.max)`, is as good as for ever.
+/// Begin with the delays, then say the limits:
 ///
 /// ```swift
 /// let download = ResultOperation(
 ///   name: "download",
-///   retry: .exponential(.seconds(1), cap: .seconds(30), jitter: true, attempts: 5)
+///   retry: .exponential(.seconds(1), cap: .seconds(30)).jittered().attempts(5)
 /// ) { try await feed.download() }
 /// ```
 ///
-/// If no attempt succeeds, the operation fails with the errors of its attempts: of many, those of the
-/// first and the last 8. Descriptions of the failure say how many others there were.
+/// A policy of delays has no limit: it repeats attempts until one succeeds, or the operation is
+/// cancelled. ``attempts(_:)`` limits their number and ``totalTimeout(_:)`` their time. The
+/// operation gives up at the limit that comes first. Then it fails with the errors of its attempts:
+/// of many attempts, with those of the first and the last 8. Descriptions of the failure say how
+/// many others there were.
+///
+/// Each method below returns a changed copy of the policy. The methods work on every policy,
+/// including one that is a closure, and their order doesn't matter. If a limit is given twice, the
+/// smaller one applies.
+///
+/// A delay that isn't positive is none: the next attempt begins immediately. A delay that is too
+/// long to be added up, such as `.seconds(Int64.max)`, never ends.
 public struct RetryPolicy: Sendable {
   /// How long to wait after a failure, nil to give up: gets the number of failed attempts, the
   /// error of the last one, and where randomness comes from.
-  private(set) var next: @Sendable (Int, any Error, @Sendable () -> UInt64) -> Duration?
+  private var delay: @Sendable (Int, any Error, @Sendable () -> UInt64) -> Duration?
+  /// Whether an error is worth another attempt, by each closure.
+  private var predicates: [@Sendable (any Error) -> Bool] = []
+  /// How many attempts there may be.
+  private var countLimit = Int.max
   /// How long all attempts and the waits between them may take.
   private(set) var totalLimit: Duration?
   /// How long one attempt may take.
   private(set) var attemptLimit: Duration?
-  /// Whether slot and claims are given back between the attempts.
+  /// Whether slot and claims are released between the attempts.
   private(set) var releasesSlot = false
 
   /// Creates a policy from a closure.
@@ -31,134 +44,87 @@ public struct RetryPolicy: Sendable {
   /// }
   /// ```
   ///
+  /// The closure is called after each failed attempt that another one may follow, without a lock
+  /// held. It isn't called after the last of the ``attempts(_:)``, nor if a closure of ``when(_:)``
+  /// has returned false.
+  ///
   /// - Parameter next: Gets the number of attempts that have failed, 1 at the first, and the error
-  ///   of the last one; returns how long to wait, or nil to give up. The error is the root cause,
-  ///   however many operations, groups, inputs or conditions it came through. If an attempt has
-  ///   several root causes, it is an ``OperationFailure``, whose ``OperationFailure/rootCauses``
-  ///   they are.
+  ///   of the last one; returns the delay before the next attempt, or nil to give up. The error is
+  ///   the root cause, however many operations, groups, inputs or conditions it came through. If an
+  ///   attempt has several root causes, it is an ``OperationFailure``, whose
+  ///   ``OperationFailure/rootCauses`` they are.
   public init(_ next: @escaping @Sendable (_ failedAttempts: Int, _ error: any Error) -> Duration?)
   {
-    self.next = { count, error, _ in next(count, error) }
+    delay = { count, error, _ in next(count, error) }
   }
 
-  private init(
-    attempts: Int?,
-    totalTimeout: Duration? = nil,
-    delay: @escaping @Sendable (Int) -> Duration
-  ) {
-    let attempts = attempts ?? .max
-    next = { count, _, _ in count < attempts ? delay(count) : nil }
-    totalLimit = totalTimeout
+  private init(delay: @escaping @Sendable (_ failedAttempts: Int) -> Duration) {
+    self.delay = { count, _, _ in delay(count) }
   }
 
-  /// Tries again at once.
+  /// The delay before the next attempt; nil to give up.
   ///
-  /// - Parameter attempts: How often in all, the first included.
-  /// - Returns: The policy.
-  public static func immediate(attempts: Int) -> RetryPolicy {
-    RetryPolicy(attempts: attempts) { _ in .zero }
-  }
-
-  /// Tries again at once, as long as there is time.
-  ///
-  /// - Parameters:
-  ///   - attempts: How often in all, the first included; nil for any number.
-  ///   - totalTimeout: See ``totalTimeout(_:)``.
-  /// - Returns: The policy.
-  public static func immediate(attempts: Int? = nil, totalTimeout: Duration) -> RetryPolicy {
-    RetryPolicy(attempts: attempts, totalTimeout: totalTimeout) { _ in .zero }
-  }
-
-  /// Waits as long each time.
-  ///
-  /// - Parameters:
-  ///   - delay: How long to wait.
-  ///   - attempts: How often in all, the first included.
-  /// - Returns: The policy.
-  public static func constant(_ delay: Duration, attempts: Int) -> RetryPolicy {
-    RetryPolicy(attempts: attempts) { _ in delay }
-  }
-
-  /// Waits as long each time, as long as there is time.
-  ///
-  /// - Parameters:
-  ///   - delay: How long to wait.
-  ///   - attempts: How often in all, the first included; nil for any number.
-  ///   - totalTimeout: See ``totalTimeout(_:)``.
-  /// - Returns: The policy.
-  public static func constant(
-    _ delay: Duration,
-    attempts: Int? = nil,
-    totalTimeout: Duration
-  ) -> RetryPolicy {
-    RetryPolicy(attempts: attempts, totalTimeout: totalTimeout) { _ in delay }
-  }
-
-  /// Waits one step longer each time.
-  ///
-  /// - Parameters:
-  ///   - step: How long to wait the first time, and how much longer each time.
-  ///   - attempts: How often in all, the first included.
-  /// - Returns: The policy.
-  public static func linear(_ step: Duration, attempts: Int) -> RetryPolicy {
-    RetryPolicy(attempts: attempts) { count in step.saturatingMultiplied(by: count) }
-  }
-
-  /// Waits one step longer each time, as long as there is time.
-  ///
-  /// - Parameters:
-  ///   - step: How long to wait the first time, and how much longer each time.
-  ///   - attempts: How often in all, the first included; nil for any number.
-  ///   - totalTimeout: See ``totalTimeout(_:)``.
-  /// - Returns: The policy.
-  public static func linear(
-    _ step: Duration,
-    attempts: Int? = nil,
-    totalTimeout: Duration
-  ) -> RetryPolicy {
-    RetryPolicy(attempts: attempts, totalTimeout: totalTimeout) { count in
-      step.saturatingMultiplied(by: count)
+  /// Calls closures of the program.
+  func next(
+    after failedAttempts: Int,
+    _ error: any Error,
+    random: @Sendable () -> UInt64
+  ) -> Duration? {
+    if !predicates.isEmpty {
+      let causes = error.decidingCauses
+      // Also after the last attempt: a predicate may note what it has seen.
+      for predicate in predicates where !causes.allSatisfy(predicate) { return nil }
     }
+    return failedAttempts < countLimit ? delay(failedAttempts, error, random) : nil
   }
 
-  /// Waits twice as long each time.
+  // MARK: Delays
+
+  /// A policy without delays.
+  ///
+  /// Without a limit, it repeats attempts until one succeeds or the operation is cancelled. Add
+  /// ``attempts(_:)`` or ``totalTimeout(_:)``.
+  ///
+  /// ```swift
+  /// let download = ResultOperation(retry: .immediate.attempts(3)) { try await feed.download() }
+  /// ```
+  public static var immediate: RetryPolicy { RetryPolicy { _ in .zero } }
+
+  /// Returns a policy whose delays are equal.
+  ///
+  /// Without a limit, it repeats attempts until one succeeds or the operation is cancelled. Add
+  /// ``attempts(_:)`` or ``totalTimeout(_:)``.
+  ///
+  /// - Parameter delay: The time between two attempts.
+  /// - Returns: The policy.
+  public static func constant(_ delay: Duration) -> RetryPolicy { RetryPolicy { _ in delay } }
+
+  /// Returns a policy each of whose delays is one step longer than the one before.
+  ///
+  /// Without a limit, it repeats attempts until one succeeds or the operation is cancelled. Add
+  /// ``attempts(_:)`` or ``totalTimeout(_:)``.
+  ///
+  /// - Parameter step: The first delay, and the difference between two delays.
+  /// - Returns: The policy.
+  public static func linear(_ step: Duration) -> RetryPolicy {
+    RetryPolicy { step.saturatingMultiplied(by: $0) }
+  }
+
+  /// Returns a policy each of whose delays is twice as long as the one before.
+  ///
+  /// Without a limit, it repeats attempts until one succeeds or the operation is cancelled. Add
+  /// ``attempts(_:)`` or ``totalTimeout(_:)``, and ``jittered()`` if many clients may fail at the
+  /// same time.
   ///
   /// - Parameters:
-  ///   - first: How long to wait the first time.
-  ///   - cap: How long to wait at most.
-  ///   - jitter: Whether to wait a random part of that; see ``jittered()``.
-  ///   - attempts: How often in all, the first included.
+  ///   - first: The first delay.
+  ///   - cap: The longest delay.
   /// - Returns: The policy.
   public static func exponential(
     _ first: Duration,
-    cap: Duration = .seconds(3600),
-    jitter: Bool = false,
-    attempts: Int
+    cap: Duration = .seconds(3600)
   ) -> RetryPolicy {
-    let policy = RetryPolicy(attempts: attempts) { doubled(first, upTo: cap, after: $0) }
-    return jitter ? policy.jittered() : policy
-  }
-
-  /// Waits twice as long each time, as long as there is time.
-  ///
-  /// - Parameters:
-  ///   - first: How long to wait the first time.
-  ///   - cap: How long to wait at most.
-  ///   - jitter: Whether to wait a random part of that; see ``jittered()``.
-  ///   - attempts: How often in all, the first included; nil for any number.
-  ///   - totalTimeout: See ``totalTimeout(_:)``.
-  /// - Returns: The policy.
-  public static func exponential(
-    _ first: Duration,
-    cap: Duration = .seconds(3600),
-    jitter: Bool = false,
-    attempts: Int? = nil,
-    totalTimeout: Duration
-  ) -> RetryPolicy {
-    let policy = RetryPolicy(attempts: attempts, totalTimeout: totalTimeout) {
-      doubled(first, upTo: cap, after: $0)
-    }
-    return jitter ? policy.jittered() : policy
+    RetryPolicy { doubled(first, upTo: cap, after: $0) }
   }
 
   private static func doubled(
@@ -175,12 +141,76 @@ public struct RetryPolicy: Sendable {
     return delay
   }
 
+  // MARK: Limits
+
+  /// Returns the policy with a limit for the number of attempts.
+  ///
+  /// ```swift
+  /// let policy = RetryPolicy { _, error in error is Offline ? .seconds(10) : nil }
+  ///   .attempts(5)
+  /// ```
+  ///
+  /// - Parameter count: The number of attempts in all, the first one included; 1 for no repetition.
+  ///   The smallest number applies if there are several.
+  /// - Returns: The changed policy.
+  /// - Precondition: The number is at least 1.
+  public func attempts(_ count: Int) -> RetryPolicy {
+    if count < 1 {
+      trap(
+        "attempts(_:) was called on a RetryPolicy with \(count). The first attempt is included, so "
+          + "pass 1 or more."
+      )
+    }
+    var policy = self
+    policy.countLimit = min(countLimit, count)
+    return policy
+  }
+
+  /// Returns the policy with a time limit for all attempts together and the delays between them.
+  ///
+  /// No attempt begins after the limit: if the next one would, the policy gives up immediately. An
+  /// attempt that is still running at the limit is cancelled, as by ``attemptTimeout(_:)``, and is
+  /// the last. In both cases descriptions of the failure say that the policy gave up because of it.
+  ///
+  /// ```swift
+  /// let policy = RetryPolicy.exponential(.seconds(1)).attempts(10)
+  ///   .attemptTimeout(.seconds(5))
+  ///   .totalTimeout(.seconds(60))
+  /// ```
+  ///
+  /// - Parameter duration: Measured from the beginning of the first attempt, by the clock of the
+  ///   environment. The shortest duration applies if there are several. If it isn't positive, the
+  ///   first attempt is cancelled as soon as it has begun, and is the last.
+  /// - Returns: The changed policy.
+  public func totalTimeout(_ duration: Duration) -> RetryPolicy {
+    var policy = self
+    policy.totalLimit = min(totalLimit ?? duration, duration)
+    return policy
+  }
+
+  /// Returns the policy with a time limit for each attempt.
+  ///
+  /// An attempt that takes longer is cancelled, and fails with an ``OperationTimeout``. The policy
+  /// decides about this error as about others. The next attempt doesn't begin before this one has
+  /// finished. The body of a ``ResultOperation`` finds its task cancelled, not its operation; a
+  /// value that it returns nonetheless is taken, because its work has been done.
+  ///
+  /// - Parameter duration: Measured by the clock of the environment. The shortest duration applies
+  ///   if there are several. If it isn't positive, each attempt is cancelled when it has begun.
+  /// - Returns: The changed policy.
+  public func attemptTimeout(_ duration: Duration) -> RetryPolicy {
+    var policy = self
+    policy.attemptLimit = min(attemptLimit ?? duration, duration)
+    return policy
+  }
+
   // MARK: Refining
 
-  /// The same policy, of whose delays a random part is waited: evenly from nothing to all of it.
+  /// Returns the policy with random delays, each between nothing and all of its delay.
   ///
-  /// Operations that failed together then don't come back together. (The scheme is called *full
-  /// jitter* in Marc Brooker, *Exponential Backoff And Jitter*, AWS Architecture Blog, 2015.)
+  /// Operations that failed at the same time then don't retry at the same time. (The scheme is
+  /// called *full jitter* in Marc Brooker, *Exponential Backoff And Jitter*, AWS Architecture Blog,
+  /// 2015.)
   ///
   /// ```swift
   /// let policy = RetryPolicy { failedAttempts, error in
@@ -189,84 +219,46 @@ public struct RetryPolicy: Sendable {
   /// let polite = policy.jittered()
   /// ```
   ///
-  /// The random numbers are those of the ``OperationEnvironment``. Doing so again takes a part of
-  /// the part.
+  /// The random numbers are those of the ``OperationEnvironment``, and evenly distributed. Calling
+  /// the method twice takes a part of the part.
   ///
-  /// - Returns: The policy.
+  /// - Returns: The changed policy.
   public func jittered() -> RetryPolicy {
     var policy = self
-    policy.next = { [next] count, error, random in
-      guard let delay = next(count, error, random) else { return nil }
+    policy.delay = { [delay] count, error, random in
+      guard let delay = delay(count, error, random) else { return nil }
       guard delay > .zero else { return delay }
       return delay.saturatingMultiplied(by: Double(random() >> 11) / 0x1p53)
     }
     return policy
   }
 
-  /// The same policy for some errors only; others are given up on immediately.
+  /// Returns the policy for some errors only: it gives up immediately on others.
   ///
   /// ```swift
-  /// let policy = RetryPolicy.constant(.seconds(5), attempts: 3).when { !($0 is NotFound) }
+  /// let policy = RetryPolicy.constant(.seconds(5)).attempts(3).when { !($0 is NotFound) }
   /// ```
   ///
   /// The closure gets the *root causes* of an attempt's failure, one after the other: the errors at
   /// the ends of the ways through awaited operations, groups, inputs and conditions, as
   /// ``OperationFailure/rootCauses`` has them. The attempt is repeated only if the closure returns
   /// true for each of them. Of an operation that has made several attempts itself, the last one
-  /// counts.
+  /// counts. If the method is called twice, both closures have to return true.
+  ///
+  /// The closure is called after each failed attempt, the last one included, without a lock held.
   ///
   /// - Parameter isWorthwhile: Gets a root cause; returns whether another attempt could succeed in
   ///   spite of it.
-  /// - Returns: The policy.
+  /// - Returns: The changed policy.
   public func when(
     _ isWorthwhile: @escaping @Sendable (_ error: any Error) -> Bool
   ) -> RetryPolicy {
     var policy = self
-    policy.next = { [next] count, error, random in
-      error.decidingCauses.allSatisfy(isWorthwhile) ? next(count, error, random) : nil
-    }
+    policy.predicates.append(isWorthwhile)
     return policy
   }
 
-  /// The same policy within a time limit for everything: all attempts, and the waits between them.
-  ///
-  /// No attempt begins when the time is over: when the next one would, the policy gives up at once.
-  /// An attempt that is still going on then is cancelled, as by ``attemptTimeout(_:)``, and is the
-  /// last. In both cases descriptions of the failure say that the policy gave up because of it.
-  ///
-  /// ```swift
-  /// let policy = RetryPolicy.exponential(.seconds(1), attempts: 10)
-  ///   .attemptTimeout(.seconds(5))
-  ///   .totalTimeout(.seconds(60))
-  /// ```
-  ///
-  /// - Parameter duration: Measured from the beginning of the first attempt, by the clock of the
-  ///   environment. The shortest counts when there are several. When it isn't positive, the first
-  ///   attempt is cancelled as soon as it has begun, and is the last.
-  /// - Returns: The policy.
-  public func totalTimeout(_ duration: Duration) -> RetryPolicy {
-    var policy = self
-    policy.totalLimit = min(totalLimit ?? duration, duration)
-    return policy
-  }
-
-  /// The same policy with a time limit for each attempt.
-  ///
-  /// An attempt that takes longer is cancelled, and has failed with an ``OperationTimeout``, which
-  /// the policy is asked about like any other error. The next attempt doesn't begin before this one
-  /// has ended. The body of a ``ResultOperation`` finds its task cancelled, not its operation; a
-  /// value that it returns nonetheless is taken, because its work has been done.
-  ///
-  /// - Parameter duration: Measured by the clock of the environment. The shortest counts when there
-  ///   are several. When it isn't positive, each attempt is cancelled as soon as it has begun.
-  /// - Returns: The policy.
-  public func attemptTimeout(_ duration: Duration) -> RetryPolicy {
-    var policy = self
-    policy.attemptLimit = min(attemptLimit ?? duration, duration)
-    return policy
-  }
-
-  /// The same policy, under which the operation holds neither its slot nor its claims between
+  /// Returns a policy under which the operation holds neither its slot nor its claims between two
   /// attempts.
   ///
   /// For long waits in a queue with a limit, and for claims that others need: what waits for its
@@ -275,7 +267,7 @@ public struct RetryPolicy: Sendable {
   /// ```swift
   /// let upload = ResultOperation(
   ///   name: "upload",
-  ///   retry: .exponential(.seconds(10), attempts: 5).releasingSlot()
+  ///   retry: .exponential(.seconds(10)).attempts(5).releasingSlot()
   /// ) { try await server.upload() }
   /// upload.addCondition(MutuallyExclusive("uplink"))
   /// ```
@@ -302,7 +294,7 @@ public struct RetryPolicy: Sendable {
   /// body that holds the last one waits for it, it is cancelled with an `OperationCycleError`.
   /// Without a queue there is no slot, and all else holds.
   ///
-  /// - Returns: The policy.
+  /// - Returns: The changed policy.
   public func releasingSlot() -> RetryPolicy {
     var policy = self
     policy.releasesSlot = true

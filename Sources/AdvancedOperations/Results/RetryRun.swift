@@ -85,7 +85,7 @@ package struct RetryRun {
     now: Duration,
     random: @Sendable () -> UInt64
   ) -> Next {
-    let delay = policy.next(failedCount, Self.cause(of: failures), random)
+    let delay = policy.next(after: failedCount, Self.cause(of: failures), random: random)
     let time = now.saturatingAdding(max(delay ?? .zero, .zero))
     // Also when the policy has no more attempts: the limit has cut this one short.
     isOutOfTime = end.map { time >= $0 } ?? false

@@ -162,7 +162,7 @@ import Testing
     struct Long: Error, CustomStringConvertible { let description = "one\n  two\n\nthree" }
     let group = GroupOperation(name: "group") {
       Work("a") { $0.finish(withErrors: [Long(), Flaw(1)]) }
-      RetryOperation(name: "b", retry: .immediate(attempts: 3)) { Work.failing("b", $0) }
+      RetryOperation(name: "b", retry: .immediate.attempts(3)) { Work.failing("b", $0) }
     }
     let lines = Self.log(group)
     world.run(group)

@@ -59,7 +59,7 @@ import Testing
     let world = World()
     let fractions = Log<Double>()
     let observer = ProgressObserver { fractions.add($0.fractionCompleted) }
-    let work = ResultOperation(name: "copy", retry: .immediate(attempts: 3)) {
+    let work = ResultOperation(name: "copy", retry: .immediate.attempts(3)) {
       let attempt = Int64(AdvancedOperation.current?.attempt ?? 0)
       for step in 1...4 {
         AdvancedOperation.current?.updateProgress(completed: Int64(step), total: 4)

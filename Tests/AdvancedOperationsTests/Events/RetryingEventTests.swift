@@ -20,7 +20,7 @@ import Testing
   private static func flaky(
     _ kind: Int,
     _ attempts: Log<Int?> = Log(),
-    _ policy: RetryPolicy = .linear(.seconds(10), attempts: 5)
+    _ policy: RetryPolicy = .linear(.seconds(10)).attempts(5)
   ) -> AdvancedOperation {
     if kind == 0 {
       return ResultOperation(name: "flaky", retry: policy) {
@@ -94,7 +94,7 @@ import Testing
     let lines = Log<String>()
     let work = Self.flaky(0)
     work.addObserver(LogObserver { lines.add($0) })
-    let impatient = Self.flaky(0, Log(), .immediate(attempts: 2))
+    let impatient = Self.flaky(0, Log(), .immediate.attempts(2))
     impatient.addObserver(LogObserver { lines.add($0) })
     world.run(work)
     world.run(impatient)
@@ -118,8 +118,8 @@ import Testing
   @Test func `nothing is said of an attempt that doesn't come`() {
     let world = World()
     let log = Log<String>()
-    let givenUp = Self.flaky(0, Log(), .immediate(attempts: 1))
-    let cancelled = ResultOperation(name: "cancelled", retry: .immediate(attempts: 3)) {
+    let givenUp = Self.flaky(0, Log(), .immediate.attempts(1))
+    let cancelled = ResultOperation(name: "cancelled", retry: .immediate.attempts(3)) {
       AdvancedOperation.current?.cancel()
       throw Flaw(1)
     }

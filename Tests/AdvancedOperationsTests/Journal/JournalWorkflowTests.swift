@@ -104,7 +104,7 @@ private actor ActorJournal: OperationJournal {
     let world = World()
     let journal = InMemoryJournal()
     let bodies = Log<String>()
-    let retry = RetryOperation(name: "retry", retry: .immediate(attempts: 3)) { attempt in
+    let retry = RetryOperation(name: "retry", retry: .immediate.attempts(3)) { attempt in
       let first = ResultOperation {
         bodies.add("first")
         return 1

@@ -16,7 +16,7 @@ private final class Counting: ResultOperation<Int>, @unchecked Sendable {
 
   @Test func `is returned as what it is, and may be enqueued in the same expression`() async throws
   {
-    let retrying: RetryOperation<Int> = RetryOperation(retry: .immediate(attempts: 2)) { _ in
+    let retrying: RetryOperation<Int> = RetryOperation(retry: .immediate.attempts(2)) { _ in
       ResultOperation { 1 }
     }.recorded(as: "retrying", in: journal)
     let counting: Counting = Counting { 2 }.recorded(as: "counting", in: journal)
@@ -155,7 +155,7 @@ private final class Counting: ResultOperation<Int>, @unchecked Sendable {
     for isSecond in [false, true] {
       let world = World()
       let attempts = Counter()
-      let work = RetryOperation(retry: .immediate(attempts: 3)) { [bodies] number in
+      let work = RetryOperation(retry: .immediate.attempts(3)) { [bodies] number in
         attempts.add()
         return ResultOperation {
           if number < 3 { throw Flaw(number) }

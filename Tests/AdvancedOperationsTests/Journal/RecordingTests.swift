@@ -101,7 +101,7 @@ import Testing
   @Test func `happens once after all attempts`() {
     let world = World()
     let count = Counter()
-    let build = ResultOperation(retry: .constant(.seconds(1), attempts: 3)) {
+    let build = ResultOperation(retry: .constant(.seconds(1)).attempts(3)) {
       if count.add() < 3 { throw Flaw(1) }
       return count.count
     }.recorded(as: "build", in: journal)
@@ -114,7 +114,7 @@ import Testing
     let world = World()
     journal.failRecord(1, with: Flaw(9))
     let count = Counter()
-    let build = ResultOperation(retry: .immediate(attempts: 5)) { count.add() }
+    let build = ResultOperation(retry: .immediate.attempts(5)) { count.add() }
       .recorded(as: "build", in: journal)
     let next = build.then { $0 }.recorded(as: "next", in: journal)
     world.run(build, next)
@@ -147,7 +147,7 @@ import Testing
   @Test func `doesn't count into the time limits of attempts`() {
     let world = World()
     journal.delay = .seconds(60)
-    let policy = RetryPolicy.immediate(attempts: 2).attemptTimeout(.seconds(1))
+    let policy = RetryPolicy.immediate.attempts(2).attemptTimeout(.seconds(1))
       .totalTimeout(.seconds(10))
     let build = ResultOperation(retry: policy) { 1 }.recorded(as: "build", in: journal)
     world.run(build)

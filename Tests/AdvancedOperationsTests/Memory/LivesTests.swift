@@ -182,7 +182,7 @@ import Testing
     Self.expectNothingLeft(seed: seed) { world, live in
       let token = live.token()
       let works = (0..<2).map { _ in
-        ResultOperation(retry: .constant(.seconds(10), attempts: 4)) {
+        ResultOperation(retry: .constant(.seconds(10)).attempts(4)) {
           token.touch()
           throw Flaw(1)
         }

@@ -58,7 +58,7 @@ import Testing
       ]
     case .bodyWithRetry:
       return [
-        ResultOperation<Void>(retry: .immediate(attempts: 2)) {
+        ResultOperation<Void>(retry: .immediate.attempts(2)) {
           owner.touch()
           throw Flaw()
         }

@@ -95,8 +95,8 @@ import Testing
       work.addObserver(TimeoutObserver(hour, of: phase))
       return work
     }
-    let limited = RetryPolicy.immediate(attempts: 3).attemptTimeout(hour).totalTimeout(hour)
-    let waiting = RetryPolicy.constant(hour, attempts: 3)
+    let limited = RetryPolicy.immediate.attempts(3).attemptTimeout(hour).totalTimeout(hour)
+    let waiting = RetryPolicy.constant(hour).attempts(3)
     return observed + [
       ResultOperation(retry: limited) { throw Flaw() },
       RetryOperation(retry: limited) { _ in ResultOperation { throw Flaw() } },

@@ -82,7 +82,7 @@ final class WorkflowRun: Sendable {
       let attempts = Counter()
       let name = "reserve \(number)"
       let reserve = made(
-        open.then(retry: .constant(.seconds(3), attempts: 3).attemptTimeout(.seconds(60))) { one in
+        open.then(retry: .constant(.seconds(3)).attempts(3).attemptTimeout(.seconds(60))) { one in
           if attempts.add() == 1 { throw Flaw(1) }
           try await clock.sleep(until: clock.now + .seconds(number))
           self.didWork(name, in: root)
@@ -151,7 +151,7 @@ final class WorkflowRun: Sendable {
     let receipts = made(GroupOperation { charges }, "receipts")
     let pause = made(DelayOperation(.seconds(5)), "pause")
     let confirm = made(
-      RetryOperation(retry: .exponential(.seconds(1), jitter: true, attempts: 3)) { attempt in
+      RetryOperation(retry: .exponential(.seconds(1)).jittered().attempts(3)) { attempt in
         self.made(
           ResultOperation {
             if attempt < 3 { throw Flaw(2) }

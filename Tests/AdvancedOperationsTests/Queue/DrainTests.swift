@@ -346,7 +346,7 @@ import Testing
         )
       case .retryProduce:
         queue.addOperation(
-          RetryOperation<Void>(name: "retry", retry: .immediate(attempts: 2)) { _ in
+          RetryOperation<Void>(name: "retry", retry: .immediate.attempts(2)) { _ in
             let attempt = ResultOperation(name: "attempt") {}
             attempt.addObserver(
               BlockObserver(willFinish: { attempt, _ in try? attempt.produce(link()) })

@@ -74,7 +74,7 @@ private struct Around: OperationInterceptor {
     let world = World()
     world.queue.addInterceptor(Span(name: "span", log: log))
     let count = Counter()
-    var policy = RetryPolicy.constant(.seconds(1), attempts: 3)
+    var policy = RetryPolicy.constant(.seconds(1)).attempts(3)
     if let limit { policy = policy.attemptTimeout(limit) }
     let operation = ResultOperation(name: "body", retry: policy) {
       count.add()
@@ -98,7 +98,7 @@ private struct Around: OperationInterceptor {
     }
     scoping.addCondition(Asked(helper: { _ in helper }))
     let group = GroupOperation { ResultOperation(name: "child") {} }
-    let retrying = RetryOperation(name: "retrying", retry: .immediate(attempts: 2)) { _ in
+    let retrying = RetryOperation(name: "retrying", retry: .immediate.attempts(2)) { _ in
       ResultOperation(name: "attempt") {}
     }
     world.run(scoping, group, retrying)

@@ -138,7 +138,7 @@ import Testing
 
   @Test func `root causes have their whole path`() {
     let world = World()
-    let retry = RetryPolicy.constant(.seconds(1), attempts: 2)
+    let retry = RetryPolicy.constant(.seconds(1)).attempts(2)
     let download = ResultOperation(name: "download", retry: retry) { () async throws -> Int in
       throw Flaw(1)
     }
@@ -324,7 +324,7 @@ import Testing
     let world = World()
     let clock = world.simulation.environment.clock
     let attempts = Counter()
-    let policy = RetryPolicy.constant(.seconds(1), attempts: 2).attemptTimeout(.seconds(5))
+    let policy = RetryPolicy.constant(.seconds(1)).attempts(2).attemptTimeout(.seconds(5))
     let work = ResultOperation(name: "work", retry: policy) {
       if attempts.add() == slow { try await clock.sleep(until: clock.now + .seconds(60)) }
       throw Flaw(1)
@@ -342,7 +342,7 @@ import Testing
 
   @Test func `a cancel by somebody else is none, although an attempt took too long before`() {
     let world = World()
-    let policy = RetryPolicy.constant(.seconds(60), attempts: 2).attemptTimeout(.seconds(5))
+    let policy = RetryPolicy.constant(.seconds(60)).attempts(2).attemptTimeout(.seconds(5))
     let work = RetryOperation(name: "work", retry: policy) { _ in world.taking(30, "send") }
     world.queue.addOperation(work)
     world.simulation.advance(by: .seconds(10))

@@ -17,7 +17,7 @@ import Testing
   @Test(arguments: seeds)
   func `says that there was no time for another attempt`(seed: UInt64) throws {
     let world = World(seed: seed)
-    let work = Self.failing(.constant(.seconds(10), attempts: 9).totalTimeout(.seconds(30)))
+    let work = Self.failing(.constant(.seconds(10)).attempts(9).totalTimeout(.seconds(30)))
     world.run(work)
     let failure = try #require(work.outcome?.failure)
     #expect(
@@ -39,7 +39,7 @@ import Testing
 
   @Test func `doesn't say so when the policy had no more attempts`() {
     let world = World()
-    let work = Self.failing(.constant(.seconds(10), attempts: 3).totalTimeout(.seconds(21)))
+    let work = Self.failing(.constant(.seconds(10)).attempts(3).totalTimeout(.seconds(21)))
     world.run(work)
     #expect(work.outcome?.failure?.description.contains("gave up") == false)
     #expect(world.simulation.now == .seconds(20))
@@ -49,7 +49,7 @@ import Testing
     let world = World()
     let work = ResultOperation<Int>(
       name: "work",
-      retry: .constant(.seconds(1), attempts: 100).totalTimeout(.seconds(50))
+      retry: .constant(.seconds(1)).attempts(100).totalTimeout(.seconds(50))
     ) { throw Flaw(AdvancedOperation.current?.attempt ?? 0) }
     let group = GroupOperation(name: "group") { [work, work.then(name: "next") { $0 }] }
     world.run(group)
@@ -71,7 +71,7 @@ import Testing
   @Test(arguments: [16, 17, 18])
   func `says nothing of attempts that aren't left out`(attempts: Int) {
     let world = World()
-    let work = Self.failing(.immediate(attempts: attempts))
+    let work = Self.failing(.immediate.attempts(attempts))
     world.run(work)
     #expect(work.errors.count == 16)
     let text = work.outcome?.failure?.description ?? ""
@@ -87,7 +87,7 @@ import Testing
 
   @Test func `says so of a single attempt`() {
     let world = World()
-    let work = Self.failing(.constant(.seconds(10), attempts: 9).totalTimeout(.seconds(10)))
+    let work = Self.failing(.constant(.seconds(10)).attempts(9).totalTimeout(.seconds(10)))
     let next = work.then(name: "next") { $0 }
     world.run(work, next)
     #expect(
@@ -106,7 +106,7 @@ import Testing
   @Test func `says so of an attempt that the limit has cut short`() {
     let world = World()
     let clock = world.simulation.environment.clock
-    let policy = RetryPolicy.immediate(attempts: 9).totalTimeout(.seconds(25))
+    let policy = RetryPolicy.immediate.attempts(9).totalTimeout(.seconds(25))
     let work = ResultOperation(retry: policy) { try await clock.sleep(for: .seconds(60)) }
     world.run(work)
     #expect(
@@ -121,7 +121,7 @@ import Testing
 
   @Test func `says so of an operation that stood in line for its next attempt`() {
     let world = World(limit: 1)
-    let policy = RetryPolicy.constant(.seconds(10), attempts: 5).releasingSlot()
+    let policy = RetryPolicy.constant(.seconds(10)).attempts(5).releasingSlot()
       .totalTimeout(.seconds(15))
     let work = world.flaky(failures: 1, policy)
     world.queue.addOperations([work, world.body("other", seconds: 60)])
@@ -137,9 +137,9 @@ import Testing
 
   @Test func `says so below the child, and the attempt of a retry around it`() {
     let world = World()
-    let outer = RetryPolicy.constant(.seconds(50), attempts: 9).totalTimeout(.seconds(95))
+    let outer = RetryPolicy.constant(.seconds(50)).attempts(9).totalTimeout(.seconds(95))
     let work = RetryOperation(name: "outer", retry: outer) { attempt -> AdvancedOperation in
-      let child = Self.failing(.constant(.seconds(20), totalTimeout: .seconds(30)), attempt)
+      let child = Self.failing(.constant(.seconds(20)).totalTimeout(.seconds(30)), attempt)
       return GroupOperation(name: "group") { child }
     }
     world.run(work)
@@ -194,7 +194,7 @@ import Testing
 
   @Test func `says so in attempts too`() {
     let world = World()
-    let work = RetryOperation(name: "order", retry: .immediate(attempts: 2)) { attempt in
+    let work = RetryOperation(name: "order", retry: .immediate.attempts(2)) { attempt in
       let group = GroupOperation(name: "group")
       group.addOperation(
         Work("reserve") { [weak group] work in

@@ -30,9 +30,9 @@ import Testing
       return work
     }
     let policies: [RetryPolicy] = [
-      .constant(duration, attempts: 3), .linear(duration, attempts: 3),
-      .exponential(duration, attempts: 3),
-      .exponential(duration, cap: duration, jitter: true, attempts: 200),
+      .constant(duration).attempts(3), .linear(duration).attempts(3),
+      .exponential(duration).attempts(3),
+      .exponential(duration, cap: duration).jittered().attempts(200),
       RetryPolicy { count, _ in count < 3 ? duration : nil },
     ]
     let limited = policies + policies.map { $0.totalTimeout(duration).attemptTimeout(duration) }

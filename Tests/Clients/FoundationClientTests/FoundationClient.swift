@@ -188,7 +188,7 @@ private final class Body: AdvancedOperation, @unchecked Sendable {
   @Test func `tries again after errors of Foundation, and repeats`() async throws {
     let calls = calls
     let queue = AdvancedOperationQueue()
-    let policy = RetryPolicy.immediate(attempts: 3).when { $0 is CocoaError }
+    let policy = RetryPolicy.immediate.attempts(3).when { $0 is CocoaError }
     let reading = RetryOperation(name: "read", retry: policy) { attempt in
       ResultOperation {
         calls.add("read \(attempt)")

@@ -63,7 +63,7 @@ private struct IsAllowed: ImmediateCondition {
     let model = Model()
     let queue = AdvancedOperationQueue()
     let breaker = CircuitBreaker(failures: 3)
-    let upload = RetryOperation(name: "upload", retry: .immediate(attempts: 2)) { attempt in
+    let upload = RetryOperation(name: "upload", retry: .immediate.attempts(2)) { attempt in
       let call = ResultOperation { if attempt == 1 { throw CancellationError() } }
       call.addObserver(breaker)
       call.addCondition(CircuitClosed(breaker))

@@ -38,7 +38,7 @@ import Testing
   {
     let queue = AdvancedOperationQueue()
     let breaker = CircuitBreaker(failures: 5)
-    let retrying = RetryOperation(retry: .immediate(attempts: 2)) { attempt in
+    let retrying = RetryOperation(retry: .immediate.attempts(2)) { attempt in
       let work = AdvancedOperation()
       work.queuePriority = .high
       work.addObserver(breaker)

@@ -38,7 +38,7 @@ import Testing
 
     let download = ResultOperation(
       name: "download",
-      retry: .exponential(.seconds(1), cap: .seconds(60), jitter: true, attempts: 3)
+      retry: .exponential(.seconds(1), cap: .seconds(60)).jittered().attempts(3)
     ) {
       AdvancedOperation.current?.updateProgress(completed: 1, total: 2)
       if attempts.wrappingAdd(1, ordering: .relaxed).newValue < 3 { throw Unavailable() }
@@ -173,7 +173,7 @@ import Testing
   @Test func `tries again, pauses and repeats in virtual time`() {
     let queue = queue
     let polls = Atomic(0)
-    let policy = RetryPolicy.constant(.seconds(30), attempts: 3).attemptTimeout(.seconds(5))
+    let policy = RetryPolicy.constant(.seconds(30)).attempts(3).attemptTimeout(.seconds(5))
     let upload = RetryOperation(name: "upload", retry: policy) { attempt in
       ResultOperation { if attempt < 3 { throw Unavailable() } }
     }

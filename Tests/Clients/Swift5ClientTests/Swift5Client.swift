@@ -68,7 +68,7 @@ import Testing
   @Test func attemptsPausesAndRounds() async throws {
     let queue = AdvancedOperationQueue()
     let breaker = CircuitBreaker(failures: 2)
-    let retrying = RetryOperation(retry: .immediate(attempts: 3)) { attempt in
+    let retrying = RetryOperation(retry: .immediate.attempts(3)) { attempt in
       let call = ResultOperation<Int> {
         if attempt == 1 { throw Unavailable() }
         return attempt

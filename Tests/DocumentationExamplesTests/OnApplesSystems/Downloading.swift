@@ -22,7 +22,7 @@ func isTransient(_ error: any Error) -> Bool {
 }
 
 func download(_ url: URL, to file: URL) -> ResultOperation<Void> {
-  let retry = RetryPolicy.exponential(.seconds(1), jitter: true, attempts: 4).when(isTransient)
+  let retry = RetryPolicy.exponential(.seconds(1)).jittered().attempts(4).when(isTransient)
   let download = ResultOperation(name: "download", retry: retry) {
     let (body, response) = try await URLSession.shared.download(from: url)
     if let status = (response as? HTTPURLResponse)?.statusCode, !(200..<300).contains(status) {

@@ -34,7 +34,7 @@ import Testing
   func store(
     _ fetch: @escaping @Sendable () async throws -> String
   ) -> ResultOperation<Int> {
-    let policy = RetryPolicy.exponential(.seconds(1), attempts: 3).when { $0 is ConnectionLost }
+    let policy = RetryPolicy.exponential(.seconds(1)).attempts(3).when { $0 is ConnectionLost }
     let download = ResultOperation(name: "download", retry: policy) { try await fetch() }
     download.addCondition(online)
     download.addObserver(TimeoutObserver(.seconds(30)))

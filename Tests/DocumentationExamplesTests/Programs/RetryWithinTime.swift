@@ -9,12 +9,8 @@ import Testing
 
   struct NotFound: Error {}
 
-  static let policy = RetryPolicy.exponential(
-    .seconds(1),
-    cap: .seconds(8),
-    jitter: true,
-    totalTimeout: .seconds(30)
-  )
+  static let policy = RetryPolicy.exponential(.seconds(1), cap: .seconds(8)).jittered()
+    .totalTimeout(.seconds(30))
 
   func delays(_ recorder: RecordingObserver) -> [Duration] {
     recorder.events.compactMap { event in

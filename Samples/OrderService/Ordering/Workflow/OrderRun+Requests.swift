@@ -71,7 +71,7 @@ extension OrderRun {
     make: @escaping @Sendable (_ attempt: Int) -> ResultOperation<Value>
   ) async throws -> Value {
     let patience = StepPatience(limit, clock: tools.store.clock)
-    let policy = policy(from: tools.options.firstDelay, attempts: .max)
+    let policy = policy(from: tools.options.firstDelay)
       .when { !Self.isFinal($0) && !patience.isOver }
     let requests = requests(name, policy, isRecorded: true) { attempt in
       let request = make(attempt)
@@ -99,7 +99,8 @@ extension OrderRun {
     let refusals = Refusals(limit: tools.options.refusals)
     var (round, delay) = (1, tools.options.firstDelay)
     while true {
-      let policy = policy(from: delay, attempts: Self.roundLength)
+      let policy = policy(from: delay)
+        .attempts(Self.roundLength)
         .when { refusals.allowsAnother(after: $0) }
       let requests = requests(name, policy, isRecorded: round == 1) { _ in make() }
       canBeInterrupted(requests)
@@ -116,13 +117,9 @@ extension OrderRun {
   /// How many attempts one round has.
   private static var roundLength: Int { 30 }
 
-  private func policy(from delay: Duration, attempts: Int) -> RetryPolicy {
-    RetryPolicy.exponential(
-      delay,
-      cap: tools.options.longestDelay,
-      jitter: true,
-      attempts: attempts
-    )
+  /// A policy without a limit.
+  private func policy(from delay: Duration) -> RetryPolicy {
+    .exponential(delay, cap: tools.options.longestDelay).jittered()
   }
 
   private func requests<Value: Sendable>(

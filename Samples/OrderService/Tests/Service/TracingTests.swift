@@ -51,7 +51,7 @@ import Tracing
         try await clock.sleep(for: .seconds(3))
       }
       validate
-      validate.then(name: "charge", retry: .constant(.seconds(10), attempts: 3)) { _ in
+      validate.then(name: "charge", retry: .constant(.seconds(10)).attempts(3)) { _ in
         if AdvancedOperation.current?.attempt != 3 { throw Busy() }
       }
     }

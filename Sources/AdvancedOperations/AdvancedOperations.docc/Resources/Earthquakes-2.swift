@@ -3,7 +3,7 @@ import AdvancedOperations
 let server = FeedServer()
 
 let locate = ResultOperation(name: "locate") { "all_week" }
-let retry = RetryPolicy.exponential(.milliseconds(20), attempts: 3)
+let retry = RetryPolicy.exponential(.milliseconds(20)).attempts(3)
 let download = locate.then(name: "download", retry: retry) { name in
   try await server.feed(named: name)
 }

@@ -22,7 +22,7 @@ let server = FeedServer()
 let database = Database()
 
 let locate = ResultOperation(name: "locate") { "all_week" }
-let retry = RetryPolicy.exponential(.milliseconds(20), attempts: 3)
+let retry = RetryPolicy.exponential(.milliseconds(20)).attempts(3)
 let download = locate.then(name: "download", retry: retry) { name in
   try await server.feed(named: name)
 }
