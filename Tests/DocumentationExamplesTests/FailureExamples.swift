@@ -132,8 +132,8 @@ private func handle(
   switch failure.cancellation {
   case .timeout(let limit): print("\(limit)")
   case .reason(let error): print("cancelled because of \(error)")
-  case .parent, .withoutReason: print("cancelled")
   case nil: print("\(failure.summary())")
+  default: print("cancelled")
   }
 
   #expect(print.all == ["cancelled because of The connection was lost."])

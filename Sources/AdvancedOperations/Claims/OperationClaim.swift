@@ -66,6 +66,9 @@ public protocol OperationClaim: Sendable {
 /// A claim that was free when the operation came may be busy when another one, which it waited for,
 /// is free: its `WhenBusy` decides then, in the same way. It decides about the start: the next
 /// attempt under ``RetryPolicy/releasingSlot()`` always waits.
+///
+/// Later versions may add cases, so a `switch` needs an `@unknown default`.
+@nonexhaustive
 public enum WhenBusy: Sendable, CaseIterable {
   /// It waits: first come, first served.
   case wait
@@ -86,6 +89,9 @@ public enum WhenBusy: Sendable, CaseIterable {
 ///   }
 /// }
 /// ```
+///
+/// Later versions may add cases, so a `switch` needs an `@unknown default`.
+@nonexhaustive
 public enum OperationClaimError: Error, Hashable, CustomStringConvertible {
   /// The claim is held by these operations, and was not to be waited for.
   case busy(holders: [String])

@@ -8,6 +8,9 @@ import CoreOperations
 /// ```
 public struct FileExists: ImmediateCondition {
   /// What there has to be; links are followed.
+  ///
+  /// Later versions may add cases, so a `switch` needs an `@unknown default`.
+  @nonexhaustive
   public enum Kind: Sendable, Hashable, CaseIterable {
     /// A file, a folder, or something else.
     case any
@@ -18,6 +21,9 @@ public struct FileExists: ImmediateCondition {
   }
 
   /// What is wrong with the path.
+  ///
+  /// Later versions may add cases, so a `switch` needs an `@unknown default`.
+  @nonexhaustive
   public enum Problem: Error, Hashable, CustomStringConvertible {
     /// There is nothing at the path.
     case missing(path: String, needed: Kind = .any)

@@ -7,6 +7,9 @@ import CoreOperations
 /// ```
 public struct FreeSpace: ImmediateCondition {
   /// Why there isn't enough room.
+  ///
+  /// Later versions may add cases, so a `switch` needs an `@unknown default`.
+  @nonexhaustive
   public enum Problem: Error, Hashable, CustomStringConvertible {
     /// The volume has fewer bytes than are needed.
     case tooLittle(path: String, available: Int64, needed: Int64)

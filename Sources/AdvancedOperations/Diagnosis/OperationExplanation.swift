@@ -20,6 +20,9 @@ public struct OperationExplanation: Sendable, Hashable, CustomStringConvertible 
   /// Something that keeps an operation from starting or from going on.
   public struct Cause: Sendable, Hashable, CustomStringConvertible {
     /// What kind of thing it is.
+    ///
+    /// Later versions may add cases, so a `switch` needs an `@unknown default`.
+    @nonexhaustive
     public enum Kind: Sendable, Hashable, CaseIterable {
       /// It waits with others in a cycle.
       case cycle

@@ -36,6 +36,9 @@ public struct OperationGraph: Sendable, CustomStringConvertible {
   /// What leads from one operation to another.
   public struct Edge: Sendable, Hashable {
     /// Why there is an edge.
+    ///
+    /// Later versions may add cases, so a `switch` needs an `@unknown default`.
+    @nonexhaustive
     public enum Kind: Sendable, CaseIterable {
       /// The second waits for the first.
       case dependency

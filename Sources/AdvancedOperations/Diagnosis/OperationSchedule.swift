@@ -8,6 +8,9 @@ import CoreOperations
 /// ```
 public struct OperationSchedule: Sendable, Hashable {
   /// What a worker takes when several pieces could be done.
+  ///
+  /// Later versions may add cases, so a `switch` needs an `@unknown default`.
+  @nonexhaustive
   public enum Order: Sendable, CaseIterable {
     /// The piece with the lowest index, as a queue starts operations of one priority in the order
     /// of adding.

@@ -27,6 +27,9 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
   // Sendable: `members` has a lock.
 
   /// What the group does when a child fails.
+  ///
+  /// Later versions may add cases, so a `switch` needs an `@unknown default`.
+  @nonexhaustive
   public enum ErrorPolicy: Sendable {
     /// The others go on; all errors are collected.
     case collectAll

@@ -193,6 +193,9 @@ final class JournalEntry: Sendable {
 /// ```
 public struct OperationJournalError: Error, CustomStringConvertible, CustomDebugStringConvertible {
   /// What a journal is called for.
+  ///
+  /// Later versions may add cases, so a `switch` needs an `@unknown default`.
+  @nonexhaustive
   public enum Action: Sendable, Hashable {
     /// To look a value up: the operation has not run.
     case lookUp

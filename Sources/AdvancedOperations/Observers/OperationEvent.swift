@@ -8,6 +8,9 @@
 ///   if case .finished(let outcome) = event { print(outcome) }
 /// }
 /// ```
+///
+/// Later versions may add cases, so a `switch` needs an `@unknown default`.
+@nonexhaustive
 public enum OperationEvent: Sendable {
   /// A queue took it in.
   case enqueued
@@ -36,6 +39,9 @@ public enum OperationEvent: Sendable {
   /// ```swift
   /// try expectEvents([.enqueued, .started, .willFinish, .finished], of: recorder)
   /// ```
+  ///
+  /// Later versions may add cases, so a `switch` needs an `@unknown default`.
+  @nonexhaustive
   public enum Kind: String, Sendable, Hashable, CaseIterable, CustomStringConvertible {
     /// See ``OperationEvent/enqueued``.
     case enqueued

@@ -17,6 +17,9 @@ import CoreOperations
 /// ```
 public struct TimeoutObserver: OperationObserver {
   /// Which part of the operation's life is measured.
+  ///
+  /// Later versions may add cases, so a `switch` needs an `@unknown default`.
+  @nonexhaustive
   public enum Phase: Sendable, CaseIterable {
     /// From being enqueued to the start of its work.
     case waiting

@@ -106,6 +106,9 @@ struct ProgressNews {
 }
 
 /// An operation could not produce another one.
+///
+/// Later versions may add cases, so a `switch` needs an `@unknown default`.
+@nonexhaustive
 public enum OperationProduceError: Error, Hashable, CustomStringConvertible {
   /// It is not executing: not yet, or not any more.
   case notExecuting

@@ -348,6 +348,9 @@ extension AdvancedOperation {
   ///   override func cancelled(withErrors errors: [any Error]) { connection.abort() }
   /// }
   /// ```
+  ///
+  /// Later versions may add cases, so a `switch` needs an `@unknown default`.
+  @nonexhaustive
   public enum CancellationPolicy: Sendable {
     /// It finishes at once; a later `finish` of its body is ignored.
     ///
@@ -359,6 +362,9 @@ extension AdvancedOperation {
   }
 
   /// How many of the conditions are evaluated.
+  ///
+  /// Later versions may add cases, so a `switch` needs an `@unknown default`.
+  @nonexhaustive
   public enum ConditionPolicy: Sendable {
     /// All at once, after the helpers of all of them; every failure is reported.
     case evaluateAll

@@ -172,7 +172,7 @@ package struct OperationStateMachine: Sendable {
   /// - Parameter isFirst: Whether it has no journal yet.
   /// - Returns: What to do.
   package func journalAttached(isFirst: Bool) -> AddAction {
-    if isSubmitted || state != .pending { return .reject(.journalAttachedLate(state)) }
+    if isSubmitted { return .reject(.journalAttachedLate(state)) }
     return isFirst ? .record : .reject(.journalAttachedAgain)
   }
 

@@ -5,10 +5,13 @@ extension OperationFailure {
   /// switch failure.cancellation {
   /// case .timeout(let limit): print("\(limit)")
   /// case .reason(let error): print("cancelled because of \(error)")
-  /// case .parent, .withoutReason: print("cancelled")
   /// case nil: print("\(failure.summary())")
+  /// default: print("cancelled")
   /// }
   /// ```
+  ///
+  /// Later versions may add cases, so a `switch` needs an `@unknown default`.
+  @nonexhaustive
   public enum Cancellation: Sendable {
     /// A plain ``AdvancedOperation/cancel()``.
     case withoutReason

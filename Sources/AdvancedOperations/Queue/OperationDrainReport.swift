@@ -62,6 +62,9 @@ public struct OperationDrainReport: Sendable, CustomStringConvertible {
 /// ```
 public struct OperationQueueClosed: Error, Hashable, CustomStringConvertible {
   /// Why the operation was cancelled.
+  ///
+  /// Later versions may add cases, so a `switch` needs an `@unknown default`.
+  @nonexhaustive
   public enum Cause: Sendable, Hashable {
     /// The operation was added from outside after the drain had begun, or from inside after the
     /// deadline of the drain.

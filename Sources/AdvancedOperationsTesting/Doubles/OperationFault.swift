@@ -8,6 +8,9 @@ import CoreOperations
 /// try simulation.inject(.delay(.seconds(90)), into: "parse", at: .evaluatingConditions)
 /// try simulation.inject(.cancel, into: "store", at: .executing)
 /// ```
+///
+/// Later versions may add cases, so a `switch` needs an `@unknown default`.
+@nonexhaustive
 public enum OperationFault: Sendable {
   /// An error: of a condition when injected at `evaluatingConditions`, of the body, which isn't
   /// entered, when injected at `executing`.

@@ -9,6 +9,9 @@
 /// // upload (waiting) waits for compress
 /// // upload (waiting) is in no queue
 /// ```
+///
+/// Later versions may add cases, so a `switch` needs an `@unknown default`.
+@nonexhaustive
 public enum OperationWaitCause: Sendable, CustomStringConvertible {
   /// The operation is in no queue, and `start()` wasn't called.
   case notEnqueued

@@ -228,3 +228,16 @@ import Testing
     }
   }
 }
+
+private nonisolated func word(_ fault: OperationFault) -> String {
+  switch fault {
+  case .error, .delay, .cancel: "known"
+  @unknown default: "later"
+  }
+}
+
+private nonisolated func word(_ ending: OperationEnding) -> String {
+  switch ending {
+  case .succeeded, .failed, .cancelled, .skipped: "all"
+  }
+}

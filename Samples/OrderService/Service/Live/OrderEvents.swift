@@ -70,6 +70,7 @@ extension OrderEvents.Event {
     case .produced(let operation): text = operation.name
     case .dropped(let count): text = "\(count) events are missing"
     case .enqueued, .started, .progress, .willFinish: break
+    @unknown default: break
     }
   }
 }
