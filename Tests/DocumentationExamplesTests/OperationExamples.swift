@@ -156,7 +156,7 @@ private func report(_ operation: AdvancedOperation, _ print: Lines) {
   stock.addCondition(BlockCondition("shop is open") { false })
   let payment = ResultOperation(
     name: "payment",
-    retry: .immediate(attempts: 2).attemptTimeout(.seconds(5))
+    retry: .immediate.attempts(2).attemptTimeout(.seconds(5))
   ) {
     if AdvancedOperation.current?.attempt == 2 { throw Offline() }
     try await clock.sleep(until: clock.now + .seconds(60))
