@@ -146,6 +146,34 @@ import Testing
     #expect(needed == .max)
   }
 
+  @Test(arguments: [(999, false), (1_000, true), (1_001, true)])
+  func `space that a closure measures`(available: Int64, isEnough: Bool) {
+    let paths = Log<String>()
+    let space = FreeSpace(atLeast: 1_000, at: "/x") { path in
+      paths.add(path)
+      return available
+    }
+    let result = space.check(operation)
+    #expect(result.isSatisfied == isEnough)
+    #expect(paths.entries == ["/x"])
+    if !isEnough {
+      let problem = FreeSpace.Problem.tooLittle(path: "/x", available: available, needed: 1_000)
+      #expect(result.errors.first as? FreeSpace.Problem == problem)
+    }
+  }
+
+  @Test func `a closure that can't measure the space`() {
+    let flaw = FreeSpace(atLeast: 1, at: "/x") { _ in throw Flaw(7) }.check(operation)
+    let notMeasured = FreeSpace.Problem.notMeasured(path: "/x", reason: "\(Flaw(7))")
+    #expect(flaw.errors.first as? FreeSpace.Problem == notMeasured)
+    #expect(
+      "\(notMeasured)" == "The free space of the volume of /x could not be measured: \(Flaw(7))"
+    )
+    let unknown = FreeSpace.Problem.unknown(path: "/y", code: 5)
+    let known = FreeSpace(atLeast: 1, at: "/x") { _ in throw unknown }.check(operation)
+    #expect(known.errors.first as? FreeSpace.Problem == unknown)
+  }
+
   // MARK: Dependencies
 
   /// A finished world: an operation that depends on one of each kind.

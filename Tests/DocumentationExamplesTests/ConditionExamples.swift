@@ -189,6 +189,9 @@ private struct LocationPermission: OperationCondition {
 
   download.addCondition(FreeSpace(atLeast: 500_000_000, at: "/var/cache"))
 
+  let full = FreeSpace(atLeast: 500_000_000, at: "/var/cache", measuredBy: { _ in 1_000 })
+  #expect(!full.check(download).isSatisfied)
+
   // What they answer is the machine's affair; that they do isn't.
   simulate(importing, download)
   #expect(importing.isFinished && download.isFinished)

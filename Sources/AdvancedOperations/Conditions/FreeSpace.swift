@@ -1,9 +1,16 @@
 import CoreOperations
 
-/// Holds when a volume has room.
+/// A condition that is satisfied if a volume has enough free space.
 ///
 /// ```swift
 /// download.addCondition(FreeSpace(atLeast: 500_000_000, at: "/var/cache"))
+/// ```
+///
+/// In a test, pass a closure that returns the free space, so that the disk of the machine doesn't
+/// decide the result:
+///
+/// ```swift
+/// let full = FreeSpace(atLeast: 500_000_000, at: "/var/cache", measuredBy: { _ in 1_000 })
 /// ```
 public struct FreeSpace: ImmediateCondition {
   /// Why there isn't enough room.
@@ -13,8 +20,10 @@ public struct FreeSpace: ImmediateCondition {
   public enum Problem: Error, Hashable, CustomStringConvertible {
     /// The volume has fewer bytes than are needed.
     case tooLittle(path: String, available: Int64, needed: Int64)
-    /// The volume could not be asked.
+    /// The system didn't return the free space of the volume; the code is that of `errno`.
     case unknown(path: String, code: Int32)
+    /// The closure that measures the free space threw an error; the reason is the error's text.
+    case notMeasured(path: String, reason: String)
 
     /// One sentence with the numbers.
     public var description: String {
@@ -24,6 +33,8 @@ public struct FreeSpace: ImmediateCondition {
           + "needed."
       case .unknown(let path, let code):
         "The volume of \(path) could not be asked for its free space (error \(code))."
+      case .notMeasured(let path, let reason):
+        "The free space of the volume of \(path) could not be measured: \(reason)"
       }
     }
 
@@ -55,32 +66,54 @@ public struct FreeSpace: ImmediateCondition {
 
   private let bytes: Int64
   private let path: String
+  private let measure: @Sendable (_ path: String) throws -> Int64
 
   /// Creates the condition.
   ///
   /// - Parameters:
-  ///   - bytes: How many bytes an unprivileged program must be able to write.
-  ///   - path: A file or folder on the volume; if there is none, the nearest folder above it
-  ///     counts.
-  public init(atLeast bytes: Int64, at path: String) {
+  ///   - bytes: The number of bytes that an unprivileged program must be able to write.
+  ///   - path: A file or folder on the volume. If it doesn't exist, the system is asked about the
+  ///     nearest folder above it.
+  ///   - measure: A closure that returns the number of free bytes of the volume of the path; nil
+  ///     asks the file system. The closure is called at each evaluation, on the thread of the
+  ///     evaluation, without a lock held, so it must not block. A ``Problem`` that it throws is the
+  ///     error of the condition. Any other error results in
+  ///     ``Problem/notMeasured(path:reason:)``.
+  public init(
+    atLeast bytes: Int64,
+    at path: String,
+    measuredBy measure: (@Sendable (_ path: String) throws -> Int64)? = nil
+  ) {
     self.bytes = bytes
     self.path = path
+    self.measure = measure ?? Self.askFileSystem
   }
 
   /// “free space”.
   public var name: String { "free space" }
 
-  /// Asks the volume.
+  /// Compares the free space of the volume with the required space.
   public func check(_ operation: AdvancedOperation) -> OperationConditionResult {
+    do {
+      let available = try measure(path)
+      if available >= bytes { return .satisfied }
+      return .failed(Problem.tooLittle(path: path, available: available, needed: bytes))
+    } catch let problem as Problem {
+      return .failed(problem)
+    } catch {
+      return .failed(Problem.notMeasured(path: path, reason: "\(error)"))
+    }
+  }
+
+  @Sendable
+  private static func askFileSystem(at path: String) throws(Problem) -> Int64 {
     var candidate = path
     while true {
       switch FileSystem.freeSpace(at: candidate) {
-      case .success(let available):
-        if available >= bytes { return .satisfied }
-        return .failed(Problem.tooLittle(path: path, available: available, needed: bytes))
+      case .success(let available): return available
       case .failure(let problem):
-        guard problem.isMissing, let parent = Self.parent(of: candidate) else {
-          return .failed(Problem.unknown(path: path, code: problem.code))
+        guard problem.isMissing, let parent = parent(of: candidate) else {
+          throw .unknown(path: path, code: problem.code)
         }
         candidate = parent
       }

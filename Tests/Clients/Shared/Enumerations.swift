@@ -148,7 +148,7 @@ private nonisolated func word(_ problem: FileExists.Problem) -> String {
 
 private nonisolated func word(_ problem: FreeSpace.Problem) -> String {
   switch problem {
-  case .tooLittle, .unknown: "known"
+  case .tooLittle, .unknown, .notMeasured: "known"
   @unknown default: "later"
   }
 }

@@ -11,11 +11,9 @@ struct FreeDisk: ImmediateCondition {
     do {
       switch FreeSpace(atLeast: Int64(bytes), at: try path()).check(operation) {
       case .failed(let problem as FreeSpace.Problem):
-        switch problem {
+        guard case .tooLittle = problem else { return .failed(problem) }
         // The framework's sentence, as a part of one.
-        case .tooLittle: return .failed(ConditionProblem("\("\(problem)".dropLast())"))
-        case .unknown: return .failed(problem)
-        }
+        return .failed(ConditionProblem("\("\(problem)".dropLast())"))
       case let other: return other
       }
     } catch {
