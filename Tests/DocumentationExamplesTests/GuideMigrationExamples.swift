@@ -120,8 +120,8 @@ private struct Network: Sendable {
       let (results, ends) = AsyncStream.makeStream(of: Result<Int, OperationFailure>.self)
       let downloads = (1...3).map { page in
         let download = ResultOperation(name: "page \(page)") { try await size(of: page) }
-        download.onFinish { [weak download] _, _ in
-          if let result = download?.result { ends.yield(result) }
+        download.onFinish { download, _ in
+          if let result = download.result { ends.yield(result) }
         }
         return scope.add(download)
       }
@@ -150,9 +150,9 @@ private struct Network: Sendable {
           if seconds == 1 { throw OperationSkipped(reason: "no need") }
           return seconds
         }
-        work.onFinish { [weak work] operation, _ in
-          isOver("\(operation)")
-          if let result = work?.result { ends.yield(result) }
+        work.onFinish { work, _ in
+          isOver("\(work)")
+          if let result = work.result { ends.yield(result) }
         }
         scope.add(work)
       }

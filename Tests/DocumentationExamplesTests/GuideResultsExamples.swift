@@ -53,8 +53,8 @@ import Testing
   let log = Lines()
   let download = ResultOperation(name: "download") { "Chile 1960" }
 
-  download.onFinish { [weak download] _, _ in
-    switch download?.result {
+  download.onFinish { download, _ in
+    switch download.result {
     case .success(let text): log("got \(text)")
     case .failure(let failure): log("failed: \(failure.summary())")
     case nil: break

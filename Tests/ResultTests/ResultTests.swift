@@ -13,7 +13,7 @@ import Testing
       return 42
     }
     let seen = Log<Int?>()
-    work.onFinish { _, _ in seen.add(try? work.result?.get()) }
+    work.onFinish { work, _ in seen.add(try? work.result?.get()) }
     #expect(work.result == nil)
     world.run(work)
     #expect(seen.entries == [42])

@@ -301,12 +301,6 @@ extension AdvancedOperation {
   public final func onCancel(
     _ body: @escaping @Sendable (AdvancedOperation, [any Error]) -> Void
   ) -> OperationObservation { addObserver(BlockObserver(didCancel: body)) }
-
-  /// Calls a closure when the operation has ended; at once when it has already.
-  @discardableResult
-  public final func onFinish(
-    _ body: @escaping @Sendable (AdvancedOperation, [any Error]) -> Void
-  ) -> OperationObservation { addObserver(BlockObserver(didFinish: body)) }
 }
 
 /// The callbacks that a thread is in, and the depth of calls that follow from each other: a child's

@@ -277,6 +277,19 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
     for breaker in breakers { addObserver(breaker) }
   }
 
+  /// Calls a closure when the operation has ended, or immediately if it has ended already.
+  ///
+  /// The closure is an observer: it is called once, without a lock held, before dependents start.
+  /// The closure of a ``ResultOperation`` gets the operation with its type, and so its result.
+  ///
+  /// - Parameter body: The closure. It gets this operation and its ``errors``, so it need not
+  ///   capture the operation.
+  /// - Returns: The means to remove the closure.
+  @discardableResult
+  public func onFinish(
+    _ body: @escaping @Sendable (AdvancedOperation, [any Error]) -> Void
+  ) -> OperationObservation { addObserver(BlockObserver(didFinish: body)) }
+
   final func attach(_ record: (inout AdvancedCore) -> Void) {
     let action = withCore { core in
       let action = core.machine.conditionAdded()

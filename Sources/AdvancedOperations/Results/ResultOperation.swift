@@ -198,6 +198,35 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
     return try finishedValue()
   }
 
+  /// Calls a closure when the operation has ended, or immediately if it has ended already.
+  ///
+  /// ```swift
+  /// download.onFinish { download, _ in
+  ///   switch download.result {
+  ///   case .success(let text): log("got \(text)")
+  ///   case .failure(let failure): log("failed: \(failure.summary())")
+  ///   case nil: break
+  ///   }
+  /// }
+  /// ```
+  ///
+  /// - Parameter body: The closure, which is called as that of
+  ///   ``AdvancedOperation/onFinish(_:)`` is. It gets this operation, whose ``result`` is decided,
+  ///   and its errors.
+  /// - Returns: The means to remove the closure.
+  @discardableResult
+  public final override func onFinish(
+    _ body: @escaping @Sendable (ResultOperation<Output>, [any Error]) -> Void
+  ) -> OperationObservation {
+    // An override, not an overload: with two methods of the name, a closure would be ambiguous.
+    super.onFinish { operation, errors in
+      guard let operation = operation as? ResultOperation<Output> else {
+        trap("an observer of a \(ResultOperation<Output>.self) got \(operation)")
+      }
+      body(operation, errors)
+    }
+  }
+
   /// The value of an operation that has finished.
   final func finishedValue() throws -> Output {
     guard let result else { trap("operation “\(label)” finished without a result") }

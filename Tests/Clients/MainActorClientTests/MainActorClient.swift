@@ -25,8 +25,8 @@ private struct IsAllowed: ImmediateCondition {
     let download = ResultOperation(name: "download") { "a\nb" }
     let parse = download.then(name: "parse") { text in text.split(separator: "\n").count }
     parse.addCondition(BlockCondition("open") { true })
-    parse.onFinish { operation, _ in
-      let line = operation.description
+    parse.onFinish { parse, _ in
+      let line = parse.description
       Task { @MainActor in self.lines.append(line) }
     }
     queue.addOperations([download, parse])

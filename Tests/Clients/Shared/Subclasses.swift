@@ -142,6 +142,34 @@ private nonisolated struct AtOnce: OperationExecutor {
     #expect(sum.dependencies.count == 2)
   }
 
+  @Test func `of operations with results are observed with their result`() async throws {
+    let queue = Line("line")
+    let ends = AsyncStream.makeStream(of: String.self)
+    let text = Text("text")
+    let four = Counting(name: "four") { 4 }
+    let untyped: AdvancedOperation = four
+    // Closures of one statement and of several, a function of any operation, and a variable of the
+    // type of any operation.
+    text.onFinish { text, _ in ends.continuation.yield((try? text.result?.get()) ?? "none") }
+    four.onFinish { four, errors in
+      let value = try? four.result?.get()
+      guard let value, errors.isEmpty else { return }
+      ends.continuation.yield("\(value)")
+    }
+    let report: @Sendable (AdvancedOperation, [any Error]) -> Void = { operation, _ in
+      ends.continuation.yield(operation.name ?? "none")
+    }
+    four.onFinish(report)
+    untyped.onFinish { operation, errors in
+      guard errors.isEmpty else { return }
+      ends.continuation.yield("untyped \(operation.name ?? "none")")
+    }
+    queue.addOperations([text, four])
+    var seen: [String] = []
+    for await end in ends.stream.prefix(4) { seen.append(end) }
+    #expect(seen == ["text", "4", "four", "untyped four"])
+  }
+
   @Test func `of groups, blocks and queues do what these do`() async throws {
     let queue = Lines()
     let importing = Import(rows: 3)

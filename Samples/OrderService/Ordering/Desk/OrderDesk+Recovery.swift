@@ -62,8 +62,8 @@ extension OrderDesk {
     }
     let waiting = DeskState.Recovery(operation: recovery, reason: reason, cancel: cancel)
     state.withLock { $0.recoveries[id] = waiting }
-    recovery.onFinish { [weak self] operation, _ in
-      self?.recovered(id, try? (operation as? ResultOperation<Order>)?.result?.get())
+    recovery.onFinish { [weak self] recovery, _ in
+      self?.recovered(id, try? recovery.result?.get())
     }
     queue.addOperation(recovery)
     if isDraining { recovery.cancel() }
