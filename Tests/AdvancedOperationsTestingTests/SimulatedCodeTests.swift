@@ -126,8 +126,7 @@ private struct Flaw: Error, Equatable {}
         let leaver = ResultOperation(name: "leaver") {
           try await Task.sleep(for: .seconds(86_400))
         }
-        queue.addOperation(leaver)
-        try await leaver.value(cancellingOperation: true)
+        try await queue.run(leaver)
       }
     }
     #expect(failure?.message.contains("“leaver” is executing") == true)

@@ -129,16 +129,6 @@ private struct Archive: Sendable {
   #expect(sync.ending == "succeeded")
 }
 
-@Test func `value: cancelling the task may cancel the operation`() async throws {
-  let queue = AdvancedOperationQueue()
-  let parse = ResultOperation { [1, 2] }
-  queue.addOperation(parse)
-
-  let events = try await parse.value(cancellingOperation: true)
-
-  #expect(events == [1, 2])
-}
-
 private struct Spans {
   @TaskLocal static var names: [String] = []
 }

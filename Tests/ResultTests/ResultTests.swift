@@ -39,19 +39,14 @@ import Testing
   @Test func `keeps nothing of a wait for its value that was cancelled`() async {
     let work = ResultOperation { 42 }
     let steps = ManualTasks()
-    let waits = [false, true, false].map { cancelling in
-      Task(executorPreference: steps) {
-        // It is in no queue yet: the cancel that is passed on leaves it as it is.
-        try await work.value(cancellingOperation: cancelling)
-      }
-    }
+    let waits = (0..<3).map { _ in Task(executorPreference: steps) { try await work.value } }
     steps.runAll()
     for wait in waits {
       #expect(work.hasDependents)
       wait.cancel()
     }
     #expect(!work.hasDependents)
-    #expect(work.isCancelled && !work.isFinished)
+    #expect(!work.isCancelled && !work.isFinished)
     steps.runAll()
     for wait in waits { await #expect(throws: CancellationError.self) { try await wait.value } }
   }
@@ -199,25 +194,6 @@ import Testing
     #expect(!work.isCancelled)
     leave.open()
     #expect(try await work.value == 1)
-  }
-
-  @Test func `unless it is to cancel the operation too`() async throws {
-    let queue = AdvancedOperationQueue()
-    let (entered, leave) = (Gate(), Gate())
-    let work = ResultOperation {
-      entered.open()
-      await leave.opened()
-      return 1
-    }
-    queue.addOperation(work)
-    await entered.opened()
-    let wait = Task { try await work.value(cancellingOperation: true) }
-    wait.cancel()
-    await #expect(throws: (any Error).self) { try await wait.value }
-    #expect(work.isCancelled)
-    leave.open()
-    try await work.untilFinished()
-    #expect(work.kind == .cancelled)
   }
 
   @Test func `many may wait for the same value`() async throws {

@@ -14,20 +14,21 @@ extension OperationQueue {
   /// let saved = try await queue.run(store)
   /// ```
   ///
-  /// When the waiting task is cancelled, because a client has hung up for example, the operations
-  /// that were added by this call are cancelled, with a `CancellationError` as the reason, and the
-  /// call throws at once. Bodies that are going on end when they notice the cancel; where they must
-  /// not outlive the call, use `withOperations`.
+  /// Several tasks may run workflows that share operations, or the same operation: the first call
+  /// adds a shared operation, and all of them wait for it.
   ///
-  /// Several tasks may run workflows that share operations: the call that comes first adds a shared
-  /// one, and cancels it if its task is cancelled.
+  /// If the waiting task is cancelled, because a client has hung up for example, the call throws
+  /// immediately. An operation that was added by a call of this method is cancelled when no such
+  /// call waits for it any more, with a `CancellationError` as the reason. An operation that the
+  /// program has added to a queue itself is never cancelled. Bodies that are running end when they
+  /// notice the cancel; where they must not outlive the call, use `withOperations`.
   ///
   /// - Parameter operation: In this queue, in another one, or in none.
   /// - Returns: The value of the operation.
   /// - Throws: The ``OperationFailure`` of the operation when it failed, was cancelled, or was
   ///   skipped; `CancellationError` when the waiting task is cancelled first; `OperationCycleError`
   ///   when the waiting task is the body of an operation that this one waits for, and then the
-  ///   operations that were added by this call are cancelled.
+  ///   operations are cancelled as if the task were.
   /// - Complexity: O(v + e), v the number of unfinished predecessors and e that of their
   ///   dependencies.
   @discardableResult
@@ -66,38 +67,95 @@ extension OperationQueue {
   }
 
   private func runUntilFinished(_ operation: AdvancedOperation) async throws {
-    let added = Workflow.claim(endingWith: operation)
+    let call = RunCall(of: operation)
+    defer { _ = call.leave() }
     do {
       try await withTaskCancellationHandler {
         // Those that were cancelled before they are added leave without executing.
-        if added.count == 1 {
-          addOperation(added[0])
-        } else if !added.isEmpty {
-          addOperations(added)
+        if call.added.count == 1 {
+          addOperation(call.added[0])
+        } else if !call.added.isEmpty {
+          addOperations(call.added)
         }
         try await operation.untilFinished()
       } onCancel: {
-        uninterrupted { self.cancel(added, reason: CancellationError()) }
+        uninterrupted { self.cancel(call.leave(), reason: CancellationError()) }
       }
     } catch let cycle as OperationCycleError {
-      cancel(added, reason: cycle)
+      cancel(call.leave(), reason: cycle)
       throw cycle
     }
   }
 }
 
-/// The search for the operations that have to be added so that one of them can run.
+/// A call of `run`, and the operations for which it waits together with other calls.
+private final class RunCall: Sendable {
+  /// How many calls wait for an operation that one of them has added; each keeps the operation.
+  private static let counts = Locked<[ObjectIdentifier: Int]>([:])
+
+  /// The operations that this call has to add; predecessors come first.
+  let added: [Operation]
+  /// The operations in whose counts this call is; none once it has left.
+  private let counted: Locked<[Operation]>
+
+  init(of operation: Operation) {
+    let unfinished = Workflow.operations(endingWith: operation)
+    var (added, counted): ([Operation], [Operation]) = ([], [])
+    // In one step: a call that finds an operation claimed finds it counted, too.
+    Self.counts.withLock { counts in
+      for operation in unfinished {
+        let id = ObjectIdentifier(operation)
+        if operation.claim() {
+          added.append(operation)
+          counts[id] = 1
+        } else if let count = counts[id] {
+          counts[id] = count + 1
+        } else {
+          // The program has added it, or a group or another operation will.
+          continue
+        }
+        counted.append(operation)
+      }
+    }
+    self.added = added
+    self.counted = Locked(counted)
+  }
+
+  /// Waits no more; does nothing the second time.
+  ///
+  /// - Returns: The operations that no call waits for any more.
+  func leave() -> [Operation] {
+    let counted = counted.withLock { exchange(&$0, with: []) }
+    if counted.isEmpty { return [] }
+    return Self.counts.withLock { counts in
+      counted.filter { operation in
+        let id = ObjectIdentifier(operation)
+        let others = (counts[id] ?? 1) - 1
+        counts[id] = others > 0 ? others : nil
+        return others == 0
+      }
+    }
+  }
+}
+
+/// The search for the operations that have to finish so that one of them can run.
 struct Workflow {
   private var found: [Operation] = []
   private var visited: Set<ObjectIdentifier> = []
 
-  /// Claims an operation and its predecessors, as far as they are in no queue; predecessors come
-  /// first.
-  static func claim(endingWith operation: Operation) -> [Operation] {
+  /// An operation and its predecessors, as far as they have not finished; predecessors come first.
+  static func operations(endingWith operation: Operation) -> [Operation] {
     var workflow = Workflow()
     workflow.visit(operation)
-    // Only this call adds what it has claimed; a call in another task may have claimed some before.
-    return workflow.found.filter { $0.claim() }
+    return workflow.found
+  }
+
+  /// Claims an operation and its predecessors, as far as they are in no queue.
+  ///
+  /// - Returns: What the caller has to add; predecessors come first.
+  static func claim(endingWith operation: Operation) -> [Operation] {
+    // A call in another task may have claimed some before.
+    operations(endingWith: operation).filter { $0.claim() }
   }
 
   /// Not recursive, because chains may be long.

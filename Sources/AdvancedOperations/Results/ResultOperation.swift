@@ -156,7 +156,7 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
   ///
   /// It doesn't start the operation: it waits for ever for one that is never added to a queue or
   /// started. Any number of tasks can wait for it, and it can be read again later. Cancelling the
-  /// waiting task ends the wait, and the operation goes on; see ``value(cancellingOperation:)``.
+  /// waiting task ends the wait, and the operation continues.
   ///
   /// It doesn't add the operation to a queue: the value of an operation that isn't added, or whose
   /// predecessors aren't, is waited for until the task is cancelled.
@@ -168,34 +168,10 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
   ///   on; `OperationCycleError` when the waiting task is the body of an operation that this one
   ///   waits for.
   public final var value: Output {
-    get async throws { try await value(cancellingOperation: false) }
-  }
-
-  /// The value, as ``value`` gives it, where cancelling the waiting task can cancel the operation
-  /// too.
-  ///
-  /// ```swift
-  /// let events = try await parse.value(cancellingOperation: true)
-  /// ```
-  ///
-  /// Cancelling the waiting task cancels this operation and no other one: predecessors that are in
-  /// a queue go on. `try await queue.run(operation)` cancels those that it has added, too.
-  ///
-  /// - Parameter cancellingOperation: Whether cancelling the waiting task cancels the operation
-  ///   too.
-  /// - Returns: The value.
-  /// - Throws: As ``value`` does.
-  public final func value(cancellingOperation: Bool) async throws -> Output {
-    if cancellingOperation {
-      try await withTaskCancellationHandler {
-        try await untilFinished()
-      } onCancel: {
-        uninterrupted { self.cancel() }
-      }
-    } else {
+    get async throws {
       try await untilFinished()
+      return try finishedValue()
     }
-    return try finishedValue()
   }
 
   /// Calls a closure when the operation has ended, or immediately if it has ended already.

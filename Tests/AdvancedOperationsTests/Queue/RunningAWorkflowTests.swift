@@ -183,6 +183,93 @@ import Testing
     }
   }
 
+  @Test(arguments: [0, 1])
+  func `by two tasks leaves what they share to the other when one is cancelled`(first: Int) throws {
+    let world = World()
+    let shared = Self.slow("shared")
+    let dependents = [shared.then { $0 + 1 }, shared.then { $0 + 2 }]
+    let calls = dependents.map { Self.run($0, in: world.queue, world.simulation) }
+    world.simulation.advance(by: .seconds(30))
+    calls[first].task.cancel()
+    world.simulation.advance(by: .zero)
+    #expect(throws: CancellationError.self) { try calls[first].result.value?.get() }
+    #expect(dependents[first].kind == .cancelled)
+    #expect(shared.state == .executing && !shared.isCancelled)
+    world.simulation.run()
+    #expect(try calls[1 - first].result.value?.get() == 3 - first)
+  }
+
+  @Test func `by two tasks cancels what they share with the last of them`() throws {
+    let world = World()
+    let elsewhere = world.makeQueue()
+    let shared = Self.slow("shared")
+    let dependents = [shared.then { $0 + 1 }, shared.then { $0 + 2 }]
+    let calls = zip(dependents, [world.queue, elsewhere])
+      .map { Self.run($0, in: $1, world.simulation) }
+    world.simulation.advance(by: .seconds(30))
+    for call in calls {
+      #expect(!shared.isCancelled)
+      call.task.cancel()
+      world.simulation.advance(by: .zero)
+    }
+    world.simulation.run()
+    for operation in [shared] + dependents {
+      #expect(operation.kind == .cancelled)
+      #expect(operation.cancellationReason is CancellationError)
+    }
+  }
+
+  @Test func `of one operation by two tasks goes on for the other when one is cancelled`() throws {
+    let world = World()
+    let operation = Self.slow("operation")
+    let calls = (0..<2).map { _ in Self.run(operation, in: world.queue, world.simulation) }
+    world.simulation.advance(by: .seconds(30))
+    calls[0].task.cancel()
+    world.simulation.run()
+    #expect(throws: CancellationError.self) { try calls[0].result.value?.get() }
+    #expect(try calls[1].result.value?.get() == 1)
+  }
+
+  @Test func `that has returned doesn't count any more`() throws {
+    let world = World()
+    let (shared, failing) = (Self.slow("shared"), ResultOperation<Int> { throw Flaw(1) })
+    // Fails with its input, and doesn't wait for the other one.
+    let early = ResultOperation(name: "early", after: shared, failing) { $0 + $1 }
+    let late = shared.then(name: "late") { $0 + 1 }
+    let calls = [early, late].map { Self.run($0, in: world.queue, world.simulation) }
+    world.simulation.advance(by: .seconds(30))
+    #expect(throws: OperationFailure.self) { try calls[0].result.value?.get() }
+    #expect(!shared.isCancelled)
+    calls[1].task.cancel()
+    world.simulation.run()
+    #expect(shared.kind == .cancelled && late.kind == .cancelled)
+  }
+
+  @Test(.heavy) func `by two tasks of which one is cancelled gives the other its value`() throws {
+    let report = try exploreSchedules { simulation in
+      let queue = AdvancedOperationQueue(environment: simulation.environment)
+      let shared = Self.slow("shared")
+      let (first, second) = (shared.then { $0 }, shared.then { $0 + 1 })
+      let cancelled = Self.run(first, in: queue, simulation)
+      let other = Self.run(second, in: queue, simulation)
+      // Both calls wait by then, and the shared operation ends at that moment.
+      let hangUp = simulation.environment.clock.schedule(at: .seconds(60)) {
+        cancelled.task.cancel()
+      }
+      simulation.run()
+      withExtendedLifetime(hangUp) {}
+      try #require(try other.result.value?.get() == 2)
+      try #require(shared.kind == .succeeded)
+      switch cancelled.result.value {
+      case .success(let value): try #require(value == 1)
+      case .failure(let error): try #require(error is CancellationError)
+      case nil: Issue.record("run has not returned")
+      }
+      try #require(queue.operationCount == 0)
+    }
+    #expect(report.scheduleCount > 1)
+  }
+
   @Test func `of a long chain takes no deep stack`() throws {
     let world = World()
     var last = ResultOperation { 0 }
