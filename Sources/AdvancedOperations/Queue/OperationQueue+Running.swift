@@ -19,9 +19,10 @@ extension OperationQueue {
   ///
   /// If the waiting task is cancelled, because a client has hung up for example, the call throws
   /// immediately. An operation that was added by a call of this method is cancelled when no such
-  /// call waits for it any more, with a `CancellationError` as the reason. An operation that the
-  /// program has added to a queue itself is never cancelled. Bodies that are running end when they
-  /// notice the cancel; where they must not outlive the call, use `withOperations`.
+  /// call waits for it any more, with a `CancellationError` as the reason. A later call finds it
+  /// cancelled, and throws its failure. An operation that the program has added to a queue itself
+  /// is never cancelled. Bodies that are running end when they notice the cancel; where they must
+  /// not outlive the call, use `withOperations`.
   ///
   /// - Parameter operation: In this queue, in another one, or in none.
   /// - Returns: The value of the operation.
