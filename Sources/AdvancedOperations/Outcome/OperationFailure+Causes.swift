@@ -189,7 +189,9 @@ extension OperationFailure.Origin {
   /// - Returns: The longer way; this one if there is nothing to add.
   fileprivate func leading(to failure: OperationFailure?, step: Step?) -> Self {
     guard let step = step ?? ownerStep(of: failure) else { return self }
-    return Self(path: path + [step], cause: .body)
+    var origin = Self.body
+    origin.path = path + [step]
+    return origin
   }
 
   private func ownerStep(of failure: OperationFailure?) -> Step? {

@@ -90,10 +90,7 @@ extension OperationFailure {
       set { outermost = newValue.reversed().reduce(nil) { Node($1, $0) } }
     }
 
-    init(path: [Step] = [], cause: Cause) {
-      self.cause = cause
-      self.path = path
-    }
+    private init(cause: Cause) { self.cause = cause }
 
     /// The same in one more step.
     ///
