@@ -19,8 +19,6 @@ public struct AnyOf: OperationCondition {
     /// Why not, in the order of the conditions that failed.
     public var failures: [OperationConditionError]
 
-    /// Creates the error.
-    public init(failures: [OperationConditionError]) { self.failures = failures }
     /// The failures, a line each.
     public var description: String { OperationConditionError.text(of: self) }
   }

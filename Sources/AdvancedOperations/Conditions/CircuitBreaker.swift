@@ -335,8 +335,9 @@ public struct CircuitClosed: ImmediateCondition {
   public struct Open: Error, Hashable, CustomStringConvertible {
     /// How long it stays open; nil when that depends on how another operation ends.
     public var remaining: Duration?
-    /// Creates the error.
-    public init(remaining: Duration?) { self.remaining = remaining }
+
+    package init(remaining: Duration?) { self.remaining = remaining }
+
     /// One sentence with the time.
     public var description: String {
       if let remaining { return "The circuit is open for another \(remaining.readable)." }

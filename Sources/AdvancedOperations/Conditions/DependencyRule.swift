@@ -44,13 +44,7 @@ public struct DependencyRule: OperationCondition {
     /// Whether failures of dependencies broke the rule.
     public var isInherited: Bool { !failure.elements.isEmpty }
 
-    /// Creates the error.
-    ///
-    /// - Parameters:
-    ///   - dependencies: The name of each dependency and its outcome, as “a failed” or “b was
-    ///     cancelled”.
-    ///   - failure: The failures of the dependencies that broke the rule.
-    public init(
+    package init(
       dependencies: [String],
       failure: OperationFailure = OperationFailure(elements: [])
     ) {
@@ -283,12 +277,6 @@ public struct NoFailedDependencies: ImmediateCondition {
     /// The names of the failed dependencies, in the order in which they were added.
     public var names: [String] { failure.dependencyNames }
 
-    /// Creates the error.
-    ///
-    /// - Parameter failure: One element per dependency, with the origin
-    ///   ``OperationFailure/Origin/dependency(_:)``.
-    public init(failure: OperationFailure) { self.failure = failure }
-
     /// One sentence with the names.
     public var description: String {
       "It depends on what failed: \(names.joined(separator: ", "))."
@@ -331,12 +319,6 @@ public struct NoCancelledDependencies: ImmediateCondition {
     public var failure: OperationFailure
     /// The names of the cancelled dependencies, in the order in which they were added.
     public var names: [String] { failure.dependencyNames }
-
-    /// Creates the error.
-    ///
-    /// - Parameter failure: One element per dependency, with the origin
-    ///   ``OperationFailure/Origin/dependency(_:)``.
-    public init(failure: OperationFailure) { self.failure = failure }
 
     /// One sentence with the names.
     public var description: String {

@@ -12,8 +12,9 @@ public struct NegatedCondition: OperationCondition {
   public struct Held: Error, Hashable, CustomStringConvertible {
     /// The name of the condition that holds.
     public var condition: String
-    /// Creates the error.
-    public init(condition: String) { self.condition = condition }
+
+    package init(condition: String) { self.condition = condition }
+
     /// One sentence with the condition.
     public var description: String { "“\(condition)” holds, and must not." }
   }

@@ -7,8 +7,7 @@ public struct OperationConditionError: Error, CustomStringConvertible,
   /// What the condition gave as its reason.
   public var underlying: any Error
 
-  /// Creates the error.
-  public init(condition: String, underlying: any Error) {
+  package init(condition: String, underlying: any Error) {
     self.condition = condition
     self.underlying = underlying
   }
@@ -76,12 +75,7 @@ public struct OperationHelperError: Error, Hashable, CustomStringConvertible {
   /// The name of its group.
   public var group: String
 
-  /// Creates the error.
-  ///
-  /// - Parameters:
-  ///   - helper: The name of the helper.
-  ///   - group: The name of its group.
-  public init(helper: String, group: String) {
+  package init(helper: String, group: String) {
     self.helper = helper
     self.group = group
   }

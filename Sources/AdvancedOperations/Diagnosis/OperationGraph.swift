@@ -53,8 +53,7 @@ public struct OperationGraph: Sendable, CustomStringConvertible {
     /// Why there is an edge.
     public var kind: Kind
 
-    /// Creates an edge, to look for it in a graph.
-    public init(from: String, to: String, kind: Kind) {
+    package init(from: String, to: String, kind: Kind) {
       self.from = from
       self.to = to
       self.kind = kind

@@ -419,16 +419,6 @@ extension GroupOperation {
     /// What went wrong with it.
     public var failure: OperationFailure
 
-    /// Creates the error.
-    ///
-    /// - Parameters:
-    ///   - sibling: The name of the child that failed.
-    ///   - failure: What went wrong with it.
-    public init(sibling: String, failure: OperationFailure) {
-      self.sibling = sibling
-      self.failure = failure
-    }
-
     var step: OperationFailure.Origin.Step? { .operation(sibling) }
 
     /// One sentence with the name of the child.

@@ -210,18 +210,6 @@ public struct OperationJournalError: Error, CustomStringConvertible, CustomDebug
   /// What the journal threw.
   public var underlying: any Error
 
-  /// Creates the error.
-  ///
-  /// - Parameters:
-  ///   - key: The key of the value.
-  ///   - action: What the journal was called for.
-  ///   - underlying: What the journal threw.
-  public init(key: String, action: Action, underlying: any Error) {
-    self.key = key
-    self.action = action
-    self.underlying = underlying
-  }
-
   /// What the journal could not do, with the key, and its error.
   public var description: String {
     switch action {

@@ -80,16 +80,6 @@ public struct OperationQueueClosed: Error, Hashable, CustomStringConvertible {
   /// Why the operation was cancelled.
   public var cause: Cause
 
-  /// Creates the error.
-  ///
-  /// - Parameters:
-  ///   - queue: What the queue is called.
-  ///   - cause: Why the operation was cancelled.
-  public init(queue: String, cause: Cause) {
-    self.queue = queue
-    self.cause = cause
-  }
-
   /// One sentence with the name of the queue and the cause.
   public var description: String {
     switch cause {

@@ -40,8 +40,9 @@ public final class InMemoryJournal: OperationJournal {
   public struct KeyRecordedTwice: Error, Hashable, CustomStringConvertible {
     /// The key.
     public var key: String
-    /// Creates the error.
-    public init(key: String) { self.key = key }
+
+    package init(key: String) { self.key = key }
+
     /// One sentence with the key.
     public var description: String {
       "There is a record of “\(key)” already. Give each operation a key of its own."
@@ -57,13 +58,7 @@ public final class InMemoryJournal: OperationJournal {
     /// The name of the type that was asked for.
     public var expected: String
 
-    /// Creates the error.
-    ///
-    /// - Parameters:
-    ///   - key: The key.
-    ///   - recorded: The name of the type that is recorded.
-    ///   - expected: The name of the type that was asked for.
-    public init(key: String, recorded: String, expected: String) {
+    package init(key: String, recorded: String, expected: String) {
       self.key = key
       self.recorded = recorded
       self.expected = expected

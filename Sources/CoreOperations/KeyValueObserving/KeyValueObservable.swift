@@ -156,12 +156,6 @@ public struct ObservedChange<Value> {
   /// The value after the change; nil without the option ``ObservingOptions/new``, and in a call
   /// that comes before the change.
   public var newValue: Value?
-
-  /// Creates a change.
-  public init(oldValue: Value?, newValue: Value?) {
-    self.oldValue = oldValue
-    self.newValue = newValue
-  }
 }
 
 extension ObservedChange: Sendable where Value: Sendable {}

@@ -40,10 +40,7 @@ public struct OperationCycleError: Error, Hashable, CustomStringConvertible {
   /// The names of the operations along the cycle; the last one is the first one again.
   public var path: [String]
 
-  /// Creates the error.
-  ///
-  /// - Parameter path: The names along the cycle; the last is the first again.
-  public init(path: [String]) { self.path = path }
+  package init(path: [String]) { self.path = path }
 
   /// One sentence with the path.
   public var description: String {
