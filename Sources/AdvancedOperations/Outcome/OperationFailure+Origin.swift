@@ -24,7 +24,7 @@ extension OperationFailure {
       case dependency(String)
       /// The error came from a child with this name.
       case child(String)
-      /// The error came from one attempt of several. The first attempt has the number 1.
+      /// The error came from one attempt of several, counted from 1.
       case attempt(Int)
       /// The error came from a condition or a claim with this name, or from a part of it.
       case condition(String)
