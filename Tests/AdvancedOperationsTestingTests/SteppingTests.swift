@@ -212,16 +212,19 @@ import Testing
   }
 
   @Test func `fails an exploration`() throws {
-    let wait = AsyncWait()
+    // One for each schedule, because a failure is run again.
+    let waits = Locked<[AsyncWait]>([])
     let failure = #expect(throws: ScheduleFailure.self) {
       try exploreSchedules { simulation in
+        let wait = AsyncWait()
+        waits.withLock { $0.append(wait) }
         let queue = AdvancedOperationQueue(environment: simulation.environment)
         queue.addOperation(Self.leaver(wait))
         simulation.run()
       }
     }
     #expect(try #require(failure).description.contains("“leaver” is executing"))
-    wait.finish()
+    for wait in waits.withLock({ $0 }) { wait.finish() }
   }
 }
 
