@@ -69,7 +69,7 @@ extension AdvancedOperation {
     var entered: State?
     var isOfInterest = false
     let result = withCore { core in
-      // Of the state, which is computed, a copy of the machine would be made (callgrind).
+      // Not the machine's state: the call would copy the machine (callgrind).
       let old = core.machine.phase
       let result = body(&core)
       let new = core.machine.phase

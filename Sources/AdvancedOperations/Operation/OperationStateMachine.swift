@@ -83,7 +83,7 @@ package struct OperationStateMachine: Sendable {
 
   package init() {}
 
-  /// The public state: the phase without what is known there.
+  /// The public state, which several phases share.
   package var state: State { phase.state }
 
   /// Whether the operation was added to a queue, or started manually.
@@ -100,7 +100,7 @@ package struct OperationStateMachine: Sendable {
   package var hasBody: Bool { hasStarted && bodies > 0 }
 
   /// Whether `execute()` has returned, no body goes on, and `finish()` was not called.
-  package var hasReturned: Bool { hasStarted && bodies == 0 && state == .executing }
+  package var hasReturned: Bool { hasStarted && bodies == 0 && phase == .executing }
 
   /// Why the operation ends as it does, while that isn't its outcome yet; nil without an error.
   package var failure: OperationFailure? {
@@ -121,13 +121,7 @@ package struct OperationStateMachine: Sendable {
   ///
   /// They have to leave before observers are notified of the end, so this decides what takes them
   /// out: the body that starts them, or the end that was decided before.
-  package var holdsChildren: Bool {
-    switch phase {
-    case .notSubmitted, .pending, .evaluatingConditions, .ready, .executing: hasUnstartedChildren
-    case .awaitingChildren: true
-    case .notifyingWillFinish, .notifyingDidFinish, .finished: false
-    }
-  }
+  package var holdsChildren: Bool { hasUnstartedChildren && phase <= .awaitingChildren }
 
   /// The operation is one that children are added to.
   package mutating func childrenExpected() {

@@ -119,10 +119,7 @@ extension Scheduler {
       if progress == .returned {
         end(operation, &done)
       } else if operation.layer?.isIdle ?? (operation.life.current.phase == .finished) {
-        if progress == .finished {
-          worker.progress = .running
-          operation.close()
-        }
+        worker.closeFinished(operation)
         let isEnd = worker.progress == .closed
         done.report = .init(
           isAhead ? .leftAhead(isEnd: isEnd) : .startReturned(isEnd: isEnd),

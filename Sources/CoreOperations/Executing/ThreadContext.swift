@@ -90,6 +90,13 @@ package final class ThreadContext: @unchecked Sendable {
     }
   }
 
+  /// Closes the operation that the work has finished, unless somebody has done so since.
+  func closeFinished(_ operation: Operation) {
+    guard progress == .finished else { return }
+    progress = .running
+    operation.close()
+  }
+
   /// Whether the queue has gone on without the worker.
   var hasLeft: Bool { if case .leftToOthers = work { true } else { false } }
 

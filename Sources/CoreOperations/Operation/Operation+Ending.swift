@@ -6,10 +6,7 @@ extension Operation {
       // Before it closes, like work that has run, unless a `deinit` waits for the end.
       worker.progress = .finished
       letGoOfWork()
-      if worker.progress == .finished {
-        worker.progress = .running
-        close()
-      }
+      worker.closeFinished(self)
     }
     if isByWorker { return }
     close()
