@@ -69,21 +69,23 @@ extension Soak {
       for operation in operations { try await operation.untilFinished() }
       enter("waits for its queues")
       for queue in queues + [plain] { try await queue.untilAllOperationsAreFinished() }
-      // The helper of an operation that was cancelled meanwhile may come, and leave, after that.
-      for queue in queues { while queue.operationCount > 0 { await Task.yield() } }
       enter("waits for its claims")
       var problems = try await problems(operations, watches)
       problems += try await problemsOfClaims()
       return problems
     }
 
-    /// Lets go of everything, and returns when nothing of it is left.
+    /// Lets go of everything, and returns when nothing of it is left, in its queues neither.
+    ///
+    /// Only then are the queues empty for good: a condition that is asked for its helper while its
+    /// operation is cancelled brings it after the operation has ended, and the helper is added,
+    /// cancelled.
     func release() async {
       state.withLock { $0 = [] }
       enter("waits until its operations are released")
-      await CoreStress.onThread { [live, ledger] in
+      await CoreStress.onThread { [live, ledger, queues = queues + [plain]] in
         let never = DispatchSemaphore(value: 0)
-        while live.now > 0 || !ledger.isEmpty {
+        while live.now > 0 || !ledger.isEmpty || queues.contains(where: { $0.operationCount > 0 }) {
           _ = never.wait(timeout: .now() + .milliseconds(1))
         }
       }
@@ -219,9 +221,6 @@ extension Soak {
           problems.append("\(work) executed twice")
         }
       }
-      for queue in queues + [plain] where queue.operationCount > 0 {
-        problems.append("\(queue.operations) stay")
-      }
       for claim in world.claims where claim.inside.peak > claim.limit {
         problems.append("\(claim.inside.peak) in \(claim.name)")
       }
@@ -250,6 +249,7 @@ extension Soak {
           \(open.joined(separator: "\n  "))
         alive, and \(live.now) more:
           \(alive)
+        in its queues: \((queues + [plain]).map(\.operations))
         """
     }
   }
