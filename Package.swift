@@ -17,7 +17,8 @@ func advancedTests(_ name: String) -> Target {
   .testTarget(
     name: name,
     dependencies: [
-      "AdvancedOperations", "AdvancedOperationsTesting", "AdvancedTestSupport", "TestSupport",
+      "AdvancedOperations", "AdvancedOperationsTesting", "AdvancedOperationsVisualization",
+      "AdvancedTestSupport", "TestSupport",
     ],
     swiftSettings: settings
   )
@@ -29,7 +30,7 @@ func advancedTests(_ name: String) -> Target {
 func client(
   _ name: String,
   _ settings: [SwiftSetting],
-  dependencies: [Target.Dependency] = ["AdvancedOperations"]
+  dependencies: [Target.Dependency] = ["AdvancedOperations", "AdvancedOperationsVisualization"]
 ) -> Target {
   .testTarget(
     name: name,
@@ -46,6 +47,7 @@ let package = Package(
   products: [
     .library(name: "CoreOperations", targets: ["CoreOperations"]),
     .library(name: "AdvancedOperations", targets: ["AdvancedOperations"]),
+    .library(name: "AdvancedOperationsVisualization", targets: ["AdvancedOperationsVisualization"]),
     .library(name: "AdvancedOperationsTesting", targets: ["AdvancedOperationsTesting"]),
   ],
   targets: [
@@ -53,6 +55,11 @@ let package = Package(
     .target(
       name: "AdvancedOperations",
       dependencies: ["CoreOperations"],
+      swiftSettings: settings
+    ),
+    .target(
+      name: "AdvancedOperationsVisualization",
+      dependencies: ["AdvancedOperations", "CoreOperations"],
       swiftSettings: settings
     ),
     .target(
@@ -90,6 +97,7 @@ let ordinaryTests = [
   advancedTests("DiagnosisTests"),
   advancedTests("GroupTests"),
   advancedTests("ResultTests"),
+  advancedTests("VisualizationTests"),
 ]
 
 // Campaigns, apps of several kinds, and the examples of books and documentation.
@@ -102,13 +110,18 @@ let campaigns = [
   ),
   .testTarget(
     name: "DocumentationExamplesTests",
-    dependencies: ["AdvancedOperations", "AdvancedOperationsTesting", "CoreOperations"],
+    dependencies: [
+      "AdvancedOperations", "AdvancedOperationsTesting", "AdvancedOperationsVisualization",
+      "CoreOperations",
+    ],
     swiftSettings: settings
   ),
   client(
     "StrictClientTests",
     settings,
-    dependencies: ["AdvancedOperations", "AdvancedOperationsTesting"]
+    dependencies: [
+      "AdvancedOperations", "AdvancedOperationsTesting", "AdvancedOperationsVisualization",
+    ]
   ),
   client("Swift5ClientTests", [.swiftLanguageMode(.v5)]),
   client("FoundationClientTests", [.define("IMPORTS_FOUNDATION")]),

@@ -59,7 +59,9 @@ extension Graph.Symbol {
   var path: String { pathComponents.joined(separator: ".") }
   var owner: String { pathComponents.dropLast().joined(separator: ".") }
   var isListed: Bool {
-    ["public", "open"].contains(accessLevel) && !identifier.precise.contains("::SYNTHESIZED::")
+    // The members of an extension are symbols of their own.
+    ["public", "open"].contains(accessLevel) && kindName != "extension"
+      && !identifier.precise.contains("::SYNTHESIZED::")
   }
 
   /// In which order members stand.

@@ -27,6 +27,7 @@ let package = Package(
       dependencies: [
         "BenchmarkKit",
         .product(name: "AdvancedOperations", package: "AdvancedOperations"),
+        .product(name: "AdvancedOperationsVisualization", package: "AdvancedOperations"),
         .product(name: "CoreOperations", package: "AdvancedOperations"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],

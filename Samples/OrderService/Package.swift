@@ -12,6 +12,8 @@ let settings: [SwiftSetting] = [
 
 let operations: Target.Dependency =
   .product(name: "AdvancedOperations", package: "AdvancedOperations")
+let visualization: Target.Dependency =
+  .product(name: "AdvancedOperationsVisualization", package: "AdvancedOperations")
 let testingKit: Target.Dependency =
   .product(name: "AdvancedOperationsTesting", package: "AdvancedOperations")
 let arguments: Target.Dependency =
@@ -100,7 +102,7 @@ let package = Package(
     ),
     .target(
       name: "OrderWorkflow",
-      dependencies: [operations],
+      dependencies: [operations, visualization],
       path: "Ordering",
       swiftSettings: settings
     ),
@@ -148,6 +150,7 @@ let package = Package(
         "OrderWorkflow",
         "ServiceSupport",
         operations,
+        visualization,
         client,
         httpTypes,
         hummingbird,
@@ -175,6 +178,7 @@ let package = Package(
         "ServiceSupport",
         operations,
         testingKit,
+        visualization,
         httpTypes,
         hummingbird,
         hummingbirdTesting,

@@ -1,5 +1,6 @@
 import AdvancedOperations
 import AdvancedOperationsTesting
+import AdvancedOperationsVisualization
 import CoreOperations
 import Foundation
 import Testing
@@ -45,8 +46,8 @@ import Testing
   }
   print("images in 2 s, any number of workers:", plan.criticalDuration)
 
-  try expectShown(print, in: "TimelinesAndWhatIf")
-  try expectPicture(recorder.svg, "website-timeline")
+  try expectShown(print, in: "TimelinesAndWhatIf", of: "AdvancedOperationsVisualization")
+  try expectPicture(recorder.svg, "website-timeline", of: "AdvancedOperationsVisualization")
 
   let folder = FileManager.default.temporaryDirectory
   let file = folder.appending(path: "timeline-\(UUID()).svg").path

@@ -50,20 +50,22 @@ func expectRow(
 ///
 /// - Parameters:
 ///   - drawn: What the example drew.
-///   - name: The name of the picture's file in the catalogue of AdvancedOperations.
+///   - name: The name of the picture's file in the catalogue.
+///   - module: The module whose catalogue has the picture.
 ///   - sourceLocation: Where a difference is reported.
 /// - Throws: An error of Foundation when the picture can't be read or written.
 func expectPicture(
   _ drawn: String,
   _ name: String,
+  of module: String = "AdvancedOperations",
   sourceLocation: SourceLocation = #_sourceLocation
 ) throws {
   for (name, drawn) in [(name, drawn), ("\(name)~dark", try dark(drawn))] {
     if ProcessInfo.processInfo.environment["OPERATIONS_WRITE_PICTURES"] != nil {
-      try drawn.write(to: file(ofPicture: name), atomically: true, encoding: .utf8)
+      try drawn.write(to: file(ofPicture: name, module), atomically: true, encoding: .utf8)
       continue
     }
-    let isShown = try picture(name) == drawn
+    let isShown = try picture(name, of: module) == drawn
     #expect(
       isShown,
       "\(name).svg is another one; OPERATIONS_WRITE_PICTURES=1 writes it",
@@ -79,13 +81,13 @@ private func dark(_ picture: String) throws -> String {
   return picture.replacingCharacters(in: match.range, with: match.output.rules)
 }
 
-/// A picture in the catalogue of AdvancedOperations.
-func picture(_ name: String) throws -> String {
-  try String(contentsOf: file(ofPicture: name), encoding: .utf8)
+/// A picture in the catalogue of a module.
+func picture(_ name: String, of module: String = "AdvancedOperations") throws -> String {
+  try String(contentsOf: file(ofPicture: name, module), encoding: .utf8)
 }
 
-private func file(ofPicture name: String) -> URL {
-  catalogue(of: "AdvancedOperations").appendingPathComponent("Resources/\(name).svg")
+private func file(ofPicture name: String, _ module: String) -> URL {
+  catalogue(of: module).appendingPathComponent("Resources/\(name).svg")
 }
 
 private func catalogue(of module: String) -> URL {

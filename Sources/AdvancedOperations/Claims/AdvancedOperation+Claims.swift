@@ -129,7 +129,7 @@ extension AdvancedOperation {
 
   /// Keeps the time at which the operation began to wait for its claims, if it keeps times.
   private func noteWaitForClaims() {
-    guard withCore({ $0.extra.map { $0.stateTimes.claiming == nil } ?? false }) else { return }
+    guard withCore({ $0.recordsTimes && $0.extra?.stateTimes.claiming == nil }) else { return }
     let now = environment.clock.now
     withCore { $0.extra?.stateTimes.claiming = now }
   }

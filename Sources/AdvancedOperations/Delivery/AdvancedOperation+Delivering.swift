@@ -92,7 +92,7 @@ extension AdvancedOperation {
     let hasTimers = withCore { core in
       // A cancel makes an operation ready, whatever it waits for.
       let isCancelled = state == .ready && core.machine.isCancelled
-      if let now, !isCancelled { core.extra?.stateTimes.entered(state, at: now) }
+      if let now, !isCancelled, core.recordsTimes { core.extra?.stateTimes.entered(state, at: now) }
       return core.hasTimers
     }
     if environment.isTraced { environment.tracer?.operation(self, entered: state) }
@@ -281,6 +281,8 @@ extension AdvancedOperation {
         if let timeout {
           core.makeExtra().timeouts.append(TimeLimit(timeout: timeout, observation: observation))
           core.hasTimers = true
+          // A time limit comes with a wish to know why it was exceeded: explanations say for how long.
+          core.recordTimes()
         }
       }
       return (observation, !core.delivery.isEmpty)

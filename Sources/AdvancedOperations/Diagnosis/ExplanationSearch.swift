@@ -228,7 +228,7 @@ extension Array where Element: Operation {
 
 extension [String] {
   /// The first few, and how many more there are.
-  var briefList: String {
+  package var briefList: String {
     let text = prefix(4).joined(separator: ", ")
     return count > 4 ? "\(text) and \(count - 4) more" : text
   }

@@ -82,11 +82,11 @@ public struct OperationExplanation: Sendable, Hashable, CustomStringConvertible 
     public var involved: [Operation]
     /// The name of the condition or claim that it waits for; nil for other kinds.
     public var requirement: String?
-    /// How long that has been so; nil if it isn't known.
+    /// The duration of the cause until now; nil if it isn't known.
     ///
     /// The time at which an async body began, or the evaluation of a condition in a task, is always
-    /// known. Other times of an operation are kept when it has something attached that needs them,
-    /// such as a ``TimelineRecorder`` or a ``TimeoutObserver``.
+    /// known. An operation keeps its other times only if a ``TimeoutObserver`` is attached to it, or a
+    /// `TimelineRecorder` of the module AdvancedOperationsVisualization.
     public var duration: Duration?
     /// The cause in words, without the name.
     public var text: String

@@ -1,56 +1,56 @@
 public import CoreOperations
 
-/// Which operations there are, how they stand, and what waits for what: a value, taken at one
-/// moment.
+/// Operations with their states and dependencies: a value, taken at one moment.
 ///
 /// ```swift
-/// print(queue.graph.dot)                                // for Graphviz: dot -Tsvg
-/// print(OperationGraph(of: [download, store]).mermaid)  // for Markdown
+/// for node in queue.graph.nodes where node.state == .pending { print(node.name) }
 /// ```
 ///
-/// Operations go on while the graph is taken: each node is as that operation was when it was looked
-/// at.
+/// The module AdvancedOperationsVisualization draws a graph.
+///
+/// Operations keep running while the graph is taken: each node has the state that its operation had when
+/// the graph read it.
 public struct OperationGraph: Sendable, CustomStringConvertible {
   /// One operation.
   public struct Node: Sendable, Identifiable {
-    /// Made of the name, and a number when several operations have the same name.
+    /// The name as an identifier, with a number if several operations have the same name.
     ///
-    /// Equal for equal graphs, and the same in later graphs as long as no operation of the same
-    /// name comes or goes.
+    /// Equal graphs have equal identifiers. An operation keeps its identifier in later graphs, unless an
+    /// operation of the same name arrives or leaves.
     public var id: String
     /// The operation's name, or its type.
     public var name: String
-    /// Where it was in its life.
+    /// The state of the operation.
     public var state: AdvancedOperation.State
-    /// How it ended, if that was decided.
+    /// The outcome of the operation; nil if it isn't decided.
     public var outcome: OperationOutcome?
-    /// Whether it was cancelled.
+    /// Whether the operation was cancelled.
     public var isCancelled: Bool
-    /// The id of the group that it is a child of.
+    /// The identifier of the group that the operation is a child of.
     public var group: String?
-    /// Whether it is one that the graph was taken of, or a child of one; otherwise it is here
-    /// because one of those depends on it.
+    /// Whether the graph was taken of the operation or of its group; otherwise the operation is in the graph
+    /// because a member depends on it.
     public var isMember: Bool
   }
 
-  /// What leads from one operation to another.
+  /// A connection from one operation to another.
   public struct Edge: Sendable, Hashable {
-    /// Why there is an edge.
+    /// The reason for an edge.
     ///
     /// Later versions may add cases, so a `switch` needs an `@unknown default`.
     @nonexhaustive
     public enum Kind: Sendable, CaseIterable {
-      /// The second waits for the first.
+      /// The second operation waits for the first one.
       case dependency
-      /// The first has produced the second.
+      /// The first operation has produced the second one.
       case produced
     }
 
-    /// The id of the first.
+    /// The identifier of the first operation.
     public var from: String
-    /// The id of the second.
+    /// The identifier of the second operation.
     public var to: String
-    /// Why there is an edge.
+    /// The reason for the edge.
     public var kind: Kind
 
     package init(from: String, to: String, kind: Kind) {
@@ -60,18 +60,17 @@ public struct OperationGraph: Sendable, CustomStringConvertible {
     }
   }
 
-  /// The operations in the order of adding; children follow their group, and what is no member
-  /// comes last.
+  /// The operations in the order of adding; children follow their group, and operations that aren't members
+  /// come last.
   public var nodes: [Node]
-  /// What leads from where to where, in the order of the nodes that they lead to.
+  /// The connections, in the order of the nodes to which they lead.
   public var edges: [Edge]
 
-  /// Takes the graph of some operations, of the children of groups among them, and of what they
-  /// depend on.
+  /// Takes the graph of operations, of the children of groups among them, and of their dependencies.
   ///
-  /// Finished dependencies are in it; what those depended on is not, unless it was asked for.
+  /// The graph has finished dependencies, but not the dependencies of those, unless you pass them.
   ///
-  /// - Parameter operations: In any queues or none, finished or not.
+  /// - Parameter operations: Operations in any queues or none, finished or not.
   /// - Complexity: O(n + e), n the number of nodes and e that of edges.
   public init(of operations: some Sequence<Operation>) {
     var snapshot = GraphSnapshot()
@@ -79,19 +78,17 @@ public struct OperationGraph: Sendable, CustomStringConvertible {
     self = snapshot.graph()
   }
 
-  /// A part of the graph, with the edges that are between its nodes.
+  /// A part of the graph, with the edges between its nodes.
   ///
-  /// For a drawing of a large graph that people can read. Of 100,000 operations, ``dot`` and
-  /// ``mermaid`` are texts of some 10 MB, but Graphviz lays out a few thousand nodes in a minute,
-  /// and Mermaid refuses more than 500 edges unless its `maxEdges` says otherwise.
+  /// Draw a part of a large graph, because people can read some hundred nodes.
   ///
   /// ```swift
   /// // What hasn't ended, and what went wrong:
   /// let rest = queue.graph.filter { $0.outcome?.isSuccess != true }
   /// ```
   ///
-  /// - Parameter isIncluded: Returns whether a node stays. What is a child of a group that doesn't
-  ///   is no child of a group in the result.
+  /// - Parameter isIncluded: Returns whether a node stays. A child of a group that doesn't stay isn't a child
+  ///   of a group in the result.
   /// - Returns: The graph, in the same order.
   /// - Complexity: O(n + e), n the number of nodes and e that of edges.
   public func filter(_ isIncluded: (Node) throws -> Bool) rethrows -> OperationGraph {
@@ -106,7 +103,7 @@ public struct OperationGraph: Sendable, CustomStringConvertible {
     return graph
   }
 
-  /// How many operations and edges there are, with the names of the first few, on one line.
+  /// The numbers of operations and edges, and the names of the first few operations, on one line.
   public var description: String {
     if nodes.isEmpty { return "no operations" }
     let names = nodes.prefix(5).map(\.name)
@@ -123,11 +120,7 @@ public struct OperationGraph: Sendable, CustomStringConvertible {
 }
 
 extension OperationQueue {
-  /// The operations of the queue at this moment, and what waits for what.
-  ///
-  /// ```swift
-  /// print(queue.graph.dot)
-  /// ```
+  /// The operations of the queue at this moment, with their states and dependencies.
   ///
   /// - Complexity: O(n + e), n the number of operations and e that of their dependencies.
   public final var graph: OperationGraph { OperationGraph(of: operations) }

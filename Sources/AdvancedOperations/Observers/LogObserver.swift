@@ -102,9 +102,9 @@ public struct LogObserver: OperationObserver {
 }
 
 /// A reference that doesn't keep its object alive.
-final class WeakReference<Object: AnyObject & Sendable>: Sendable {
-  weak let object: Object?
-  init(_ object: Object) { self.object = object }
+package final class WeakReference<Object: AnyObject & Sendable>: Sendable {
+  package weak let object: Object?
+  package init(_ object: Object) { self.object = object }
 }
 
 /// What is known of objects, as long as they exist; doesn't keep them alive.

@@ -35,6 +35,8 @@ struct AdvancedCore {
   ///
   /// Not in the extra, where each access is checked to be exclusive at run time.
   var hasTimers = false
+  /// Whether the times at which the operation enters states are recorded in the extra.
+  private(set) var recordsTimes = false
   /// Whether circuits decide about the start, too.
   var hasBreakers = false
   var lastObserver: UInt32 = 0
@@ -62,12 +64,11 @@ struct AdvancedCore {
     hasTimers || recordsTimes && StateTimes.hasPlace(for: state) || environment?.isTraced == true
   }
 
-  /// Whether the times at which the operation enters states are recorded: ``AdvancedExtra`` has them.
-  var recordsTimes: Bool { extra != nil }
-
-  /// Records the times of states from now on.
-  mutating func recordTimes() { _ = makeExtra() }
-
+  /// Records the times at which the operation enters states from now on.
+  mutating func recordTimes() {
+    recordsTimes = true
+    _ = makeExtra()
+  }
   /// When the operation was enqueued or started manually, by the clock of its environment; nil before.
   var admitted: Duration? {
     admittedAt == Self.notAdmitted ? nil : .nanoseconds(admittedAt)
@@ -106,7 +107,7 @@ final class AdvancedExtra {
   /// Time limits that have not begun to count, and those that have.
   var timeouts: [TimeLimit] = []
   var timers: [(phase: TimeoutObserver.Phase, timer: OperationTimer)] = []
-  /// When it entered its states, since there is an extra.
+  /// When it entered its states; all of them only if times are recorded.
   var stateTimes = StateTimes()
   /// The numbers of the conditions that are being evaluated.
   var openConditions: [Int] = []

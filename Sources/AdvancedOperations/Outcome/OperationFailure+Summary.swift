@@ -88,7 +88,7 @@ extension Error {
 
 extension String {
   /// The lines without indentation, one after the other.
-  var inOneLine: String {
+  package var inOneLine: String {
     guard contains(where: \.isNewline) else { return self }
     return split(whereSeparator: \.isNewline)
       .map { $0.drop { $0.isWhitespace } }

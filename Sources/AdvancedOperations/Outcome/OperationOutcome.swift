@@ -28,13 +28,28 @@ public enum OperationOutcome: Sendable {
   }
 
   /// Whether this is ``failed(_:)``; false for ``cancelled(_:)``.
-  public var isFailed: Bool { status == .failed }
+  public var isFailed: Bool {
+    switch self {
+    case .failed: true
+    case .succeeded, .cancelled, .skipped: false
+    }
+  }
 
   /// Whether this is ``cancelled(_:)``.
-  public var isCancelled: Bool { status == .cancelled }
+  public var isCancelled: Bool {
+    switch self {
+    case .cancelled: true
+    case .succeeded, .failed, .skipped: false
+    }
+  }
 
   /// Whether this is ``skipped(reason:)``.
-  public var isSkipped: Bool { status == .skipped }
+  public var isSkipped: Bool {
+    switch self {
+    case .skipped: true
+    case .succeeded, .failed, .cancelled: false
+    }
+  }
 
   /// The description on one line.
   var inOneLine: String {
@@ -48,7 +63,14 @@ public enum OperationOutcome: Sendable {
   }
 
   /// The case in one word.
-  package var word: String { status.rawValue }
+  package var word: String {
+    switch self {
+    case .succeeded: "succeeded"
+    case .failed: "failed"
+    case .cancelled: "cancelled"
+    case .skipped: "skipped"
+    }
+  }
 
   /// The case, behind the name of an operation in a sentence.
   var predicate: String {

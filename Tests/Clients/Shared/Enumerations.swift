@@ -1,4 +1,5 @@
 import AdvancedOperations
+import AdvancedOperationsVisualization
 import Testing
 
 // Each client target compiles this file, with its own settings.

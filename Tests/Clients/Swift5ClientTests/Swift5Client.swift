@@ -1,4 +1,5 @@
 import AdvancedOperations
+import AdvancedOperationsVisualization
 import Testing
 
 /// An app in Swift 5 mode, without any upcoming feature: subclasses, closures, existentials without

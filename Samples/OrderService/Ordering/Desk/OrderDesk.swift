@@ -1,4 +1,5 @@
 public import AdvancedOperations
+public import AdvancedOperationsVisualization
 import Synchronization
 
 /// Takes orders, works on them, and says how they are: what the HTTP service is a face of.

@@ -1,4 +1,5 @@
 import AdvancedOperations
+import AdvancedOperationsVisualization
 import Synchronization
 
 /// One order on its way: its operations, and what undoes them.

@@ -1,4 +1,5 @@
 import AdvancedOperations
+import AdvancedOperationsVisualization
 import HTTPTypes
 import Hummingbird
 import OrderWorkflow

@@ -1,4 +1,5 @@
 public import AdvancedOperations
+public import AdvancedOperationsVisualization
 public import Metrics
 import Synchronization
 

@@ -1,4 +1,5 @@
 public import AdvancedOperations
+public import AdvancedOperationsVisualization
 import Logging
 import Synchronization
 public import Tracing

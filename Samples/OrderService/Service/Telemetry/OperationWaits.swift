@@ -1,4 +1,5 @@
 import AdvancedOperations
+import AdvancedOperationsVisualization
 
 /// How long an operation has waited before it executed, and for what.
 struct OperationWaits: Equatable, Sendable {

@@ -1,5 +1,6 @@
 import AdvancedOperations
 import AdvancedOperationsTesting
+import AdvancedOperationsVisualization
 import InMemoryTracing
 import Logging
 import OrderWorkflow

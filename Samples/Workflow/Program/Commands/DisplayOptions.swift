@@ -1,4 +1,5 @@
 import AdvancedOperations
+import AdvancedOperationsVisualization
 import ArgumentParser
 import Foundation
 import TerminalSupport

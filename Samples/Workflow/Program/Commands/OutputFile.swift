@@ -1,4 +1,5 @@
 import AdvancedOperations
+import AdvancedOperationsVisualization
 import Foundation
 
 /// A file that an option names for what is drawn or written.

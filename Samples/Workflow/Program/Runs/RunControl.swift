@@ -1,4 +1,5 @@
 import AdvancedOperations
+import AdvancedOperationsVisualization
 import WorkflowRunner
 
 /// What the program does with a run; tests have one that follows a script.

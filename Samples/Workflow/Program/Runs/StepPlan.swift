@@ -1,4 +1,5 @@
 import AdvancedOperations
+import AdvancedOperationsVisualization
 import WorkflowDocument
 
 /// The steps of a workflow as a plan to ask *what if*.

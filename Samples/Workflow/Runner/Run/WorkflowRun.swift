@@ -1,4 +1,5 @@
 public import AdvancedOperations
+public import AdvancedOperationsVisualization
 import Synchronization
 public import WorkflowDocument
 

@@ -1,4 +1,5 @@
 import AdvancedOperations
+import AdvancedOperationsVisualization
 
 struct SizeLimit: ImmediateCondition {
   struct TooLarge: Error, CustomStringConvertible {

@@ -1,6 +1,7 @@
+import AdvancedOperations
 import CoreOperations
 
-/// How long each piece of work takes and what it waits for: a model to ask *what if*.
+/// The durations and dependencies of pieces of work: a model to ask *what if*.
 ///
 /// ```swift
 /// var plan = recorder.timeline.plan
@@ -9,13 +10,13 @@ import CoreOperations
 /// print(plan.schedule(workers: 4).duration)   // and if the third were twice as fast
 /// ```
 ///
-/// Pieces of work are numbered from 0. Nothing runs: there is no queue and no clock.
+/// Pieces of work are numbered from 0. A plan only calculates: it has no queue and no clock.
 public struct OperationPlan: Sendable, Hashable {
-  /// How long each piece of work takes; negative ones count as zero.
+  /// The duration of each piece of work; a negative duration counts as zero.
   ///
-  /// Sums end at 2.9e11 years: nothing that is added to them makes them longer.
+  /// A sum of durations has a limit of 2.9e11 years.
   ///
-  /// - Precondition: Changed, and not in their number.
+  /// - Precondition: A change keeps the number of durations.
   public var durations: [Duration] {
     didSet {
       if durations.count == predecessors.count { return }
@@ -25,17 +26,17 @@ public struct OperationPlan: Sendable, Hashable {
       )
     }
   }
-  /// For each piece of work those that it waits for.
+  /// For each piece of work, the pieces that it waits for.
   public let predecessors: [[Int]]
   private let order: [Int]
 
   /// Creates a plan.
   ///
   /// - Parameters:
-  ///   - durations: How long each piece of work takes.
-  ///   - edges: What is waited for, and what waits.
-  /// - Throws: `OperationCycleError` with the numbers, when some wait for each other in a cycle.
-  /// - Precondition: The edges are between numbers of `durations`.
+  ///   - durations: The duration of each piece of work.
+  ///   - edges: Pairs of pieces: the second waits for the first.
+  /// - Throws: `OperationCycleError` with the numbers, if pieces wait for each other in a cycle.
+  /// - Precondition: The edges are between indices of `durations`.
   /// - Complexity: O(n + e), n the number of durations and e that of edges.
   public init(
     durations: [Duration],
@@ -79,11 +80,10 @@ public struct OperationPlan: Sendable, Hashable {
 
   // MARK: Bounds
 
-  /// How long all pieces take one after the other.
+  /// The duration of all pieces one after the other.
   public var work: Duration { durations.reduce(.zero) { $0.saturatingAdding(max($1, .zero)) } }
 
-  /// The longest way through the plan, from first to last: what it takes with any number of
-  /// workers.
+  /// The longest chain of pieces, from first to last: no number of workers is faster.
   ///
   /// - Complexity: O(n + e).
   public var criticalPath: [Int] {
@@ -97,12 +97,12 @@ public struct OperationPlan: Sendable, Hashable {
     return path.reversed()
   }
 
-  /// How long the critical path takes.
+  /// The duration of the critical path.
   ///
   /// - Complexity: O(n + e).
   public var criticalDuration: Duration { earliestEnds.max() ?? .zero }
 
-  /// How much longer each piece could take without making the critical path longer.
+  /// The time by which each piece could be longer without making the critical path longer.
   ///
   /// - Complexity: O(n + e).
   public var slack: [Duration] {

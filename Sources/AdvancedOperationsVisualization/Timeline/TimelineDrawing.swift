@@ -1,3 +1,4 @@
+import AdvancedOperations
 import CoreOperations
 
 /// One drawing of a timeline.
@@ -300,24 +301,23 @@ struct TimelineDrawing {
 extension OperationTimeline {
   /// The timeline as a picture: an SVG file that needs nothing else.
   ///
-  /// One row for each operation, in the order of their starts, children below their group. Bars are
-  /// the time of executing, in the colour of the outcome; a red line across one is the end of an
-  /// attempt that was followed by another one, or dashed where the operation ended in the delay
-  /// after it; the thin part before is waiting. A diamond is the end of an operation that never
-  /// executed. The critical path is bold and its bars are framed; the dashed line behind a bar is
-  /// how much longer it could have taken. The legend shows the marks that occur.
+  /// The picture has a row for each operation, in the order of their starts; children are below their group. A
+  /// bar is the time of executing, in the color of the outcome. The thin part before a bar is waiting. A red
+  /// line in a bar is the end of an attempt that was retried; the line is dashed if the operation ended in the
+  /// delay after that attempt. A diamond is the end of an operation that never executed. Names on the critical
+  /// path are bold, and their bars have a frame. The dashed line behind a bar is its slack. The legend explains
+  /// the marks that occur.
   ///
-  /// A name for which there is no room is cut in its middle; a pointer over it shows it whole. A
-  /// pointer over a bar shows what went wrong, what was waited for and for how long. The picture is
-  /// dark where its reader prefers that.
+  /// A name that is too long is cut in its middle, and a pointer over it shows the whole name. A pointer over a
+  /// bar shows what went wrong, what the operation waited for, and for how long. The picture is dark if its
+  /// reader prefers that.
   ///
-  /// A timeline of more than 2,500 operations is drawn with so many rows, which is as high as
-  /// readers of pictures can draw: those of the critical path, then those that failed, in half of
-  /// the rows at most, then those that took longest, each below its groups. The picture says how
-  /// many are left out; ``chromeTrace`` has all of them.
+  /// The picture has at most 2,500 rows, because readers draw no higher pictures: operations of the critical
+  /// path, then those that failed, in half of the rows at most, then those that took longest, each below its
+  /// groups. The picture says how many operations are left out; ``chromeTrace`` has all of them.
   ///
-  /// - Complexity: O(n log n + e), n the number of operations and e that of their dependencies. Of
-  ///   100,000 operations it takes about a second in release, and has 2 MB.
+  /// - Complexity: O(n log n + e), n the number of operations and e that of their dependencies. A picture of
+  ///   100,000 operations takes about a second in release, and has 2 MB.
   public var svg: String { picture(rows: TimelineRows.most) }
 
   /// The same with another number of rows at most.
@@ -351,6 +351,11 @@ extension OperationTimeline {
     if let executed = span.executed { lines.append("executed for \(executed.readable)") }
     return lines.joined(separator: "\n")
   }
+}
+
+extension Duration {
+  /// The number of seconds, however many; not exact.
+  fileprivate var inSeconds: Double { self / .seconds(1) }
 }
 
 extension OperationOutcome {

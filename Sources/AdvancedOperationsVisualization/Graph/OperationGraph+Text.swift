@@ -1,10 +1,19 @@
+public import AdvancedOperations
+
+/// Drawings of operations with their states and dependencies.
 extension OperationGraph {
-  /// The graph in the language of Graphviz.
+  /// The graph in the language of Graphviz, whose command `dot -Tsvg` draws it.
   ///
-  /// A dashed frame is an operation that is in no queue. Arrows point from what is waited for to
-  /// what waits; dashed ones from a producer to its
-  /// product. Children are in a box with their group. Long names are folded, and very long ones cut
-  /// in the middle. `dot -Tsvg` makes a picture of it.
+  /// ```swift
+  /// print(queue.graph.dot)                                // for Graphviz: dot -Tsvg
+  /// print(OperationGraph(of: [download, store]).mermaid)  // for Markdown
+  /// ```
+  ///
+  /// Arrows point from an operation to those that wait for it; dashed arrows point from a producer to its
+  /// product. A dashed box is an operation that isn't a member of the graph. Children are in a frame with
+  /// their group. Long names are folded, and very long names are cut in the middle.
+  ///
+  /// Graphviz lays out a few thousand nodes in a minute. Use `filter(_:)` for a part of a larger graph.
   public var dot: String {
     var lines = [
       "digraph operations {",
@@ -39,9 +48,12 @@ extension OperationGraph {
 
   /// The graph as a Mermaid flowchart, which many Markdown viewers draw.
   ///
-  /// Arrows point from what is waited for to what waits; dotted ones from a producer to its
-  /// product. Children are in a box with their group. Long names are folded, and very long ones cut
-  /// in the middle.
+  /// Arrows point from an operation to those that wait for it; dotted arrows point from a producer to its
+  /// product. Children are in a frame with their group. Long names are folded, and very long names are cut in
+  /// the middle.
+  ///
+  /// Mermaid refuses more than 500 edges, unless its `maxEdges` allows them. Use `filter(_:)` for a part of a
+  /// larger graph.
   public var mermaid: String {
     var lines = ["flowchart LR"]
     let children = childrenByGroup

@@ -1,6 +1,7 @@
+public import AdvancedOperations
 import CoreOperations
 
-/// Writes down when operations waited, were asked and executed, for pictures and for *what if*.
+/// An observer that records when operations waited, evaluated conditions and executed.
 ///
 /// ```swift
 /// let recorder = TimelineRecorder()
@@ -12,22 +13,25 @@ import CoreOperations
 /// print(recorder.timeline.plan.schedule(workers: 8).duration)
 /// ```
 ///
-/// Operations that are no ``AdvancedOperation``, such as a `BlockOperation`, have no observers and
-/// aren't in it; of those that others depend on it sees the end, and the picture says how many they
-/// are.
+/// The recorder switches on the recording of times in each operation that it observes, when a queue takes
+/// the operation. Without a recorder, an operation doesn't keep these times.
 ///
-/// The times are those of the clock in each operation's environment. A recorder doesn't keep
-/// operations alive. It isn't bounded: it keeps what it knows of each operation, and the time of
-/// each failed attempt, until it is released.
+/// Operations that aren't an `AdvancedOperation`, such as a `BlockOperation`, have no observers, so the
+/// timeline doesn't have them. The recorder sees the end of such an operation if another one depends on it,
+/// and the picture says how many there are.
+///
+/// The times are those of the clock in each operation's environment. A recorder doesn't keep operations
+/// alive. It has no limit: it keeps a record of each operation, and the time of each failed attempt, until it
+/// is released.
 public final class TimelineRecorder: OperationObserver {
   private let state = Locked(TimelineState())
 
-  /// Creates a recorder that has seen nothing.
+  /// Creates a recorder without operations.
   public init() {}
 
   deinit { for watch in state.withLock({ $0.takeWatches() }) { watch.remove() } }
 
-  /// What was recorded until now.
+  /// The times that were recorded until now.
   ///
   /// - Complexity: O(n + e), n the number of operations and e that of their dependencies.
   public var timeline: OperationTimeline {
@@ -80,12 +84,7 @@ public final class TimelineRecorder: OperationObserver {
     of operation: AdvancedOperation,
     among count: Int = .max
   ) -> (inout OperationTimeline.Span) -> Void {
-    let (times, asksConditions, isJournaled, group, claims) = operation.withCore { core in
-      let times = core.extra?.stateTimes ?? StateTimes()
-      let asksConditions = !core.conditions.isEmpty
-      let claims = core.claims.map(\.name)
-      return (times, asksConditions, core.isJournaled, core.extra?.group, claims)
-    }
+    let times = operation.recordedTimes
     let dependencies = operation.dependencies
     let hasEnded = dependencies.map(\.isFinished)
     let (places, unrecordedEnd, groupPlace) = state.withLock { state in
@@ -93,13 +92,13 @@ public final class TimelineRecorder: OperationObserver {
         (dependency as? AdvancedOperation).flatMap { state.place(of: $0, among: count) }
       }
       let ends = zip(dependencies, places).compactMap { $1 == nil ? state.end(of: $0) : nil }
-      return (places, ends.max(), group.flatMap { state.place(of: $0, among: count) })
+      return (places, ends.max(), times.group.flatMap { state.place(of: $0, among: count) })
     }
     let (hasStarted, attempt) = (operation.hasStarted, operation.attempt)
     return { span in
       // An operation that only takes the value of another goes through that state, too.
-      span.evaluating = asksConditions || isJournaled ? times.evaluating : nil
-      span.asksOnlyJournal = isJournaled && !asksConditions
+      span.evaluating = times.hasConditions || times.isJournaled ? times.evaluating : nil
+      span.asksOnlyJournal = times.isJournaled && !times.hasConditions
       span.ready = times.ready
       if hasStarted { span.begunAtLatest(at: times.executing) }
       if span.outcome != nil { span.endedInAttempt(attempt) }
@@ -107,18 +106,18 @@ public final class TimelineRecorder: OperationObserver {
       span.waitsForUnrecorded = zip(places, hasEnded).contains { $0 == nil && !$1 }
       span.unrecordedEnd = unrecordedEnd
       span.group = groupPlace
-      span.claims = claims
+      span.claims = times.claims
     }
   }
 
-  /// Writes it down.
+  /// Records when a queue took the operation, and switches on its recording of times.
   public func operationDidEnqueue(_ operation: AdvancedOperation) {
-    operation.withCore { $0.recordTimes() }
+    operation.recordTimes()
     record(operation) { $0.enqueued = $0.enqueued ?? $1 }
     watchUnrecorded(operation.dependencies, operation.environment.clock)
   }
 
-  /// Writes down when dependencies end whose events it isn't told of, such as plain operations.
+  /// Records when dependencies finish that have no events, such as plain operations.
   private func watchUnrecorded(_ dependencies: [Operation], _ clock: OperationClock) {
     // Looked at without the lock: a subclass may say itself whether it has finished.
     let open = dependencies.filter { !$0.isFinished }
@@ -132,12 +131,12 @@ public final class TimelineRecorder: OperationObserver {
     }
   }
 
-  /// Writes it down.
+  /// Records when the operation started.
   public func operationDidStart(_ operation: AdvancedOperation) {
     record(operation) { $0.started = $0.started ?? $1 }
   }
 
-  /// Writes it down.
+  /// Records when an attempt failed that is followed by another one.
   public func operation(
     _ operation: AdvancedOperation,
     willRetryAsAttempt attempt: Int,
@@ -147,17 +146,17 @@ public final class TimelineRecorder: OperationObserver {
     record(operation) { $0.willRetry(asAttempt: attempt, at: $1) }
   }
 
-  /// Writes it down.
+  /// Records when the operation was cancelled.
   public func operationDidCancel(_ operation: AdvancedOperation, errors: [any Error]) {
     record(operation) { $0.cancelled = $0.cancelled ?? $1 }
   }
 
-  /// Writes it down.
+  /// Records when the end of the operation was decided.
   public func operationWillFinish(_ operation: AdvancedOperation, errors: [any Error]) {
     record(operation) { $0.ended = $0.ended ?? $1 }
   }
 
-  /// Writes it down.
+  /// Records the outcome of the operation.
   public func operationDidFinish(_ operation: AdvancedOperation, errors: [any Error]) {
     let outcome = operation.outcome
     record(operation) { span, now in

@@ -1,13 +1,14 @@
+import AdvancedOperations
 import CoreOperations
 
-/// When and by which worker each piece of an ``OperationPlan`` would be done.
+/// The times at which workers would do the pieces of an ``OperationPlan``.
 ///
 /// ```swift
 /// let schedule = plan.schedule(workers: 2)
 /// print(schedule.duration, schedule.starts, schedule.workers)
 /// ```
 public struct OperationSchedule: Sendable, Hashable {
-  /// What a worker takes when several pieces could be done.
+  /// The order in which workers take pieces that are ready.
   ///
   /// Later versions may add cases, so a `switch` needs an `@unknown default`.
   @nonexhaustive
@@ -15,20 +16,20 @@ public struct OperationSchedule: Sendable, Hashable {
     /// The piece with the lowest index, as a queue starts operations of one priority in the order
     /// of adding.
     case firstAdded
-    /// What has the longest way to the end before it: usually better, and what priorities are for.
+    /// The piece with the longest chain to the end, as with priorities: usually a shorter schedule.
     case longestPath
   }
 
-  /// When each piece begins.
+  /// The time at which each piece begins.
   public internal(set) var starts: [Duration]
-  /// Who does each piece, from 0.
+  /// The number of the worker of each piece, from 0.
   public internal(set) var workers: [Int]
-  /// When the last piece ends.
+  /// The time at which the last piece ends.
   public internal(set) var duration: Duration
 }
 
 extension OperationPlan {
-  /// What would happen with a number of workers: none is idle while there is something to do.
+  /// Calculates a schedule in which no worker is idle while a piece is ready.
   ///
   /// This is list scheduling (R. Graham, “Bounds for certain multiprocessing anomalies”, Bell
   /// System Technical Journal 45, 1966): with m workers it takes at most 2 − 1/m times as long as
@@ -36,8 +37,8 @@ extension OperationPlan {
   /// the title.
   ///
   /// - Parameters:
-  ///   - workers: How many pieces are done at a time.
-  ///   - order: What is taken first.
+  ///   - workers: The number of workers.
+  ///   - order: The order in which workers take pieces.
   /// - Returns: The schedule.
   /// - Precondition: At least one worker.
   /// - Complexity: O((n + e) log n), n the number of pieces and e that of edges.

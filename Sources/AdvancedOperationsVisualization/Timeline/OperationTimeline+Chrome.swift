@@ -1,13 +1,13 @@
+import AdvancedOperations
 import CoreOperations
 
 extension OperationTimeline {
   /// The timeline in the format of Chrome's trace viewer, which `ui.perfetto.dev` opens too.
   ///
-  /// Executing operations are in lanes, of which there are as many as executed at once; groups have
-  /// lanes of their own. Arrows are dependencies. What an operation waited for before
-  /// (dependencies, conditions, its turn) is in the part called *waiting*. Times count from the
-  /// first event, in microseconds. The format: *Trace Event Format*, a document of the Chromium
-  /// project.
+  /// Executing operations are in lanes, of which there are as many as operations that executed at the same
+  /// time; groups have separate lanes. Arrows are dependencies. The part *waiting* shows how long an operation
+  /// waited for dependencies, conditions, and a slot. Times count from the first event, in microseconds. The
+  /// format is described in *Trace Event Format*, a document of the Chromium project.
   public var chromeTrace: String {
     var writer = ChromeTraceWriter(self)
     return writer.text()

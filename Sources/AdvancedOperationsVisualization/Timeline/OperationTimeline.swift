@@ -1,4 +1,6 @@
-/// When operations waited, were asked and executed: a value.
+public import AdvancedOperations
+
+/// The times at which operations waited, evaluated conditions and executed: a value.
 ///
 /// ```swift
 /// let timeline = recorder.timeline
@@ -6,34 +8,33 @@
 /// print("\(timeline.duration) for \(timeline.plan.work) of work, at least \(names)")
 /// ```
 ///
-/// All times are those of the operations' clock, as ``OperationClock/now`` gives them.
+/// All times are those of the operations' clock, as `OperationClock.now` returns them.
 public struct OperationTimeline: Sendable {
-  /// The life of one operation.
+  /// The times of one operation.
   public struct Span: Sendable {
     /// The operation's name, or its type.
     public var name: String
-    /// When a queue took it in; nil if that was not seen.
+    /// The time at which a queue took the operation; nil if that wasn't recorded.
     public var enqueued: Duration?
-    /// When its conditions began to be asked; nil if it had none.
+    /// The time at which the operation began to evaluate conditions; nil if it had none.
     public var evaluating: Duration?
-    /// When it had only to wait for its turn; nil if it went there by itself, without conditions.
+    /// The time from which the operation waited only for a slot and claims; nil if it had no conditions.
     public var ready: Duration?
-    /// When it began to execute; nil if it hasn't.
+    /// The time at which the operation began to execute; nil if it hasn't.
     public var started: Duration?
-    /// The moments at which attempts failed that it tried again after, in order; empty without a
-    /// retry.
+    /// The times at which attempts failed that were followed by another attempt, in order.
     ///
-    /// Not those at which the next attempts began: these come after the delay of the retry policy.
+    /// The next attempt began later, after the delay of the retry policy.
     public var retries: [Duration] = []
-    /// When it was cancelled; nil if it wasn't.
+    /// The time at which the operation was cancelled; nil if it wasn't.
     public var cancelled: Duration?
-    /// When its end was decided; nil if it goes on.
+    /// The time at which the end of the operation was decided; nil before.
     public var ended: Duration?
-    /// How it ended; nil if it goes on.
+    /// The outcome of the operation; nil before its end.
     public var outcome: OperationOutcome?
-    /// The indices of those that it depended on, as far as they were recorded.
+    /// The indices of the recorded operations that the operation depended on.
     public var dependencies: [Int]
-    /// The index of the group that it is a child of.
+    /// The index of the group that the operation is a child of.
     public var group: Int?
     /// Whether it depends on something that wasn't recorded and hasn't ended.
     var waitsForUnrecorded = false
@@ -69,7 +70,7 @@ public struct OperationTimeline: Sendable {
       if started == nil { started = time ?? retries.first ?? cancelled ?? ended }
     }
 
-    /// How long it executed; nil if it hasn't, or goes on.
+    /// The duration of executing; nil if the operation hasn't executed or hasn't ended.
     public var executed: Duration? { ended.flatMap { executed(until: $0) } }
 
     /// The same, where what goes on ends now; nil if it hasn't executed.
@@ -78,21 +79,21 @@ public struct OperationTimeline: Sendable {
     }
   }
 
-  /// The operations in the order in which they were first seen.
+  /// The operations in the order in which the recorder first observed them.
   public let spans: [Span]
-  /// When the timeline was taken, or the last event if nothing was going on then.
+  /// The time at which the timeline was taken, or that of the last event if all operations had ended.
   public let end: Duration
   /// How many dependencies were seen that aren't in it.
   var unrecordedCount = 0
 
-  /// The first time in it.
+  /// The first time in the timeline.
   public var begin: Duration {
     spans.lazy.compactMap { span in
       span.enqueued ?? span.evaluating ?? span.started ?? span.cancelled ?? span.ended
     }.min() ?? end
   }
 
-  /// From its begin to its end.
+  /// The time from the begin of the timeline to its end.
   public var duration: Duration { max(end.saturatingSubtracting(begin), .zero) }
 
   /// The same timeline with other names in pictures, such as with the machine that an operation ran
@@ -111,10 +112,10 @@ public struct OperationTimeline: Sendable {
 
   /// Durations and dependencies, to ask *what if*.
   ///
-  /// The numbers are those of ``spans``. What goes on counts as if it ended now, what never
-  /// executed takes no time. A group does nothing itself: it ends with its children, which begin
-  /// after what it depends on. Asking conditions takes no worker, and isn't in the plan;
-  /// ``criticalPath`` counts it.
+  /// The numbers of the pieces are the indices of ``spans``. An executing operation counts as if it ended now,
+  /// and an operation that never executed takes no time. A group takes no time itself: it ends with its
+  /// children, which begin after the dependencies of the group. The plan doesn't have the evaluation of
+  /// conditions, because that takes no worker; ``criticalPath`` counts it.
   public var plan: OperationPlan {
     var predecessors = waitsBeforeStart
     addChildren(to: &predecessors)

@@ -1,16 +1,17 @@
+import AdvancedOperations
+
 extension OperationTimeline {
-  /// The operations that took longest after each other as far as dependencies go, first to last.
+  /// The longest chain of operations that depend on each other, first to last.
   ///
-  /// That is the longest way through dependencies, the time in which conditions were asked, and
-  /// executing, whatever limits and claims did. It begins and ends with operations that took some
-  /// time. Groups are left out, unless their conditions took some: their children are on it.
+  /// The length of a chain counts executing and the evaluation of conditions, without waits for slots and
+  /// claims. The chain begins and ends with operations that took some time. It has the children of a group,
+  /// and the group itself only if its conditions took some time.
   public var criticalPath: [Int] { ways.criticalPath }
 
-  /// For each operation, how much longer it could have taken without making the critical path
-  /// longer.
+  /// The time by which each operation could have been longer without making the critical path longer.
   ///
-  /// Limits and claims aren't looked at: what waits for the slot or the claim of an operation with
-  /// slack waits longer with it.
+  /// Slack doesn't know limits and claims: an operation that waits for the slot or the claim of a longer
+  /// operation waits longer, too.
   public var slack: [Duration] { ways.slack }
 
   // MARK: Pieces of work

@@ -1,3 +1,5 @@
+import AdvancedOperations
+
 /// What the marks of a timeline's picture mean: those that occur in it, in lines.
 struct TimelineLegend {
   enum Mark: Hashable {

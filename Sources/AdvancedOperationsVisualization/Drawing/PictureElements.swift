@@ -1,0 +1,86 @@
+/// The elements of an SVG picture, as text.
+struct PictureElements {
+  private(set) var lines: [String] = []
+
+  /// Adds an element as it is.
+  mutating func add(_ element: String) { lines.append(element) }
+
+  private mutating func add(
+    _ name: String,
+    _ numbers: KeyValuePairs<String, Double>,
+    _ attributes: String,
+    text: String? = nil
+  ) {
+    let places = numbers.map { " \($0)=\"\(Self.number($1))\"" }.joined()
+    let end = text.map { ">\(Self.escaped($0))</\(name)>" } ?? "/>"
+    lines.append("<\(name)\(places)\(attributes)\(end)")
+  }
+
+  mutating func label(_ text: String, _ x: Double, _ y: Double, _ attributes: String) {
+    add("text", ["x": x, "y": y], attributes, text: text)
+  }
+
+  mutating func rectangle(
+    _ x: Double,
+    _ y: Double,
+    _ width: Double,
+    _ height: Double,
+    _ color: String,
+    _ attributes: String
+  ) {
+    let numbers: KeyValuePairs = ["x": x, "y": y, "width": width, "height": height]
+    add("rect", numbers, " fill=\"\(color)\"\(attributes)")
+  }
+
+  /// A line between two points.
+  mutating func line(
+    _ begin: (x: Double, y: Double),
+    _ end: (x: Double, y: Double),
+    _ color: String,
+    _ attributes: String
+  ) {
+    let numbers: KeyValuePairs = ["x1": begin.x, "y1": begin.y, "x2": end.x, "y2": end.y]
+    add("line", numbers, " stroke=\"\(color)\"\(attributes)")
+  }
+
+  /// One decimal, not negative.
+  static func number(_ value: Double) -> String {
+    let tenths = Int((min(max(value, 0), 1e8) * 10).rounded())  // 32 bits: at most 1e9
+    return tenths % 10 == 0 ? "\(tenths / 10)" : "\(tenths / 10).\(tenths % 10)"
+  }
+
+  /// For content of XML 1.0, in which most control characters can't occur at all.
+  static func escaped(_ text: String) -> String {
+    text.escaped { scalar in
+      switch scalar {
+      case "&": "&amp;"
+      case "<": "&lt;"
+      case ">": "&gt;"
+      case "\n", "\t": nil
+      default: scalar.value < 0x20 || [0xfffe, 0xffff].contains(scalar.value) ? "\u{fffd}" : nil
+      }
+    }
+  }
+}
+
+extension String {
+  /// The text with some of its characters replaced, as a format wants it.
+  ///
+  /// - Parameter replacement: What stands for a character; nil for the character itself.
+  /// - Returns: The text to write.
+  func escaped(_ replacement: (Unicode.Scalar) -> String?) -> String {
+    var result = ""
+    for scalar in unicodeScalars {
+      if let text = replacement(scalar) {
+        result += text
+      } else {
+        result.unicodeScalars.append(scalar)
+      }
+    }
+    return result
+  }
+}
+
+extension Unicode.Scalar {
+  var isControl: Bool { value < 0x20 || value == 0x7f }
+}
