@@ -9,13 +9,9 @@ enum Trace {
 }
 
 struct Tracing: OperationInterceptor {
-  func intercept(
-    _ operation: AdvancedOperation,
-    attempt: Int,
-    body: @Sendable () async throws -> Void
-  ) async throws {
-    let name = "\(operation.name ?? "operation"), attempt \(attempt)"
-    try await Trace.$span.withValue(name) { try await body() }
+  func intercept(_ attempt: OperationAttempt) async throws {
+    let name = "\(attempt.operation.name ?? "operation"), attempt \(attempt.number)"
+    try await Trace.$span.withValue(name) { try await attempt.run() }
   }
 }
 
@@ -79,15 +75,12 @@ final class Metrics: OperationObserver {
   struct Timing: OperationInterceptor {
     let record: @Sendable (String, Duration) -> Void
 
-    func intercept(
-      _ operation: AdvancedOperation,
-      attempt: Int,
-      body: @Sendable () async throws -> Void
-    ) async throws {
+    func intercept(_ attempt: OperationAttempt) async throws {
+      let operation = attempt.operation
       let clock = operation.environment.clock
       let begin = clock.now
       defer { record(operation.name ?? "operation", clock.now - begin) }
-      try await body()
+      try await attempt.run()
     }
   }
 
@@ -114,13 +107,9 @@ final class Metrics: OperationObserver {
   let called = Lines()
   struct Noting: OperationInterceptor {
     let note: @Sendable (String) -> Void
-    func intercept(
-      _ operation: AdvancedOperation,
-      attempt: Int,
-      body: @Sendable () async throws -> Void
-    ) async throws {
-      note(operation.name ?? "")
-      try await body()
+    func intercept(_ attempt: OperationAttempt) async throws {
+      note(attempt.operation.name ?? "")
+      try await attempt.run()
     }
   }
   let simulation = SimulatedEnvironment(seed: 1)

@@ -141,14 +141,9 @@ private func withSpan(_ name: String, _ body: () async throws -> Void) async thr
   let queue = AdvancedOperationQueue()
 
   struct Tracing: OperationInterceptor {
-    func intercept(
-      _ operation: AdvancedOperation,
-      attempt: Int,
-      body: @Sendable () async throws -> Void
-    ) async throws {
-      try await withSpan("\(operation.name ?? "operation"), attempt \(attempt)") {
-        try await body()
-      }
+    func intercept(_ attempt: OperationAttempt) async throws {
+      let name = attempt.operation.name ?? "operation"
+      try await withSpan("\(name), attempt \(attempt.number)") { try await attempt.run() }
     }
   }
   queue.addInterceptor(Tracing())

@@ -3,101 +3,55 @@ import CoreOperations
 /// Code that runs around the bodies of operations: tracing spans, contexts of loggers,
 /// transactions.
 ///
-/// It is called in the task of the body, for each attempt, and calls the body itself. Task-locals
+/// It is called in the task of the body, for each attempt, and runs the body itself. Task-locals
 /// that it binds around that call are those of the body:
 ///
 /// ```swift
 /// struct Tracing: OperationInterceptor {
-///   func intercept(
-///     _ operation: AdvancedOperation,
-///     attempt: Int,
-///     body: @Sendable () async throws -> Void
-///   ) async throws {
-///     try await withSpan("\(operation.name ?? "operation"), attempt \(attempt)") {
-///       try await body()
-///     }
+///   func intercept(_ attempt: OperationAttempt) async throws {
+///     let name = attempt.operation.name ?? "operation"
+///     try await withSpan("\(name), attempt \(attempt.number)") { try await attempt.run() }
 ///   }
 /// }
 /// queue.addInterceptor(Tracing())
 /// ```
 ///
-/// The method is written as above in every module. (A module with the upcoming feature
-/// `NonisolatedNonsendingByDefault` gives the closure another type by the same words; that is the
-/// method of ``CallerIsolatedInterceptor``, and one of the two is enough.)
-///
 /// What happens to an operation is an observer's affair: an interceptor is called for no operation
 /// that doesn't execute. It can't change the value of a body, nor make a success of one that has
 /// thrown.
-public protocol OperationInterceptor: CallerIsolatedInterceptor {
+public protocol OperationInterceptor: Sendable {
   /// Runs the body of an operation once, and may do something before and after it.
   ///
   /// Called in the task of the body, on the executor of the body, without a lock held; the
   /// operation is `AdvancedOperation.current`. What this throws is the error of the attempt. If the
   /// body has thrown and this returns, the error of the body is that of the attempt all the same.
-  /// If this returns without having called the body, the attempt fails.
+  /// If this returns without having called ``OperationAttempt/run()``, the attempt fails.
   ///
-  /// - Parameters:
-  ///   - operation: The operation, which is executing.
-  ///   - attempt: The number of the attempt: 1, and more where the operation has a ``RetryPolicy``
-  ///     and its body has thrown.
-  ///   - body: The rest: further interceptors, and the body.
+  /// - Parameter attempt: The operation, and the body to run.
   /// - Throws: What the body throws, or an error of its own.
-  /// - Precondition: `body` is called once at most; a ``RetryPolicy`` runs it again.
-  func intercept(
-    _ operation: AdvancedOperation,
-    attempt: Int,
-    body: @concurrent @Sendable () async throws -> Void
-  ) async throws
+  func intercept(_ attempt: OperationAttempt) async throws
 }
 
-/// The same interceptor with a closure that runs where its caller does; see
-/// ``OperationInterceptor``.
-public protocol CallerIsolatedInterceptor: Sendable {
-  /// Does what the method of ``OperationInterceptor`` does.
+/// One attempt of an operation that is executing, as an ``OperationInterceptor`` runs it.
+public struct OperationAttempt: Sendable {
+  /// The operation, which is executing.
+  public let operation: AdvancedOperation
+  /// The number of the attempt: 1, and more where the operation has a ``RetryPolicy`` and its body
+  /// has thrown.
+  public let number: Int
+  let body: @Sendable () async throws -> Void
+
+  /// Runs the rest: further interceptors, and the body.
   ///
-  /// - Parameters:
-  ///   - operation: The operation, which is executing.
-  ///   - attempt: The number of the attempt.
-  ///   - body: The rest: further interceptors, and the body.
-  /// - Throws: What the body throws, or an error of its own.
-  /// - Precondition: `body` is called once at most; a ``RetryPolicy`` runs it again.
-  func intercept(
-    _ operation: AdvancedOperation,
-    attempt: Int,
-    body: nonisolated(nonsending) @Sendable () async throws -> Void
-  ) async throws
+  /// May be called in a child task, for example to end the attempt when another child task throws.
+  ///
+  /// - Throws: What the body or an inner interceptor throws.
+  /// - Precondition: Called once at most, and has returned when the interceptor returns; a
+  ///   ``RetryPolicy`` runs the body again.
+  public func run() async throws { try await body() }
 }
 
-extension CallerIsolatedInterceptor where Self: OperationInterceptor {
-  /// Calls the method of ``OperationInterceptor``.
-  public func intercept(
-    _ operation: AdvancedOperation,
-    attempt: Int,
-    body: nonisolated(nonsending) @Sendable () async throws -> Void
-  ) async throws {
-    try await withoutActuallyEscaping(body) { body in
-      let concurrent: @concurrent @Sendable () async throws -> Void = { try await body() }
-      try await (self as any OperationInterceptor)
-        .intercept(operation, attempt: attempt, body: concurrent)
-    }
-  }
-}
-
-extension OperationInterceptor {
-  /// Traps: an interceptor has one of the two methods.
-  public func intercept(
-    _ operation: AdvancedOperation,
-    attempt: Int,
-    body: @concurrent @Sendable () async throws -> Void
-  ) async throws {
-    trap(
-      "\(type(of: self)) is an OperationInterceptor without the method intercept(_:attempt:body:). "
-        + "Give it the method, with the types of the protocol."
-    )
-  }
-}
-
-/// An interceptor has returned, and had not called the body.
+/// An interceptor has returned, and had not run the body.
 struct BodyNotCalled: Error, CustomStringConvertible {
   let interceptors: [String]
   var description: String {
@@ -113,46 +67,69 @@ extension AdvancedOperation {
     inside interceptors: [QueueAttachment<any OperationInterceptor>]
   ) async throws -> Output {
     if interceptors.isEmpty { return try await body() }
-    let ran = Locked(BodyRun<Output>.notCalled)
+    let run = Locked(BodyRun<Output>.due)
     var chain: @Sendable () async throws -> Void = { [label] in
-      let isFirst = ran.withLock { ran in
-        guard case .notCalled = ran else { return false }
-        ran = .called
-        return true
+      let misuse = run.withLock { run -> String? in
+        switch run {
+        case .due:
+          run = .running
+          return nil
+        case .over: return "after the interceptor had returned"
+        case .running, .returned, .threw: return "twice in one attempt"
+        }
       }
-      guard isFirst else {
+      if let misuse {
         trap(
-          "An OperationInterceptor called the body of operation “\(label)” twice in one attempt. "
-            + "Call it once; a RetryPolicy runs it again."
+          "An OperationInterceptor ran the body of operation “\(label)” \(misuse). "
+            + "Run it once, and wait for it; a RetryPolicy runs it again."
         )
       }
       do {
         let output = try await body()
-        ran.withLock { $0 = .returned(output) }
+        run.withLock { $0 = .returned(output) }
       } catch {
-        ran.withLock { $0 = .threw(error) }
+        run.withLock { $0 = .threw(error) }
         throw error
       }
     }
     for entry in interceptors.reversed() {
-      let inner = chain
-      let interceptor: any CallerIsolatedInterceptor = entry.value
-      chain = { try await interceptor.intercept(self, attempt: attempt, body: inner) }
+      let inner = OperationAttempt(operation: self, number: attempt, body: chain)
+      chain = { try await entry.value.intercept(inner) }
     }
-    try await chain()
-    switch ran.withLock({ $0 }) {
+    let error: (any Error)?
+    do {
+      try await chain()
+      error = nil
+    } catch let thrown {
+      error = thrown
+    }
+    let end = run.withLock { run in
+      let end = run
+      if case .due = run { run = .over }
+      return end
+    }
+    if case .running = end {
+      trap(
+        "An OperationInterceptor returned while the body of operation “\(label)” was running. "
+          + "Await attempt.run() before intercept(_:) returns."
+      )
+    }
+    if let error { throw error }
+    switch end {
     case .returned(let output): return output
     case .threw(let error): throw error
-    case .notCalled, .called:
+    case .due, .running, .over:
       throw BodyNotCalled(interceptors: interceptors.map { "\(type(of: $0.value))" })
     }
   }
 }
 
-/// What has become of a body that interceptors call.
+/// What has become of a body that interceptors run.
 private enum BodyRun<Output: Sendable>: Sendable {
-  case notCalled
-  case called
+  case due
+  case running
   case returned(Output)
   case threw(any Error)
+  /// The interceptors have returned without having run it.
+  case over
 }

@@ -8,13 +8,9 @@ import Testing
 private struct Around: OperationInterceptor {
   let log: Log<String>
 
-  func intercept(
-    _ operation: AdvancedOperation,
-    attempt: Int,
-    body: @Sendable () async throws -> Void
-  ) async throws {
-    log.add(operation.label)
-    try await body()
+  func intercept(_ attempt: OperationAttempt) async throws {
+    log.add(attempt.operation.label)
+    try await attempt.run()
   }
 }
 

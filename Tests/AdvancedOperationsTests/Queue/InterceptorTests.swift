@@ -14,28 +14,23 @@ private struct Span: OperationInterceptor {
   let name: String
   let log: Log<String>
 
-  func intercept(
-    _ operation: AdvancedOperation,
-    attempt: Int,
-    body: @Sendable () async throws -> Void
-  ) async throws {
+  func intercept(_ attempt: OperationAttempt) async throws {
+    let operation = attempt.operation
     #expect(AdvancedOperation.current === operation)
     #expect(operation.state == .executing)
-    log.add("\(name) begins \(operation.name ?? "") \(attempt)")
-    try await Context.$path.withValue(Context.path + [name]) { try await body() }
+    log.add("\(name) begins \(operation.name ?? "") \(attempt.number)")
+    try await Context.$path.withValue(Context.path + [name]) { try await attempt.run() }
     log.add("\(name) ends")
   }
 }
 
 /// Runs a closure as an interceptor.
 private struct Around: OperationInterceptor {
-  let intercept: @Sendable (@Sendable () async throws -> Void) async throws -> Void
+  let intercept: @Sendable (OperationAttempt) async throws -> Void
 
-  func intercept(
-    _ operation: AdvancedOperation,
-    attempt: Int,
-    body: @Sendable () async throws -> Void
-  ) async throws { try await intercept(body) }
+  func intercept(_ attempt: OperationAttempt) async throws {
+    try await intercept(attempt)
+  }
 }
 
 @Suite struct `Interceptors` {
@@ -135,8 +130,8 @@ private struct Around: OperationInterceptor {
   @Test func `throw instead of a body that has succeeded`() {
     let world = World()
     world.queue.addInterceptor(
-      Around { body in
-        try await body()
+      Around { attempt in
+        try await attempt.run()
         throw Flaw(7)
       }
     )
@@ -150,13 +145,13 @@ private struct Around: OperationInterceptor {
   @Test func `may replace the error of a body, and can't take it away`() {
     let world = World()
     let replacing = world.queue.addInterceptor(
-      Around { body in do { try await body() } catch { throw Flaw(2) } }
+      Around { attempt in do { try await attempt.run() } catch { throw Flaw(2) } }
     )
     let replaced = ResultOperation<Int> { throw Flaw(1) }
     world.run(replaced)
     #expect(replaced.flawNumbers == [2])
     replacing.remove()
-    world.queue.addInterceptor(Around { body in try? await body() })
+    world.queue.addInterceptor(Around { attempt in try? await attempt.run() })
     let kept = ResultOperation<Int> { throw Flaw(1) }
     world.run(kept)
     #expect(kept.flawNumbers == [1])
@@ -177,27 +172,86 @@ private struct Around: OperationInterceptor {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let queue = AdvancedOperationQueue()
       queue.addInterceptor(
-        Around { body in
-          try await body()
-          try await body()
+        Around { attempt in
+          try await attempt.run()
+          try await attempt.run()
         }
       )
       _ = try await queue.run(ResultOperation(name: "twice") { 1 })
     }
     try expectMessage(
-      "An OperationInterceptor called the body of operation “twice” twice in one attempt.",
+      "An OperationInterceptor ran the body of operation “twice” twice in one attempt.",
       in: result
     )
   }
 
-  @Test func `without the method trap`() async throws {
-    struct Nothing: OperationInterceptor {}
+  @Test func `that return while the body runs trap`() async throws {
+    struct Leaving: OperationInterceptor {
+      let begun = AsyncStream<Void>.makeStream()
+
+      func intercept(_ attempt: OperationAttempt) async throws {
+        Task { try await attempt.run() }
+        for await _ in begun.stream { break }
+      }
+    }
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let queue = AdvancedOperationQueue()
-      queue.addInterceptor(Nothing())
-      _ = try await queue.run(ResultOperation { 1 })
+      let leaving = Leaving()
+      queue.addInterceptor(leaving)
+      let body = ResultOperation(name: "left") {
+        leaving.begun.continuation.yield()
+        for await _ in AsyncStream<Void>.makeStream().stream {}
+      }
+      try await queue.run(body)
     }
-    try expectMessage("Nothing is an OperationInterceptor without the method", in: result)
+    try expectMessage(
+      "An OperationInterceptor returned while the body of operation “left” was running.",
+      in: result
+    )
+  }
+
+  @Test func `that run the body after they have returned trap`() async throws {
+    final class Keeping: OperationInterceptor {
+      let kept = Locked<OperationAttempt?>(nil)
+      func intercept(_ attempt: OperationAttempt) async throws {
+        kept.withLock { $0 = attempt }
+      }
+    }
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let queue = AdvancedOperationQueue()
+      let keeping = Keeping()
+      queue.addInterceptor(keeping)
+      _ = try? await queue.run(ResultOperation(name: "kept") { 1 })
+      try await keeping.kept.withLock { $0 }?.run()
+    }
+    try expectMessage(
+      "An OperationInterceptor ran the body of operation “kept” after the interceptor had returned.",
+      in: result
+    )
+  }
+
+  @Test func `may run the body in a child task beside another one`() throws {
+    let world = World()
+    let clock = world.simulation.environment.clock
+    world.queue.addInterceptor(
+      Around { attempt in
+        try await withThrowingTaskGroup { group in
+          group.addTask { try await attempt.run() }
+          group.addTask {
+            try await clock.sleep(for: .seconds(5))
+            throw Flaw(5)
+          }
+          try await group.next()
+          group.cancelAll()
+        }
+      }
+    )
+    let quick = ResultOperation { AdvancedOperation.current?.name }
+    quick.name = "quick"
+    let slow = ResultOperation(name: "slow") { try await clock.sleep(for: .seconds(60)) }
+    world.run(quick, slow)
+    #expect(try quick.result?.get() == "quick")
+    #expect(slow.flawNumbers == [5])
   }
 
   @Test(.heavy) func `end with a cancel, at every moment`() throws {
@@ -205,10 +259,10 @@ private struct Around: OperationInterceptor {
       let queue = AdvancedOperationQueue(environment: simulation.environment)
       let log = Log<String>()
       queue.addInterceptor(
-        Around { body in
+        Around { attempt in
           log.add("begins")
           defer { log.add("ends") }
-          try await body()
+          try await attempt.run()
         }
       )
       let operation = ResultOperation(name: "body") {

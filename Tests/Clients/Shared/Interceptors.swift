@@ -1,17 +1,13 @@
 import AdvancedOperations
 import Testing
 
-// Each client target compiles this file, with its own settings: the closure's type depends on them.
+// Each client target compiles this file, with its own settings.
 #if IMPORTS_FOUNDATION
 import Foundation
 #endif
 
 private struct Passing: OperationInterceptor {
-  func intercept(
-    _ operation: AdvancedOperation,
-    attempt: Int,
-    body: @Sendable () async throws -> Void
-  ) async throws { try await body() }
+  func intercept(_ attempt: OperationAttempt) async throws { try await attempt.run() }
 }
 
 @Suite struct `Interceptors in this app` {

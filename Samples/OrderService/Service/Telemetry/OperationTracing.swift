@@ -132,22 +132,19 @@ public final class OperationTracing: OperationObserver, OperationInterceptor {
   }
 
   /// Runs an attempt in its span.
-  public func intercept(
-    _ operation: AdvancedOperation,
-    attempt: Int,
-    body: @Sendable () async throws -> Void
-  ) async throws {
+  public func intercept(_ attempt: OperationAttempt) async throws {
+    let operation = attempt.operation
     let name = StepName(operation).step
     let entry = attemptBegins(operation)
     let order = entry?.order ?? StepName.order(of: operation)
     let span = tracer.startSpan(
-      "\(name), attempt \(attempt)",
+      "\(name), attempt \(attempt.number)",
       context: entry?.span.context ?? ServiceContext.current ?? .topLevel
     )
-    span.attributes["attempt"] = Int64(attempt)
+    span.attributes["attempt"] = Int64(attempt.number)
     defer { span.end() }
     var metadata: Logger.Metadata = [
-      "step": .string(operation.name ?? name), "attempt": .stringConvertible(attempt),
+      "step": .string(operation.name ?? name), "attempt": .stringConvertible(attempt.number),
     ]
     if let order { metadata["order"] = .string(order) }
     var context = span.context
@@ -155,7 +152,7 @@ public final class OperationTracing: OperationObserver, OperationInterceptor {
     try await ServiceContext.$current.withValue(context) {
       try await withLogger(mergingMetadata: metadata) { _ in
         do {
-          try await body()
+          try await attempt.run()
         } catch {
           if !(error is OperationSkipped) { span.recordError(error) }
           throw error
