@@ -45,8 +45,8 @@ import Testing
     #expect(Weather().name == "Weather")
     #expect(BlockCondition("weather") { true }.name == "weather")
     #expect(BlockCondition { true }.name == "BlockCondition")
-    #expect(NoFailedDependencies().name == "no failed dependencies")
-    #expect(NoCancelledDependencies().name == "no cancelled dependencies")
+    #expect(NoFailedDependencies().name == "no dependency failed")
+    #expect(NoCancelledDependencies().name == "no dependency was cancelled")
     #expect(NegatedCondition(Immediate("rain")).name == "not rain")
     #expect(FileExists("/").name == "file exists")
     #expect(FreeSpace(atLeast: 1, at: "/").name == "free space")
@@ -194,28 +194,30 @@ import Testing
     let work = Work()
     for dependency in [ended.cancelled, ended.skipped] { work.addDependency(dependency) }
     work.addDependency(ended.plain)
-    #expect(NoFailedDependencies().check(work).isSatisfied)
+    #expect(try #require(NoFailedDependencies().verdict(for: work)).isSatisfied)
     work.addDependency(ended.failed)
-    let result = NoFailedDependencies().check(work)
-    let error = result.errors.first as? NoFailedDependencies.DependenciesFailed
-    #expect(error?.names == ["failed"])
+    let result = try #require(NoFailedDependencies().verdict(for: work))
+    let error = result.errors.first as? DependencyRule.Broken
+    #expect(error?.failure.elements.map(\.origin) == [.dependency("failed")])
     #expect(flaws((error?.failure.errors.first as? OperationFailure)?.errors ?? []) == [1])
     #expect(error?.failure.isInherited == true)
   }
 
-  @Test func `only a cancelled dependency is a cancelled one, plain ones included`() {
+  @Test func `only a cancelled dependency is a cancelled one, plain ones included`() throws {
     let ended = Self.ended()
     let work = Work()
     for dependency in [ended.failed, ended.skipped] { work.addDependency(dependency) }
-    #expect(NoCancelledDependencies().check(work).isSatisfied)
+    #expect(try #require(NoCancelledDependencies().verdict(for: work)).isSatisfied)
     let plain = BlockOperation {}
     plain.name = "plain"
     plain.cancel()
+    plain.start()
     work.addDependency(ended.cancelled)
     work.addDependency(plain)
-    let result = NoCancelledDependencies().check(work)
-    let error = result.errors.first as? NoCancelledDependencies.DependenciesCancelled
-    #expect(error?.names == ["cancelled", "plain"])
+    let result = try #require(NoCancelledDependencies().verdict(for: work))
+    let error = result.errors.first as? DependencyRule.Broken
+    let origins = error?.failure.elements.map(\.origin)
+    #expect(origins == [.dependency("cancelled"), .dependency("plain")])
     #expect(error?.failure.errors.allSatisfy { $0 is OperationFailure } == true)
   }
 

@@ -159,7 +159,7 @@ private struct LocationPermission: OperationCondition {
   #expect(
     store.ending == """
       failed
-        condition “no failed dependencies”: It depends on what failed: parse.
+        condition “no dependency failed”: Its dependency parse failed.
           dependency “parse”
             The connection was lost.
       """
@@ -176,8 +176,8 @@ private struct LocationPermission: OperationCondition {
   parse.cancel()
   simulate(parse, store)
   let error = store.errors.first as? OperationConditionError
-  let cancelled = error?.underlying as? NoCancelledDependencies.DependenciesCancelled
-  #expect(cancelled?.names == ["parse"])
+  let broken = error?.underlying as? DependencyRule.Broken
+  #expect(broken?.dependencies == ["parse was cancelled"])
 }
 
 @Test func `FileExists and FreeSpace: the machine is asked`() {

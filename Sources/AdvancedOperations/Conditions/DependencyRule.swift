@@ -256,93 +256,58 @@ extension AdvancedOperation {
   }
 }
 
-/// Holds when none of the operation's dependencies failed.
-///
-/// Cancelled and skipped ones didn't fail; see ``NoCancelledDependencies``. Dependencies that are
-/// plain operations never fail.
+/// The rule ``DependencyRule/noneFailed``, under the name that it has in PSOperations and
+/// ProcedureKit.
 ///
 /// ```swift
 /// store.addDependency(parse)
 /// store.addCondition(NoFailedDependencies())
 /// ```
-///
-/// The error keeps what went wrong with the dependencies, so ``OperationFailure/first(_:)`` and
-/// ``OperationFailure/rootCauses`` of the operation's own failure find it.
-public struct NoFailedDependencies: ImmediateCondition {
-  /// Some dependencies failed.
-  public struct DependenciesFailed: Error, InheritedFailure, CustomStringConvertible {
-    /// What went wrong: one inherited element per failed dependency, in the order in which they
-    /// were added.
-    public var failure: OperationFailure
-    /// The names of the failed dependencies, in the order in which they were added.
-    public var names: [String] { failure.dependencyNames }
-
-    /// One sentence with the names.
-    public var description: String {
-      "It depends on what failed: \(names.joined(separator: ", "))."
-    }
-  }
+public struct NoFailedDependencies: NamedRule {
+  let rule = DependencyRule.noneFailed
 
   /// Creates the condition.
   public init() {}
-
-  /// “no failed dependencies”.
-  public var name: String { "no failed dependencies" }
-
-  /// Reads the outcomes of the dependencies.
-  public func check(_ operation: AdvancedOperation) -> OperationConditionResult {
-    let failed = operation.dependencies.compactMap { dependency in
-      if case .failed(let failure) = (dependency as? AdvancedOperation)?.outcome {
-        OperationFailure.Element.inherited(failure, from: dependency)
-      } else {
-        nil
-      }
-    }
-    if failed.isEmpty { return .satisfied }
-    return .failed(DependenciesFailed(failure: OperationFailure(elements: failed)))
-  }
 }
 
-/// Holds when none of the operation's dependencies was cancelled.
+/// The rule ``DependencyRule/noneCancelled``, under the name that it has in PSOperations and
+/// ProcedureKit.
 ///
 /// ```swift
 /// store.addDependency(parse)
 /// store.addCondition(NoCancelledDependencies())
 /// ```
-///
-/// The error keeps the reasons of the cancels, so ``OperationFailure/first(_:)`` and
-/// ``OperationFailure/rootCauses`` of the operation's own failure find them.
-public struct NoCancelledDependencies: ImmediateCondition {
-  /// Some dependencies were cancelled.
-  public struct DependenciesCancelled: Error, InheritedFailure, CustomStringConvertible {
-    /// Why: one inherited element per cancelled dependency, in the order in which they were added.
-    public var failure: OperationFailure
-    /// The names of the cancelled dependencies, in the order in which they were added.
-    public var names: [String] { failure.dependencyNames }
-
-    /// One sentence with the names.
-    public var description: String {
-      "It depends on what was cancelled: \(names.joined(separator: ", "))."
-    }
-  }
+public struct NoCancelledDependencies: NamedRule {
+  let rule = DependencyRule.noneCancelled
 
   /// Creates the condition.
   public init() {}
+}
 
-  /// “no cancelled dependencies”.
-  public var name: String { "no cancelled dependencies" }
+/// A rule that has a type of its own.
+protocol NamedRule: EarlyCondition {
+  var rule: DependencyRule { get }
+}
 
-  /// Reads whether the dependencies were cancelled, plain operations included.
-  public func check(_ operation: AdvancedOperation) -> OperationConditionResult {
-    let cancelled = operation.dependencies.filter(\.isCancelled).map { dependency in
-      OperationFailure.Element.inherited(
-        dependency.outcomeOfDependency?.failure ?? OperationFailure(elements: []),
-        from: dependency
-      )
-    }
-    if cancelled.isEmpty { return .satisfied }
-    return .failed(DependenciesCancelled(failure: OperationFailure(elements: cancelled)))
+extension NamedRule {
+  /// The rule in words.
+  public var name: String { rule.name }
+
+  /// Evaluates the rule.
+  public func verdict(for operation: AdvancedOperation) -> OperationConditionResult? {
+    rule.verdict(for: operation)
   }
+
+  /// Evaluates the rule.
+  public func evaluate(for operation: AdvancedOperation) async -> OperationConditionResult {
+    await rule.evaluate(for: operation)
+  }
+
+  func earlyVerdict(for operation: AdvancedOperation) -> OperationConditionResult? {
+    rule.earlyVerdict(for: operation)
+  }
+
+  func mayRefuse(because dependency: Operation) -> Bool { rule.mayRefuse(because: dependency) }
 }
 
 extension Operation {
@@ -362,14 +327,5 @@ extension OperationFailure.Element {
   /// What went wrong with a dependency, as an error of an operation that depends on it.
   static func inherited(_ error: any Error, from dependency: Operation) -> Self {
     Self(origin: .dependency(dependency.label), error: error, isInherited: true)
-  }
-}
-
-extension OperationFailure {
-  /// The names of the dependencies whose failures the elements are.
-  var dependencyNames: [String] {
-    elements.compactMap { element in
-      if case .dependency(let name)? = element.origin.only { name } else { nil }
-    }
   }
 }

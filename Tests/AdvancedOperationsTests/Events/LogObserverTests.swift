@@ -66,7 +66,7 @@ import Testing
     #expect(lines.entries.filter { $0.hasPrefix("third") }.count == 2)
     #expect(
       lines.entries.last { $0.hasPrefix("third") }?
-        .hasPrefix("third: failed without having run: condition “no failed dependencies”: ") == true
+        .hasPrefix("third: failed without having run: condition “no dependency failed”: ") == true
     )
   }
 

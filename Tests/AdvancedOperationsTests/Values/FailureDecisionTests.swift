@@ -128,8 +128,9 @@ import Testing
     work.addCondition(NoFailedDependencies())
     world.run(download, work)
     let failure = work.outcome?.failure
-    #expect(failure?.first(OperationConditionError.self)?.condition == "no failed dependencies")
-    #expect(failure?.first(NoFailedDependencies.DependenciesFailed.self)?.names == ["download"])
+    #expect(failure?.first(OperationConditionError.self)?.condition == "no dependency failed")
+    let broken = failure?.first(DependencyRule.Broken.self)
+    #expect(broken?.dependencies == ["download failed"])
     #expect(failure?.first((any CustomStringConvertible).self) is OperationConditionError)
     #expect(OperationFailure(elements: []).first((any Error).self) == nil)
   }
@@ -151,7 +152,7 @@ import Testing
     world.run(download, parse, group, after)
     let path: (Int) -> Origin = { attempt in
       .condition(
-        "no failed dependencies",
+        "no dependency failed",
         .dependency(
           "group",
           .child(
@@ -166,7 +167,7 @@ import Testing
     #expect(flaws(causes.map(\.error)) == [1, 1])
     #expect(
       "\(path(2))"
-        == "condition “no failed dependencies”, dependency “group”, child “inside”, "
+        == "condition “no dependency failed”, dependency “group”, child “inside”, "
         + "dependency “parse”, dependency “download”, attempt 2, body"
     )
   }
@@ -391,11 +392,11 @@ import Testing
     #expect(parse.outcome?.failure?.summary() == "dependency “download”: flaw 7")
     #expect(
       work.outcome?.failure?.summary()
-        == "condition “no failed dependencies”: dependency “download”: flaw 7"
+        == "condition “no dependency failed”: dependency “download”: flaw 7"
     )
     #expect(
       work.outcome?.failure?.description == """
-        condition “no failed dependencies”: It depends on what failed: download.
+        condition “no dependency failed”: Its dependency download failed.
           dependency “download”
             flaw 7
         """
