@@ -19,7 +19,7 @@ private struct Malformed: Error, CustomStringConvertible {
 
     func operation(
       _ operation: AdvancedOperation,
-      didUpdateProgress progress: OperationProgressUpdate
+      didUpdateProgress progress: OperationProgress
     ) {
       show("\(operation.name ?? ""): \(Int(progress.fractionCompleted * 100)) %")
     }

@@ -44,7 +44,7 @@ private let journal = Journal()
   #expect(operation.isFinished && refreshed.all.isEmpty)
 }
 
-@Test func `OperationProgressUpdate: an operation says how far it is`() {
+@Test func `OperationProgress: an operation says how far it is`() {
   let print = Lines()
   let rows = 1...4
 
@@ -54,7 +54,7 @@ private let journal = Journal()
     }
   }
   copy.addObserver(
-    BlockObserver(didUpdateProgress: { _, update in print(update.fractionCompleted) })
+    BlockObserver(didUpdateProgress: { _, progress in print(progress.fractionCompleted) })
   )
 
   simulate(copy)
@@ -66,7 +66,7 @@ private let journal = Journal()
   let download = ResultOperation { "data" }
   let workflow = [download, download.then { _ in "events" }]
 
-  let progress = ProgressObserver { progress in
+  let progress = ProgressObserver { progress, _ in
     print("\(Int(progress.fractionCompleted * 100)) %")
   }
   for operation in workflow { operation.addObserver(progress) }

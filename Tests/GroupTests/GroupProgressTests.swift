@@ -23,7 +23,7 @@ import Testing
       b
     }
     let told = Self.told(group)
-    #expect(group.progress == OperationProgressUpdate(completedUnitCount: 0, totalUnitCount: 2))
+    #expect(group.progress == OperationProgress(completedUnitCount: 0, totalUnitCount: 2))
     world.run(group)
     a.updateProgress(completed: 1, total: 4)
     b.updateProgress(completed: 3, total: 6)
@@ -35,7 +35,7 @@ import Testing
     world.simulation.run()
     #expect(told.entries.prefix(3) == ["1/5", "4/10", "7/10"])
     #expect(told.entries.last == "10/10")
-    #expect(group.progress == OperationProgressUpdate(completedUnitCount: 10, totalUnitCount: 10))
+    #expect(group.progress == OperationProgress(completedUnitCount: 10, totalUnitCount: 10))
   }
 
   @Test(arguments: seeds)
@@ -75,7 +75,7 @@ import Testing
     #expect(told.entries.last == "7/12")
     a.finish()
     world.simulation.run()
-    #expect(outer.progress == OperationProgressUpdate(completedUnitCount: 12, totalUnitCount: 12))
+    #expect(outer.progress == OperationProgress(completedUnitCount: 12, totalUnitCount: 12))
     #expect(told.entries.last == "12/12")
   }
 
@@ -87,10 +87,10 @@ import Testing
     #expect(group.addOperation(Work()))
     #expect(group.progress.totalUnitCount == 2)
     world.simulation.run()
-    #expect(group.progress == OperationProgressUpdate(completedUnitCount: 1, totalUnitCount: 2))
+    #expect(group.progress == OperationProgress(completedUnitCount: 1, totalUnitCount: 2))
     open.finish()
     world.simulation.run()
-    #expect(group.progress == OperationProgressUpdate(completedUnitCount: 2, totalUnitCount: 2))
+    #expect(group.progress == OperationProgress(completedUnitCount: 2, totalUnitCount: 2))
   }
 
   @Test func `is told when a child comes late, also to groups around it, before that starts`() {
@@ -120,7 +120,7 @@ import Testing
     world.run(group)
     #expect(group.addOperation(Work("late")))
     world.simulation.run()
-    #expect(group.progress == OperationProgressUpdate(completedUnitCount: 2, totalUnitCount: 2))
+    #expect(group.progress == OperationProgress(completedUnitCount: 2, totalUnitCount: 2))
     #expect(group.kind == .cancelled)
   }
 
@@ -131,12 +131,12 @@ import Testing
     world.run(group)
     for (completed, total) in [(1, 0), (1, -1), (0, Int64.min)] as [(Int64, Int64)] {
       open.updateProgress(completed: completed, total: total)
-      #expect(group.progress == OperationProgressUpdate(completedUnitCount: 0, totalUnitCount: 2))
+      #expect(group.progress == OperationProgress(completedUnitCount: 0, totalUnitCount: 2))
     }
     open.updateProgress(completed: 9, total: 3)
-    #expect(group.progress == OperationProgressUpdate(completedUnitCount: 3, totalUnitCount: 4))
+    #expect(group.progress == OperationProgress(completedUnitCount: 3, totalUnitCount: 4))
     open.updateProgress(completed: -9, total: 3)
-    #expect(group.progress == OperationProgressUpdate(completedUnitCount: 3, totalUnitCount: 4))
+    #expect(group.progress == OperationProgress(completedUnitCount: 3, totalUnitCount: 4))
     open.updateProgress(completed: .max, total: .max)
     open.finish()
     world.simulation.run()
@@ -167,7 +167,7 @@ import Testing
     open.updateProgress(completed: 1, total: 2)
     open.updateProgress(completed: 1, total: 20)
     #expect(group.addOperation(Work.open()))
-    #expect(group.progress == OperationProgressUpdate(completedUnitCount: 11, totalUnitCount: 29))
+    #expect(group.progress == OperationProgress(completedUnitCount: 11, totalUnitCount: 29))
     #expect(told.entries.dropFirst(3) == ["11/12", "11/28", "11/29"])
   }
 
@@ -210,7 +210,7 @@ import Testing
       try await group.untilFinished()
       #expect(backwards.count == 0)
       #expect(
-        group.progress == OperationProgressUpdate(completedUnitCount: 160, totalUnitCount: 160)
+        group.progress == OperationProgress(completedUnitCount: 160, totalUnitCount: 160)
       )
     }
   }
@@ -221,11 +221,11 @@ import Testing
     let group = GroupOperation(name: "group") { children }
     world.run(group)
     for child in children { child.updateProgress(completed: 5, total: .max) }
-    #expect(group.progress == OperationProgressUpdate(completedUnitCount: 10, totalUnitCount: .max))
+    #expect(group.progress == OperationProgress(completedUnitCount: 10, totalUnitCount: .max))
     for child in children { child.finish() }
     world.simulation.run()
     #expect(
-      group.progress == OperationProgressUpdate(completedUnitCount: .max, totalUnitCount: .max)
+      group.progress == OperationProgress(completedUnitCount: .max, totalUnitCount: .max)
     )
   }
 }

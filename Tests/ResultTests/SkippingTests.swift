@@ -116,7 +116,7 @@ import Testing
     group.onRollback { undone.add() }
     world.run(group)
     #expect(group.kind == .succeeded)
-    #expect(group.progress == OperationProgressUpdate(completedUnitCount: 3, totalUnitCount: 3))
+    #expect(group.progress == OperationProgress(completedUnitCount: 3, totalUnitCount: 3))
     #expect(undone.count == 0)
   }
 

@@ -81,6 +81,6 @@ private final class ProgressingOperation: AdvancedOperation, @unchecked Sendable
 private struct CountingProgress: OperationObserver {
   func operation(
     _ operation: AdvancedOperation,
-    didUpdateProgress progress: OperationProgressUpdate
+    didUpdateProgress progress: OperationProgress
   ) { RunCount.add() }
 }

@@ -47,7 +47,15 @@ final class ProgressDisplay: Sendable {
     switch style {
     case .quiet: return
     case .live:
-      let observer = ProgressObserver { [self] in show(ProgressLine($0, width: width())) }
+      let observer = ProgressObserver { [self] progress, executing in
+        show(
+          ProgressLine(
+            fraction: progress.fractionCompleted,
+            executing: executing,
+            width: width()
+          )
+        )
+      }
       for step in steps { step.addObserver(observer) }
     case .lines:
       for (index, step) in steps.enumerated() {

@@ -1,4 +1,3 @@
-public import AdvancedOperations
 import EarthquakeKit
 import TerminalSupport
 
@@ -9,15 +8,6 @@ public struct ProgressLine: Sendable, CustomStringConvertible {
 
   /// How many columns the bar has at most.
   static let widestBar = 30
-
-  /// Sets the line for what an observer found out.
-  public init(_ progress: ProgressObserver.Progress, width: Int) {
-    self.init(
-      fraction: progress.fractionCompleted,
-      executing: progress.executing,
-      width: width
-    )
-  }
 
   /// Sets a line.
   ///

@@ -17,7 +17,7 @@ package struct EventDelivery {
     /// The start is decided when this is taken from the list; the body follows.
     case started
     case produced(AdvancedOperation)
-    indirect case progress(OperationProgressUpdate)
+    indirect case progress(OperationProgress)
     indirect case retrying(attempt: Int, after: Duration, because: any Error)
     indirect case cancelled([any Error], callsHook: Bool)
     /// The outcome was decided before the children were started: they leave, and will-finish

@@ -177,7 +177,7 @@ protocol ChildRunner: AnyObject, Sendable {
   /// - Returns: What the operation says because of that.
   func child(
     _ child: AdvancedOperation,
-    didUpdateProgress update: OperationProgressUpdate,
+    didUpdateProgress update: OperationProgress,
     of owner: AdvancedOperation
   ) -> ProgressNews?
   /// The end was decided before the children were started: they leave.

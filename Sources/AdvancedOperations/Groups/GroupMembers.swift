@@ -107,10 +107,10 @@ struct GroupProgress {
   // unit.
   private var completedUnits: Int128 = 0
   private var totalUnits: Int128 = 0
-  private var updates: [ObjectIdentifier: OperationProgressUpdate] = [:]
+  private var updates: [ObjectIdentifier: OperationProgress] = [:]
 
-  var sum: OperationProgressUpdate {
-    OperationProgressUpdate(
+  var sum: OperationProgress {
+    OperationProgress(
       completedUnitCount: Int64(clamping: completedUnits),
       totalUnitCount: Int64(clamping: totalUnits)
     )
@@ -126,7 +126,7 @@ struct GroupProgress {
   ///
   /// Neither count of a child goes back, so that none of the group does: one that begins anew, as
   /// an operation that is tried again, counts as far as it has come until it gets further.
-  mutating func childUpdated(_ child: Operation, _ update: OperationProgressUpdate) -> Bool {
+  mutating func childUpdated(_ child: Operation, _ update: OperationProgress) -> Bool {
     guard update.totalUnitCount > 0 else { return false }
     let old = part(of: child)
     let total = max(update.totalUnitCount, old.totalUnitCount)
@@ -148,11 +148,11 @@ struct GroupProgress {
     return replace(child, by: .init(completedUnitCount: total, totalUnitCount: total))
   }
 
-  private func part(of child: Operation) -> OperationProgressUpdate {
+  private func part(of child: Operation) -> OperationProgress {
     updates[ObjectIdentifier(child)] ?? .init(completedUnitCount: 0, totalUnitCount: 1)
   }
 
-  private mutating func replace(_ child: Operation, by update: OperationProgressUpdate) -> Bool {
+  private mutating func replace(_ child: Operation, by update: OperationProgress) -> Bool {
     let old = part(of: child)
     updates[ObjectIdentifier(child)] = update
     completedUnits += Int128(update.completedUnitCount) - Int128(old.completedUnitCount)

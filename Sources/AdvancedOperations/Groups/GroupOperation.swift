@@ -271,7 +271,7 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
   /// that is tried again, counts as far as it had come. With a child that is added, or that says
   /// there is more to do, the total grows. Observers of the group are told of each change while it
   /// executes. The children of a group that never executes do nothing, and aren't counted as done.
-  public final var progress: OperationProgressUpdate { members.withLock { $0.progress.sum } }
+  public final var progress: OperationProgress { members.withLock { $0.progress.sum } }
 
   /// Changes the sum, and tells of it in the order of the changes.
   ///
@@ -352,7 +352,7 @@ extension GroupOperation: ChildRunner {
 
   final func child(
     _ child: AdvancedOperation,
-    didUpdateProgress update: OperationProgressUpdate,
+    didUpdateProgress update: OperationProgress,
     of owner: AdvancedOperation
   ) -> ProgressNews? {
     // A child that has ended was counted as done, and so it stays.

@@ -186,7 +186,7 @@ final class OperationRounds: ChildRunner {
 
   func child(
     _ child: AdvancedOperation,
-    didUpdateProgress update: OperationProgressUpdate,
+    didUpdateProgress update: OperationProgress,
     of owner: AdvancedOperation
   ) -> ProgressNews? {
     // Not of something that the round has produced.

@@ -97,7 +97,7 @@ private final class EventTap: OperationObserver {
   ) { log.append(.produced(newOperation)) }
   func operation(
     _ operation: AdvancedOperation,
-    didUpdateProgress progress: OperationProgressUpdate
+    didUpdateProgress progress: OperationProgress
   ) { log.append(.progress(progress)) }
   func operation(
     _ operation: AdvancedOperation,

@@ -28,7 +28,7 @@ public protocol OperationObserver: Sendable {
   /// The operation reported how far it is.
   func operation(
     _ operation: AdvancedOperation,
-    didUpdateProgress progress: OperationProgressUpdate
+    didUpdateProgress progress: OperationProgress
   )
   /// An attempt failed, and the operation will begin another one.
   ///
@@ -67,7 +67,7 @@ extension OperationObserver {
   /// Does nothing.
   public func operation(
     _ operation: AdvancedOperation,
-    didUpdateProgress progress: OperationProgressUpdate
+    didUpdateProgress progress: OperationProgress
   ) {}
   /// Does nothing.
   public func operation(
@@ -93,7 +93,7 @@ public struct BlockObserver: OperationObserver {
   private let didEnqueue: (@Sendable (AdvancedOperation) -> Void)?
   private let didStart: (@Sendable (AdvancedOperation) -> Void)?
   private let didProduce: (@Sendable (AdvancedOperation, AdvancedOperation) -> Void)?
-  private let didUpdateProgress: (@Sendable (AdvancedOperation, OperationProgressUpdate) -> Void)?
+  private let didUpdateProgress: (@Sendable (AdvancedOperation, OperationProgress) -> Void)?
   private let willRetry: (@Sendable (AdvancedOperation, Int, Duration, any Error) -> Void)?
   private let didCancel: (@Sendable (AdvancedOperation, [any Error]) -> Void)?
   private let willFinish: (@Sendable (AdvancedOperation, [any Error]) -> Void)?
@@ -104,7 +104,7 @@ public struct BlockObserver: OperationObserver {
     didEnqueue: (@Sendable (AdvancedOperation) -> Void)? = nil,
     didStart: (@Sendable (AdvancedOperation) -> Void)? = nil,
     didProduce: (@Sendable (AdvancedOperation, AdvancedOperation) -> Void)? = nil,
-    didUpdateProgress: (@Sendable (AdvancedOperation, OperationProgressUpdate) -> Void)? = nil,
+    didUpdateProgress: (@Sendable (AdvancedOperation, OperationProgress) -> Void)? = nil,
     willRetry: (@Sendable (AdvancedOperation, Int, Duration, any Error) -> Void)? = nil,
     didCancel: (@Sendable (AdvancedOperation, [any Error]) -> Void)? = nil,
     willFinish: (@Sendable (AdvancedOperation, [any Error]) -> Void)? = nil,
@@ -132,7 +132,7 @@ public struct BlockObserver: OperationObserver {
   /// Calls the closure.
   public func operation(
     _ operation: AdvancedOperation,
-    didUpdateProgress progress: OperationProgressUpdate
+    didUpdateProgress progress: OperationProgress
   ) { didUpdateProgress?(operation, progress) }
   /// Calls the closure.
   public func operation(

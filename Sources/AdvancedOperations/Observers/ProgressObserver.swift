@@ -6,31 +6,16 @@ import CoreOperations
 /// reported with ``AdvancedOperation/updateProgress(completed:total:)``. The fraction of an operation
 /// never falls: when the operation is retried, it stays until the new attempt has passed it. The
 /// fraction of all falls only when an operation is enqueued, because there is more to do then.
-/// Attach it to a queue or to its
-/// operations, and not to both: an operation that it is attached to twice counts twice.
+/// Attach it to a queue or to its operations, and not to both: an operation that it is attached to
+/// twice counts twice.
 ///
 /// ```swift
-/// let progress = ProgressObserver { progress in
+/// let progress = ProgressObserver { progress, _ in
 ///   print("\(Int(progress.fractionCompleted * 100)) %")
 /// }
 /// for operation in workflow { operation.addObserver(progress) }
 /// ```
 public final class ProgressObserver: OperationObserver {
-  /// How far a set of operations is.
-  public struct Progress: Sendable, Hashable {
-    /// How many operations were enqueued or started.
-    public var totalUnitCount: Int64 = 0
-    /// How many operations have ended.
-    public var completedUnitCount: Int64 = 0
-    /// How much is done, from 0 to 1, with the parts of the operations that are executing.
-    public var fractionCompleted = 0.0
-    /// The names of the operations that are executing, in the order of their starts.
-    public var executing: [String] = []
-
-    /// Creates a progress of nothing.
-    public init() {}
-  }
-
   private struct State {
     /// Whether a thread is telling, and whether there is something new to tell.
     var isTelling = false
@@ -39,32 +24,41 @@ public final class ProgressObserver: OperationObserver {
     var executing: [(id: ObjectIdentifier, name: String, fraction: Double)] = []
     var finishedCount: Int64 = 0
 
-    var progress: Progress {
+    var progress: OperationProgress {
       let done = executing.reduce(Double(finishedCount)) { $0 + $1.fraction }
-      var progress = Progress()
-      progress.totalUnitCount = Int64(known.count) + finishedCount
-      progress.completedUnitCount = finishedCount
-      if progress.totalUnitCount > 0 {
-        progress.fractionCompleted = done / Double(progress.totalUnitCount)
-      }
-      progress.executing = executing.map(\.name)
-      return progress
+      let total = Int64(known.count) + finishedCount
+      return OperationProgress(
+        completedUnitCount: finishedCount,
+        totalUnitCount: total,
+        fractionCompleted: total > 0 ? done / Double(total) : 0
+      )
     }
+
+    var names: [String] { executing.map(\.name) }
   }
 
   private let state = Locked(State())
-  private let onChange: @Sendable (Progress) -> Void
+  private let onChange: @Sendable (OperationProgress, [String]) -> Void
 
   /// Creates an observer.
   ///
   /// - Parameter onChange: Called after a change on the thread that made it, or on one that is
   ///   calling it for an earlier change; one call at a time, the last one with what is true then.
-  public init(onChange: @escaping @Sendable (Progress) -> Void = { _ in }) {
+  ///   Gets the progress, and the names of the operations that are executing, in the order of their
+  ///   starts.
+  public init(
+    onChange: @escaping @Sendable (_ progress: OperationProgress, _ executing: [String]) -> Void =
+      { _, _ in }
+  ) {
     self.onChange = onChange
   }
 
-  /// How far the operations are.
-  public var progress: Progress { state.withLock { $0.progress } }
+  /// How far the operations are: how many were enqueued or started, how many of those have ended,
+  /// and how much is done with the parts of those that are executing.
+  public var progress: OperationProgress { state.withLock { $0.progress } }
+
+  /// The names of the operations that are executing, in the order of their starts.
+  public var executing: [String] { state.withLock { $0.names } }
 
   private func change(_ body: (inout State) -> Void) {
     let isTaken = state.withLock { state in
@@ -74,14 +68,14 @@ public final class ProgressObserver: OperationObserver {
       return state.isTelling
     }
     if isTaken { return }
-    while let progress = nextToTell() { onChange(progress) }
+    while let (progress, executing) = nextToTell() { onChange(progress, executing) }
   }
 
-  private func nextToTell() -> Progress? {
+  private func nextToTell() -> (OperationProgress, [String])? {
     state.withLock { state in
       state.isTelling = state.isNew
       defer { state.isNew = false }
-      return state.isNew ? state.progress : nil
+      return state.isNew ? (state.progress, state.names) : nil
     }
   }
 
@@ -102,7 +96,7 @@ public final class ProgressObserver: OperationObserver {
   /// Takes over how far the operation is, unless it was further in an earlier attempt.
   public func operation(
     _ operation: AdvancedOperation,
-    didUpdateProgress progress: OperationProgressUpdate
+    didUpdateProgress progress: OperationProgress
   ) {
     change { state in
       let id = ObjectIdentifier(operation)

@@ -62,7 +62,7 @@ extension AdvancedOperation {
   ///   - completed: How many units are done.
   ///   - total: How many there are in all.
   public final func updateProgress(completed: Int64, total: Int64) {
-    let update = OperationProgressUpdate(completedUnitCount: completed, totalUnitCount: total)
+    let update = OperationProgress(completedUnitCount: completed, totalUnitCount: total)
     tellParents(says { update })
   }
 
@@ -71,7 +71,7 @@ extension AdvancedOperation {
   /// - Parameter change: Finds out how far, with the operation's lock held; nil if that is nothing
   ///   new.
   /// - Returns: What is to be told to its parent.
-  final func says(_ change: () -> OperationProgressUpdate?) -> ProgressNews? {
+  final func says(_ change: () -> OperationProgress?) -> ProgressNews? {
     changeAndDeliver { core in
       guard let update = change(), core.machine.state == .executing else { return nil }
       if !core.observers.isEmpty { core.delivery.append(.progress(update)) }
@@ -102,7 +102,7 @@ extension AdvancedOperation {
 struct ProgressNews {
   let child: AdvancedOperation
   let parent: AdvancedOperation
-  let update: OperationProgressUpdate
+  let update: OperationProgress
 }
 
 /// An operation could not produce another one.

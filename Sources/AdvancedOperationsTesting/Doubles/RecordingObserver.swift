@@ -74,7 +74,7 @@ public final class RecordingObserver: OperationObserver {
   /// Records `.progress`.
   public func operation(
     _ operation: AdvancedOperation,
-    didUpdateProgress progress: OperationProgressUpdate
+    didUpdateProgress progress: OperationProgress
   ) { record(.progress(progress), of: operation) }
   /// Records `.retrying`.
   public func operation(

@@ -1,3 +1,45 @@
+/// How far something is: an operation, the children of a group, the operations of a queue or of an
+/// observer.
+///
+/// ```swift
+/// let copy = ResultOperation(name: "copy") {
+///   for row in rows {
+///     AdvancedOperation.current?.updateProgress(completed: Int64(row), total: Int64(rows.count))
+///   }
+/// }
+/// copy.addObserver(
+///   BlockObserver(didUpdateProgress: { _, progress in print(progress.fractionCompleted) })
+/// )
+/// ```
+public struct OperationProgress: Sendable, Hashable {
+  /// How many units are done.
+  public let completedUnitCount: Int64
+  /// How many units there are in all.
+  public let totalUnitCount: Int64
+  /// How much is done, from 0 to 1; 0 when there are no units.
+  ///
+  /// More than the units that are done if parts of others are done as well.
+  public let fractionCompleted: Double
+
+  /// Creates a progress.
+  ///
+  /// - Parameters:
+  ///   - completedUnitCount: How many units are done.
+  ///   - totalUnitCount: How many units there are in all.
+  ///   - fractionCompleted: How much is done, with parts of units; the quotient of the counts if nil.
+  ///     Limited to what is between 0 and 1.
+  public init(
+    completedUnitCount: Int64,
+    totalUnitCount: Int64,
+    fractionCompleted: Double? = nil
+  ) {
+    self.completedUnitCount = completedUnitCount
+    self.totalUnitCount = totalUnitCount
+    let quotient = totalUnitCount > 0 ? Double(completedUnitCount) / Double(totalUnitCount) : 0
+    self.fractionCompleted = min(max(fractionCompleted ?? quotient, 0), 1)
+  }
+}
+
 /// How much of a queue's work is done, counted in operations.
 ///
 /// Counts what was added and what has left since the queue was last empty; with a total that was
@@ -7,7 +49,7 @@
 /// let progress = queue.progress
 /// print("\(Int(progress.fractionCompleted * 100)) %")
 /// ```
-public final class OperationProgress: Sendable {
+public final class OperationQueueProgress: Sendable {
   private let scheduler: Scheduler
   private let ownTotal = Locked<Int64?>(nil)
 
@@ -36,10 +78,13 @@ public final class OperationProgress: Sendable {
   public var completedUnitCount: Int64 { scheduler.progress.left }
 
   /// From 0 to 1; 0 when there is nothing to do.
-  public var fractionCompleted: Double {
-    // Both of one moment: in between, the queue may have been empty, and begun to count anew.
+  public var fractionCompleted: Double { value.fractionCompleted }
+
+  /// The counts and the fraction of one moment.
+  public var value: OperationProgress {
+    // In between two reads, the queue may have been empty, and begun to count anew.
     let (added, left) = scheduler.progress
     let total = ownTotal.withLock { $0 } ?? added
-    return total > 0 ? min(Double(left) / Double(total), 1) : 0
+    return OperationProgress(completedUnitCount: left, totalUnitCount: total)
   }
 }

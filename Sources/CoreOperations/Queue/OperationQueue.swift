@@ -30,7 +30,7 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
   package final let scheduler: Scheduler
   private let settings = Locked(Settings())
   private let ownExecutor: any OperationExecutor
-  private let ownProgress: OperationProgress
+  private let ownProgress: OperationQueueProgress
   private let isMain: Bool
   /// Whether the queue is internal: the program sees neither the queue nor that operations are in it.
   package final let isHidden: Bool
@@ -44,7 +44,7 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
   public init() {
     ownExecutor = DefaultExecutor.forQueue()
     scheduler = Scheduler(source: WorkerSource(ownExecutor), completionExecutor: ownExecutor)
-    ownProgress = OperationProgress(scheduler: scheduler)
+    ownProgress = OperationQueueProgress(scheduler: scheduler)
     isMain = false
     isHidden = false
     if type(of: self) == OperationQueue.self { keepClosures() }
@@ -56,7 +56,7 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
   public init(executor: any OperationExecutor) {
     ownExecutor = executor
     scheduler = Scheduler(source: WorkerSource(executor), completionExecutor: executor)
-    ownProgress = OperationProgress(scheduler: scheduler)
+    ownProgress = OperationQueueProgress(scheduler: scheduler)
     isMain = false
     isHidden = false
     if type(of: self) == OperationQueue.self { keepClosures() }
@@ -68,7 +68,7 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
       source: WorkerSource(ownExecutor, underlyingQueue: main),
       completionExecutor: DefaultExecutor.shared
     )
-    ownProgress = OperationProgress(scheduler: scheduler)
+    ownProgress = OperationQueueProgress(scheduler: scheduler)
     isMain = true
     isHidden = false
     keepClosures()
@@ -81,7 +81,7 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
   package init(hiddenOn executor: any OperationExecutor) {
     ownExecutor = executor
     scheduler = Scheduler(source: WorkerSource(executor), completionExecutor: executor)
-    ownProgress = OperationProgress(scheduler: scheduler)
+    ownProgress = OperationQueueProgress(scheduler: scheduler)
     isMain = false
     isHidden = true
   }
@@ -223,7 +223,7 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
   }
 
   /// How much of the work is done.
-  open var progress: OperationProgress { ownProgress }
+  open var progress: OperationQueueProgress { ownProgress }
 
   // MARK: Configuring
 

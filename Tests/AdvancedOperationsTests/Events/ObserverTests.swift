@@ -20,7 +20,7 @@ import Testing
     ) { log.add("produce \(newOperation.name ?? "")") }
     func operation(
       _ operation: AdvancedOperation,
-      didUpdateProgress progress: OperationProgressUpdate
+      didUpdateProgress progress: OperationProgress
     ) { log.add("progress \(progress.completedUnitCount)/\(progress.totalUnitCount)") }
     func operation(
       _ operation: AdvancedOperation,

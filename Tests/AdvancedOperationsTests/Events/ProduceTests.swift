@@ -176,7 +176,7 @@ import Testing
 
   @Test func `the fraction of an update is from 0 to 1`() {
     let fractions = [(1, 4), (0, 0), (5, 4), (-1, 4), (4, 4), (1, -1)].map { completed, total in
-      OperationProgressUpdate(completedUnitCount: completed, totalUnitCount: total)
+      OperationProgress(completedUnitCount: completed, totalUnitCount: total)
         .fractionCompleted
     }
     #expect(fractions == [0.25, 0, 1, 0, 1, 0])

@@ -87,7 +87,7 @@ final class CallbackScene: Sendable {
       reached(.onFinish)
     }
     child.addObserver(LogObserver { _ in reached(.logLine) })
-    child.addObserver(ProgressObserver { _ in reached(.progressChange) })
+    child.addObserver(ProgressObserver { _, _ in reached(.progressChange) })
     child.completionBlock = { reached(.completionBlock) }
     child.addCondition(
       Asked(

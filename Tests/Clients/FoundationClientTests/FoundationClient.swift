@@ -27,7 +27,7 @@ private struct Watcher: OperationObserver {
   ) { calls.add("produce") }
   func operation(
     _ operation: AdvancedOperation,
-    didUpdateProgress progress: OperationProgressUpdate
+    didUpdateProgress progress: OperationProgress
   ) { calls.add("progress \(progress.completedUnitCount)") }
   func operation(
     _ operation: AdvancedOperation,

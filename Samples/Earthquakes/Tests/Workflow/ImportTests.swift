@@ -123,7 +123,7 @@ import Testing
       if case .progress(let update) = event { update } else { nil }
     }
     #expect(
-      updates == (0...8).map { OperationProgressUpdate(completedUnitCount: $0, totalUnitCount: 8) }
+      updates == (0...8).map { OperationProgress(completedUnitCount: $0, totalUnitCount: 8) }
     )
   }
 
