@@ -23,7 +23,8 @@ import Testing
         """
     )
     c.removeDependency(a)
-    #expect(a.explain().rootCauses.map(\.kind) == [.notEnqueued, .notEnqueued, .notEnqueued])
+    #expect(a.explain().rootCauses.map(\.kind) == [.notEnqueued])
+    #expect(a.explain().rootCauses.map(\.operations) == [[a, b, c]])
   }
 
   @Test func `what waits behind such a cycle is led to it`() {
@@ -78,8 +79,8 @@ import Testing
       work.addDependency(first)
       last.addDependency(work)
     }
-    #expect(last.explain().rootCauses.allSatisfy { $0.kind == .notEnqueued })
-    #expect(last.explain().rootCauses.count == 7)
+    #expect(last.explain().rootCauses.map(\.kind) == [.notEnqueued])
+    #expect(last.explain().rootCauses.map(\.operations) == [[last] + middle + [first]])
   }
 
   @Test func `a long chain behind a cycle is followed once`() {

@@ -162,6 +162,7 @@ import Testing
     world.simulation.advance(by: .seconds(45))
     #expect(text(failing) == "failing waits: attempt 1 failed (flaw 1); tries again in 15 s")
     #expect(kinds(failing) == [.retry])
+    #expect(failing.explain().causes.first?.error as? Flaw == Flaw(1))
     world.simulation.run()
   }
 
@@ -185,6 +186,7 @@ import Testing
     )
     #expect(after.explain().path.map(\.kind) == [.dependency, .retry])
     #expect(upload.explain().causes.map(\.duration) == [.seconds(2)])
+    #expect(upload.explain().causes.first?.error as? Flaw == Flaw(2))
     world.simulation.advance(by: .seconds(4))
     #expect(upload.explain().path.map(\.kind) == [.children, .executing])
     world.simulation.run()

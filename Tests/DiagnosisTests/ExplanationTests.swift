@@ -156,7 +156,8 @@ import Testing
     work.addCondition(world.askedFor(9))
     world.queue.addOperation(work)
     world.simulation.advance(by: .milliseconds(500))
-    #expect(work.explain().causes.map(\.requirement) == ["probe", "asked", "asked"])
+    #expect(work.explain().causes.map(\.requirement) == ["probe", "asked"])
+    #expect(work.explain().causes.map(\.operations) == [[work], [work]])
     world.simulation.advance(by: .milliseconds(1_500))
     #expect(
       text(work) == """
@@ -195,8 +196,24 @@ import Testing
     world.simulation.advance(by: .seconds(1))
     #expect(work.explain().path.map(\.kind) == [.helper, .executing])
     #expect(
-      text(work).hasPrefix("work needs helper for a condition\n  helper ")
+      text(work).hasPrefix("work needs helper for condition “asked”\n  helper ")
     )
+    #expect(work.explain().causes.map(\.requirement) == ["asked"])
+    world.simulation.run()
+  }
+
+  @Test func `each condition has its own helper`() {
+    let world = World()
+    let (first, second) = (world.taking(1, "first"), world.taking(5, "second"))
+    let work = Work("work")
+    work.addCondition(Asked("one", helper: { _ in first }))
+    work.addCondition(Asked("two", helper: { _ in second }))
+    world.queue.addOperation(work)
+    world.simulation.advance(by: .milliseconds(500))
+    #expect(work.explain().causes.map(\.requirement) == ["one", "two"])
+    #expect(work.explain().causes.map(\.involved) == [[first], [second]])
+    world.simulation.advance(by: .seconds(2))
+    #expect(work.explain().causes.map(\.requirement) == ["two"])
     world.simulation.run()
   }
 

@@ -131,6 +131,66 @@ import Testing
     #expect(queue.explain().rootCauses.isEmpty)
   }
 
+  @Test func `equal causes are one, with all operations that they keep`() throws {
+    let world = World()
+    world.queue.name = "main"
+    let network = ConditionProbe(name: "network")
+    let works = (1...100).map { Work("\($0)") }
+    for work in works { work.addCondition(network) }
+    let own = ConditionProbe(name: "signed in")
+    works[7].addCondition(own)
+    world.queue.addOperations(works)
+    world.simulation.run()
+    let explanation = world.queue.explain()
+    #expect(
+      "\(explanation)" == """
+        queue “main”: 100 operations, 0 executing
+          100 operations (1, 2, 3, 4 and 96 more): each waits for the answer of condition “network” \
+        for 0 ns
+          8 waits for the answer of condition “signed in” for 0 ns
+        needed: condition “network” of 1, 2, 3, 4 and 96 more has to answer; \
+        condition “signed in” of 8 has to answer
+        """
+    )
+    for causes in [explanation.causes, explanation.rootCauses] {
+      #expect(causes.map(\.requirement) == ["network", "signed in"])
+      #expect(causes.map(\.operations) == [works, [works[7]]])
+      #expect(causes.map(\.operation) == [works[0], works[7]])
+    }
+    own.answer(.satisfied)
+    network.answer(.satisfied)
+    world.simulation.run()
+    #expect(works.allSatisfy { $0.outcome?.isSuccess == true })
+  }
+
+  @Test func `an operation that depends on many has their equal causes once`() {
+    let world = World()
+    let works = (1...5).map { number in
+      ResultOperation(name: "\(number)", retry: .constant(.seconds(60)).attempts(2)) {
+        throw Flaw(number % 2)
+      }
+    }
+    let last = Work("last")
+    last.addDependencies(works)
+    world.queue.addOperations(works + [last])
+    world.simulation.advance(by: .seconds(1))
+    let causes = last.explain().rootCauses
+    #expect(causes.map(\.kind) == [.retry, .retry])
+    #expect(causes.map { $0.operations.map(\.label) } == [["1", "3", "5"], ["2", "4"]])
+    #expect(causes.map { $0.error as? Flaw } == [Flaw(1), Flaw(0)])
+    world.simulation.run()
+  }
+
+  @Test func `operations that execute stay causes of their own`() {
+    let world = World()
+    let works = [Work.open("a"), Work.open("b")]
+    world.queue.addOperations(works)
+    world.simulation.run()
+    #expect(world.queue.explain().rootCauses.map(\.operations) == [[works[0]], [works[1]]])
+    world.queue.cancelAllOperations()
+    world.simulation.run()
+  }
+
   @Test func `many causes are counted`() {
     let world = World()
     for number in 0..<40 { world.queue.addOperation(Work.open("\(number)")) }

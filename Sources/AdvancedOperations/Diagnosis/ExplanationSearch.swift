@@ -3,8 +3,43 @@ import CoreOperations
 /// What was found when one operation was looked at, and where to look next.
 struct Finding {
   var cause: OperationExplanation.Cause
+  /// The text without what differs from operation to operation.
+  let words: String
+  /// What has to happen, of an operation or several, whose names it gets.
+  let remedy: ((String) -> String)?
   /// The operations that the cause comes down to.
   var next: [Operation] = []
+}
+
+extension [Finding] {
+  /// The causes, of which those that are equal are one.
+  ///
+  /// - Returns: Each cause where the first of its kind was, and the numbers of the findings that
+  ///   have it.
+  var causes: [(cause: OperationExplanation.Cause, findings: [Int])] {
+    var places: [OperationExplanation.Cause.Key: Int] = [:]
+    var causes: [(cause: OperationExplanation.Cause, findings: [Int])] = []
+    for (number, finding) in enumerated() {
+      let key = finding.cause.key(finding.words)
+      if let place = key.flatMap({ places[$0] }) {
+        // Two conditions of one operation may have the same name.
+        let operations = finding.cause.operations
+        if causes[place].cause.operations.last != operations[0] {
+          causes[place].cause.operations += operations
+        }
+        causes[place].findings.append(number)
+      } else {
+        if let key { places[key] = causes.count }
+        causes.append((finding.cause, [number]))
+      }
+    }
+    for place in causes.indices where causes[place].findings.count > 1 {
+      let remedy = self[causes[place].findings[0]].remedy
+      let names = causes[place].cause.operations.names
+      if let remedy { causes[place].cause.remedy = remedy(names) }
+    }
+    return causes
+  }
 }
 
 /// Follows causes from operation to operation, each looked at once, to what is at the root of them.
@@ -58,39 +93,45 @@ struct ExplanationSearch {
 
   // MARK: What was found
 
-  /// What keeps one of the operations itself.
-  func causes(of operation: Operation) -> [Cause] {
-    places[ObjectIdentifier(operation)].map { nodes[$0].findings.map(\.cause) } ?? []
+  /// What keeps some of the operations themselves.
+  func causes(of operations: [Operation]) -> [Cause] {
+    operations.flatMap { operation in
+      places[ObjectIdentifier(operation)].map { nodes[$0].findings } ?? []
+    }.causes.map(\.cause)
   }
 
   /// A cause that leads nowhere else.
   struct Root {
     let cause: Cause
-    /// The node that is kept by it.
-    fileprivate let node: Int
+    /// The nodes that are kept by it.
+    fileprivate let nodes: [Int]
   }
 
   /// The root causes, what doesn't go by itself first, then what is nearer.
   func roots() -> [Root] {
-    var roots: [(rank: Int, root: Root)] = []
     let cycle = cycle()
     let members = Set(cycle?.cause.involved ?? [])
+    var found: [(node: Int, finding: Finding)] = []
     for (index, node) in nodes.enumerated() {
       for finding in node.findings where finding.next.isEmpty {
         // To add what is in a cycle to a queue is of no use.
         if finding.cause.kind == .notEnqueued, members.contains(node.operation) { continue }
-        roots.append((finding.cause.kind.traits.rank, Root(cause: finding.cause, node: index)))
+        found.append((index, finding))
       }
     }
-    if let cycle { roots.append((3, cycle)) }
-    let order = roots.indices.sorted { (-roots[$0].rank, $0) < (-roots[$1].rank, $1) }
-    return order.map { roots[$0].root }
+    var roots = found.map(\.finding).causes.map { cause, findings in
+      Root(cause: cause, nodes: findings.map { found[$0].node })
+    }
+    if let cycle { roots.insert(cycle, at: 0) }
+    let ranks = roots.map(\.cause.kind.traits.rank)
+    let order = roots.indices.sorted { (-ranks[$0], $0) < (-ranks[$1], $1) }
+    return order.map { roots[$0] }
   }
 
   /// Which of some operations wait because of others that have a root cause, directly or not.
-  func waiting(for roots: [Root], among operations: [Operation]) -> [Operation] {
-    var isReached = leading(to: roots.map(\.node))
-    for root in roots { isReached[root.node] = false }
+  func waiting(for root: Root, among operations: [Operation]) -> [Operation] {
+    var isReached = leading(to: root.nodes)
+    for node in root.nodes { isReached[node] = false }
     return operations.filter { operation in
       places[ObjectIdentifier(operation)].map { isReached[$0] } ?? false
     }
@@ -117,7 +158,7 @@ struct ExplanationSearch {
   /// The way from where the search began to a root cause, both included.
   func path(to root: Root) -> [Cause] {
     var path = [root.cause]
-    var next = nodes[root.node].parent
+    var next = nodes[root.nodes[0]].parent
     while let (parent, finding) = next {
       path.append(nodes[parent].findings[finding].cause)
       next = nodes[parent].parent
@@ -155,7 +196,7 @@ struct ExplanationSearch {
       let cycle =
         outlook.canHappen(.start(operation)) ? nil : WaitSearch.cycle(through: .start(operation))
       if let cycle = cycle ?? WaitSearch.cycle(through: .end(operation)) {
-        return Root(cause: .cycle(cycle.operations), node: last)
+        return Root(cause: .cycle(cycle.operations), nodes: [last])
       }
     }
     return nil
@@ -173,7 +214,7 @@ struct ExplanationSearch {
     guard let cycle = StrongComponents.firstCycle(from: first, next: { nodes[$0].next }) else {
       return nil
     }
-    return Root(cause: .cycle(cycle.map { nodes[$0].operation }), node: cycle[0])
+    return Root(cause: .cycle(cycle.map { nodes[$0].operation }), nodes: [cycle[0]])
   }
 }
 
@@ -190,7 +231,7 @@ extension OperationExplanation.Cause {
       !member.currentWaits.contains { if case .enqueueing = $0.kind { true } else { false } }
     }
     return Self(
-      operation: members[0],
+      operations: [members[0]],
       name: names[0],
       kind: .cycle,
       involved: members,
@@ -199,25 +240,6 @@ extension OperationExplanation.Cause {
         ? "one of \(names.dropLast().joined(separator: ", ")) has to be cancelled"
         : "one of the waits \(path) has to be removed"
     )
-  }
-}
-
-extension [ExplanationSearch.Root] {
-  /// Those that are one cause for several operations together, in the order of the first of each.
-  var groups: [[ExplanationSearch.Root]] {
-    var places: [String: Int] = [:]
-    var groups: [[ExplanationSearch.Root]] = []
-    for root in self {
-      // The words name what is common to all.
-      let key = root.cause.kind.traits.isShared ? root.cause.text : nil
-      if let place = key.flatMap({ places[$0] }) {
-        groups[place].append(root)
-      } else {
-        if let key { places[key] = groups.count }
-        groups.append([root])
-      }
-    }
-    return groups
   }
 }
 

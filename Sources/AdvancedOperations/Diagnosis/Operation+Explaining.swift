@@ -18,7 +18,7 @@ extension Operation {
   ///   waits.
   public final func explain() -> OperationExplanation {
     let search = ExplanationSearch(from: [self])
-    let causes = search.causes(of: self)
+    let causes = search.causes(of: [self])
     let roots = search.roots()
     let path = roots.first.map { search.path(to: $0) } ?? []
     let state = describedState
@@ -59,7 +59,7 @@ extension Operation {
     let way = path.first?.kind == .cycle ? path[...] : path.dropFirst()
     let home = homeQueue
     func line(_ cause: OperationExplanation.Cause) -> String {
-      "  \(cause.nameAndQueue(seenFrom: home)) \(cause.text)"
+      "  \(cause.line(seenFrom: home))"
     }
     if way.count > 12 {
       lines += way.prefix(6).map(line)
@@ -82,17 +82,21 @@ extension Operation {
 }
 
 extension OperationExplanation.Cause {
-  /// The name of the operation, with its queue if that is another one than the reader looks from.
+  /// A line of text about the cause.
   ///
   /// - Parameter home: The queue that is explained, or that of the operation that is; nil if it is
   ///   in none.
-  /// - Returns: How a line about the cause begins.
-  func nameAndQueue(seenFrom home: OperationQueue?) -> String {
-    // One about a queue says which.
-    guard !kind.traits.isShared, let home, let queue = operation.homeQueue, queue !== home else {
-      return name
+  /// - Returns: What is kept, with its queue if that is another one, and the cause.
+  func line(seenFrom home: OperationQueue?) -> String {
+    let names = ([name] + operations.dropFirst().map(\.label))
+    let ends = zip(names, operations).map { name, operation in
+      // A cause that is about a queue names it.
+      guard kind.traits.scope != .queue, let home, let queue = operation.homeQueue, queue !== home
+      else { return name }
+      return "\(name) (in \(queue.givenName.map { "queue “\($0)”" } ?? "another queue"))"
     }
-    return "\(name) (in \(queue.givenName.map { "queue “\($0)”" } ?? "another queue"))"
+    if ends.count == 1 { return "\(ends[0]) \(text)" }
+    return "\(ends.count) operations (\(ends.briefList)): each \(text)"
   }
 }
 
@@ -145,20 +149,17 @@ extension OperationQueue {
       "queue “\(label)”" + (settings.isEmpty ? "" : " (\(settings.joined(separator: ", ")))")
       + ": \(counted(members.count, "operation")), \(executing) executing"
     var lines = [subject]
-    let groups = roots.groups
-    for group in groups.prefix(12) {
-      let waiting = search.waiting(for: group, among: members)
-      let names = group.map { $0.cause.nameAndQueue(seenFrom: self) }
-      let who = names.count == 1 ? names[0] : "\(names.count) operations (\(names.briefList)): each"
+    for root in roots.prefix(12) {
+      let waiting = search.waiting(for: root, among: members)
       let others =
         waiting.isEmpty
         ? "" : ": \(waiting.count) \(waiting.count == 1 ? "waits" : "wait"), \(waiting.names)"
-      lines.append("  \(who) \(group[0].cause.text)\(others)")
+      lines.append("  \(root.cause.line(seenFrom: self))\(others)")
     }
-    if groups.count > 12 { lines.append("  … and \(groups.count - 12) more causes") }
+    if roots.count > 12 { lines.append("  … and \(roots.count - 12) more causes") }
     return OperationExplanation(
       subject: subject,
-      causes: members.flatMap { search.causes(of: $0) },
+      causes: search.causes(of: members),
       path: path,
       rootCauses: roots.map(\.cause),
       lines: lines + roots.neededLine

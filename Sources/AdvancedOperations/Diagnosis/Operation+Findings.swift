@@ -11,7 +11,7 @@ extension Operation {
         finding(
           .finishNotCalled,
           "says that it is finished, and has not reported that",
-          remedy: "\(label) has to call willChangeValue and didChangeValue for “isFinished”"
+          remedy: { "\($0) has to call willChangeValue and didChangeValue for “isFinished”" }
         )
       ]
     }
@@ -22,7 +22,7 @@ extension Operation {
 
   /// What one does that nothing visible keeps from its end.
   private final var plainExecutingFinding: Finding {
-    let remedy = "\(label) has to finish"
+    let remedy = { (name: String) in "\(name) has to finish" }
     guard let call = callWithoutEnd else {
       return finding(.executing, isExecuting ? "is executing" : "is in its start()", remedy: remedy)
     }
@@ -32,7 +32,7 @@ extension Operation {
     return finding(
       .finishNotCalled,
       "has returned from \(call), and no end was reported: isFinished is false",
-      remedy: "isFinished of \(label) has to turn true, and the change to be reported"
+      remedy: { "isFinished of \($0) has to turn true, and the change to be reported" }
     )
   }
 
@@ -45,22 +45,23 @@ extension Operation {
   final func finding(
     _ kind: Cause.Kind,
     _ text: String,
-    remedy: String? = nil,
+    remedy: ((_ name: String) -> String)? = nil,
     for duration: Duration? = nil,
     about requirement: String? = nil,
     next: [Operation] = []
   ) -> Finding {
+    let name = label
     let cause = Cause(
-      operation: self,
-      name: label,
+      operations: [self],
+      name: name,
       kind: kind,
       involved: next,
       requirement: requirement,
       duration: duration,
       text: text + (duration.map { "\(kind == .claim ? "," : "") for \($0.readable)" } ?? ""),
-      remedy: remedy
+      remedy: remedy?(name)
     )
-    return Finding(cause: cause, next: next)
+    return Finding(cause: cause, words: text, remedy: remedy, next: next)
   }
 }
 
@@ -129,12 +130,12 @@ extension AdvancedOperation {
   final var textOfSource: String { isFromJournal ? ", with the value from its journal" : "" }
 
   private func journalFinding(_ text: String, for duration: Duration? = nil) -> Finding {
-    finding(.journal, text, remedy: "the journal of \(label) has to answer", for: duration)
+    finding(.journal, text, remedy: { "the journal of \($0) has to answer" }, for: duration)
   }
 
   private func undoingFinding(_ kind: Cause.Kind) -> Finding {
     let text = "is undoing what its children did"
-    return finding(kind, text, remedy: "a rollback of \(label) has to return")
+    return finding(kind, text, remedy: { "a rollback of \($0) has to return" })
   }
 
   private func executingFindings(_ look: Look) -> [Finding] {
@@ -149,6 +150,7 @@ extension AdvancedOperation {
     if let pause, pause.end > look.now {
       var finding = finding(.retry, pause.text(at: look.now))
       finding.cause.duration = look.duration(since: pause.begin)
+      finding.cause.error = pause.error
       return [finding]
     }
     if let end = (self as? DelayOperation)?.end {
@@ -159,11 +161,12 @@ extension AdvancedOperation {
     if look.machine.hasReturned {
       let call = (self as? any EndsByOwnCall)?.endingCall ?? "finish()"
       let text = "has returned from execute(), and waits for \(call) to be called"
-      let remedy = "\(call) has to be called on \(label)"
+      let remedy = { (name: String) in "\(call) has to be called on \(name)" }
       return [finding(.finishNotCalled, text, remedy: remedy, for: duration)]
     }
     let text = duration == nil ? "is executing" : "has been executing"
-    let remedy = "\(label) has to finish\(Self.hint(look, isAsync: bodyBegin != nil))"
+    let hint = Self.hint(look, isAsync: bodyBegin != nil)
+    let remedy = { (name: String) in "\(name) has to finish\(hint)" }
     return [finding(.executing, text, remedy: remedy, for: duration)]
   }
 
@@ -178,6 +181,7 @@ extension AdvancedOperation {
     return findings.map { finding in
       var finding = finding
       finding.cause.text += ", to begin attempt \(attempt)"
+      finding.cause.error = pause.error
       return finding
     }
   }
@@ -205,7 +209,7 @@ extension AdvancedOperation {
     return look.openConditions.map { condition in
       let name = condition.name
       let text = "waits for the answer of condition “\(name)”"
-      let remedy = "condition “\(name)” of \(label) has to answer"
+      let remedy = { (label: String) in "condition “\(name)” of \(label) has to answer" }
       return finding(.condition, text, remedy: remedy, for: duration, about: name)
     }
   }

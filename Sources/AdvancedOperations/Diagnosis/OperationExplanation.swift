@@ -71,30 +71,39 @@ public struct OperationExplanation: Sendable, Hashable, CustomStringConvertible 
       case finished
     }
 
-    /// The operation that is kept.
-    public var operation: Operation
-    /// The name of the operation when it was looked at, or its type if it had none.
+    /// The operations that are kept: one, or all those that are kept by an equal cause.
+    ///
+    /// A hundred operations that wait for the answer of the condition “network” are one cause with
+    /// a hundred operations. An operation that is executing is a cause of its own.
+    public var operations: [Operation]
+    /// The first of ``operations``.
+    public var operation: Operation { operations[0] }
+    /// The name of the first operation when it was looked at, or its type if it had none.
     public var name: String
     /// What kind of thing keeps it.
     public var kind: Kind
     /// The operations that it waits for or that are in its way, however many; for a cycle those
     /// along it, beginning and ending with the same.
     public var involved: [Operation]
-    /// The name of the condition or claim that it waits for; nil for other kinds.
+    /// The name of the condition or claim that it waits for, also when that is the condition's
+    /// helper; nil for other kinds.
     public var requirement: String?
-    /// The duration of the cause until now; nil if it isn't known.
+    /// The error of the last attempt, of an operation that waits for its next one; otherwise nil.
+    public var error: (any Error)?
+    /// The duration of the cause until now, for the first operation; nil if it isn't known.
     ///
     /// The time at which an async body began, or the evaluation of a condition in a task, is always
     /// known. An operation keeps its other times only if a ``TimeoutObserver`` is attached to it, or a
     /// `TimelineRecorder` of the module AdvancedOperationsVisualization.
     public var duration: Duration?
-    /// The cause in words, without the name.
+    /// The cause in words, without the name; where causes are equal but for times, as it is for the
+    /// first operation.
     public var text: String
     /// What has to happen for this cause to go; nil if it goes by itself.
     public var remedy: String?
 
-    /// The operation's name, and the cause in words.
-    public var description: String { "\(name) \(text)" }
+    /// The name of the operation, or the number and names of all, and the cause in words.
+    public var description: String { line(seenFrom: nil) }
   }
 
   /// What it is about: an operation and its state, or a queue and its numbers.
@@ -113,20 +122,69 @@ public struct OperationExplanation: Sendable, Hashable, CustomStringConvertible 
   public var description: String { lines.joined(separator: "\n") }
 }
 
-extension OperationExplanation.Cause.Kind {
-  /// How causes of this kind are sorted and gathered.
+extension OperationExplanation.Cause {
+  /// Whether two causes keep the same operations by the same thing, in the same words; of errors,
+  /// their texts are compared.
+  public static func == (a: Self, b: Self) -> Bool {
+    a.operations == b.operations && a.kind == b.kind && a.text == b.text && a.name == b.name
+      && a.involved == b.involved && a.requirement == b.requirement && a.duration == b.duration
+      && a.remedy == b.remedy && a.textOfError == b.textOfError
+  }
+
+  /// Hashes the operations, the kind and the text.
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(operations)
+    hasher.combine(kind)
+    hasher.combine(text)
+  }
+
+  private var textOfError: String? { error.map { "\($0)" } }
+
+  /// What equal causes of several operations have in common.
   ///
-  /// The higher the rank, the less likely it is that it goes by itself. One that is shared is about
-  /// a queue, and the same for all that wait in it.
-  var traits: (rank: Int, isShared: Bool) {
+  /// - Parameter words: The text without what differs from operation to operation.
+  /// - Returns: Something to compare; nil for a cause that only one operation can have.
+  func key(_ words: String) -> Key? {
+    switch kind.traits.scope {
+    case .operation: nil
+    case .queue: Key(kind: kind, words: words, involved: [])
+    // The error is what they have in common, and not the number of the attempt.
+    case .requirement: Key(kind: kind, words: textOfError ?? words, involved: involved)
+    }
+  }
+
+  struct Key: Hashable {
+    let kind: Kind
+    let words: String
+    let involved: [Operation]
+  }
+}
+
+extension OperationExplanation.Cause.Kind {
+  /// What a cause is about, and so which others are equal to it.
+  enum Scope {
+    /// One operation, as of one that is executing.
+    case operation
+    /// What several may need.
+    case requirement
+    /// A queue: the same for all that wait in it.
+    case queue
+  }
+
+  /// How causes of this kind are sorted and put together.
+  ///
+  /// The higher the rank, the less likely it is that it goes by itself.
+  var traits: (rank: Int, scope: Scope) {
     switch self {
-    case .suspended: (2, true)
-    case .cycle, .finishNotCalled, .notEnqueued, .notReady: (2, false)
-    case .limit, .barrier, .mainThread: (1, true)
+    case .suspended: (2, .queue)
+    case .cycle, .finishNotCalled: (2, .operation)
+    case .notEnqueued, .notReady: (2, .requirement)
+    case .limit, .barrier, .mainThread: (1, .queue)
     case .claim, .condition, .journal, .helper, .dependency, .group, .children, .awaiting:
-      (1, false)
-    case .worker: (0, true)
-    case .retry, .executing, .finishing, .finished: (0, false)
+      (1, .requirement)
+    case .worker: (0, .queue)
+    case .retry: (0, .requirement)
+    case .executing, .finishing, .finished: (0, .operation)
     }
   }
 }

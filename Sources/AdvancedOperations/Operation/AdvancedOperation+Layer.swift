@@ -137,14 +137,17 @@ extension AdvancedOperation: LayeredOperation {
 
   /// Helpers that conditions brought, and the start of the group that the operation is a child of.
   private func waitsForConnections() -> [Wait] {
-    let (group, helpers, isCancelled) = withCore { core in
-      (core.extra?.group, core.extra?.evaluation.helpers ?? [], core.machine.isCancelled)
+    let (group, helpers, conditions, isCancelled) = withCore { core in
+      (
+        core.extra?.group, core.extra?.evaluation.helpers ?? [],
+        core.extra?.helpedConditions ?? [], core.machine.isCancelled
+      )
     }
-    let open: [Operation] = helpers.filter { !$0.isFinished }
     var waits: [Wait] = []
-    if !open.isEmpty {
+    for (helper, condition) in zip(helpers, conditions) where !helper.isFinished {
       // One that is cancelled doesn't need them, and leaves as soon as its queue lets it.
-      waits.append(Wait(.helpers, of: open, until: isCancelled ? .byItself : .ends(open)))
+      let end = isCancelled ? Wait.End.byItself : .ends([helper])
+      waits.append(Wait(.helper(of: condition), of: [helper], until: end))
     }
     if let group {
       waits.append(

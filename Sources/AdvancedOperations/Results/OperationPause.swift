@@ -30,6 +30,12 @@ final class OperationPause: Sendable {
     }
   }
 
+  /// The error of the attempt that failed; nil between two rounds.
+  var error: (any Error)? {
+    guard case .failedAttempt(_, let failures) = reason else { return nil }
+    return failures.count == 1 ? failures[0].error : OperationFailure(elements: failures)
+  }
+
   /// For people: why, and how long still.
   func text(at now: Duration) -> String {
     let rest = max(end.saturatingSubtracting(now), .zero).readable

@@ -40,7 +40,7 @@ extension Simulation {
   func whatKeeps(_ operation: Operation) -> String {
     let explanation = operation.explain()
     let causes = explanation.causes + explanation.path + explanation.rootCauses
-    let others = causes.flatMap { [$0.operation] + $0.involved }.filter { $0 !== operation }
+    let others = causes.flatMap { $0.operations + $0.involved }.filter { $0 !== operation }
     let own = strays(among: [operation]).first?.description
     var lines = [own ?? "\(explanation)"] + strays(among: others).map(\.description)
     // One that waits for others has said so.
@@ -61,7 +61,7 @@ extension Simulation {
   func remark(aboutWaysOut explanation: OperationExplanation, of operation: Operation) -> String? {
     let causes = explanation.causes + explanation.path + explanation.rootCauses
     var seen: Set<ObjectIdentifier> = []
-    let sentences = ([operation] + causes.flatMap { [$0.operation] + $0.involved })
+    let sentences = ([operation] + causes.flatMap { $0.operations + $0.involved })
       .compactMap { other -> String? in
         guard !other.isFinished, let queue = other.homeQueue,
           let wayOut = wayOut(of: queue),
@@ -124,7 +124,8 @@ extension Simulation {
 
   private func isHeldByTest(_ cause: OperationExplanation.Cause) -> Bool {
     if cause.kind == .suspended || cause.kind == .limit && cause.involved.isEmpty { return true }
-    return ([cause.operation] + cause.involved).contains { record(of: $0).isHeld }
+    return cause.involved.contains { record(of: $0).isHeld }
+      || cause.operations.allSatisfy { record(of: $0).isHeld }
   }
 
   /// Says of operations that are in no simulation what to do.
