@@ -398,6 +398,7 @@ extension OperationCondition {
   /// What has to run before the condition, or its parts, are evaluated.
   func helpers(for operation: AdvancedOperation) -> [Operation] {
     if let compoundParts { return compoundParts.helpers(for: operation) }
-    return dependency(for: operation).map { [$0] } ?? []
+    // Not `map`, which looks up the type of the optional each time, by 450 instructions (callgrind).
+    return if let helper = dependency(for: operation) { [helper] } else { [] }
   }
 }

@@ -6,7 +6,7 @@
 /// callback never nests.
 ///
 /// The thread asks ``next(after:isInBody:to:of:)`` under the lock and performs the answer without
-/// it, in `AdvancedOperation.deliver(_:to:in:)`.
+/// it, in `AdvancedOperation.deliverDueEvents(startsOperation:)`.
 package struct EventDelivery {
   /// An event to be delivered.
   ///

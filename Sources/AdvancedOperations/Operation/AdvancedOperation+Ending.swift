@@ -31,10 +31,9 @@ extension AdvancedOperation {
   /// - Parameter errors: Appended to ``errors``, in order. An ``OperationSkipped`` among them is no
   ///   error: without others, it ends the operation as ``skip(reason:)`` does.
   public final func finish(withErrors errors: [any Error]) {
-    var errors = errors
-    // A cancelled operation has a reason to be without a value.
-    if errors.isEmpty, !isCancelled, withCore({ $0.lacksValue }) {
-      if let value = valueOfVoid { restore(value) } else { errors = [FinishedWithoutValue()] }
+    if errors.isEmpty, withCore({ $0.lacksValue }) {
+      guard let value = valueOfVoid else { return finish(withErrors: [FinishedWithoutValue()]) }
+      restore(value)
     }
     finish(withElements: errors.map { OperationFailure.Element(origin: .body, error: $0) })
   }
@@ -122,7 +121,7 @@ extension AdvancedOperation {
         belongings.claims.isEmpty
         ? nil : belongings.domain ?? OperationEnvironment.default.exclusivity
       let (isHeld, afterIdle) = (belongings.isHeldUntilIdle, belongings.afterIdle)
-      if let tracer = belongings.tracer, domain != nil || !afterIdle.isEmpty {
+      if domain != nil || !afterIdle.isEmpty, let tracer = belongings.tracer {
         // A simulation may have that done later: on threads, dependents may start before it is done.
         // Until this returned to the worker, the slot would have been kept anyway.
         if !isHeld { holdUntilIdle() }

@@ -12,7 +12,7 @@ extension AdvancedOperation: LayeredOperation {
     }
     let advanced = queue as? AdvancedOperationQueue
     let environment = advanced?.environment
-    for entry in environment?.observers ?? [] { addObserver(entry.value) }
+    if let environment { attachObservers(of: environment) }
     if let advanced, let delegate = advanced.delegate {
       let notifying = ThreadContext.beginHolding(self, by: .observer)
       delegate.operationQueue(advanced, willAdd: self)
@@ -21,10 +21,9 @@ extension AdvancedOperation: LayeredOperation {
     if let environment, environment.isTraced { environment.tracer?.operationWillEnqueue(self) }
     let hasInputs = hasInputs
     let mayLackInput = hasInputs && self.mayLackInput
-    let now = (environment ?? self.environment).clock.nanoseconds
+    let now = (environment?.clock ?? clock).nanoseconds
     let (hasConditions, hasClaims, isJournaled, isHeard, old) = withCore { core in
-      let old = core.environment
-      if let environment { core.environment = environment }
+      let old = environment.map { exchange(&core.environment, with: $0) }
       core.machine.enqueued()
       core.admittedAt = now
       let hasConditions = !core.conditions.isEmpty
@@ -46,14 +45,17 @@ extension AdvancedOperation: LayeredOperation {
     )
   }
 
+  /// Attaches what a queue, or an environment, attaches to all of its operations.
+  final func attachObservers(of environment: OperationEnvironment) {
+    for entry in environment.observers { addObserver(entry.value) }
+  }
+
   package final func didEnqueue() {
-    let (hasExtra, hasConditions, environment, mayHaveDelegate) = withCore { core in
-      (core.extra != nil, !core.conditions.isEmpty, core.environment, core.mayHaveDelegate)
+    let (hasExtra, hasConditions, tracer, mayHaveDelegate) = withCore { core in
+      (core.extra != nil, !core.conditions.isEmpty, core.tracer, core.mayHaveDelegate)
     }
     if hasExtra { updateTimers(entering: .pending) }
-    if let environment, environment.isTraced {
-      environment.tracer?.operation(self, entered: .pending)
-    }
+    tracer?.operation(self, entered: .pending)
     deliver()
     if hasConditions { watchDependencies() }
     watchInputs()

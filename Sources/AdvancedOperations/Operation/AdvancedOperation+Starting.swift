@@ -73,8 +73,7 @@ extension AdvancedOperation {
     let hasFinished = dependenciesAreFinished
     let hasInputs = hasInputs
     if isUnclaimed {
-      let observers = withCore { $0.environment }?.observers ?? []
-      for entry in observers { addObserver(entry.value) }
+      if let environment = withCore({ $0.environment }) { attachObservers(of: environment) }
     }
     let now = environment.clock.nanoseconds
     let action = change { core in

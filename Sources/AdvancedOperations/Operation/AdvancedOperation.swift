@@ -271,7 +271,12 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   public final func addCondition(_ condition: any OperationCondition) {
     let breakers = condition.breakers
     attach { core in
-      core.conditions.append(condition)
+      // As for observers: a literal costs a third of what the first `append` does (callgrind).
+      if core.conditions.isEmpty {
+        core.conditions = [condition]
+      } else {
+        core.conditions.append(condition)
+      }
       if !breakers.isEmpty { core.hasBreakers = true }
     }
     for breaker in breakers { addObserver(breaker) }

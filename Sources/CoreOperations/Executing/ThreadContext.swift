@@ -194,36 +194,47 @@ package final class ThreadContext: @unchecked Sendable {
   package struct Outer {
     fileprivate let operation: Unmanaged<Operation>?
     fileprivate let code: Callback
-    /// The context that was made for this.
-    fileprivate let made: ThreadContext?
+    /// The innermost context, to which that belongs; retained if it was made for this.
+    fileprivate let context: Unmanaged<ThreadContext>
+    fileprivate let isMade: Bool
   }
 
   /// Such code begins; ``endHolding(_:)`` follows on this thread.
   package static func beginHolding(_ operation: Operation, by code: Callback) -> Outer {
     if let context = unsafe slot.reference {
-      return unsafe context._withUnsafeGuaranteedRef { $0.hold(operation, by: code, made: nil) }
+      return unsafe hold(operation, by: code, in: context, isMade: false)
     }
-    let context = ThreadContext(queue: nil, operation: nil)
-    slot.value = context
-    return context.hold(operation, by: code, made: context)
+    let context = unsafe Unmanaged.passRetained(ThreadContext(queue: nil, operation: nil))
+    unsafe slot.reference = context
+    return unsafe hold(operation, by: code, in: context, isMade: true)
   }
 
-  private func hold(_ operation: Operation, by code: Callback, made: ThreadContext?) -> Outer {
-    let outer = unsafe Outer(operation: heldReference, code: heldBy, made: made)
-    unsafe heldReference = .passUnretained(operation)
-    heldBy = code
-    return outer
+  private static func hold(
+    _ operation: Operation,
+    by code: Callback,
+    in context: Unmanaged<ThreadContext>,
+    isMade: Bool
+  ) -> Outer {
+    unsafe context._withUnsafeGuaranteedRef { inner in
+      let outer = unsafe Outer(
+        operation: inner.heldReference,
+        code: inner.heldBy,
+        context: context,
+        isMade: isMade
+      )
+      unsafe inner.heldReference = .passUnretained(operation)
+      inner.heldBy = code
+      return outer
+    }
   }
 
   package static func endHolding(_ outer: Outer) {
-    if let made = outer.made {
-      slot.value = made.outer
-    } else if let context = unsafe slot.reference {
-      unsafe context._withUnsafeGuaranteedRef { context in
-        unsafe context.heldReference = outer.operation
-        context.heldBy = outer.code
-      }
+    unsafe outer.context._withUnsafeGuaranteedRef { context in
+      unsafe context.heldReference = outer.operation
+      context.heldBy = outer.code
+      if outer.isMade { slot.value = context.outer }
     }
+    if outer.isMade { unsafe outer.context.release() }
   }
 
   /// Runs such code.

@@ -42,9 +42,13 @@ where State.RawValue == UInt32 {
     }
   }
 
-  @inlinable
+  // Inlined, so that of a state that is read only the bits are tested that the reader asks for.
+  @inlinable @inline(__always)
   func decode(_ raw: UInt32) -> State {
-    guard let state = State(rawValue: raw) else { trap("corrupt state \(raw) of \(State.self)") }
+    guard let state = State(rawValue: raw) else { corrupt(raw) }
     return state
   }
+
+  @usableFromInline @inline(never)
+  func corrupt(_ raw: UInt32) -> Never { trap("corrupt state \(raw) of \(State.self)") }
 }

@@ -102,11 +102,13 @@ package enum RunTimeCycles {
   ) {
     if isBeforeBarrier { mark(operations, .barrier, isOrder: true) }
     let needed = operations.filter(\.isNeeded)
-    if needed.contains(where: \.isBehindBarrier) { PendingBarriers.neededOneIsBehind() }
-    for mark in [WaitMark.barrier, .code] {
-      let needed = needed.filter { $0.mark == mark }
-      if needed.isEmpty { continue }
-      self.mark(needed.flatMap(Self.needed(by:)), mark) { checkQueues(of: needed, &$0) }
+    if !needed.isEmpty {
+      if needed.contains(where: \.isBehindBarrier) { PendingBarriers.neededOneIsBehind() }
+      for mark in [WaitMark.barrier, .code] {
+        let needed = needed.filter { $0.mark == mark }
+        if needed.isEmpty { continue }
+        self.mark(needed.flatMap(Self.needed(by:)), mark) { checkQueues(of: needed, &$0) }
+      }
     }
     if isAwaited { checkChildren(operations, in: scheduler) }
   }
