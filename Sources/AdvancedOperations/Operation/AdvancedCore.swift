@@ -69,11 +69,15 @@ struct AdvancedCore {
     hasTimers || recordsTimes && StateTimes.hasPlace(for: state) || environment?.isTraced == true
   }
 
+  /// Whether there is something that undoes the work.
+  var hasRollbacks: Bool { extra?.rollbacks.isEmpty == false }
+
   /// Records the times at which the operation enters states from now on.
   mutating func recordTimes() {
     recordsTimes = true
     _ = makeExtra()
   }
+
   /// When the operation was enqueued or started manually, by the clock of its environment; nil before.
   var admitted: Duration? {
     admittedAt == Self.notAdmitted ? nil : .nanoseconds(admittedAt)

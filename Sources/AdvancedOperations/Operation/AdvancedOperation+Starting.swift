@@ -15,12 +15,10 @@ extension AdvancedOperation {
 
   /// Runs the body after observers were notified of the start, or later if a simulation wants it so.
   final func runBodyInTime() {
-    let environment = environment
-    guard environment.isTraced, let delay = environment.tracer?.delayOfBody(of: self) else {
-      return runDueBody()
-    }
+    guard let delay = withCore({ $0.tracer })?.delayOfBody(of: self) else { return runDueBody() }
     withCore { $0.machine.bodySent() }
     holdUntilIdle()
+    let environment = environment
     _ = environment.clock.schedule(at: environment.clock.now.saturatingAdding(delay)) {
       self.runDueBody()
     }
@@ -29,13 +27,14 @@ extension AdvancedOperation {
   /// Calls `execute()` after observers were notified of the start, unless one has ended the
   /// operation.
   final func runDueBody() {
-    if withCore({ $0.machine.isBodyDue }) { runBody() } else { bodyEnded() }
+    let (isDue, hasRollbacks) = withCore { ($0.machine.isBodyDue, $0.hasRollbacks) }
+    if isDue { runBody(hasRollbacks: hasRollbacks) } else { bodyEnded() }
   }
 
   /// Calls `execute()`; the machine has counted it as a body.
   ///
   /// - Parameter hasRollbacks: Whether there may be something that undoes the work.
-  final func runBody(hasRollbacks: Bool = true) {
+  final func runBody(hasRollbacks: Bool) {
     if hasRollbacks { registerRollbacks() }
     ThreadContext.runBody(of: self) { execute() }
     bodyEnded()
@@ -120,7 +119,7 @@ extension AdvancedCore {
       // Nothing is called before the body, so nothing can come in between: the same step decides.
       if observers.isEmpty, delivery.isEmpty, !delivery.isDelivering, !isObserved {
         guard machine.launchDue() == .execute else { trap("a launch that isn't due") }
-        return .run(hasRollbacks: extra?.rollbacks.isEmpty == false)
+        return .run(hasRollbacks: hasRollbacks)
       }
       delivery.append(.started)
     case .decided: appendEnd()
