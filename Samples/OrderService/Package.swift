@@ -108,7 +108,9 @@ let package = Package(
     ),
     .testTarget(
       name: "OrderWorkflowTests",
-      dependencies: ["OrderWorkflow", "ServiceSupport", operations, testingKit],
+      dependencies: [
+        "OrderWorkflow", "ServiceSupport", operations, testingKit, visualization,
+      ],
       path: "Tests/Ordering",
       swiftSettings: settings
     ),

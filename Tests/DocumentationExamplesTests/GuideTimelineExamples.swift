@@ -65,3 +65,34 @@ import Testing
   #expect(plan.schedule(workers: 1).duration == .seconds(9))
   #expect(plan.schedule(workers: 2).duration == .seconds(7))
 }
+
+@Test func `Graphs: an order whose payment fails`() async throws {
+  struct CardExpired: Error {}
+  let queue = AdvancedOperationQueue()
+
+  let validate = ResultOperation(name: "validate") {}
+  let reserve = validate.then(name: "reserve goods") {}
+  let charge = validate.then(name: "charge") { throw CardExpired() }
+  let ship = ResultOperation(name: "ship") {}
+  ship.addDependency(reserve)
+  ship.addDependency(charge)
+  ship.addCondition(NoFailedDependencies())
+  let order = GroupOperation(name: "order 17") {
+    validate
+    reserve
+    charge
+    ship
+  }
+  let report = ResultOperation(name: "report") {}
+  report.addDependency(order)
+
+  queue.addOperations([order, report])
+  try await queue.untilAllOperationsAreFinished()
+
+  let folder = FileManager.default.temporaryDirectory
+  let file = folder.appending(path: "graph-\(UUID()).svg").path
+  defer { try? FileManager.default.removeItem(atPath: file) }
+  let graph = OperationGraph(of: [order, report])
+  try graph.svg.write(toFile: file, atomically: true, encoding: .utf8)
+  try expectPicture(graph.svg, "order-graph", of: "AdvancedOperationsVisualization")
+}

@@ -57,6 +57,8 @@ struct PictureElements {
       case "<": "&lt;"
       case ">": "&gt;"
       case "\n", "\t": nil
+      // Also those above ASCII, which a terminal obeys if the file is written to it.
+      case "\u{7f}"..."\u{9f}": "\u{fffd}"
       default: scalar.value < 0x20 || [0xfffe, 0xffff].contains(scalar.value) ? "\u{fffd}" : nil
       }
     }

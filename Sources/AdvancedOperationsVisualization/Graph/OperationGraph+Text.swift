@@ -161,7 +161,8 @@ extension OperationGraph {
 extension OperationGraph.Node {
   var status: OperationStatus { OperationStatus(state, outcome) }
 
-  fileprivate var statusText: String {
+  /// The state in words.
+  var statusText: String {
     (isCancelled && outcome == nil ? "cancelled, " : "") + status.text
   }
 }

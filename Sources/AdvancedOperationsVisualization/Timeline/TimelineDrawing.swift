@@ -364,7 +364,7 @@ extension OperationOutcome {
   ///
   /// What was inherited is only named: its own row has the error, and a long chain of failures is
   /// not gone through for each of its operations.
-  fileprivate var briefReason: String? {
+  var briefReason: String? {
     let text: String
     switch self {
     case .succeeded: return nil

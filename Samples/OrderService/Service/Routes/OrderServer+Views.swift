@@ -44,7 +44,7 @@ extension OrderServer {
     }
     router.get("operations.mmd") { _, _ in text(self.graph.mermaid + "\n") }
     router.get("operations.txt") { _, _ in text(self.explanation + "\n") }
-    router.get("operations.svg") { _, _ in text(GraphDrawing(self.graph).svg, "image/svg+xml") }
+    router.get("operations.svg") { _, _ in text(self.graph.svg, "image/svg+xml") }
   }
 
   /// What the queue waits for, and which orders are left alone.

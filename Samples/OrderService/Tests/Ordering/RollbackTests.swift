@@ -1,5 +1,6 @@
 import AdvancedOperations
 import AdvancedOperationsTesting
+import AdvancedOperationsVisualization
 import OrderWorkflow
 import Testing
 

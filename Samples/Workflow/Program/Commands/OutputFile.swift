@@ -41,7 +41,7 @@ struct OutputFile {
     switch URL(filePath: path).pathExtension {
     case "dot": try write(graph.dot)
     case "mmd": try write(graph.mermaid)
-    default: try write(GraphDrawing(graph).svg)
+    default: try write(graph.svg)
     }
   }
 

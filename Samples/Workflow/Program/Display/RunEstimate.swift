@@ -1,4 +1,5 @@
 import AdvancedOperations
+import AdvancedOperationsVisualization
 import WorkflowDocument
 
 /// How long a run will take, by how long its steps took before.
