@@ -95,10 +95,30 @@ private func handle(
   let failure = try #require(map.outcome?.failure)
 
   for cause in failure.rootCauses {
-    print("\(cause.origin.operationName ?? "map") failed: \(cause.error)")
+    print("\(cause.origin.operation ?? "map") failed: \(cause.error)")
   }
 
   #expect(print.all == ["download failed: The connection was lost."])
+}
+
+private enum Step: Hashable { case send(order: Int), archive }
+
+@Test func `OperationLabel: code recognizes an operation by its tag`() throws {
+  let send = ResultOperation { throw Offline() }
+
+  send.name = "send order 7"
+  send.tag = Step.send(order: 7)
+
+  let group = GroupOperation { send }
+  simulate(group)
+  let failure = try #require(group.outcome?.failure)
+  var unsent: [Int] = []
+
+  for cause in failure.rootCauses {
+    if case .send(let order)? = cause.origin.operation?.tag as? Step { unsent.append(order) }
+  }
+
+  #expect(unsent == [7])
 }
 
 @Test func `OperationFailure: its root causes are found however far away they are`() throws {

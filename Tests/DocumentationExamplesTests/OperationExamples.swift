@@ -22,7 +22,7 @@ private func importAll() throws {}
   }
   let importing = Import()
   importing.addCondition(FileExists("/data/feed.json"))
-  importing.addCondition(MutuallyExclusive("database"))
+  importing.addClaim(MutuallyExclusive("database"))
   importing.onFinish { operation, errors in print(operation.outcome as Any) }
   queue.addOperation(importing)
 
@@ -170,7 +170,7 @@ private func report(_ operation: AdvancedOperation, _ print: Lines) {
   let failure = try #require(order.outcome?.failure)
 
   for element in failure.rootCauses {
-    let (name, path) = (element.origin.operationName ?? "order", element.origin.path)
+    let (name, path) = (element.origin.operation ?? "order", element.origin.path)
     switch element.origin.cause {
     case .timeout: print("“\(name)” took too long: \(path)")
     case .condition: print("“\(name)” was not allowed to execute: \(path)")
@@ -194,7 +194,7 @@ private func report(_ operation: AdvancedOperation, _ print: Lines) {
   print(origin)  // child “payment”, attempt 2, timeout
   print(origin.path)  // [child “payment”, attempt 2]
   print(origin.cause)  // timeout
-  print(origin.operationName ?? "order")  // payment
+  print(origin.operation ?? "order")  // payment
 
   #expect(
     print.all == [

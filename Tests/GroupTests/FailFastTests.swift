@@ -146,6 +146,6 @@ import Testing
     )
     let causes = other.outcome?.failure?.rootCauses ?? []
     #expect(causes.map(\.origin) == [.operation("failing", .body)])
-    #expect(causes.map(\.origin.operationName) == ["failing"])
+    #expect(causes.map(\.origin.operation) == ["failing"])
   }
 }

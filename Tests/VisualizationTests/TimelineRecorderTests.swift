@@ -16,9 +16,11 @@ import Testing
     let (first, second) = (world.taking(3, "first"), world.taking(2, "second"))
     second.addDependency(first)
     second.addCondition(world.askedFor(1))
+    second.tag = 2
     world.run(first, second)
 
     let timeline = recorder.timeline
+    #expect(timeline.spans.map { $0.tag as? Int } == [nil, 2])
     #expect(timeline.spans.map(\.name) == ["first", "second"])
     let span = timeline.spans[1]
     #expect(timeline.spans[0].started == .zero)

@@ -51,7 +51,7 @@ final class ProgressDisplay: Sendable {
         show(
           ProgressLine(
             fraction: progress.fractionCompleted,
-            executing: executing,
+            executing: executing.map(\.name),
             width: width()
           )
         )

@@ -326,6 +326,6 @@ extension Operation {
 extension OperationFailure.Element {
   /// What went wrong with a dependency, as an error of an operation that depends on it.
   static func inherited(_ error: any Error, from dependency: Operation) -> Self {
-    Self(origin: .dependency(dependency.label), error: error, isInherited: true)
+    Self(origin: .dependency(dependency.nameAndTag), error: error, isInherited: true)
   }
 }

@@ -20,6 +20,8 @@ public struct OperationGraph: Sendable, CustomStringConvertible {
     public var id: String
     /// The operation's name, or its type.
     public var name: String
+    /// The operation's tag; nil if it had none.
+    public var tag: (any Hashable & Sendable)?
     /// The state of the operation.
     public var state: AdvancedOperation.State
     /// The outcome of the operation; nil if it isn't decided.
@@ -215,6 +217,7 @@ package struct GraphSnapshot {
     return OperationGraph.Node(
       id: id,
       name: operation.label,
+      tag: operation.tag,
       state: state,
       outcome: advanced.map(\.outcome) ?? operation.outcomeOfDependency,
       isCancelled: operation.isCancelled,

@@ -215,7 +215,7 @@ extension [OperationFailure.Element] {
   ///   - hook: What becomes of each.
   /// - Returns: Those that are left, with their origins in the child.
   func inChild(_ child: Operation, _ hook: ChildErrors.Hook? = nil) -> Self {
-    let label = child.label
+    let label = child.nameAndTag
     return compactMap { element in
       var element = element.within(.child(label))
       if let hook, let child = child as? AdvancedOperation {

@@ -23,6 +23,9 @@ public import CoreOperations
 /// ``AdvancedOperation/onRollback(_:)``.
 ///
 /// A group keeps its ``children``, and their errors, until it has ended.
+///
+/// A subclass makes its children in its initialiser, or adds them in a first child; ``execute()`` is
+/// the group's own. It may override ``AdvancedOperation/finished(withErrors:)``.
 open class GroupOperation: AdvancedOperation, @unchecked Sendable {
   // Sendable: `members` has a lock.
 
@@ -377,7 +380,7 @@ extension GroupOperation: ChildRunner {
       notRunCount += 1
     }
     let number = child.withCore { $0.extra?.numberInGroup ?? 0 }
-    let reason = SiblingFailed(sibling: child.label, failure: failure)
+    let reason = SiblingFailed(sibling: child.nameAndTag, failure: failure)
     let failsFast =
       errorPolicy == .failFast && !elements.isEmpty && !child.awaitsRecovery(in: self)
     let isFirst = members.withLock { members in
@@ -414,8 +417,8 @@ extension GroupOperation {
   /// }
   /// ```
   public struct SiblingFailed: Error, ConsequentialError, CustomStringConvertible {
-    /// The name of the child that failed first.
-    public var sibling: String
+    /// The child that failed first.
+    public var sibling: OperationLabel
     /// What went wrong with it.
     public var failure: OperationFailure
 

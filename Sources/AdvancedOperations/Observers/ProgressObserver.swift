@@ -21,7 +21,7 @@ public final class ProgressObserver: OperationObserver {
     var isTelling = false
     var isNew = false
     var known: Set<ObjectIdentifier> = []
-    var executing: [(id: ObjectIdentifier, name: String, fraction: Double)] = []
+    var executing: [(id: ObjectIdentifier, label: OperationLabel, fraction: Double)] = []
     var finishedCount: Int64 = 0
 
     var progress: OperationProgress {
@@ -34,21 +34,22 @@ public final class ProgressObserver: OperationObserver {
       )
     }
 
-    var names: [String] { executing.map(\.name) }
+    var labels: [OperationLabel] { executing.map(\.label) }
   }
 
   private let state = Locked(State())
-  private let onChange: @Sendable (OperationProgress, [String]) -> Void
+  private let onChange: @Sendable (OperationProgress, [OperationLabel]) -> Void
 
   /// Creates an observer.
   ///
   /// - Parameter onChange: Called after a change on the thread that made it, or on one that is
   ///   calling it for an earlier change; one call at a time, the last one with what is true then.
-  ///   Gets the progress, and the names of the operations that are executing, in the order of their
-  ///   starts.
+  ///   Gets the progress, and the operations that are executing, in the order of their starts.
   public init(
-    onChange: @escaping @Sendable (_ progress: OperationProgress, _ executing: [String]) -> Void =
-      { _, _ in }
+    onChange:
+      @escaping @Sendable (
+        _ progress: OperationProgress, _ executing: [OperationLabel]
+      ) -> Void = { _, _ in }
   ) {
     self.onChange = onChange
   }
@@ -57,8 +58,8 @@ public final class ProgressObserver: OperationObserver {
   /// and how much is done with the parts of those that are executing.
   public var progress: OperationProgress { state.withLock { $0.progress } }
 
-  /// The names of the operations that are executing, in the order of their starts.
-  public var executing: [String] { state.withLock { $0.names } }
+  /// The operations that are executing, in the order of their starts.
+  public var executing: [OperationLabel] { state.withLock { $0.labels } }
 
   private func change(_ body: (inout State) -> Void) {
     let isTaken = state.withLock { state in
@@ -71,11 +72,11 @@ public final class ProgressObserver: OperationObserver {
     while let (progress, executing) = nextToTell() { onChange(progress, executing) }
   }
 
-  private func nextToTell() -> (OperationProgress, [String])? {
+  private func nextToTell() -> (OperationProgress, [OperationLabel])? {
     state.withLock { state in
       state.isTelling = state.isNew
       defer { state.isNew = false }
-      return state.isNew ? (state.progress, state.names) : nil
+      return state.isNew ? (state.progress, state.labels) : nil
     }
   }
 
@@ -86,10 +87,10 @@ public final class ProgressObserver: OperationObserver {
 
   /// Counts the operation as executing.
   public func operationDidStart(_ operation: AdvancedOperation) {
-    let name = operation.label
+    let label = operation.nameAndTag
     change { state in
       state.known.insert(ObjectIdentifier(operation))
-      state.executing.append((ObjectIdentifier(operation), name, 0))
+      state.executing.append((ObjectIdentifier(operation), label, 0))
     }
   }
 

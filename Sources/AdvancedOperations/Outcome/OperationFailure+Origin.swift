@@ -1,4 +1,4 @@
-import CoreOperations
+public import CoreOperations
 
 extension OperationFailure {
   /// Where an error came from, and what happened there.
@@ -11,7 +11,7 @@ extension OperationFailure {
   /// print(origin)  // child “payment”, attempt 2, timeout
   /// print(origin.path)  // [child “payment”, attempt 2]
   /// print(origin.cause)  // timeout
-  /// print(origin.operationName ?? "order")  // payment
+  /// print(origin.operation ?? "order")  // payment
   /// ```
   ///
   /// Such expressions are for tests, which compare origins. Later versions may have other steps and
@@ -20,19 +20,19 @@ extension OperationFailure {
     /// A step on the way to an error.
     @nonexhaustive
     public enum Step: Hashable, Sendable {
-      /// The error came from a dependency with this name.
-      case dependency(String)
-      /// The error came from a child with this name.
-      case child(String)
+      /// The error came from this dependency.
+      case dependency(OperationLabel)
+      /// The error came from this child.
+      case child(OperationLabel)
       /// The error came from one attempt of several, counted from 1.
       case attempt(Int)
       /// The error came from a condition or a claim with this name, or from a part of it.
       case condition(String)
-      /// The error came from an operation with this name, which isn't a dependency.
+      /// The error came from this operation, which isn't a dependency.
       ///
       /// The body or a condition awaited it, or the operation was cancelled because this child of
       /// the same group had failed.
-      case operation(String)
+      case operation(OperationLabel)
     }
 
     /// What happened at the end of a path.
@@ -114,46 +114,46 @@ extension OperationFailure {
       Origin(cause: .condition).within(.condition(name))
     }
     /// A dependency that didn't succeed.
-    public static func dependency(_ name: String) -> Origin {
-      Origin(cause: .dependency).within(.dependency(name))
+    public static func dependency(_ label: OperationLabel) -> Origin {
+      Origin(cause: .dependency).within(.dependency(label))
     }
     /// An origin inside of a child of a group.
-    public static func child(_ name: String, _ inner: Origin) -> Origin {
-      inner.within(.child(name))
+    public static func child(_ label: OperationLabel, _ inner: Origin) -> Origin {
+      inner.within(.child(label))
     }
     /// An origin inside of one attempt of several, counted from 1.
     public static func attempt(_ number: Int, _ inner: Origin) -> Origin {
       inner.within(.attempt(number))
     }
     /// An origin inside of a dependency.
-    public static func dependency(_ name: String, _ inner: Origin) -> Origin {
-      inner.within(.dependency(name))
+    public static func dependency(_ label: OperationLabel, _ inner: Origin) -> Origin {
+      inner.within(.dependency(label))
     }
     /// An origin inside of a condition: a part of it, or an operation that it looked at.
     public static func condition(_ name: String, _ inner: Origin) -> Origin {
       inner.within(.condition(name))
     }
     /// An origin inside of an operation that isn't a dependency: see ``Step/operation(_:)``.
-    public static func operation(_ name: String, _ inner: Origin) -> Origin {
-      inner.within(.operation(name))
+    public static func operation(_ label: OperationLabel, _ inner: Origin) -> Origin {
+      inner.within(.operation(label))
     }
 
-    /// The name of the operation in which the error happened.
+    /// The name and the tag of the operation in which the error happened.
     ///
     /// That is the last child, dependency or awaited operation of the path; nil for the operation
     /// itself.
     ///
     /// ```swift
     /// for cause in failure.rootCauses {
-    ///   print("\(cause.origin.operationName ?? "map") failed: \(cause.error)")
+    ///   print("\(cause.origin.operation ?? "map") failed: \(cause.error)")
     /// }
     /// ```
     ///
     /// - Complexity: O(n), n the number of steps of the path.
-    public var operationName: String? {
+    public var operation: OperationLabel? {
       for step in path.reversed() {
         switch step {
-        case .child(let name), .dependency(let name), .operation(let name): return name
+        case .child(let label), .dependency(let label), .operation(let label): return label
         case .attempt, .condition: continue
         }
       }

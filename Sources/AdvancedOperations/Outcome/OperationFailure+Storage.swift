@@ -13,8 +13,8 @@ extension OperationFailure {
     struct Way: Sendable {
       /// How many dependencies there are on it.
       let count: Int
-      /// The name of the last one.
-      let last: String
+      /// The last one.
+      let last: OperationLabel
       /// What went wrong with that.
       let end: OperationFailure
     }
@@ -27,21 +27,21 @@ extension OperationFailure {
     }
 
     private var content: Content
-    /// The name of the operation that was awaited and whose failure it is; nil if that isn't known.
-    let owner: String?
+    /// The operation that was awaited and whose failure it is; nil if that isn't known.
+    let owner: OperationLabel?
 
     /// Nil without elements; an initialiser that fails would allocate and deallocate before.
-    static func keeping(_ elements: [Element], owner: String? = nil) -> Storage? {
+    static func keeping(_ elements: [Element], owner: OperationLabel? = nil) -> Storage? {
       elements.isEmpty && owner == nil ? nil : Storage(elements, owner)
     }
 
-    private init(_ elements: [Element], _ owner: String?) {
+    private init(_ elements: [Element], _ owner: OperationLabel?) {
       content = Content(elements: elements, way: Way(elements))
       self.owner = owner
     }
 
-    /// The same failure, that of an operation with this name.
-    init(_ storage: Storage?, owner: String) {
+    /// The same failure, that of this operation.
+    init(_ storage: Storage?, owner: OperationLabel) {
       content =
         storage.map {
           Content(elements: $0.elements, way: $0.way, original: $0.content.original ?? $0)
@@ -87,7 +87,7 @@ extension [OperationFailure.Element] {
   /// errors, or one of another kind.
   ///
   /// The condition that refused because of the dependency doesn't count.
-  var onlyDependency: (name: String, failure: OperationFailure)? {
+  var onlyDependency: (label: OperationLabel, failure: OperationFailure)? {
     guard let element = only, element.isInherited else { return nil }
     if let dependency = element.dependency { return dependency }
     guard element.origin.cause == .condition, case .condition? = element.origin.only,
@@ -102,19 +102,21 @@ extension [OperationFailure.Element] {
 
 extension OperationFailure.Element {
   /// The dependency that this is the failure of, and that failure.
-  fileprivate var dependency: (name: String, failure: OperationFailure)? {
-    guard origin.cause == .dependency, case .dependency(let name)? = origin.only else { return nil }
-    return (error as? OperationFailure).map { (name, $0) }
+  fileprivate var dependency: (label: OperationLabel, failure: OperationFailure)? {
+    guard origin.cause == .dependency, case .dependency(let label)? = origin.only else {
+      return nil
+    }
+    return (error as? OperationFailure).map { (label, $0) }
   }
 }
 
 extension OperationFailure.Storage.Way {
   fileprivate init?(_ elements: [OperationFailure.Element]) {
-    guard let (name, failure) = elements.onlyDependency else { return nil }
+    guard let (label, failure) = elements.onlyDependency else { return nil }
     if let way = failure.way {
       self.init(count: way.count + 1, last: way.last, end: way.end)
     } else {
-      self.init(count: 1, last: name, end: failure)
+      self.init(count: 1, last: label, end: failure)
     }
   }
 }

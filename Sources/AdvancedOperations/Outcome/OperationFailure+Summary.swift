@@ -144,8 +144,8 @@ extension [FailureHeading] {
     guard let way = failure.way, way.count > 12 else { return nil }
     var failure = failure
     for _ in 0..<5 {
-      guard let (name, next) = failure.elements.onlyDependency else { break }
-      append(.step(.dependency(name)))
+      guard let (label, next) = failure.elements.onlyDependency else { break }
+      append(.step(.dependency(label)))
       failure = next
     }
     append(.more(way.count - 6))

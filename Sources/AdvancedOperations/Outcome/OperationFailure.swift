@@ -37,7 +37,7 @@ import CoreOperations
 ///
 /// ```swift
 /// for element in failure.rootCauses {
-///   let (name, path) = (element.origin.operationName ?? "order", element.origin.path)
+///   let (name, path) = (element.origin.operation ?? "order", element.origin.path)
 ///   switch element.origin.cause {
 ///   case .timeout: print("“\(name)” took too long: \(path)")
 ///   case .condition: print("“\(name)” was not allowed to execute: \(path)")
@@ -114,7 +114,7 @@ public struct OperationFailure: Error, CustomStringConvertible, CustomDebugStrin
   /// This, as it is given to code that awaits the operation, which may throw it on.
   func given(by operation: Operation) -> OperationFailure {
     var failure = self
-    failure.storage = Storage(storage, owner: operation.label)
+    failure.storage = Storage(storage, owner: operation.nameAndTag)
     return failure
   }
 

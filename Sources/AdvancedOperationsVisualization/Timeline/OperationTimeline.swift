@@ -14,6 +14,8 @@ public struct OperationTimeline: Sendable {
   public struct Span: Sendable {
     /// The operation's name, or its type.
     public var name: String
+    /// The operation's tag; nil if it had none.
+    public var tag: (any Hashable & Sendable)?
     /// The time at which a queue took the operation; nil if that wasn't recorded.
     public var enqueued: Duration?
     /// The time at which the operation began to evaluate conditions; nil if it had none.

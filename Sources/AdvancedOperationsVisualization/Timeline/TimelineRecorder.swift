@@ -64,11 +64,12 @@ public final class TimelineRecorder: OperationObserver {
     _ body: (inout OperationTimeline.Span, _ now: Duration) -> Void
   ) {
     let now = operation.environment.clock.now
-    let name = operation.label
+    let (name, tag) = (operation.label, operation.tag)
     state.withLock { state in
       let place = state.place(of: operation) ?? state.add(operation)
       state.lastTime = max(state.lastTime, now)
       state.records[place].span.name = name
+      state.records[place].span.tag = tag
       if isOver { state.records[place].isOver = true }
       body(&state.records[place].span, now)
     }

@@ -10,6 +10,9 @@ import Dispatch
 /// thumbnails.addExecutionBlock { makeThumbnail(of: right) }
 /// queue.addOperation(thumbnails)
 /// ```
+///
+/// A subclass may run code before and after the blocks in an override of ``main()`` that calls
+/// `super`.
 open class BlockOperation: Operation, @unchecked Sendable {
   // Sendable: `first` is guarded by the lock of the operation's links; the other blocks are in
   // there. Not checked for overlapping accesses, like these.

@@ -22,7 +22,11 @@ import Synchronization
 /// All members can be used from any thread. No method holds a lock while it calls an override, an
 /// observer or a block, so each may call every other.
 ///
-/// Subclasses restate `@unchecked Sendable`, and protect what they add.
+/// Subclasses restate `@unchecked Sendable`, and protect what they add. A queue asks an override of
+/// ``isReady`` before it starts the operation, and one of ``isFinished`` after ``start()`` and when
+/// a change is reported: on any thread and any number of times, so these return without waiting.
+/// Overrides of ``dependencies``, ``queuePriority``, ``completionBlock``, ``isCancelled`` and
+/// ``isExecuting`` change what the program reads; the queue goes by what `super` was given.
 open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
   CustomDebugStringConvertible
 {
@@ -327,6 +331,22 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
       withLinks { links in
         if newValue != nil || links.extra != nil { links.makeExtra().name = newValue }
       }
+    }
+  }
+
+  /// What the program knows the operation by, such as a case of an enumeration; nil unless set.
+  ///
+  /// The name is for people, the tag for code: it comes with the name in the origins of errors, in
+  /// graphs and in timelines. Its `==` and `hash(into:)` may be called from any thread.
+  public final var tag: (any Hashable & Sendable)? {
+    get { withLinks { $0.extra?.tag } }
+    set {
+      // What the old value holds is released without the lock.
+      let old = withLinks { links -> (any Hashable & Sendable)? in
+        guard newValue != nil || links.extra != nil else { return nil }
+        return exchange(&links.makeExtra().tag, with: newValue)
+      }
+      withExtendedLifetime(old) {}
     }
   }
 

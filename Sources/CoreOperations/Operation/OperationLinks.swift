@@ -87,6 +87,7 @@ extension Operation {
 /// Only touched under the lock of the ``OperationLinks`` that it is in.
 final class OperationExtra {
   var name: String?
+  var tag: (any Hashable & Sendable)?
   var completionBlock: (@Sendable () -> Void)?
   var cancellationReason: (any Error)?
   var qualityOfService = QualityOfService.default

@@ -41,13 +41,13 @@ import Testing
       .body, .cancel, .timeout, .skipped(reason: "late"), .condition("a"), .attempt(2, .body),
       .condition("a", .condition("b")),
     ]
-    #expect(none.allSatisfy { $0.operationName == nil })
+    #expect(none.allSatisfy { $0.operation == nil })
     let named: [Origin] = [
       .dependency("x"), .dependency("y", .attempt(1, .dependency("x"))), .child("x", .body),
       .operation("x", .condition("a")), .child("z", .operation("x", .attempt(3, .timeout))),
       .condition("a", .dependency("x")),
     ]
-    #expect(named.allSatisfy { $0.operationName == "x" })
+    #expect(named.allSatisfy { $0.operation == "x" })
   }
 
   @Test func `an origin is the path to a place, and what happened there`() {

@@ -114,7 +114,7 @@ import Testing
   ) -> OperationFailure {
     OperationFailure(
       elements: failures.map { name, failure in
-        .init(origin: .dependency(name), error: failure, isInherited: true)
+        .init(origin: .dependency(OperationLabel(name)), error: failure, isInherited: true)
       }
     )
   }

@@ -47,14 +47,14 @@ import Testing
     }
     download.addCondition(IsWeekday() && !BlockCondition("maintenance") { false })
     download.addCondition(SilentCondition(AnyOf([IsWeekday(), NegatedCondition(IsWeekday())])))
-    download.addCondition(MutuallyExclusive("network", limit: 2, whenBusy: .wait))
-    download.addCondition(RateLimit("network", 10, per: .seconds(60)))
+    download.addClaim(MutuallyExclusive("network", limit: 2, whenBusy: .wait))
+    download.addClaim(RateLimit("network", 10, per: .seconds(60)))
     let pool = ResourcePool(
       "connections",
       capacity: 4,
       domain: simulation.environment.exclusivity
     )
-    download.addCondition(ResourceUnits(1, of: pool))
+    download.addClaim(ResourceUnits(1, of: pool))
     let breaker = CircuitBreaker(failures: 5)
     download.addCondition(CircuitClosed(breaker))
     download.addObserver(breaker)
@@ -126,7 +126,7 @@ import Testing
   private static func place(_ element: OperationFailure.Element) -> String {
     let operation = element.origin.path.reduce("the operation") { place, step in
       switch step {
-      case .child(let name), .dependency(let name), .operation(let name): "“\(name)”"
+      case .child(let label), .dependency(let label), .operation(let label): "“\(label)”"
       case .attempt(let number): "attempt \(number) of \(place)"
       case .condition(let name): "“\(name)” of \(place)"
       @unknown default: place
@@ -206,8 +206,8 @@ import Testing
       let copy = ResultOperation(name: "copy") {
         AdvancedOperation.current?.updateProgress(completed: 1, total: 2)
       }
-      copy.addCondition(ResourceUnits(1, of: pool))
-      copy.addCondition(RateLimit("copies", 1, per: .seconds(1)))
+      copy.addClaim(ResourceUnits(1, of: pool))
+      copy.addClaim(RateLimit("copies", 1, per: .seconds(1)))
       let events = copy.events
       scope.add(copy)
       return await events.reduce(into: [Double]()) { fractions, event in
