@@ -71,16 +71,16 @@ private struct Holding: OperationCondition {
       return operation
     }
     let first = observed(Counted("first", population))
-    first.addCondition(MutuallyExclusive("one"))
+    first.addClaim(MutuallyExclusive("one"))
     let second = observed(Counted("second", population))
-    second.addCondition(MutuallyExclusive("one"))
+    second.addClaim(MutuallyExclusive("one"))
     second.addObserver(TimeoutObserver(.seconds(5)))
     let third = Counted("third", population)
     third.addDependencies([first, second])
     let held = HeldOperation(name: "held")
-    held.addCondition(MutuallyExclusive("one"))
+    held.addClaim(MutuallyExclusive("one"))
     let waiting = Counted("waiting", population)
-    waiting.addCondition(MutuallyExclusive("one"))
+    waiting.addClaim(MutuallyExclusive("one"))
     let group = GroupOperation(name: "group") {
       Counted("child", population)
       DelayOperation(name: "delay", .seconds(7))
@@ -208,7 +208,7 @@ private struct Holding: OperationCondition {
       other.addDependency(HeldOperation())
       for number in 0..<3 {
         let operation = AdvancedOperation()
-        operation.addCondition(MutuallyExclusive("one"))
+        operation.addClaim(MutuallyExclusive("one"))
         let token = Token(population) { [weak queue] in
           other.cancel()
           queue?.cancelAllOperations()

@@ -264,10 +264,10 @@ import Testing
         queue.addOperation(held)
       case .claimOfHeld:
         let held = HeldOperation(name: "held")
-        held.addCondition(MutuallyExclusive("one"))
+        held.addClaim(MutuallyExclusive("one"))
         queue.addOperation(held)
         simulation.run(until: { held.isHeld })
-        work.addCondition(MutuallyExclusive("one"))
+        work.addClaim(MutuallyExclusive("one"))
       case .group:
         work.addDependency(GroupOperation(name: "group") { HeldOperation(name: "held") })
         queue.addOperations(work.dependencies)

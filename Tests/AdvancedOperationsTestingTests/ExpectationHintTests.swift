@@ -184,10 +184,10 @@ private final class Forgetful: AdvancedOperation, @unchecked Sendable {
   @Test func `what keeps the operation itself, while another has left the simulation`() {
     let bystander = addBystander()
     let held = HeldOperation(name: "held")
-    held.addCondition(MutuallyExclusive("place"))
+    held.addClaim(MutuallyExclusive("place"))
     let waiter = AdvancedOperation()
     waiter.name = "waiter"
-    waiter.addCondition(MutuallyExclusive("place"))
+    waiter.addClaim(MutuallyExclusive("place"))
     let checked = AdvancedOperation()
     checked.name = "checked"
     checked.addCondition(ConditionProbe(name: "network"))

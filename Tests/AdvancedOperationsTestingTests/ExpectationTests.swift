@@ -180,7 +180,7 @@ private struct Other: Error {}
     let (simulation, queue) = Self.world()
     let holder = HeldOperation(name: "holder")
     let waiter = AdvancedOperation()
-    for operation in [holder, waiter] { operation.addCondition(MutuallyExclusive("one")) }
+    for operation in [holder, waiter] { operation.addClaim(MutuallyExclusive("one")) }
     waiter.addDependency(
       {
         let before = AdvancedOperation()

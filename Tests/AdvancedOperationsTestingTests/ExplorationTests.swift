@@ -99,7 +99,7 @@ private final class Order: Sendable {
           await Task.yield()
           order.add("\(name) out")
         }
-        operation.addCondition(MutuallyExclusive("one"))
+        operation.addClaim(MutuallyExclusive("one"))
         queue.addOperation(operation)
       }
       simulation.run()

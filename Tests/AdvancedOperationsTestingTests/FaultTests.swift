@@ -105,7 +105,7 @@ private struct Flaw: Error, Equatable {}
     work.onCancel { _, _ in cancelledAt.withLock { $0 = clock.now } }
     switch obstacle {
     case .nothing: break
-    case .claim: for one in [holder, work] { one.addCondition(MutuallyExclusive("place")) }
+    case .claim: for one in [holder, work] { one.addClaim(MutuallyExclusive("place")) }
     case .slot: queue.maxConcurrentOperationCount = 1
     case .suspension: queue.isSuspended = true
     case .dependency: work.addDependency(holder)

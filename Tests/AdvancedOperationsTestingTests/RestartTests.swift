@@ -60,7 +60,7 @@ struct DurableWorkflow: Sendable, CustomStringConvertible {
       let top = step("top", journal, effects)
       let sides = ["left", "right"].map { step($0, journal, effects, after: [top]) }
       let bottom = step("bottom", journal, effects, after: sides)
-      bottom.addCondition(MutuallyExclusive("database"))
+      bottom.addClaim(MutuallyExclusive("database"))
       queue(simulation).addOperations([top, bottom] + sides)
       return bottom
     },

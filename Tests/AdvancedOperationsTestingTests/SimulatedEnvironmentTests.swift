@@ -27,7 +27,7 @@ private struct Offline: Error {}
           await Task.yield(); return true
         }
       )
-      if number % 3 == 0 { operation.addCondition(MutuallyExclusive("one")) }
+      if number % 3 == 0 { operation.addClaim(MutuallyExclusive("one")) }
       operation.addObserver(TimeoutObserver(.seconds(2)))
       operations.append(operation)
     }

@@ -61,7 +61,7 @@ import Testing
     let simulations = [SimulatedEnvironment(seed: 1), SimulatedEnvironment(seed: 1)]
     let operations = simulations.map { simulation in
       let operation = ResultOperation {}
-      operation.addCondition(MutuallyExclusive("a", whenBusy: .fail))
+      operation.addClaim(MutuallyExclusive("a", whenBusy: .fail))
       AdvancedOperationQueue(environment: simulation.environment).addOperation(operation)
       return operation
     }

@@ -118,7 +118,7 @@ struct SmallWorkflow: Sendable {
       }
       log.add("\(part.number)")
     }
-    if part.hasClaim { operation.addCondition(MutuallyExclusive("one")) }
+    if part.hasClaim { operation.addClaim(MutuallyExclusive("one")) }
     return operation
   }
 

@@ -14,7 +14,7 @@ import Testing
       let first = AdvancedOperation()
       let second = AdvancedOperation()
       for operation in [first, second] {
-        operation.addCondition(MutuallyExclusive("one", whenBusy: .skip))
+        operation.addClaim(MutuallyExclusive("one", whenBusy: .skip))
       }
       second.addDependency(first)
       queue.addOperations([first, second])

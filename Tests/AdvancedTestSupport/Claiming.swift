@@ -5,7 +5,7 @@ extension Work {
   /// One with claims that goes on until it is finished from outside.
   package static func claiming(_ name: String, _ claims: any OperationClaim...) -> Work {
     let work = Work.open(name)
-    for claim in claims { work.addCondition(claim) }
+    for claim in claims { work.addClaim(claim) }
     return work
   }
 

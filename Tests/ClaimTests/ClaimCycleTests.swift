@@ -19,7 +19,7 @@ import Testing
     let child = Work("child")
     child.addDependency(outside)
     let group = GroupOperation(name: name) { child }
-    group.addCondition(claim)
+    group.addClaim(claim)
     return (group, child)
   }
 
@@ -58,7 +58,7 @@ import Testing
     let world = World(seed: seed)
     let first = Work.open("first")
     let group = GroupOperation(name: "group") { first }
-    group.addCondition(MutuallyExclusive("db"))
+    group.addClaim(MutuallyExclusive("db"))
     world.run(group)
     let outside = Work.claiming("outside", MutuallyExclusive("db"))
     outside.use(world.simulation.environment)
@@ -83,7 +83,7 @@ import Testing
     let pool = ResourcePool("pool", capacity: 2, domain: world.simulation.environment.exclusivity)
     let inner = Work.claiming("inner", MutuallyExclusive("b"))
     let other = GroupOperation(name: "other") { inner }
-    other.addCondition(ResourceUnits(1, of: pool))
+    other.addClaim(ResourceUnits(1, of: pool))
     let first = Work.open("first")
     let child = Work.claiming("child", ResourceUnits(2, of: pool))
     child.addDependency(first)
@@ -91,8 +91,8 @@ import Testing
       first
       child
     }
-    group.addCondition(MutuallyExclusive("b"))
-    group.addCondition(ResourceUnits(1, of: pool))
+    group.addClaim(MutuallyExclusive("b"))
+    group.addClaim(ResourceUnits(1, of: pool))
     world.run(group)
     world.run(other)
     world.finishAll([first])
@@ -133,7 +133,7 @@ import Testing
         first
         waiting
       }
-      group.addCondition(MutuallyExclusive("db"))
+      group.addClaim(MutuallyExclusive("db"))
       world.run(group)
       let outside = Work.claiming("outside", MutuallyExclusive("db"))
       world.run(outside)
@@ -159,7 +159,7 @@ import Testing
     let leaf = Work("leaf")
     leaf.addDependency(between)
     let group = GroupOperation(name: "group") { GroupOperation(name: "inner") { leaf } }
-    group.addCondition(MutuallyExclusive("db"))
+    group.addClaim(MutuallyExclusive("db"))
     world.run(group)
     world.run(outside, between)
     #expect(Self.cycle(outside) == ["outside", "group", "inner", "leaf", "between", "outside"])
@@ -175,7 +175,7 @@ import Testing
     world.run(gate)
     let groups = [("A", "a", b), ("B", "b", a)].map { name, claim, child in
       let group = GroupOperation(name: name) { child }
-      group.addCondition(MutuallyExclusive(claim))
+      group.addClaim(MutuallyExclusive(claim))
       return group
     }
     for group in groups { world.run(group) }
@@ -199,7 +199,7 @@ import Testing
     let holder = GroupOperation(name: "one") { children[0] }
     let other = GroupOperation(name: "two") { children[1] }
     for group in [holder, other] {
-      group.addCondition(ResourceUnits(5, of: pool))
+      group.addClaim(ResourceUnits(5, of: pool))
       world.queue.addOperation(group)
     }
     world.simulation.run()
@@ -294,7 +294,7 @@ import Testing
     let pool = world.pool(10)
     let open = Work.open("open")
     let group = GroupOperation(name: "group") { open }
-    group.addCondition(ResourceUnits(5, of: pool))
+    group.addClaim(ResourceUnits(5, of: pool))
     world.run(group)
     let large = Work.claiming("large", ResourceUnits(8, of: pool))
     let small = Work.claiming("small", ResourceUnits(1, of: pool))
@@ -341,12 +341,12 @@ import Testing
     let world = World(seed: seed)
     let queue = world.queue
     let inner = ResultOperation(name: "inner") { 1 }
-    inner.addCondition(MutuallyExclusive("db"))
+    inner.addClaim(MutuallyExclusive("db"))
     let outer = ResultOperation(name: "outer") {
       queue.addOperation(inner)
       return try await inner.value
     }
-    outer.addCondition(MutuallyExclusive("db"))
+    outer.addClaim(MutuallyExclusive("db"))
     world.run(outer)
     #expect(outer.kind == .failed)
     #expect(inner.isFinished)
@@ -388,8 +388,8 @@ import Testing
     }
     for queue in queues { try await queue.untilAllOperationsAreFinished() }
     let free = Work("free")
-    for name in ["a", "b"] { free.addCondition(MutuallyExclusive(name, whenBusy: .fail)) }
-    free.addCondition(ResourceUnits(4, of: pool, whenBusy: .fail))
+    for name in ["a", "b"] { free.addClaim(MutuallyExclusive(name, whenBusy: .fail)) }
+    free.addClaim(ResourceUnits(4, of: pool, whenBusy: .fail))
     queues[0].addOperation(free)
     try await free.untilFinished()
     #expect(free.kind == .succeeded)
@@ -431,10 +431,10 @@ import Testing
       _ random: inout Random
     ) {
       for name in ["a", "b"] where Int.random(in: 0..<3, using: &random) == 0 {
-        operation.addCondition(MutuallyExclusive(name))
+        operation.addClaim(MutuallyExclusive(name))
       }
       if Int.random(in: 0..<3, using: &random) == 0 {
-        operation.addCondition(ResourceUnits(Int.random(in: 1...4, using: &random), of: pool))
+        operation.addClaim(ResourceUnits(Int.random(in: 1...4, using: &random), of: pool))
       }
     }
   }

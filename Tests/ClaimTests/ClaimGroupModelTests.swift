@@ -82,9 +82,9 @@ import Testing
     private func attach(_ demands: [Demand], to operation: AdvancedOperation) {
       for demand in demands {
         if let pool = pools[demand.resource] {
-          operation.addCondition(ResourceUnits(demand.units, of: pool))
+          operation.addClaim(ResourceUnits(demand.units, of: pool))
         } else {
-          operation.addCondition(MutuallyExclusive(demand.resource, limit: demand.limit))
+          operation.addClaim(MutuallyExclusive(demand.resource, limit: demand.limit))
         }
       }
     }
@@ -193,9 +193,9 @@ import Testing
     // All is given back.
     let all = Work.open("all")
     for pool in both.pools.values {
-      all.addCondition(ResourceUnits(pool.capacity, of: pool, whenBusy: .fail))
+      all.addClaim(ResourceUnits(pool.capacity, of: pool, whenBusy: .fail))
     }
-    all.addCondition(MutuallyExclusive("a", whenBusy: .fail))
+    all.addClaim(MutuallyExclusive("a", whenBusy: .fail))
     both.world.run(all)
     #expect(all.isExecuting)
     both.world.finishAll([all])

@@ -21,9 +21,9 @@ import Testing
       let work = Work.open("w\(number)")
       for demand in demands {
         if let pool = pools[demand.resource] {
-          work.addCondition(ResourceUnits(demand.units, of: pool))
+          work.addClaim(ResourceUnits(demand.units, of: pool))
         } else {
-          work.addCondition(MutuallyExclusive(demand.resource, limit: demand.limit))
+          work.addClaim(MutuallyExclusive(demand.resource, limit: demand.limit))
         }
       }
       works[number] = work

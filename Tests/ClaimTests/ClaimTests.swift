@@ -20,7 +20,7 @@ import Testing
         await Task.yield()
         inside.add(-1)
       }
-      work.addCondition(claim(number))
+      work.addClaim(claim(number))
       return work
     }
   }
@@ -63,7 +63,7 @@ import Testing
     let world = World()
     let works = (0..<4).map { _ in Work.open() }
     for work in works {
-      work.addCondition(MutuallyExclusive("uplink", limit: 3))
+      work.addClaim(MutuallyExclusive("uplink", limit: 3))
       world.run(work)
     }
     #expect(works.map(\.didExecute) == [true, true, true, false])
@@ -82,7 +82,7 @@ import Testing
     ]
     let works = claims.map { claim in
       let work = Work.open()
-      work.addCondition(claim)
+      work.addClaim(claim)
       world.queue.addOperation(work)
       return work
     }
@@ -100,9 +100,9 @@ import Testing
   @Test func `the same twice is no wait for oneself`() {
     let world = World()
     let work = Work()
-    for _ in 0..<2 { work.addCondition(MutuallyExclusive("a")) }
+    for _ in 0..<2 { work.addClaim(MutuallyExclusive("a")) }
     let next = Work()
-    next.addCondition(MutuallyExclusive("a"))
+    next.addClaim(MutuallyExclusive("a"))
     world.run(work, next)
     #expect(work.kind == .succeeded)
     #expect(next.kind == .succeeded)
@@ -114,7 +114,7 @@ import Testing
     environment.exclusivity = ExclusivityDomain()
     let other = AdvancedOperationQueue(environment: environment)
     let works = [Work.open(), Work.open()]
-    for work in works { work.addCondition(MutuallyExclusive("a")) }
+    for work in works { work.addClaim(MutuallyExclusive("a")) }
     world.queue.addOperation(works[0])
     other.addOperation(works[1])
     world.simulation.run()
@@ -130,7 +130,7 @@ import Testing
     let works = (0..<20).map { number in
       let work = ResultOperation(name: "w\(number)") { await Task.yield() }
       let names = number.isMultiple(of: 2) ? ["a", "b"] : ["b", "a"]
-      for name in names { work.addCondition(MutuallyExclusive(name)) }
+      for name in names { work.addClaim(MutuallyExclusive(name)) }
       queues[number % 2].addOperation(work)
       return work
     }
@@ -157,7 +157,7 @@ import Testing
         work.finish()
       }
       let names = number.isMultiple(of: 2) ? ["a", "b"] : ["b", "a"]
-      for name in names { work.addCondition(MutuallyExclusive(name)) }
+      for name in names { work.addClaim(MutuallyExclusive(name)) }
       queues[number % 2].addOperation(work)
     }
     for queue in queues { try await queue.untilAllOperationsAreFinished() }
@@ -168,14 +168,14 @@ import Testing
   @Test func `those who need one of two don't keep those who need the other`() {
     let world = World()
     let both = Work.open("both")
-    both.addCondition(MutuallyExclusive("a"))
-    both.addCondition(MutuallyExclusive("b"))
+    both.addClaim(MutuallyExclusive("a"))
+    both.addClaim(MutuallyExclusive("b"))
     let a = Work.open("a")
-    a.addCondition(MutuallyExclusive("a"))
+    a.addClaim(MutuallyExclusive("a"))
     world.run(a)
     world.run(both)
     let b = Work("b")
-    b.addCondition(MutuallyExclusive("b"))
+    b.addClaim(MutuallyExclusive("b"))
     world.run(b)
     // The one that waits for a holds nothing of b.
     #expect(b.kind == .succeeded)

@@ -82,7 +82,7 @@ import Testing
         await Task.yield()
         own.add(-1)
       }
-      work.addCondition(MutuallyExclusive("a", limit: isWriter ? 1 : 4))
+      work.addClaim(MutuallyExclusive("a", limit: isWriter ? 1 : 4))
       return work
     }
     world.queue.addOperations(works)
@@ -95,7 +95,7 @@ import Testing
     let world = World()
     let children = (0..<3).map { Self.claiming("c\($0)", limit: 3) }
     let group = GroupOperation(name: "group") { children }
-    group.addCondition(MutuallyExclusive("a"))
+    group.addClaim(MutuallyExclusive("a"))
     world.run(group)
     #expect(children.count { $0.isExecuting } == 1)
     world.finishAll(children)
@@ -113,7 +113,7 @@ import Testing
       strict
       last
     }
-    group.addCondition(MutuallyExclusive("a", limit: 3))
+    group.addClaim(MutuallyExclusive("a", limit: 3))
     world.run(group)
     world.run(outer)
     #expect(strict.isExecuting)

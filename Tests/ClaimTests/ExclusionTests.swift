@@ -24,7 +24,7 @@ import Testing
           }
         }
       }
-      for operation in all { operation.addCondition(MutuallyExclusive("one")) }
+      for operation in all { operation.addClaim(MutuallyExclusive("one")) }
       witness.watch(all)
       queue.addOperations(all)
       if let waiter = all.first(where: { $0.name == cancelled }) {

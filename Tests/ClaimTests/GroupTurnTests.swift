@@ -19,7 +19,7 @@ import Testing
       } catch { Issue.record(error) }
       work.finish()
     }
-    child.addCondition(claim)
+    child.addClaim(claim)
     return child
   }
 
@@ -30,7 +30,7 @@ import Testing
   ) -> (group: GroupOperation, gate: Work) {
     let gate = Work.open("gate of \(name)")
     let group = GroupOperation(name: name) { gate }
-    group.addCondition(claim)
+    group.addClaim(claim)
     world.run(group)
     return (group, gate)
   }
@@ -40,7 +40,7 @@ import Testing
       order.add("stranger")
       work.finish()
     }
-    stranger.addCondition(claim)
+    stranger.addClaim(claim)
     return stranger
   }
 

@@ -25,7 +25,7 @@ import Testing
       }
       self.inner = inner
       for (operation, claim) in zip([outer, sibling, inner, child, stranger], claims) {
-        if let claim { operation.addCondition(claim) }
+        if let claim { operation.addClaim(claim) }
       }
     }
 

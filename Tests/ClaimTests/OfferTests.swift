@@ -31,7 +31,7 @@ import Testing
         inside.add(-1)
         work.finish()
       }
-      work.addCondition(MutuallyExclusive("a", whenBusy: whenBusy))
+      work.addClaim(MutuallyExclusive("a", whenBusy: whenBusy))
       return work
     }
     let (holderQueue, queue, otherQueue) = (makeQueue(), makeQueue(limit), makeQueue())
@@ -132,7 +132,7 @@ import Testing
         let holder = Work.claiming("holder", MutuallyExclusive("a"))
         let waiter = Work.claiming("waiter", MutuallyExclusive("a"))
         let newcomer = Work("newcomer")
-        newcomer.addCondition(MutuallyExclusive("a", whenBusy: .cancelHolder))
+        newcomer.addClaim(MutuallyExclusive("a", whenBusy: .cancelHolder))
         for (queue, work) in zip(queues, [holder, waiter]) {
           queue.addOperation(work)
           simulation.run()
@@ -174,8 +174,8 @@ import Testing
         if isAlone { alone.add(-1) }
         work.finish()
       }
-      if isAlone { work.addCondition(MutuallyExclusive("a")) }
-      work.addCondition(ResourceUnits(count, of: pool))
+      if isAlone { work.addClaim(MutuallyExclusive("a")) }
+      work.addClaim(ResourceUnits(count, of: pool))
       works.append(work)
       queues.randomElement(using: &random)?.addOperation(work)
       switch Int.random(in: 0..<8, using: &random) {
@@ -190,7 +190,7 @@ import Testing
     #expect(units.peak <= 3)
     #expect(works.allSatisfy { $0.kind == .succeeded || $0.kind == .cancelled })
     let free = Work.claiming("free", MutuallyExclusive("a", whenBusy: .fail))
-    free.addCondition(ResourceUnits(3, of: pool, whenBusy: .fail))
+    free.addClaim(ResourceUnits(3, of: pool, whenBusy: .fail))
     free.onStart { $0.finish() }
     queues[0].addOperation(free)
     try await free.untilFinished()

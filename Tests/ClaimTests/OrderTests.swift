@@ -15,12 +15,12 @@ import Testing
     let started = Log<String>()
     let other = AdvancedOperationQueue(environment: world.simulation.environment)
     let holder = Work.open("holder")
-    holder.addCondition(MutuallyExclusive("x"))
+    holder.addClaim(MutuallyExclusive("x"))
     other.addOperation(holder)
     world.simulation.run()
     let (ready, claiming) = (Work("ready"), Work("claiming"))
     ready.addDependency(holder)
-    claiming.addCondition(MutuallyExclusive("x"))
+    claiming.addClaim(MutuallyExclusive("x"))
     for work in [ready, claiming] { work.onStart { started.add($0.name ?? "") } }
     if byPriority { ready.queuePriority = .high }
     world.queue.addOperations(byPriority ? [claiming, ready] : [ready, claiming])

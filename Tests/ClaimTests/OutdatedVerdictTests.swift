@@ -11,7 +11,7 @@ import Testing
       isDone.value = true
       work.finish()
     }
-    work.addCondition(MutuallyExclusive("database"))
+    work.addClaim(MutuallyExclusive("database"))
     work.addCondition(
       Immediate { _ in isDone.value ? .skipped(reason: "it was done") : .satisfied }
     )
@@ -34,7 +34,7 @@ import Testing
     let world = World(seed: seed)
     let isDone = Changing(false)
     let holder = Work.open("holder")
-    holder.addCondition(MutuallyExclusive("database"))
+    holder.addClaim(MutuallyExclusive("database"))
     world.run(holder)
     let imports = (0..<3).map { makeImport("import \($0)", isDone) }
     world.queue.addOperations(imports)

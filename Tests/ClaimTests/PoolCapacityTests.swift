@@ -91,7 +91,7 @@ import Testing
     let pool = world.pool(4)
     let children = (0..<4).map { Self.claiming("c\($0)", 2, of: pool) }
     let group = GroupOperation(name: "group") { children }
-    group.addCondition(ResourceUnits(4, of: pool))
+    group.addClaim(ResourceUnits(4, of: pool))
     world.run(group)
     pool.capacity = 0
     world.simulation.run()
@@ -109,7 +109,7 @@ import Testing
     let child = Work("child")
     child.addDependency(waiter)
     let group = GroupOperation(name: "group") { child }
-    group.addCondition(ResourceUnits(2, of: pool))
+    group.addClaim(ResourceUnits(2, of: pool))
     world.run(holder)
     world.run(group)
     world.run(waiter)
@@ -128,7 +128,7 @@ import Testing
     let world = World()
     let pool = world.pool(1)
     let first = Work("first")
-    first.addCondition(ResourceUnits(1, of: pool))
+    first.addClaim(ResourceUnits(1, of: pool))
     first.onStart { _ in pool.capacity = 0 }
     first.onFinish { _, _ in pool.capacity = 2 }
     let others = (0..<2).map { Self.claiming("w\($0)", 1, of: pool) }
@@ -156,7 +156,7 @@ import Testing
         await Task.yield()
         used.add(-units)
       }
-      work.addCondition(ResourceUnits(units, of: pool))
+      work.addClaim(ResourceUnits(units, of: pool))
       work.onStart { _ in if used.add(units) > pool.capacity { violations.add() } }
       world.queue.addOperation(work)
       if Bool.random(using: &random) { world.simulation.run() }

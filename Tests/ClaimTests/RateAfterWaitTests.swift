@@ -18,7 +18,7 @@ import Testing
     let starts = Log<Duration>()
     func work(_ name: String, _ body: @escaping @Sendable (Work) -> Void) -> Work {
       let work = Work(name, body: body)
-      for claim in others { work.addCondition(claim) }
+      for claim in others { work.addClaim(claim) }
       return work
     }
     let first = work("holder") { work in
@@ -31,7 +31,7 @@ import Testing
         starts.add(simulation.now)
         work.finish()
       }
-      work.addCondition(limit)
+      work.addClaim(limit)
       world.queue.addOperation(work)
     }
     simulation.run()
@@ -59,7 +59,7 @@ import Testing
     let holder = Work("holder") { work in
       _ = simulation.environment.clock.schedule(at: .seconds(10)) { work.finish() }
     }
-    holder.addCondition(ResourceUnits(3, of: pool))
+    holder.addClaim(ResourceUnits(3, of: pool))
     world.queue.addOperation(holder)
     simulation.advance(by: .zero)
     for number in 0..<4 {
@@ -67,8 +67,8 @@ import Testing
         starts.add(simulation.now)
         work.finish()
       }
-      work.addCondition(ResourceUnits(1, of: pool))
-      work.addCondition(RateLimit("calls", 1, per: .seconds(3)))
+      work.addClaim(ResourceUnits(1, of: pool))
+      work.addClaim(RateLimit("calls", 1, per: .seconds(3)))
       world.queue.addOperation(work)
     }
     simulation.run()
@@ -94,13 +94,13 @@ import Testing
         for rate in counted { starts.add((rate, simulation.now)) }
         _ = simulation.environment.clock.schedule(at: simulation.now + length) { work.finish() }
       }
-      if Bool.random(using: &random) { work.addCondition(MutuallyExclusive("database")) }
+      if Bool.random(using: &random) { work.addClaim(MutuallyExclusive("database")) }
       if Bool.random(using: &random) {
-        work.addCondition(ResourceUnits(Int.random(in: 1...3, using: &random), of: pool))
+        work.addClaim(ResourceUnits(Int.random(in: 1...3, using: &random), of: pool))
       }
       for rate in counted {
         let (name, count, interval) = rates[rate]
-        work.addCondition(RateLimit(name, count, per: .seconds(count * interval)))
+        work.addClaim(RateLimit(name, count, per: .seconds(count * interval)))
       }
       works.append(work)
       world.queue.addOperation(work)

@@ -17,7 +17,7 @@ import Testing
         starts.add(simulation.now)
         work.finish()
       }
-      work.addCondition(claim(number))
+      work.addClaim(claim(number))
       return work
     }
   }
@@ -129,7 +129,7 @@ import Testing
     let world = World()
     let starts = Log<Duration>()
     let works = Self.works(6, in: world, starts) { _ in RateLimit("api", 2, per: .seconds(2)) }
-    for work in works { work.addCondition(RateLimit("api", 3, per: .seconds(30))) }
+    for work in works { work.addClaim(RateLimit("api", 3, per: .seconds(30))) }
     world.queue.addOperations(works)
     world.simulation.run()
     // Two at once; the third when the first rate lets it; then the second rate, a start each 10 s.

@@ -19,12 +19,12 @@ import Testing
   ) throws -> Work {
     let queue = AdvancedOperationQueue(environment: simulation.environment)
     let holder = Work.open("holder")
-    holder.addCondition(MutuallyExclusive("a"))
+    holder.addClaim(MutuallyExclusive("a"))
     queue.addOperation(holder)
     simulation.run()
     let work = Work("work")
-    work.addCondition(MutuallyExclusive("a"))
-    work.addCondition(limit)
+    work.addClaim(MutuallyExclusive("a"))
+    work.addClaim(limit)
     work.addCondition(condition)
     if byHand {
       work.use(simulation.environment)
@@ -38,7 +38,7 @@ import Testing
     simulation.run()
 
     let other = Work("other")
-    other.addCondition(RateLimit("calls", 1, per: .seconds(60), whenBusy: .fail))
+    other.addClaim(RateLimit("calls", 1, per: .seconds(60), whenBusy: .fail))
     queue.addOperation(other)
     simulation.run()
     if other.didExecute == work.didExecute {
@@ -87,7 +87,7 @@ import Testing
     let report = try exploreSchedules(depthFirst: Effort.schedules(10_000)) { simulation in
       let queue = AdvancedOperationQueue(environment: simulation.environment)
       let holder = Work.open("holder")
-      holder.addCondition(MutuallyExclusive("a"))
+      holder.addClaim(MutuallyExclusive("a"))
       queue.addOperation(holder)
       let (starts, late) = (Log<Duration>(), Work("late"))
       let works = ["first", "second"].map { name in
@@ -95,10 +95,10 @@ import Testing
           starts.add(simulation.now)
           work.finish()
         }
-        work.addCondition(Self.limit)
+        work.addClaim(Self.limit)
         return work
       }
-      works[0].addCondition(MutuallyExclusive("a"))
+      works[0].addClaim(MutuallyExclusive("a"))
       queue.addOperation(works[0])
       simulation.run()
       simulation.addStep("finish") { holder.finish() }

@@ -11,7 +11,7 @@ import Testing
     @OperationBuilder _ children: () -> [Operation]
   ) -> GroupOperation {
     let group = GroupOperation(name: "group", children)
-    group.addCondition(claim)
+    group.addClaim(claim)
     world.run(group)
     return group
   }
@@ -58,14 +58,14 @@ import Testing
         await Task.yield()
         inside.add(-1)
       }
-      leaf.addCondition(MutuallyExclusive("a"))
+      leaf.addClaim(MutuallyExclusive("a"))
       return leaf
     }
     let holdingSubgroup = GroupOperation(name: "holding") {
       leaf("x")
       leaf("y")
     }
-    holdingSubgroup.addCondition(MutuallyExclusive("a"))
+    holdingSubgroup.addClaim(MutuallyExclusive("a"))
     let plainSubgroup = GroupOperation(name: "plain") {
       leaf("p")
       GroupOperation(name: "deep") { leaf("q") }
@@ -196,7 +196,7 @@ import Testing
     let world = World()
     let limit = RateLimit("calls", 1, per: .seconds(1))
     let child = Work("child")
-    child.addCondition(limit)
+    child.addClaim(limit)
     let group = Self.group(limit, in: world) { child }
     #expect(group.kind == .succeeded)
     #expect(world.simulation.now == .seconds(1))

@@ -28,7 +28,7 @@ import Testing
         await Task.yield()
         used.add(-count)
       }
-      work.addCondition(ResourceUnits(count, of: pool))
+      work.addClaim(ResourceUnits(count, of: pool))
       return work
     }
     world.queue.addOperations(works)
@@ -234,7 +234,7 @@ import Testing
       let side = number % 2
       let work = ResultOperation(name: "w\(number)") { await Task.yield() }
       for pool in side == 0 ? pools : pools.reversed() {
-        work.addCondition(ResourceUnits(2, of: pool))
+        work.addClaim(ResourceUnits(2, of: pool))
       }
       // The queues wait for each other.
       if number % 3 == 0, let other = last[1 - side] { work.addDependency(other) }
@@ -259,7 +259,7 @@ import Testing
         used.add(-count)
         work.finish()
       }
-      work.addCondition(ResourceUnits(count, of: pool))
+      work.addClaim(ResourceUnits(count, of: pool))
       queue.addOperation(work)
       if number % 7 == 0 { work.cancel() }
     }

@@ -16,7 +16,7 @@ import Testing
 
     init(seed: UInt64, byHand: Bool = false, wrap: (Immediate) -> any OperationCondition = { $0 }) {
       world = World(seed: seed)
-      holder.addCondition(MutuallyExclusive("a"))
+      holder.addClaim(MutuallyExclusive("a"))
       world.run(holder)
       let (answer, asked) = (answer, asked)
       waiter.addCondition(
@@ -27,7 +27,7 @@ import Testing
           }
         )
       )
-      waiter.addCondition(MutuallyExclusive("a"))
+      waiter.addClaim(MutuallyExclusive("a"))
       if byHand {
         waiter.use(world.simulation.environment)
         waiter.start()
@@ -62,7 +62,7 @@ import Testing
     #expect(!pair.waiter.didExecute)
     // And it holds nothing.
     let next = Work()
-    next.addCondition(MutuallyExclusive("a", whenBusy: .fail))
+    next.addClaim(MutuallyExclusive("a", whenBusy: .fail))
     pair.world.run(next)
     #expect(next.kind == .succeeded)
   }
@@ -94,14 +94,14 @@ import Testing
   @Test func `others aren't asked again`() {
     let world = World()
     let holder = Work.open()
-    holder.addCondition(MutuallyExclusive("a"))
+    holder.addClaim(MutuallyExclusive("a"))
     world.run(holder)
     let probe = ConditionProbe()
     probe.answer(.satisfied)
     let waiter = Work()
     waiter.addCondition(probe)
     waiter.addCondition(Immediate())
-    waiter.addCondition(MutuallyExclusive("a"))
+    waiter.addClaim(MutuallyExclusive("a"))
     world.run(waiter)
     holder.finish()
     world.simulation.run()
@@ -119,7 +119,7 @@ import Testing
         return .satisfied
       }
     )
-    work.addCondition(MutuallyExclusive("a"))
+    work.addClaim(MutuallyExclusive("a"))
     world.run(work)
     #expect(asked.count == 2)
   }
@@ -134,7 +134,7 @@ import Testing
       }
     }
     let next = Work("next")
-    next.addCondition(MutuallyExclusive("a"))
+    next.addClaim(MutuallyExclusive("a"))
     pair.world.run(next)
     pair.answer.value = .failed(Flaw(1))
     pair.release()

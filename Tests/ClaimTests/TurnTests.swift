@@ -24,11 +24,11 @@ import Testing
         started.add(name)
         work.finish()
       }
-      work.addCondition(MutuallyExclusive("a"))
+      work.addClaim(MutuallyExclusive("a"))
       return work
     }
     let holder = Work.open("holder")
-    holder.addCondition(MutuallyExclusive("a"))
+    holder.addClaim(MutuallyExclusive("a"))
     AdvancedOperationQueue(environment: simulation.environment).addOperation(holder)
     simulation.run()
 
@@ -101,7 +101,7 @@ import Testing
     let report = try exploreSchedules { simulation in
       let queue = AdvancedOperationQueue(environment: simulation.environment)
       let holder = Work.open("holder")
-      holder.addCondition(MutuallyExclusive("a"))
+      holder.addClaim(MutuallyExclusive("a"))
       queue.addOperation(holder)
       simulation.run()
 
@@ -113,7 +113,7 @@ import Testing
           return .satisfied
         }
       )
-      work.addCondition(MutuallyExclusive("a"))
+      work.addClaim(MutuallyExclusive("a"))
       queue.addOperation(work)
       simulation.addStep("finish") { holder.finish() }
       simulation.run()
@@ -124,7 +124,7 @@ import Testing
       agains.add()
       if work.didExecute { throw Wrong(what: "\(work) didn't wait for \(late)") }
       let next = Work("next")
-      next.addCondition(MutuallyExclusive("a", whenBusy: .fail))
+      next.addClaim(MutuallyExclusive("a", whenBusy: .fail))
       queue.addOperations([next])
       simulation.run()
       if next.kind != .succeeded { throw Wrong(what: "\(work) kept its claim") }

@@ -7,7 +7,7 @@ import Testing
 @Suite struct `Waiting for a claim` {
   private static func claiming(_ name: String, _ claim: String = "a") -> Work {
     let work = Work.open(name)
-    work.addCondition(MutuallyExclusive(claim))
+    work.addClaim(MutuallyExclusive(claim))
     return work
   }
 
@@ -214,7 +214,7 @@ import Testing
     stuck.isSuspended = true
     let works = (0..<1_000).map { number in
       let work = Work("w\(number)")
-      work.addCondition(MutuallyExclusive("a"))
+      work.addClaim(MutuallyExclusive("a"))
       return work
     }
     world.queue.addOperations(works)

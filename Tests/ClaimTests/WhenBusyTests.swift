@@ -11,7 +11,7 @@ import Testing
     policy: AdvancedOperation.CancellationPolicy = .finishImmediately
   ) -> Work {
     let holder = Work.open(name, policy: policy)
-    holder.addCondition(MutuallyExclusive("a"))
+    holder.addClaim(MutuallyExclusive("a"))
     world.run(holder)
     return holder
   }
@@ -20,7 +20,7 @@ import Testing
     let world = World()
     let holder = Self.holding("holder", in: world)
     let work = Work()
-    work.addCondition(MutuallyExclusive("a", whenBusy: .wait))
+    work.addClaim(MutuallyExclusive("a", whenBusy: .wait))
     world.run(work)
     #expect(work.state == .ready)
     holder.finish()
@@ -32,7 +32,7 @@ import Testing
     let world = World()
     let holder = Self.holding("holder", in: world)
     let work = Work()
-    work.addCondition(MutuallyExclusive("a", whenBusy: .fail))
+    work.addClaim(MutuallyExclusive("a", whenBusy: .fail))
     world.run(work)
     #expect(work.kind == .failed)
     #expect(work.origins == [.condition("a")])
@@ -48,7 +48,7 @@ import Testing
     let world = World()
     let holder = Self.holding("holder", in: world)
     let work = Work()
-    work.addCondition(MutuallyExclusive("a", whenBusy: .skip))
+    work.addClaim(MutuallyExclusive("a", whenBusy: .skip))
     world.run(work)
     guard case .skipped(let reason) = work.outcome else {
       Issue.record("\(String(describing: work.outcome))")
@@ -66,7 +66,7 @@ import Testing
     let world = World(seed: seed)
     let holder = Self.holding("holder", in: world, policy: .whenFinishIsCalled)
     let work = Work("work")
-    work.addCondition(MutuallyExclusive("a", whenBusy: .cancelHolder))
+    work.addClaim(MutuallyExclusive("a", whenBusy: .cancelHolder))
     world.run(work)
     #expect(holder.isCancelled)
     #expect(holder.cancellationReason as? OperationClaimError == .preempted(by: "work"))
@@ -81,12 +81,12 @@ import Testing
     let world = World()
     let holders = (0..<3).map { number in
       let holder = Work.open("h\(number)")
-      holder.addCondition(MutuallyExclusive("a", limit: 3))
+      holder.addClaim(MutuallyExclusive("a", limit: 3))
       world.run(holder)
       return holder
     }
     let work = Work("work")
-    work.addCondition(MutuallyExclusive("a", limit: 1, whenBusy: .cancelHolder))
+    work.addClaim(MutuallyExclusive("a", limit: 1, whenBusy: .cancelHolder))
     world.run(work)
     #expect(holders.allSatisfy { $0.kind == .cancelled })
     #expect(work.kind == .succeeded)
@@ -96,12 +96,12 @@ import Testing
   func `that is free is taken, whatever was to be done otherwise`(whenBusy: WhenBusy) {
     let world = World()
     let work = Work()
-    work.addCondition(MutuallyExclusive("a", whenBusy: whenBusy))
+    work.addClaim(MutuallyExclusive("a", whenBusy: whenBusy))
     world.run(work)
     #expect(work.kind == .succeeded)
     // And given back.
     let next = Work()
-    next.addCondition(MutuallyExclusive("a", whenBusy: .fail))
+    next.addClaim(MutuallyExclusive("a", whenBusy: .fail))
     world.run(next)
     #expect(next.kind == .succeeded)
   }
@@ -111,11 +111,11 @@ import Testing
     let world = World()
     let holder = Self.holding("holder", in: world)
     let work = Work()
-    work.addCondition(MutuallyExclusive("b"))
-    work.addCondition(MutuallyExclusive("a", whenBusy: whenBusy))
+    work.addClaim(MutuallyExclusive("b"))
+    work.addClaim(MutuallyExclusive("a", whenBusy: whenBusy))
     world.run(work)
     let other = Work()
-    other.addCondition(MutuallyExclusive("b", whenBusy: .fail))
+    other.addClaim(MutuallyExclusive("b", whenBusy: .fail))
     world.run(other)
     #expect(other.kind == .succeeded)
     holder.finish()
@@ -126,11 +126,11 @@ import Testing
     let world = World()
     let holder = Self.holding("holder", in: world)
     let other = Work.open("other")
-    other.addCondition(MutuallyExclusive("b"))
+    other.addClaim(MutuallyExclusive("b"))
     world.run(other)
     let work = Work()
-    work.addCondition(MutuallyExclusive("b", whenBusy: .wait))
-    work.addCondition(MutuallyExclusive("a", whenBusy: .fail))
+    work.addClaim(MutuallyExclusive("b", whenBusy: .wait))
+    work.addClaim(MutuallyExclusive("a", whenBusy: .fail))
     world.run(work)
     #expect(work.kind == .failed)
     for work in [holder, other] { work.finish() }
@@ -141,11 +141,11 @@ import Testing
     let world = World()
     let holder = Self.holding("holder", in: world)
     let other = Work.open("other")
-    other.addCondition(MutuallyExclusive("b"))
+    other.addClaim(MutuallyExclusive("b"))
     world.run(other)
     let work = Work()
-    work.addCondition(MutuallyExclusive("b", whenBusy: .cancelHolder))
-    work.addCondition(MutuallyExclusive("a", whenBusy: .fail))
+    work.addClaim(MutuallyExclusive("b", whenBusy: .cancelHolder))
+    work.addClaim(MutuallyExclusive("a", whenBusy: .fail))
     world.run(work)
     #expect(work.kind == .failed)
     #expect(!other.isCancelled)
@@ -178,7 +178,7 @@ import Testing
   @Test func `keeps its turn, before those who come and behind those who were there`() {
     let world = World()
     let holder = Work.open("holder", policy: .whenFinishIsCalled)
-    holder.addCondition(MutuallyExclusive("a"))
+    holder.addClaim(MutuallyExclusive("a"))
     world.run(holder)
     let before = Work.claiming("before", MutuallyExclusive("a"))
     let work = Work.claiming("work", MutuallyExclusive("a", whenBusy: .cancelHolder))
@@ -214,7 +214,7 @@ import Testing
   @Test func `waits among others of its kind, and leaves no trace when it is cancelled`() {
     let world = World()
     let holder = Work.open("holder", policy: .whenFinishIsCalled)
-    holder.addCondition(MutuallyExclusive("a"))
+    holder.addClaim(MutuallyExclusive("a"))
     world.run(holder)
     let works = (0..<3).map {
       Work.claiming("w\($0)", MutuallyExclusive("a", whenBusy: .cancelHolder))

@@ -131,7 +131,7 @@ import Testing
     let holder = Work.claiming("holder", MutuallyExclusive("a"))
     circuit.world.run(holder)
     let refused = Work()
-    refused.addCondition(MutuallyExclusive("a", whenBusy: .fail))
+    refused.addClaim(MutuallyExclusive("a", whenBusy: .fail))
     #expect(circuit.call(refused).claimError != nil)
     circuit.world.finishAll([holder])
     #expect(circuit.breaker.state == .halfOpen)
@@ -145,7 +145,7 @@ import Testing
     let holder = Work.claiming("holder", MutuallyExclusive("a"))
     circuit.world.run(holder)
     let waiting = Work("waiting")
-    waiting.addCondition(MutuallyExclusive("a"))
+    waiting.addClaim(MutuallyExclusive("a"))
     circuit.call(waiting)
     let other = circuit.world.makeQueue()
     let context = Work.open("context")
@@ -172,7 +172,7 @@ import Testing
     let holder = Work.claiming("holder", MutuallyExclusive("a"))
     circuit.world.run(holder)
     let probe = Work.open("probe")
-    probe.addCondition(MutuallyExclusive("a"))
+    probe.addClaim(MutuallyExclusive("a"))
     circuit.call(probe)
     holder.finish()
     circuit.world.simulation.run()
@@ -190,7 +190,7 @@ import Testing
     circuit.world.run(holder)
     let waiting = (0..<4).map { number in
       let work = Work("waiting \(number)") { $0.finish(withError: Flaw(1)) }
-      work.addCondition(MutuallyExclusive("a", limit: 1))
+      work.addClaim(MutuallyExclusive("a", limit: 1))
       circuit.call(work)
       return work
     }

@@ -352,9 +352,9 @@ import Testing
     ) {
       if attempts.add() == 1 { throw Flaw(1) }
     }
-    helper.addCondition(MutuallyExclusive("session"))
+    helper.addClaim(MutuallyExclusive("session"))
     let other = ResultOperation(name: "other") { try await clock.sleep(for: .seconds(7)) }
-    other.addCondition(MutuallyExclusive("session"))
+    other.addClaim(MutuallyExclusive("session"))
     let work = Work()
     work.addCondition(Asked { _ in helper })
     world.run(work)

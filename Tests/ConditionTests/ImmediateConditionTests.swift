@@ -317,7 +317,7 @@ import Testing
     let slot = Work.open("slot")
     let work = Work("work")
     work.addCondition(question.condition)
-    work.addCondition(MutuallyExclusive("a", whenBusy: .cancelHolder))
+    work.addClaim(MutuallyExclusive("a", whenBusy: .cancelHolder))
     narrow.addOperations([slot, work])
     world.simulation.run()
     question.answer.value = .skipped(reason: "late")

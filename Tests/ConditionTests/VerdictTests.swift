@@ -114,7 +114,7 @@ import Testing
     let work = Work()
     work.cancel()
     work.addCondition(probe)
-    work.addCondition(MutuallyExclusive("claim"))
+    work.addClaim(MutuallyExclusive("claim"))
     world.queue.addOperation(work)
     work.addCondition(probe)
     world.simulation.run()

@@ -286,11 +286,11 @@ import Testing
   @Test func `what holds more of a claim than it bears beside it is named`() {
     let world = World()
     let holder = world.taking(10, "holder")
-    holder.addCondition(MutuallyExclusive("db", limit: 3))
+    holder.addClaim(MutuallyExclusive("db", limit: 3))
     let child = Work("child")
-    child.addCondition(MutuallyExclusive("db"))
+    child.addClaim(MutuallyExclusive("db"))
     let group = GroupOperation(name: "group") { child }
-    group.addCondition(MutuallyExclusive("db", limit: 3))
+    group.addClaim(MutuallyExclusive("db", limit: 3))
     world.queue.addOperation(holder)
     world.simulation.advance(by: .zero)
     world.queue.addOperation(group)

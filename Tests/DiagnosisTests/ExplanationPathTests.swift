@@ -12,9 +12,9 @@ import Testing
     world.queue.name = "first"
     other.name = "second"
     let holder = world.taking(100, "holder")
-    holder.addCondition(MutuallyExclusive("db"))
+    holder.addClaim(MutuallyExclusive("db"))
     let blocked = Work("blocked")
-    blocked.addCondition(MutuallyExclusive("db"))
+    blocked.addClaim(MutuallyExclusive("db"))
     let group = GroupOperation(name: "group") { blocked }
     let waiting = Work("waiting")
     let last = Work("last")
@@ -102,7 +102,7 @@ import Testing
       for earlier in all where Int.random(in: 0..<8, using: &random) == 0 {
         work.addDependency(earlier)
       }
-      if Bool.random(using: &random) { work.addCondition(MutuallyExclusive("db")) }
+      if Bool.random(using: &random) { work.addClaim(MutuallyExclusive("db")) }
       all.append(work)
     }
     for work in all { (Bool.random(using: &random) ? world.queue : other).addOperation(work) }
@@ -150,7 +150,7 @@ import Testing
         work.finish()
       }
       if let earlier = operations.randomElement(using: &random) { work.addDependency(earlier) }
-      if number % 3 == 0 { work.addCondition(MutuallyExclusive("explained")) }
+      if number % 3 == 0 { work.addClaim(MutuallyExclusive("explained")) }
       if number % 5 == 0 { work.addCondition(Asked { _ in .satisfied }) }
       operations.append(work)
     }

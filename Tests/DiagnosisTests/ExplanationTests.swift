@@ -222,7 +222,7 @@ import Testing
     let holder = world.taking(10, "holder")
     let waiter = Work("waiter")
     for operation in [holder, waiter] as [AdvancedOperation] {
-      operation.addCondition(MutuallyExclusive("db"))
+      operation.addClaim(MutuallyExclusive("db"))
       operation.addObserver(TimelineRecorder())
     }
     world.queue.addOperations([holder, waiter])
@@ -240,8 +240,8 @@ import Testing
     let world = World()
     let holder = world.taking(10, "holder")
     let waiter = Work("waiter")
-    holder.addCondition(MutuallyExclusive("db"))
-    waiter.addCondition(MutuallyExclusive("db"))
+    holder.addClaim(MutuallyExclusive("db"))
+    waiter.addClaim(MutuallyExclusive("db"))
     waiter.use(world.simulation.environment)
     world.queue.addOperation(holder)
     world.simulation.advance(by: .seconds(1))
@@ -254,7 +254,7 @@ import Testing
   @Test func `a rate allows the next start later, and when`() {
     let world = World()
     let works = (1...3).map { Work("\($0)") }
-    for work in works { work.addCondition(RateLimit("feed", 2, per: .seconds(60))) }
+    for work in works { work.addClaim(RateLimit("feed", 2, per: .seconds(60))) }
     world.queue.addOperations(works)
     world.simulation.advance(by: .seconds(10))
     let waiting = works.filter { !$0.isFinished }
@@ -267,11 +267,11 @@ import Testing
     let world = World()
     let pool = ResourcePool("memory", capacity: 4, domain: world.simulation.environment.exclusivity)
     let holder = world.taking(10, "holder")
-    holder.addCondition(ResourceUnits(2, of: pool))
+    holder.addClaim(ResourceUnits(2, of: pool))
     let large = Work("large")
-    large.addCondition(ResourceUnits(4, of: pool))
+    large.addClaim(ResourceUnits(4, of: pool))
     let small = Work("small")
-    small.addCondition(ResourceUnits(1, of: pool))
+    small.addClaim(ResourceUnits(1, of: pool))
     for work in [holder, large, small] as [AdvancedOperation] {
       world.queue.addOperation(work)
       world.simulation.advance(by: .zero)

@@ -12,9 +12,9 @@ import Testing
     world.queue.name = "main"
     world.queue.addObserver(TimelineRecorder())
     let backup = world.taking(10, "backup")
-    backup.addCondition(MutuallyExclusive("db"))
+    backup.addClaim(MutuallyExclusive("db"))
     let tables = (1...5).map { Work("table \($0)") }
-    for table in tables { table.addCondition(MutuallyExclusive("db")) }
+    for table in tables { table.addClaim(MutuallyExclusive("db")) }
     world.queue.addOperation(backup)
     world.simulation.advance(by: .zero)
     world.queue.addOperations(tables)

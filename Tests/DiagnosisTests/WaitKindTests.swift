@@ -92,7 +92,7 @@ import Testing
       group.addOperation(child)
       return (child, "is a child of other, which has not started")
     case .claim:
-      for operation in [other, work] { operation.addCondition(MutuallyExclusive("db")) }
+      for operation in [other, work] { operation.addClaim(MutuallyExclusive("db")) }
       added = [other, work]
       words = "waits for “db”, which other holds"
     case .children:

@@ -262,7 +262,7 @@ private final class Insert: AdvancedOperation, @unchecked Sendable {
 
   for row in rows {
     let insert = Insert(row)
-    insert.addCondition(MutuallyExclusive("database"))
+    insert.addClaim(MutuallyExclusive("database"))
     queue.addOperation(insert)
   }
 
@@ -281,7 +281,7 @@ func `Limit of one: dependencies keep the order of adding`(seed: UInt64) {
   var previous: Insert?
   for row in rows {
     let insert = Insert(row)
-    insert.addCondition(MutuallyExclusive("database"))
+    insert.addClaim(MutuallyExclusive("database"))
     if let previous { insert.addDependency(previous) }
     queue.addOperation(insert)
     previous = insert

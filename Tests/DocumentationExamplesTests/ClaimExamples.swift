@@ -23,13 +23,13 @@ private func work(
   let upload = work("upload", in: simulation)
 
   enum Database {}
-  migrate.addCondition(MutuallyExclusive<Database>())
-  upload.addCondition(MutuallyExclusive("uplink", limit: 3))
+  migrate.addClaim(MutuallyExclusive<Database>())
+  upload.addClaim(MutuallyExclusive("uplink", limit: 3))
 
   let others = (1...4).map { work("upload \($0)", in: simulation) }
-  for other in others { other.addCondition(MutuallyExclusive("uplink", limit: 3)) }
+  for other in others { other.addClaim(MutuallyExclusive("uplink", limit: 3)) }
   let cleaning = work("clean", in: simulation)
-  cleaning.addCondition(MutuallyExclusive<Database>())
+  cleaning.addClaim(MutuallyExclusive<Database>())
   queue.addOperations([migrate, upload, cleaning] + others)
   simulation.run()
   // Five uploads, three at a time; two that need the database, one at a time.
@@ -42,11 +42,11 @@ private func work(
   let read = work("read", in: simulation)
   let write = work("write", in: simulation)
 
-  read.addCondition(MutuallyExclusive("catalogue", limit: 8))
-  write.addCondition(MutuallyExclusive("catalogue"))
+  read.addClaim(MutuallyExclusive("catalogue", limit: 8))
+  write.addClaim(MutuallyExclusive("catalogue"))
 
   let others = (1...3).map { work("read \($0)", in: simulation) }
-  for other in others { other.addCondition(MutuallyExclusive("catalogue", limit: 8)) }
+  for other in others { other.addClaim(MutuallyExclusive("catalogue", limit: 8)) }
   for operation in [read, others[0], write, others[1], others[2]] {
     queue.addOperation(operation)
     simulation.advance(by: .zero)
@@ -66,12 +66,12 @@ private func transfer(from a: Account, to b: Account) async throws {}
   let b: Account = "b"
 
   let payment = ResultOperation { try await transfer(from: a, to: b) }
-  payment.addCondition(MutuallyExclusive("account \(a)"))
-  payment.addCondition(MutuallyExclusive("account \(b)"))
+  payment.addClaim(MutuallyExclusive("account \(a)"))
+  payment.addClaim(MutuallyExclusive("account \(b)"))
 
   let refund = ResultOperation { try await transfer(from: b, to: a) }
-  refund.addCondition(MutuallyExclusive("account \(b)"))
-  refund.addCondition(MutuallyExclusive("account \(a)"))
+  refund.addClaim(MutuallyExclusive("account \(b)"))
+  refund.addClaim(MutuallyExclusive("account \(a)"))
   queue.addOperations([payment, refund])
   try await payment.value
   try await refund.value
@@ -81,12 +81,12 @@ private func transfer(from a: Account, to b: Account) async throws {}
   let simulation = SimulatedEnvironment(seed: 1)
   let queue = AdvancedOperationQueue(environment: simulation.environment)
   let first = work("first", in: simulation)
-  first.addCondition(MutuallyExclusive("backup"))
+  first.addClaim(MutuallyExclusive("backup"))
   queue.addOperation(first)
   simulation.advance(by: .milliseconds(500))
   let backup = work("second", in: simulation)
 
-  backup.addCondition(MutuallyExclusive("backup", whenBusy: .skip))
+  backup.addClaim(MutuallyExclusive("backup", whenBusy: .skip))
 
   queue.addOperation(backup)
   simulation.run()
@@ -99,11 +99,11 @@ private func transfer(from a: Account, to b: Account) async throws {}
     let queue = AdvancedOperationQueue(environment: tenant)
 
     let other = ResultOperation { "done" }
-    other.addCondition(MutuallyExclusive("ledger", whenBusy: .fail))
+    other.addClaim(MutuallyExclusive("ledger", whenBusy: .fail))
     queue.addOperation(other)
     return try await other.value
   }
-  holder.addCondition(MutuallyExclusive("ledger"))
+  holder.addClaim(MutuallyExclusive("ledger"))
   AdvancedOperationQueue().addOperation(holder)
   #expect(try await holder.value == "done")
 }
@@ -121,8 +121,8 @@ private func transfer(from a: Account, to b: Account) async throws {}
   let queue = AdvancedOperationQueue(environment: simulation.environment)
   let payment = work("payment", in: simulation)
   let refund = work("refund", in: simulation)
-  payment.addCondition(Transfer(accounts: ["a", "b"]))
-  refund.addCondition(Transfer(accounts: ["b", "c"]))
+  payment.addClaim(Transfer(accounts: ["a", "b"]))
+  refund.addClaim(Transfer(accounts: ["b", "c"]))
   queue.addOperations([payment, refund])
   simulation.run()
   #expect(simulation.now == .seconds(2))
@@ -139,7 +139,7 @@ private func transfer(from a: Account, to b: Account) async throws {}
   let simulation = SimulatedEnvironment(seed: 1)
   let queue = AdvancedOperationQueue(environment: simulation.environment)
   let pages = (1...12).map { work("page \($0)", in: simulation) }
-  for page in pages { page.addCondition(PrinterAccess()) }
+  for page in pages { page.addClaim(PrinterAccess()) }
   queue.addOperations(pages)
   simulation.run()
   // One after the other; a token comes back every 6 s, so the eleventh need not wait for its own,
@@ -151,9 +151,9 @@ private func transfer(from a: Account, to b: Account) async throws {}
   let simulation = SimulatedEnvironment(seed: 1)
   let queue = AdvancedOperationQueue(environment: simulation.environment)
   let holder = work("backup", in: simulation)
-  holder.addCondition(MutuallyExclusive("uplink"))
+  holder.addClaim(MutuallyExclusive("uplink"))
   let upload = work("upload", in: simulation)
-  upload.addCondition(MutuallyExclusive("uplink", whenBusy: .fail))
+  upload.addClaim(MutuallyExclusive("uplink", whenBusy: .fail))
   let print = Lines()
 
   upload.onFinish { _, errors in
@@ -178,8 +178,8 @@ private func transfer(from a: Account, to b: Account) async throws {}
   let thumbnail = work("thumbnail", in: simulation)
 
   let memory = ResourcePool("memory in MB", capacity: 4_096)
-  render.addCondition(ResourceUnits(1_024, of: memory))
-  thumbnail.addCondition(ResourceUnits(64, of: memory))
+  render.addClaim(ResourceUnits(1_024, of: memory))
+  thumbnail.addClaim(ResourceUnits(64, of: memory))
 
   queue.addOperations([render, thumbnail])
   simulation.run()
@@ -194,7 +194,7 @@ private func transfer(from a: Account, to b: Account) async throws {}
   let scans = (1...7).map { work("scan \($0)", in: simulation) }
 
   let licences = ResourcePool("licences", capacity: 3)
-  for scan in scans { scan.addCondition(ResourceUnits(1, of: licences)) }
+  for scan in scans { scan.addClaim(ResourceUnits(1, of: licences)) }
 
   queue.addOperations(scans)
   simulation.run()
@@ -207,7 +207,7 @@ private func transfer(from a: Account, to b: Account) async throws {}
   let requests = (1...160).map { _ in AdvancedOperation() }
 
   for request in requests {
-    request.addCondition(RateLimit("feed", 100, per: .seconds(60)))
+    request.addClaim(RateLimit("feed", 100, per: .seconds(60)))
   }
 
   queue.addOperations(requests)
@@ -221,8 +221,8 @@ private func transfer(from a: Account, to b: Account) async throws {}
   let queue = AdvancedOperationQueue(environment: simulation.environment)
   let calls = (1...30).map { _ in AdvancedOperation() }
   for call in calls {
-    call.addCondition(RateLimit("api", 10, per: .seconds(1)))
-    call.addCondition(RateLimit("api", 1_000, per: .seconds(3_600)))
+    call.addClaim(RateLimit("api", 10, per: .seconds(1)))
+    call.addClaim(RateLimit("api", 1_000, per: .seconds(3_600)))
   }
   queue.addOperations(calls)
   simulation.run()

@@ -106,7 +106,7 @@ private func workflow(_ clock: OperationClock) -> [ResultOperation<Void>] {
   let backup = ResultOperation(name: "backup") { try await clock.sleep(until: .seconds(60)) }
   let (parse, store) = (ResultOperation(name: "parse") {}, ResultOperation(name: "store") {})
   store.addDependency(parse)
-  for operation in [backup, parse] { operation.addCondition(MutuallyExclusive("db")) }
+  for operation in [backup, parse] { operation.addClaim(MutuallyExclusive("db")) }
   queue.addOperations([backup, parse, store])
   simulation.advance(by: .milliseconds(3_200))
 
@@ -144,12 +144,12 @@ private func workflow(_ clock: OperationClock) -> [ResultOperation<Void>] {
   queue.addObserver(TimelineRecorder())
   let names = ["store", "index", "report", "mail", "log", "a", "b"]
   let backup = ResultOperation(name: "backup") { try await clock.sleep(until: .seconds(60)) }
-  backup.addCondition(MutuallyExclusive("db"))
+  backup.addClaim(MutuallyExclusive("db"))
   queue.addOperation(backup)
   simulation.advance(by: .zero)
   for name in names {
     let operation = ResultOperation(name: name) {}
-    operation.addCondition(MutuallyExclusive("db"))
+    operation.addClaim(MutuallyExclusive("db"))
     queue.addOperation(operation)
   }
   simulation.advance(by: .milliseconds(3_200))

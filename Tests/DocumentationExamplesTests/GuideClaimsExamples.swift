@@ -15,7 +15,7 @@ import Testing
       print("\(clock.now.components.seconds) s: \(name)")
       try await clock.sleep(for: .seconds(seconds))
     }
-    for claim in claims { work.addCondition(claim) }
+    for claim in claims { work.addClaim(claim) }
     return work
   }
 
@@ -45,7 +45,7 @@ import Testing
       print("\(clock.now.components.seconds) s: \(name)")
       try await clock.sleep(for: .seconds(1))
     }
-    insert.addCondition(MutuallyExclusive("database"))
+    insert.addClaim(MutuallyExclusive("database"))
     return insert
   }
 
@@ -53,7 +53,7 @@ import Testing
     insert("users")
     insert("orders")
   }
-  restore.addCondition(MutuallyExclusive("database"))
+  restore.addClaim(MutuallyExclusive("database"))
   queue.addOperation(restore)
   simulation.advance(by: .zero)
   queue.addOperation(insert("other"))
@@ -67,9 +67,9 @@ import Testing
     let clock = simulation.environment.clock
     let queue = AdvancedOperationQueue(environment: simulation.environment)
     let backup = ResultOperation(name: "backup") { try await clock.sleep(for: .seconds(60)) }
-    backup.addCondition(MutuallyExclusive("disk"))
+    backup.addClaim(MutuallyExclusive("disk"))
     let copy = ResultOperation(name: "copy") {}
-    copy.addCondition(MutuallyExclusive("disk", whenBusy: whenBusy))
+    copy.addClaim(MutuallyExclusive("disk", whenBusy: whenBusy))
     queue.addOperation(backup)
     simulation.advance(by: .seconds(1))
     queue.addOperation(copy)
@@ -89,11 +89,11 @@ import Testing
   let queue = AdvancedOperationQueue(environment: simulation.environment)
 
   let export = ResultOperation(name: "export") {}
-  export.addCondition(MutuallyExclusive("catalogue"))
+  export.addClaim(MutuallyExclusive("catalogue"))
   let upload = ResultOperation(name: "upload") {}
   upload.addDependency(export)
   let publish = GroupOperation(name: "publish") { upload }
-  publish.addCondition(MutuallyExclusive("catalogue"))
+  publish.addClaim(MutuallyExclusive("catalogue"))
 
   queue.addOperation(publish)
   simulation.advance(by: .zero)

@@ -81,7 +81,7 @@ private struct SignInRefused: Error {}
         await session.signIn()
       }
       // Of several that need it, the first one signs in, and the others find the session.
-      signIn.addCondition(MutuallyExclusive("sign in"))
+      signIn.addClaim(MutuallyExclusive("sign in"))
       return signIn
     }
 

@@ -12,7 +12,7 @@ import Testing
   let queue = AdvancedOperationQueue(environment: simulation.environment)
 
   let backup = ResultOperation(name: "backup") { try await clock.sleep(for: .seconds(6)) }
-  backup.addCondition(MutuallyExclusive("database"))
+  backup.addClaim(MutuallyExclusive("database"))
 
   let download = ResultOperation(name: "download") { try await clock.sleep(for: .seconds(2)) }
   let store = download.then(name: "store") { _ in try await clock.sleep(for: .seconds(2)) }
@@ -21,7 +21,7 @@ import Testing
     return true
   }
   store.addCondition(online)
-  store.addCondition(MutuallyExclusive("database"))
+  store.addClaim(MutuallyExclusive("database"))
 
   queue.addOperations([backup, download, store])
   for second in [1, 3, 5, 7, 9] {

@@ -32,7 +32,7 @@ private struct Network: Sendable {
 
   let download = Download(name: "download")
   download.addCondition(Reachable(network: network))
-  download.addCondition(MutuallyExclusive("downloads"))
+  download.addClaim(MutuallyExclusive("downloads"))
   download.addObserver(TimeoutObserver(.seconds(30)))
   download.onFinish { operation, errors in
     print("\(operation): \(errors.count) error")

@@ -25,7 +25,7 @@ import Testing
         await Task.yield()  // another step may come in between
         account.balance.withLock { $0 = old + amount }
       }
-      for claim in claims { deposit.addCondition(claim) }
+      for claim in claims { deposit.addClaim(claim) }
       queue.addOperation(deposit)
     }
     simulation.run()

@@ -14,10 +14,10 @@ import Testing
   queue.addObserver(recorder)
 
   let backup = ResultOperation(name: "backup") { try await clock.sleep(for: .seconds(60)) }
-  backup.addCondition(MutuallyExclusive("database"))
+  backup.addClaim(MutuallyExclusive("database"))
   let parse = ResultOperation(name: "parse") {}
   let store = parse.then(name: "store") { _ in }
-  store.addCondition(MutuallyExclusive("database"))
+  store.addClaim(MutuallyExclusive("database"))
   let report = store.then(name: "report") { _ in }
   let review = ResultOperation(name: "review") {}
   let publish = ResultOperation(name: "publish") {}

@@ -16,7 +16,7 @@ private func quickStart(print: Lines) async throws {
 
   // 3. Pass its value to a second operation. Its claim, attached like a condition, excludes others.
   let store = download.then(name: "store") { feed in feed.split(separator: "\n").count }
-  store.addCondition(MutuallyExclusive("database"))
+  store.addClaim(MutuallyExclusive("database"))
 
   // 4. Run the second operation, and all operations that it needs, and await its value.
   let queue = AdvancedOperationQueue()
@@ -40,7 +40,7 @@ private func explainedProgram() async throws {
   let queue = AdvancedOperationQueue()
   let backup = ResultOperation(name: "backup") { try await Task.sleep(for: .seconds(60)) }
   let report = ResultOperation(name: "report") {}
-  for operation in [backup, report] { operation.addCondition(MutuallyExclusive("database")) }
+  for operation in [backup, report] { operation.addClaim(MutuallyExclusive("database")) }
   queue.addOperations([backup, report])
 
   try await Task.sleep(for: .seconds(5))
@@ -54,7 +54,7 @@ private func explained(print: Lines) {
   let clock = simulation.environment.clock
   let backup = ResultOperation(name: "backup") { try await clock.sleep(for: .seconds(60)) }
   let report = ResultOperation(name: "report") {}
-  for operation in [backup, report] { operation.addCondition(MutuallyExclusive("database")) }
+  for operation in [backup, report] { operation.addClaim(MutuallyExclusive("database")) }
   queue.addOperations([backup, report])
   simulation.advance(by: .seconds(5))
   print(report.explain())
@@ -283,7 +283,7 @@ private struct Night {
       (map, store), (letter, store),
     ] as [(AdvancedOperation, AdvancedOperation)] { later.addDependency(earlier) }
     letter.addCondition(BlockCondition("needed") { _ in .skipped(reason: "all is well") })
-    for writer in [vacuum, store] { writer.addCondition(MutuallyExclusive("database")) }
+    for writer in [vacuum, store] { writer.addClaim(MutuallyExclusive("database")) }
     queue.addOperations([locate, vacuum, thumbnails, download, validate, parse])
     queue.addOperations([store, report, map, letter])
     simulation.run()
@@ -313,7 +313,7 @@ private final class Attempts: Sendable {
   download.addObserver(TimeoutObserver(.seconds(30)))
 
   let store = download.then(name: "store") { data in try await database.save(data) }
-  store.addCondition(MutuallyExclusive("database"))
+  store.addClaim(MutuallyExclusive("database"))
 
   queue.addOperations([download, store])
   let saved = try await store.value

@@ -164,10 +164,10 @@ private let servers = [FeedServer(failures: 9), FeedServer()]
     name: "upload",
     retry: .exponential(.seconds(10)).attempts(5).releasingSlot()
   ) { try await server.upload() }
-  upload.addCondition(MutuallyExclusive("uplink"))
+  upload.addClaim(MutuallyExclusive("uplink"))
 
   let other = ResultOperation(name: "other") { clock.now }
-  other.addCondition(MutuallyExclusive("uplink"))
+  other.addClaim(MutuallyExclusive("uplink"))
   let queue = AdvancedOperationQueue(environment: simulation.environment)
   queue.maxConcurrentOperationCount = 1
   queue.addOperations([upload, other])
@@ -211,7 +211,7 @@ private struct Cache: Sendable { let feed = "Kamchatka 1952" }
 
   let feed = download.recover(name: "feed") { failure in
     let mirror = ResultOperation(name: "mirror") { try await server.download() }
-    mirror.addCondition(MutuallyExclusive("mirror"))
+    mirror.addClaim(MutuallyExclusive("mirror"))
     return mirror
   }
 

@@ -150,11 +150,11 @@ private func scene() -> (SimulatedEnvironment, AdvancedOperationQueue) {
 @Test func `HeldOperation: it holds what it claims`() {
   let (simulation, queue) = scene()
   let migration = AdvancedOperation()
-  migration.addCondition(MutuallyExclusive("database"))
+  migration.addClaim(MutuallyExclusive("database"))
   queue.maxConcurrentOperationCount = 1
 
   let holder = HeldOperation(name: "holder")
-  holder.addCondition(MutuallyExclusive("database"))
+  holder.addClaim(MutuallyExclusive("database"))
   queue.addOperations([holder, migration])
   simulation.run()
   #expect(migration.state == .ready)

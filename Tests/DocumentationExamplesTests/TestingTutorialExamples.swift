@@ -26,7 +26,7 @@ import Testing
   ) -> AdvancedOperation {
     upload.addCondition(network)
     upload.addCondition(changes)
-    upload.addCondition(MutuallyExclusive("uplink"))
+    upload.addClaim(MutuallyExclusive("uplink"))
     upload.addObserver(TimeoutObserver(.seconds(30)))
     return upload
   }
@@ -108,7 +108,7 @@ import Testing
   @Test func `somebody else is uploading`() throws {
     network.answer(.satisfied)
     changes.answer(.satisfied)
-    other.addCondition(MutuallyExclusive("uplink"))
+    other.addClaim(MutuallyExclusive("uplink"))
     queue.addOperation(other)
     simulation.run(until: { other.isHeld })
 
@@ -173,7 +173,7 @@ import Testing
     let report = try exploreSchedules { simulation in
       let queue = AdvancedOperationQueue(environment: simulation.environment)
       let upload = AdvancedOperation()
-      upload.addCondition(MutuallyExclusive("uplink"))
+      upload.addClaim(MutuallyExclusive("uplink"))
       queue.addOperation(upload)
       simulation.addStep("cancel") { upload.cancel() }
       simulation.run()

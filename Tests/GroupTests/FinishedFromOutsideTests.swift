@@ -92,7 +92,7 @@ import Testing
       group.interruption.value = { group in
         if fails { group.finish(withError: Flaw(1)) } else { group.finish() }
       }
-      group.addCondition(MutuallyExclusive("one"))
+      group.addClaim(MutuallyExclusive("one"))
       world.run(group)
       #expect(group.interruption.value == nil)
       #expect(group.kind == (fails ? .failed : .succeeded))
@@ -100,7 +100,7 @@ import Testing
     }
     #expect(world.queue.operationCount == 0)
     let next = Work("next")
-    next.addCondition(MutuallyExclusive("one", whenBusy: .fail))
+    next.addClaim(MutuallyExclusive("one", whenBusy: .fail))
     world.run(next)
     #expect(next.kind == .succeeded)
     #expect(live.alive == 0)

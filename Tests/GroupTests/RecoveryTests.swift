@@ -38,7 +38,7 @@ import Testing
     let world = World(limit: 1)
     let work = Self.failing()
     let fallback = ResultOperation(name: "fallback") { 2 }
-    fallback.addCondition(MutuallyExclusive("mirror"))
+    fallback.addClaim(MutuallyExclusive("mirror"))
     let recovery = work.recover { _ in fallback }
     world.run(work, recovery)
     #expect(try recovery.result?.get() == 2)

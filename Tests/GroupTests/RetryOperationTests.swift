@@ -231,10 +231,10 @@ import Testing
   func `attempts take their own claims, and give them back in between`(seed: UInt64) {
     let world = World(seed: seed)
     let other = Work("other")
-    other.addCondition(MutuallyExclusive("a"))
+    other.addClaim(MutuallyExclusive("a"))
     let retrying = RetryOperation(retry: .constant(.seconds(10)).attempts(3)) { attempt in
       let work = attempt < 3 ? Work.failing() : Work()
-      work.addCondition(MutuallyExclusive("a"))
+      work.addClaim(MutuallyExclusive("a"))
       return work
     }
     world.queue.addOperation(retrying)

@@ -14,11 +14,11 @@ import Testing
       try await clock?.sleep(for: .seconds(10))
       inside.add(false)
     }
-    holder.addCondition(MutuallyExclusive("database"))
+    holder.addClaim(MutuallyExclusive("database"))
     let claiming = ResultOperation(name: "claiming") {
       try await withOperations { scope in
         let child = ResultOperation(name: "child") { inside.add(true) }
-        child.addCondition(MutuallyExclusive("database"))
+        child.addClaim(MutuallyExclusive("database"))
         scope.add(child)
         try await child.value
         return scope.environment.exclusivity

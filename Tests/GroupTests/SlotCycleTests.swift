@@ -138,7 +138,7 @@ import Testing
     inner.addDependency(other)
     let group = GroupOperation(name: "group") { child }
     let holder = GroupOperation(name: "holder") { inner }
-    holder.addCondition(MutuallyExclusive("db"))
+    holder.addClaim(MutuallyExclusive("db"))
     elsewhere.addOperation(holder)
     world.run(group)
     elsewhere.addOperation(claiming)

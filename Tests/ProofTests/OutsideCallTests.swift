@@ -74,10 +74,10 @@ import Testing
     try await Self.explore { simulation in
       let queue = AdvancedOperationQueue(environment: simulation.environment)
       let group = GroupOperation(name: "group") { AdvancedOperation() }
-      group.addCondition(MutuallyExclusive("claim"))
+      group.addClaim(MutuallyExclusive("claim"))
       let late = AdvancedOperation()
       late.name = "late"
-      late.addCondition(MutuallyExclusive("claim"))
+      late.addClaim(MutuallyExclusive("claim"))
       queue.addOperation(group)
       simulation.addStep("add") { if !group.addOperation(late) { late.cancel() } }
       simulation.run()

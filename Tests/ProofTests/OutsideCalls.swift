@@ -99,7 +99,7 @@ struct OutsideScene: Sendable, CustomStringConvertible {
       throw Witness.Violation(description: "the queue still has \(queue.operations)")
     }
     let next = AdvancedOperation()
-    next.addCondition(MutuallyExclusive("claim", whenBusy: .fail))
+    next.addClaim(MutuallyExclusive("claim", whenBusy: .fail))
     queue.addOperation(next)
     simulation.run()
     if next.outcome?.isSuccess != true {
@@ -130,7 +130,7 @@ struct OutsideScene: Sendable, CustomStringConvertible {
       let before = open("before", simulation, history)
       let target = open("target", simulation, history)
       target.addDependency(before)
-      target.addCondition(MutuallyExclusive("claim"))
+      target.addClaim(MutuallyExclusive("claim"))
       let after = BlockOperation {}
       after.addDependency(target)
       queue.addOperations([before, target, after])
@@ -153,11 +153,11 @@ struct OutsideScene: Sendable, CustomStringConvertible {
     OutsideScene("claims inside of a group") { simulation, queue, history in
       let children = ["a", "b"].map { name in
         let child = open(name, simulation, history)
-        child.addCondition(MutuallyExclusive("claim"))
+        child.addClaim(MutuallyExclusive("claim"))
         return child
       }
       let group = GroupOperation(name: "group") { children }
-      group.addCondition(MutuallyExclusive("claim"))
+      group.addClaim(MutuallyExclusive("claim"))
       queue.addOperation(history.track(group))
       return group
     },
@@ -168,7 +168,7 @@ struct OutsideScene: Sendable, CustomStringConvertible {
       target.addCondition(
         Helped { open("helper", simulation, history) }
       )
-      target.addCondition(MutuallyExclusive("claim"))
+      target.addClaim(MutuallyExclusive("claim"))
       queue.addOperation(target)
       return target
     },
@@ -183,14 +183,14 @@ struct OutsideScene: Sendable, CustomStringConvertible {
           if number < 2 { throw Flaw() }
         }
       )
-      target.addCondition(MutuallyExclusive("claim"))
+      target.addClaim(MutuallyExclusive("claim"))
       queue.addOperation(target)
       return target
     },
     OutsideScene("a scope") { simulation, queue, history in
       let environment = simulation.environment
       let inner = open("inner", simulation, history)
-      inner.addCondition(MutuallyExclusive("claim"))
+      inner.addClaim(MutuallyExclusive("claim"))
       let target = history.track(
         ResultOperation(name: "target") {
           try await withOperations(environment: environment) { scope in

@@ -247,7 +247,7 @@ struct RandomWorkflow {
       case .skip: whenBusy = .skip
       case .cancelHolder: whenBusy = .cancelHolder
       }
-      operation.addCondition(
+      operation.addClaim(
         MutuallyExclusive(claim.name, limit: claim.limit, whenBusy: whenBusy)
       )
     }

@@ -43,7 +43,7 @@ struct Scenario: Sendable, CustomStringConvertible {
     let queue = queue(simulation)
     let all = rules.map { rule in
       let operation = Watched("\(rule)", witness, isExclusive: true)
-      operation.addCondition(MutuallyExclusive("one", whenBusy: rule))
+      operation.addClaim(MutuallyExclusive("one", whenBusy: rule))
       return operation
     }
     witness.watch(all)
@@ -89,7 +89,7 @@ struct Scenario: Sendable, CustomStringConvertible {
           witness in
           let queue = queue(simulation, limit: limit)
           let all = ["a", "b", "c"].map { Watched($0, witness, isExclusive: true) }
-          for operation in all { operation.addCondition(MutuallyExclusive("one")) }
+          for operation in all { operation.addClaim(MutuallyExclusive("one")) }
           witness.watch(all)
           queue.addOperations(all)
           simulation.addStep("cancel") { all[1].cancel() }
@@ -101,7 +101,7 @@ struct Scenario: Sendable, CustomStringConvertible {
           let queue = queue(simulation, limit: limit)
           let all = ["a", "b"].map { Watched($0, witness, isExclusive: true) }
           for operation in all {
-            operation.addCondition(MutuallyExclusive("one"))
+            operation.addClaim(MutuallyExclusive("one"))
             operation.addCondition(Checked())
           }
           witness.watch(all)
@@ -113,10 +113,10 @@ struct Scenario: Sendable, CustomStringConvertible {
         Scenario("claims in either order, limit \(limit)") { simulation, witness in
           let queues = [queue(simulation, limit: limit), queue(simulation)]
           let all = ["a", "b"].map { Watched($0, witness, isExclusive: true) }
-          all[0].addCondition(MutuallyExclusive("one"))
-          all[0].addCondition(MutuallyExclusive("two"))
-          all[1].addCondition(MutuallyExclusive("two"))
-          all[1].addCondition(MutuallyExclusive("one"))
+          all[0].addClaim(MutuallyExclusive("one"))
+          all[0].addClaim(MutuallyExclusive("two"))
+          all[1].addClaim(MutuallyExclusive("two"))
+          all[1].addClaim(MutuallyExclusive("one"))
           witness.watch(all)
           for (operation, queue) in zip(all, queues) { queue.addOperation(operation) }
           simulation.run()
@@ -299,7 +299,7 @@ struct Scenario: Sendable, CustomStringConvertible {
             if AdvancedOperation.current?.attempt == 1 { throw Flaw() }
           }
         }
-        for operation in all { operation.addCondition(MutuallyExclusive("one")) }
+        for operation in all { operation.addClaim(MutuallyExclusive("one")) }
         witness.watch(all)
         queue.addOperations(all)
         simulation.addStep("cancel") { all[0].cancel() }

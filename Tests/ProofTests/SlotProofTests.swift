@@ -103,7 +103,7 @@ private struct Flaw: Error {}
       if attempt < attempts { throw Flaw() }
       return attempt
     }
-    if one.hasClaim { operation.addCondition(MutuallyExclusive("x")) }
+    if one.hasClaim { operation.addClaim(MutuallyExclusive("x")) }
     return operation
   }
 
@@ -152,7 +152,7 @@ private struct Flaw: Error {}
       others.withLock { $0 = [late] }
     case .wait:
       let waiting = ResultOperation(name: "waiting") { try await first.value }
-      if one.hasClaim { waiting.addCondition(MutuallyExclusive("x")) }
+      if one.hasClaim { waiting.addClaim(MutuallyExclusive("x")) }
       witness.watch([waiting])
       simulation.addStep("wait") { queue.addOperation(waiting) }
       others.withLock { $0 = [waiting] }

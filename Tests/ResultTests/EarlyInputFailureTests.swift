@@ -126,7 +126,7 @@ import Testing
     let ran = Counter()
     let sum = ResultOperation(name: "sum", after: failing, slow) { _, _ in ran.add() }
     sum.addCondition(probe)
-    sum.addCondition(MutuallyExclusive("a"))
+    sum.addClaim(MutuallyExclusive("a"))
     world.run(failing, slow, sum)
     #expect(sum.kind == .failed)
     #expect(probe.askedCount == 0)

@@ -65,8 +65,8 @@ private struct MomentClock: Clock {
     let queue = AdvancedOperationQueue(environment: environment)
     let retry = RetryPolicy.constant(.milliseconds(1)).attempts(2).releasingSlot()
     let operation = ResultOperation<Void>(retry: retry) { throw Flaw(1) }
-    operation.addCondition(MutuallyExclusive("x"))
-    operation.addCondition(RateLimit("r", 2, per: .seconds(1)))
+    operation.addClaim(MutuallyExclusive("x"))
+    operation.addClaim(RateLimit("r", 2, per: .seconds(1)))
     operation.addObserver(
       BlockObserver(willRetry: { [unowned operation] _, _, _, _ in
         let quiet = DispatchSemaphore(value: 0)
@@ -83,7 +83,7 @@ private struct MomentClock: Clock {
     try await queue.untilAllOperationsAreFinished()
     moment.set(after: -1) {}
     let next = AdvancedOperation()
-    next.addCondition(MutuallyExclusive("x", whenBusy: .fail))
+    next.addClaim(MutuallyExclusive("x", whenBusy: .fail))
     queue.addOperation(next)
     try await queue.untilAllOperationsAreFinished()
     #expect(next.outcome?.isSuccess == true, "\(next.explain())")

@@ -41,7 +41,7 @@ import Testing
       case .recovery: failing.recover(name: "outer") { _ in makeRound() }
       }
     if held == .claim {
-      for operation in [outer, waiting] { operation.addCondition(MutuallyExclusive("x")) }
+      for operation in [outer, waiting] { operation.addClaim(MutuallyExclusive("x")) }
     }
     if kind == .recovery { queue.addOperation(failing) }
     queue.addOperation(outer)

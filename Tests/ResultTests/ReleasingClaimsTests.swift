@@ -11,7 +11,7 @@ import Testing
     let work = world.flaky(times: times)
     let other = world.body("other", seconds: 2, times: others)
     for operation in [work, other] as [AdvancedOperation] {
-      operation.addCondition(MutuallyExclusive("x"))
+      operation.addClaim(MutuallyExclusive("x"))
     }
     world.begin(work)
     world.run(other)
@@ -24,12 +24,12 @@ import Testing
     let world = World(seed: seed)
     let pool = world.pool(3)
     let work = world.flaky()
-    work.addCondition(ResourceUnits(2, of: pool))
+    work.addClaim(ResourceUnits(2, of: pool))
     world.begin(work)
     world.simulation.run(until: .seconds(5))
     let gate = Work.open("gate")
     let group = GroupOperation(name: "group") { gate }
-    group.addCondition(ResourceUnits(2, of: pool))
+    group.addClaim(ResourceUnits(2, of: pool))
     world.queue.addOperation(group)
     world.simulation.run(until: .seconds(15))
     #expect(work.isExecuting)
@@ -50,7 +50,7 @@ import Testing
     let work = world.flaky(times: times)
     let holder = world.body("holder", seconds: 20, times: others)
     for operation in [work, holder] as [AdvancedOperation] {
-      operation.addCondition(MutuallyExclusive("x"))
+      operation.addClaim(MutuallyExclusive("x"))
     }
     world.begin(work)
     world.queue.addOperation(holder)
@@ -77,9 +77,9 @@ import Testing
     let world = World(seed: seed)
     let times = Log<Duration>()
     let work = world.flaky(times: times)
-    work.addCondition(MutuallyExclusive("x", whenBusy: whenBusy))
+    work.addClaim(MutuallyExclusive("x", whenBusy: whenBusy))
     let holder = world.body("holder", seconds: 20)
-    holder.addCondition(MutuallyExclusive("x"))
+    holder.addClaim(MutuallyExclusive("x"))
     world.begin(work)
     world.run(holder)
     #expect(holder.kind == .succeeded)
@@ -93,7 +93,7 @@ import Testing
     let times = Log<Duration>()
     let policy = RetryPolicy.constant(.seconds(1)).attempts(5).releasingSlot()
     let work = world.flaky(failures: 3, policy, times: times)
-    work.addCondition(RateLimit("api", 1, per: .seconds(30)))
+    work.addClaim(RateLimit("api", 1, per: .seconds(30)))
     world.run(work)
     #expect(times.entries == [.zero, .seconds(30), .seconds(60), .seconds(90)])
     #expect(work.kind == .succeeded)
@@ -103,13 +103,13 @@ import Testing
   func `leaves to others the start of an attempt that never begins`(seed: UInt64) {
     let world = World(seed: seed)
     let work = world.flaky()
-    work.addCondition(RateLimit("api", 1, per: .seconds(30)))
+    work.addClaim(RateLimit("api", 1, per: .seconds(30)))
     world.queue.addOperation(work)
     world.simulation.run(until: .seconds(20))
     work.cancel()
     let times = Log<Duration>()
     let other = world.body("other", seconds: 1, times: times)
-    other.addCondition(RateLimit("api", 1, per: .seconds(30)))
+    other.addClaim(RateLimit("api", 1, per: .seconds(30)))
     world.run(other)
     #expect(times.entries == [.seconds(30)])
   }
@@ -118,7 +118,7 @@ import Testing
     let world = World()
     let pool = world.pool(3)
     let work = world.flaky()
-    work.addCondition(ResourceUnits(3, of: pool))
+    work.addClaim(ResourceUnits(3, of: pool))
     world.queue.addOperation(work)
     world.simulation.run(until: .seconds(5))
     pool.capacity = 2
@@ -135,9 +135,9 @@ import Testing
     let (times, others) = (Log<Duration>(), Log<Duration>())
     let work = world.flaky(failures: 2, times: times)
     work.use(world.simulation.environment)
-    work.addCondition(MutuallyExclusive("x"))
+    work.addClaim(MutuallyExclusive("x"))
     let holder = world.body("holder", seconds: 20, times: others)
-    holder.addCondition(MutuallyExclusive("x"))
+    holder.addClaim(MutuallyExclusive("x"))
     work.start()
     world.simulation.run(until: .milliseconds(500))
     world.run(holder)
@@ -161,9 +161,9 @@ import Testing
     let count = Counter()
     let work = world.flaky(failures: 3)
     work.addCondition(Counted(count: count))
-    work.addCondition(MutuallyExclusive("x"))
+    work.addClaim(MutuallyExclusive("x"))
     let holder = world.body("holder", seconds: 20)
-    holder.addCondition(MutuallyExclusive("x"))
+    holder.addClaim(MutuallyExclusive("x"))
     world.begin(work)
     world.run(holder)
     #expect(work.kind == .succeeded)
@@ -232,8 +232,8 @@ import Testing
         try await clock.sleep(until: .seconds(delay))
         return try await work.value
       }
-      work.addCondition(MutuallyExclusive("x"))
-      waiting.addCondition(MutuallyExclusive("x"))
+      work.addClaim(MutuallyExclusive("x"))
+      waiting.addClaim(MutuallyExclusive("x"))
       world.begin(work)
       world.run(waiting)
       #expect(work.isFinished)
@@ -311,9 +311,9 @@ import Testing
     ) { _ in
       attempts.add() < 3 ? Work.failing("attempt") : Work("attempt")
     }
-    work.addCondition(MutuallyExclusive("x"))
+    work.addClaim(MutuallyExclusive("x"))
     let other = world.body("other", seconds: 2, times: others)
-    other.addCondition(MutuallyExclusive("x"))
+    other.addClaim(MutuallyExclusive("x"))
     world.run(work, other)
     #expect(others.entries == [.zero])
     #expect(work.kind == .succeeded)
@@ -331,7 +331,7 @@ import Testing
       sibling
     }
     for operation in [work, sibling, group] as [AdvancedOperation] {
-      operation.addCondition(MutuallyExclusive("x"))
+      operation.addClaim(MutuallyExclusive("x"))
     }
     world.run(group)
     #expect(others.entries == [.seconds(1)])

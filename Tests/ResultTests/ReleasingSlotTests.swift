@@ -190,7 +190,7 @@ import Testing
     for time in [5, 15] {
       let world = World(limit: 1)
       let work = world.flaky()
-      work.addCondition(MutuallyExclusive("x"))
+      work.addClaim(MutuallyExclusive("x"))
       let other = world.body("other", seconds: 60)
       let third = Work.claiming("third", MutuallyExclusive("x"))
       world.queue.addOperations([work, other])
@@ -224,7 +224,7 @@ import Testing
     let policy = RetryPolicy.constant(.seconds(10)).attempts(5).releasingSlot()
       .totalTimeout(.seconds(15))
     let work = world.flaky(failures: 1, policy)
-    work.addCondition(MutuallyExclusive("x"))
+    work.addClaim(MutuallyExclusive("x"))
     world.queue.addOperations([work, world.body("other", seconds: 60)])
     world.simulation.run(until: .seconds(15))
     #expect(work.isFinished)

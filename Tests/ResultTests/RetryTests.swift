@@ -190,10 +190,10 @@ import Testing
   @Test func `slot and claims are kept between attempts`() {
     let world = World(limit: 1)
     let work = Self.flaky(world, failures: 1, .constant(.seconds(10)).attempts(2))
-    work.addCondition(MutuallyExclusive("a"))
+    work.addClaim(MutuallyExclusive("a"))
     let next = ResultOperation(name: "next") { world.simulation.now }
     let claiming = ResultOperation(name: "claiming") { world.simulation.now }
-    claiming.addCondition(MutuallyExclusive("a"))
+    claiming.addClaim(MutuallyExclusive("a"))
     world.queue.addOperation(work)
     world.simulation.advance(by: .seconds(1))
     world.queue.addOperation(next)
@@ -237,9 +237,9 @@ import Testing
     let times = Log<Duration>()
     let policy = RetryPolicy.constant(.seconds(60)).attempts(10)
     let work = Self.flaky(world, failures: 100, policy, times: times)
-    work.addCondition(MutuallyExclusive("claim"))
+    work.addClaim(MutuallyExclusive("claim"))
     let waiting = Work("waiting")
-    waiting.addCondition(MutuallyExclusive("claim"))
+    waiting.addClaim(MutuallyExclusive("claim"))
     world.queue.addOperation(work)
     world.simulation.run(until: .seconds(1))
     world.queue.addOperation(waiting)

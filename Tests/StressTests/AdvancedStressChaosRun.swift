@@ -99,12 +99,12 @@ extension AdvancedStress {
         let claim = claims[Int.random(in: 0..<claims.count, using: &random)]
         let claiming = work(claim.inside)
         let kinds: [WhenBusy] = [.wait, .wait, .wait, .fail, .skip, .cancelHolder]
-        claiming.addCondition(claim.claim(kinds.randomElement(using: &random) ?? .wait))
+        claiming.addClaim(claim.claim(kinds.randomElement(using: &random) ?? .wait))
         return claiming
       case 4:
         let both = work()
         for claim in claims.shuffled(using: &random).prefix(2) {
-          both.addCondition(claim.claim(.wait))
+          both.addClaim(claim.claim(.wait))
         }
         return both
       default: return work()
@@ -209,7 +209,7 @@ extension AdvancedStress {
       // Every claim is free, or it would hang; those that were started by hand are in no queue, so
       // nobody has waited until they gave theirs back.
       let last = AdvancedOperation()
-      for claim in claims { last.addCondition(claim.claim(.wait)) }
+      for claim in claims { last.addClaim(claim.claim(.wait)) }
       queues[0].addOperation(last)
       try await last.untilFinished()
       return problems

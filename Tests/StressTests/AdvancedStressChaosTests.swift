@@ -37,7 +37,7 @@ import Testing
     var waiters: [AdvancedOperation] = []
     for round in 0..<CoreStress.scaled(4_000) {
       let work = AdvancedStress.Work(live, .finishesElsewhere, inside: inside)
-      work.addCondition(MutuallyExclusive("a"))
+      work.addClaim(MutuallyExclusive("a"))
       if round % 3 == 0 { work.addCondition(Checked()) }
       queues[round % 2].addOperation(work)
       waiters.append(work)

@@ -42,7 +42,7 @@ import Testing
       let work = AdvancedStress.Work(live, .finishes)
       if let last { work.addDependency(last) }
       work.addCondition(NoFailedDependencies())
-      work.addCondition(MutuallyExclusive("a"))
+      work.addClaim(MutuallyExclusive("a"))
       work.onFinish { _, _ in ends.add() }
       all.append(work)
       last = work

@@ -59,8 +59,8 @@ private struct Flaw: Error {}
     }
     // Whoever comes now finds every claim free.
     let last = AdvancedOperation()
-    last.addCondition(MutuallyExclusive("one", whenBusy: .fail))
-    last.addCondition(MutuallyExclusive("other", whenBusy: .fail))
+    last.addClaim(MutuallyExclusive("one", whenBusy: .fail))
+    last.addClaim(MutuallyExclusive("other", whenBusy: .fail))
     queues[0].addOperation(last)
     try await last.untilFinished()
     #expect(last.outcome?.isSuccess == true, "seed \(seed)")
@@ -95,8 +95,8 @@ private struct Flaw: Error {}
     default: operation = ResultOperation(body: body)
     }
     if isExclusive {
-      operation.addCondition(MutuallyExclusive("one"))
-      if random.chance(50) { operation.addCondition(MutuallyExclusive("other", limit: 2)) }
+      operation.addClaim(MutuallyExclusive("one"))
+      if random.chance(50) { operation.addClaim(MutuallyExclusive("other", limit: 2)) }
     }
     switch Int.random(in: 0..<5, using: &random) {
     case 0:

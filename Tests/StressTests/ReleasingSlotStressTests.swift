@@ -61,8 +61,8 @@ import Testing
           inside: hasClaim ? [slots[number], claimed] : [slots[number]],
           suspends: random.chance(50)
         )
-        if hasClaim { operation.addCondition(MutuallyExclusive("x")) }
-        if random.chance(10) { operation.addCondition(RateLimit("y", 50, per: .milliseconds(1))) }
+        if hasClaim { operation.addClaim(MutuallyExclusive("x")) }
+        if random.chance(10) { operation.addClaim(RateLimit("y", 50, per: .milliseconds(1))) }
         queues[number].addOperation(operation)
         operations.append(operation)
         if random.chance(15) { operations.randomElement(using: &random)?.cancel() }
@@ -80,7 +80,7 @@ import Testing
       // What they had is free.
       for queue in queues {
         let last = ResultOperation { 1 }
-        last.addCondition(MutuallyExclusive("x"))
+        last.addClaim(MutuallyExclusive("x"))
         queue.addOperation(last)
         #expect(try await last.value == 1)
       }

@@ -52,7 +52,7 @@ extension Soak.Builder {
         for _ in 0..<blocks { scope.add(BlockOperation {}) }
         for index in 0..<works {
           let work = AdvancedStress.Work(live, index == 1 ? .fails : .finishesElsewhere)
-          if claims { work.addCondition(world.claims[2].claim(.wait)) }
+          if claims { work.addClaim(world.claims[2].claim(.wait)) }
           scope.add(work)
         }
         let last = scope.add(ResultOperation { 1 })
@@ -67,7 +67,7 @@ extension Soak.Builder {
   mutating func attach(to operation: AdvancedOperation) {
     attachConditions(to: operation)
     if chance(25, .claims) { attachClaim(to: operation) }
-    if chance(15, .rates) { operation.addCondition(makeRate()) }
+    if chance(15, .rates) { operation.addClaim(makeRate()) }
     if chance(20, .timeouts) {
       let phase = pick(TimeoutObserver.Phase.allCases)
       operation.addObserver(TimeoutObserver(makeDuration(), of: phase))
@@ -133,11 +133,11 @@ extension Soak.Builder {
   private mutating func attachClaim(to operation: AdvancedOperation) {
     let busy = makeBusy()
     switch number(0...2) {
-    case 0: operation.addCondition(ResourceUnits(number(1...4), of: world.pool, whenBusy: busy))
-    case 1: operation.addCondition(MutuallyExclusive("alone \(number(0...3))", whenBusy: busy))
+    case 0: operation.addClaim(ResourceUnits(number(1...4), of: world.pool, whenBusy: busy))
+    case 1: operation.addClaim(MutuallyExclusive("alone \(number(0...3))", whenBusy: busy))
     default:
-      operation.addCondition(MutuallyExclusive("few", limit: 2, whenBusy: busy))
-      operation.addCondition(ResourceUnits(1, of: world.pool))
+      operation.addClaim(MutuallyExclusive("few", limit: 2, whenBusy: busy))
+      operation.addClaim(ResourceUnits(1, of: world.pool))
     }
   }
 

@@ -162,7 +162,7 @@ extension Soak {
     mutating func makeClaiming() -> Operation {
       let claim = pick(world.claims)
       let claiming = makeWork(inside: claim.inside)
-      claiming.addCondition(claim.claim(makeBusy()))
+      claiming.addClaim(claim.claim(makeBusy()))
       return claiming
     }
 
@@ -179,7 +179,7 @@ extension Soak {
         let attempt = AdvancedOperation.current?.attempt ?? 0
         if attempt <= failures { throw Flaw() }
       }
-      claiming.addCondition(claim.claim(makeBusy()))
+      claiming.addClaim(claim.claim(makeBusy()))
       return claiming
     }
 

@@ -230,10 +230,10 @@ extension Soak {
     /// Every claim is free, or it hangs here.
     private func problemsOfClaims() async throws -> [String] {
       let last = AdvancedOperation()
-      for claim in world.claims { last.addCondition(claim.claim(.wait)) }
-      for number in 0...3 { last.addCondition(MutuallyExclusive("alone \(number)")) }
-      last.addCondition(MutuallyExclusive("few", limit: 1))
-      last.addCondition(ResourceUnits(world.pool.capacity, of: world.pool))
+      for claim in world.claims { last.addClaim(claim.claim(.wait)) }
+      for number in 0...3 { last.addClaim(MutuallyExclusive("alone \(number)")) }
+      last.addClaim(MutuallyExclusive("few", limit: 1))
+      last.addClaim(ResourceUnits(world.pool.capacity, of: world.pool))
       queues[0].addOperation(last)
       try await last.untilFinished()
       return last.outcome?.isSuccess == true ? [] : ["a claim is not free: \(last)"]

@@ -121,7 +121,7 @@ private enum SimulatedRound {
       var last: AdvancedOperation?
       for number in 0..<50 {
         let operation = AdvancedStress.Work(live, .finishes)
-        if number % 3 == 0 { operation.addCondition(MutuallyExclusive("one")) }
+        if number % 3 == 0 { operation.addClaim(MutuallyExclusive("one")) }
         if number % 5 == 0 { operation.addCondition(BlockCondition { number % 10 == 0 }) }
         if number % 7 == 0 { operation.addObserver(TimeoutObserver(.seconds(1))) }
         if let last { operation.addDependency(last) }

@@ -56,7 +56,7 @@ import FoundationXML
     let recorder = TimelineRecorder()
     world.queue.addObserver(recorder)
     let backup = world.taking(3, "backup")
-    backup.addCondition(MutuallyExclusive("database"))
+    backup.addClaim(MutuallyExclusive("database"))
     world.queue.addOperation(backup)
     world.simulation.advance(by: .zero)
     let download = ResultOperation(name: "download") { throw Refused() }
@@ -67,7 +67,7 @@ import FoundationXML
     skipped.addCondition(Immediate(always: .skipped(reason: "nothing new")))
     let gone = world.taking(50, "gone")
     let store = world.taking(1, "store")
-    store.addCondition(MutuallyExclusive("database"))
+    store.addClaim(MutuallyExclusive("database"))
     world.queue.addOperations([download, parse, slow, skipped, gone, store])
     world.simulation.advance(by: .seconds(1))
     gone.cancel()

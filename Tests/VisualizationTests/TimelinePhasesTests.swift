@@ -94,7 +94,7 @@ import Testing
     let recorder = TimelineRecorder()
     world.queue.addObserver(recorder)
     let (holder, waiter) = (world.taking(10, "holder"), Work("waiter"))
-    if hasClaim { for work in [holder, waiter] { work.addCondition(MutuallyExclusive("site")) } }
+    if hasClaim { for work in [holder, waiter] { work.addClaim(MutuallyExclusive("site")) } }
     if free > .zero {
       let before = world.taking(2, "before")
       before.addObserver(recorder)
@@ -121,7 +121,7 @@ import Testing
     let recorder = TimelineRecorder()
     queue.addObserver(recorder)
     let (holder, waiter) = (Work.open("holder"), Work("waiter"))
-    if hasClaim { for work in [holder, waiter] { work.addCondition(MutuallyExclusive("site")) } }
+    if hasClaim { for work in [holder, waiter] { work.addClaim(MutuallyExclusive("site")) } }
     queue.addOperation(holder)
     while !holder.hasStarted { await Task.yield() }
     queue.addOperation(waiter)
@@ -204,7 +204,7 @@ import Testing
     world.queue.addObserver(recorder)
     let (before, waiter) = (world.taking(9, "before"), Work("waiter"))
     if hasDependency { waiter.addDependency(before) }
-    waiter.addCondition(MutuallyExclusive("site"))
+    waiter.addClaim(MutuallyExclusive("site"))
     world.queue.isSuspended = true
     world.queue.addOperations([waiter, before])
     world.simulation.advance(by: .seconds(5))

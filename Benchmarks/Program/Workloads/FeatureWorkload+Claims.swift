@@ -75,12 +75,12 @@ extension FeatureWorkload {
   ) throws {
     let queue = CoreOperations.OperationQueue()
     let holder = HoldingOperation()
-    holder.addCondition(MutuallyExclusive("benchmark, held"))
+    holder.addClaim(MutuallyExclusive("benchmark, held"))
     queue.addOperation(holder)
     holder.started.wait()
     let operations = (0..<size).map { _ in
       let operation = CountingOperation()
-      operation.addCondition(MutuallyExclusive("benchmark, held", whenBusy: whenBusy))
+      operation.addClaim(MutuallyExclusive("benchmark, held", whenBusy: whenBusy))
       return operation
     }
     queue.addOperations(operations, waitUntilFinished: true)
@@ -95,7 +95,7 @@ extension FeatureWorkload {
       let queue = CoreOperations.OperationQueue()
       let operations = (0..<size).map { _ in
         let operation = CountingOperation()
-        operation.addCondition(
+        operation.addClaim(
           MutuallyExclusive("benchmark, last wins", whenBusy: .cancelHolder)
         )
         return operation
@@ -116,7 +116,7 @@ extension FeatureWorkload {
     for node in 0..<size {
       let demand = demands[node % demands.count]
       let operation = ClaimingOperation(tally: tally, units: demand.units)
-      for claim in demand.claims { operation.addCondition(claim) }
+      for claim in demand.claims { operation.addClaim(claim) }
       queue.addOperation(operation)
     }
     queue.waitUntilAllOperationsAreFinished()

@@ -172,7 +172,7 @@ public struct ImportWorkflow: Sendable {
         return summary
       }
     }
-    store.addCondition(exclusiveUse(of: database.file))
+    store.addClaim(exclusiveUse(of: database.file))
     return store
   }
 
@@ -200,7 +200,7 @@ public struct ImportWorkflow: Sendable {
     // After storing, whatever came of it: no value is needed from there.
     report.addDependency(store)
     report.addCondition(SomethingToReport(store: store, database: database))
-    report.addCondition(exclusiveUse(of: database.file))
+    report.addClaim(exclusiveUse(of: database.file))
     return report
   }
 
@@ -216,7 +216,7 @@ public struct ImportWorkflow: Sendable {
       return path
     }
     map.addCondition(FolderExists(path: path))
-    map.addCondition(exclusiveUse(of: database.file))
+    map.addClaim(exclusiveUse(of: database.file))
     return map
   }
 

@@ -10,10 +10,10 @@ extension AdvancedOperation {
   /// - Parameter claim: Read here, and not retained.
   /// - Precondition: Not yet enqueued or started, unless cancelled; then it is recorded and never
   ///   taken. A pool belongs to the domain of the operation's environment.
-  public final func addCondition(_ claim: any OperationClaim) {
+  public final func addClaim(_ claim: any OperationClaim) {
     let (name, requests) = (claim.name, claim.requests)
     var foreign: ResourcePool?
-    attach { core in
+    attach(calling: "addClaim(_:)") { core in
       core.claims.add(name: name, requests)
       foreign = core.foreignPool
     }

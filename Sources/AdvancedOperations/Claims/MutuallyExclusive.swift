@@ -4,8 +4,8 @@
 ///
 /// ```swift
 /// enum Database {}
-/// migrate.addCondition(MutuallyExclusive<Database>())
-/// upload.addCondition(MutuallyExclusive("uplink", limit: 3))
+/// migrate.addClaim(MutuallyExclusive<Database>())
+/// upload.addClaim(MutuallyExclusive("uplink", limit: 3))
 /// ```
 ///
 /// Operations of a category exclude each other wherever they run, if their environments share an
@@ -19,8 +19,8 @@
 /// of its category, and a category works as a lock for readers and writers:
 ///
 /// ```swift
-/// read.addCondition(MutuallyExclusive("catalogue", limit: 8))
-/// write.addCondition(MutuallyExclusive("catalogue"))
+/// read.addClaim(MutuallyExclusive("catalogue", limit: 8))
+/// write.addClaim(MutuallyExclusive("catalogue"))
 /// ```
 ///
 /// Operations that wait start in the order in which they came, so that readers that come later

@@ -8,11 +8,11 @@
 ///
 /// ```swift
 /// let payment = ResultOperation { try await transfer(from: a, to: b) }
-/// payment.addCondition(MutuallyExclusive("account \(a)"))
-/// payment.addCondition(MutuallyExclusive("account \(b)"))
+/// payment.addClaim(MutuallyExclusive("account \(a)"))
+/// payment.addClaim(MutuallyExclusive("account \(b)"))
 /// ```
 ///
-/// Claims are attached with ``AdvancedOperation/addCondition(_:)-(OperationClaim)``. They can't be
+/// Claims are attached with ``AdvancedOperation/addClaim(_:)``. They aren't conditions, and can't be
 /// negated or combined with `&&` and `||`; a type of your own that passes on the requests of
 /// several is a claim to all of them:
 ///
@@ -56,7 +56,7 @@ public protocol OperationClaim: Sendable {
 /// What an operation does whose claim is taken.
 ///
 /// ```swift
-/// backup.addCondition(MutuallyExclusive("backup", whenBusy: .skip))
+/// backup.addClaim(MutuallyExclusive("backup", whenBusy: .skip))
 /// ```
 ///
 /// With several claims, ``fail`` wins over ``skip``, that over ``cancelHolder``, and all of these

@@ -8,7 +8,7 @@ import CoreOperations
 ///
 /// ```swift
 /// for request in requests {
-///   request.addCondition(RateLimit("feed", 100, per: .seconds(60)))
+///   request.addClaim(RateLimit("feed", 100, per: .seconds(60)))
 /// }
 /// ```
 ///
@@ -19,8 +19,8 @@ import CoreOperations
 /// them allow it.
 ///
 /// ```swift
-/// call.addCondition(RateLimit("api", 10, per: .seconds(1)))
-/// call.addCondition(RateLimit("api", 1_000, per: .seconds(3_600)))
+/// call.addClaim(RateLimit("api", 10, per: .seconds(1)))
+/// call.addClaim(RateLimit("api", 1_000, per: .seconds(3_600)))
 /// ```
 ///
 /// Every start counts for all rates of its key, also for those that only other operations have. An

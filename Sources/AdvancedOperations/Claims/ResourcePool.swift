@@ -4,8 +4,8 @@ import Synchronization
 ///
 /// ```swift
 /// let memory = ResourcePool("memory in MB", capacity: 4_096)
-/// render.addCondition(ResourceUnits(1_024, of: memory))
-/// thumbnail.addCondition(ResourceUnits(64, of: memory))
+/// render.addClaim(ResourceUnits(1_024, of: memory))
+/// thumbnail.addClaim(ResourceUnits(64, of: memory))
 /// ```
 ///
 /// A pool is an object: another one of the same name is another pool. It belongs to one
@@ -66,7 +66,7 @@ public final class ResourcePool: Sendable {
 ///
 /// ```swift
 /// let licences = ResourcePool("licences", capacity: 3)
-/// for scan in scans { scan.addCondition(ResourceUnits(1, of: licences)) }
+/// for scan in scans { scan.addClaim(ResourceUnits(1, of: licences)) }
 /// ```
 ///
 /// First come, first served: while an operation waits for many units, operations that came later

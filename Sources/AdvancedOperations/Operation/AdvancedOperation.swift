@@ -20,13 +20,16 @@ package import CoreOperations
 /// }
 /// let importing = Import()
 /// importing.addCondition(FileExists("/data/feed.json"))
-/// importing.addCondition(MutuallyExclusive("database"))
+/// importing.addClaim(MutuallyExclusive("database"))
 /// importing.onFinish { operation, errors in print(operation.outcome as Any) }
 /// queue.addOperation(importing)
 /// ```
 ///
 /// All members can be used from any thread, and from every callback. Hooks, conditions and
 /// observers are never called with a lock held.
+///
+/// A subclass overrides ``execute()``, ``finished(withErrors:)``, ``cancelled(withErrors:)`` and
+/// ``cancellationPolicy-swift.property``. States can't be overridden.
 open class AdvancedOperation: Operation, @unchecked Sendable {
   // Sendable: `core` is only reached with its lock held; `cancellationPolicy` is the override's
   // affair.
@@ -270,7 +273,7 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   ///   evaluated.
   public final func addCondition(_ condition: any OperationCondition) {
     let breakers = condition.breakers
-    attach { core in
+    attach(calling: "addCondition(_:)") { core in
       // As for observers: a literal costs a third of what the first `append` does (callgrind).
       if core.conditions.isEmpty {
         core.conditions = [condition]
@@ -295,7 +298,7 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
     _ body: @escaping @Sendable (AdvancedOperation, [any Error]) -> Void
   ) -> OperationObservation { addObserver(BlockObserver(didFinish: body)) }
 
-  final func attach(_ record: (inout AdvancedCore) -> Void) {
+  final func attach(calling call: String, _ record: (inout AdvancedCore) -> Void) {
     let action = withCore { core in
       let action = core.machine.conditionAdded()
       if action == .record { record(&core) }
@@ -303,7 +306,7 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
     }
     switch action {
     case .record: return
-    case .reject(let mistake): trap(mistake.sentence(about: self))
+    case .reject(let mistake): trap(mistake.sentence(about: self, calling: call))
     }
   }
 
@@ -326,7 +329,7 @@ extension OperationStateMachine.Mistake {
   ///
   /// - Parameters:
   ///   - operation: The operation that was misused.
-  ///   - call: The method that ended it too early, if that is the mistake.
+  ///   - call: The method that was called too early or too late, if that is the mistake.
   /// - Returns: One or two sentences.
   func sentence(about operation: AdvancedOperation, calling call: String = "finish()") -> String {
     let name = "“\(operation.label)”"
@@ -335,8 +338,8 @@ extension OperationStateMachine.Mistake {
       return "\(call) was called on operation \(name), which is \(state) and has not begun to "
         + "execute. Call it from execute() or later, or cancel the operation instead."
     case .conditionAddedLate(let state):
-      return "addCondition(_:) was called on operation \(name), which is \(state) and was enqueued "
-        + "or started before. Add all conditions first."
+      return "\(call) was called on operation \(name), which is \(state) and was enqueued "
+        + "or started before. Add all conditions and claims first."
     case .journalAttachedLate(let state):
       return "recorded(as:in:) was called on operation \(name), which is \(state) and was enqueued "
         + "or started before. Call it first."

@@ -10,6 +10,9 @@ public import CoreOperations
 ///
 /// Advanced operations work in every ``/CoreOperations/OperationQueue``; this one notifies a
 /// delegate and observers of them, and gives them an environment other than the default one.
+///
+/// Prefer an observer or an interceptor to a subclass that overrides `addOperation(_:)`: they also
+/// get what groups and conditions add.
 open class AdvancedOperationQueue: OperationQueue, @unchecked Sendable {
   // Sendable: `settings` has a lock.
   private struct Settings {

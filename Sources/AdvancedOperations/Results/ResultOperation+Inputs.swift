@@ -89,7 +89,7 @@ extension ResultOperation {
   /// ```swift
   /// let feed = download.recover(name: "feed") { failure in
   ///   let mirror = ResultOperation(name: "mirror") { try await server.download() }
-  ///   mirror.addCondition(MutuallyExclusive("mirror"))
+  ///   mirror.addClaim(MutuallyExclusive("mirror"))
   ///   return mirror
   /// }
   /// ```

@@ -24,6 +24,9 @@ import CoreOperations
 /// that task: logging contexts and their like go along, also to conditions that have to be waited
 /// for. (They are those of the moment of creation. One that was created outside of any task stores
 /// nothing for this.)
+///
+/// A subclass passes its body to the initialiser; ``execute()`` is the operation's own. It may
+/// override ``cancellationPolicy`` and ``AdvancedOperation/finished(withErrors:)``.
 open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Sendable {
   // Sendable: the operation's lock guards `work` and `body`.
 

@@ -269,7 +269,7 @@ public struct RetryPolicy: Sendable {
   ///   name: "upload",
   ///   retry: .exponential(.seconds(10)).attempts(5).releasingSlot()
   /// ) { try await server.upload() }
-  /// upload.addCondition(MutuallyExclusive("uplink"))
+  /// upload.addClaim(MutuallyExclusive("uplink"))
   /// ```
   ///
   /// When an attempt has failed and another one follows, the operation gives back its slot and all

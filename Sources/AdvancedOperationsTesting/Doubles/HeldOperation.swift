@@ -7,7 +7,7 @@ import CoreOperations
 ///
 /// ```swift
 /// let holder = HeldOperation(name: "holder")
-/// holder.addCondition(MutuallyExclusive("database"))
+/// holder.addClaim(MutuallyExclusive("database"))
 /// queue.addOperations([holder, migration])
 /// simulation.run()
 /// #expect(migration.state == .ready)

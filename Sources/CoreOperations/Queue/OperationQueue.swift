@@ -16,7 +16,10 @@ public import Dispatch
 /// queue never calls an operation on the thread that adds it, cancels it or resumes the queue.
 ///
 /// Subclasses restate `@unchecked Sendable`, protect what they add, and inherit both initialisers
-/// or override them. In a file that imports Foundation too, see
+/// or override them. An override of ``addOperation(_:)-(Operation)`` may do something before and
+/// after `super`, or leave the operation out. Overrides of settings, such as ``isSuspended``, change
+/// what the program reads; the queue goes by what `super` was given. In a file that imports
+/// Foundation too, see
 /// <doc:/CoreOperations/BesideFoundation>.
 open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertible,
   CustomDebugStringConvertible

@@ -69,7 +69,7 @@ import Testing
       work.finish()
     }
     work.addCondition(Immediate())
-    work.addCondition(MutuallyExclusive("a"))
+    work.addClaim(MutuallyExclusive("a"))
     work.addObserver(recorder)
     work.start()
     #expect("\(work.explain())" == "work is evaluating its conditions")
@@ -87,7 +87,7 @@ import Testing
     for result in [OperationConditionResult.failed(Flaw(1)), .skipped(reason: "no need")] {
       let work = Self.made(in: world)
       work.addCondition(Asked { _ in result })
-      work.addCondition(MutuallyExclusive("a"))
+      work.addClaim(MutuallyExclusive("a"))
       work.start()
       world.simulation.run()
       #expect(work.kind == (result.errors.isEmpty ? .skipped : .failed))
@@ -106,7 +106,7 @@ import Testing
         inside.add(-1)
       }
       work.use(world.simulation.environment)
-      work.addCondition(MutuallyExclusive("a"))
+      work.addClaim(MutuallyExclusive("a"))
       if number.isMultiple(of: 2) { work.addCondition(Immediate()) }
       work.start()
       return work
@@ -121,15 +121,15 @@ import Testing
   func `it shares claims with those in queues, and takes no slot`(seed: UInt64) {
     let world = World(seed: seed, limit: 1)
     let queued = Work.open("queued")
-    queued.addCondition(MutuallyExclusive("a"))
+    queued.addClaim(MutuallyExclusive("a"))
     world.run(queued)
     let work = Self.made(in: world)
-    work.addCondition(MutuallyExclusive("a"))
+    work.addClaim(MutuallyExclusive("a"))
     work.start()
     world.simulation.run()
     #expect(!work.didExecute)
     let next = Work("next")
-    next.addCondition(MutuallyExclusive("a"))
+    next.addClaim(MutuallyExclusive("a"))
     world.run(next)
     queued.finish()
     world.simulation.run()
@@ -141,10 +141,10 @@ import Testing
   func `a claim may be refused`(whenBusy: WhenBusy) {
     let world = World()
     let holder = Work.open("holder")
-    holder.addCondition(MutuallyExclusive("a"))
+    holder.addClaim(MutuallyExclusive("a"))
     world.run(holder)
     let work = Self.made(in: world)
-    work.addCondition(MutuallyExclusive("a", whenBusy: whenBusy))
+    work.addClaim(MutuallyExclusive("a", whenBusy: whenBusy))
     work.start()
     world.simulation.run()
     #expect(work.kind == (whenBusy == .fail ? .failed : .skipped))
@@ -156,12 +156,12 @@ import Testing
   func `a cancel ends it while it is asked, and while it waits for a claim`(seed: UInt64) {
     let world = World(seed: seed)
     let holder = Work.open("holder")
-    holder.addCondition(MutuallyExclusive("a"))
+    holder.addClaim(MutuallyExclusive("a"))
     world.run(holder)
     let asked = Self.made(in: world)
     asked.addCondition(ConditionProbe())
     let waiting = Self.made(in: world)
-    waiting.addCondition(MutuallyExclusive("a"))
+    waiting.addClaim(MutuallyExclusive("a"))
     for work in [asked, waiting] {
       let ends = Counter()
       work.onFinish { _, _ in ends.add() }
@@ -201,7 +201,7 @@ import Testing
     let work = Self.made(in: world)
     let ends = Counter()
     work.onFinish { _, _ in ends.add() }
-    work.addCondition(MutuallyExclusive("a"))
+    work.addClaim(MutuallyExclusive("a"))
     work.start()
     work.cancel()
     world.simulation.run()
@@ -217,7 +217,7 @@ import Testing
     for _ in 0..<Effort.rounds(1_000) {
       let holder = Work.open("holder")
       holder.use(environment)
-      holder.addCondition(MutuallyExclusive("a"))
+      holder.addClaim(MutuallyExclusive("a"))
       let held = Gate()
       holder.onStart { _ in held.open() }
       holder.start()
@@ -226,7 +226,7 @@ import Testing
       let ends = Counter()
       work.use(environment)
       if hasCondition { work.addCondition(Immediate()) }
-      work.addCondition(MutuallyExclusive("a"))
+      work.addClaim(MutuallyExclusive("a"))
       work.onFinish { _, _ in ends.add() }
       await together({ work.start() }, { holder.finish() }, { work.cancel() })
       try await work.untilFinished()

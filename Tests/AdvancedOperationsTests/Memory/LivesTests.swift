@@ -114,7 +114,7 @@ import Testing
         for cancels in [false, true] {
           let work = Work(token: live.token())
           work.addCondition(Self.owning(live, result))
-          work.addCondition(MutuallyExclusive("a"))
+          work.addClaim(MutuallyExclusive("a"))
           Self.observed(work, live)
           world.queue.addOperation(work)
           if cancels { work.cancel() }
@@ -244,7 +244,7 @@ import Testing
             return Work(token: token)
           })
         )
-        work.addCondition(MutuallyExclusive("a"))
+        work.addClaim(MutuallyExclusive("a"))
         world.queue.addOperation(work)
         if number.isMultiple(of: 3) { work.cancel() }
       }
@@ -257,7 +257,7 @@ import Testing
         let work = Work(token: live.token())
         work.use(world.simulation.environment)
         work.addCondition(Self.owning(live))
-        work.addCondition(MutuallyExclusive("a"))
+        work.addClaim(MutuallyExclusive("a"))
         Self.observed(work, live)
         work.start()
         if cancels { work.cancel() }
@@ -294,7 +294,7 @@ import Testing
     for number in 0..<1_000 {
       let work = Work(token: live.token())
       work.addCondition(Self.owning(live))
-      if number.isMultiple(of: 3) { work.addCondition(MutuallyExclusive("a")) }
+      if number.isMultiple(of: 3) { work.addClaim(MutuallyExclusive("a")) }
       Self.observed(work, live)
       queue.addOperation(work)
       if number.isMultiple(of: 5) { work.cancel() }

@@ -207,11 +207,11 @@ import Testing
     }
     let world = World()
     let holder = Named(body: { _ in })
-    holder.addCondition(MutuallyExclusive("a"))
+    holder.addClaim(MutuallyExclusive("a"))
     world.run(holder)
     for whenBusy in [WhenBusy.fail, .skip] {
       let work = Work()
-      work.addCondition(MutuallyExclusive("a", whenBusy: whenBusy))
+      work.addClaim(MutuallyExclusive("a", whenBusy: whenBusy))
       world.run(work)
       #expect(work.kind == (whenBusy == .fail ? .failed : .skipped))
       #expect("\(work.outcome.map { "\($0)" } ?? "")".contains("named"))

@@ -113,7 +113,7 @@ import Testing
   private final class RateLimited: AdvancedOperation, @unchecked Sendable {
     init(_ limit: RateLimit) {
       super.init()
-      addCondition(limit)
+      addClaim(limit)
     }
   }
 

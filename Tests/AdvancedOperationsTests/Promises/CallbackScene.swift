@@ -107,7 +107,7 @@ final class CallbackScene: Sendable {
         return .satisfied
       }
     )
-    child.addCondition(MutuallyExclusive("child"))
+    child.addClaim(MutuallyExclusive("child"))
     group.onChildError { _, error in
       reached(.recovery)
       return error

@@ -90,7 +90,7 @@ final class WorkflowRun: Sendable {
         },
         name
       )
-      reserve.addCondition(MutuallyExclusive("stock"))
+      reserve.addClaim(MutuallyExclusive("stock"))
       reserve.addCondition(Immediate("sold", always: .satisfied))
       reserved.append(reserve)
       _ = root.addOperation(reserve)
@@ -106,7 +106,7 @@ final class WorkflowRun: Sendable {
       let ship = made(reserve.then { $0 }, "ship \(number)")
       ship.addDependency(payment)
       ship.addCondition(NoFailedDependencies() && !NegatedCondition(Immediate("open")))
-      ship.addCondition(MutuallyExclusive("truck", limit: 2))
+      ship.addClaim(MutuallyExclusive("truck", limit: 2))
       _ = root.addOperation(ship)
     }
 
@@ -145,7 +145,7 @@ final class WorkflowRun: Sendable {
         },
         "charge \(number)"
       )
-      charge.addCondition(MutuallyExclusive("ledger"))
+      charge.addClaim(MutuallyExclusive("ledger"))
       return charge
     }
     let receipts = made(GroupOperation { charges }, "receipts")
@@ -164,7 +164,7 @@ final class WorkflowRun: Sendable {
     )
     confirm.addDependency(pause)
     let book = work("book", polite: true)
-    book.addCondition(MutuallyExclusive("ledger"))
+    book.addClaim(MutuallyExclusive("ledger"))
     book.addDependency(receipts)
     for child in [receipts, pause, confirm, book] as [AdvancedOperation] {
       _ = payment.addOperation(child)
@@ -239,7 +239,7 @@ final class WorkflowRun: Sendable {
 
   private func isFree(_ name: String) -> Bool {
     let probe = Work("probe")
-    probe.addCondition(MutuallyExclusive(name, limit: name == "truck" ? 2 : 1, whenBusy: .fail))
+    probe.addClaim(MutuallyExclusive(name, limit: name == "truck" ? 2 : 1, whenBusy: .fail))
     queue.addOperation(probe)
     world.simulation.run()
     return probe.kind == .succeeded

@@ -53,7 +53,7 @@ import Testing
     let (child, behind, gate) = (Work("child"), Work("behind"), Work.open("gate"))
     child.addDependency(behind)
     let group = GroupOperation(name: "group") { child }
-    group.addCondition(MutuallyExclusive("db"))
+    group.addClaim(MutuallyExclusive("db"))
     let before = Work.claiming("before", MutuallyExclusive("db"))
     if isClaimLast { before.addDependency(gate) }
     let elsewhere = AdvancedOperationQueue(environment: world.simulation.environment)

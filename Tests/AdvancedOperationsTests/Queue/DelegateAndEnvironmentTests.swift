@@ -47,7 +47,7 @@ import Testing
     world.queue.delegate = delegate
     delegate.willAdd.value = { operation in
       operation.addCondition(Immediate("late", always: .failed(Flaw(1))))
-      operation.addCondition(MutuallyExclusive("late"))
+      operation.addClaim(MutuallyExclusive("late"))
     }
     let work = Work()
     world.run(work)
@@ -184,7 +184,7 @@ import Testing
     work.addDependency(dependency)
     work.addCondition(Immediate())
     work.addCondition(Asked { _ in .satisfied })
-    work.addCondition(domainWide)
+    work.addClaim(domainWide)
     work.addObserver(recorder)
     let failing = Work()
     failing.addCondition(Asked { _ in .failed(Flaw(1)) })

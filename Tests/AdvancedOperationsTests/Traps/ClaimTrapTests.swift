@@ -19,7 +19,7 @@ import Testing
       let world = World()
       let work = Work("work")
       work.use(world.simulation.environment)
-      work.addCondition(ResourceUnits(1, of: ResourcePool("licences", capacity: 1)))
+      work.addClaim(ResourceUnits(1, of: ResourcePool("licences", capacity: 1)))
       fatalError("too late")
     }
     try expectMessage(Self.sentence, in: result)
@@ -32,7 +32,7 @@ import Testing
     ) {
       let world = World()
       let work = Work("work")
-      work.addCondition(ResourceUnits(1, of: ResourcePool("licences", capacity: 1)))
+      work.addClaim(ResourceUnits(1, of: ResourcePool("licences", capacity: 1)))
       work.use(world.simulation.environment)
       fatalError("too late")
     }
@@ -46,7 +46,7 @@ import Testing
     ) {
       let world = World()
       let work = Work("work")
-      work.addCondition(ResourceUnits(1, of: ResourcePool("licences", capacity: 1)))
+      work.addClaim(ResourceUnits(1, of: ResourcePool("licences", capacity: 1)))
       world.queue.addOperation(work)
       fatalError("too late")
     }
@@ -60,7 +60,7 @@ import Testing
     ) {
       let work = Work("work")
       let pool = ResourcePool("licences", capacity: 1, domain: ExclusivityDomain())
-      work.addCondition(ResourceUnits(1, of: pool))
+      work.addClaim(ResourceUnits(1, of: pool))
       work.start()
       fatalError("too late")
     }
@@ -70,12 +70,12 @@ import Testing
   @Test func `a pool of the right domain doesn't`() {
     let world = World()
     let work = Work("work")
-    work.addCondition(ResourceUnits(1, of: world.pool(1)))
+    work.addClaim(ResourceUnits(1, of: world.pool(1)))
     world.run(work)
     #expect(work.kind == .succeeded)
     let byHand = Work("by hand")
     byHand.use(world.simulation.environment)
-    byHand.addCondition(ResourceUnits(1, of: world.pool(1)))
+    byHand.addClaim(ResourceUnits(1, of: world.pool(1)))
     byHand.start()
     world.simulation.run()
     #expect(byHand.kind == .succeeded)

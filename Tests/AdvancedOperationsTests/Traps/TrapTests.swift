@@ -81,7 +81,7 @@ import Testing
     }
     try expectTrap(
       "addCondition(_:) was called on operation “work”, which is pending and was enqueued or "
-        + "started before. Add all conditions first.",
+        + "started before. Add all conditions and claims first.",
       result
     )
   }
@@ -145,10 +145,10 @@ import Testing
     ) {
       let work = Work.open("work")
       work.start()
-      work.addCondition(MutuallyExclusive("a"))
+      work.addClaim(MutuallyExclusive("a"))
     }
     try expectTrap(
-      "addCondition(_:) was called on operation “work”, which is executing and was enqueued or",
+      "addClaim(_:) was called on operation “work”, which is executing and was enqueued or",
       result
     )
   }

@@ -161,7 +161,7 @@ private final class Body: AdvancedOperation, @unchecked Sendable {
 
   @Test func `has its claims asked`() async throws {
     let operation = AdvancedOperation()
-    operation.addCondition(Held(calls: calls))
+    operation.addClaim(Held(calls: calls))
     AdvancedOperationQueue().addOperation(operation)
     try await operation.untilFinished()
     #expect(Set(calls.all).isSuperset(of: ["requests"]))
@@ -243,8 +243,8 @@ private final class Body: AdvancedOperation, @unchecked Sendable {
     let sizes = try await withOperations(environment: environment) { scope in
       let reads = (1...3).map { size in
         let read = ResultOperation { Data(count: size) }
-        read.addCondition(ResourceUnits(1, of: pool))
-        read.addCondition(RateLimit("disk", 3, per: .seconds(60)))
+        read.addClaim(ResourceUnits(1, of: pool))
+        read.addClaim(RateLimit("disk", 3, per: .seconds(60)))
         return scope.add(read)
       }
       var sizes: [Int] = []

@@ -45,7 +45,7 @@ private struct IsAllowed: ImmediateCondition {
     let queue = AdvancedOperationQueue()
     let importing = Import()
     importing.addCondition(IsAllowed())
-    importing.addCondition(MutuallyExclusive<Import>())
+    importing.addClaim(MutuallyExclusive<Import>())
     importing.addObserver(BlockObserver(didStart: { _ in }))
     queue.addOperation(importing)
     try await importing.untilFinished()
@@ -96,8 +96,8 @@ private struct IsAllowed: ImmediateCondition {
     try await withOperations(environment: environment) { scope in
       for number in 1...2 {
         let work = ResultOperation { number }
-        work.addCondition(ResourceUnits(1, of: pool))
-        work.addCondition(RateLimit("model", 2, per: .seconds(60)))
+        work.addClaim(ResourceUnits(1, of: pool))
+        work.addClaim(RateLimit("model", 2, per: .seconds(60)))
         model.lines.append("\(try await scope.add(work).value)")
       }
     }

@@ -64,8 +64,8 @@ import Testing
     let pool = ResourcePool(capacity: 2, domain: environment.exclusivity)
     let plain = try await withOperations(environment: environment) { scope in
       let claiming = AdvancedOperation()
-      claiming.addCondition(ResourceUnits(2, of: pool))
-      claiming.addCondition(RateLimit("calls", 1, per: .seconds(1)))
+      claiming.addClaim(ResourceUnits(2, of: pool))
+      claiming.addClaim(RateLimit("calls", 1, per: .seconds(1)))
       let plain = BlockOperation {}
       plain.addDependency(scope.add(claiming))
       return scope.add(plain)

@@ -32,7 +32,7 @@ import Testing
     let importing = Import()
     importing.name = "import"
     importing.addCondition(IsAllowed())
-    importing.addCondition(MutuallyExclusive<Import>())
+    importing.addClaim(MutuallyExclusive<Import>())
     importing.addObserver(watcher)
     let answer = ResultOperation(name: "answer") { 42 }
     answer.addDependency(importing)
@@ -98,8 +98,8 @@ import Testing
       environment: OperationEnvironment(exclusivity: domain)
     ) { scope -> Int in
       let answer = ResultOperation(name: "answer") { 42 }
-      answer.addCondition(ResourceUnits(1, of: pool))
-      answer.addCondition(RateLimit("answers", 1, per: .seconds(1)))
+      answer.addClaim(ResourceUnits(1, of: pool))
+      answer.addClaim(RateLimit("answers", 1, per: .seconds(1)))
       let events = answer.events
       scope.add(answer)
       for await event in events { last = event }

@@ -66,7 +66,7 @@ import Testing
     let editors = Editors()
     for (item, number) in [("a", 1), ("a", 2), ("b", 1), ("a", 3), ("c", 1)] {
       let edit = Self.edit(item, name: "\(item)\(number)", with: editors)
-      edit.addCondition(MutuallyExclusive("item \(item)"))
+      edit.addClaim(MutuallyExclusive("item \(item)"))
       queue.addOperation(edit)
       simulation.run(until: simulation.now)
     }
@@ -83,7 +83,7 @@ import Testing
     let queues = (1...3).map { _ in AdvancedOperationQueue(environment: simulation.environment) }
     for (number, queue) in queues.enumerated() {
       let edit = Self.edit("a", name: "a\(number)", with: editors)
-      edit.addCondition(MutuallyExclusive("item a"))
+      edit.addClaim(MutuallyExclusive("item a"))
       queue.addOperation(edit)
     }
     simulation.run()
@@ -97,9 +97,9 @@ import Testing
       queue.maxConcurrentOperationCount = 2
       let editors = Editors()
       let there = Self.edit("a", "b", name: "there", with: editors)
-      there.addCondition(Move(items: ["a", "b"]))
+      there.addClaim(Move(items: ["a", "b"]))
       let back = Self.edit("b", "a", name: "back", with: editors)
-      back.addCondition(Move(items: ["b", "a"]))
+      back.addClaim(Move(items: ["b", "a"]))
       queue.addOperations([there, back])
       simulation.run()
       try expectOutcome(of: there, is: .succeeded)
@@ -115,16 +115,16 @@ import Testing
     let queue = AdvancedOperationQueue(environment: simulation.environment)
     queue.maxConcurrentOperationCount = 10
     let editor = HeldOperation(name: "editor")
-    editor.addCondition(MutuallyExclusive("item a"))
+    editor.addClaim(MutuallyExclusive("item a"))
     queue.addOperation(editor)
     simulation.run(until: { editor.isHeld })
 
     let impatient = AdvancedOperation(name: "impatient")
-    impatient.addCondition(MutuallyExclusive("item a", whenBusy: .fail))
+    impatient.addClaim(MutuallyExclusive("item a", whenBusy: .fail))
     let elsewhere = AdvancedOperation(name: "elsewhere")
-    elsewhere.addCondition(MutuallyExclusive("item b", whenBusy: .fail))
+    elsewhere.addClaim(MutuallyExclusive("item b", whenBusy: .fail))
     let needless = AdvancedOperation(name: "needless")
-    needless.addCondition(MutuallyExclusive("item a", whenBusy: .skip))
+    needless.addClaim(MutuallyExclusive("item a", whenBusy: .skip))
     queue.addOperations([impatient, elsewhere, needless])
     simulation.run()
     try expectConditionFailure(impatient, as: OperationClaimError.busy(holders: ["editor"]))

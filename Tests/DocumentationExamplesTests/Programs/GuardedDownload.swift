@@ -47,7 +47,7 @@ import Testing
     }
 
     let store = parse.then(name: "store") { [archive] events in await archive.save(events) }
-    store.addCondition(MutuallyExclusive("database"))
+    store.addClaim(MutuallyExclusive("database"))
     return store
   }
 

@@ -31,7 +31,7 @@ import Testing
     let begin = simulation.environment.clock.now
     for number in 1...25 {
       let call = ResultOperation(name: "call \(number)") { [payments] in payments.call() }
-      call.addCondition(RateLimit("payments", 10, per: .seconds(1)))
+      call.addClaim(RateLimit("payments", 10, per: .seconds(1)))
       queue.addOperation(call)
     }
     simulation.run()
@@ -46,7 +46,7 @@ import Testing
     for queue in [queue, others] {
       for _ in 1...10 {
         let call = ResultOperation { [payments] in payments.call() }
-        call.addCondition(RateLimit("payments", 10, per: .seconds(1)))
+        call.addClaim(RateLimit("payments", 10, per: .seconds(1)))
         queue.addOperation(call)
       }
     }
@@ -58,7 +58,7 @@ import Testing
   @Test func `another key is another limit`() {
     for number in 1...20 {
       let call = ResultOperation { [payments] in payments.call() }
-      call.addCondition(RateLimit(number % 2 == 0 ? "payments" : "refunds", 10, per: .seconds(1)))
+      call.addClaim(RateLimit(number % 2 == 0 ? "payments" : "refunds", 10, per: .seconds(1)))
       queue.addOperation(call)
     }
     simulation.run()
@@ -69,7 +69,7 @@ import Testing
   @Test func `a call that gives up waiting leaves its place to the next one`() throws {
     let calls = (1...12).map { number in
       let call = ResultOperation(name: "call \(number)") { [payments] in payments.call() }
-      call.addCondition(RateLimit("payments", 10, per: .seconds(1)))
+      call.addClaim(RateLimit("payments", 10, per: .seconds(1)))
       return call
     }
     queue.addOperations(calls)
@@ -86,12 +86,12 @@ import Testing
   @Test func `a call that is not to wait fails with the limit`() throws {
     for _ in 1...10 {
       let call = AdvancedOperation()
-      call.addCondition(RateLimit("payments", 10, per: .seconds(1)))
+      call.addClaim(RateLimit("payments", 10, per: .seconds(1)))
       queue.addOperation(call)
     }
     simulation.run()
     let call = AdvancedOperation(name: "eleventh")
-    call.addCondition(RateLimit("payments", 10, per: .seconds(1), whenBusy: .fail))
+    call.addClaim(RateLimit("payments", 10, per: .seconds(1), whenBusy: .fail))
     queue.addOperation(call)
     simulation.run()
     try expectConditionFailure(

@@ -127,7 +127,7 @@ import Testing
     let clock = world.simulation.environment.clock
     let queue = AdvancedOperationQueue(environment: world.simulation.environment)
     let holder = ResultOperation(name: "holder") { try await clock.sleep(until: .seconds(100)) }
-    holder.addCondition(ImportWorkflow.exclusiveUse(of: world.database))
+    holder.addClaim(ImportWorkflow.exclusiveUse(of: world.database))
     let workflow = ImportWorkflow(try world.request(TinyFeed.data)) { url, _ in
       throw UnexpectedDownload(url: url)
     }

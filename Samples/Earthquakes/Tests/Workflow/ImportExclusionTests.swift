@@ -23,7 +23,7 @@ import Testing
       try await clock.sleep(until: end)
       try finally()
     }
-    holder.addCondition(ImportWorkflow.exclusiveUse(of: database))
+    holder.addClaim(ImportWorkflow.exclusiveUse(of: database))
     return holder
   }
 

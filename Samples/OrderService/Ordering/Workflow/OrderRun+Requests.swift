@@ -49,7 +49,7 @@ extension OrderRun {
     } else {
       request.addCondition(CircuitClosed(tools.breaker))
     }
-    request.addCondition(
+    request.addClaim(
       RateLimit("payment provider", options.providerRequests, per: options.providerPeriod)
     )
   }

@@ -10,7 +10,7 @@ extension OrderRun {
       let reserve = validate.then { _ in try await self.reserve(line) }
         .recorded(as: step.key, in: journal)
       // Orders of the same item follow one another, instead of failing in the database.
-      reserve.addCondition(MutuallyExclusive("item \(line.sku)"))
+      reserve.addClaim(MutuallyExclusive("item \(line.sku)"))
       return reserve
     }
     let charge = validate.then { total in try await self.charge(total) }

@@ -78,7 +78,7 @@ import Tracing
     let clock = simulation.environment.clock
     for name in ["order 1", "order 2"] {
       let step = ResultOperation(name: "reserve MUG") { try await clock.sleep(for: .seconds(5)) }
-      step.addCondition(MutuallyExclusive("item MUG"))
+      step.addClaim(MutuallyExclusive("item MUG"))
       // A span of the timeline is found by its name, and both have the same.
       step.name = name == "order 1" ? "reserve A" : "reserve B"
       queue.addOperation(GroupOperation(name: name) { step })

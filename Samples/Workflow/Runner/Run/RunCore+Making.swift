@@ -72,12 +72,12 @@ extension RunCore {
     _ step: Step,
     _ pools: [String: ResourcePool]
   ) {
-    for name in step.exclusive { operation.addCondition(MutuallyExclusive(name)) }
+    for name in step.exclusive { operation.addClaim(MutuallyExclusive(name)) }
     for (name, amount) in step.uses.sorted(by: { $0.key < $1.key }) {
-      if let pool = pools[name] { operation.addCondition(ResourceUnits(amount.value, of: pool)) }
+      if let pool = pools[name] { operation.addClaim(ResourceUnits(amount.value, of: pool)) }
     }
     for rate in step.rates {
-      operation.addCondition(RateLimit(rate.key, max(rate.count, 1), per: rate.duration))
+      operation.addClaim(RateLimit(rate.key, max(rate.count, 1), per: rate.duration))
     }
   }
 

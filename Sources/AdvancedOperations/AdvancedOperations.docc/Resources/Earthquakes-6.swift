@@ -37,7 +37,7 @@ let store = parse.then(name: "store") { earthquakes in
   await database.insert(earthquakes)
   return earthquakes.count
 }
-store.addCondition(MutuallyExclusive("database"))
+store.addClaim(MutuallyExclusive("database"))
 store.addCondition(FreeSpace(atLeast: 1_000_000, at: "/tmp"))
 
 let queue = AdvancedOperationQueue()

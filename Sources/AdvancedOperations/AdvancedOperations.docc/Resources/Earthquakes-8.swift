@@ -42,7 +42,7 @@ store.onRollback {
   let earthquakes = try? parse.result?.get()
   await database.remove(Set((earthquakes ?? []).map(\.place)))
 }
-store.addCondition(MutuallyExclusive("database"))
+store.addClaim(MutuallyExclusive("database"))
 store.addCondition(FreeSpace(atLeast: 1_000_000, at: "/tmp"))
 
 let report = store.then(name: "report") { count in
