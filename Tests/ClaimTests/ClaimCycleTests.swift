@@ -7,7 +7,7 @@ import Testing
 @Suite(.watched) struct `A wait for a claim that would complete a cycle` {
   private static func cycle(_ operation: AdvancedOperation) -> [String]? {
     let error = operation.errors.first as? OperationConditionError
-    return (error?.underlying as? OperationCycleError)?.path
+    return (error?.underlying as? OperationCycleError)?.path.map(\.name)
   }
 
   /// A group that holds something, and its child, which waits for an operation outside.

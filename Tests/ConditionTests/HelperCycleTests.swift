@@ -6,7 +6,7 @@ import Testing
 /// Helpers of conditions that could never end, because they wait for the operation.
 @Suite(.watched) struct `A helper that waits for its operation` {
   private func cycle(of operation: Operation) -> [String]? {
-    (operation.cancellationReason as? OperationCycleError)?.path
+    (operation.cancellationReason as? OperationCycleError)?.path.map(\.name)
   }
 
   @Test(arguments: seeds)
@@ -164,7 +164,7 @@ import Testing
       do {
         try await work.untilFinished()
       } catch let error as OperationCycleError {
-        caught.withLock { $0 = error.path }
+        caught.withLock { $0 = error.path.map(\.name) }
       }
     }
     world.queue.addOperations([holder, helper])

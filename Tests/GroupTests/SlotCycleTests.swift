@@ -7,7 +7,7 @@ import Testing
 /// A group holds a slot, and a child of it waits for what waits for that slot.
 @Suite(.watched) struct `A cycle through a group's slot` {
   private static func cycle(of operation: Operation) -> [String]? {
-    (operation.cancellationReason as? OperationCycleError)?.path
+    (operation.cancellationReason as? OperationCycleError)?.path.map(\.name)
   }
 
   @Test(arguments: seeds)

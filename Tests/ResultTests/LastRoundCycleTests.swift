@@ -27,7 +27,7 @@ import Testing
         // As code may that doesn't heed its cancel.
         try? await clock.sleep(for: .seconds(2))
         do { return try await waiting.value } catch let error as OperationCycleError {
-          cycles.add(error.path)
+          cycles.add(error.path.map(\.name))
           throw error
         }
       }
@@ -71,7 +71,7 @@ import Testing
       AdvancedOperation.current?.finish()
       return ResultOperation<Int>(name: "round") {
         do { return try await waiting.value } catch let error as OperationCycleError {
-          cycles.add(error.path)
+          cycles.add(error.path.map(\.name))
           throw error
         }
       }

@@ -113,7 +113,7 @@ extension AdvancedOperation {
     mayCompleteCycle: Bool
   ) -> StartDecision {
     for holder in holders {
-      holder.cancel(withError: OperationClaimError.preempted(by: label))
+      holder.cancel(withError: OperationClaimError.preempted(by: nameAndTag))
     }
     // A cancel before the operation joined the waiters found nothing to withdraw, and neither did
     // the end of an operation that has executed.
@@ -145,7 +145,7 @@ extension AdvancedOperation {
     if let rate = claim.rates.first {
       return .rateExceeded(count: rate.count, duration: rate.duration)
     }
-    return .busy(holders: holders.map(\.label))
+    return .busy(holders: holders.map(\.nameAndTag))
   }
 
   private static func reason(_ claim: ClaimRequest, _ holders: [AdvancedOperation]) -> String {
@@ -185,7 +185,7 @@ extension AdvancedOperation {
     else {
       return nil
     }
-    return OperationCycleError(path: cycle.map(\.label))
+    return OperationCycleError(path: cycle.map(\.nameAndTag))
   }
 
   /// The operation waits for another claim than before, or behind others: lets it fail if that
@@ -253,7 +253,7 @@ extension AdvancedOperation {
     let members = cycle.dropLast()
     let start = members.firstIndex(of: self) ?? 0
     let path = members[start...] + members[..<start] + [self]
-    let error = OperationCycleError(path: path.map(\.label))
+    let error = OperationCycleError(path: path.map(\.nameAndTag))
     if attemptTurn != nil {
       abandonAttempt(because: Self.element(claim.name, error))
       return true

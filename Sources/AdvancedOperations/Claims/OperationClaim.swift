@@ -94,9 +94,9 @@ public enum WhenBusy: Sendable, CaseIterable {
 @nonexhaustive
 public enum OperationClaimError: Error, Hashable, CustomStringConvertible {
   /// The claim is held by these operations, and was not to be waited for.
-  case busy(holders: [String])
-  /// Another operation, of this name, took the claim over.
-  case preempted(by: String)
+  case busy(holders: [OperationLabel])
+  /// Another operation took the claim over.
+  case preempted(by: OperationLabel)
   /// More units are needed than the pool has, so that waiting would never end.
   case exceedsCapacity(needed: Int, capacity: Int)
   /// As many operations as may have started within this time, and it was not to be waited for.
@@ -107,8 +107,8 @@ public enum OperationClaimError: Error, Hashable, CustomStringConvertible {
     switch self {
     case .busy(let holders):
       holders.isEmpty
-        ? "Others wait for it." : "It is held by \(holders.joined(separator: ", "))."
-    case .preempted(let name): "Operation “\(name)” took over what this one held."
+        ? "Others wait for it." : "It is held by \(holders.map(\.name).joined(separator: ", "))."
+    case .preempted(let label): "Operation “\(label)” took over what this one held."
     case .exceedsCapacity(let needed, let capacity):
       "It has \(capacity) units in all, and \(needed) are needed."
     case .rateExceeded(let count, let duration):

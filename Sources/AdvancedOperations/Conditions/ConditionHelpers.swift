@@ -17,7 +17,7 @@ extension AdvancedOperation {
     if helpers.isEmpty { return .none }
     for helper in helpers {
       guard let group = helper.waitingGroup else { continue }
-      let error = OperationHelperError(helper: helper.label, group: group.label)
+      let error = OperationHelperError(helper: helper.nameAndTag, group: group.nameAndTag)
       return .refused(.failed([Self.element(condition.name, error)]))
     }
     return .run(helpers)
@@ -35,7 +35,7 @@ extension AdvancedOperation {
     then next: @escaping @Sendable () -> Void
   ) {
     if helpers.contains(self) {
-      cancel(withError: OperationCycleError(path: [label, label]))
+      cancel(withError: OperationCycleError(path: [nameAndTag, nameAndTag]))
       return
     }
     // Of two operations that wait for each other, at least one sees both: each marks the other as

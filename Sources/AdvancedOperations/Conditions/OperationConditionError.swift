@@ -70,12 +70,12 @@ protocol ConditionFailures: Error {
 /// A group runs its children itself, so the operation can't add such a helper to its own queue. The
 /// condition fails with this error; see ``OperationCondition/dependency(for:)``.
 public struct OperationHelperError: Error, Hashable, CustomStringConvertible {
-  /// The name of the helper.
-  public var helper: String
-  /// The name of its group.
-  public var group: String
+  /// The helper.
+  public var helper: OperationLabel
+  /// Its group.
+  public var group: OperationLabel
 
-  package init(helper: String, group: String) {
+  package init(helper: OperationLabel, group: OperationLabel) {
     self.helper = helper
     self.group = group
   }

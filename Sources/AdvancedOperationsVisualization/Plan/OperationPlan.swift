@@ -164,12 +164,12 @@ public struct OperationPlan: Sendable, Hashable {
   }
 
   /// One cycle in the order of the work, ending with its first number again.
-  private static func cycle(in predecessors: [[Int]], without sorted: [Int]) -> [String] {
+  private static func cycle(in predecessors: [[Int]], without sorted: [Int]) -> [OperationLabel] {
     let done = Set(sorted)
     let start = predecessors.indices.first { !done.contains($0) }
     let cycle = start.flatMap { start in
       StrongComponents.firstCycle(from: start) { predecessors[$0].filter { !done.contains($0) } }
     }
-    return (cycle ?? []).reversed().map(String.init)
+    return (cycle ?? []).reversed().map { OperationLabel("\($0)") }
   }
 }

@@ -20,7 +20,7 @@ extension Operation {
   /// - Complexity: O(1), amortised.
   final func linkDependency(_ dependency: Operation) {
     if dependency === self {
-      leaveCycle(because: OperationCycleError(path: [label, label]))
+      leaveCycle(because: OperationCycleError(path: [nameAndTag, nameAndTag]))
       return
     }
     var isLinked = false

@@ -82,12 +82,12 @@ enum CycleSearch {
   }
 
   /// The names along one way around, beginning and ending with the same.
-  private static func path(through cycle: [Operation]) -> [String] {
+  private static func path(through cycle: [Operation]) -> [OperationLabel] {
     let members = Set(cycle)
     let path = cycle.last.flatMap { last in
       StrongComponents.firstCycle(from: last) { waits(of: $0).filter(members.contains) }
     }
-    return (path ?? cycle).map(\.label)
+    return (path ?? cycle).map(\.nameAndTag)
   }
 }
 

@@ -37,14 +37,14 @@
 /// all deadlocks of operations, would hang without a message. Lowering a limit may complete a cycle,
 /// of which one operation that hasn't started is cancelled.
 public struct OperationCycleError: Error, Hashable, CustomStringConvertible {
-  /// The names of the operations along the cycle; the last one is the first one again.
-  public var path: [String]
+  /// The operations along the cycle; the last one is the first one again.
+  public var path: [OperationLabel]
 
-  package init(path: [String]) { self.path = path }
+  package init(path: [OperationLabel]) { self.path = path }
 
   /// One sentence with the path.
   public var description: String {
     "These operations wait for each other in a cycle, so none of them can run: "
-      + path.joined(separator: " → ") + ". Remove one of these waits."
+      + path.map(\.name).joined(separator: " → ") + ". Remove one of these waits."
   }
 }

@@ -139,7 +139,7 @@ package enum OwnWaits {
       // and nothing would say why.
       trap(
         "\(call) was called on \(target.label) by " + caller
-          + cycle.labels.joined(separator: " → ")
+          + cycle.labels.map(\.name).joined(separator: " → ")
           + (cycle.isForSlot
             ? ". Only a higher limit would end the wait: set it before. Or add a dependency instead, "
               + "or wait outside of the operation."
@@ -310,7 +310,7 @@ enum MainThreadWaits {
     }
     var search = WaitSearch()
     for node in target.nodes where !search.canHappen(node) {
-      if let cycle = WaitSearch.cycle(through: node) { return cycle.labels.dropLast() }
+      if let cycle = WaitSearch.cycle(through: node) { return cycle.labels.dropLast().map(\.name) }
     }
     return nil
   }

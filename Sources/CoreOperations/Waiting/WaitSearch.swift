@@ -7,11 +7,12 @@ package struct WaitSearch {
   package struct Cycle: Error {
     /// The first is the last again.
     package let operations: [Operation]
-    var labels: [String] {
+    var labels: [OperationLabel] {
       operations.dropLast().flatMap { operation in
         let isForMainThread = operation.waitsInQueue(for: \.isForMainThread)
-        return isForMainThread ? [operation.label, "the main thread"] : [operation.label]
-      } + operations.suffix(1).map(\.label)
+        let label = operation.nameAndTag
+        return isForMainThread ? [label, "the main thread"] : [label]
+      } + operations.suffix(1).map(\.nameAndTag)
     }
     /// Whether all of it would be there without any queue, and without any code that waits.
     let isOfDependencies: Bool

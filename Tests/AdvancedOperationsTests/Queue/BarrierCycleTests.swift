@@ -8,7 +8,7 @@ import Testing
 /// so.
 @Suite(.watched) struct `A cycle that a barrier closes` {
   private func cycle(of operation: AdvancedOperation) -> [String]? {
-    (operation.cancellationReason as? OperationCycleError)?.path
+    (operation.cancellationReason as? OperationCycleError)?.path.map(\.name)
   }
 
   @Test(arguments: seeds)

@@ -39,7 +39,7 @@ import Android
     #expect(operations.indices.filter { operations[$0].isCancelled } == inCycle)
     for index in inCycle {
       let error = try #require(operations[index].cancellationReason as? OperationCycleError)
-      #expect(error.path == [lock.packages[index], lock.packages[index]])
+      #expect(error.path.map(\.name) == [lock.packages[index], lock.packages[index]])
     }
     var place = [Int](repeating: -1, count: operations.count)
     for (turn, index) in started.entries.enumerated() { place[index] = turn }

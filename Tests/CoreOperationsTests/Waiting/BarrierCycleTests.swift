@@ -16,7 +16,7 @@ import Testing
   }
 
   private func cycle(of operation: Operation) -> [String]? {
-    (operation.cancellationReason as? OperationCycleError)?.path
+    (operation.cancellationReason as? OperationCycleError)?.path.map(\.name)
   }
 
   @Test(arguments: [false, true])

@@ -24,7 +24,7 @@ import Testing
   }
 
   private func cycle(of operation: Operation) -> [String]? {
-    (operation.cancellationReason as? OperationCycleError)?.path
+    (operation.cancellationReason as? OperationCycleError)?.path.map(\.name)
   }
 
   @Test func `a dependency of it is added to the full queue`() async throws {
