@@ -51,11 +51,9 @@ private struct Malformed: Error, CustomStringConvertible {
 
     func operation(
       _ operation: AdvancedOperation,
-      willRetryAsAttempt attempt: Int,
-      after delay: Duration,
-      because error: any Error
+      willRetry retry: OperationRetry
     ) {
-      show("\(operation.name ?? "") is tried again in \(delay): \(error)")
+      show("\(operation.name ?? "") is tried again in \(retry.delay): \(retry.error)")
     }
   }
 

@@ -23,9 +23,7 @@ final class Metrics: OperationObserver {
 
   func operation(
     _ operation: AdvancedOperation,
-    willRetryAsAttempt attempt: Int,
-    after delay: Duration,
-    because error: any Error
+    willRetry retry: OperationRetry
   ) {
     count("retries")
   }

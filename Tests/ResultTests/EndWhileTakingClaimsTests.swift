@@ -68,7 +68,7 @@ private struct MomentClock: Clock {
     operation.addClaim(MutuallyExclusive("x"))
     operation.addClaim(RateLimit("r", 2, per: .seconds(1)))
     operation.addObserver(
-      BlockObserver(willRetry: { [unowned operation] _, _, _, _ in
+      BlockObserver(willRetry: { [unowned operation] _, _ in
         let quiet = DispatchSemaphore(value: 0)
         operation.afterIdle { _ in quiet.signal() }
         moment.set(after: number) { [weak operation] in

@@ -40,8 +40,8 @@ final class ProgressDisplay: Sendable {
 
   /// Shows the progress of these steps from now on, and why one of them is tried again.
   func observe(_ steps: [AdvancedOperation]) {
-    let retries = BlockObserver(willRetry: { [self] step, _, delay, error in
-      say("“\(step.name ?? "")” failed and is tried again in \(delay): \(error)")
+    let retries = BlockObserver(willRetry: { [self] step, retry in
+      say("“\(step.name ?? "")” failed and is tried again in \(retry.delay): \(retry.error)")
     })
     for step in steps { step.addObserver(retries) }
     switch style {

@@ -18,7 +18,7 @@ package struct EventDelivery {
     case started
     case produced(AdvancedOperation)
     indirect case progress(OperationProgress)
-    indirect case retrying(attempt: Int, after: Duration, because: any Error)
+    indirect case retrying(OperationRetry)
     indirect case cancelled([any Error], callsHook: Bool)
     /// The outcome was decided before the children were started: they leave, and will-finish
     /// follows.

@@ -66,12 +66,11 @@ public struct LogObserver: OperationObserver {
   /// Writes that the last attempt failed, why, and when the next one begins.
   public func operation(
     _ operation: AdvancedOperation,
-    willRetryAsAttempt attempt: Int,
-    after delay: Duration,
-    because error: any Error
+    willRetry retry: OperationRetry
   ) {
-    let time = delay > .zero ? "in \(delay.readable)" : "at once"
-    write(operation, "attempt \(attempt - 1) failed, tries again \(time): \(error.inOneLine)")
+    let time = retry.delay > .zero ? "in \(retry.delay.readable)" : "at once"
+    let reason = retry.error.inOneLine
+    write(operation, "attempt \(retry.nextAttempt - 1) failed, tries again \(time): \(reason)")
   }
 
   /// Writes “cancelled”, what the operation was doing, and the reason.

@@ -20,11 +20,8 @@ public enum OperationEvent: Sendable {
   case produced(AdvancedOperation)
   /// It reported how far it is.
   case progress(OperationProgress)
-  /// An attempt failed, and another one follows after a delay.
-  ///
-  /// The number is that of the attempt to come, 2 for the first such event; the error is that of
-  /// the one that failed. See ``RetryPolicy``.
-  case retrying(attempt: Int, after: Duration, because: any Error)
+  /// An attempt failed, and another one follows after a delay: see ``RetryPolicy``.
+  case retrying(OperationRetry)
   /// It was cancelled; with its ``AdvancedOperation/errors`` at that time.
   case cancelled([any Error])
   /// Its end was decided; with its ``AdvancedOperation/errors``, which are none after a skip.
@@ -51,7 +48,7 @@ public enum OperationEvent: Sendable {
     case produced
     /// See ``OperationEvent/progress(_:)``.
     case progress
-    /// See ``OperationEvent/retrying(attempt:after:because:)``.
+    /// See ``OperationEvent/retrying(_:)``.
     case retrying
     /// See ``OperationEvent/cancelled(_:)``.
     case cancelled
@@ -79,5 +76,21 @@ public enum OperationEvent: Sendable {
     case .finished: .finished
     case .dropped: .dropped
     }
+  }
+}
+
+/// An attempt of an operation that failed, and the next one, which its ``RetryPolicy`` allows.
+public struct OperationRetry: Sendable {
+  /// The number of the attempt to come: 2 when the first has failed.
+  public var nextAttempt: Int
+  /// How long the operation waits before it, by the clock of its environment.
+  public var delay: Duration
+  /// Why the last attempt failed; the same that the policy has got.
+  public var error: any Error
+
+  package init(nextAttempt: Int, delay: Duration, error: any Error) {
+    self.nextAttempt = nextAttempt
+    self.delay = delay
+    self.error = error
   }
 }

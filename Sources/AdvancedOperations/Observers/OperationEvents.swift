@@ -101,10 +101,8 @@ private final class EventTap: OperationObserver {
   ) { log.append(.progress(progress)) }
   func operation(
     _ operation: AdvancedOperation,
-    willRetryAsAttempt attempt: Int,
-    after delay: Duration,
-    because error: any Error
-  ) { log.append(.retrying(attempt: attempt, after: delay, because: error)) }
+    willRetry retry: OperationRetry
+  ) { log.append(.retrying(retry)) }
   func operationDidCancel(_ operation: AdvancedOperation, errors: [any Error]) {
     log.append(.cancelled(errors))
   }

@@ -109,8 +109,7 @@ public final class OperationObservation: Sendable {
       case .started: observer.operationDidStart(operation)
       case .produced(let other): observer.operation(operation, didProduce: other)
       case .progress(let update): observer.operation(operation, didUpdateProgress: update)
-      case .retrying(let attempt, let delay, let error):
-        observer.operation(operation, willRetryAsAttempt: attempt, after: delay, because: error)
+      case .retrying(let retry): observer.operation(operation, willRetry: retry)
       case .cancelled(let errors, _): observer.operationDidCancel(operation, errors: errors)
       case .willFinish: observer.operationWillFinish(operation, errors: errors)
       case .didFinish: observer.operationDidFinish(operation, errors: errors)

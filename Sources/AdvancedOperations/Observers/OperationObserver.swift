@@ -37,14 +37,10 @@ public protocol OperationObserver: Sendable {
   ///
   /// - Parameters:
   ///   - operation: The operation; for attempts of a ``RetryOperation``, that one.
-  ///   - attempt: The number of the attempt to come: 2 when the first has failed.
-  ///   - delay: How long the operation waits before, by the clock of its environment.
-  ///   - error: Why the last attempt failed; the same that the policy has got.
+  ///   - retry: Why the last attempt failed, and when the next one begins.
   func operation(
     _ operation: AdvancedOperation,
-    willRetryAsAttempt attempt: Int,
-    after delay: Duration,
-    because error: any Error
+    willRetry retry: OperationRetry
   )
   /// The operation was cancelled for the first time, before its end was decided.
   func operationDidCancel(_ operation: AdvancedOperation, errors: [any Error])
@@ -72,9 +68,7 @@ extension OperationObserver {
   /// Does nothing.
   public func operation(
     _ operation: AdvancedOperation,
-    willRetryAsAttempt attempt: Int,
-    after delay: Duration,
-    because error: any Error
+    willRetry retry: OperationRetry
   ) {}
   /// Does nothing.
   public func operationDidCancel(_ operation: AdvancedOperation, errors: [any Error]) {}
@@ -94,7 +88,7 @@ public struct BlockObserver: OperationObserver {
   private let didStart: (@Sendable (AdvancedOperation) -> Void)?
   private let didProduce: (@Sendable (AdvancedOperation, AdvancedOperation) -> Void)?
   private let didUpdateProgress: (@Sendable (AdvancedOperation, OperationProgress) -> Void)?
-  private let willRetry: (@Sendable (AdvancedOperation, Int, Duration, any Error) -> Void)?
+  private let willRetry: (@Sendable (AdvancedOperation, OperationRetry) -> Void)?
   private let didCancel: (@Sendable (AdvancedOperation, [any Error]) -> Void)?
   private let willFinish: (@Sendable (AdvancedOperation, [any Error]) -> Void)?
   private let didFinish: (@Sendable (AdvancedOperation, [any Error]) -> Void)?
@@ -105,7 +99,7 @@ public struct BlockObserver: OperationObserver {
     didStart: (@Sendable (AdvancedOperation) -> Void)? = nil,
     didProduce: (@Sendable (AdvancedOperation, AdvancedOperation) -> Void)? = nil,
     didUpdateProgress: (@Sendable (AdvancedOperation, OperationProgress) -> Void)? = nil,
-    willRetry: (@Sendable (AdvancedOperation, Int, Duration, any Error) -> Void)? = nil,
+    willRetry: (@Sendable (AdvancedOperation, OperationRetry) -> Void)? = nil,
     didCancel: (@Sendable (AdvancedOperation, [any Error]) -> Void)? = nil,
     willFinish: (@Sendable (AdvancedOperation, [any Error]) -> Void)? = nil,
     didFinish: (@Sendable (AdvancedOperation, [any Error]) -> Void)? = nil
@@ -137,10 +131,8 @@ public struct BlockObserver: OperationObserver {
   /// Calls the closure.
   public func operation(
     _ operation: AdvancedOperation,
-    willRetryAsAttempt attempt: Int,
-    after delay: Duration,
-    because error: any Error
-  ) { willRetry?(operation, attempt, delay, error) }
+    willRetry retry: OperationRetry
+  ) { willRetry?(operation, retry) }
   /// Calls the closure.
   public func operationDidCancel(_ operation: AdvancedOperation, errors: [any Error]) {
     didCancel?(operation, errors)

@@ -93,7 +93,9 @@ extension AdvancedOperation {
   final func willRetry(_ attempt: Int, after delay: Duration, because error: any Error) {
     changeAndDeliver { core in
       guard core.machine.state == .executing, !core.observers.isEmpty else { return }
-      core.delivery.append(.retrying(attempt: attempt, after: delay, because: error))
+      core.delivery.append(
+        .retrying(OperationRetry(nextAttempt: attempt, delay: delay, error: error))
+      )
     }
   }
 }

@@ -79,10 +79,8 @@ public final class RecordingObserver: OperationObserver {
   /// Records `.retrying`.
   public func operation(
     _ operation: AdvancedOperation,
-    willRetryAsAttempt attempt: Int,
-    after delay: Duration,
-    because error: any Error
-  ) { record(.retrying(attempt: attempt, after: delay, because: error), of: operation) }
+    willRetry retry: OperationRetry
+  ) { record(.retrying(retry), of: operation) }
   /// Records `.cancelled`.
   public func operationDidCancel(_ operation: AdvancedOperation, errors: [any Error]) {
     record(.cancelled(errors), of: operation)

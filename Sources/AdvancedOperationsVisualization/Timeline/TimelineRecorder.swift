@@ -140,11 +140,9 @@ public final class TimelineRecorder: OperationObserver {
   /// Records when an attempt failed that is followed by another one.
   public func operation(
     _ operation: AdvancedOperation,
-    willRetryAsAttempt attempt: Int,
-    after delay: Duration,
-    because error: any Error
+    willRetry retry: OperationRetry
   ) {
-    record(operation) { $0.willRetry(asAttempt: attempt, at: $1) }
+    record(operation) { $0.willRetry(asAttempt: retry.nextAttempt, at: $1) }
   }
 
   /// Records when the operation was cancelled.

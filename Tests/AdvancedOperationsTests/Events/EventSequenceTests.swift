@@ -23,7 +23,7 @@ import Testing
     case .started: "started"
     case .produced(let other): "produced \(other.name ?? "")"
     case .progress(let update): "progress \(update.completedUnitCount)/\(update.totalUnitCount)"
-    case .retrying(let attempt, _, let error): "retrying \(attempt) \(error)"
+    case .retrying(let retry): "retrying \(retry.nextAttempt) \(retry.error)"
     case .cancelled(let errors): "cancelled \(flaws(errors))"
     case .willFinish(let errors): "willFinish \(flaws(errors))"
     case .finished(let outcome): "finished \(outcome.kind)"

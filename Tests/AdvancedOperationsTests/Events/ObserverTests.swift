@@ -24,10 +24,8 @@ import Testing
     ) { log.add("progress \(progress.completedUnitCount)/\(progress.totalUnitCount)") }
     func operation(
       _ operation: AdvancedOperation,
-      willRetryAsAttempt attempt: Int,
-      after delay: Duration,
-      because error: any Error
-    ) { log.add("retry \(attempt) \(error)") }
+      willRetry retry: OperationRetry
+    ) { log.add("retry \(retry.nextAttempt) \(retry.error)") }
     func operationDidCancel(_ operation: AdvancedOperation, errors: [any Error]) {
       log.add("cancel \(flaws(errors)) \(operation.state)")
     }

@@ -11,10 +11,11 @@ import Testing
 
     func operation(
       _ operation: AdvancedOperation,
-      willRetryAsAttempt attempt: Int,
-      after delay: Duration,
-      because error: any Error
-    ) { log.add("\(operation.label): attempt \(attempt) after \(delay) because of \(error)") }
+      willRetry retry: OperationRetry
+    ) {
+      let (attempt, delay, error) = (retry.nextAttempt, retry.delay, retry.error)
+      log.add("\(operation.label): attempt \(attempt) after \(delay) because of \(error)")
+    }
   }
 
   /// Fails twice, in a body or as operations that are made.
@@ -44,7 +45,7 @@ import Testing
     let work = Self.flaky(kind)
     work.addObserver(Watcher(log: log))
     work.addObserver(
-      BlockObserver(willRetry: { _, _, _, _ in times.add(world.simulation.now) })
+      BlockObserver(willRetry: { _, _ in times.add(world.simulation.now) })
     )
     world.run(work)
     #expect(
@@ -78,7 +79,8 @@ import Testing
     world.queue.addOperation(
       ResultOperation {
         for await event in events {
-          guard case .retrying(let attempt, let delay, let error) = event else { continue }
+          guard case .retrying(let retry) = event else { continue }
+          let (attempt, delay, error) = (retry.nextAttempt, retry.delay, retry.error)
           seen.add("\(attempt) \(delay) \(error)")
         }
       }
@@ -136,7 +138,7 @@ import Testing
     let world = World()
     let attempts = Log<Int?>()
     let work = Self.flaky(kind, attempts)
-    work.addObserver(BlockObserver(willRetry: { work, _, _, _ in work.cancel() }))
+    work.addObserver(BlockObserver(willRetry: { work, _ in work.cancel() }))
     world.run(work)
     #expect(work.kind == .cancelled)
     #expect(work.flawNumbers == [1])

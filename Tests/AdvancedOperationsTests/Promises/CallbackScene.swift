@@ -113,7 +113,7 @@ final class CallbackScene: Sendable {
       return error
     }
     group.onRollback { reached(.rollback) }
-    retrying.addObserver(BlockObserver(willRetry: { _, _, _, _ in reached(.willRetry) }))
+    retrying.addObserver(BlockObserver(willRetry: { _, _ in reached(.willRetry) }))
     repeating.onRoundError { _, _ in
       reached(.roundError)
       return nil

@@ -31,10 +31,8 @@ private struct Watcher: OperationObserver {
   ) { calls.add("progress \(progress.completedUnitCount)") }
   func operation(
     _ operation: AdvancedOperation,
-    willRetryAsAttempt attempt: Int,
-    after delay: Duration,
-    because error: any Error
-  ) { calls.add("retry \(attempt) \(error is CocoaError)") }
+    willRetry retry: OperationRetry
+  ) { calls.add("retry \(retry.nextAttempt) \(retry.error is CocoaError)") }
   func operationDidCancel(_ operation: AdvancedOperation, errors: [any Error]) {
     calls.add("cancel \(errors.count)")
   }

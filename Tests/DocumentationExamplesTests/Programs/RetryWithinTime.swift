@@ -14,7 +14,7 @@ import Testing
 
   func delays(_ recorder: RecordingObserver) -> [Duration] {
     recorder.events.compactMap { event in
-      if case .retrying(_, let delay, _) = event { delay } else { nil }
+      if case .retrying(let retry) = event { retry.delay } else { nil }
     }
   }
 

@@ -12,10 +12,8 @@ final class RetryNoting: OperationObserver {
 
   func operation(
     _ operation: AdvancedOperation,
-    willRetryAsAttempt attempt: Int,
-    after delay: Duration,
-    because error: any Error
+    willRetry retry: OperationRetry
   ) {
-    notes.note(step, after: delay, because: error)
+    notes.note(step, after: retry.delay, because: retry.error)
   }
 }

@@ -100,9 +100,7 @@ final class LiveFeed: OperationObserver {
 
   func operation(
     _ operation: AdvancedOperation,
-    willRetryAsAttempt attempt: Int,
-    after delay: Duration,
-    because error: any Error
+    willRetry retry: OperationRetry
   ) {
     changed()
   }

@@ -63,8 +63,9 @@ extension OrderEvents.Event {
   init(_ step: String, _ event: OperationEvent) {
     self.init(step: step, event: event.kind.rawValue)
     switch event {
-    case .retrying(let attempt, let delay, let error):
-      (self.attempt, self.delay, text) = (attempt, delay / .seconds(1), "\(error)")
+    case .retrying(let retry):
+      (attempt, delay) = (retry.nextAttempt, retry.delay / .seconds(1))
+      text = "\(retry.error)"
     case .cancelled(let errors): text = errors.first.map { "\($0)" }
     case .finished(let outcome): text = "\(outcome)"
     case .produced(let operation): text = operation.name

@@ -61,11 +61,9 @@ public final class OperationMetrics: OperationObserver {
   /// Counts the attempt.
   public func operation(
     _ operation: AdvancedOperation,
-    willRetryAsAttempt attempt: Int,
-    after delay: Duration,
-    because error: any Error
+    willRetry retry: OperationRetry
   ) {
-    let failure = OperationFailure(elements: [.init(origin: .body, error: error)])
+    let failure = OperationFailure(elements: [.init(origin: .body, error: retry.error)])
     counter(
       "retried",
       ["step", StepName(operation).step, "cause", OutcomeCause.cause(of: failure)]

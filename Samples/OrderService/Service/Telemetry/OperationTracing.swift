@@ -86,9 +86,7 @@ public final class OperationTracing: OperationObserver, OperationInterceptor {
   /// Notes that another attempt follows.
   public func operation(
     _ operation: AdvancedOperation,
-    willRetryAsAttempt attempt: Int,
-    after delay: Duration,
-    because error: any Error
+    willRetry retry: OperationRetry
   ) {
     let now = operation.environment.clock.now
     let span = state.withLock { state in
@@ -99,8 +97,8 @@ public final class OperationTracing: OperationObserver, OperationInterceptor {
       SpanEvent(
         name: "retrying",
         attributes: [
-          "attempt": .int64(Int64(attempt)), "delay": .double(delay / .seconds(1)),
-          "error": .string("\(error)"),
+          "attempt": .int64(Int64(retry.nextAttempt)), "delay": .double(retry.delay / .seconds(1)),
+          "error": .string("\(retry.error)"),
         ]
       )
     )

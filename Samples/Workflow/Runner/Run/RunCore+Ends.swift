@@ -9,10 +9,8 @@ struct StepObserver: OperationObserver {
 
   func operation(
     _ operation: AdvancedOperation,
-    willRetryAsAttempt attempt: Int,
-    after delay: Duration,
-    because error: any Error
-  ) { core?.retries(index, after: delay, because: error) }
+    willRetry retry: OperationRetry
+  ) { core?.retries(index, after: retry.delay, because: retry.error) }
 
   func operationDidFinish(_ operation: AdvancedOperation, errors: [any Error]) {
     core?.finished(index, operation)

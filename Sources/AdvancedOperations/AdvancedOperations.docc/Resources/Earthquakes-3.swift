@@ -9,8 +9,8 @@ let download = locate.then(name: "download", retry: retry) { name in
 }
 download.addObserver(TimeoutObserver(.seconds(30)))
 download.addObserver(
-  BlockObserver(willRetry: { operation, attempt, _, error in
-    print("\(operation.name ?? ""), attempt \(attempt): \(error)")
+  BlockObserver(willRetry: { operation, retry in
+    print("\(operation.name ?? ""), attempt \(retry.nextAttempt): \(retry.error)")
   })
 )
 
