@@ -17,11 +17,11 @@ import Testing
     for operation in [load, parse, store] { operation.addObserver(recorder) }
     world.queue.addOperations([load, parse])
     world.simulation.run(until: .seconds(1))
-    #expect(recorder.timeline.spans.map(\.evaluating) == [nil, nil])
+    #expect(recorder.timeline.spans.map(\.evaluationStarted) == [nil, nil])
 
     world.queue.addOperation(store)
     world.simulation.run()
-    #expect(recorder.timeline.spans.map(\.evaluating) == [nil, nil, .seconds(3)])
+    #expect(recorder.timeline.spans.map(\.evaluationStarted) == [nil, nil, .seconds(3)])
     #expect(recorder.timeline.spans.map(\.ready) == [nil, .seconds(3), .seconds(3)])
   }
 

@@ -26,11 +26,11 @@ import Testing
     #expect(timeline.spans[0].started == .zero)
     #expect(timeline.spans[0].ended == .seconds(3))
     #expect(span.enqueued == .zero)
-    #expect(span.evaluating == .seconds(3))
+    #expect(span.evaluationStarted == .seconds(3))
     #expect(span.ready == .seconds(4))
     #expect(span.started == .seconds(4))
     #expect(span.ended == .seconds(6))
-    #expect(span.executed == .seconds(2))
+    #expect(span.executionDuration == .seconds(2))
     #expect(span.outcome?.kind == .succeeded)
     #expect(span.dependencies == [0])
     #expect(timeline.duration == .seconds(6))
@@ -129,7 +129,7 @@ import Testing
     work.addObserver(recorder)
     world.run(work)
     #expect(recorder.timeline.spans.count == 1)
-    #expect(recorder.timeline.spans[0].executed == .seconds(1))
+    #expect(recorder.timeline.spans[0].executionDuration == .seconds(1))
   }
 
   @Test func `keeps no operation alive, and mistakes none for one at the same address`() async {

@@ -111,7 +111,7 @@ private struct ChromeTraceWriter {
     _ details: [(String, String)]
   ) {
     guard let started = span.started else { return }
-    let duration = span.executed(until: timeline.end) ?? .zero
+    let duration = span.executionDuration(until: timeline.end) ?? .zero
     let arguments = details.map { "\"\($0)\":\($1)" }.joined(separator: ",")
     let extra = ",\"dur\":\(Self.microseconds(duration)),\"args\":{\(arguments)}"
     event("X", process, lane: lane, at: started, span.name, "executing", extra)

@@ -23,7 +23,7 @@ extension OperationTimeline {
   var durations: [Duration] {
     let groups = groups
     return spans.enumerated().map { index, span in
-      groups.contains(index) ? .zero : span.executed(until: end) ?? .zero
+      groups.contains(index) ? .zero : span.executionDuration(until: end) ?? .zero
     }
   }
 

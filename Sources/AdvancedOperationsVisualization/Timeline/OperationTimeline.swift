@@ -19,7 +19,7 @@ public struct OperationTimeline: Sendable {
     /// The time at which a queue took the operation; nil if that wasn't recorded.
     public var enqueued: Duration?
     /// The time at which the operation began to evaluate conditions; nil if it had none.
-    public var evaluating: Duration?
+    public var evaluationStarted: Duration?
     /// The time from which the operation waited only for a slot and claims; nil if it had no conditions.
     public var ready: Duration?
     /// The time at which the operation began to execute; nil if it hasn't.
@@ -73,10 +73,10 @@ public struct OperationTimeline: Sendable {
     }
 
     /// The duration of executing; nil if the operation hasn't executed or hasn't ended.
-    public var executed: Duration? { ended.flatMap { executed(until: $0) } }
+    public var executionDuration: Duration? { ended.flatMap { executionDuration(until: $0) } }
 
     /// The same, where what goes on ends now; nil if it hasn't executed.
-    func executed(until now: Duration) -> Duration? {
+    func executionDuration(until now: Duration) -> Duration? {
       started.map { max((ended ?? now).saturatingSubtracting($0), .zero) }
     }
   }
@@ -91,7 +91,7 @@ public struct OperationTimeline: Sendable {
   /// The first time in the timeline.
   public var begin: Duration {
     spans.lazy.compactMap { span in
-      span.enqueued ?? span.evaluating ?? span.started ?? span.cancelled ?? span.ended
+      span.enqueued ?? span.evaluationStarted ?? span.started ?? span.cancelled ?? span.ended
     }.min() ?? end
   }
 
@@ -147,7 +147,7 @@ extension OperationTimeline {
   package func phases(of index: Int) -> [Phase] {
     let span = spans[index]
     // After a manual start, conditions are evaluated immediately.
-    guard let enqueued = span.enqueued ?? span.evaluating else { return [] }
+    guard let enqueued = span.enqueued ?? span.evaluationStarted else { return [] }
     // One that was cancelled before it started waits for nothing from then on.
     let last = max(span.started ?? span.cancelled ?? span.ended ?? end, enqueued)
     func clamp(_ time: Duration) -> Duration { min(max(time, enqueued), last) }
@@ -156,7 +156,7 @@ extension OperationTimeline {
     let resolved = span.waitsForUnrecorded ? nil : ends.max().map(clamp)
     let ready: Duration
     let asked: Duration
-    if let evaluating = span.evaluating {
+    if let evaluating = span.evaluationStarted {
       asked = clamp(evaluating)
       ready = max(clamp(span.ready ?? last), asked)
     } else {
@@ -164,7 +164,7 @@ extension OperationTimeline {
       asked = ready
     }
     // A queue that is suspended, or has others to ask, doesn't ask at once.
-    let freed = span.evaluating == nil ? asked : min(resolved ?? asked, asked)
+    let freed = span.evaluationStarted == nil ? asked : min(resolved ?? asked, asked)
     return [
       Phase(kind: .dependencies, begin: enqueued, end: freed),
       Phase(kind: .turn, begin: freed, end: asked),

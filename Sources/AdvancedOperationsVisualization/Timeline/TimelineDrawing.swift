@@ -218,7 +218,7 @@ struct TimelineDrawing {
     guard let started = span.started else { return nil }
     let (begin, end) = (x(started), x(span.ended ?? timeline.end))
     let width = max(end - begin, Self.leastBar)
-    let text = (span.executed(until: timeline.end) ?? .zero).readable
+    let text = (span.executionDuration(until: timeline.end) ?? .zero).readable
     let room = PictureText.width(of: text, size: 10) + 6
     var bar = Bar(begin: begin, width: width, text: text, isTextInside: width > room)
     let free = begin + width + (bar.isTextInside ? 0 : room)
@@ -348,7 +348,7 @@ extension OperationTimeline {
       lines.append("tried again \(times)")
     }
     if span.lastFailedAttempt != nil { lines.append("ended in the delay after a failed attempt") }
-    if let executed = span.executed { lines.append("executed for \(executed.readable)") }
+    if let executed = span.executionDuration { lines.append("executed for \(executed.readable)") }
     return lines.joined(separator: "\n")
   }
 }
@@ -445,7 +445,7 @@ struct TimelineRows {
         if chosen.count + way.count <= limit { chosen.formUnion(way) }
       }
     }
-    let times = spans.map { $0.executed(until: timeline.end) ?? .zero }
+    let times = spans.map { $0.executionDuration(until: timeline.end) ?? .zero }
     let longestFirst = spans.indices.sorted { (times[$1], $0) < (times[$0], $1) }
     let failed = longestFirst.filter { index in
       spans[index].outcome.map { $0.isFailed && !$0.isInherited } ?? false

@@ -98,7 +98,7 @@ public final class TimelineRecorder: OperationObserver {
     let (hasStarted, attempt) = (operation.hasStarted, operation.attempt)
     return { span in
       // An operation that only takes the value of another goes through that state, too.
-      span.evaluating = times.hasConditions || times.isJournaled ? times.evaluating : nil
+      span.evaluationStarted = times.hasConditions || times.isJournaled ? times.evaluating : nil
       span.asksOnlyJournal = times.isJournaled && !times.hasConditions
       span.ready = times.ready
       if hasStarted { span.begunAtLatest(at: times.executing) }

@@ -22,7 +22,7 @@ struct OperationWaits: Equatable, Sendable {
     // An operation without conditions isn't seen to become ready: it does when the last one has
     // ended that it depends on.
     let depended = span.dependencies.compactMap { timeline.spans[$0].ended }.max() ?? enqueued
-    let evaluating = span.evaluating ?? span.ready ?? min(max(depended, enqueued), end)
+    let evaluating = span.evaluationStarted ?? span.ready ?? min(max(depended, enqueued), end)
     let ready = span.ready ?? evaluating
     add(.dependencies, evaluating - enqueued)
     add(.conditions, ready - evaluating)
