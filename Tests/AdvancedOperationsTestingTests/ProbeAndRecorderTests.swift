@@ -151,8 +151,8 @@ private struct Flaw: Error, Hashable {
       case .produced(let child): #expect(child === operation.child)
       case .cancelled(let errors):
         #expect(errors.map { $0 as? Flaw } == [Flaw(number: 1)])
-      case .willFinish(let errors):
-        #expect(errors.map { $0 as? Flaw } == [Flaw(number: 1), Flaw(number: 2)])
+      case .willFinish(let outcome):
+        #expect(outcome.failure?.errors.map { $0 as? Flaw } == [Flaw(number: 1), Flaw(number: 2)])
       case .finished(let outcome):
         guard case .cancelled(let failure) = outcome else {
           Issue.record("\(outcome)")

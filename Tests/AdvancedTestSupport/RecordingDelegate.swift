@@ -24,9 +24,9 @@ package final class RecordingDelegate: AdvancedOperationQueueDelegate {
   package func operationQueue(
     _ queue: AdvancedOperationQueue,
     didFinish operation: AdvancedOperation,
-    errors: [any Error]
+    outcome: OperationOutcome
   ) {
-    log.add("didFinish \(operation.name ?? "") \(flaws(errors)) \(operation.state)")
+    log.add("didFinish \(operation.name ?? "") \(flaws(outcome)) \(operation.state)")
     didFinish.value?(operation)
   }
 }

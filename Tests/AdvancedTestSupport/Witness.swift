@@ -43,10 +43,10 @@ package final class Witness: OperationObserver {
     tell(operation, "cancelled")
     if !operation.isCancelled { complain("\(operation) was told of a cancel without the flag") }
   }
-  package func operationWillFinish(_ operation: AdvancedOperation, errors: [any Error]) {
+  package func operationWillFinish(_ operation: AdvancedOperation, outcome: OperationOutcome) {
     tell(operation, "willFinish")
   }
-  package func operationDidFinish(_ operation: AdvancedOperation, errors: [any Error]) {
+  package func operationDidFinish(_ operation: AdvancedOperation, outcome: OperationOutcome) {
     tell(operation, "finished")
     if operation.isFinished { complain("\(operation) was finished before its observers were told") }
   }

@@ -59,6 +59,9 @@ package struct Flaw: Error, Hashable, CustomStringConvertible {
   package var description: String { "flaw \(number)" }
 }
 
+/// The numbers of the flaws that an operation ended with.
+package func flaws(_ outcome: OperationOutcome) -> [Int] { flaws(outcome.failure?.errors ?? []) }
+
 /// The numbers of flaws, conditions' wrappers removed; 0 for any other error.
 package func flaws(_ errors: [any Error]) -> [Int] {
   errors.map { error in

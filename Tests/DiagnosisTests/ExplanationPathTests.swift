@@ -137,7 +137,7 @@ import Testing
       }
       func operationDidEnqueue(_ operation: AdvancedOperation) { ask(operation) }
       func operationDidStart(_ operation: AdvancedOperation) { ask(operation) }
-      func operationDidFinish(_ operation: AdvancedOperation, errors: [any Error]) {
+      func operationDidFinish(_ operation: AdvancedOperation, outcome: OperationOutcome) {
         ask(operation)
       }
     }

@@ -156,9 +156,9 @@ private func transfer(from a: Account, to b: Account) async throws {}
   upload.addClaim(MutuallyExclusive("uplink", whenBusy: .fail))
   let print = Lines()
 
-  upload.onFinish { _, errors in
-    for case let error as OperationConditionError in errors {
-      if case .busy(let holders) = error.underlying as? OperationClaimError { print(holders) }
+  upload.onFinish { _, outcome in
+    if case .busy(let holders) = outcome.failure?.first(OperationClaimError.self) {
+      print("held by", holders.map(\.name))
     }
   }
 
@@ -166,7 +166,7 @@ private func transfer(from a: Account, to b: Account) async throws {}
   simulation.advance(by: .zero)
   queue.addOperation(upload)
   simulation.run()
-  #expect(print.all == [#"["backup"]"#])
+  #expect(print.all == [#"held by ["backup"]"#])
 }
 
 @Test func `ResourcePool: units are shared by those who need few and many`() {

@@ -150,10 +150,10 @@ private final class Upload: AdvancedOperation, @unchecked Sendable {
 {
   let seen = Mutex("")
   let upload = Upload(name: "upload")
-  upload.onFinish { operation, errors in
-    seen.withLock { $0 = "\(operation), \(errors.count) errors" }
+  upload.onFinish { operation, outcome in
+    seen.withLock { $0 = "\(operation.name ?? ""): \(outcome)" }
   }
   AdvancedOperationQueue().addOperation(upload)
   try await upload.untilFinished()
-  #expect(seen.withLock { $0 } == "upload (succeeded), 0 errors")
+  #expect(seen.withLock { $0 } == "upload: succeeded")
 }

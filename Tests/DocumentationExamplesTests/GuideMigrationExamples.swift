@@ -34,8 +34,8 @@ private struct Network: Sendable {
   download.addCondition(Reachable(network: network))
   download.addClaim(MutuallyExclusive("downloads"))
   download.addObserver(TimeoutObserver(.seconds(30)))
-  download.onFinish { operation, errors in
-    print("\(operation): \(errors.count) error")
+  download.onFinish { operation, outcome in
+    print("\(operation): \(outcome.failure?.errors.count ?? 0) error")
   }
 
   let parse = ResultOperation(name: "parse") { print("parse runs") }

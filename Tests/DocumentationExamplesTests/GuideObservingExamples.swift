@@ -24,8 +24,7 @@ private struct Malformed: Error, CustomStringConvertible {
       show("\(operation.name ?? ""): \(Int(progress.fractionCompleted * 100)) %")
     }
 
-    func operationDidFinish(_ operation: AdvancedOperation, errors: [any Error]) {
-      guard let outcome = operation.outcome else { return }
+    func operationDidFinish(_ operation: AdvancedOperation, outcome: OperationOutcome) {
       show("\(operation.name ?? "") has ended: \(outcome)")
     }
   }
@@ -70,12 +69,12 @@ private struct Malformed: Error, CustomStringConvertible {
   let log = Lines()
   let upload = ResultOperation(name: "upload") {}
 
-  upload.onFinish { upload, errors in
-    log("\(upload), \(errors.count) errors")
+  upload.onFinish { upload, outcome in
+    log("\(upload.name ?? ""): \(outcome)")
   }
 
   simulate(upload)
-  #expect(log.all == ["upload (succeeded), 0 errors"])
+  #expect(log.all == ["upload: succeeded"])
 }
 
 @Test func `Observing: in async code, as a sequence`() async throws {

@@ -28,13 +28,12 @@ final class Metrics: OperationObserver {
     count("retries")
   }
 
-  func operationDidFinish(_ operation: AdvancedOperation, errors: [any Error]) {
-    switch operation.outcome {
+  func operationDidFinish(_ operation: AdvancedOperation, outcome: OperationOutcome) {
+    switch outcome {
     case .succeeded: count("succeeded")
     case .skipped: count("skipped")
     case .cancelled: count("cancelled")
     case .failed: count("failed")
-    case nil: break
     }
   }
 }

@@ -15,13 +15,13 @@ import Testing
       return sorted.map { "\($0.value) \($0.key)" }.joined(separator: ", ")
     }
 
-    func operationDidFinish(_ operation: AdvancedOperation, errors: [any Error]) {
+    func operationDidFinish(_ operation: AdvancedOperation, outcome: OperationOutcome) {
       let word =
-        switch operation.outcome {
+        switch outcome {
         case .succeeded: "succeeded"
         case .cancelled: "cancelled"
         case .failed: "failed"
-        case .skipped, nil: "skipped"
+        case .skipped: "skipped"
         }
       counts.withLock { $0[word, default: 0] += 1 }
     }

@@ -19,17 +19,18 @@ private struct Journal: Sendable {
 
 private let journal = Journal()
 
-@Test func `OperationObserver: a type of your own is told`() {
+@Test func `OperationObserver: a type of your own is told`() throws {
   struct Audit: OperationObserver {
-    func operationDidFinish(_ operation: AdvancedOperation, errors: [any Error]) {
-      journal.write("\(operation): \(errors.count) errors")
+    func operationDidFinish(_ operation: AdvancedOperation, outcome: OperationOutcome) {
+      journal.write("\(operation.name ?? ""): \(outcome)")
     }
   }
 
   let operation = ResultOperation(name: "download") { throw Offline() }
   operation.addObserver(Audit())
   simulate(operation)
-  #expect(journal.lines.all == ["download (failed): 1 errors"])
+  let outcome = try #require(operation.outcome)
+  #expect(journal.lines.all == ["download: \(outcome)"])
 }
 
 @Test func `OperationObservation: who isn't interested any more is removed`() {

@@ -23,11 +23,11 @@ private func importAll() throws {}
   let importing = Import()
   importing.addCondition(FileExists("/data/feed.json"))
   importing.addClaim(MutuallyExclusive("database"))
-  importing.onFinish { operation, errors in print(operation.outcome as Any) }
+  importing.onFinish { operation, outcome in print(operation, outcome) }
   queue.addOperation(importing)
 
   simulation.run()
-  #expect(print.all == ["\(importing.outcome as Any)"])
+  #expect(print.all == ["\(importing) \(try #require(importing.outcome))"])
   #expect(!importing.hasStarted)
 }
 

@@ -237,7 +237,7 @@ final class EndHistory: Sendable {
 
     func operationDidEnqueue(_ operation: AdvancedOperation) { wasEnqueued.withLock { $0 = true } }
 
-    func operationDidFinish(_ operation: AdvancedOperation, errors: [any Error]) {
+    func operationDidFinish(_ operation: AdvancedOperation, outcome: OperationOutcome) {
       ends.withLock { $0 += 1 }
     }
   }

@@ -103,18 +103,18 @@ struct RandomWorkflow {
     func operationDidCancel(_ operation: AdvancedOperation, errors: [any Error]) {
       events.add(.told(number, "cancelled"))
     }
-    func operationWillFinish(_ operation: AdvancedOperation, errors: [any Error]) {
+    func operationWillFinish(_ operation: AdvancedOperation, outcome: OperationOutcome) {
       events.add(.told(number, "willFinish"))
     }
-    func operationDidFinish(_ operation: AdvancedOperation, errors: [any Error]) {
+    func operationDidFinish(_ operation: AdvancedOperation, outcome: OperationOutcome) {
       let ending: ReferenceModel.Ending
-      switch operation.outcome {
-      case .succeeded, nil: ending = .succeeded
+      switch outcome {
+      case .succeeded: ending = .succeeded
       case .failed: ending = .failed
       case .cancelled: ending = .cancelled
       case .skipped: ending = .skipped
       }
-      events.add(.finished(number, ending, errorCount: errors.count))
+      events.add(.finished(number, ending, errorCount: outcome.failure?.errors.count ?? 0))
     }
   }
 

@@ -94,7 +94,7 @@ import Testing
     #expect(timeline.timeline.plan.durations == [.seconds(2)])
     var last: OperationEvent?
     for await event in events {
-      if case .willFinish(let errors) = event { #expect(errors.isEmpty) }
+      if case .willFinish(let outcome) = event { #expect(outcome.isSkipped) }
       last = event
     }
     guard case .finished(.skipped(let reason)) = last else {

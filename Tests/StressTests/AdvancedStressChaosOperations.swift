@@ -70,10 +70,10 @@ enum AdvancedStress {
     func operationDidCancel(_ operation: AdvancedOperation, errors: [any Error]) {
       tell("cancelled", of: operation)
     }
-    func operationWillFinish(_ operation: AdvancedOperation, errors: [any Error]) {
+    func operationWillFinish(_ operation: AdvancedOperation, outcome: OperationOutcome) {
       tell("willFinish", of: operation)
     }
-    func operationDidFinish(_ operation: AdvancedOperation, errors: [any Error]) {
+    func operationDidFinish(_ operation: AdvancedOperation, outcome: OperationOutcome) {
       tell("finished", of: operation)
     }
   }

@@ -59,5 +59,7 @@ struct FailingCondition: ImmediateCondition {
 
 /// Counts the ends that it sees.
 struct CountingObserver: OperationObserver {
-  func operationDidFinish(_ operation: AdvancedOperation, errors: [any Error]) { RunCount.add() }
+  func operationDidFinish(_ operation: AdvancedOperation, outcome: OperationOutcome) {
+    RunCount.add()
+  }
 }

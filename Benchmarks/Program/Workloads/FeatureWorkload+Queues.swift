@@ -52,7 +52,7 @@ private final class CountingDelegate: AdvancedOperationQueueDelegate {
   func operationQueue(
     _ queue: AdvancedOperationQueue,
     didFinish operation: AdvancedOperation,
-    errors: [any Error]
+    outcome: OperationOutcome
   ) { RunCount.add() }
 }
 

@@ -45,8 +45,7 @@ public final class Journal: OperationObserver {
   }
 
   /// Writes down when the operation was over, and how it ended.
-  public func operationDidFinish(_ operation: AdvancedOperation, errors: [any Error]) {
-    let outcome = operation.outcome
+  public func operationDidFinish(_ operation: AdvancedOperation, outcome: OperationOutcome) {
     note(operation) { entry, time in
       entry.finished = time
       entry.outcome = outcome

@@ -83,9 +83,9 @@ public enum WhenBusy: Sendable, CaseIterable {
 /// An operation did not get, or had to give up, what it claims.
 ///
 /// ```swift
-/// upload.onFinish { _, errors in
-///   for case let error as OperationConditionError in errors {
-///     if case .busy(let holders) = error.underlying as? OperationClaimError { print(holders) }
+/// upload.onFinish { _, outcome in
+///   if case .busy(let holders) = outcome.failure?.first(OperationClaimError.self) {
+///     print("held by", holders.map(\.name))
 ///   }
 /// }
 /// ```

@@ -92,18 +92,18 @@ public final class CircuitBreaker: OperationObserver {
   }
 
   /// Remembers how an operation ended.
-  public func operationDidFinish(_ operation: AdvancedOperation, errors: [any Error]) {
+  public func operationDidFinish(_ operation: AdvancedOperation, outcome: OperationOutcome) {
     let id = ObjectIdentifier(self)
     let isFirst = operation.withCore { core in
       guard core.machine.hasStarted, core.extra?.breakers.contains(id) != true else { return false }
       core.makeExtra().breakers.append(id)
       return true
     }
-    if isFirst { count(operation) }
+    if isFirst { count(operation, outcome) }
   }
 
-  private func count(_ operation: AdvancedOperation) {
-    switch operation.outcome {
+  private func count(_ operation: AdvancedOperation, _ outcome: OperationOutcome) {
+    switch outcome {
     // A body that found nothing to do has been answered: HTTP 304, for instance.
     case .succeeded, .skipped: noteSuccess(of: operation)
     case .failed(let failure):
@@ -117,7 +117,6 @@ public final class CircuitBreaker: OperationObserver {
       if OperationFailure(elements: timeouts).decidingCauses.contains(where: counts) {
         noteFailure(of: operation)
       }
-    case nil: return
     }
   }
 

@@ -6,8 +6,8 @@ import CoreOperations
 private struct Recipients: ~Copyable {
   /// Also observers that were removed since.
   var observers: [OperationObservation] = []
-  /// The errors of the operation, once its outcome is decided.
-  var errors: [any Error] = []
+  /// Nil until it is decided.
+  var outcome: OperationOutcome?
   /// Whether the queue may have a delegate, and the operation a parent.
   var mayHaveDelegate = false
   var isChild = false
@@ -24,10 +24,7 @@ private struct Recipients: ~Copyable {
     isChild = core.isChild
     hasExtra = core.extra != nil
     hasWork = core.work != nil
-    // They may have grown by the errors of children that left.
-    if core.machine.isEndDecided, errors.count != core.machine.elements.count {
-      errors = core.errors
-    }
+    if outcome == nil { outcome = core.machine.outcome }
     if lastObserver == core.lastObserver { return }
     swap(&outdated, &observers)
     observers = core.observers
@@ -152,7 +149,7 @@ extension AdvancedOperation {
         context.notified = .init(self)
         let notifying = ThreadContext.beginHolding(self, by: .observer)
         for observation in recipients.observers where observation.id > id {
-          observation.notify(of: .didFinish, errors: recipients.errors, about: self)
+          observation.notify(of: .didFinish, outcome: recipients.outcome, about: self)
         }
         ThreadContext.endHolding(notifying)
         done = .notifiedOfDidFinish
@@ -183,13 +180,13 @@ extension AdvancedOperation {
 
   /// Does what is due at an event, and notifies the observers that are attached.
   private func notify(_ recipients: borrowing Recipients, of event: EventDelivery.Event) {
-    let errors = recipients.errors
+    let outcome = recipients.outcome
     switch event {
     case .enqueued, .started, .produced, .progress, .retrying, .cancelled, .lateFinish: break
     case .leave: childRunner?.letChildrenLeave()
     case .willFinish:
       if recipients.hasWork { outcomeTakesEffect() }
-      finished(withErrors: errors)
+      finished(withErrors: outcome?.failure?.errors ?? [])
     case .didFinish:
       // It may cancel operations that wait for this end, and so has to come before that.
       if recipients.isChild { parent?.childRunner?.childEnds(self) }
@@ -199,7 +196,7 @@ extension AdvancedOperation {
         // The array keeps it alive.
         let observation = unsafe Unmanaged.passUnretained(observers[index])
         unsafe observation._withUnsafeGuaranteedRef {
-          $0.notify(of: event, errors: errors, about: self)
+          $0.notify(of: event, outcome: outcome, about: self)
         }
       }
     }
@@ -207,10 +204,11 @@ extension AdvancedOperation {
     case .enqueued, .started, .produced, .progress, .retrying, .leave, .willFinish: break
     case .cancelled(let errors, let callsHook): if callsHook { cancelled(withErrors: errors) }
     case .didFinish:
-      if recipients.mayHaveDelegate, let queue = queue as? AdvancedOperationQueue {
-        queue.delegate?.operationQueue(queue, didFinish: self, errors: errors)
+      if recipients.mayHaveDelegate, let outcome, let queue = queue as? AdvancedOperationQueue {
+        queue.delegate?.operationQueue(queue, didFinish: self, outcome: outcome)
       }
-    case .lateFinish(let observer, let errors): observer.operationDidFinish(self, errors: errors)
+    case .lateFinish(let observer):
+      if let outcome { observer.operationDidFinish(self, outcome: outcome) }
     }
   }
 
@@ -247,7 +245,7 @@ extension AdvancedOperation {
       core.lastObserver += 1
       let observation: OperationObservation
       if core.machine.state == .finished {
-        core.delivery.append(.lateFinish(observer, core.errors))
+        core.delivery.append(.lateFinish(observer))
         observation = OperationObservation()
       } else {
         observation = OperationObservation(

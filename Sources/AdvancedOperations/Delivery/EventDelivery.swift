@@ -27,7 +27,7 @@ package struct EventDelivery {
     case willFinish
     case didFinish
     /// Did-finish for an observer that was added to a finished operation.
-    indirect case lateFinish(any OperationObserver, [any Error])
+    indirect case lateFinish(any OperationObserver)
   }
 
   // Mostly there is no second event, and so no array: three of them per operation before, by

@@ -82,12 +82,12 @@ public struct LogObserver: OperationObserver {
   }
 
   /// Writes the outcome in one word, how long the operation was executing, and what went wrong.
-  public func operationDidFinish(_ operation: AdvancedOperation, errors: [any Error]) {
+  public func operationDidFinish(_ operation: AdvancedOperation, outcome: OperationOutcome) {
     let now = operation.environment.clock.now
     let begin = notes.take(operation)?.started
     let time = begin.map { " after \((now - $0).readable)" } ?? " without having run"
-    switch operation.outcome {
-    case .succeeded, nil:
+    switch outcome {
+    case .succeeded:
       let source = operation.isFromJournal ? ", with the value from its journal" : ""
       write(operation, "succeeded\(time)\(source)")
     case .skipped(let reason):

@@ -24,8 +24,8 @@ public enum OperationEvent: Sendable {
   case retrying(OperationRetry)
   /// It was cancelled; with its ``AdvancedOperation/errors`` at that time.
   case cancelled([any Error])
-  /// Its end was decided; with its ``AdvancedOperation/errors``, which are none after a skip.
-  case willFinish([any Error])
+  /// Its outcome was decided.
+  case willFinish(OperationOutcome)
   /// It is over.
   case finished(OperationOutcome)
   /// So many events are missing here: the loop over ``OperationEvents`` was slower than they came.

@@ -106,16 +106,15 @@ private final class EventTap: OperationObserver {
   func operationDidCancel(_ operation: AdvancedOperation, errors: [any Error]) {
     log.append(.cancelled(errors))
   }
-  func operationWillFinish(_ operation: AdvancedOperation, errors: [any Error]) {
-    log.append(.willFinish(errors))
+  func operationWillFinish(_ operation: AdvancedOperation, outcome: OperationOutcome) {
+    log.append(.willFinish(outcome))
   }
-  func operationDidFinish(_ operation: AdvancedOperation, errors: [any Error]) {
-    let outcome = operation.outcome
+  func operationDidFinish(_ operation: AdvancedOperation, outcome: OperationOutcome) {
     // Other observers are notified after this one, and a reader of the event has to find the
     // operation finished. The closure keeps the tap alive until then, because its deinitialiser
     // closes the log.
     operation.whenFinished { [self] _ in
-      if let outcome { log.append(.finished(outcome)) }
+      log.append(.finished(outcome))
       log.close()
     }
   }

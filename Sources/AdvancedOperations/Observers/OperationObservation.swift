@@ -70,11 +70,11 @@ public final class OperationObservation: Sendable {
   /// Not from two threads at the same time, nor from inside the call.
   func notify(
     of event: EventDelivery.Event,
-    errors: [any Error],
+    outcome: OperationOutcome?,
     about operation: AdvancedOperation
   ) {
     guard attachment.step({ $0.callBegan() }) else { return }
-    unsafe slot.notify(of: event, errors: errors, about: operation)
+    unsafe slot.notify(of: event, outcome: outcome, about: operation)
     if attachment.step({ $0.callEnded() }) { letGoOfObserver() }
   }
 
@@ -101,7 +101,7 @@ public final class OperationObservation: Sendable {
 
     borrowing func notify(
       of event: EventDelivery.Event,
-      errors: [any Error],
+      outcome: OperationOutcome?,
       about operation: AdvancedOperation
     ) {
       switch event {
@@ -111,8 +111,10 @@ public final class OperationObservation: Sendable {
       case .progress(let update): observer.operation(operation, didUpdateProgress: update)
       case .retrying(let retry): observer.operation(operation, willRetry: retry)
       case .cancelled(let errors, _): observer.operationDidCancel(operation, errors: errors)
-      case .willFinish: observer.operationWillFinish(operation, errors: errors)
-      case .didFinish: observer.operationDidFinish(operation, errors: errors)
+      case .willFinish:
+        if let outcome { observer.operationWillFinish(operation, outcome: outcome) }
+      case .didFinish:
+        if let outcome { observer.operationDidFinish(operation, outcome: outcome) }
       case .leave, .lateFinish: break
       }
     }

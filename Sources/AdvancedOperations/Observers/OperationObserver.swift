@@ -10,8 +10,8 @@
 ///
 /// ```swift
 /// struct Audit: OperationObserver {
-///   func operationDidFinish(_ operation: AdvancedOperation, errors: [any Error]) {
-///     journal.write("\(operation): \(errors.count) errors")
+///   func operationDidFinish(_ operation: AdvancedOperation, outcome: OperationOutcome) {
+///     journal.write("\(operation.name ?? ""): \(outcome)")
 ///   }
 /// }
 /// ```
@@ -45,9 +45,9 @@ public protocol OperationObserver: Sendable {
   /// The operation was cancelled for the first time, before its end was decided.
   func operationDidCancel(_ operation: AdvancedOperation, errors: [any Error])
   /// The outcome of the operation is decided, and it may still produce others.
-  func operationWillFinish(_ operation: AdvancedOperation, errors: [any Error])
+  func operationWillFinish(_ operation: AdvancedOperation, outcome: OperationOutcome)
   /// The operation is over; its dependents start afterwards.
-  func operationDidFinish(_ operation: AdvancedOperation, errors: [any Error])
+  func operationDidFinish(_ operation: AdvancedOperation, outcome: OperationOutcome)
 }
 
 extension OperationObserver {
@@ -73,9 +73,9 @@ extension OperationObserver {
   /// Does nothing.
   public func operationDidCancel(_ operation: AdvancedOperation, errors: [any Error]) {}
   /// Does nothing.
-  public func operationWillFinish(_ operation: AdvancedOperation, errors: [any Error]) {}
+  public func operationWillFinish(_ operation: AdvancedOperation, outcome: OperationOutcome) {}
   /// Does nothing.
-  public func operationDidFinish(_ operation: AdvancedOperation, errors: [any Error]) {}
+  public func operationDidFinish(_ operation: AdvancedOperation, outcome: OperationOutcome) {}
 }
 
 /// An observer made of closures.
@@ -90,8 +90,8 @@ public struct BlockObserver: OperationObserver {
   private let didUpdateProgress: (@Sendable (AdvancedOperation, OperationProgress) -> Void)?
   private let willRetry: (@Sendable (AdvancedOperation, OperationRetry) -> Void)?
   private let didCancel: (@Sendable (AdvancedOperation, [any Error]) -> Void)?
-  private let willFinish: (@Sendable (AdvancedOperation, [any Error]) -> Void)?
-  private let didFinish: (@Sendable (AdvancedOperation, [any Error]) -> Void)?
+  private let willFinish: (@Sendable (AdvancedOperation, OperationOutcome) -> Void)?
+  private let didFinish: (@Sendable (AdvancedOperation, OperationOutcome) -> Void)?
 
   /// Creates an observer; each closure is optional and stands for the method of its name.
   public init(
@@ -101,8 +101,8 @@ public struct BlockObserver: OperationObserver {
     didUpdateProgress: (@Sendable (AdvancedOperation, OperationProgress) -> Void)? = nil,
     willRetry: (@Sendable (AdvancedOperation, OperationRetry) -> Void)? = nil,
     didCancel: (@Sendable (AdvancedOperation, [any Error]) -> Void)? = nil,
-    willFinish: (@Sendable (AdvancedOperation, [any Error]) -> Void)? = nil,
-    didFinish: (@Sendable (AdvancedOperation, [any Error]) -> Void)? = nil
+    willFinish: (@Sendable (AdvancedOperation, OperationOutcome) -> Void)? = nil,
+    didFinish: (@Sendable (AdvancedOperation, OperationOutcome) -> Void)? = nil
   ) {
     self.didEnqueue = didEnqueue
     self.didStart = didStart
@@ -138,11 +138,11 @@ public struct BlockObserver: OperationObserver {
     didCancel?(operation, errors)
   }
   /// Calls the closure.
-  public func operationWillFinish(_ operation: AdvancedOperation, errors: [any Error]) {
-    willFinish?(operation, errors)
+  public func operationWillFinish(_ operation: AdvancedOperation, outcome: OperationOutcome) {
+    willFinish?(operation, outcome)
   }
   /// Calls the closure.
-  public func operationDidFinish(_ operation: AdvancedOperation, errors: [any Error]) {
-    didFinish?(operation, errors)
+  public func operationDidFinish(_ operation: AdvancedOperation, outcome: OperationOutcome) {
+    didFinish?(operation, outcome)
   }
 }

@@ -108,7 +108,7 @@ public final class ProgressObserver: OperationObserver {
   }
 
   /// Counts the operation as done, however it ended.
-  public func operationDidFinish(_ operation: AdvancedOperation, errors: [any Error]) {
+  public func operationDidFinish(_ operation: AdvancedOperation, outcome: OperationOutcome) {
     change { state in
       let id = ObjectIdentifier(operation)
       state.known.remove(id)

@@ -21,7 +21,7 @@ package import CoreOperations
 /// let importing = Import()
 /// importing.addCondition(FileExists("/data/feed.json"))
 /// importing.addClaim(MutuallyExclusive("database"))
-/// importing.onFinish { operation, errors in print(operation.outcome as Any) }
+/// importing.onFinish { operation, outcome in print(operation, outcome) }
 /// queue.addOperation(importing)
 /// ```
 ///
@@ -290,12 +290,12 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   /// The closure is an observer: it is called once, without a lock held, before dependents start.
   /// The closure of a ``ResultOperation`` gets the operation with its type, and so its result.
   ///
-  /// - Parameter body: The closure. It gets this operation and its ``errors``, so it need not
-  ///   capture the operation.
+  /// - Parameter body: The closure. It gets this operation, so it need not capture it, and its
+  ///   outcome.
   /// - Returns: The means to remove the closure.
   @discardableResult
   public func onFinish(
-    _ body: @escaping @Sendable (AdvancedOperation, [any Error]) -> Void
+    _ body: @escaping @Sendable (AdvancedOperation, OperationOutcome) -> Void
   ) -> OperationObservation { addObserver(BlockObserver(didFinish: body)) }
 
   final func attach(calling call: String, _ record: (inout AdvancedCore) -> Void) {

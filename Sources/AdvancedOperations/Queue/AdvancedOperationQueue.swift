@@ -179,7 +179,7 @@ public protocol AdvancedOperationQueueDelegate: AnyObject, Sendable {
   func operationQueue(
     _ queue: AdvancedOperationQueue,
     didFinish operation: AdvancedOperation,
-    errors: [any Error]
+    outcome: OperationOutcome
   )
 }
 
@@ -198,6 +198,6 @@ extension AdvancedOperationQueueDelegate {
   public func operationQueue(
     _ queue: AdvancedOperationQueue,
     didFinish operation: AdvancedOperation,
-    errors: [any Error]
+    outcome: OperationOutcome
   ) {}
 }

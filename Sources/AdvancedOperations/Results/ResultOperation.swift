@@ -191,18 +191,18 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
   ///
   /// - Parameter body: The closure, which is called as that of
   ///   ``AdvancedOperation/onFinish(_:)`` is. It gets this operation, whose ``result`` is decided,
-  ///   and its errors.
+  ///   and its outcome.
   /// - Returns: The means to remove the closure.
   @discardableResult
   public final override func onFinish(
-    _ body: @escaping @Sendable (ResultOperation<Output>, [any Error]) -> Void
+    _ body: @escaping @Sendable (ResultOperation<Output>, OperationOutcome) -> Void
   ) -> OperationObservation {
     // An override, not an overload: with two methods of the name, a closure would be ambiguous.
-    super.onFinish { operation, errors in
+    super.onFinish { operation, outcome in
       guard let operation = operation as? ResultOperation<Output> else {
         trap("an observer of a \(ResultOperation<Output>.self) got \(operation)")
       }
-      body(operation, errors)
+      body(operation, outcome)
     }
   }
 

@@ -86,11 +86,11 @@ public final class RecordingObserver: OperationObserver {
     record(.cancelled(errors), of: operation)
   }
   /// Records `.willFinish`.
-  public func operationWillFinish(_ operation: AdvancedOperation, errors: [any Error]) {
-    record(.willFinish(errors), of: operation)
+  public func operationWillFinish(_ operation: AdvancedOperation, outcome: OperationOutcome) {
+    record(.willFinish(outcome), of: operation)
   }
   /// Records `.finished`.
-  public func operationDidFinish(_ operation: AdvancedOperation, errors: [any Error]) {
-    if let outcome = operation.outcome { record(.finished(outcome), of: operation) }
+  public func operationDidFinish(_ operation: AdvancedOperation, outcome: OperationOutcome) {
+    record(.finished(outcome), of: operation)
   }
 }

@@ -151,13 +151,12 @@ public final class TimelineRecorder: OperationObserver {
   }
 
   /// Records when the end of the operation was decided.
-  public func operationWillFinish(_ operation: AdvancedOperation, errors: [any Error]) {
+  public func operationWillFinish(_ operation: AdvancedOperation, outcome: OperationOutcome) {
     record(operation) { $0.ended = $0.ended ?? $1 }
   }
 
   /// Records the outcome of the operation.
-  public func operationDidFinish(_ operation: AdvancedOperation, errors: [any Error]) {
-    let outcome = operation.outcome
+  public func operationDidFinish(_ operation: AdvancedOperation, outcome: OperationOutcome) {
     record(operation) { span, now in
       span.ended = span.ended ?? now
       span.outcome = outcome

@@ -84,7 +84,7 @@ import Testing
     let recorder = RecordingObserver()
     let work = moment == "hook" ? CancelledByItsHook(body: { _ in }) : Work.open()
     work.addObserver(recorder)
-    let cancels: @Sendable (AdvancedOperation, [any Error]) -> Void = { operation, _ in
+    let cancels: @Sendable (AdvancedOperation, OperationOutcome) -> Void = { operation, _ in
       operation.cancel(withError: Flaw(1))
     }
     switch moment {

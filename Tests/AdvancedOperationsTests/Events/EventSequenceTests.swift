@@ -25,7 +25,7 @@ import Testing
     case .progress(let update): "progress \(update.completedUnitCount)/\(update.totalUnitCount)"
     case .retrying(let retry): "retrying \(retry.nextAttempt) \(retry.error)"
     case .cancelled(let errors): "cancelled \(flaws(errors))"
-    case .willFinish(let errors): "willFinish \(flaws(errors))"
+    case .willFinish(let outcome): "willFinish \(flaws(outcome))"
     case .finished(let outcome): "finished \(outcome.kind)"
     case .dropped(let count): "dropped \(count)"
     }

@@ -29,11 +29,11 @@ import Testing
     func operationDidCancel(_ operation: AdvancedOperation, errors: [any Error]) {
       log.add("cancel \(flaws(errors)) \(operation.state)")
     }
-    func operationWillFinish(_ operation: AdvancedOperation, errors: [any Error]) {
-      log.add("willFinish \(flaws(errors)) \(operation.state)")
+    func operationWillFinish(_ operation: AdvancedOperation, outcome: OperationOutcome) {
+      log.add("willFinish \(flaws(outcome)) \(operation.state)")
     }
-    func operationDidFinish(_ operation: AdvancedOperation, errors: [any Error]) {
-      log.add("didFinish \(flaws(errors)) \(operation.state)")
+    func operationDidFinish(_ operation: AdvancedOperation, outcome: OperationOutcome) {
+      log.add("didFinish \(flaws(outcome)) \(operation.state)")
     }
   }
 
@@ -72,8 +72,8 @@ import Testing
         didProduce: { _, child in log.add("produce \(child.name ?? "")") },
         didUpdateProgress: { _, update in log.add("progress \(update.fractionCompleted)") },
         didCancel: { _, errors in log.add("cancel \(flaws(errors))") },
-        willFinish: { _, errors in log.add("willFinish \(flaws(errors))") },
-        didFinish: { _, errors in log.add("didFinish \(flaws(errors))") }
+        willFinish: { _, outcome in log.add("willFinish \(flaws(outcome))") },
+        didFinish: { _, outcome in log.add("didFinish \(flaws(outcome))") }
       )
     )
     world.run(work)
@@ -125,8 +125,9 @@ import Testing
     let work = Work(policy: .whenFinishIsCalled) { _ in }
     work.onStart { _ in log.add("start") }
     work.onCancel { _, errors in log.add("cancel \(flaws(errors))") }
-    work.onFinish { operation, errors in
-      log.add("finish \(flaws(errors)) \(operation.kind == .cancelled)")
+    work.onFinish { operation, outcome in
+      #expect(outcome.kind == operation.kind)
+      log.add("finish \(flaws(outcome)) \(outcome.isCancelled)")
     }
     world.run(work)
     work.cancel(withError: Flaw(1))
@@ -191,7 +192,7 @@ import Testing
     let work = Work.failing("work", 4)
     world.run(work)
     let log = Log<String>()
-    work.onFinish { operation, errors in log.add("\(flaws(errors)) \(operation.state)") }
+    work.onFinish { operation, outcome in log.add("\(flaws(outcome)) \(operation.state)") }
     #expect(log.entries == ["[4] finished"])
     let recorder = RecordingObserver()
     work.addObserver(recorder)

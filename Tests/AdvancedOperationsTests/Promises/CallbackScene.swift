@@ -145,7 +145,7 @@ final class CallbackScene: Sendable {
     func operationQueue(
       _ queue: AdvancedOperationQueue,
       didFinish operation: AdvancedOperation,
-      errors: [any Error]
+      outcome: OperationOutcome
     ) { tell(.delegateDidFinish, operation) }
   }
 

@@ -36,10 +36,10 @@ private struct Watcher: OperationObserver {
   func operationDidCancel(_ operation: AdvancedOperation, errors: [any Error]) {
     calls.add("cancel \(errors.count)")
   }
-  func operationWillFinish(_ operation: AdvancedOperation, errors: [any Error]) {
+  func operationWillFinish(_ operation: AdvancedOperation, outcome: OperationOutcome) {
     calls.add("will finish")
   }
-  func operationDidFinish(_ operation: AdvancedOperation, errors: [any Error]) {
+  func operationDidFinish(_ operation: AdvancedOperation, outcome: OperationOutcome) {
     calls.add("did finish")
   }
 }
@@ -96,7 +96,7 @@ private final class Delegate: AdvancedOperationQueueDelegate {
   func operationQueue(
     _ queue: AdvancedOperationQueue,
     didFinish operation: AdvancedOperation,
-    errors: [any Error]
+    outcome: OperationOutcome
   ) { calls.add("did finish") }
 }
 

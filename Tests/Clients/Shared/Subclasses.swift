@@ -151,17 +151,17 @@ private nonisolated struct AtOnce: OperationExecutor {
     // Closures of one statement and of several, a function of any operation, and a variable of the
     // type of any operation.
     text.onFinish { text, _ in ends.continuation.yield((try? text.result?.get()) ?? "none") }
-    four.onFinish { four, errors in
+    four.onFinish { four, outcome in
       let value = try? four.result?.get()
-      guard let value, errors.isEmpty else { return }
+      guard let value, outcome.isSuccess else { return }
       ends.continuation.yield("\(value)")
     }
-    let report: @Sendable (AdvancedOperation, [any Error]) -> Void = { operation, _ in
+    let report: @Sendable (AdvancedOperation, OperationOutcome) -> Void = { operation, _ in
       ends.continuation.yield(operation.name ?? "none")
     }
     four.onFinish(report)
-    untyped.onFinish { operation, errors in
-      guard errors.isEmpty else { return }
+    untyped.onFinish { operation, outcome in
+      guard outcome.isSuccess else { return }
       ends.continuation.yield("untyped \(operation.name ?? "none")")
     }
     queue.addOperations([text, four])

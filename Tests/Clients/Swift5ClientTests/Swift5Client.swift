@@ -21,7 +21,7 @@ import Testing
 
   class Watcher: OperationObserver, @unchecked Sendable {
     var finished: [String] = []
-    func operationDidFinish(_ operation: AdvancedOperation, errors: [Error]) {
+    func operationDidFinish(_ operation: AdvancedOperation, outcome: OperationOutcome) {
       finished.append(operation.name ?? "")
     }
   }

@@ -15,7 +15,7 @@ final class Signposts: OperationObserver {
     intervals.withLock { $0[ObjectIdentifier(operation)] = interval }
   }
 
-  func operationDidFinish(_ operation: AdvancedOperation, errors: [any Error]) {
+  func operationDidFinish(_ operation: AdvancedOperation, outcome: OperationOutcome) {
     // An operation has no interval if it never started, or if nothing recorded signposts then.
     let interval = intervals.withLock { $0.removeValue(forKey: ObjectIdentifier(operation)) }
     if let interval { signposter.endInterval("operation", interval) }

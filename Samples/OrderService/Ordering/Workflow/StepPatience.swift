@@ -46,7 +46,9 @@ final class StepPatience: OperationObserver {
   func operationDidStart(_ operation: AdvancedOperation) { waitIsOver() }
 
   // One whose condition failed has never started.
-  func operationWillFinish(_ operation: AdvancedOperation, errors: [any Error]) { waitIsOver() }
+  func operationWillFinish(_ operation: AdvancedOperation, outcome: OperationOutcome) {
+    waitIsOver()
+  }
 
   private func waitIsOver() {
     let now = clock.now

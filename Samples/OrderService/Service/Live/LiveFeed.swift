@@ -105,9 +105,8 @@ final class LiveFeed: OperationObserver {
     changed()
   }
 
-  func operationDidFinish(_ operation: AdvancedOperation, errors: [any Error]) {
+  func operationDidFinish(_ operation: AdvancedOperation, outcome: OperationOutcome) {
     let isOrder = StepName(operation).isOrder
-    let outcome = operation.outcome
     if isOrder, let id = StepName.order(of: operation),
       desk.isInterrupted(OrderID(rawValue: id))
     {
@@ -120,7 +119,7 @@ final class LiveFeed: OperationObserver {
       case .succeeded: state.counts.confirmed += 1
       case .failed: state.counts.failed += 1
       case .cancelled: state.counts.cancelled += 1
-      case .skipped, nil: break
+      case .skipped: break
       }
     }
   }

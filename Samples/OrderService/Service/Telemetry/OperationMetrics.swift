@@ -72,7 +72,7 @@ public final class OperationMetrics: OperationObserver {
   }
 
   /// Counts the end, and records how long all took.
-  public func operationDidFinish(_ operation: AdvancedOperation, errors: [any Error]) {
+  public func operationDidFinish(_ operation: AdvancedOperation, outcome: OperationOutcome) {
     let now = operation.environment.clock.now
     guard let ended = times.withLock({ $0.removeValue(forKey: ObjectIdentifier(operation)) }) else {
       return

@@ -105,7 +105,7 @@ public final class OperationTracing: OperationObserver, OperationInterceptor {
   }
 
   /// Ends the span of the operation.
-  public func operationDidFinish(_ operation: AdvancedOperation, errors: [any Error]) {
+  public func operationDidFinish(_ operation: AdvancedOperation, outcome: OperationOutcome) {
     let id = ObjectIdentifier(operation)
     guard let entry = entry(of: operation) else { return }
     let end = OutcomeCause(of: operation)
@@ -118,7 +118,7 @@ public final class OperationTracing: OperationObserver, OperationInterceptor {
     if entry.waitedForRetry > .zero {
       span.attributes["waited.retry"] = entry.waitedForRetry / .seconds(1)
     }
-    if case .failed(let failure) = operation.outcome {
+    if case .failed(let failure) = outcome {
       span.recordError(failure)
       span.setStatus(SpanStatus(code: .error, message: failure.summary(limit: 1)))
     }

@@ -12,7 +12,7 @@ struct StepObserver: OperationObserver {
     willRetry retry: OperationRetry
   ) { core?.retries(index, after: retry.delay, because: retry.error) }
 
-  func operationDidFinish(_ operation: AdvancedOperation, errors: [any Error]) {
+  func operationDidFinish(_ operation: AdvancedOperation, outcome: OperationOutcome) {
     core?.finished(index, operation)
   }
 }
