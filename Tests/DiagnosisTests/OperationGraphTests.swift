@@ -120,8 +120,8 @@ import Testing
     let graph = world.queue.graph
 
     #expect(graph.edges == [.init(from: "op_producer", to: "op_product", kind: .produced)])
-    #expect(graph.dot.contains("op_producer -> op_product [style=dashed"))
-    #expect(graph.mermaid.contains("op_producer -. produced .-> op_product"))
+    #expect(graph.dot().contains("op_producer -> op_product [style=dashed"))
+    #expect(graph.mermaid().contains("op_producer -. produced .-> op_product"))
   }
 
   @Test func `shows what is left of a cycle that was cancelled`() {
@@ -162,7 +162,7 @@ import Testing
     }
     let graph = OperationGraph(of: [group])
     #expect(graph.nodes.count == count + 1)
-    #expect(graph.dot.contains("op_innermost ["))
+    #expect(graph.dot().contains("op_innermost ["))
     // Released one by one, beginning with the outermost: the stack wouldn't hold them at once.
     var next: GroupOperation? = group
     var all: [GroupOperation] = []

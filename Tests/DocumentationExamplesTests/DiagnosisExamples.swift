@@ -21,8 +21,8 @@ private func workflow(_ clock: OperationClock) -> [ResultOperation<Void>] {
   let (download, store) = (operations[0], operations[1])
   queue.addOperations(operations)
 
-  print(queue.graph.dot)  // for Graphviz: dot -Tsvg
-  print(OperationGraph(of: [download, store]).mermaid)  // for Markdown
+  print(queue.graph.dot())  // for Graphviz: dot -Tsvg
+  print(OperationGraph(of: [download, store]).mermaid())  // for Markdown
 
   for node in queue.graph.nodes where node.state == .pending { print(node.name) }
 
@@ -44,8 +44,8 @@ private func workflow(_ clock: OperationClock) -> [ResultOperation<Void>] {
   queue.addObserver(recorder)  // or operation.addObserver(recorder)
   queue.addOperations(workflow)
   try await queue.untilAllOperationsAreFinished()
-  print(recorder.svg)  // a picture
-  print(recorder.chromeTrace)  // for ui.perfetto.dev
+  print(recorder.timeline.svg())  // a picture
+  print(recorder.timeline.chromeTrace())  // for ui.perfetto.dev
   print(recorder.timeline.plan.schedule(workers: 8).duration)
 
   #expect(print.all.count == 3)

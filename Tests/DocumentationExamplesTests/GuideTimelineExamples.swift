@@ -47,13 +47,17 @@ import Testing
   print("images in 2 s, any number of workers:", plan.criticalDuration)
 
   try expectShown(print, in: "TimelinesAndWhatIf", of: "AdvancedOperationsVisualization")
-  try expectPicture(recorder.svg, "website-timeline", of: "AdvancedOperationsVisualization")
+  try expectPicture(
+    recorder.timeline.svg(),
+    "website-timeline",
+    of: "AdvancedOperationsVisualization"
+  )
 
   let folder = FileManager.default.temporaryDirectory
   let file = folder.appending(path: "timeline-\(UUID()).svg").path
   defer { try? FileManager.default.removeItem(atPath: file) }
-  try recorder.svg.write(toFile: file, atomically: true, encoding: .utf8)
-  #expect(try String(contentsOfFile: file, encoding: .utf8) == recorder.svg)
+  try recorder.timeline.svg().write(toFile: file, atomically: true, encoding: .utf8)
+  #expect(try String(contentsOfFile: file, encoding: .utf8) == recorder.timeline.svg())
 }
 
 @Test func `Timelines: a plan of numbers alone`() throws {
@@ -93,6 +97,6 @@ import Testing
   let file = folder.appending(path: "graph-\(UUID()).svg").path
   defer { try? FileManager.default.removeItem(atPath: file) }
   let graph = OperationGraph(of: [order, report])
-  try graph.svg.write(toFile: file, atomically: true, encoding: .utf8)
-  try expectPicture(graph.svg, "order-graph", of: "AdvancedOperationsVisualization")
+  try graph.svg().write(toFile: file, atomically: true, encoding: .utf8)
+  try expectPicture(graph.svg(), "order-graph", of: "AdvancedOperationsVisualization")
 }

@@ -55,7 +55,7 @@ import Testing
   do {
     let print = ofGraph
 
-    print(OperationGraph(of: [parse, store, report]).mermaid)
+    print(OperationGraph(of: [parse, store, report]).mermaid())
 
     try expectShown(print, in: "WhyIsntItRunning")
   }

@@ -287,7 +287,7 @@ private struct Night {
     queue.addOperations([locate, vacuum, thumbnails, download, validate, parse])
     queue.addOperations([store, report, map, letter])
     simulation.run()
-    return recorder.svg
+    return recorder.timeline.svg()
   }
 }
 

@@ -246,7 +246,7 @@ import Testing
         let group = queue.operations[0] as? AdvancedOperation
         #expect(group?.explain().path.count == depth + 1)
         #expect(queue.graph.nodes.count == depth + 1)
-        #expect(!queue.graph.dot.isEmpty)
+        #expect(!queue.graph.dot().isEmpty)
         group?.cancel(withError: Flaw())
       }
       queue.waitUntilAllOperationsAreFinished()

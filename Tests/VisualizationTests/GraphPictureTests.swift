@@ -21,7 +21,7 @@ import Testing
   }
 
   private func picture(_ graph: OperationGraph) throws -> GraphPicture {
-    try GraphPicture(graph.svg)
+    try GraphPicture(graph.svg())
   }
 
   @Test func `has a box for each operation, and an arrow for each dependency, from left to right`()
@@ -120,7 +120,7 @@ import Testing
   @Test(arguments: `The text of a graph`.hostile + `A picture has room`.names)
   func `has each name as text, whole where a pointer is over the box`(name: String) throws {
     let named = AdvancedOperation(name: name)
-    let picture = try GraphPicture(OperationGraph(of: [named]).svg)
+    let picture = try GraphPicture(OperationGraph(of: [named]).svg())
     let shown = String(
       String.UnicodeScalarView(
         name.unicodeScalars.map { scalar in
@@ -136,7 +136,7 @@ import Testing
 
   @Test(arguments: `A picture has room`.names + [String(repeating: "日本語の名前", count: 12)])
   func `has room for names in any of the usual fonts`(name: String) throws {
-    let picture = try GraphPicture(OperationGraph(of: [AdvancedOperation(name: name)]).svg)
+    let picture = try GraphPicture(OperationGraph(of: [AdvancedOperation(name: name)]).svg())
     let node = try #require(picture.nodes.first)
     let box = try #require(node.box)
     for line in node.lines {
@@ -181,9 +181,9 @@ import Testing
   @Test(arguments: Effort.seeds(300))
   func `has every node and edge once, in boxes that don't overlap`(seed: UInt64) throws {
     let graph = random(seed, hasGroups: seed % 3 != 0)
-    let svg = graph.svg
+    let svg = graph.svg()
     let picture = try GraphPicture(svg)
-    #expect(svg == graph.svg, "the same graph has the same picture")
+    #expect(svg == graph.svg(), "the same graph has the same picture")
     #expect(picture.nodes.map(\.name) == graph.nodes.map(\.name))
     #expect(picture.edges.count == graph.edges.count)
     #expect(picture.tipCount == graph.edges.count)
@@ -222,7 +222,7 @@ import Testing
     seed: UInt64
   ) throws {
     let graph = random(seed, hasGroups: seed % 3 != 0)
-    let picture = try GraphPicture(graph.svg)
+    let picture = try GraphPicture(graph.svg())
     let boxes = Dictionary(
       uniqueKeysWithValues: try graph.nodes.map { ($0.id, try picture.box($0.name)) }
     )
@@ -274,7 +274,7 @@ import Testing
   @Test(arguments: Effort.seeds(300))
   func `has arrows to the right only where there is no cycle`(seed: UInt64) throws {
     let graph = random(seed, hasGroups: false, isAcyclic: true)
-    let picture = try GraphPicture(graph.svg)
+    let picture = try GraphPicture(graph.svg())
     let boxes = try graph.nodes.map { ($0.id, try picture.box($0.name)) }
     let places = Dictionary(uniqueKeysWithValues: boxes)
     for edge in graph.edges {

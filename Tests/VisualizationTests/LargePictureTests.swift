@@ -60,7 +60,7 @@ import Testing
     let timeline = timeline(20)
     #expect(timeline.picture(rows: 29) == timeline.svg)
     #expect(names(timeline.svg).count == 29)
-    #expect(!timeline.svg.contains("left out"))
+    #expect(!timeline.svg().contains("left out"))
     #expect(timeline.picture(rows: 28).contains(" 1 more are left out.<"))
   }
 
@@ -70,7 +70,7 @@ import Testing
     world.queue.addObserver(recorder)
     world.queue.addOperations((0..<2_510).map { _ in AdvancedOperation() })
     world.simulation.run()
-    let svg = recorder.svg
+    let svg = recorder.timeline.svg()
     #expect(svg.contains(" 10 more are left out.<"))
     let size = try #require(svg.firstMatch(of: /width="[0-9.]+" height="([0-9.]+)" viewBox/))
     #expect(try #require(Double(size.output.1)) < 32_767)
@@ -102,7 +102,7 @@ import Testing
     let group = GroupOperation(name: "group") { works }
     world.run(group)
     let graph = OperationGraph(of: [group])
-    #expect(graph.filter { _ in true }.dot == graph.dot)
+    #expect(graph.filter { _ in true }.dot() == graph.dot())
     #expect(graph.filter { _ in false }.nodes.isEmpty)
 
     let part = graph.filter { $0.outcome?.isSuccess != true }
@@ -113,6 +113,6 @@ import Testing
     let pair = graph.filter { $0.name == "7" || $0.name == "8" }
     #expect(pair.edges == [.init(from: "op_7", to: "op_8", kind: .dependency)])
     #expect(pair.nodes.map(\.group) == [nil, nil])
-    #expect(pair.dot.matches(of: /op_/).count == 4)
+    #expect(pair.dot().matches(of: /op_/).count == 4)
   }
 }

@@ -24,7 +24,7 @@ import Testing
   @Test
   func `in the language of Graphviz has boxes for groups and arrows in the order of the work`() {
     #expect(
-      workflow().dot == """
+      workflow().dot() == """
         digraph operations {
           rankdir=LR;
           node [shape=box, style="rounded,filled", fontname="Helvetica", fontsize=11];
@@ -48,7 +48,7 @@ import Testing
 
   @Test func `for Mermaid is a flowchart`() {
     #expect(
-      workflow().mermaid == """
+      workflow().mermaid() == """
         flowchart LR
           subgraph in_op_sync[" "]
             op_sync[["sync<br/>executing"]]:::executing
@@ -70,8 +70,8 @@ import Testing
 
   @Test func `of nothing is a graph without nodes`() {
     let nothing = OperationGraph(of: [])
-    #expect(nothing.dot.hasSuffix("}\n"))
-    #expect(nothing.mermaid == "flowchart LR\n")
+    #expect(nothing.dot().hasSuffix("}\n"))
+    #expect(nothing.mermaid() == "flowchart LR\n")
   }
 
   @Test func `says of a cancelled operation that goes on that it was cancelled`() {
@@ -79,7 +79,7 @@ import Testing
     let work = Work.open("work", policy: .whenFinishIsCalled)
     world.run(work)
     work.cancel()
-    #expect(world.queue.graph.dot.contains("cancelled, executing"))
+    #expect(world.queue.graph.dot().contains("cancelled, executing"))
     work.finish()
     world.simulation.run()
   }

@@ -57,7 +57,7 @@ import Testing
     }
     world.queue.addOperations(operations)
     world.simulation.run()
-    return recorder.svg
+    return recorder.timeline.svg()
   }
 
   /// The column, with how wide it is: what it clips.
@@ -152,7 +152,7 @@ import Testing
     world.queue.addObserver(recorder)
     world.queue.addOperations([world.taking(1_000, "long"), Work("tiny"), Work.failing("failing")])
     world.simulation.run()
-    let bars = recorder.svg.matches(
+    let bars = recorder.timeline.svg().matches(
       of: /width="([0-9.]+)" height="14" fill="([^"]+)" stroke="[^"]+" stroke-width="([0-9.]+)"/
     )
     #expect(bars.map { String($0.output.2) } == ["#b7e0b0", "#f4a9a0"])
@@ -170,14 +170,14 @@ import Testing
     let recorder = TimelineRecorder()
     world.queue.addObserver(recorder)
     world.run(world.taking(86_400 * days, "long"))
-    let ticks = recorder.svg.matches(of: /text-anchor="middle">(\d+) d</)
+    let ticks = recorder.timeline.svg().matches(of: /text-anchor="middle">(\d+) d</)
     #expect(
       ticks.compactMap { Int($0.output.1) } == Array(stride(from: step, through: days, by: step))
     )
   }
 
   @Test func `of nothing, without a scale`() {
-    let svg = TimelineRecorder().timeline.svg
+    let svg = TimelineRecorder().timeline.svg()
     #expect(svg.contains(">0 operations</text>"))
     #expect(svg.split(separator: "<text").count == 2)
   }
@@ -200,8 +200,8 @@ import Testing
     }
     // Cut or folded, it is whole under a pointer.
     let isFolded = lines.count > 1
-    #expect(graph.dot.contains("tooltip=\"\(OperationGraph.quoted(name))\"") == isFolded)
-    #expect(graph.mermaid.contains(lines.map(OperationGraph.entities).joined(separator: "<br/>")))
+    #expect(graph.dot().contains("tooltip=\"\(OperationGraph.quoted(name))\"") == isFolded)
+    #expect(graph.mermaid().contains(lines.map(OperationGraph.entities).joined(separator: "<br/>")))
   }
 
   @Test func `in a graph for wide signs, of which a line has half as many`() {

@@ -73,7 +73,7 @@ import FoundationXML
     gone.cancel()
     world.simulation.run()
 
-    let svg = recorder.svg
+    let svg = recorder.timeline.svg()
     #expect(svg.contains("download: failed\nThe server said: &lt;no&gt;..."))
     #expect(!svg.contains(String(repeating: ".", count: 160)))
     #expect(svg.contains("parse: failed\nbecause of dependency “download”</title>"))
@@ -100,7 +100,7 @@ import FoundationXML
   }
 
   private func read(_ timeline: OperationTimeline) throws -> [Trace.Event] {
-    try JSONDecoder().decode(Trace.self, from: Data(timeline.chromeTrace.utf8)).traceEvents
+    try JSONDecoder().decode(Trace.self, from: Data(timeline.chromeTrace().utf8)).traceEvents
   }
 
   @Test(arguments: seeds) func `for Chrome has a slice for each that executed, none over another`(
@@ -210,14 +210,14 @@ import FoundationXML
     }
     let work = timeline.plan.work.readable
     #expect(texts.contains { $0.hasPrefix("13 operations in ") && $0.contains("work \(work)") })
-    #expect(!timeline.svg.contains("\u{1}"))
-    #expect(!timeline.svg.contains("<script") && !timeline.svg.contains("href"))
+    #expect(!timeline.svg().contains("\u{1}"))
+    #expect(!timeline.svg().contains("<script") && !timeline.svg().contains("href"))
   }
 
   @Test(arguments: seeds) func `as a picture is inside of its frame`(seed: UInt64) throws {
     let timeline = timeline(seed: seed)
     let reader = try read(timeline.svg)
-    let size = try #require(timeline.svg.firstMatch(of: /viewBox="0 0 1080 ([0-9.]+)"/))
+    let size = try #require(timeline.svg().firstMatch(of: /viewBox="0 0 1080 ([0-9.]+)"/))
     let height = try #require(Double(size.output.1))
     #expect(height <= 76 + 18 + 20 * Double(timeline.spans.count) + 28)
     for place in reader.places {
@@ -234,7 +234,7 @@ import FoundationXML
     world.queue.addObserver(recorder)
     let work = ResultOperation { try await clock.sleep(until: .nanoseconds(nanoseconds)) }
     world.run(work)
-    let lines = recorder.svg.components(separatedBy: "#e4e4e4").count - 1
+    let lines = recorder.timeline.svg().components(separatedBy: "#e4e4e4").count - 1
     #expect((nanoseconds == 0 ? 1...1 : 2...12).contains(lines))
   }
 }

@@ -25,7 +25,7 @@ import Testing
     let recorder = TimelineRecorder()
     world.queue.addObserver(recorder)
     fill(world)
-    return recorder.svg
+    return recorder.timeline.svg()
   }
 
   @Test func `has a mark for what occurs, and no other`() {

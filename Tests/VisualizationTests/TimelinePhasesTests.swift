@@ -171,7 +171,7 @@ import Testing
         .init(kind: .turn, begin: .seconds(3), end: .seconds(4)),
       ]
     )
-    #expect(recorder.svg.contains("critical path 4 s · 1 not recorded"))
+    #expect(recorder.timeline.svg().contains("critical path 4 s · 1 not recorded"))
   }
 
   @Test func `shows what goes on until the moment at which it is asked`() {
@@ -250,6 +250,6 @@ import Testing
       recorder.timeline.phases(of: 0)
         == [.init(kind: .conditions, begin: .zero, end: .seconds(2))]
     )
-    #expect(recorder.svg.contains("asked its journal for 2 s"))
+    #expect(recorder.timeline.svg().contains("asked its journal for 2 s"))
   }
 }

@@ -57,11 +57,11 @@ import Testing
     load.cancel()
     world.simulation.run()
     #expect(recorder.timeline.spans[0].retries == [.zero, .seconds(10)])
-    let picture = recorder.svg
+    let picture = recorder.timeline.svg()
     #expect(picture.contains("tried again 2 times\nended in the delay after a failed attempt"))
     #expect(picture.matches(of: /class="retry" stroke-width="2"\/>/).count == 3)
     #expect(picture.matches(of: /class="retry" stroke-width="2" stroke-dasharray/).count == 2)
-    #expect(recorder.chromeTrace.contains("failed attempt of load"))
+    #expect(recorder.timeline.chromeTrace().contains("failed attempt of load"))
   }
 
   @Test func `that comes during the work knows that it had begun`() {
@@ -73,7 +73,7 @@ import Testing
     work.addObserver(recorder)
     world.simulation.run()
     #expect(recorder.timeline.spans[0].started != nil)
-    #expect(!recorder.svg.contains("without executing"))
+    #expect(!recorder.timeline.svg().contains("without executing"))
   }
 
   /// The spans were read first, and what they depend on later, which may have come meanwhile.
@@ -87,7 +87,7 @@ import Testing
         var count = 0
         while !isOver.withLock({ $0 }) {
           count += recorder.timeline.plan.durations.count
-          _ = recorder.svg
+          _ = recorder.timeline.svg()
         }
         return count
       }

@@ -53,7 +53,7 @@ import Testing
     #expect(timeline.criticalPath.map { timeline.spans[$0].name } == ["first", "licensed", "end"])
     #expect(timeline.slack == [.zero, .zero, .seconds(6), .zero])
     #expect(timeline.plan.criticalDuration == .seconds(7))
-    #expect(timeline.svg.contains("4 operations in 13 s · work 9 s · critical path 13 s"))
+    #expect(timeline.svg().contains("4 operations in 13 s · work 9 s · critical path 13 s"))
   }
 
   @Test func `counts the time in which conditions of a group were asked before its children`() {
@@ -96,7 +96,7 @@ import Testing
     world.run(before, load, parse, store, after)
     let timeline = recorder.timeline
     #expect(timeline.criticalPath.map { timeline.spans[$0].name } == ["load", "parse", "store"])
-    #expect(timeline.svg.matches(of: /polyline class="critical"/).count == 2)
+    #expect(timeline.svg().matches(of: /polyline class="critical"/).count == 2)
   }
 
   @Test func `doesn't count what a cancelled operation no longer waited for`() {

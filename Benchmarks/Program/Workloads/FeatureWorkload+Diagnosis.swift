@@ -31,13 +31,13 @@ extension FeatureWorkload {
       },
       Lane("graph as DOT", operations: size, expectedRuns: 0) { _ in
         try ask(size) { queue, _ in
-          let arrows = queue.graph.dot.utf8.count { $0 == UInt8(ascii: ">") }
+          let arrows = queue.graph.dot().utf8.count { $0 == UInt8(ascii: ">") }
           try check(arrows, equals: size, "arrows")
         }
       },
       Lane("graph as Mermaid", operations: size, expectedRuns: 0) { _ in
         try ask(size) { queue, _ in
-          let arrows = queue.graph.mermaid.split(separator: "\n").count { $0.contains(" --> ") }
+          let arrows = queue.graph.mermaid().split(separator: "\n").count { $0.contains(" --> ") }
           try check(arrows, equals: size, "arrows")
         }
       },
@@ -48,10 +48,14 @@ extension FeatureWorkload {
         }
       },
       Lane("timeline as a trace", operations: size) { _ in
-        try check(recorded(size).chromeTrace.hasPrefix("{") ? 1 : 0, equals: 1, "traces")
+        try check(recorded(size).timeline.chromeTrace().hasPrefix("{") ? 1 : 0, equals: 1, "traces")
       },
       Lane("timeline as SVG", operations: size) { _ in
-        try check(recorded(size).svg.hasSuffix("</svg>\n") ? 1 : 0, equals: 1, "pictures")
+        try check(
+          recorded(size).timeline.svg().hasSuffix("</svg>\n") ? 1 : 0,
+          equals: 1,
+          "pictures"
+        )
       },
       Lane("OperationPlan", operations: size, expectedRuns: 0) { _ in
         let plan = try OperationPlan(

@@ -13,7 +13,7 @@ extension OperationGraph {
   ///
   /// ```swift
   /// let graph = OperationGraph(of: [order, report])
-  /// try graph.svg.write(toFile: file, atomically: true, encoding: .utf8)
+  /// try graph.svg().write(toFile: file, atomically: true, encoding: .utf8)
   /// ```
   ///
   /// Long names are folded, and very long names are cut in the middle. A pointer over a box shows the whole
@@ -22,8 +22,9 @@ extension OperationGraph {
   /// People can read a picture of some hundred operations: use `filter(_:)` for a part of a
   /// larger graph.
   ///
+  /// - Returns: A document of the Scalable Vector Graphics format.
   /// - Complexity: O((n + e) log n), n the number of nodes and e that of edges, times the depth of groups.
-  public var svg: String {
+  public func svg() -> String {
     var drawing = GraphDrawing(self)
     return drawing.text()
   }

@@ -5,8 +5,8 @@ extension OperationGraph {
   /// The graph in the language of Graphviz, whose command `dot -Tsvg` draws it.
   ///
   /// ```swift
-  /// print(queue.graph.dot)                                // for Graphviz: dot -Tsvg
-  /// print(OperationGraph(of: [download, store]).mermaid)  // for Markdown
+  /// print(queue.graph.dot())                                // for Graphviz: dot -Tsvg
+  /// print(OperationGraph(of: [download, store]).mermaid())  // for Markdown
   /// ```
   ///
   /// Arrows point from an operation to those that wait for it; dashed arrows point from a producer to its
@@ -14,7 +14,9 @@ extension OperationGraph {
   /// their group. Long names are folded, and very long names are cut in the middle.
   ///
   /// Graphviz lays out a few thousand nodes in a minute. Use `filter(_:)` for a part of a larger graph.
-  public var dot: String {
+  ///
+  /// - Returns: A `digraph`.
+  public func dot() -> String {
     var lines = [
       "digraph operations {",
       "  rankdir=LR;",
@@ -54,7 +56,9 @@ extension OperationGraph {
   ///
   /// Mermaid refuses more than 500 edges, unless its `maxEdges` allows them. Use `filter(_:)` for a part of a
   /// larger graph.
-  public var mermaid: String {
+  ///
+  /// - Returns: A `flowchart`.
+  public func mermaid() -> String {
     var lines = ["flowchart LR"]
     let children = childrenByGroup
     walk(children) { step, depth in

@@ -8,7 +8,9 @@ extension OperationTimeline {
   /// time; groups have separate lanes. Arrows are dependencies. The part *waiting* shows how long an operation
   /// waited for dependencies, conditions, and a slot. Times count from the first event, in microseconds. The
   /// format is described in *Trace Event Format*, a document of the Chromium project.
-  public var chromeTrace: String {
+  ///
+  /// - Returns: A JSON object.
+  public func chromeTrace() -> String {
     var writer = ChromeTraceWriter(self)
     return writer.text()
   }

@@ -314,11 +314,12 @@ extension OperationTimeline {
   ///
   /// The picture has at most 2,500 rows, because readers draw no higher pictures: operations of the critical
   /// path, then those that failed, in half of the rows at most, then those that took longest, each below its
-  /// groups. The picture says how many operations are left out; ``chromeTrace`` has all of them.
+  /// groups. The picture says how many operations are left out; ``chromeTrace()`` has all of them.
   ///
+  /// - Returns: A document of the Scalable Vector Graphics format.
   /// - Complexity: O(n log n + e), n the number of operations and e that of their dependencies. A picture of
   ///   100,000 operations takes about a second in release, and has 2 MB.
-  public var svg: String { picture(rows: TimelineRows.most) }
+  public func svg() -> String { picture(rows: TimelineRows.most) }
 
   /// The same with another number of rows at most.
   package func picture(rows: Int) -> String {

@@ -8,8 +8,8 @@ import CoreOperations
 /// queue.addObserver(recorder)             // or operation.addObserver(recorder)
 /// queue.addOperations(workflow)
 /// try await queue.untilAllOperationsAreFinished()
-/// print(recorder.svg)                     // a picture
-/// print(recorder.chromeTrace)             // for ui.perfetto.dev
+/// print(recorder.timeline.svg())          // a picture
+/// print(recorder.timeline.chromeTrace())  // for ui.perfetto.dev
 /// print(recorder.timeline.plan.schedule(workers: 8).duration)
 /// ```
 ///
@@ -49,12 +49,6 @@ public final class TimelineRecorder: OperationObserver {
     }
     return OperationTimeline(spans: spans, end: end, unrecordedCount: unrecordedCount)
   }
-
-  /// The ``timeline`` in the format of Chrome's trace viewer, which `ui.perfetto.dev` opens.
-  public var chromeTrace: String { timeline.chromeTrace }
-
-  /// The ``timeline`` as a picture.
-  public var svg: String { timeline.svg }
 
   // MARK: Events
 

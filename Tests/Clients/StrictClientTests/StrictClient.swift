@@ -155,7 +155,7 @@ import Testing
     }
     simulation.run()
     #expect(recorder.timeline.plan.schedule(workers: 1).duration == .seconds(6))
-    #expect(recorder.svg.hasPrefix("<svg"))
+    #expect(recorder.timeline.svg().hasPrefix("<svg"))
   }
 
   @Test func `runs plain operations, closures and async closures on real threads`() async throws {

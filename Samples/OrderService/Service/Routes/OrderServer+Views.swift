@@ -26,7 +26,7 @@ extension OrderServer {
           """
         throw RequestError(.notFound, "no_timeline", message)
       }
-      return text(timeline.svg, "image/svg+xml")
+      return text(timeline.svg(), "image/svg+xml")
     }
     router.get("orders/:id/events") { request, context in
       // A browser comes back when a stream ends; this says that there is nothing more.
@@ -37,14 +37,14 @@ extension OrderServer {
     }
     router.get("operations") { request, context in
       try context.responseEncoder.encode(
-        ["explanation": self.explanation, "mermaid": self.graph.mermaid],
+        ["explanation": self.explanation, "mermaid": self.graph.mermaid()],
         from: request,
         context: context
       )
     }
-    router.get("operations.mmd") { _, _ in text(self.graph.mermaid + "\n") }
+    router.get("operations.mmd") { _, _ in text(self.graph.mermaid() + "\n") }
     router.get("operations.txt") { _, _ in text(self.explanation + "\n") }
-    router.get("operations.svg") { _, _ in text(self.graph.svg, "image/svg+xml") }
+    router.get("operations.svg") { _, _ in text(self.graph.svg(), "image/svg+xml") }
   }
 
   /// What the queue waits for, and which orders are left alone.

@@ -122,7 +122,7 @@ import Testing
       #expect(!Array(page.utf8).contains(Array("&\u{301}".utf8)))
     }
     let group = GroupOperation(name: name) { ResultOperation(name: name) {} }
-    let svg = OperationGraph(of: [group]).svg
+    let svg = OperationGraph(of: [group]).svg()
     #expect(!Array(svg.utf8).contains(Array("\(mark)\u{301}".utf8)))
     #expect(Array(svg.utf8).contains(Array(";\u{301}".utf8)))
   }

@@ -86,7 +86,7 @@ struct DisplayOptions: ParsableArguments {
   func writePictures(of run: any RunControl) throws {
     if let file = timelineFile {
       let content = run.timeline()
-      try file.write(file.path.hasSuffix(".svg") ? content.svg : content.chromeTrace)
+      try file.write(file.path.hasSuffix(".svg") ? content.svg() : content.chromeTrace())
     }
     try graphFile?.write(run.graph())
   }

@@ -39,9 +39,9 @@ struct OutputFile {
   /// Writes a drawing, in the format that the name ends with.
   func write(_ graph: OperationGraph) throws {
     switch URL(filePath: path).pathExtension {
-    case "dot": try write(graph.dot)
-    case "mmd": try write(graph.mermaid)
-    default: try write(graph.svg)
+    case "dot": try write(graph.dot())
+    case "mmd": try write(graph.mermaid())
+    default: try write(graph.svg())
     }
   }
 

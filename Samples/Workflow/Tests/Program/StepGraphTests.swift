@@ -7,7 +7,7 @@ import WorkflowDocument
 @testable import workflow
 
 @Suite struct `A drawing of steps` {
-  private func picture(_ workflow: Workflow) -> String { StepPlan.graph(of: workflow).svg }
+  private func picture(_ workflow: Workflow) -> String { StepPlan.graph(of: workflow).svg() }
 
   @Test func `has a box for each and an arrow for each need, left to right`() throws {
     let svg = picture(.steps(["a": [], "<b> & \"c\"": ["a"], "d": ["a", "<b> & \"c\""]]))
@@ -39,7 +39,7 @@ import WorkflowDocument
     let fine = AdvancedOperation(name: "fine")
     let gone = AdvancedOperation(name: "gone")
     gone.cancel()
-    let svg = OperationGraph(of: [fine, gone]).svg
+    let svg = OperationGraph(of: [fine, gone]).svg()
     #expect(svg.matches(of: /font-size="11">([a-z, ]+)</).map(\.output.1) == ["cancelled, waiting"])
   }
 }

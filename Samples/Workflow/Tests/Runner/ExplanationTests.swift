@@ -143,8 +143,8 @@ import WorkflowDocument
     ) { _ in }
     #expect(try simulation.run { try await run.run() }.succeeded == 2)
     #expect(run.timeline().spans.map(\.name).sorted() == ["a on n2", "b on n1, n2"])
-    #expect(run.timeline().svg.contains(">b on n1, n2<"))
-    #expect(run.timeline().chromeTrace.contains("\"name\":\"a on n2\""))
+    #expect(run.timeline().svg().contains(">b on n1, n2<"))
+    #expect(run.timeline().chromeTrace().contains("\"name\":\"a on n2\""))
   }
 
   @Test func `The graph has the steps before and after the run, the timeline after it`() throws {
