@@ -58,8 +58,8 @@ import Testing
 
   @Test func `leaves nothing out as long as there is room`() {
     let timeline = timeline(20)
-    #expect(timeline.picture(rows: 29) == timeline.svg)
-    #expect(names(timeline.svg).count == 29)
+    #expect(timeline.picture(rows: 29) == timeline.svg())
+    #expect(names(timeline.svg()).count == 29)
     #expect(!timeline.svg().contains("left out"))
     #expect(timeline.picture(rows: 28).contains(" 1 more are left out.<"))
   }

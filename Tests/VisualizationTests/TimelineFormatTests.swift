@@ -45,7 +45,7 @@ import FoundationXML
     #expect(other.spans.map(\.name) == timeline.spans.map { "\($0.name) on n1" })
     #expect(other.duration == timeline.duration)
     #expect(other.criticalPath == timeline.criticalPath)
-    #expect(other.renamed { String($0.name.dropLast(6)) }.svg == timeline.svg)
+    #expect(other.renamed { String($0.name.dropLast(6)) }.svg() == timeline.svg())
   }
 
   @Test func `shows why an operation failed, and which claims it waited for`() throws {
@@ -153,7 +153,7 @@ import FoundationXML
   @Test func `of nothing can be read too`() throws {
     let nothing = TimelineRecorder().timeline
     #expect(try read(nothing).isEmpty)
-    #expect(try texts(in: nothing.svg).contains { $0.hasPrefix("0 operations") })
+    #expect(try texts(in: nothing.svg()).contains { $0.hasPrefix("0 operations") })
   }
 
   // MARK: SVG
@@ -204,7 +204,7 @@ import FoundationXML
 
   @Test func `as a picture has a row for each, and its sums`() throws {
     let timeline = timeline()
-    let texts = try texts(in: timeline.svg)
+    let texts = try texts(in: timeline.svg())
     for name in ["download \"feed\" & <more>", "table 1", "table 5", "failing", "skipped"] {
       #expect(texts.contains(name))
     }
@@ -216,7 +216,7 @@ import FoundationXML
 
   @Test(arguments: seeds) func `as a picture is inside of its frame`(seed: UInt64) throws {
     let timeline = timeline(seed: seed)
-    let reader = try read(timeline.svg)
+    let reader = try read(timeline.svg())
     let size = try #require(timeline.svg().firstMatch(of: /viewBox="0 0 1080 ([0-9.]+)"/))
     let height = try #require(Double(size.output.1))
     #expect(height <= 76 + 18 + 20 * Double(timeline.spans.count) + 28)
