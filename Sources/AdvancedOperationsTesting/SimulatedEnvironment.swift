@@ -109,7 +109,7 @@ public final class SimulatedEnvironment: Sendable {
 
   /// Takes steps, and moves time, until nothing can happen any more.
   ///
-  /// A workflow without an end (a `RepeatOperation` with `times: nil`, a retry that goes on for
+  /// A workflow without an end (a `RepeatOperation` without `times`, a retry that goes on for
   /// ever) keeps it going for ever: `run(until:)` ends at a time. A body that sleeps until the end
   /// of time, such as `clock.sleep(for: .seconds(Int64.max))`, doesn't: time never moves there, and
   /// the operation is among the ``strays``.

@@ -11,7 +11,7 @@ extension `The watchdog of real time` {
   /// A time limit of a test cancels its task.
   @Suite struct `A run in a cancelled task` {
     private static func poll(_ simulation: SimulatedEnvironment) -> AdvancedOperation {
-      let poll = RepeatOperation(name: "poll", times: nil, every: .seconds(60)) { round in
+      let poll = RepeatOperation(name: "poll", every: .seconds(60)) { round in
         ResultOperation(name: "round") { round }
       }
       AdvancedOperationQueue(environment: simulation.environment).addOperation(poll)

@@ -11,7 +11,7 @@ import Testing
   enum Poll: CaseIterable { case oneYields, twoYield, repeats, retries }
 
   private static func makePoll() -> RepeatOperation<Int?> {
-    RepeatOperation(name: "poll", times: nil, every: .seconds(60)) { round in
+    RepeatOperation(name: "poll", every: .seconds(60)) { round in
       ResultOperation(name: "round") { round }
     }
   }

@@ -189,7 +189,7 @@ private struct Upload: Sendable {
     weak var unfinished: Operation?
     var builtCount = 0
     let count = try exploreInterruptions(schedules: 2, steps: 30) { simulation in
-      let poll = RepeatOperation(name: "poll", times: nil, every: .seconds(60)) { _ in
+      let poll = RepeatOperation(name: "poll", every: .seconds(60)) { _ in
         AdvancedOperation()
       }
       builtCount += 1

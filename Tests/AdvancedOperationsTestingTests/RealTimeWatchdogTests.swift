@@ -45,7 +45,7 @@ private struct Stop: Error {}
     until isOver: @escaping @Sendable () -> Bool = { false }
   ) -> AdvancedOperation {
     simulation.watchdogInterval = .seconds(3_600)
-    return RepeatOperation(name: "poll", times: nil, every: .seconds(60)) { round in
+    return RepeatOperation(name: "poll", every: .seconds(60)) { round in
       if round == 200 { simulation.watchdogInterval = .milliseconds(1) }
       return isOver() ? nil : AdvancedOperation()
     }

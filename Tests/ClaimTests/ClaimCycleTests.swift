@@ -43,7 +43,7 @@ import Testing
   func `with one that was started by hand is refused as well`(seed: UInt64) {
     let world = World(seed: seed)
     let outside = Work.claiming("outside", MutuallyExclusive("db"))
-    outside.use(world.simulation.environment)
+    outside.environment = world.simulation.environment
     let (group, child) = Self.group(claiming: MutuallyExclusive("db"), waitingFor: outside)
     world.run(group)
     outside.start()
@@ -61,7 +61,7 @@ import Testing
     group.addClaim(MutuallyExclusive("db"))
     world.run(group)
     let outside = Work.claiming("outside", MutuallyExclusive("db"))
-    outside.use(world.simulation.environment)
+    outside.environment = world.simulation.environment
     outside.start()
     world.simulation.run()
     #expect(outside.state == .ready)

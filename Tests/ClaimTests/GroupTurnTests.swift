@@ -51,7 +51,7 @@ import Testing
     let (group, gate) = Self.group(ResourceUnits(2, of: pool), in: world)
     let stranger = Work.claiming("stranger", ResourceUnits(2, of: pool))
     if isByHand {
-      stranger.use(world.simulation.environment)
+      stranger.environment = world.simulation.environment
       stranger.start()
     } else {
       world.queue.addOperation(stranger)

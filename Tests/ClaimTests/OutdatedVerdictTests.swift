@@ -52,7 +52,7 @@ import Testing
     let isDone = Changing(false)
     let imports = (0..<3).map { makeImport("import \($0)", isDone) }
     for work in imports {
-      work.use(world.simulation.environment)
+      work.environment = world.simulation.environment
       work.start()
     }
     world.simulation.run()

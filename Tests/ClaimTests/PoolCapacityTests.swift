@@ -55,7 +55,7 @@ import Testing
     let small = Self.claiming("small", 1, of: pool)
     world.run(holder)
     if byHand {
-      large.use(world.simulation.environment)
+      large.environment = world.simulation.environment
       large.start()
       world.simulation.run()
     } else {

@@ -223,7 +223,7 @@ import Testing
     let limit = RateLimit("calls", 1, per: .seconds(1))
     let works = Self.works(3, in: world, starts) { _ in limit }
     for work in works {
-      work.use(world.simulation.environment)
+      work.environment = world.simulation.environment
       work.start()
     }
     world.simulation.run()

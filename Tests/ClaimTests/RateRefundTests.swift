@@ -27,7 +27,7 @@ import Testing
     work.addClaim(limit)
     work.addCondition(condition)
     if byHand {
-      work.use(simulation.environment)
+      work.environment = simulation.environment
       work.start()
     } else {
       queue.addOperation(work)

@@ -29,7 +29,7 @@ import Testing
       )
       waiter.addClaim(MutuallyExclusive("a"))
       if byHand {
-        waiter.use(world.simulation.environment)
+        waiter.environment = world.simulation.environment
         waiter.start()
         world.simulation.run()
       } else {

@@ -36,7 +36,7 @@ import Testing
     let waiter = make("waiter")
     waiter.addCondition(Immediate { _ in current.value })
     if byHand {
-      waiter.use(simulation.environment)
+      waiter.environment = simulation.environment
       waiter.start()
     } else {
       queue.addOperation(waiter)

@@ -226,7 +226,7 @@ import Testing
     let circuit = Circuit()
     circuit.halfOpen()
     let probe = Work.open("probe")
-    probe.use(circuit.world.simulation.environment)
+    probe.environment = circuit.world.simulation.environment
     probe.addCondition(CircuitClosed(circuit.breaker))
     probe.start()
     circuit.world.simulation.run()
@@ -330,7 +330,7 @@ import Testing
     weak var kept: Work?
     do {
       let probe = Work.open("probe")
-      probe.use(circuit.world.simulation.environment)
+      probe.environment = circuit.world.simulation.environment
       probe.addCondition(CircuitClosed(circuit.breaker))
       probe.start()
       circuit.world.simulation.run()

@@ -188,7 +188,7 @@ import Testing
     let world = World()
     let helper = Work("helper")
     let work = Work()
-    work.use(world.simulation.environment)
+    work.environment = world.simulation.environment
     work.addCondition(Asked { _ in helper })
     work.start()
     world.simulation.run()

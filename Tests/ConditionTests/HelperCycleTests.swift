@@ -137,7 +137,7 @@ import Testing
     let world = World()
     let work = Work("work")
     let helper = Work("helper")
-    work.use(world.simulation.environment)
+    work.environment = world.simulation.environment
     work.addCondition(
       Asked { operation in
         helper.addDependency(operation)
@@ -155,7 +155,7 @@ import Testing
     let world = World(limit: 1)
     let work = Work("work")
     let helper = Work("helper")
-    work.use(world.simulation.environment)
+    work.environment = world.simulation.environment
     work.addCondition(Asked { _ in helper })
     let caught = Locked<[String]>([])
     let mayWait = Work.open("gate")

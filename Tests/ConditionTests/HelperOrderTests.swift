@@ -42,7 +42,7 @@ import Testing
       Self.helped("a", log), Immediate(), Self.helped("b", log), Self.helped("c", log),
     ])
     if byHand {
-      work.use(world.simulation.environment)
+      work.environment = world.simulation.environment
       work.start()
       world.simulation.run()
     } else {

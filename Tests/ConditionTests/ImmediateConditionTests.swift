@@ -229,7 +229,7 @@ import Testing
     let work = Work("work")
     work.addCondition(question.condition)
     work.addCondition(probe)
-    work.use(world.simulation.environment)
+    work.environment = world.simulation.environment
     work.start()
     world.simulation.run()
     question.answer.value = .failed(Flaw(1))

@@ -11,7 +11,7 @@ import Testing
     let waiter = Work.claiming("waiter", MutuallyExclusive("db"))
     world.run(holder)
     if byHand {
-      waiter.use(world.simulation.environment)
+      waiter.environment = world.simulation.environment
       waiter.start()
       world.simulation.run()
     } else {

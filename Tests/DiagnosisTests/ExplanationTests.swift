@@ -242,7 +242,7 @@ import Testing
     let waiter = Work("waiter")
     holder.addClaim(MutuallyExclusive("db"))
     waiter.addClaim(MutuallyExclusive("db"))
-    waiter.use(world.simulation.environment)
+    waiter.environment = world.simulation.environment
     world.queue.addOperation(holder)
     world.simulation.advance(by: .seconds(1))
     waiter.start()

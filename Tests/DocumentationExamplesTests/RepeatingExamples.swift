@@ -76,7 +76,7 @@ private struct Inbox: Sendable {
   let queue = AdvancedOperationQueue(environment: simulation.environment)
   let inbox = Inbox()
 
-  let poll = RepeatOperation(times: nil, every: .seconds(60)) { round in
+  let poll = RepeatOperation(every: .seconds(60)) { round in
     ResultOperation(name: "poll") { try await inbox.fetch() }
   }
   poll.onRoundError { _, error in error is Offline ? nil : error }

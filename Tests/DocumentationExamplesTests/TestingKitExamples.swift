@@ -35,7 +35,7 @@ private func scene() -> (SimulatedEnvironment, AdvancedOperationQueue) {
 @Test func `logLimit: a year of a poll`() {
   let (simulation, queue) = scene()
   queue.addOperation(
-    RepeatOperation(name: "poll", times: nil, every: .seconds(86_400)) { round in
+    RepeatOperation(name: "poll", every: .seconds(86_400)) { round in
       ResultOperation(name: "round") { round }
     }
   )

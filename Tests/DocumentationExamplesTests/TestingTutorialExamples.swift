@@ -131,7 +131,7 @@ import Testing
   }
 
   @Test func `it has no end`() throws {
-    let poll = RepeatOperation(name: "poll", times: nil, every: .seconds(60)) { round in
+    let poll = RepeatOperation(name: "poll", every: .seconds(60)) { round in
       ResultOperation(name: "round \(round)") { round }
     }
     queue.addOperation(poll)

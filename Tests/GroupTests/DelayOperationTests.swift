@@ -63,7 +63,7 @@ import Testing
   @Test func `starts by hand`() {
     let world = World()
     let delay = DelayOperation(.seconds(5))
-    delay.use(world.simulation.environment)
+    delay.environment = world.simulation.environment
     delay.start()
     #expect(delay.state == .executing)
     world.simulation.run()

@@ -261,7 +261,7 @@ import Testing
     let world = World()
     let child = Work()
     let group = GroupOperation { child }
-    group.use(world.simulation.environment)
+    group.environment = world.simulation.environment
     group.start()
     world.simulation.run()
     #expect(child.kind == .succeeded)
@@ -280,7 +280,7 @@ import Testing
         token.touch()
         log.add("group")
       }
-      group.use(world.simulation.environment)
+      group.environment = world.simulation.environment
       group.start()
     }
     world.simulation.run()

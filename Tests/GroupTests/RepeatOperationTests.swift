@@ -185,7 +185,7 @@ import Testing
     let world = World(seed: seed)
     let begins = Log<Duration>()
     let children = Log<AdvancedOperation>()
-    let repeating = RepeatOperation(times: nil, every: .seconds(10)) { _ in
+    let repeating = RepeatOperation(every: .seconds(10)) { _ in
       let round = Self.round(world, begins, taking: .seconds(5))
       children.add(round)
       return round
@@ -205,7 +205,7 @@ import Testing
   func `a cancel ends the wait for the next round`(seed: UInt64) {
     let world = World(seed: seed)
     let begins = Log<Duration>()
-    let repeating = RepeatOperation(times: nil, every: .seconds(3_600)) { _ in
+    let repeating = RepeatOperation(every: .seconds(3_600)) { _ in
       Self.round(world, begins)
     }
     world.queue.addOperation(repeating)

@@ -134,7 +134,7 @@ import Testing
     let world = World(seed: seed)
     let (times, others) = (Log<Duration>(), Log<Duration>())
     let work = world.flaky(failures: 2, times: times)
-    work.use(world.simulation.environment)
+    work.environment = world.simulation.environment
     work.addClaim(MutuallyExclusive("x"))
     let holder = world.body("holder", seconds: 20, times: others)
     holder.addClaim(MutuallyExclusive("x"))

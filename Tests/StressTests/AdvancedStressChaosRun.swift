@@ -36,7 +36,7 @@ extension AdvancedStress {
         operation.name = "o\(index)"
         Self.attach(to: operation, among: all, probe, live, &random)
         if operation.dependencies.isEmpty && random.chance(10) {
-          operation.use(environment)
+          operation.environment = environment
           byHand.insert(index)
         }
         all.append(operation)

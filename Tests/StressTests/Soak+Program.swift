@@ -148,7 +148,7 @@ extension Soak {
         queues[owner].addOperation(operation)
         return
       }
-      advanced.use(environments[0])
+      advanced.environment = environments[0]
       advanced.start()
     }
 

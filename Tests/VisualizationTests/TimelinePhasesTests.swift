@@ -223,7 +223,7 @@ import Testing
     let world = World()
     let recorder = TimelineRecorder()
     let work = world.taking(2, "work")
-    work.use(world.simulation.environment)
+    work.environment = world.simulation.environment
     work.addObserver(recorder)
     work.addCondition(world.askedFor(3))
     world.simulation.advance(by: .seconds(1))

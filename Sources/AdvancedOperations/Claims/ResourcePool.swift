@@ -92,7 +92,7 @@ public struct ResourceUnits: OperationClaim {
   ///     ``WhenBusy/cancelHolder`` all operations that hold units are cancelled.
   /// - Precondition: The count isn't negative. The operation's environment has the domain of the
   ///   pool; that is checked when the claim is attached if the operation has an environment by then
-  ///   (see ``AdvancedOperation/use(_:)``), and when it gets one otherwise.
+  ///   (see ``AdvancedOperation/environment``), and when it gets one otherwise.
   public init(_ count: Int, of pool: ResourcePool, whenBusy: WhenBusy = .wait) {
     guard count >= 0 else {
       trap("ResourceUnits of “\(pool.name)” were made with the count \(count). Give 0 or more.")

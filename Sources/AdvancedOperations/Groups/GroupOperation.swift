@@ -61,7 +61,7 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
   public init(
     name: String? = nil,
     errorPolicy: ErrorPolicy = .collectAll,
-    maxConcurrentOperationCount: Int = -1,
+    maxConcurrentOperationCount: Int = OperationQueue.defaultMaxConcurrentOperationCount,
     @OperationBuilder _ children: () -> [Operation] = { [] }
   ) {
     Self.check(maxConcurrentOperationCount, of: name ?? "")

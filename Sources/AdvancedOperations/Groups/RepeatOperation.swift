@@ -3,7 +3,7 @@ import CoreOperations
 /// An operation that makes others, one after the other.
 ///
 /// ```swift
-/// let poll = RepeatOperation(times: nil, every: .seconds(60)) { round in
+/// let poll = RepeatOperation(every: .seconds(60)) { round in
 ///   ResultOperation(name: "poll") { try await inbox.fetch() }
 /// }
 /// poll.onRoundError { _, error in error is Offline ? nil : error }
@@ -51,7 +51,7 @@ public final class RepeatOperation<Output: Sendable>: ResultOperation<Output>, @
   ///
   /// - Parameters:
   ///   - name: What the operation is called.
-  ///   - times: How many rounds there are; nil for any number.
+  ///   - times: How many rounds there are; any number unless given.
   ///   - interval: The shortest time from the actual beginning of one round to the beginning of the
   ///     next, by the clock of the environment.
   ///   - pause: The shortest time from the end of one round to the beginning of the next.
@@ -62,7 +62,7 @@ public final class RepeatOperation<Output: Sendable>: ResultOperation<Output>, @
   /// - Precondition: The number isn't negative.
   public convenience init<Value>(
     name: String? = nil,
-    times: Int?,
+    times: Int? = nil,
     every interval: Duration = .zero,
     pause: Duration = .zero,
     make: @escaping @Sendable (_ round: Int) -> ResultOperation<Value>?
@@ -76,7 +76,7 @@ public final class RepeatOperation<Output: Sendable>: ResultOperation<Output>, @
   ///
   /// - Parameters:
   ///   - name: What the operation is called.
-  ///   - times: How many rounds there are; nil for any number.
+  ///   - times: How many rounds there are; any number unless given.
   ///   - interval: The shortest time from the actual beginning of one round to the beginning of the
   ///     next, by the clock of the environment.
   ///   - pause: The shortest time from the end of one round to the beginning of the next.
@@ -88,7 +88,7 @@ public final class RepeatOperation<Output: Sendable>: ResultOperation<Output>, @
   @_disfavoredOverload
   public convenience init(
     name: String? = nil,
-    times: Int?,
+    times: Int? = nil,
     every interval: Duration = .zero,
     pause: Duration = .zero,
     make: @escaping @Sendable (_ round: Int) -> AdvancedOperation?

@@ -34,25 +34,21 @@ extension AdvancedOperation {
   public final var outcome: OperationOutcome? { withCore { $0.machine.outcome } }
 
   /// What the operation's world provides: that of its queue, or the default one.
+  ///
+  /// Set it for an operation that is started manually. An ``AdvancedOperationQueue`` replaces it by
+  /// its own when the operation is added. An operation that was added to a queue or started keeps
+  /// the environment that it has, and setting it does nothing.
   public final var environment: OperationEnvironment {
-    withCore { $0.environment } ?? OperationEnvironment.default
-  }
-
-  /// Sets the environment of an operation that is started manually.
-  ///
-  /// Does nothing once the operation was added to a queue or started: it keeps the environment that
-  /// it has, and the call is ignored.
-  ///
-  /// - Parameter environment: Replaced by that of the queue when the operation is added to an
-  ///   ``AdvancedOperationQueue``.
-  public final func use(_ environment: OperationEnvironment) {
-    let old = withCore { core -> OperationEnvironment? in
-      guard core.machine.state == .pending, !core.machine.isSubmitted else { return nil }
-      defer { core.environment = environment }
-      return core.environment
+    get { withCore { $0.environment } ?? OperationEnvironment.default }
+    set {
+      let old = withCore { core -> OperationEnvironment? in
+        guard core.machine.state == .pending, !core.machine.isSubmitted else { return nil }
+        defer { core.environment = newValue }
+        return core.environment
+      }
+      withExtendedLifetime(old) {}
+      checkDomainOfClaims()
     }
-    withExtendedLifetime(old) {}
-    checkDomainOfClaims()
   }
 
   /// Sets the environment of an operation that has none, and is neither enqueued nor started.

@@ -27,7 +27,7 @@ import Testing
     operation.removeDependency(late)
     operation.completionBlock = {}
     operation.addObserver(RecordingObserver()).remove()
-    operation.use(world.simulation.environment)
+    operation.environment = world.simulation.environment
     if operation.state == .executing {
       #expect(throws: Never.self) { try operation.produce(Work()) }
     }

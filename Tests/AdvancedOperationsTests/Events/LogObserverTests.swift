@@ -29,7 +29,7 @@ import Testing
       world.simulation.advance(by: .seconds(1))
       let next = Work("next")
       next.addObserver(observer)
-      next.use(world.simulation.environment)
+      next.environment = world.simulation.environment
       next.start()
       world.simulation.run()
     }

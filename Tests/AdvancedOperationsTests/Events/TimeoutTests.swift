@@ -119,7 +119,7 @@ import Testing
     let world = World()
     let (queued, byHand) = (Work.open("queued"), Work.open("by hand"))
     world.queue.addOperation(queued)
-    byHand.use(world.simulation.environment)
+    byHand.environment = world.simulation.environment
     world.simulation.advance(by: .seconds(10))
     byHand.start()
     world.simulation.advance(by: .seconds(20))
@@ -167,7 +167,7 @@ import Testing
     let world = World()
     for phase in [TimeoutObserver.Phase.all, .executing] {
       let work = Work.open()
-      work.use(world.simulation.environment)
+      work.environment = world.simulation.environment
       work.addObserver(TimeoutObserver(.seconds(5), of: phase))
       world.simulation.advance(by: .seconds(100))
       #expect(!work.isCancelled)

@@ -140,7 +140,7 @@ private struct Around: OperationInterceptor {
   @Test func `is given to an operation that is started by hand`() {
     let world = World()
     let build = build()
-    build.use(world.simulation.environment)
+    build.environment = world.simulation.environment
     build.addClaim(MutuallyExclusive("database"))
     build.start()
     #expect(build.state == .evaluatingConditions)

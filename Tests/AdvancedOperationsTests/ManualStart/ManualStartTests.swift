@@ -10,7 +10,7 @@ import Testing
     body: @escaping @Sendable (Work) -> Void = { $0.finish() }
   ) -> Work {
     let work = Work("work", body: body)
-    work.use(world.simulation.environment)
+    work.environment = world.simulation.environment
     return work
   }
 
@@ -105,7 +105,7 @@ import Testing
         await Task.yield()
         inside.add(-1)
       }
-      work.use(world.simulation.environment)
+      work.environment = world.simulation.environment
       work.addClaim(MutuallyExclusive("a"))
       if number.isMultiple(of: 2) { work.addCondition(Immediate()) }
       work.start()
@@ -187,7 +187,7 @@ import Testing
     }
     let recorder = RecordingObserver()
     let work = Work { $0.finish() }
-    work.use(environment)
+    work.environment = environment
     work.addObserver(recorder)
     await onThread { work.start() }
     #expect(recorder.kinds == [.cancelled, .willFinish, .finished])
@@ -216,7 +216,7 @@ import Testing
     let environment = OperationEnvironment(exclusivity: ExclusivityDomain())
     for _ in 0..<Effort.rounds(1_000) {
       let holder = Work.open("holder")
-      holder.use(environment)
+      holder.environment = environment
       holder.addClaim(MutuallyExclusive("a"))
       let held = Gate()
       holder.onStart { _ in held.open() }
@@ -224,7 +224,7 @@ import Testing
       await held.opened()
       let work = Work()
       let ends = Counter()
-      work.use(environment)
+      work.environment = environment
       if hasCondition { work.addCondition(Immediate()) }
       work.addClaim(MutuallyExclusive("a"))
       work.onFinish { _, _ in ends.add() }
@@ -260,7 +260,7 @@ import Testing
   @Test func `an async body goes on after it returned`() {
     let world = World()
     let work = ResultOperation { 7 }
-    work.use(world.simulation.environment)
+    work.environment = world.simulation.environment
     work.start()
     #expect(work.state == .executing)
     world.simulation.run()

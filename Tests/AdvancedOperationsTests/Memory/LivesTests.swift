@@ -255,7 +255,7 @@ import Testing
     Self.expectNothingLeft { world, live in
       for cancels in [false, true] {
         let work = Work(token: live.token())
-        work.use(world.simulation.environment)
+        work.environment = world.simulation.environment
         work.addCondition(Self.owning(live))
         work.addClaim(MutuallyExclusive("a"))
         Self.observed(work, live)

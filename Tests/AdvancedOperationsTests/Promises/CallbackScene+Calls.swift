@@ -56,7 +56,7 @@ extension CallbackScene {
       scene.child.queuePriority = .high
       scene.child.qualityOfService = .utility
       scene.child.conditionPolicy = .stopAtFirstFailure
-      scene.child.use(scene.world.simulation.environment)
+      scene.child.environment = scene.world.simulation.environment
       return { scene.child.name == "renamed" && scene.child.queuePriority == .high }
     },
     call("completionBlock") { scene in

@@ -156,11 +156,11 @@ import Testing
   @Test func `use sets it until a queue does`() {
     let (first, second) = (World(seed: 1), World(seed: 2))
     let work = Work()
-    work.use(first.simulation.environment)
+    work.environment = first.simulation.environment
     #expect(work.environment.exclusivity === first.queue.environment.exclusivity)
     second.run(work)
     #expect(work.environment.exclusivity === second.queue.environment.exclusivity)
-    work.use(first.simulation.environment)
+    work.environment = first.simulation.environment
     #expect(work.environment.exclusivity === second.queue.environment.exclusivity)
   }
 

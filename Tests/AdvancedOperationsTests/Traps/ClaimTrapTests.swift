@@ -18,7 +18,7 @@ import Testing
     ) {
       let world = World()
       let work = Work("work")
-      work.use(world.simulation.environment)
+      work.environment = world.simulation.environment
       work.addClaim(ResourceUnits(1, of: ResourcePool("licences", capacity: 1)))
       fatalError("too late")
     }
@@ -33,7 +33,7 @@ import Testing
       let world = World()
       let work = Work("work")
       work.addClaim(ResourceUnits(1, of: ResourcePool("licences", capacity: 1)))
-      work.use(world.simulation.environment)
+      work.environment = world.simulation.environment
       fatalError("too late")
     }
     try expectMessage(Self.sentence, in: result)
@@ -74,7 +74,7 @@ import Testing
     world.run(work)
     #expect(work.kind == .succeeded)
     let byHand = Work("by hand")
-    byHand.use(world.simulation.environment)
+    byHand.environment = world.simulation.environment
     byHand.addClaim(ResourceUnits(1, of: world.pool(1)))
     byHand.start()
     world.simulation.run()

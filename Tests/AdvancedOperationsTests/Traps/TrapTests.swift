@@ -184,7 +184,7 @@ import Testing
     ) {
       let world = World()
       let work = Work("work")
-      work.use(world.simulation.environment)
+      work.environment = world.simulation.environment
       work.addCondition(ConditionProbe())
       work.start()
       work.start()
