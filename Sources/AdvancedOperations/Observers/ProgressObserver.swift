@@ -54,8 +54,10 @@ public final class ProgressObserver: OperationObserver {
     self.onChange = onChange
   }
 
-  /// How far the operations are: how many were enqueued or started, how many of those have ended,
-  /// and how much is done with the parts of those that are executing.
+  /// How far the operations are.
+  ///
+  /// The units are operations that were enqueued or started; those that have ended are completed.
+  /// The fraction includes the parts of those that are executing.
   public var progress: OperationProgress { state.withLock { $0.progress } }
 
   /// The operations that are executing, in the order of their starts.
