@@ -43,6 +43,37 @@ struct PictureElements {
     add("line", numbers, " stroke=\"\(color)\"\(attributes)")
   }
 
+  /// The elements in a document with a sheet of paper behind them.
+  ///
+  /// - Parameters:
+  ///   - size: The size by which the elements are placed.
+  ///   - scale: The factor from there to the size in which readers show the document.
+  ///   - kind: The class of the document, which keeps the rules of its style off other pictures.
+  ///   - fontSize: The size of text that has no other.
+  ///   - head: The elements in front of the paper: a style, and a title if there is one.
+  /// - Returns: The text of the document.
+  func document(
+    _ size: (width: Double, height: Double),
+    scale: Double,
+    of kind: String,
+    fontSize: Double,
+    head: String
+  ) -> String {
+    let (width, height) = (Self.number(size.width), Self.number(size.height))
+    let shown =
+      "width=\"\(Self.number(size.width * scale))\" height=\"\(Self.number(size.height * scale))\""
+    return """
+      <svg xmlns="http://www.w3.org/2000/svg" \(shown) \
+      viewBox="0 0 \(width) \(height)" class="\(kind)" role="img" \
+      font-family="Helvetica, Arial, sans-serif" font-size="\(Self.number(fontSize))">
+      \(head)
+      <rect class="paper" width="100%" height="100%" fill="#ffffff"/>
+      \(lines.joined(separator: "\n"))
+      </svg>
+
+      """
+  }
+
   /// One decimal, not negative.
   static func number(_ value: Double) -> String {
     let tenths = Int((min(max(value, 0), 1e8) * 10).rounded())  // 32 bits: at most 1e9

@@ -58,24 +58,16 @@ struct GraphDrawing {
     if graph.nodes.isEmpty { elements.label("no operations", GraphPlaces.margin, 38, "") }
     let (width, height) = graph.nodes.isEmpty ? (200, 64) : places.size
     let scale = min(Self.longestSide / max(width, height), 1)
-    let size =
-      "width=\"\(PictureElements.number(width * scale))\""
-      + " height=\"\(PictureElements.number(height * scale))\""
     let title = [
       counted(graph.nodes.count, "operation"), counted(graph.edges.count, "edge"),
     ].joined(separator: ", ")
-    return """
-      <svg xmlns="http://www.w3.org/2000/svg" \(size) \
-      viewBox="0 0 \(PictureElements.number(width)) \(PictureElements.number(height))" \
-      class="operation-graph" role="img" \
-      font-family="Helvetica, Arial, sans-serif" font-size="\(PictureElements.number(GraphLabel.fontSize))">
-      <title>\(title)</title>
-      \(Self.style)
-      <rect class="paper" width="100%" height="100%" fill="#ffffff"/>
-      \(elements.lines.joined(separator: "\n"))
-      </svg>
-
-      """
+    return elements.document(
+      (width, height),
+      scale: scale,
+      of: "operation-graph",
+      fontSize: GraphLabel.fontSize,
+      head: "<title>\(title)</title>\n\(Self.style)"
+    )
   }
 
   /// What differs on a dark page, as in the picture of a timeline.

@@ -82,20 +82,13 @@ struct TimelineDrawing {
       connect(from, fromRow, to, toRow)
     }
     let scale = min(max(Self.mostHeight / height, Self.leastScale), 1)
-    let size =
-      "width=\"\(PictureElements.number(Self.width * scale))\""
-      + " height=\"\(PictureElements.number(height * scale))\""
-    return """
-      <svg xmlns="http://www.w3.org/2000/svg" \(size) \
-      viewBox="0 0 \(PictureElements.number(Self.width)) \(PictureElements.number(height))" \
-      class="operation-timeline" role="img" \
-      font-family="Helvetica, Arial, sans-serif" font-size="\(PictureElements.number(Self.fontSize))">
-      \(Self.style)
-      <rect class="paper" width="100%" height="100%" fill="#ffffff"/>
-      \(elements.lines.joined(separator: "\n"))
-      </svg>
-
-      """
+    return elements.document(
+      (Self.width, height),
+      scale: scale,
+      of: "operation-timeline",
+      fontSize: Self.fontSize,
+      head: Self.style
+    )
   }
 
   /// What differs on a dark page.
