@@ -90,12 +90,10 @@ extension AdvancedOperation {
   }
 
   /// Notifies observers of an attempt to come.
-  final func willRetry(_ attempt: Int, after delay: Duration, because error: any Error) {
+  final func willRetry(_ retry: OperationRetry) {
     changeAndDeliver { core in
       guard core.machine.state == .executing, !core.observers.isEmpty else { return }
-      core.delivery.append(
-        .retrying(OperationRetry(nextAttempt: attempt, delay: delay, error: error))
-      )
+      core.delivery.append(.retrying(retry))
     }
   }
 }

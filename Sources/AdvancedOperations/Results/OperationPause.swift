@@ -33,7 +33,7 @@ final class OperationPause: Sendable {
   /// The error of the attempt that failed; nil between two rounds.
   var error: (any Error)? {
     guard case .failedAttempt(_, let failures) = reason else { return nil }
-    return failures.count == 1 ? failures[0].error : OperationFailure(elements: failures)
+    return RetryRun.error(of: failures)
   }
 
   /// For people: why, and how long still.

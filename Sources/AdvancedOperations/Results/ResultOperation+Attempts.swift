@@ -51,7 +51,8 @@ extension ResultOperation {
     case .giveUp: return false
     case .attempt(let time):
       let number = run.number
-      willRetry(number, after: time - now, because: RetryRun.error(of: failures))
+      let error = RetryRun.error(of: failures)
+      willRetry(OperationRetry(nextAttempt: number, delay: time - now, error: error))
       let reason = OperationPause.Reason.failedAttempt(number - 1, failures)
       let isDue =
         run.releasesSlot

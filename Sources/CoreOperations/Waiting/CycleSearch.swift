@@ -81,7 +81,7 @@ enum CycleSearch {
     return operation.waitsForConnections(atMost: limit).filter(\.isCurrent).flatMap(\.operations)
   }
 
-  /// The names along one way around, beginning and ending with the same.
+  /// The labels along one way around, beginning and ending with the same.
   private static func path(through cycle: [Operation]) -> [OperationLabel] {
     let members = Set(cycle)
     let path = cycle.last.flatMap { last in
