@@ -3,7 +3,7 @@
 // Arguments: the folder with the symbol graphs, and the modules, each after those that it imports.
 // A type is followed by its members: cases, initialisers, properties, methods, each in the order of
 // the alphabet. What the compiler derives isn't listed, nor what comes from a superclass or from an
-// extension of a protocol.
+// extension of a protocol, nor `==` and `hash(into:)`, which the conformance says already.
 
 import Foundation
 
@@ -62,6 +62,7 @@ extension Graph.Symbol {
     // The members of an extension are symbols of their own.
     ["public", "open"].contains(accessLevel) && kindName != "extension"
       && !identifier.precise.contains("::SYNTHESIZED::")
+      && !["==(_:_:)", "hash(into:)"].contains(pathComponents.last)
   }
 
   /// In which order members stand.

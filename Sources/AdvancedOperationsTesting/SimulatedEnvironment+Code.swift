@@ -50,7 +50,7 @@ extension SimulatedEnvironment {
   ///
   /// A condition that has to wait does so in the simulation: it finds the simulation's clock as
   /// that of the operation, unless the operation has an environment of its own, and the operation
-  /// as `AdvancedOperation.current`. The condition's helper isn't run.
+  /// as `AdvancedOperation.current`. The condition's prerequisite isn't run.
   ///
   /// ```swift
   /// let result = try simulation.evaluate(FileExists("/no/such/file"))
@@ -62,7 +62,7 @@ extension SimulatedEnvironment {
   ///   - operation: The operation that the condition looks at.
   ///   - fileID: Where this is called.
   ///   - line: The line of that.
-  /// - Returns: The result of `verdict(for:)`, or else that of `evaluate(for:)`.
+  /// - Returns: The result of `immediateResult(for:)`, or else that of `evaluate(for:)`.
   /// - Throws: ``ExpectationFailure`` when the condition has no result although nothing can happen
   ///   any more; it names what has left the simulation, and the condition's task is cancelled.
   ///   `CancellationError` when the task that calls this is cancelled first.
@@ -74,7 +74,7 @@ extension SimulatedEnvironment {
     line: Int = #line
   ) throws -> OperationConditionResult {
     operation.useIfUnset(environment)
-    let verdict = ThreadContext.asking(operation) { condition.verdict(for: operation) }
+    let verdict = ThreadContext.asking(operation) { condition.immediateResult(for: operation) }
     if let verdict { return verdict }
     let name = condition.name
     let (result, problem) = runCode(name, call: "evaluate(_:for:)", noting: WaitNotes()) {

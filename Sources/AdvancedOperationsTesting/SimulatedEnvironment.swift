@@ -6,8 +6,8 @@ import CoreOperations
 /// Everything that operations do in it (decisions of queues, starts, async bodies, conditions,
 /// timeouts, retries) becomes a step. ``run()`` takes the steps one after the other on the calling
 /// thread. Each time it picks one of the pending steps at random. The seed determines the picks, so
-/// equal seeds give equal interleavings and equal ``log``s. If no step is pending, time moves to the
-/// next timer, so that a day of waiting takes no time.
+/// equal seeds give equal interleavings and equal ``log``s. If no step is pending, time moves to
+/// the next timer, so that a day of waiting takes no time.
 ///
 /// ```swift
 /// let simulation = SimulatedEnvironment(seed: 1)
@@ -22,13 +22,13 @@ import CoreOperations
 /// What leaves the simulation (a thread of its own, a real sleep, the main actor) isn't waited for;
 /// ``strays`` names it. What would go on in silence is reported on standard error after ten seconds
 /// of real time: a step that blocks its thread, steps that nothing runs because ``run()`` was
-/// forgotten, and a run that doesn't end because the workflow doesn't. Calls of ``step()`` one after
-/// the other are one run.
+/// forgotten, and a run that doesn't end because the workflow doesn't. Calls of ``step()`` one
+/// after the other are one run.
 ///
 /// Keep a simulation as long as its operations are to run. When you release it, its queues release
-/// the operations that have not finished. Such an operation keeps its state, is in no queue, and has
-/// no dependencies; its body, conditions and observers are released without being called, and an
-/// operation that you add later isn't taken in. Only tasks stay in memory: Swift can't release a
+/// the operations that have not finished. Such an operation keeps its state, is in no queue, and
+/// has no dependencies; its body, conditions and observers are released without being called, and
+/// an operation that you add later isn't taken in. Only tasks stay in memory: Swift can't release a
 /// task that is suspended or has not begun. Each of them keeps what its own code uses. To release
 /// that too, call `cancelAllOperations()` on the queues, and ``run()``, before you release the
 /// simulation.
@@ -39,8 +39,8 @@ public final class SimulatedEnvironment: Sendable {
 
   /// The seeds that a test runs with unless it has a reason for others: 1 to 10.
   ///
-  /// One seed is one order of steps, and hides the mistakes that only another order shows. With these
-  /// seeds as arguments a test runs in up to ten orders:
+  /// One seed is one order of steps, and hides the mistakes that only another order shows. With
+  /// these seeds as arguments a test runs in up to ten orders:
   ///
   /// ```swift
   /// @Test(arguments: SimulatedEnvironment.seeds)
@@ -54,11 +54,12 @@ public final class SimulatedEnvironment: Sendable {
   /// }
   /// ```
   ///
-  /// Swift Testing prints the argument of a case that fails, and ``ExpectationFailure`` the seed. To
-  /// try every order, call ``exploreSchedules(depthFirst:random:stepLimit:seed:fileID:line:of:)``.
+  /// Swift Testing prints the argument of a case that fails, and ``ExpectationFailure`` the seed.
+  /// To try every order, call
+  /// ``exploreSchedules(depthFirst:random:stepLimit:seed:fileID:line:of:)``.
   public static let seeds: ClosedRange<UInt64> = 1...10
 
-  /// Creates a world at time zero, with an exclusivity domain of its own.
+  /// Creates a world at time zero, with a claim domain of its own.
   ///
   /// - Parameter seed: Equal seeds give equal runs.
   public convenience init(seed: UInt64) {
@@ -94,7 +95,7 @@ public final class SimulatedEnvironment: Sendable {
     var environment = OperationEnvironment(
       clock: OperationClock(source: SimulatedClock(simulation: simulation)),
       executor: SimulatedExecutor(simulation: simulation),
-      exclusivity: simulation.exclusivity
+      claimDomain: simulation.claimDomain
     )
     let simulation = simulation
     environment.random = { simulation.random() }
@@ -114,9 +115,9 @@ public final class SimulatedEnvironment: Sendable {
   /// of time, such as `clock.sleep(for: .seconds(Int64.max))`, doesn't: time never moves there, and
   /// the operation is among the ``strays``.
   ///
-  /// If the task that calls this is cancelled, as by the `.timeLimit` of a test, the run ends before
-  /// the next step. Standard error then says so, with the last steps, because what a test finds
-  /// afterwards isn't the end of its workflow.
+  /// If the task that calls this is cancelled, as by the `.timeLimit` of a test, the run ends
+  /// before the next step. Standard error then says so, with the last steps, because what a test
+  /// finds afterwards isn't the end of its workflow.
   ///
   /// - Precondition: Not called from a step, nor while another thread runs the simulation.
   public func run() { simulation.run(until: nil, call: Simulation.wholeRun) { false } }
@@ -219,11 +220,11 @@ public final class SimulatedEnvironment: Sendable {
   /// The names of the steps that could be next, in the order in which they became so.
   ///
   /// The name of a step says what it does, and for which operation or queue: `start download`,
-  /// `task of download`. A second operation with the same name gets the number 2: `start download #2`.
-  /// So do a second task and a second timer of one operation: `task of download #2` is an `async let`
-  /// or a task of a group. A task keeps its name for all of its parts. In `actor turn of download`, an
-  /// actor runs a call of the operation, and calls that others make in the meantime. Names are for
-  /// reading only: a simulation doesn't tell steps apart by their names.
+  /// `task of download`. A second operation with the same name gets the number 2: `start download
+  /// #2`. So do a second task and a second timer of one operation: `task of download #2` is an
+  /// `async let` or a task of a group. A task keeps its name for all of its parts. In `actor turn
+  /// of download`, an actor runs a call of the operation, and calls that others make in the
+  /// meantime. Names are for reading only: a simulation doesn't tell steps apart by their names.
   ///
   /// A timer isn't a step before it is due. So an empty list doesn't mean that nothing will happen.
   public var pending: [String] { simulation.pending }

@@ -46,7 +46,7 @@ private struct Offline: Error {}
 /// A condition that needs no task.
 private struct Holding: OperationCondition {
   let token: Token
-  func verdict(for operation: AdvancedOperation) -> OperationConditionResult? { .satisfied }
+  func immediateResult(for operation: AdvancedOperation) -> OperationConditionResult? { .satisfied }
   func evaluate(for operation: AdvancedOperation) async -> OperationConditionResult { .satisfied }
 }
 
@@ -138,7 +138,7 @@ private struct Holding: OperationCondition {
         last = last.then(name: "\(number)") { [token = Token(population)] value in
           token.touch()
           if number == 10 {
-            try await AdvancedOperation.current?.environment.clock.sleep(for: .seconds(9))
+            try await OperationClock.current.sleep(for: .seconds(9))
           }
           return value + 1
         }
@@ -184,7 +184,7 @@ private struct Holding: OperationCondition {
       let queue = AdvancedOperationQueue(environment: simulation.environment)
       let body = ResultOperation(name: "body") {
         defer { calls.withLock { $0.append("defer") } }
-        try await AdvancedOperation.current?.environment.clock.sleep(for: .seconds(5))
+        try await OperationClock.current.sleep(for: .seconds(5))
       }
       body.onFinish { _, _ in calls.withLock { $0.append("observer") } }
       let next = body.then { calls.withLock { $0.append("next") } }

@@ -26,7 +26,7 @@ private struct Flaw: Error {}
     }
     simulation.run()
     try #require(second.isFinished && queue.operationCount == 0)
-    return "\(moment.withLock { $0 }), \(second.outcome?.word ?? "")"
+    return "\(moment.withLock { $0 }), \(second.outcome?.kind.rawValue ?? "")"
   }
 
   private static let moments: Set = [

@@ -147,7 +147,7 @@ import Testing
         work.addObserver(TimeoutObserver(.zero))
         queue.addOperation(work)
         simulation.run()
-        ends.insert("\(log.all.joined()) \(work.outcome?.word ?? "")")
+        ends.insert("\(log.all.joined()) \(work.outcome?.kind.rawValue ?? "")")
       }
       #expect(report.isComplete)
       return ends

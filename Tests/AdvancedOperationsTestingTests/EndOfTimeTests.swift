@@ -19,7 +19,7 @@ import Testing
   @Test func `isn't reached by a run`() throws {
     let server = sleeper()
     let job = ResultOperation(name: "job") {
-      try await AdvancedOperation.current?.environment.clock.sleep(for: .seconds(2))
+      try await OperationClock.current.sleep(for: .seconds(2))
     }
     queue().addOperations([server, job])
     simulation.run()
@@ -56,7 +56,7 @@ import Testing
     let restart = #expect(throws: ExpectationFailure.self) {
       try exploreRestarts { simulation, journal in
         let server = ResultOperation {
-          try await AdvancedOperation.current?.environment.clock.sleep(for: .seconds(Int64.max))
+          try await OperationClock.current.sleep(for: .seconds(Int64.max))
         }.recorded(as: "server", in: journal)
         AdvancedOperationQueue(environment: simulation.environment).addOperation(server)
         return server
@@ -144,7 +144,7 @@ import Testing
     let queue = AdvancedOperationQueue(environment: simulation.environment)
     simulation.advance(by: .seconds(10))
     let operation = ResultOperation(name: "nap") {
-      try await AdvancedOperation.current?.environment.clock.sleep(for: .zero)
+      try await OperationClock.current.sleep(for: .zero)
     }
     queue.addOperation(operation)
     simulation.advance(by: duration)

@@ -227,7 +227,7 @@ import Testing
   enum Hold: CaseIterable {
     case suspendedQueue, noSlots, probe, heldOperation, claimOfHeld, group
     case attempt, round, attemptInGroup, awaitedValue, awaitedBehindProbe, awaitedInSuspendedQueue
-    case scope, helper, conditionThatAwaits
+    case scope, prerequisite, conditionThatAwaits
   }
 
   private struct Awaits: OperationCondition {
@@ -240,9 +240,9 @@ import Testing
   }
 
   private struct Helped: OperationCondition {
-    let helper: AdvancedOperation
+    let prerequisite: AdvancedOperation
     var name: String { "helped" }
-    func dependency(for operation: AdvancedOperation) -> AdvancedOperation? { helper }
+    func dependency(for operation: AdvancedOperation) -> AdvancedOperation? { prerequisite }
     func evaluate(for operation: AdvancedOperation) async -> OperationConditionResult {
       .satisfied
     }
@@ -305,7 +305,7 @@ import Testing
             try await withOperations { scope in scope.add(HeldOperation(name: "held")) }
           }
         )
-      case .helper: work.addCondition(Helped(helper: HeldOperation(name: "held")))
+      case .prerequisite: work.addCondition(Helped(prerequisite: HeldOperation(name: "held")))
       case .conditionThatAwaits:
         let awaited = HeldOperation(name: "awaited")
         queue.addOperation(awaited)

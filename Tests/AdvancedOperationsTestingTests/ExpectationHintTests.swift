@@ -102,7 +102,7 @@ private final class Forgetful: AdvancedOperation, @unchecked Sendable {
       try await Task.sleep(for: .seconds(86_400))
     }
     let right = ResultOperation(name: "right") {
-      try await AdvancedOperation.current?.environment.clock.sleep(until: .seconds(86_400))
+      try await OperationClock.current.sleep(until: .seconds(86_400))
     }
     for operation in [sleeper, right] { operation.addObserver(TimeoutObserver(.seconds(30))) }
     queue.addOperations([sleeper, right])

@@ -86,11 +86,11 @@ private struct Other: Error {}
     let failed = ResultOperation { throw Flaw.offline }
     let succeeded = AdvancedOperation()
     Self.run(skipped, cancelled, failed, succeeded)
-    let ends: [(AdvancedOperation, OperationEnding)] = [
+    let ends: [(AdvancedOperation, OperationOutcome.Kind)] = [
       (skipped, .skipped), (cancelled, .cancelled), (failed, .failed), (succeeded, .succeeded),
     ]
     for (operation, own) in ends {
-      for ending in OperationEnding.allCases {
+      for ending in OperationOutcome.Kind.allCases {
         let failure = Self.failure { try expectOutcome(of: operation, is: ending) }
         #expect((failure == nil) == (ending == own), "\(operation) \(ending)")
       }
@@ -115,7 +115,7 @@ private struct Other: Error {}
       ] {
         let text = try #require(failure).message
         #expect(text.contains("“leaver” is executing and nothing of it is pending"))
-        #expect(text.contains("Task.sleep") && text.contains("clock.sleep(for:"))
+        #expect(text.contains("Task.sleep") && text.contains("OperationClock.current.sleep(for:"))
         #expect(failure?.seed == 7)
       }
     }

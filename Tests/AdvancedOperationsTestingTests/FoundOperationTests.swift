@@ -65,7 +65,7 @@ private struct Offline: Error {}
     queue.addOperation(makeRetry())
     simulation.run()
     let attempts = try simulation.operations(named: "attempt", as: ResultOperation<Int>.self)
-    #expect(attempts.map { $0.outcome?.word } == ["failed", "failed", "succeeded"])
+    #expect(attempts.map { $0.outcome?.kind.rawValue } == ["failed", "failed", "succeeded"])
     let second = try simulation.operation(named: "attempt #2")
     #expect(second === attempts[1])
   }

@@ -64,7 +64,7 @@ private struct Flaw: Error, Hashable {
 
   @Test func `evaluate prefers the answer that is known at once`() throws {
     struct Both: OperationCondition {
-      func verdict(for operation: AdvancedOperation) -> OperationConditionResult? {
+      func immediateResult(for operation: AdvancedOperation) -> OperationConditionResult? {
         operation.name == nil ? nil : .satisfied
       }
       func evaluate(for operation: AdvancedOperation) async -> OperationConditionResult {

@@ -24,7 +24,7 @@ private struct Flaw: Error, Equatable {}
     let environment = simulation.environment
     let value = try simulation.run {
       let slow = ResultOperation(name: "slow") {
-        try await AdvancedOperation.current?.environment.clock.sleep(until: .seconds(60))
+        try await OperationClock.current.sleep(until: .seconds(60))
         return 1
       }
       queue.addOperation(slow)
@@ -76,7 +76,7 @@ private struct Flaw: Error, Equatable {}
         let clock = scope.environment.clock
         return try await scope.add(
           ResultOperation {
-            try await AdvancedOperation.current?.environment.clock.sleep(until: .seconds(7))
+            try await OperationClock.current.sleep(until: .seconds(7))
             return clock.now
           }
         ).value

@@ -190,7 +190,7 @@ private struct Offline: Error {}
     let operations = (0..<3).map { number in
       ResultOperation(name: "\(number)") {
         defer { ended.withLock { $0 += 1 } }
-        try await AdvancedOperation.current?.environment.clock.sleep(for: .seconds(5))
+        try await OperationClock.current.sleep(for: .seconds(5))
       }
     }
     let queue: AdvancedOperationQueue

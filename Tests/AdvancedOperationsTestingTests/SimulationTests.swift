@@ -70,7 +70,7 @@ import Testing
     simulations[1].run()
     #expect(operations[1].isFinished)
     #expect(
-      simulations[0].environment.exclusivity !== simulations[1].environment.exclusivity
+      simulations[0].environment.claimDomain !== simulations[1].environment.claimDomain
     )
   }
 

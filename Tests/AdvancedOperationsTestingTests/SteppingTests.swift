@@ -55,7 +55,7 @@ import Testing
 
   @Test func `a run ends when something has come true`() {
     let operation = ResultOperation(name: "work") {
-      try await AdvancedOperation.current?.environment.clock.sleep(until: .seconds(60))
+      try await OperationClock.current.sleep(until: .seconds(60))
     }
     let (simulation, _) = Self.world(operation)
     #expect(simulation.run(until: { operation.isExecuting }))
@@ -157,7 +157,7 @@ import Testing
     let child = AdvancedOperation()
     child.addCondition(probe)
     let sleeper = ResultOperation {
-      try await AdvancedOperation.current?.environment.clock.sleep(until: .seconds(60))
+      try await OperationClock.current.sleep(until: .seconds(60))
     }
     queue.addOperations([probed, GroupOperation { child }, sleeper])
     simulation.advance(by: .seconds(1))
@@ -189,7 +189,7 @@ import Testing
     environment.clock = OperationClock(source: Still(wait))
     let queue = AdvancedOperationQueue(name: "imports", environment: environment)
     let nap = ResultOperation(name: "nap") {
-      try await AdvancedOperation.current?.environment.clock.sleep(for: .seconds(1))
+      try await OperationClock.current.sleep(for: .seconds(1))
     }
     let next = nap.then(name: "next") { _ in }
     queue.addOperation(nap)

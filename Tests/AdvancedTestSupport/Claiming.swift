@@ -18,7 +18,7 @@ extension Work {
 extension World {
   /// A pool of the simulation's own domain.
   package func pool(_ capacity: Int, _ name: String = "pool") -> ResourcePool {
-    ResourcePool(name, capacity: capacity, domain: simulation.environment.exclusivity)
+    ResourcePool(name, capacity: capacity, domain: simulation.environment.claimDomain)
   }
 
   /// Finishes what executes, again and again, until nothing does.

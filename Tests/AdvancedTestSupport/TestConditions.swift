@@ -36,33 +36,33 @@ package struct Immediate: ImmediateCondition {
   }
 }
 
-/// A condition that is asked in a task, and may bring a helper.
+/// A condition that is asked in a task, and may bring a prerequisite.
 package struct Asked: OperationCondition {
   package let name: String
-  private let helper: @Sendable (AdvancedOperation) -> AdvancedOperation?
+  private let prerequisite: @Sendable (AdvancedOperation) -> AdvancedOperation?
   private let answer: @Sendable (AdvancedOperation) async -> OperationConditionResult
 
   package init(
     _ name: String = "asked",
     answer: @escaping @Sendable (AdvancedOperation) async -> OperationConditionResult
   ) {
-    self.init(name, helper: { _ in nil }, answer: answer)
+    self.init(name, prerequisite: { _ in nil }, answer: answer)
   }
 
   package init(
     _ name: String = "asked",
-    helper: @escaping @Sendable (AdvancedOperation) -> AdvancedOperation?,
+    prerequisite: @escaping @Sendable (AdvancedOperation) -> AdvancedOperation?,
     answer: @escaping @Sendable (AdvancedOperation) async -> OperationConditionResult = { _ in
       .satisfied
     }
   ) {
     self.name = name
-    self.helper = helper
+    self.prerequisite = prerequisite
     self.answer = answer
   }
 
   package func dependency(for operation: AdvancedOperation) -> AdvancedOperation? {
-    helper(operation)
+    prerequisite(operation)
   }
   package func evaluate(for operation: AdvancedOperation) async -> OperationConditionResult {
     await answer(operation)

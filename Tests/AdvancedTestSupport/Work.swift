@@ -70,20 +70,7 @@ package func flaws(_ errors: [any Error]) -> [Int] {
   }
 }
 
-package enum Kind: Sendable {
-  case succeeded, failed, cancelled, skipped
-}
-
-extension OperationOutcome {
-  package var kind: Kind {
-    switch self {
-    case .succeeded: .succeeded
-    case .failed: .failed
-    case .cancelled: .cancelled
-    case .skipped: .skipped
-    }
-  }
-}
+package typealias Kind = OperationOutcome.Kind
 
 extension AdvancedOperation {
   /// Which outcome it has; nil while there is none.

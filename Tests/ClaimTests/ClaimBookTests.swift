@@ -21,7 +21,7 @@ import Testing
     var random = Random(seed)
     let world = World(seed: seed)
     let pool = world.pool(5)
-    let domain = world.simulation.environment.exclusivity
+    let domain = world.simulation.environment.claimDomain
     var works: [Work] = []
     for number in 0..<40 {
       let work = Work.claiming(

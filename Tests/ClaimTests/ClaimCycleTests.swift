@@ -80,7 +80,7 @@ import Testing
     seed: UInt64
   ) {
     let world = World(seed: seed)
-    let pool = ResourcePool("pool", capacity: 2, domain: world.simulation.environment.exclusivity)
+    let pool = ResourcePool("pool", capacity: 2, domain: world.simulation.environment.claimDomain)
     let inner = Work.claiming("inner", MutuallyExclusive("b"))
     let other = GroupOperation(name: "other") { inner }
     other.addClaim(ResourceUnits(1, of: pool))
@@ -371,10 +371,10 @@ import Testing
   }
 
   @Test func `never hangs on threads, with cancels`() async throws {
-    let domain = ExclusivityDomain()
+    let domain = ClaimDomain()
     let pool = ResourcePool(capacity: 4, domain: domain)
     let queues = (0..<3).map { number in
-      let queue = AdvancedOperationQueue(environment: OperationEnvironment(exclusivity: domain))
+      let queue = AdvancedOperationQueue(environment: OperationEnvironment(claimDomain: domain))
       if number > 0 { queue.maxConcurrentOperationCount = number }
       return queue
     }

@@ -111,7 +111,7 @@ import Testing
   @Test func `of environments with domains of their own don't meet`() {
     let world = World()
     var environment = world.simulation.environment
-    environment.exclusivity = ExclusivityDomain()
+    environment.claimDomain = ClaimDomain()
     let other = AdvancedOperationQueue(environment: environment)
     let works = [Work.open(), Work.open()]
     for work in works { work.addClaim(MutuallyExclusive("a")) }
@@ -141,7 +141,7 @@ import Testing
 
   @Test(.watched) func `in opposite order on threads, all finish`() async throws {
     var environment = OperationEnvironment()
-    environment.exclusivity = ExclusivityDomain()
+    environment.claimDomain = ClaimDomain()
     let queues = (0..<2).map { _ in
       let queue = AdvancedOperationQueue(environment: environment)
       queue.maxConcurrentOperationCount = 1

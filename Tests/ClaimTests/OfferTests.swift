@@ -4,8 +4,8 @@ import AdvancedTestSupport
 import TestSupport
 import Testing
 
-/// What is released is offered to the first waiter before its queue is asked for a slot, and no lock
-/// is held over both: anything may happen in between.
+/// What is released is offered to the first waiter before its queue is asked for a slot, and no
+/// lock is held over both: anything may happen in between.
 @Suite(.watched) struct `An offered claim` {
   /// Something that happens while the claim is offered.
   enum Call: String, CaseIterable, Sendable {
@@ -154,10 +154,10 @@ import Testing
   #endif
 
   @Test func `is never kept on threads, while queues are suspended and resumed`() async throws {
-    let domain = ExclusivityDomain()
+    let domain = ClaimDomain()
     let pool = ResourcePool(capacity: 3, domain: domain)
     let queues = (0..<4).map { number in
-      let queue = AdvancedOperationQueue(environment: OperationEnvironment(exclusivity: domain))
+      let queue = AdvancedOperationQueue(environment: OperationEnvironment(claimDomain: domain))
       if number > 1 { queue.maxConcurrentOperationCount = number - 1 }
       return queue
     }

@@ -54,7 +54,7 @@ import Testing
   func `counts starts that waited for units of a pool`(seed: UInt64) {
     let world = World(seed: seed)
     let simulation = world.simulation
-    let pool = ResourcePool("pool", capacity: 3, domain: simulation.environment.exclusivity)
+    let pool = ResourcePool("pool", capacity: 3, domain: simulation.environment.claimDomain)
     let starts = Log<Duration>()
     let holder = Work("holder") { work in
       _ = simulation.environment.clock.schedule(at: .seconds(10)) { work.finish() }
@@ -81,7 +81,7 @@ import Testing
     var random = Random(seed)
     let world = World(seed: seed)
     let simulation = world.simulation
-    let pool = ResourcePool("pool", capacity: 3, domain: simulation.environment.exclusivity)
+    let pool = ResourcePool("pool", capacity: 3, domain: simulation.environment.claimDomain)
     let rates = (0..<2).map { number in
       (name: "rate \(number)", count: Int.random(in: 1...3, using: &random), interval: number + 2)
     }

@@ -24,10 +24,10 @@ import Testing
 
   /// Each of them finds a bucket that is full, wherever the last clock was in memory.
   @Test func `is not inherited by a clock that comes when another is gone`() async throws {
-    let domain = ExclusivityDomain()
+    let domain = ClaimDomain()
     for _ in 0..<Effort.rounds(200) {
       let queue = AdvancedOperationQueue(
-        environment: OperationEnvironment(clock: OperationClock(Still()), exclusivity: domain)
+        environment: OperationEnvironment(clock: OperationClock(Still()), claimDomain: domain)
       )
       let work = Work("work")
       work.addClaim(RateLimit("calls", 1, per: .seconds(60), whenBusy: .fail))
@@ -38,10 +38,10 @@ import Testing
   }
 
   @Test func `is forgotten when its clock is gone, by whatever is claimed then`() async throws {
-    let domain = ExclusivityDomain()
+    let domain = ClaimDomain()
     for number in 0..<2_000 {
       let queue = AdvancedOperationQueue(
-        environment: OperationEnvironment(clock: OperationClock(Still()), exclusivity: domain)
+        environment: OperationEnvironment(clock: OperationClock(Still()), claimDomain: domain)
       )
       let work = Work("work")
       work.addClaim(RateLimit("calls", 1, per: .seconds(60)))

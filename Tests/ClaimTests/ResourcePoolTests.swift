@@ -248,8 +248,8 @@ import Testing
   }
 
   @Test(.watched) func `on threads leave nobody behind`() async throws {
-    let domain = ExclusivityDomain()
-    let queue = AdvancedOperationQueue(environment: OperationEnvironment(exclusivity: domain))
+    let domain = ClaimDomain()
+    let queue = AdvancedOperationQueue(environment: OperationEnvironment(claimDomain: domain))
     let pool = ResourcePool(capacity: 5, domain: domain)
     let used = Counter()
     for number in 0..<2_000 {

@@ -485,8 +485,8 @@ import Testing
   }
 
   @Test(.watched) func `on threads lets one try at a time`() async throws {
-    let domain = ExclusivityDomain()
-    let queue = AdvancedOperationQueue(environment: OperationEnvironment(exclusivity: domain))
+    let domain = ClaimDomain()
+    let queue = AdvancedOperationQueue(environment: OperationEnvironment(claimDomain: domain))
     queue.maxConcurrentOperationCount = 8
     let breaker = CircuitBreaker(failures: 1, cooldown: .zero)
     let first = Work.failing()

@@ -69,8 +69,8 @@ import Testing
     #expect(await evaluate(AnyOf([]), for: Work()).errors.first is AnyOf.NoneHolds)
   }
 
-  @Test func `a silent condition asks without its helper`() async {
-    let inner = Asked("inner", helper: { _ in Work() }) { _ in .failed(Flaw(4)) }
+  @Test func `a silent condition asks without its prerequisite`() async {
+    let inner = Asked("inner", prerequisite: { _ in Work() }) { _ in .failed(Flaw(4)) }
     let silent = SilentCondition(inner)
     #expect(silent.dependency(for: Work()) == nil)
     #expect(silent.name == "inner")
@@ -78,13 +78,13 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `the helpers of all run before any is asked`(seed: UInt64) {
+  func `the prerequisites of all run before any is asked`(seed: UInt64) {
     let world = World(seed: seed)
     let log = Log<String>()
     let conditions = (1...2).map { number in
       Asked("c\(number)") { _ in
         Work("h\(number)") {
-          log.add("helper")
+          log.add("prerequisite")
           $0.finish()
         }
       } answer: { _ in
@@ -95,19 +95,19 @@ import Testing
     let work = Work()
     work.addCondition(conditions[0] && conditions[1])
     world.run(work)
-    #expect(log.entries == ["helper", "helper", "asked", "asked"])
+    #expect(log.entries == ["prerequisite", "prerequisite", "asked", "asked"])
     #expect(work.kind == .succeeded)
   }
 
-  @Test func `helpers that are in a queue, or the same, are combined as well`() {
+  @Test func `prerequisites that are in a queue, or the same, are combined as well`() {
     let world = World()
     let other = world.makeQueue()
     let queued = Work.open("queued")
     let shared = Work("shared")
     other.addOperation(queued)
     let asked = Counter()
-    let pieces = [queued, shared, shared].map { helper in
-      Asked(helper: { _ in helper }) { _ in
+    let pieces = [queued, shared, shared].map { prerequisite in
+      Asked(prerequisite: { _ in prerequisite }) { _ in
         asked.add()
         return .satisfied
       }

@@ -59,7 +59,7 @@ import Testing
     func negated(_ result: OperationConditionResult) async -> OperationConditionResult {
       let inner: any OperationCondition =
         isImmediate ? Immediate("inner", always: result) : Asked("inner") { _ in result }
-      #expect((NegatedCondition(inner).verdict(for: operation) != nil) == isImmediate)
+      #expect((NegatedCondition(inner).immediateResult(for: operation) != nil) == isImmediate)
       return await evaluate(NegatedCondition(inner), for: operation)
     }
     let ofSatisfied = await negated(.satisfied)
@@ -194,9 +194,9 @@ import Testing
     let work = Work()
     for dependency in [ended.cancelled, ended.skipped] { work.addDependency(dependency) }
     work.addDependency(ended.plain)
-    #expect(try #require(NoFailedDependencies().verdict(for: work)).isSatisfied)
+    #expect(try #require(NoFailedDependencies().immediateResult(for: work)).isSatisfied)
     work.addDependency(ended.failed)
-    let result = try #require(NoFailedDependencies().verdict(for: work))
+    let result = try #require(NoFailedDependencies().immediateResult(for: work))
     let error = result.errors.first as? DependencyRule.Broken
     #expect(error?.failure.elements.map(\.origin) == [.dependency("failed")])
     #expect(flaws((error?.failure.errors.first as? OperationFailure)?.errors ?? []) == [1])
@@ -207,14 +207,14 @@ import Testing
     let ended = Self.ended()
     let work = Work()
     for dependency in [ended.failed, ended.skipped] { work.addDependency(dependency) }
-    #expect(try #require(NoCancelledDependencies().verdict(for: work)).isSatisfied)
+    #expect(try #require(NoCancelledDependencies().immediateResult(for: work)).isSatisfied)
     let plain = BlockOperation {}
     plain.name = "plain"
     plain.cancel()
     plain.start()
     work.addDependency(ended.cancelled)
     work.addDependency(plain)
-    let result = try #require(NoCancelledDependencies().verdict(for: work))
+    let result = try #require(NoCancelledDependencies().immediateResult(for: work))
     let error = result.errors.first as? DependencyRule.Broken
     let origins = error?.failure.elements.map(\.origin)
     #expect(origins == [.dependency("cancelled"), .dependency("plain")])

@@ -133,7 +133,7 @@ import Testing
   }
 
   @Test func `that never answers does not hold`() {
-    let fan = Fan(DependencyRule("undecided") { _ in nil })
+    let fan = Fan(DependencyRule("undecided") { _ in .undecided })
     fan.world.finishAll(fan.parts)
     #expect(fan.work.kind == .failed)
     #expect(fan.broken?.isInherited == false)
@@ -167,7 +167,7 @@ import Testing
     work.addCondition(
       DependencyRule("looks") { outcomes in
         seen.add(outcomes.map { $0?.kind })
-        return nil
+        return .undecided
       }
     )
     world.run(skipped, cancelled, plain, open, work)
@@ -215,7 +215,7 @@ import Testing
     work.addCondition(
       DependencyRule("rule") { outcomes in
         asked.add()
-        return outcomes.contains { $0?.failure != nil } ? false : nil
+        return outcomes.contains { $0?.failure != nil } ? .broken : .undecided
       }
     )
     world.queue.isSuspended = true
@@ -247,7 +247,7 @@ import Testing
         : [.allSucceeded, .anySucceeded, .noneFailed, .anyFailed, .noneCancelled, .anyCancelled]
       for rule in unbroken { #expect(steps(rule, failing: failing) == plain, "\(rule.name)") }
       // One that only its closure knows is asked, once for each end.
-      let asking = steps(DependencyRule("open") { _ in nil }, failing: failing)
+      let asking = steps(DependencyRule("open") { _ in .undecided }, failing: failing)
       #expect(asking == plain.map { $0 + 1 })
     }
   }
@@ -338,7 +338,7 @@ import Testing
     for (rule, isKept, blamed) in expectations {
       let work = Work()
       for dependency in Self.ended(kinds) { work.addDependency(dependency) }
-      let result = try #require(rule.verdict(for: work))
+      let result = try #require(rule.immediateResult(for: work))
       #expect(result.isSatisfied == isKept, "\(rule.name)")
       guard let broken = result.errors.first as? DependencyRule.Broken else { continue }
       let verbs: [Kind: String] = [.cancelled: "was ", .skipped: "was "]
@@ -365,7 +365,8 @@ import Testing
     let work = Work()
     work.addDependency(plain)
     let broken =
-      DependencyRule.noneCancelled.verdict(for: work)?.errors.first as? DependencyRule.Broken
+      DependencyRule.noneCancelled.immediateResult(for: work)?.errors.first
+      as? DependencyRule.Broken
     #expect(broken?.failure.elements.map(\.origin) == [.dependency("plain")])
     #expect(flaws((broken?.failure.errors.first as? OperationFailure)?.errors ?? []) == [3])
   }
@@ -373,7 +374,7 @@ import Testing
   @Test func `hears of a dependency that was removed and that only its queue keeps`() {
     let world = World()
     let work = Work("work")
-    work.addCondition(DependencyRule("nothing is decided") { _ in nil })
+    work.addCondition(DependencyRule("nothing is decided") { _ in .undecided })
     do {
       let part = BlockOperation {}
       work.addDependency(part)

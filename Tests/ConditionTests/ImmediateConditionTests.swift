@@ -271,18 +271,20 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `an operation that waited for a helper evaluates its condition after that, and at the start`(
-    seed: UInt64
-  ) {
+  func
+    `an operation that waited for a prerequisite evaluates its condition after that, and at the start`(
+      seed: UInt64
+    )
+  {
     let world = World(seed: seed)
     let question = Question()
-    let helper = Work("helper")
+    let prerequisite = Work("prerequisite")
     let work = Work("work")
-    work.addCondition(Asked(helper: { _ in helper }))
+    work.addCondition(Asked(prerequisite: { _ in prerequisite }))
     let other = Work("other")
     other.addCondition(question.condition && Immediate())
     world.run(work, other)
-    #expect(helper.kind == .succeeded)
+    #expect(prerequisite.kind == .succeeded)
     #expect(question.asked.count == 2)
   }
 

@@ -189,25 +189,25 @@ import Testing
 
   @Test func `what it needs for a condition has not finished`() {
     let world = World()
-    let helper = world.taking(5, "helper")
+    let prerequisite = world.taking(5, "prerequisite")
     let work = Work("work")
-    work.addCondition(Asked("asked", helper: { _ in helper }))
+    work.addCondition(Asked("asked", prerequisite: { _ in prerequisite }))
     world.queue.addOperation(work)
     world.simulation.advance(by: .seconds(1))
-    #expect(work.explain().path.map(\.kind) == [.helper, .executing])
+    #expect(work.explain().path.map(\.kind) == [.prerequisite, .executing])
     #expect(
-      text(work).hasPrefix("work needs helper for condition “asked”\n  helper ")
+      text(work).hasPrefix("work needs prerequisite for condition “asked”\n  prerequisite ")
     )
     #expect(work.explain().causes.map(\.requirement) == ["asked"])
     world.simulation.run()
   }
 
-  @Test func `each condition has its own helper`() {
+  @Test func `each condition has its own prerequisite`() {
     let world = World()
     let (first, second) = (world.taking(1, "first"), world.taking(5, "second"))
     let work = Work("work")
-    work.addCondition(Asked("one", helper: { _ in first }))
-    work.addCondition(Asked("two", helper: { _ in second }))
+    work.addCondition(Asked("one", prerequisite: { _ in first }))
+    work.addCondition(Asked("two", prerequisite: { _ in second }))
     world.queue.addOperation(work)
     world.simulation.advance(by: .milliseconds(500))
     #expect(work.explain().causes.map(\.requirement) == ["one", "two"])
@@ -265,7 +265,7 @@ import Testing
 
   @Test func `others come first for a claim that has room`() {
     let world = World()
-    let pool = ResourcePool("memory", capacity: 4, domain: world.simulation.environment.exclusivity)
+    let pool = ResourcePool("memory", capacity: 4, domain: world.simulation.environment.claimDomain)
     let holder = world.taking(10, "holder")
     holder.addClaim(ResourceUnits(2, of: pool))
     let large = Work("large")

@@ -10,7 +10,7 @@ import Testing
 @Suite(.watched) struct `Each kind of wait` {
   private enum Name: CaseIterable {
     case dependencies, code, enqueueing, resumption, barrier, slot, readiness, worker, mainThread
-    case helper, parent, claim, children
+    case prerequisite, parent, claim, children
 
     init(_ kind: Wait.Kind) {
       self =
@@ -24,7 +24,7 @@ import Testing
         case .readiness: .readiness
         case .worker: .worker
         case .mainThread: .mainThread
-        case .helper: .helper
+        case .prerequisite: .prerequisite
         case .parent: .parent
         case .claim: .claim
         case .children: .children
@@ -82,9 +82,9 @@ import Testing
       queue.addOperations([other, work])
       world.simulation.run()
       return (work, "has code that waits for other")
-    case .helper:
+    case .prerequisite:
       let other = other
-      work.addCondition(Asked("asked", helper: { _ in other }))
+      work.addCondition(Asked("asked", prerequisite: { _ in other }))
       added = [work]
       words = "needs other for condition “asked”"
     case .parent:
@@ -121,7 +121,7 @@ import Testing
     #expect(wait.operations.map(\.label) == (wait.needs.isEmpty ? [] : ["other"]))
     switch name {
     case .enqueueing, .resumption, .readiness, .worker, .mainThread: #expect(wait.needs.isEmpty)
-    case .dependencies, .code, .barrier, .slot, .helper, .parent, .claim, .children:
+    case .dependencies, .code, .barrier, .slot, .prerequisite, .parent, .claim, .children:
       #expect(!wait.needs.isEmpty)
     }
     #expect(operation.explain().causes.map(\.text).contains { $0.hasPrefix(words) })

@@ -93,9 +93,9 @@ private func transfer(from a: Account, to b: Account) async throws {}
   #expect(backup.ending == "skipped: “backup” is held by first")
 }
 
-@Test func `ExclusivityDomain: what is held in one is free in another`() async throws {
+@Test func `ClaimDomain: what is held in one is free in another`() async throws {
   let holder = ResultOperation {
-    let tenant = OperationEnvironment(exclusivity: ExclusivityDomain())
+    let tenant = OperationEnvironment(claimDomain: ClaimDomain())
     let queue = AdvancedOperationQueue(environment: tenant)
 
     let other = ResultOperation { "done" }
@@ -172,7 +172,7 @@ private func transfer(from a: Account, to b: Account) async throws {}
 @Test func `ResourcePool: units are shared by those who need few and many`() {
   let simulation = SimulatedEnvironment(seed: 1)
   var environment = simulation.environment
-  environment.exclusivity = .shared
+  environment.claimDomain = .shared
   let queue = AdvancedOperationQueue(environment: environment)
   let render = work("render", in: simulation)
   let thumbnail = work("thumbnail", in: simulation)
@@ -189,7 +189,7 @@ private func transfer(from a: Account, to b: Account) async throws {}
 @Test func `ResourceUnits: as many at a time as there are units`() {
   let simulation = SimulatedEnvironment(seed: 1)
   var environment = simulation.environment
-  environment.exclusivity = .shared
+  environment.claimDomain = .shared
   let queue = AdvancedOperationQueue(environment: environment)
   let scans = (1...7).map { work("scan \($0)", in: simulation) }
 

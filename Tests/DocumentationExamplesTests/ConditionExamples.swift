@@ -208,8 +208,8 @@ func `DependencyRule: the outcomes of dependencies in a closure`(failureCount: I
   publish.addCondition(
     DependencyRule("at most one failed") { outcomes in
       let failures = outcomes.count { $0?.isFailed == true }
-      if failures > 1 { return false }
-      return outcomes.contains { $0 == nil } ? nil : true
+      if failures > 1 { return .broken }
+      return outcomes.contains { $0 == nil } ? .undecided : .satisfied
     }
   )
 

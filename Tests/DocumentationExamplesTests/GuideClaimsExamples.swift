@@ -8,7 +8,7 @@ import Testing
   let simulation = SimulatedEnvironment(seed: 1)
   let clock = simulation.environment.clock
   let queue = AdvancedOperationQueue(environment: simulation.environment)
-  let memory = ResourcePool("memory in GB", capacity: 8, domain: simulation.environment.exclusivity)
+  let memory = ResourcePool("memory in GB", capacity: 8, domain: simulation.environment.claimDomain)
 
   func work(_ name: String, seconds: Int, _ claims: any OperationClaim...) -> AdvancedOperation {
     let work = ResultOperation(name: name) {

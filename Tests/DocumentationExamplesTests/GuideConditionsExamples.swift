@@ -71,7 +71,7 @@ private actor Session {
 
 private struct SignInRefused: Error {}
 
-@Test func `Conditions: a helper makes one hold`() {
+@Test func `Conditions: a prerequisite makes one hold`() {
   struct SignedIn: OperationCondition {
     let session: Session
 
@@ -102,7 +102,7 @@ private struct SignInRefused: Error {}
   #expect(silent.outcome?.failure?.first(SignInRefused.self) != nil)
 }
 
-@Test func `Conditions: a helper that failed doesn't decide`() {
+@Test func `Conditions: a prerequisite that failed doesn't decide`() {
   struct Helped: OperationCondition {
     func dependency(for operation: AdvancedOperation) -> AdvancedOperation? {
       ResultOperation { throw Offline() }
@@ -163,4 +163,36 @@ private struct SignInRefused: Error {}
       """
   )
   #expect(dependent.ending == "succeeded")
+}
+
+@Test(arguments: [true, false])
+func `Guarding: a condition that wraps another skips the operation`(exists: Bool) {
+  /// Skips the operation where the wrapped condition would fail it.
+  struct SkippedUnless: OperationCondition {
+    let condition: any OperationCondition
+
+    var name: String { condition.name }
+
+    func immediateResult(for operation: AdvancedOperation) -> OperationConditionResult? {
+      condition.immediateResult(for: operation).map(skipping)
+    }
+
+    func evaluate(for operation: AdvancedOperation) async -> OperationConditionResult {
+      skipping(await condition.evaluate(for: operation))
+    }
+
+    private func skipping(_ result: OperationConditionResult) -> OperationConditionResult {
+      if case .failed(let error) = result { .skipped(reason: "\(error)") } else { result }
+    }
+  }
+
+  let conditions: [any OperationCondition] = [
+    FileExists(exists ? "/" : "/no/such/folder"), BlockCondition { exists },
+  ]
+  for condition in conditions {
+    let clean = AdvancedOperation(name: "clean")
+    clean.addCondition(SkippedUnless(condition: condition))
+    simulate(clean)
+    #expect(clean.outcome?.kind == (exists ? .succeeded : .skipped))
+  }
 }

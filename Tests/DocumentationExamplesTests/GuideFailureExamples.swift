@@ -79,7 +79,7 @@ private func showDetails(of failure: OperationFailure) throws {
       parse
       notify
     }
-    if recovers { sync.onChildError { _, _ in nil } }
+    if recovers { sync.mapChildErrors { _, _ in nil } }
     simulate(sync)
     return [sync, download, parse, notify].map { $0.outcome?.description.firstWord ?? "none" }
   }

@@ -132,7 +132,7 @@ private struct NotReleased: Error, CustomStringConvertible {
   let thumbnail = ResultOperation(name: "thumbnail") { throw NoThumbnail() }
 
   let publish = GroupOperation(name: "publish") { thumbnail }
-  publish.onChildError { child, error in
+  publish.mapChildErrors { child, error in
     error is NoThumbnail ? nil : error
   }
 

@@ -203,3 +203,14 @@ private func report(_ operation: AdvancedOperation, _ print: Lines) {
     ]
   )
 }
+
+@Test func `OperationOutcome: count the operations of each kind`() {
+  let operations = [
+    ResultOperation {}, ResultOperation {},
+    ResultOperation { throw OperationSkipped(reason: "old") },
+  ]
+  simulate(operations[0], operations[1], operations[2])
+  let outcomes = operations.compactMap(\.outcome)
+  let counts = Dictionary(grouping: outcomes, by: \.kind).mapValues(\.count)
+  #expect(counts == [.succeeded: 2, .skipped: 1])
+}

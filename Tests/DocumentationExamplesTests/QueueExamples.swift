@@ -92,15 +92,26 @@ private struct LoggedOut: Error {}
   #expect(imports.maxConcurrentOperationCount == 4)
 }
 
+private actor PolledServer {
+  private var askedCount = 0
+
+  func isReady() throws -> Bool {
+    askedCount += 1
+    return askedCount == 3
+  }
+}
+
 @Test func `OperationClock: a body sleeps in the time of its operation`() {
-  let operation = ResultOperation {
-    guard let operation = AdvancedOperation.current else { return }
-    try await operation.environment.clock.sleep(for: .seconds(30))
+  let server = PolledServer()
+  let poll = ResultOperation(name: "poll") {
+    while try await !server.isReady() {
+      try await OperationClock.current.sleep(for: .seconds(30))
+    }
   }
   let simulation = SimulatedEnvironment(seed: 1)
-  AdvancedOperationQueue(environment: simulation.environment).addOperation(operation)
+  AdvancedOperationQueue(environment: simulation.environment).addOperation(poll)
   simulation.run()
-  #expect(simulation.now == .seconds(30))
+  #expect(simulation.now == .seconds(60))
 }
 
 private struct Archive: Sendable {

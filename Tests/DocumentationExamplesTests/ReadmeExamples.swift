@@ -14,7 +14,7 @@ private func quickStart(print: Lines) async throws {
   download.addCondition(BlockCondition("online") { false })
   download.addObserver(TimeoutObserver(.seconds(30)))
 
-  // 3. Pass its value to a second operation. Its claim, attached like a condition, excludes others.
+  // 3. Pass its value to a second operation. Its claim excludes others.
   let store = download.then(name: "store") { feed in feed.split(separator: "\n").count }
   store.addClaim(MutuallyExclusive("database"))
 

@@ -79,7 +79,7 @@ private struct Inbox: Sendable {
   let poll = RepeatOperation(every: .seconds(60)) { round in
     ResultOperation(name: "poll") { try await inbox.fetch() }
   }
-  poll.onRoundError { _, error in error is Offline ? nil : error }
+  poll.mapRoundErrors { _, error in error is Offline ? nil : error }
   queue.addOperation(poll)
 
   simulation.run()

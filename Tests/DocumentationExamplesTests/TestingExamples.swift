@@ -133,8 +133,7 @@ private struct Response: Sendable {
 
 @Test func `SimulatedEnvironment: a body sleeps by the clock of its operation`() throws {
   let poll = ResultOperation(name: "poll") {
-    guard let operation = AdvancedOperation.current else { return }
-    try await operation.environment.clock.sleep(for: .seconds(30))
+    try await OperationClock.current.sleep(for: .seconds(30))
   }
   let simulation = simulate(poll)
   #expect(simulation.now == .seconds(30))

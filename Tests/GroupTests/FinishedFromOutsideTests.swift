@@ -51,7 +51,7 @@ import Testing
       let open = Work("open", token: live.token()) { _ in }
       let group = GroupOperation { open }
       let token = live.token()
-      group.onChildError { _, error in
+      group.mapChildErrors { _, error in
         token.touch()
         return error
       }

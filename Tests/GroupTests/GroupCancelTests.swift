@@ -100,7 +100,7 @@ import Testing
       plain
     }
     let asked = Counter()
-    group.onChildError { _, error in
+    group.mapChildErrors { _, error in
       asked.add()
       return error
     }

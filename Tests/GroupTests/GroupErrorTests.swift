@@ -41,7 +41,7 @@ import Testing
       failing
       failing.recover { _ in 0 }
     }
-    group.onChildError { _, _ in Mapped(probe: Probe(group, log)) }
+    group.mapChildErrors { _, _ in Mapped(probe: Probe(group, log)) }
     let queue = AdvancedOperationQueue()
     queue.addOperation(group)
     try await queue.untilAllOperationsAreFinished()
@@ -164,7 +164,7 @@ import Testing
       Work.failing("recovered", 3)
     }
     let asked = Log<String>()
-    group.onChildError { child, error in
+    group.mapChildErrors { child, error in
       asked.add("\(child.name ?? "") \((error as? Flaw)?.number ?? 0) \(child.outcome != nil)")
       switch error as? Flaw {
       case Flaw(1): return Flaw(10)
@@ -187,7 +187,7 @@ import Testing
       Work.failing()
       other
     }
-    group.onChildError { _, _ in nil }
+    group.mapChildErrors { _, _ in nil }
     world.run(group)
     #expect(other.isExecuting)
     other.finish()
@@ -249,7 +249,7 @@ import Testing
     let failing = ResultOperation(name: "failing") {
       AdvancedOperation.current?.finish(withError: Flaw(1))
       // Its body goes on, so that it isn't quiet for long.
-      try await AdvancedOperation.current?.environment.clock.sleep(until: .seconds(60))
+      try await OperationClock.current.sleep(until: .seconds(60))
     }
     let ran = Counter()
     let plain = BlockOperation { ran.add() }
@@ -263,7 +263,7 @@ import Testing
       advanced
     }
     for dependent in [plain, advanced] { dependent.addDependency(failing) }
-    if recovers { group.onChildError { _, _ in nil } }
+    if recovers { group.mapChildErrors { _, _ in nil } }
     world.run(group)
     #expect(ran.count == (recovers ? 2 : 0))
     #expect(plain.isCancelled == !recovers)

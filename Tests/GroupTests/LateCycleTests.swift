@@ -28,19 +28,19 @@ import Testing
     )
   }
 
-  @Test func `an operation that was started by hand waits for a helper that needs the slot`()
+  @Test func `an operation that was started by hand waits for a prerequisite that needs the slot`()
     async throws
   {
     let (mayBegin, hasBegun, isOver) = (Gate(), Gate(), Gate())
-    let (work, helper, member) = (Work("work"), Work("helper"), Work("member"))
+    let (work, prerequisite, member) = (Work("work"), Work("prerequisite"), Work("member"))
     hold(waitingFor: work, mayBegin: mayBegin, hasBegun: hasBegun, isOver: isOver)
     queue.addOperation(member)
-    helper.addDependency(member)
+    prerequisite.addDependency(member)
     work.addCondition(
-      Asked(helper: { _ in
+      Asked(prerequisite: { _ in
         mayBegin.open()
         hasBegun.pass()
-        return helper
+        return prerequisite
       })
     )
     work.start()

@@ -51,7 +51,7 @@ import Testing
         return round
       }
     }
-    repeating.onRoundError { _, _ in nil }
+    repeating.mapRoundErrors { _, _ in nil }
     let next = repeating.then { last in last ?? 0 }
     world.run(repeating, next)
     #expect(try next.result?.get() == 2)

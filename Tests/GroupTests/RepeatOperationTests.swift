@@ -151,7 +151,7 @@ import Testing
     let world = World()
     let asked = Log<String>()
     let repeating = RepeatOperation(times: nil) { round in Work.failing("round \(round)", round) }
-    repeating.onRoundError { operation, error in
+    repeating.mapRoundErrors { operation, error in
       asked.add("\(operation.name ?? ""): \(error)")
       return error as? Flaw == Flaw(3) ? Flaw(30) : nil
     }
@@ -274,7 +274,7 @@ import Testing
         token.touch()
         return Work(token: live.token())
       }
-      repeating.onRoundError { _, error in
+      repeating.mapRoundErrors { _, error in
         token.touch()
         return error
       }

@@ -58,7 +58,7 @@ import Testing
     let world = World()
     let log = Log<String>()
     let group = Self.group(log, then: Work.failing())
-    group.onChildError { _, _ in nil }
+    group.mapChildErrors { _, _ in nil }
     world.run(group)
     #expect(log.entries == ["willFinish", "didFinish"])
   }

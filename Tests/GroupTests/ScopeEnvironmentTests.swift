@@ -21,7 +21,7 @@ import Testing
         child.addClaim(MutuallyExclusive("database"))
         scope.add(child)
         try await child.value
-        return scope.environment.exclusivity
+        return scope.environment.claimDomain
       }
     }
     world.queue.addOperation(holder)
@@ -30,24 +30,24 @@ import Testing
     world.simulation.run()
     #expect(inside.entries == [false, true])
     let domain = try #require(try claiming.result?.get())
-    #expect(domain === world.simulation.environment.exclusivity)
+    #expect(domain === world.simulation.environment.claimDomain)
     #expect(world.simulation.strays.isEmpty)
     #expect(world.simulation.now == .seconds(10))
   }
 
   @Test func `outside of any operation it has an environment of its own`() async throws {
-    let domain = try await withOperations { $0.environment.exclusivity }
-    #expect(domain === ExclusivityDomain.shared)
+    let domain = try await withOperations { $0.environment.claimDomain }
+    #expect(domain === ClaimDomain.shared)
   }
 
   @Test func `the environment that is given counts`() throws {
-    let (world, other) = (World(), OperationEnvironment(exclusivity: ExclusivityDomain()))
+    let (world, other) = (World(), OperationEnvironment(claimDomain: ClaimDomain()))
     let body = ResultOperation {
-      try await withOperations(environment: other) { $0.environment.exclusivity }
+      try await withOperations(environment: other) { $0.environment.claimDomain }
     }
     world.queue.addOperation(body)
     world.simulation.run()
-    #expect(try body.result?.get() === other.exclusivity)
+    #expect(try body.result?.get() === other.claimDomain)
   }
 
   @Test func `the observers of the queue see what runs in a body's scope`() {
@@ -71,7 +71,7 @@ import Testing
                 running.now += 1
                 running.most = max(running.most, running.now)
               }
-              try await AdvancedOperation.current?.environment.clock.sleep(for: .seconds(1))
+              try await OperationClock.current.sleep(for: .seconds(1))
               running.withLock { $0.now -= 1 }
             }
           )

@@ -161,12 +161,12 @@ struct OutsideScene: Sendable, CustomStringConvertible {
       queue.addOperation(history.track(group))
       return group
     },
-    OutsideScene("a condition with a helper") { simulation, queue, history in
+    OutsideScene("a condition with a prerequisite") { simulation, queue, history in
       let target = open("target", simulation, history)
       target.addDependency(history.track(AdvancedOperation()))
       queue.addOperations(target.dependencies)
       target.addCondition(
-        Helped { open("helper", simulation, history) }
+        Helped { open("prerequisite", simulation, history) }
       )
       target.addClaim(MutuallyExclusive("claim"))
       queue.addOperation(target)
@@ -207,8 +207,8 @@ struct OutsideScene: Sendable, CustomStringConvertible {
   ]
 
   private struct Helped: OperationCondition {
-    let makeHelper: @Sendable () -> AdvancedOperation
-    func dependency(for operation: AdvancedOperation) -> AdvancedOperation? { makeHelper() }
+    let makePrerequisite: @Sendable () -> AdvancedOperation
+    func dependency(for operation: AdvancedOperation) -> AdvancedOperation? { makePrerequisite() }
     func evaluate(for operation: AdvancedOperation) async -> OperationConditionResult {
       await Task.yield()
       return .satisfied

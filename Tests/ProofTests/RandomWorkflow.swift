@@ -145,7 +145,7 @@ struct RandomWorkflow {
       return queue
     }
     let events = Events()
-    simulation.environment.exclusivity.trace { event, operation in
+    simulation.environment.claimDomain.trace { event, operation in
       if let number = operation.name.flatMap({ Int($0) }) { events.add(.claims(number, event)) }
     }
     var operations: [AdvancedOperation] = []

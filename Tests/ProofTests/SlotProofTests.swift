@@ -115,7 +115,7 @@ private struct Flaw: Error {}
     let account = Account(isTraced: !isInterrupted)
     let witness = Witness(allowsLateDependencies: true)
     if account.isTraced {
-      simulation.environment.exclusivity.trace { event, operation in
+      simulation.environment.claimDomain.trace { event, operation in
         account.claims(operation.label, event)
       }
     }

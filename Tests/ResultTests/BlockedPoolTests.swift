@@ -73,13 +73,13 @@ struct `While others block all threads of tasks` {
     }
   }
 
-  @Test func `conditions that suspend and their helpers end`() async {
+  @Test func `conditions that suspend and their prerequisites end`() async {
     await #expect(processExitsWith: .success) {
       let count = try await Blocked.run { _, _ in
         let work = ResultOperation { await Task.yield() }
         for _ in 0..<2 {
           work.addCondition(
-            Asked(helper: { _ in ResultOperation { await Task.yield() } }) { _ in
+            Asked(prerequisite: { _ in ResultOperation { await Task.yield() } }) { _ in
               await Task.yield()
               return .satisfied
             }

@@ -57,10 +57,10 @@ private struct MomentClock: Clock {
   @Test(arguments: End.allCases, 1...8)
   func `leaves none of them taken`(end: End, moment number: Int) async throws {
     let moment = MomentClock.Moment()
-    let domain = ExclusivityDomain()
+    let domain = ClaimDomain()
     let environment = OperationEnvironment(
       clock: OperationClock(MomentClock(moment)),
-      exclusivity: domain
+      claimDomain: domain
     )
     let queue = AdvancedOperationQueue(environment: environment)
     let retry = RetryPolicy.constant(.milliseconds(1)).attempts(2).releasingSlot()

@@ -17,7 +17,7 @@ extension AdvancedStress {
     init(seed: UInt64) {
       self.seed = seed
       var random = CoreStress.Random(seed: seed)
-      let environment = OperationEnvironment(exclusivity: ExclusivityDomain())
+      let environment = OperationEnvironment(claimDomain: ClaimDomain())
       queues = (0..<Int.random(in: 1...3, using: &random)).map { _ in
         let queue = AdvancedOperationQueue(environment: environment)
         if random.chance(60) {

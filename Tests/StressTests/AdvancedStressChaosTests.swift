@@ -4,8 +4,8 @@ import TestSupport
 import Testing
 
 @Suite(.heavy, .serialized) struct `AdvancedStress: chaos` {
-  /// Operations of every kind with conditions, claims, helpers, retries, groups and timeouts over
-  /// one to three queues, that are cancelled, suspended, swept and rewired meanwhile.
+  /// Operations of every kind with conditions, claims, prerequisites, retries, groups and timeouts
+  /// over one to three queues, that are cancelled, suspended, swept and rewired meanwhile.
   @Test func `everything ends once, in order, and nothing is held or alive afterwards`()
     async throws
   {
@@ -30,7 +30,7 @@ import Testing
   }
 
   @Test func `cancels of waiters and holders lose no turn`() async throws {
-    let environment = OperationEnvironment(exclusivity: ExclusivityDomain())
+    let environment = OperationEnvironment(claimDomain: ClaimDomain())
     let queues = (0..<2).map { _ in AdvancedOperationQueue(environment: environment) }
     let live = CoreStress.Live()
     let inside = CoreStress.Tally()

@@ -102,7 +102,7 @@ import Testing
     for seed in CoreStress.seeds {
       var random = CoreStress.Random(seed: seed)
       let queue = AdvancedOperationQueue(
-        environment: OperationEnvironment(exclusivity: ExclusivityDomain())
+        environment: OperationEnvironment(claimDomain: ClaimDomain())
       )
       var all: [AdvancedOperation] = []
       for number in 0..<40 {

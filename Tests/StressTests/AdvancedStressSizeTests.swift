@@ -33,7 +33,7 @@ import Testing
     let live = CoreStress.Live()
     let count = CoreStress.scaled(20_000)
     let queue = AdvancedOperationQueue(
-      environment: OperationEnvironment(exclusivity: ExclusivityDomain())
+      environment: OperationEnvironment(claimDomain: ClaimDomain())
     )
     let ends = CoreStress.Tally()
     var last: AdvancedOperation?

@@ -11,8 +11,8 @@ private struct Flaw: Error {}
   @Test(arguments: CoreStress.seeds)
   func `end, with one outcome each, and hold nothing afterwards`(seed: UInt64) async throws {
     var random = CoreStress.Random(seed: seed)
-    let domain = ExclusivityDomain()
-    let environment = OperationEnvironment(exclusivity: domain)
+    let domain = ClaimDomain()
+    let environment = OperationEnvironment(claimDomain: domain)
     let queues = (0..<Int.random(in: 1...3, using: &random)).map { _ in
       let queue = AdvancedOperationQueue(environment: environment)
       if random.chance(50) {

@@ -36,7 +36,7 @@ import Testing
 
   @Test func `limits and claims hold, everything ends, and all is given back`() async throws {
     var random = CoreStress.Random(seed: 1)
-    let environment = OperationEnvironment(exclusivity: ExclusivityDomain())
+    let environment = OperationEnvironment(claimDomain: ClaimDomain())
     let live = CoreStress.Live()
     for _ in 0..<CoreStress.scaled(60) {
       let limits = [1, 2, 4]

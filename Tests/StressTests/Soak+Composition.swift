@@ -18,7 +18,7 @@ extension Soak.Builder {
       maxConcurrentOperationCount: pick([-1, -1, 1, 2])
     ) { children }
     let live = live
-    if chance(20) { group.onChildError { _, error in error is CancellationError ? nil : error } }
+    if chance(20) { group.mapChildErrors { _, error in error is CancellationError ? nil : error } }
     if chance(30, .rollbacks) {
       group.onRollback { [weak group] in
         await Task.yield()
@@ -102,22 +102,24 @@ extension Soak.Builder {
     if chance(10) { operation.addCondition(BlockCondition("fails") { throw Soak.Flaw() }) }
     if chance(10) { operation.addCondition(NoFailedDependencies()) }
     if chance(5) {
-      operation.addCondition(DependencyRule("late") { $0.contains { $0 == nil } ? nil : true })
+      operation.addCondition(
+        DependencyRule("late") { $0.contains { $0 == nil } ? .undecided : .satisfied }
+      )
     }
-    if chance(20, .helpers) { operation.addCondition(makeHelped(operation)) }
+    if chance(20, .prerequisites) { operation.addCondition(makeHelped(operation)) }
     if chance(20) { operation.conditionPolicy = .stopAtFirstFailure }
   }
 
   private mutating func makeHelped(_ operation: AdvancedOperation) -> any OperationCondition {
     let live = live
     switch number(0...4) {
-    case 0 where Soak.features.contains(.helperCycles):
+    case 0 where Soak.features.contains(.prerequisiteCycles):
       return Helped { $0 }
-    case 1 where Soak.features.contains(.helperCycles):
+    case 1 where Soak.features.contains(.prerequisiteCycles):
       return Helped { operation in
-        let helper = AdvancedStress.Work(live, .finishes)
-        helper.addDependency(operation)
-        return helper
+        let prerequisite = AdvancedStress.Work(live, .finishes)
+        prerequisite.addDependency(operation)
+        return prerequisite
       } || Helped { _ in nil }
     case 2:
       // One for several: only the first to ask adds it.

@@ -28,7 +28,7 @@ extension Soak {
         OperationEnvironment(
           clock: random.chance(50)
             ? OperationClock(ContinuousClock()) : OperationClock(SuspendingClock()),
-          exclusivity: world.domain
+          claimDomain: world.domain
         )
       }
       let own = environments
@@ -77,9 +77,9 @@ extension Soak {
 
     /// Lets go of everything, and returns when nothing of it is left, in its queues neither.
     ///
-    /// Only then are the queues empty for good: a condition that is asked for its helper while its
-    /// operation is cancelled brings it after the operation has ended, and the helper is added,
-    /// cancelled.
+    /// Only then are the queues empty for good: a condition that is asked for its prerequisite
+    /// while its operation is cancelled brings it after the operation has ended, and the
+    /// prerequisite is added, cancelled.
     func release() async {
       state.withLock { $0 = [] }
       enter("waits until its operations are released")

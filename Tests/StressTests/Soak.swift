@@ -10,12 +10,12 @@ import TestSupport
 /// operations for one. What a seed makes is the same each time; how threads take turns isn't.
 enum Soak {
   /// What a program may contain that can be left out, to find out what a failure needs:
-  /// `OPERATIONS_SOAK_WITHOUT=helperCycles,rollbacks`.
+  /// `OPERATIONS_SOAK_WITHOUT=prerequisiteCycles,rollbacks`.
   enum Feature: String, CaseIterable, Sendable {
     /// Groups are finished by others while they start.
     case finishedFromOutside
-    /// Helpers of conditions that wait for their operation.
-    case helperCycles
+    /// Prerequisites of conditions that wait for their operation.
+    case prerequisiteCycles
     /// Children that depend on operations outside of their group.
     case outwardChildren
     case rollbacks
@@ -31,7 +31,7 @@ enum Soak {
     case bodyWaits
     case claims
     case groups
-    case helpers
+    case prerequisites
     case rounds
     case timeouts
   }
@@ -45,7 +45,7 @@ enum Soak {
 
   /// What all programs share.
   final class World: Sendable {
-    let domain = ExclusivityDomain()
+    let domain = ClaimDomain()
     let pool: ResourcePool
     let claims = [
       AdvancedStress.Exclusive(name: "a", limit: 1), AdvancedStress.Exclusive(name: "b", limit: 1),

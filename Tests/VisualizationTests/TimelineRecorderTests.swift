@@ -193,15 +193,15 @@ import Testing
     func operationDidEnqueue(_ operation: AdvancedOperation) { log.add(operation.name ?? "") }
   }
 
-  @Test func `hear of everything that is added, also in groups and as helpers`() {
+  @Test func `hear of everything that is added, also in groups and as prerequisites`() {
     let world = World()
     let names = Names()
     world.queue.addObserver(names)
     let helped = Work("helped")
-    helped.addCondition(Asked("asked", helper: { _ in Work("helper") }))
+    helped.addCondition(Asked("asked", prerequisite: { _ in Work("prerequisite") }))
     let group = GroupOperation(name: "outer") { GroupOperation(name: "inner") { helped } }
     world.run(group, Operation())
-    #expect(names.log.entries == ["outer", "inner", "helped", "helper"])
+    #expect(names.log.entries == ["outer", "inner", "helped", "prerequisite"])
   }
 
   @Test func `hear of nothing that is added after they were removed`() {

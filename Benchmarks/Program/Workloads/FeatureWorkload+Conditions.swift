@@ -27,8 +27,8 @@ extension FeatureWorkload {
       },
       Lane("FileExists", operations: size) { _ in run(size) { FileExists("/") } },
       Lane("FreeSpace", operations: size) { _ in run(size) { FreeSpace(atLeast: 1, at: "/") } },
-      Lane("a helper", operations: size, expectedRuns: 2 * size) { _ in
-        run(size) { HelpedCondition() }
+      Lane("a prerequisite", operations: size, expectedRuns: 2 * size) { _ in
+        run(size) { ConditionWithPrerequisite() }
       },
       Lane("a condition skips", operations: size, expectedRuns: 0) { _ in
         run(size) { SkippingCondition() }
@@ -94,7 +94,7 @@ extension FeatureWorkload {
 }
 
 /// Needs another operation first.
-private struct HelpedCondition: ImmediateCondition {
+private struct ConditionWithPrerequisite: ImmediateCondition {
   func dependency(for operation: AdvancedOperation) -> AdvancedOperation? { CountingOperation() }
 
   func check(_ operation: AdvancedOperation) -> OperationConditionResult { .satisfied }

@@ -19,7 +19,7 @@ extension FeatureWorkload {
         try runBatch(
           fours(size).map { count in
             let group = GroupOperation { (0..<count).map { _ in FailingOperation() } }
-            group.onChildError { _, _ in nil }
+            group.mapChildErrors { _, _ in nil }
             return group
           }
         )

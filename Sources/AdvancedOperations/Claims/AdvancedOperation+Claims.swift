@@ -28,8 +28,8 @@ extension AdvancedOperation {
   private final func rejectPool(_ pool: ResourcePool) -> Never {
     trap(
       "Operation “\(label)” claims units of the pool “\(pool.name)”, which belongs to another "
-        + "ExclusivityDomain than the operation's environment. Make the pool with "
-        + "ResourcePool(_:capacity:domain:) and environment.exclusivity as the domain."
+        + "ClaimDomain than the operation's environment. Make the pool with "
+        + "ResourcePool(_:capacity:domain:) and environment.claimDomain as the domain."
     )
   }
 
@@ -38,7 +38,8 @@ extension AdvancedOperation {
 
   // MARK: The start gate
 
-  /// Takes the claims of an operation that has a slot, and evaluates its immediate conditions again.
+  /// Takes the claims of an operation that has a slot, and evaluates its immediate conditions
+  /// again.
   ///
   /// - Returns: Whether it starts.
   final func takeClaims() -> StartDecision {
@@ -77,7 +78,7 @@ extension AdvancedOperation {
   /// What a decision about the start is made of.
   private struct Asked {
     let claims: [ClaimRequest]
-    let domain: ExclusivityDomain
+    let domain: ClaimDomain
     let parent: AdvancedOperation?
     /// Whether it is the next attempt that starts.
     let hasStarted: Bool
@@ -91,7 +92,7 @@ extension AdvancedOperation {
       }
       return Asked(
         claims: core.claims,
-        domain: (core.environment ?? .default).exclusivity,
+        domain: (core.environment ?? .default).claimDomain,
         parent: core.extra?.group,
         hasStarted: core.machine.state == .executing
       )
@@ -121,7 +122,7 @@ extension AdvancedOperation {
       withdrawClaims()
     }
     noteWaitForClaims()
-    guard mayCompleteCycle, let claim = environment.exclusivity.waits(of: self).first?.claim,
+    guard mayCompleteCycle, let claim = environment.claimDomain.waits(of: self).first?.claim,
       let cycle = cycleOfClaims()
     else { return .park }
     return mark(.failed([Self.element(claim.name, cycle)]))
@@ -168,7 +169,7 @@ extension AdvancedOperation {
 
   /// The operation won't execute: it leaves the waiters, and rates forget a start that has not
   /// begun.
-  package final func withdrawClaims() { environment.exclusivity.withdraw(self) }
+  package final func withdrawClaims() { environment.claimDomain.withdraw(self) }
 }
 
 // MARK: - Cycles
@@ -181,7 +182,7 @@ extension AdvancedOperation {
   /// - Returns: What to fail with; nil to wait.
   final func cycleOfClaims() -> OperationCycleError? {
     guard let cycle = cycleOfWaits(),
-      environment.exclusivity.update({ $0.withdrawnFromWaiters(self, &$1) })
+      environment.claimDomain.update({ $0.withdrawnFromWaiters(self, &$1) })
     else {
       return nil
     }
@@ -199,7 +200,7 @@ extension AdvancedOperation {
   private func cycleOfWaits() -> [Operation]? {
     // An operation that nothing waits for is in no cycle.
     guard isAwaited,
-      RunTimeCycles.areThinkable || environment.exclusivity.look({ $0.waitsForParent(self) })
+      RunTimeCycles.areThinkable || environment.claimDomain.look({ $0.waitsForParent(self) })
     else { return nil }
     while let cycle = WaitSearch.cycle(through: .start(self))?.operations {
       if !Self.passOrder(in: cycle) { return cycle }
@@ -213,7 +214,7 @@ extension AdvancedOperation {
   /// looked before.
   private var isAwaited: Bool {
     mayRunOthers || hasDependents || isNeeded
-      || environment.exclusivity.look { $0.mayBeFollowed(self) }
+      || environment.claimDomain.look { $0.mayBeFollowed(self) }
       || parent != nil
       || withCore { $0.extra?.afterIdle.isEmpty == false }
   }
@@ -223,10 +224,10 @@ extension AdvancedOperation {
   private static func passOrder(in cycle: [Operation]) -> Bool {
     // Decided before any of them moves, or the one that was passed would pass again.
     let behind = cycle.dropLast().compactMap { $0 as? AdvancedOperation }
-      .filter { operation in operation.environment.exclusivity.look { $0.isBehind(operation) } }
+      .filter { operation in operation.environment.claimDomain.look { $0.isBehind(operation) } }
     var hasPassed = false
     for operation in behind
-    where operation.environment.exclusivity.update({ $0.movedToFront(operation, &$1) }) {
+    where operation.environment.claimDomain.update({ $0.movedToFront(operation, &$1) }) {
       hasPassed = true
     }
     return hasPassed
@@ -245,8 +246,8 @@ extension AdvancedOperation {
   ///
   /// - Returns: Whether it did.
   private func refuseWaiting(in cycle: [Operation]) -> Bool {
-    let claim = environment.exclusivity.waits(of: self).first?.claim
-    guard let claim, environment.exclusivity.update({ $0.withdrawnFromWaiters(self, &$1) }) else {
+    let claim = environment.claimDomain.waits(of: self).first?.claim
+    guard let claim, environment.claimDomain.update({ $0.withdrawnFromWaiters(self, &$1) }) else {
       return false
     }
     // Named from the one that is refused on.
@@ -274,7 +275,7 @@ extension AdvancedCore {
       return nil
     }
     for claim in claims {
-      if let pool = claim.pool, pool.domain !== environment.exclusivity { return pool }
+      if let pool = claim.pool, pool.domain !== environment.claimDomain { return pool }
     }
     return nil
   }

@@ -1,4 +1,4 @@
-/// One thing that a claim asks of the ``ExclusivityDomain``; those of the claims in the box are all
+/// One thing that a claim asks of the ``ClaimDomain``; those of the claims in the box are all
 /// there are.
 ///
 /// A claim of your own passes on the requests of others:

@@ -9,7 +9,7 @@
 /// ```
 ///
 /// Operations of a category exclude each other wherever they run, if their environments share an
-/// ``ExclusivityDomain``, as they do by default. A category that a group holds is entered by its
+/// ``ClaimDomain``, as they do by default. A category that a group holds is entered by its
 /// children one at a time; see ``OperationClaim``.
 ///
 /// **Different limits.** A limit says how many operations of the category may run beside each other

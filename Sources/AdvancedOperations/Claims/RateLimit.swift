@@ -13,7 +13,7 @@ import CoreOperations
 /// ```
 ///
 /// Claims with equal keys share a bucket, wherever they were made, if their operations share an
-/// ``ExclusivityDomain``, as they do by default.
+/// ``ClaimDomain``, as they do by default.
 ///
 /// Several rates of one key hold together: an operation that has more than one starts when all of
 /// them allow it.

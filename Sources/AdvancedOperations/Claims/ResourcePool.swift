@@ -9,12 +9,12 @@ import Synchronization
 /// ```
 ///
 /// A pool is an object: another one of the same name is another pool. It belongs to one
-/// ``ExclusivityDomain``, and only operations whose environment has that one may claim its units.
+/// ``ClaimDomain``, and only operations whose environment has that one may claim its units.
 public final class ResourcePool: Sendable {
   /// What the pool is called in errors and explanations.
   public let name: String
   /// Where account is kept of who holds them.
-  public let domain: ExclusivityDomain
+  public let domain: ClaimDomain
 
   // An atomic, because it is read at each look whether an operation may have units. Relaxed: after
   // a change, the lock of the domain orders it before the look that follows.
@@ -49,7 +49,7 @@ public final class ResourcePool: Sendable {
   ///   - capacity: How many units there are.
   ///   - domain: That of the environments of the operations which will claim units.
   /// - Precondition: The capacity isn't negative.
-  public init(_ name: String = "", capacity: Int, domain: ExclusivityDomain = .shared) {
+  public init(_ name: String = "", capacity: Int, domain: ClaimDomain = .shared) {
     Self.check(capacity, "was made with", name)
     self.name = name.isEmpty ? "resource pool" : name
     units = Atomic(capacity)

@@ -4,8 +4,8 @@ public import CoreOperations
 /// hold.
 ///
 /// The result is that of the first condition that fails or skips the operation; conditions behind
-/// it aren't evaluated. Helpers of all conditions run before the first is evaluated. Without any
-/// condition it holds.
+/// it aren't evaluated. Prerequisites of all conditions run before the first is evaluated. Without
+/// any condition it holds.
 ///
 /// Conditions may be in each other on up to 500 levels; a chain of `&&` is one level.
 ///
@@ -23,14 +23,14 @@ public struct AllOf: OperationCondition {
   /// The names of the conditions, with “and” between them; the end of a very long one is left out.
   public var name: String { parts.name }
 
-  /// The helpers of the conditions, as a group when there are several.
+  /// The prerequisites of the conditions, as a group when there are several.
   public func dependency(for operation: AdvancedOperation) -> Operation? {
     parts.dependency(for: operation)
   }
 
   /// Known when no condition has to be waited for before the first that doesn't hold.
-  public func verdict(for operation: AdvancedOperation) -> OperationConditionResult? {
-    parts.verdict(for: operation)
+  public func immediateResult(for operation: AdvancedOperation) -> OperationConditionResult? {
+    parts.immediateResult(for: operation)
   }
 
   /// Evaluates the conditions in order, up to the first that doesn't hold.

@@ -3,7 +3,8 @@ public import CoreOperations
 /// Holds when one of several conditions does: evaluates them in order, up to the first that holds.
 ///
 /// When none holds it fails with every failure, or skips the operation when none of them failed.
-/// Helpers of all conditions run before the first is evaluated. Without any condition it fails.
+/// Prerequisites of all conditions run before the first is evaluated. Without any condition it
+/// fails.
 ///
 /// Immediate conditions are evaluated again when the operation starts. If the satisfied one isn't
 /// satisfied any more, the operation fails, unless an asynchronous condition was satisfied before.
@@ -33,14 +34,14 @@ public struct AnyOf: OperationCondition {
   /// The names of the conditions, with “or” between them; the end of a very long one is left out.
   public var name: String { parts.name }
 
-  /// The helpers of the conditions, as a group when there are several.
+  /// The prerequisites of the conditions, as a group when there are several.
   public func dependency(for operation: AdvancedOperation) -> Operation? {
     parts.dependency(for: operation)
   }
 
   /// Known when no condition has to be waited for before the first that holds.
-  public func verdict(for operation: AdvancedOperation) -> OperationConditionResult? {
-    parts.verdict(for: operation)
+  public func immediateResult(for operation: AdvancedOperation) -> OperationConditionResult? {
+    parts.immediateResult(for: operation)
   }
 
   /// Satisfied by the first condition that holds.

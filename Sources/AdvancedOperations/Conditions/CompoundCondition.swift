@@ -184,7 +184,7 @@ extension ConditionParts {
       } else {
         // No task is switched to if the answer is known.
         let result =
-          if let verdict = condition.verdict(for: operation) {
+          if let verdict = condition.immediateResult(for: operation) {
             verdict
           } else {
             await condition.evaluate(for: operation)
@@ -222,10 +222,10 @@ extension ConditionParts {
   }
 
   /// The answer, if it is known without waiting.
-  func verdict(for operation: AdvancedOperation) -> OperationConditionResult? {
+  func immediateResult(for operation: AdvancedOperation) -> OperationConditionResult? {
     var kept: Answers? = isMixed ? [:] : nil
     let answer = answer { leaf in
-      let result = leaf.condition.verdict(for: operation)
+      let result = leaf.condition.immediateResult(for: operation)
       kept?[leaf.number] = result
       return result.map { .known($0) }
     }
@@ -257,7 +257,7 @@ extension ConditionParts {
       if starts, !leaf.isNegated, let closed = leaf.condition as? CircuitClosed {
         return .known(closed.admit(operation))
       }
-      let result = leaf.condition.verdict(for: operation) ?? kept[leaf.number]
+      let result = leaf.condition.immediateResult(for: operation) ?? kept[leaf.number]
       return result.map { .known($0) } ?? .unknown(leaf.condition)
     }
     guard let answer else { trap("a review got no answer from a part of a condition") }
@@ -296,7 +296,7 @@ extension AdvancedOperation {
   }
 }
 
-// MARK: Names and helpers
+// MARK: Names and prerequisites
 
 extension ConditionParts {
   /// The names of all parts; the end of a very long name is left out.
@@ -330,35 +330,42 @@ extension ConditionParts {
     }
   }
 
-  /// The helpers of all conditions, each once.
-  func helpers(for operation: AdvancedOperation) -> [Operation] {
-    var helpers: [Operation] = []
-    addHelpers(to: &helpers, for: operation)
-    return helpers
+  /// The prerequisites of all conditions, each once.
+  func prerequisites(for operation: AdvancedOperation) -> [Operation] {
+    var prerequisites: [Operation] = []
+    addPrerequisites(to: &prerequisites, for: operation)
+    return prerequisites
   }
 
-  private func addHelpers(to helpers: inout [Operation], for operation: AdvancedOperation) {
+  private func addPrerequisites(
+    to prerequisites: inout [Operation],
+    for operation: AdvancedOperation
+  ) {
     if kind == .silent { return }
     for condition in conditions {
       if let parts = condition.compoundParts {
-        parts.addHelpers(to: &helpers, for: operation)
-      } else if let helper = condition.dependency(for: operation), !helpers.contains(helper) {
-        helpers.append(helper)
+        parts.addPrerequisites(to: &prerequisites, for: operation)
+      } else if let prerequisite = condition.dependency(for: operation),
+        !prerequisites.contains(prerequisite)
+      {
+        prerequisites.append(prerequisite)
       }
     }
   }
 
-  /// The helpers of all conditions, as a group when there are several: for conditions of a program
-  /// that ask others for their helpers.
+  /// The prerequisites of all conditions, as a group when there are several: for conditions of a
+  /// program that ask others for their prerequisites.
   func dependency(for operation: AdvancedOperation) -> Operation? {
-    let helpers = helpers(for: operation)
-    if helpers.count <= 1 { return helpers.first }
+    let prerequisites = self.prerequisites(for: operation)
+    if prerequisites.count <= 1 { return prerequisites.first }
     // Nothing can wait for one that another group is going to run; the operation says so.
-    if let child = helpers.first(where: { $0.waitingGroup != nil }) { return child }
-    let own = helpers.filter { $0.claimAsHelper() }
-    let group = GroupOperation(name: "helpers of \(operation.label)") { own }
+    if let child = prerequisites.first(where: { $0.waitingGroup != nil }) { return child }
+    let own = prerequisites.filter { $0.claimAsPrerequisite() }
+    let group = GroupOperation(name: "prerequisites of \(operation.label)") { own }
     // Those that are run elsewhere are only waited for.
-    for helper in helpers where !own.contains(helper) { group.addDependency(helper) }
+    for prerequisite in prerequisites where !own.contains(prerequisite) {
+      group.addDependency(prerequisite)
+    }
     return group
   }
 }
@@ -396,9 +403,10 @@ extension OperationCondition {
   }
 
   /// What has to run before the condition, or its parts, are evaluated.
-  func helpers(for operation: AdvancedOperation) -> [Operation] {
-    if let compoundParts { return compoundParts.helpers(for: operation) }
-    // Not `map`, which looks up the type of the optional each time, by 450 instructions (callgrind).
-    return if let helper = dependency(for: operation) { [helper] } else { [] }
+  func prerequisites(for operation: AdvancedOperation) -> [Operation] {
+    if let compoundParts { return compoundParts.prerequisites(for: operation) }
+    // Not `map`, which looks up the type of the optional each time, by 450 instructions
+    // (callgrind).
+    return if let prerequisite = dependency(for: operation) { [prerequisite] } else { [] }
   }
 }

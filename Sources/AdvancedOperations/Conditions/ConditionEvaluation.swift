@@ -3,9 +3,9 @@ import CoreOperations
 /// The conditions of an operation, and the order in which they are evaluated.
 ///
 /// ```
-/// dependenciesDidFinish ─▶ journal ─▶ inputs ─▶ helpers ─▶ verdict(for:) ─▶ evaluate(for:) in a task
+/// dependenciesDidFinish ─▶ journal ─▶ inputs ─▶ prerequisites ─▶ immediateResult(for:) ─▶ evaluate(for:) in a task
 ///                                                               └──────────────┴─▶ conclude
-/// decideStart, grantedStartBegins ─▶ evaluateAgain: verdict(for:), with a slot and all claims
+/// decideStart, grantedStartBegins ─▶ evaluateAgain: immediateResult(for:), with a slot and all claims
 /// ```
 struct ConditionEvaluation {
   let conditions: [any OperationCondition]
@@ -17,23 +17,23 @@ struct ConditionEvaluation {
 
 /// The task that evaluates the conditions of an operation, and the operations that it waits for.
 ///
-/// Released without the operation's lock, and cancelled with the operation; a helper with the last
-/// operation that needs it.
+/// Released without the operation's lock, and cancelled with the operation; a prerequisite with the
+/// last operation that needs it.
 struct RunningEvaluation {
   var task: Task<Void, Never>?
-  /// The helpers that have to finish before the conditions are evaluated, including those that
-  /// others run.
-  var helpers: [Operation] = []
-  /// Called at the ends of helpers and dependencies, which may outlive the operation.
+  /// The prerequisites that have to finish before the conditions are evaluated, including those
+  /// that others run.
+  var prerequisites: [Operation] = []
+  /// Called at the ends of prerequisites and dependencies, which may outlive the operation.
   var watches: [EndWatch] = []
 
-  var isInUse: Bool { task != nil || !helpers.isEmpty || !watches.isEmpty }
+  var isInUse: Bool { task != nil || !prerequisites.isEmpty || !watches.isEmpty }
 
-  /// Stops everything, except for helpers that other operations need.
+  /// Stops everything, except for prerequisites that other operations need.
   func cancel(reason: (any Error)?) {
     task?.cancel()
     for watch in watches { watch.remove() }
-    helpers.filter { $0.notNeededAsHelper() }.cancelTogether {
+    prerequisites.filter { $0.notNeededAsPrerequisite() }.cancelTogether {
       $0.cancelAsChild(reason: reason, isFromParent: false)
     }
   }
@@ -66,7 +66,7 @@ extension AdvancedOperation {
     return .pending
   }
 
-  /// Evaluates the conditions, after their helpers.
+  /// Evaluates the conditions, after their prerequisites.
   final func evaluate(_ evaluation: ConditionEvaluation) -> LayerReadiness {
     switch verdictOfInputs() {
     case .failed(let elements): return conclude(.failed(elements))
@@ -78,29 +78,29 @@ extension AdvancedOperation {
     case .stopAtFirstFailure: return evaluateInOrder(ConditionWalk(conditions))
     case .evaluateAll: break
     }
-    var helpers: [Operation] = []
+    var needed: [Operation] = []
     var names: [String] = []
     for condition in conditions {
-      switch help(for: condition) {
+      switch prerequisites(for: condition) {
       case .none: continue
       case .run(let brought):
-        helpers += brought
+        needed += brought
         names += brought.map { _ in condition.name }
       case .refused(let verdict): return conclude(verdict)
       }
     }
-    // Without helpers no closure is created, which would be an allocation.
-    if helpers.isEmpty { return evaluateAll(conditions) }
-    run(helpers, of: names) { self.resume(self.evaluateAll(conditions)) }
+    // Without prerequisites no closure is created, which would be an allocation.
+    if needed.isEmpty { return evaluateAll(conditions) }
+    run(needed, of: names) { self.resume(self.evaluateAll(conditions)) }
     return .pending
   }
 
-  /// Evaluates all conditions at the same time; their helpers have finished.
+  /// Evaluates all conditions at the same time; their prerequisites have finished.
   private func evaluateAll(_ conditions: [any OperationCondition]) -> LayerReadiness {
     if isCancelled { return .pending }
     // A single one, which is the usual case, is evaluated without an array of results.
     if conditions.count == 1 {
-      return evaluateInOrder(ConditionWalk(conditions, isHelped: true))
+      return evaluateInOrder(ConditionWalk(conditions, arePrerequisitesDone: true))
     }
     let known = conditions.map { immediateVerdict(of: $0) }
     let open = known.indices.filter { known[$0] == nil }
@@ -140,7 +140,7 @@ extension AdvancedOperation {
     var walk = walk
     switch walk.resume(of: self) {
     case .decided(let verdict): return conclude(verdict)
-    case .help(let helpers): evaluateInOrder(walk, after: helpers)
+    case .prerequisites(let prerequisites): evaluateInOrder(walk, after: prerequisites)
     case .evaluate:
       evaluate(walk.index == 0 ? Self.firstCondition : [walk.index]) { [walk] operation in
         var walk = walk
@@ -149,7 +149,7 @@ extension AdvancedOperation {
           if let verdict = walk.evaluated(result) { return .decided(verdict) }
           switch walk.resume(of: operation) {
           case .decided(let verdict): return .decided(verdict)
-          case .help(let helpers): return .needsHelp(helpers, walk)
+          case .prerequisites(let prerequisites): return .needsPrerequisites(prerequisites, walk)
           case .evaluate: operation.withCore { $0.extra?.openConditions = [walk.index] }
           }
         }
@@ -158,16 +158,18 @@ extension AdvancedOperation {
     return .pending
   }
 
-  private func evaluateInOrder(_ walk: ConditionWalk, after helpers: [Operation]) {
+  private func evaluateInOrder(_ walk: ConditionWalk, after prerequisites: [Operation]) {
     let name = walk.condition.name
-    run(helpers, of: helpers.map { _ in name }) { self.resume(self.evaluateInOrder(walk)) }
+    run(prerequisites, of: prerequisites.map { _ in name }) {
+      self.resume(self.evaluateInOrder(walk))
+    }
   }
 
   /// The immediate answer of a condition, which must not block the thread; nil if it has none.
   fileprivate final func immediateVerdict(
     of condition: any OperationCondition
   ) -> OperationConditionResult? {
-    ThreadContext.asking(self) { condition.verdict(for: self) }
+    ThreadContext.asking(self) { condition.immediateResult(for: self) }
   }
 
   // MARK: In a task
@@ -176,8 +178,8 @@ extension AdvancedOperation {
   enum Evaluation: Sendable {
     /// All of them are evaluated, or one of them decides.
     case decided(OperationStateMachine.Verdict)
-    /// The next condition, in order, needs helpers.
-    case needsHelp([Operation], ConditionWalk)
+    /// The next condition, in order, needs prerequisites.
+    case needsPrerequisites([Operation], ConditionWalk)
     /// The journal has no value; no condition is evaluated.
     case notRecorded
   }
@@ -250,14 +252,14 @@ extension AdvancedOperation {
   private func taskEnded(_ evaluation: Evaluation) {
     switch evaluation {
     case .decided(let verdict): resume(conclude(verdict))
-    case .needsHelp(let helpers, let walk):
+    case .needsPrerequisites(let prerequisites, let walk):
       var task: Task<Void, Never>?
       let isCancelled = withCore { core in
         swap(&task, &core.makeExtra().evaluation.task)
         core.makeExtra().openConditions = []
         return core.machine.isCancelled
       }
-      if !isCancelled { evaluateInOrder(walk, after: helpers) }
+      if !isCancelled { evaluateInOrder(walk, after: prerequisites) }
     case .notRecorded: evaluateUnrecorded()
     }
   }
@@ -268,7 +270,7 @@ extension AdvancedOperation {
   ///
   /// - Returns: Whether the queue may start the operation.
   private func conclude(_ verdict: OperationStateMachine.Verdict) -> LayerReadiness {
-    let verdict = namingHelpers(in: verdict)
+    let verdict = namingPrerequisites(in: verdict)
     let action = change { core in
       core.extra?.evaluation.task = nil
       core.extra?.openConditions = []
@@ -288,19 +290,20 @@ extension AdvancedOperation {
     }
   }
 
-  /// The verdict, in which conditions that aren't satisfied name their helpers that didn't succeed.
-  private func namingHelpers(
+  /// The verdict, in which conditions that aren't satisfied name their prerequisites that didn't
+  /// succeed.
+  private func namingPrerequisites(
     in verdict: OperationStateMachine.Verdict
   ) -> OperationStateMachine.Verdict {
     guard case .failed(var elements) = verdict else { return verdict }
-    let (helpers, conditions) = withCore { core in
-      (core.extra?.evaluation.helpers ?? [], core.extra?.helpedConditions ?? [])
+    let (prerequisites, conditions) = withCore { core in
+      (core.extra?.evaluation.prerequisites ?? [], core.extra?.conditionsOfPrerequisites ?? [])
     }
-    for (helper, condition) in zip(helpers, conditions) {
-      guard let failure = helper.outcomeOfDependency?.failure,
+    for (prerequisite, condition) in zip(prerequisites, conditions) {
+      guard let failure = prerequisite.outcomeOfDependency?.failure,
         let index = elements.firstIndex(where: { $0.origin == .condition(condition) })
       else { continue }
-      elements[index].remarks.append(.helper(helper.label, failure))
+      elements[index].remarks.append(.prerequisite(prerequisite.label, failure))
     }
     return .failed(elements)
   }
@@ -351,21 +354,21 @@ extension AdvancedOperation {
   }
 }
 
-/// An evaluation of conditions in their order, each after its helpers, up to the first that isn't
-/// satisfied.
+/// An evaluation of conditions in their order, each after its prerequisites, up to the first that
+/// isn't satisfied.
 struct ConditionWalk: Sendable {
   private let conditions: [any OperationCondition]
   /// The number of the next condition.
   private(set) var index = 0
-  /// Whether the helpers of the next condition have finished, or it needs none.
-  private var isHelped: Bool
+  /// Whether the prerequisites of the next condition have finished, or it needs none.
+  private var arePrerequisitesDone: Bool
 
   /// - Parameters:
   ///   - conditions: The conditions.
-  ///   - isHelped: Whether the helpers of the first one have finished.
-  init(_ conditions: [any OperationCondition], isHelped: Bool = false) {
+  ///   - arePrerequisitesDone: Whether the prerequisites of the first one have finished.
+  init(_ conditions: [any OperationCondition], arePrerequisitesDone: Bool = false) {
     self.conditions = conditions
-    self.isHelped = isHelped
+    self.arePrerequisitesDone = arePrerequisitesDone
   }
 
   /// The next condition.
@@ -374,8 +377,8 @@ struct ConditionWalk: Sendable {
   /// A place at which a walk stops.
   enum Stop {
     case decided(OperationStateMachine.Verdict)
-    /// The next condition needs helpers, after which the walk resumes.
-    case help([Operation])
+    /// The next condition needs prerequisites, after which the walk resumes.
+    case prerequisites([Operation])
     /// The next condition isn't immediate; ``evaluated(_:)`` follows.
     case evaluate
   }
@@ -383,11 +386,11 @@ struct ConditionWalk: Sendable {
   /// Evaluates immediate conditions up to one that takes time, or until all is decided.
   mutating func resume(of operation: AdvancedOperation) -> Stop {
     while index < conditions.count {
-      if !isHelped {
-        isHelped = true
-        switch operation.help(for: condition) {
+      if !arePrerequisitesDone {
+        arePrerequisitesDone = true
+        switch operation.prerequisites(for: condition) {
         case .none: break
-        case .run(let helpers): return .help(helpers)
+        case .run(let prerequisites): return .prerequisites(prerequisites)
         case .refused(let verdict): return .decided(verdict)
         }
       }
@@ -403,7 +406,7 @@ struct ConditionWalk: Sendable {
   mutating func evaluated(_ result: OperationConditionResult) -> OperationStateMachine.Verdict? {
     if !result.isSatisfied { return AdvancedOperation.verdict(of: [condition], [result]) }
     index += 1
-    isHelped = false
+    arePrerequisitesDone = false
     return nil
   }
 }

@@ -6,8 +6,8 @@ import CoreOperations
 /// publish.addCondition(
 ///   DependencyRule("at most one failed") { outcomes in
 ///     let failures = outcomes.count { $0?.isFailed == true }
-///     if failures > 1 { return false }
-///     return outcomes.contains { $0 == nil } ? nil : true
+///     if failures > 1 { return .broken }
+///     return outcomes.contains { $0 == nil } ? .undecided : .satisfied
 ///   }
 /// )
 /// ```
@@ -15,21 +15,32 @@ import CoreOperations
 /// It sees the operation's own dependencies, and not theirs: what failed two steps before is known
 /// to the operation in between, which fails for it if it has a rule as well.
 ///
-/// The rule is evaluated each time a dependency finishes, until it returns true or false:
+/// The rule is evaluated each time a dependency finishes, until it is decided:
 ///
-/// - False: the condition fails at once. The operation leaves its queue without waiting for its
-///   other dependencies, and its other conditions are not evaluated.
-/// - True: the operation still waits for all dependencies, because dependencies always hold. The
-///   rule is evaluated once more when the last one has finished, and again when the operation starts.
+/// - ``Decision/broken``: the condition fails immediately. The operation leaves its queue without
+///   waiting for its other dependencies, and its other conditions are not evaluated.
+/// - ``Decision/satisfied``: the operation still waits for all dependencies. The rule is evaluated
+///   once more when the last one has finished, and again when the operation starts.
 ///
-/// A rule therefore has to be *monotonic*: once it has returned true or false for some outcomes, it
-/// returns the same when outcomes that were nil become known. In a suspended queue a rule is not
+/// A rule therefore has to be *monotonic*: once it is decided for some outcomes, it returns the
+/// same decision when outcomes that were nil become known. In a suspended queue a rule isn't
 /// evaluated until the queue is resumed.
 ///
 /// Common rules are ready to use: ``allSucceeded``, ``anySucceeded``, ``noneFailed``,
 /// ``anyFailed``, ``noneCancelled`` and ``anyCancelled``. A dependency has exactly one outcome: one
 /// that was cancelled did not fail, and one that was skipped neither failed nor succeeded.
 public struct DependencyRule: OperationCondition {
+  /// The answer of a rule to the outcomes that are known.
+  @nonexhaustive
+  public enum Decision: Sendable, Hashable {
+    /// The rule is satisfied, whatever the outcomes that aren't known will be.
+    case satisfied
+    /// The rule is broken, whatever the outcomes that aren't known will be.
+    case broken
+    /// The answer depends on outcomes that aren't known.
+    case undecided
+  }
+
   /// The outcomes of the dependencies don't satisfy the rule.
   ///
   /// ``failure`` keeps what went wrong with the dependencies, so ``OperationFailure/first(_:)`` and
@@ -64,11 +75,11 @@ public struct DependencyRule: OperationCondition {
 
   /// The rule in words.
   public let name: String
-  private let rule: @Sendable ([OperationOutcome?]) -> Bool?
-  /// Which outcomes make the rule false.
+  private let rule: @Sendable ([OperationOutcome?]) -> Decision
+  /// Which outcomes break the rule.
   private let breaking: Breaking
 
-  /// Which outcomes of dependencies make a rule false.
+  /// Which outcomes of dependencies break a rule.
   private enum Breaking {
     /// Each of these does, whatever the others are.
     case single(@Sendable (OperationOutcome) -> Bool)
@@ -85,37 +96,36 @@ public struct DependencyRule: OperationCondition {
   /// - Parameters:
   ///   - text: The rule in words, for errors and explanations.
   ///   - rule: Gets one outcome per dependency, in the order in which they were added; nil for a
-  ///     dependency that has not finished. Operations that are no ``AdvancedOperation`` count as
-  ///     cancelled or succeeded. Returns nil as long as the answer depends on outcomes that aren't
-  ///     known, and must be monotonic. Nil after all dependencies have finished counts as false.
-  ///     Called by a worker without a lock held, from one thread at a time per operation; it should
-  ///     not block.
+  ///     dependency that hasn't finished. An operation that isn't an ``AdvancedOperation`` has
+  ///     succeeded or was cancelled. The closure must be monotonic. A rule that is undecided after
+  ///     all dependencies have finished is broken. A worker calls the closure without a lock held,
+  ///     from one thread at a time per operation; it should not block.
   /// - Complexity: O(n) for each evaluation, n the number of dependencies: up to O(n²) in all. The
-  ///   rules that are ready to use are evaluated early only when an outcome can make them false.
-  public init(_ text: String, _ rule: @escaping @Sendable ([OperationOutcome?]) -> Bool?) {
+  ///   rules that are ready to use are evaluated early only when an outcome can break them.
+  public init(_ text: String, _ rule: @escaping @Sendable ([OperationOutcome?]) -> Decision) {
     self.init(text, .unknown, rule)
   }
 
   private init(
     _ text: String,
     _ breaking: Breaking,
-    _ rule: @escaping @Sendable ([OperationOutcome?]) -> Bool?
+    _ rule: @escaping @Sendable ([OperationOutcome?]) -> Decision
   ) {
     name = text
     self.rule = rule
     self.breaking = breaking
   }
 
-  /// Evaluates the rule; nil from the closure counts as false, because all dependencies have
+  /// Evaluates the rule; a rule that is undecided is broken, because all dependencies have
   /// finished.
-  public func verdict(for operation: AdvancedOperation) -> OperationConditionResult? {
-    evaluate(Outcomes(of: operation), openIsBroken: true)
+  public func immediateResult(for operation: AdvancedOperation) -> OperationConditionResult? {
+    evaluate(Outcomes(of: operation), undecidedIsBroken: true)
   }
 
-  /// Evaluates the rule; nil from the closure counts as false, because all dependencies have
+  /// Evaluates the rule; a rule that is undecided is broken, because all dependencies have
   /// finished.
   public func evaluate(for operation: AdvancedOperation) async -> OperationConditionResult {
-    verdict(for: operation) ?? .satisfied
+    immediateResult(for: operation) ?? .satisfied
   }
 
   /// The dependencies and their outcomes, read once: the rule and the text of its error see the
@@ -132,12 +142,12 @@ public struct DependencyRule: OperationCondition {
 
   private func evaluate(
     _ outcomes: Outcomes,
-    openIsBroken: Bool
+    undecidedIsBroken: Bool
   ) -> OperationConditionResult? {
     switch rule(outcomes.outcomes) {
-    case true: .satisfied
-    case false: .failed(broken(outcomes))
-    case nil: openIsBroken ? .failed(broken(outcomes)) : nil
+    case .satisfied: .satisfied
+    case .broken: .failed(broken(outcomes))
+    case .undecided: undecidedIsBroken ? .failed(broken(outcomes)) : nil
     }
   }
 
@@ -154,7 +164,7 @@ public struct DependencyRule: OperationCondition {
     )
   }
 
-  /// Whether a failed or cancelled dependency is a reason why the rule is false.
+  /// Whether a failed or cancelled dependency is a reason why the rule is broken.
   private func isReason(_ outcome: OperationOutcome) -> Bool {
     switch breaking {
     case .single(let breaks): breaks(outcome)
@@ -166,7 +176,7 @@ public struct DependencyRule: OperationCondition {
 
 extension DependencyRule: EarlyCondition {
   func earlyVerdict(for operation: AdvancedOperation) -> OperationConditionResult? {
-    evaluate(Outcomes(of: operation), openIsBroken: false)
+    evaluate(Outcomes(of: operation), undecidedIsBroken: false)
   }
 
   func mayRefuse(because dependency: Operation) -> Bool {
@@ -181,7 +191,7 @@ extension DependencyRule: EarlyCondition {
 extension DependencyRule.Broken: InheritedFailure {}
 
 extension DependencyRule {
-  /// Every dependency succeeded; false as soon as one failed, was cancelled or was skipped.
+  /// Every dependency succeeded; broken as soon as one failed, was cancelled or was skipped.
   public static var allSucceeded: DependencyRule {
     .none("all dependencies succeeded") { !$0.isSuccess }
   }
@@ -217,26 +227,26 @@ extension DependencyRule {
     .any("any dependency was cancelled", .absence) { $0.isCancelled }
   }
 
-  /// False as soon as one outcome is of a kind, true when all are known and none is.
+  /// Broken as soon as one outcome is of a kind, satisfied when all are known and none is.
   private static func none(
     _ text: String,
     _ isOfKind: @escaping @Sendable (OperationOutcome) -> Bool
   ) -> DependencyRule {
     DependencyRule(text, .single(isOfKind)) { outcomes in
-      if outcomes.contains(where: { $0.map(isOfKind) ?? false }) { return false }
-      return outcomes.contains { $0 == nil } ? nil : true
+      if outcomes.contains(where: { $0.map(isOfKind) ?? false }) { return .broken }
+      return outcomes.contains { $0 == nil } ? .undecided : .satisfied
     }
   }
 
-  /// True as soon as one outcome is of a kind, false when all are known and none is.
+  /// Satisfied as soon as one outcome is of a kind, broken when all are known and none is.
   private static func any(
     _ text: String,
     _ breaking: Breaking,
     _ isOfKind: @escaping @Sendable (OperationOutcome) -> Bool
   ) -> DependencyRule {
     DependencyRule(text, breaking) { outcomes in
-      if outcomes.contains(where: { $0.map(isOfKind) ?? false }) { return true }
-      return outcomes.contains { $0 == nil } ? nil : false
+      if outcomes.contains(where: { $0.map(isOfKind) ?? false }) { return .satisfied }
+      return outcomes.contains { $0 == nil } ? .undecided : .broken
     }
   }
 }
@@ -294,8 +304,8 @@ extension NamedRule {
   public var name: String { rule.name }
 
   /// Evaluates the rule.
-  public func verdict(for operation: AdvancedOperation) -> OperationConditionResult? {
-    rule.verdict(for: operation)
+  public func immediateResult(for operation: AdvancedOperation) -> OperationConditionResult? {
+    rule.immediateResult(for: operation)
   }
 
   /// Evaluates the rule.

@@ -27,14 +27,14 @@ public struct NegatedCondition: OperationCondition {
   /// The name of the condition with “not” before it; the end of a very long one is left out.
   public var name: String { parts.name }
 
-  /// The helper of the condition.
+  /// The prerequisite of the condition.
   public func dependency(for operation: AdvancedOperation) -> Operation? {
     parts.dependency(for: operation)
   }
 
   /// The opposite of the condition's answer, if that is known without waiting.
-  public func verdict(for operation: AdvancedOperation) -> OperationConditionResult? {
-    parts.verdict(for: operation)
+  public func immediateResult(for operation: AdvancedOperation) -> OperationConditionResult? {
+    parts.immediateResult(for: operation)
   }
 
   /// Evaluates the condition, and gives the opposite.

@@ -24,37 +24,38 @@ public protocol OperationCondition: Sendable {
 
   /// The type of the operation that ``dependency(for:)`` returns, found by the compiler: any
   /// operation, including a plain `BlockOperation`.
-  associatedtype Helper: Operation = Operation
+  associatedtype Prerequisite: Operation = Operation
 
-  /// Returns a *helper*: an operation that has to run before the condition is evaluated, so that
-  /// it can be satisfied; none by default.
+  /// Returns a *prerequisite*: an operation that has to run before the condition is evaluated, so
+  /// that it can be satisfied; none by default.
   ///
-  /// The method is called once, after the operation's own dependencies have finished. The helper
-  /// isn't a member of `dependencies`. The condition is evaluated whatever the outcome of the
-  /// helper. If the condition isn't satisfied, descriptions of the failure show what went wrong
-  /// with the helper.
+  /// The method is called once, after the operation's own dependencies have finished. The
+  /// prerequisite isn't a member of `dependencies`. The condition is evaluated whatever the outcome
+  /// of the prerequisite. If the condition isn't satisfied, descriptions of the failure show what
+  /// went wrong with the prerequisite.
   ///
-  /// A helper that isn't in a queue is added to the queue of the operation:
+  /// A prerequisite that isn't in a queue is added to the queue of the operation:
   ///
   /// - It takes no slot there. It starts as soon as it is ready, even if the limit is used up; with
   ///   a limit of 0 it doesn't start. A suspended queue and barriers keep it as they keep other
-  ///   operations. If too many helpers could execute at the same time, give them a claim, or return
-  ///   the same helper for several operations.
-  /// - It is cancelled with the operation. A helper that conditions of several operations have
-  ///   returned is cancelled with the last of them.
-  /// - When the operation is cancelled at the moment in which the helper is added, the cancelled
-  ///   helper may enter and leave the queue after the operation.
+  ///   operations. If too many prerequisites could execute at the same time, give them a claim, or
+  ///   return the same prerequisite for several operations.
+  /// - It is cancelled with the operation. A prerequisite that conditions of several operations
+  ///   have returned is cancelled with the last of them.
+  /// - When the operation is cancelled at the moment in which the prerequisite is added, the
+  ///   cancelled prerequisite may enter and leave the queue after the operation.
   ///
-  /// A helper that waits for the operation completes a cycle: the operations of the cycle are
-  /// cancelled with an `OperationCycleError`. The condition fails with an ``OperationHelperError``
-  /// if the helper is an ``AdvancedOperation`` and a child of a group that hasn't started.
+  /// A prerequisite that waits for the operation completes a cycle: the operations of the cycle are
+  /// cancelled with an `OperationCycleError`. The condition fails with an
+  /// ``OperationPrerequisiteError`` if the prerequisite is an ``AdvancedOperation`` and a child of
+  /// a group that hasn't started.
   ///
   /// The result is an optional operation of any class. A method of this name that returns another
   /// type, such as an `Operation` that isn't optional, doesn't compile.
   ///
   /// - Parameter operation: The operation that the condition is attached to.
   /// - Returns: The operation to run, or nil.
-  func dependency(for operation: AdvancedOperation) -> Helper?
+  func dependency(for operation: AdvancedOperation) -> Prerequisite?
 
   // A method with another result would compile, match no requirement, and never be called: the
   // default would be. Each method of this name meets the next requirement, and one with another
@@ -81,7 +82,7 @@ public protocol OperationCondition: Sendable {
   ///
   /// - Parameter operation: The operation that the condition is attached to.
   /// - Returns: The answer, or nil.
-  func verdict(for operation: AdvancedOperation) -> OperationConditionResult?
+  func immediateResult(for operation: AdvancedOperation) -> OperationConditionResult?
 
   /// Finds out the answer, and returns it.
   ///
@@ -107,10 +108,10 @@ extension OperationCondition {
   /// None.
   public func dependency(for operation: AdvancedOperation) -> Operation? { nil }
   /// Not known without asking.
-  public func verdict(for operation: AdvancedOperation) -> OperationConditionResult? { nil }
+  public func immediateResult(for operation: AdvancedOperation) -> OperationConditionResult? { nil }
 }
 
-extension OperationCondition where _Dependency == Helper? {
+extension OperationCondition where _Dependency == Prerequisite? {
   /// Met.
   @_documentation(visibility: internal)
   public static var _dependencyReturnsOptionalOperation: Void { () }
@@ -149,11 +150,12 @@ public enum OperationConditionResult: Sendable {
 /// condition that is a part of another one, as in `reachable && isNew`. Asynchronous parts keep
 /// their answers.
 ///
-/// If ``check(_:)`` has an effect, make it idempotent for each operation: a second call for the same
-/// operation must not count again. There are more than two calls only in three cases. If a call at the
-/// start adds a dependency, the operation waits for it and evaluates its conditions again. If a claim
-/// cancels its holder (``WhenBusy/cancelHolder``), the conditions are evaluated before that, too. A part
-/// that stands before an asynchronous one, as in `isNew && online`, is called once more before that.
+/// If ``check(_:)`` has an effect, make it idempotent for each operation: a second call for the
+/// same operation must not count again. There are more than two calls only in three cases. If a
+/// call at the start adds a dependency, the operation waits for it and evaluates its conditions
+/// again. If a claim cancels its holder (``WhenBusy/cancelHolder``), the conditions are evaluated
+/// before that, too. A part that stands before an asynchronous one, as in `isNew && online`, is
+/// called once more before that.
 ///
 /// ```swift
 /// struct OfficeHours: ImmediateCondition {
@@ -176,7 +178,7 @@ public protocol ImmediateCondition: OperationCondition {
 
 extension ImmediateCondition {
   /// What ``check(_:)`` returns.
-  public func verdict(for operation: AdvancedOperation) -> OperationConditionResult? {
+  public func immediateResult(for operation: AdvancedOperation) -> OperationConditionResult? {
     check(operation)
   }
   /// What ``check(_:)`` returns.

@@ -65,24 +65,24 @@ protocol ConditionFailures: Error {
   var failures: [OperationConditionError] { get }
 }
 
-/// A condition's helper can't be run: it is a child of a group that has not started.
+/// A condition's prerequisite can't be run: it is a child of a group that has not started.
 ///
-/// A group runs its children itself, so the operation can't add such a helper to its own queue. The
-/// condition fails with this error; see ``OperationCondition/dependency(for:)``.
-public struct OperationHelperError: Error, Hashable, CustomStringConvertible {
-  /// The helper.
-  public var helper: OperationLabel
+/// A group runs its children itself, so the operation can't add such a prerequisite to its own
+/// queue. The condition fails with this error; see ``OperationCondition/dependency(for:)``.
+public struct OperationPrerequisiteError: Error, Hashable, CustomStringConvertible {
+  /// The prerequisite.
+  public var prerequisite: OperationLabel
   /// Its group.
   public var group: OperationLabel
 
-  package init(helper: OperationLabel, group: OperationLabel) {
-    self.helper = helper
+  package init(prerequisite: OperationLabel, group: OperationLabel) {
+    self.prerequisite = prerequisite
     self.group = group
   }
 
   /// What is wrong, and how to mend it, in one line.
   public var description: String {
-    "Its helper “\(helper)” is a child of “\(group)”, which has not started and runs it itself. "
-      + "Return the group as the helper, or an operation that is in no group."
+    "Its prerequisite “\(prerequisite)” is a child of “\(group)”, which has not started and runs it itself. "
+      + "Return the group as the prerequisite, or an operation that is in no group."
   }
 }

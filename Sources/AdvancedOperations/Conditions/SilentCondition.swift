@@ -1,4 +1,4 @@
-/// Another condition, evaluated without running its helper first.
+/// Another condition, evaluated without running its prerequisite first.
 ///
 /// ``OperationCondition/dependency(for:)`` of the condition, and of all its parts, isn't called.
 /// Everything else is as with the condition itself.
@@ -10,15 +10,15 @@
 public struct SilentCondition: OperationCondition {
   let parts: ConditionParts
 
-  /// Creates a condition that brings no helper.
+  /// Creates a condition that brings no prerequisite.
   public init(_ condition: any OperationCondition) { parts = ConditionParts(.silent, [condition]) }
 
   /// The name of the condition.
   public var name: String { parts.name }
 
   /// The answer of the condition, if it is known without waiting.
-  public func verdict(for operation: AdvancedOperation) -> OperationConditionResult? {
-    parts.verdict(for: operation)
+  public func immediateResult(for operation: AdvancedOperation) -> OperationConditionResult? {
+    parts.immediateResult(for: operation)
   }
 
   /// Evaluates the condition.

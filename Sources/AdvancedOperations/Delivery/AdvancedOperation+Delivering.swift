@@ -1,8 +1,8 @@
 import CoreOperations
 
-/// What a delivering thread has in hand of an operation besides the event: a copy that is reused from
-/// event to event, because a new one for each was an eighth of what an operation with an observer cost
-/// (callgrind).
+/// What a delivering thread has in hand of an operation besides the event: a copy that is reused
+/// from event to event, because a new one for each was an eighth of what an operation with an
+/// observer cost (callgrind).
 private struct Recipients: ~Copyable {
   /// Also observers that were removed since.
   var observers: [OperationObservation] = []
@@ -219,7 +219,7 @@ extension AdvancedOperation {
       recipients.hasExtra
       ? withCore { core in core.extra.map { exchange(&$0.evaluation.watches, with: []) } } : nil
     finishAndClose(isHeldUntilIdle: isHeldUntilIdle)
-    // Dependencies and helpers may live on.
+    // Dependencies and prerequisites may live on.
     for watch in watches ?? [] { watch.remove() }
   }
 
@@ -257,7 +257,8 @@ extension AdvancedOperation {
         if let timeout {
           core.makeExtra().timeouts.append(TimeLimit(timeout: timeout, observation: observation))
           core.hasTimers = true
-          // A time limit comes with a wish to know why it was exceeded: explanations say for how long.
+          // A time limit comes with a wish to know why it was exceeded: explanations say for how
+          // long.
           core.recordTimes()
         }
       }

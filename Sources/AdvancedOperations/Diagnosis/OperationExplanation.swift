@@ -48,7 +48,7 @@ public struct OperationExplanation: Sendable, Hashable, CustomStringConvertible 
       /// Its journal has not answered: it looks the value up, or records it.
       case journal
       /// What it needs for a condition has not finished.
-      case helper
+      case prerequisite
       /// Dependencies have not finished.
       case dependency
       /// It is a child of a group that has not started.
@@ -86,15 +86,15 @@ public struct OperationExplanation: Sendable, Hashable, CustomStringConvertible 
     /// along it, beginning and ending with the same.
     public var involved: [Operation]
     /// The name of the condition or claim that it waits for, also when that is the condition's
-    /// helper; nil for other kinds.
+    /// prerequisite; nil for other kinds.
     public var requirement: String?
     /// The error of the last attempt, of an operation that waits for its next one; otherwise nil.
     public var error: (any Error)?
     /// The duration of the cause until now, for the first operation; nil if it isn't known.
     ///
     /// The time at which an async body began, or the evaluation of a condition in a task, is always
-    /// known. An operation keeps its other times only if a ``TimeoutObserver`` is attached to it, or a
-    /// `TimelineRecorder` of the module AdvancedOperationsVisualization.
+    /// known. An operation keeps its other times only if a ``TimeoutObserver`` is attached to it,
+    /// or a `TimelineRecorder` of the module AdvancedOperationsVisualization.
     public var duration: Duration?
     /// The cause in words, without the name; where causes are equal but for times, as it is for the
     /// first operation.
@@ -180,7 +180,7 @@ extension OperationExplanation.Cause.Kind {
     case .cycle, .finishNotCalled: (2, .operation)
     case .notEnqueued, .notReady: (2, .requirement)
     case .limit, .barrier, .mainThread: (1, .queue)
-    case .claim, .condition, .journal, .helper, .dependency, .group, .children, .awaiting:
+    case .claim, .condition, .journal, .prerequisite, .dependency, .group, .children, .awaiting:
       (1, .requirement)
     case .worker: (0, .queue)
     case .retry: (0, .requirement)

@@ -40,9 +40,9 @@ extension Operation {
     case .code: return finding(.awaiting, text, next: others)
     case .parent:
       return finding(.group, "is a child of \(others.names), which has not started", next: others)
-    case .helper(let condition):
+    case .prerequisite(let condition):
       let text = "needs \(others.names) for condition “\(condition)”"
-      return finding(.helper, text, about: condition, next: others)
+      return finding(.prerequisite, text, about: condition, next: others)
     case .children:
       return finding(.children, "waits for its children \(others.names)", next: others)
     case .claim(let claim):

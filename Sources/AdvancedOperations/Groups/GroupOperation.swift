@@ -24,8 +24,8 @@ public import CoreOperations
 ///
 /// A group keeps its ``children``, and their errors, until it has ended.
 ///
-/// A subclass makes its children in its initialiser, or adds them in a first child; ``execute()`` is
-/// the group's own. It may override ``AdvancedOperation/finished(withErrors:)``.
+/// A subclass makes its children in its initialiser, or adds them in a first child; ``execute()``
+/// is the group's own. It may override ``AdvancedOperation/finished(withErrors:)``.
 open class GroupOperation: AdvancedOperation, @unchecked Sendable {
   // Sendable: `members` has a lock.
 
@@ -210,18 +210,19 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
     } while limit != maxConcurrentOperationCount
   }
 
-  /// Sets what becomes of the errors of children.
+  /// Maps the errors of children, before the group records them.
   ///
-  /// The errors are as they were thrown. One that came through another operation is an
-  /// ``OperationFailure``: ask that with ``OperationFailure/first(_:)``.
+  /// A later call replaces the closure of an earlier one. The errors are as they were thrown. One
+  /// that came through another operation is an ``OperationFailure``: ask that with
+  /// ``OperationFailure/first(_:)``.
   ///
-  /// - Parameter hook: Called once for each error when the child's outcome is decided, before any
-  ///   operation that depends on the child starts; on any thread, without a lock held. Returns the
-  ///   error to record, or nil when the group has recovered from it.
-  public final func onChildError(
-    _ hook: @escaping @Sendable (AdvancedOperation, any Error) -> (any Error)?
+  /// - Parameter transform: Called once for each error when the child's outcome is decided, before
+  ///   any operation that depends on the child starts; on any thread, without a lock held. Returns
+  ///   the error to record, or nil when the group has recovered from it.
+  public final func mapChildErrors(
+    _ transform: @escaping @Sendable (AdvancedOperation, any Error) -> (any Error)?
   ) {
-    let old = members.withLock { exchange(&$0.hook, with: hook) }
+    let old = members.withLock { exchange(&$0.hook, with: transform) }
     withExtendedLifetime(old) {}
   }
 

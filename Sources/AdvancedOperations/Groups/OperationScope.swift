@@ -30,8 +30,9 @@ public import CoreOperations
 ///   ``OperationFailure`` with root causes once, each below
 ///   ``OperationFailure/Origin/child(_:_:)``, and the number of operations that didn't run because
 ///   of them; a plain `cancel()` of an operation is no error. Of many that have failed, it has the
-///   errors of the first and the last 64, and its texts say how many others there were. `CancellationError` when the task was
-///   cancelled, that cut an operation short, and nothing else went wrong.
+///   errors of the first and the last 64, and its texts say how many others there were.
+///   `CancellationError` when the task was cancelled, that cut an operation short, and nothing else
+///   went wrong.
 @discardableResult
 public func withOperations<R: Sendable>(
   maxConcurrentOperationCount: Int = OperationQueue.defaultMaxConcurrentOperationCount,
@@ -109,8 +110,8 @@ public struct OperationScope: Sendable {
 
   /// Attaches an observer to each operation that is added to the scope from now on.
   ///
-  /// It is also attached to what runs because of them: children of groups, helpers of conditions,
-  /// and the operations of scopes in their bodies.
+  /// It is also attached to what runs because of them: children of groups, prerequisites of
+  /// conditions, and the operations of scopes in their bodies.
   ///
   /// ```swift
   /// scope.addObserver(LogObserver { line in logger.info(line) })

@@ -6,7 +6,7 @@ import CoreOperations
 /// let poll = RepeatOperation(every: .seconds(60)) { round in
 ///   ResultOperation(name: "poll") { try await inbox.fetch() }
 /// }
-/// poll.onRoundError { _, error in error is Offline ? nil : error }
+/// poll.mapRoundErrors { _, error in error is Offline ? nil : error }
 /// queue.addOperation(poll)
 /// ```
 ///
@@ -15,7 +15,7 @@ import CoreOperations
 /// produced, are quiet; one that was skipped is a round like others. A round that failed, or that
 /// was cancelled by other code, is the last one, as in a loop whose body throws: its errors are
 /// those of the repeat operation, with the origin ``OperationFailure/Origin/child(_:_:)``. Set
-/// ``onRoundError(_:)`` to go on nonetheless.
+/// ``mapRoundErrors(_:)`` to go on nonetheless.
 ///
 /// Two times keep the rounds apart. If both are given, both apply:
 ///
@@ -119,17 +119,18 @@ public final class RepeatOperation<Output: Sendable>: ResultOperation<Output>, @
     run(childrenBy: own)
   }
 
-  /// Sets what becomes of the errors of rounds.
+  /// Maps the errors of rounds, before the operation ends with them.
   ///
-  /// The errors are as they were thrown. One that came through another operation is an
-  /// ``OperationFailure``: ask that with ``OperationFailure/first(_:)``.
+  /// A later call replaces the closure of an earlier one. The errors are as they were thrown. One
+  /// that came through another operation is an ``OperationFailure``: ask that with
+  /// ``OperationFailure/first(_:)``.
   ///
-  /// - Parameter hook: Called once for each error when the round has ended, in a task, without a
-  ///   lock held. Returns the error to record, or nil when that is no reason to end.
-  public func onRoundError(
-    _ hook: @escaping @Sendable (AdvancedOperation, any Error) -> (any Error)?
+  /// - Parameter transform: Called once for each error when the round has finished, in a task,
+  ///   without a lock held. Returns the error to end with, or nil to continue with the next round.
+  public func mapRoundErrors(
+    _ transform: @escaping @Sendable (AdvancedOperation, any Error) -> (any Error)?
   ) {
-    exchangeHook(StoredClosure(hook))
+    exchangeHook(StoredClosure(transform))
   }
 
   private func repeats(_ initial: Output, _ make: Make) async throws -> Output {

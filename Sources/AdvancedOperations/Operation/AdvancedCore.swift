@@ -3,22 +3,22 @@ import CoreOperations
 /// All that changes in an advanced operation, guarded by its lock.
 ///
 /// - *Who touches it*: any thread, in `AdvancedOperation.withCore`, or in `change` if the state may
-///   change and in `changeAndDeliver` if events may come of it. No code of the program is called and
-///   no object of the program is released in there; a decision comes out as a value.
-/// - `machine` decides the state, the errors, the outcome, and how many bodies go on. Only its events
-///   change it.
-/// - `delivery` has the events in order, and the thread that delivers them. Only that thread asks it
-///   for the next step, so observers are called by one thread at a time.
+///   change and in `changeAndDeliver` if events may come of it. No code of the program is called
+///   and no object of the program is released in there; a decision comes out as a value.
+/// - `machine` decides the state, the errors, the outcome, and how many bodies go on. Only its
+///   events change it.
+/// - `delivery` has the events in order, and the thread that delivers them. Only that thread asks
+///   it for the next step, so observers are called by one thread at a time.
 /// - `observers` is appended to until the state is finished. The delivering thread has a copy.
 /// - `conditions`, `claims`, `conditionPolicy` and `isJournaled` don't change once the operation is
 ///   enqueued or started: code that evaluates works on a copy. They are emptied when it is idle.
-/// - `work` is set while initializing and refers to the state of a result operation's body, `extra` to
-///   what few operations have. Both objects are guarded by this lock, too.
+/// - `work` is set while initializing and refers to the state of a result operation's body, `extra`
+///   to what few operations have. Both objects are guarded by this lock, too.
 /// - Locks that may be taken inside: those of the core's links and life (leaves), and the lock of a
 ///   group's members. Inside of the claims' lock, this one isn't taken.
 ///
-/// Why that is safe: each fact has one owner, and where the core keeps a copy (cancelled, finished) the
-/// same step of this lock, or the thread that delivers, changes both; see ``contradiction``.
+/// Why that is safe: each fact has one owner, and where the core keeps a copy (cancelled, finished)
+/// the same step of this lock, or the thread that delivers, changes both; see ``contradiction``.
 struct AdvancedCore {
   var machine = OperationStateMachine()
   var delivery = EventDelivery()
@@ -78,7 +78,8 @@ struct AdvancedCore {
     _ = makeExtra()
   }
 
-  /// When the operation was enqueued or started manually, by the clock of its environment; nil before.
+  /// When the operation was enqueued or started manually, by the clock of its environment; nil
+  /// before.
   var admitted: Duration? {
     admittedAt == Self.notAdmitted ? nil : .nanoseconds(admittedAt)
   }
@@ -102,7 +103,7 @@ struct AdvancedCore {
 
 /// What few operations have; only touched under the lock of the ``AdvancedCore`` that it is in.
 final class AdvancedExtra {
-  /// The evaluation of conditions that is running, in a task or until helpers finish.
+  /// The evaluation of conditions that is running, in a task or until prerequisites finish.
   var evaluation = RunningEvaluation()
   /// How many tasks that evaluate conditions there have been.
   var evaluationCount = 0
@@ -112,8 +113,8 @@ final class AdvancedExtra {
   var isEarlyEvaluationOwed = false
   /// Whether the operation leaves as soon as an input has failed.
   var watchesInputs = false
-  /// The names of the conditions that brought the awaited helpers.
-  var helpedConditions: [String] = []
+  /// The names of the conditions that brought the awaited prerequisites.
+  var conditionsOfPrerequisites: [String] = []
   /// Time limits that have not begun to count, and those that have.
   var timeouts: [TimeLimit] = []
   var timers: [(phase: TimeoutObserver.Phase, timer: OperationTimer)] = []
@@ -148,7 +149,7 @@ final class AdvancedExtra {
 /// What an operation has until it is idle, besides its place in a queue.
 struct Belongings: ~Copyable {
   let claims: [ClaimRequest]
-  let domain: ExclusivityDomain?
+  let domain: ClaimDomain?
   let isHeldUntilIdle: Bool
   let afterIdle: [@Sendable (AdvancedOperation) -> Void]
   let tracer: (any OperationTracer)?
@@ -181,7 +182,7 @@ struct Belongings: ~Copyable {
 
   fileprivate init(of core: inout AdvancedCore) {
     claims = exchange(&core.claims, with: [])
-    domain = core.environment?.exclusivity
+    domain = core.environment?.claimDomain
     isHeldUntilIdle = core.machine.isHeldUntilIdle
     tracer = core.tracer
     afterIdle = core.extra.map { exchange(&$0.afterIdle, with: []) } ?? []
@@ -199,11 +200,12 @@ extension AdvancedCore {
 }
 
 extension AdvancedOperation {
-  /// Two copies of one fact that disagree although one step of the lock changes both; nil if none do.
+  /// Two copies of one fact that disagree although one step of the lock changes both; nil if none
+  /// do.
   ///
-  /// For simulations. A callback may run one while the operation is between two steps, so facts that
-  /// only agree after the last step aren't compared. The table of facts is in *How an operation runs
-  /// and ends*.
+  /// For simulations. A callback may run one while the operation is between two steps, so facts
+  /// that only agree after the last step aren't compared. The table of facts is in *How an
+  /// operation runs and ends*.
   package final var contradiction: String? {
     withCore { core in
       let machine = core.machine

@@ -119,11 +119,11 @@ extension AdvancedOperation {
     if let belongings = consume belongings {
       let domain =
         belongings.claims.isEmpty
-        ? nil : belongings.domain ?? OperationEnvironment.default.exclusivity
+        ? nil : belongings.domain ?? OperationEnvironment.default.claimDomain
       let (isHeld, afterIdle) = (belongings.isHeldUntilIdle, belongings.afterIdle)
       if domain != nil || !afterIdle.isEmpty, let tracer = belongings.tracer {
-        // A simulation may have that done later: on threads, dependents may start before it is done.
-        // Until this returned to the worker, the slot would have been kept anyway.
+        // A simulation may have that done later: on threads, dependents may start before it is
+        // done. Until this returned to the worker, the slot would have been kept anyway.
         if !isHeld { holdUntilIdle() }
         tracer.operationBecomesIdle(self) { self.release(domain, isHeld: true, afterIdle) }
       } else {
@@ -136,7 +136,7 @@ extension AdvancedOperation {
   }
 
   private func release(
-    _ domain: ExclusivityDomain?,
+    _ domain: ClaimDomain?,
     isHeld: Bool,
     _ afterIdle: [@Sendable (AdvancedOperation) -> Void]
   ) {

@@ -74,7 +74,7 @@ extension AdvancedOperation: LayeredOperation {
     let (hasClaims, conditions) = withCore { core in
       (!core.claims.isEmpty, core.hasBreakers ? core.conditions : [])
     }
-    if hasClaims { environment.exclusivity.returnGrant(self) }
+    if hasClaims { environment.claimDomain.returnGrant(self) }
     for breaker in conditions.flatMap(\.breakers) { breaker.withdraw(self) }
   }
 
@@ -137,19 +137,20 @@ extension AdvancedOperation: LayeredOperation {
     }
   }
 
-  /// Helpers that conditions brought, and the start of the group that the operation is a child of.
+  /// Prerequisites that conditions brought, and the start of the group that the operation is a
+  /// child of.
   private func waitsForConnections() -> [Wait] {
-    let (group, helpers, conditions, isCancelled) = withCore { core in
+    let (group, prerequisites, conditions, isCancelled) = withCore { core in
       (
-        core.extra?.group, core.extra?.evaluation.helpers ?? [],
-        core.extra?.helpedConditions ?? [], core.machine.isCancelled
+        core.extra?.group, core.extra?.evaluation.prerequisites ?? [],
+        core.extra?.conditionsOfPrerequisites ?? [], core.machine.isCancelled
       )
     }
     var waits: [Wait] = []
-    for (helper, condition) in zip(helpers, conditions) where !helper.isFinished {
+    for (prerequisite, condition) in zip(prerequisites, conditions) where !prerequisite.isFinished {
       // One that is cancelled doesn't need them, and leaves as soon as its queue lets it.
-      let end = isCancelled ? Wait.End.byItself : .ends([helper])
-      waits.append(Wait(.helper(of: condition), of: [helper], until: end))
+      let end = isCancelled ? Wait.End.byItself : .ends([prerequisite])
+      waits.append(Wait(.prerequisite(of: condition), of: [prerequisite], until: end))
     }
     if let group {
       waits.append(
@@ -163,7 +164,7 @@ extension AdvancedOperation: LayeredOperation {
   private func waitsForClaims() -> [Wait] {
     let (hasClaims, hasStarted) = withCore { (!$0.claims.isEmpty, $0.machine.state >= .executing) }
     guard hasClaims, !hasStarted || attemptTurn != nil else { return [] }
-    return environment.exclusivity.waits(of: self)
+    return environment.claimDomain.waits(of: self)
   }
 
   /// Children that have not ended.

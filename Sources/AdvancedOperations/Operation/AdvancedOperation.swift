@@ -160,9 +160,9 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   /// Starts the operation manually; a queue does this by itself.
   ///
   /// The operation runs on the caller's thread if there is nothing to evaluate or to claim.
-  /// Otherwise the method begins the evaluation and returns. The operation then runs on the executor
-  /// of its ``environment``, with its claims and without a slot, and is retained until it has
-  /// finished, as in a queue. Does nothing for an operation that has finished.
+  /// Otherwise the method begins the evaluation and returns. The operation then runs on the
+  /// executor of its ``environment``, with its claims and without a slot, and is retained until it
+  /// has finished, as in a queue. Does nothing for an operation that has finished.
   ///
   /// - Precondition: In no queue, not started, and the dependencies finished or the operation
   ///   cancelled.
@@ -319,7 +319,7 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
 
   /// The name, or the type, and the state, or the outcome once that is decided.
   open override var description: String {
-    let text = outcome?.word ?? (isCancelled ? "cancelled, " : "") + "\(state)"
+    let text = outcome?.kind.rawValue ?? (isCancelled ? "cancelled, " : "") + "\(state)"
     return "\(label) (\(text)\(isFromJournal ? ", from its journal" : ""))"
   }
 }
@@ -387,12 +387,12 @@ extension AdvancedOperation {
   /// Later versions may add cases, so a `switch` needs an `@unknown default`.
   @nonexhaustive
   public enum ConditionPolicy: Sendable {
-    /// All at once, after the helpers of all of them; every failure is reported.
+    /// All at once, after the prerequisites of all of them; every failure is reported.
     case evaluateAll
     /// One after the other, in the order of attaching, up to the first that doesn't hold.
     ///
-    /// A condition's helper is made and runs when the turn of that condition comes. Behind the
-    /// first that doesn't hold, no condition is evaluated and no helper is made.
+    /// A condition's prerequisite is made and runs when the turn of that condition comes. Behind
+    /// the first that doesn't hold, no condition is evaluated and no prerequisite is made.
     case stopAtFirstFailure
   }
 }

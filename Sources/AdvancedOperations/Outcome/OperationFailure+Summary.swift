@@ -59,11 +59,11 @@ extension OperationFailure.Element {
       }
       let error = (element.error as? OperationConditionError)?.underlying ?? element.error
       guard var failure = error.innerFailure else {
-        let helpers = element.helpers.map { name, failure in
+        let prerequisites = element.prerequisites.map { name, failure in
           let text = failure.summary(limit: 1, levels: levels - 1, &shown)
-          return " (\(FailureHeading.helper(name).text): \(text))"
+          return " (\(FailureHeading.prerequisite(name).text): \(text))"
         }
-        let text = "\(error)".inOneLine + helpers.joined()
+        let text = "\(error)".inOneLine + prerequisites.joined()
         return (headings.texts + [text]).joined(separator: ": ")
       }
       if let owner = failure.ownerStep(after: headings.last) { headings.append(.step(owner)) }
@@ -103,7 +103,7 @@ enum FailureHeading: Hashable {
   case timedOut
   case skipped
   case rollback
-  case helper(String)
+  case prerequisite(String)
   /// The middle of a long way.
   case more(Int)
 
@@ -114,7 +114,7 @@ enum FailureHeading: Hashable {
     case .timedOut: "timed out"
     case .skipped: "skipped"
     case .rollback: "rollback"
-    case .helper(let name): "its helper “\(name)”"
+    case .prerequisite(let name): "its prerequisite “\(name)”"
     case .more(let count): "… \(count) more …"
     }
   }
@@ -123,7 +123,7 @@ enum FailureHeading: Hashable {
   fileprivate var count: Int {
     switch self {
     case .more(let count): count
-    case .step, .cancelled, .timedOut, .skipped, .rollback, .helper: 1
+    case .step, .cancelled, .timedOut, .skipped, .rollback, .prerequisite: 1
     }
   }
 }

@@ -99,7 +99,7 @@ struct FailureTree {
         let isInherited = cause == .dependency && element.isInherited
         add(.step(step), error, isInherited: isInherited, to: places[index])
         if cause == .condition, let node = nodes[places[index]].children.last {
-          addHelpers(of: element, to: node)
+          addPrerequisites(of: element, to: node)
         }
         return
       }
@@ -127,9 +127,9 @@ struct FailureTree {
     }
   }
 
-  private mutating func addHelpers(of element: OperationFailure.Element, to node: Int) {
-    for (name, failure) in element.helpers {
-      due.append((.failure(failure, isInherited: true), append(.helper(name), to: node)))
+  private mutating func addPrerequisites(of element: OperationFailure.Element, to node: Int) {
+    for (name, failure) in element.prerequisites {
+      due.append((.failure(failure, isInherited: true), append(.prerequisite(name), to: node)))
     }
   }
 

@@ -31,9 +31,9 @@ import CoreOperations
 /// ``summary(limit:)`` is the same on one line, for logs, and what `"\(errors)"` prints of a
 /// failure that is among the ``AdvancedOperation/errors`` of an operation.
 ///
-/// The ``elements`` are the errors of the operation one by one, and the ``rootCauses`` lead to where
-/// each of them began. The ``Origin`` of each says which operation failed, where, and whether it was
-/// a timeout:
+/// The ``elements`` are the errors of the operation one by one, and the ``rootCauses`` lead to
+/// where each of them began. The ``Origin`` of each says which operation failed, where, and whether
+/// it was a timeout:
 ///
 /// ```swift
 /// for element in failure.rootCauses {
@@ -191,8 +191,9 @@ extension OperationFailure.Element {
     ///
     /// The depth is the number of steps of the origin from that attempt or operation on.
     case leftOut(Int, LeftOut, depth: Int)
-    /// The error is that of a condition whose helper, which was to make it hold, didn't succeed.
-    case helper(String, OperationFailure)
+    /// The error is that of a condition whose prerequisite, which was to make it hold, didn't
+    /// succeed.
+    case prerequisite(String, OperationFailure)
   }
 
   /// Of what there were too many to keep the errors of all.
@@ -239,10 +240,10 @@ extension OperationFailure.Element {
     remarks.contains { if case .rollback = $0 { true } else { false } }
   }
 
-  /// The helpers that didn't succeed, and what went wrong with them.
-  var helpers: [(name: String, failure: OperationFailure)] {
+  /// The prerequisites that didn't succeed, and what went wrong with them.
+  var prerequisites: [(name: String, failure: OperationFailure)] {
     remarks.compactMap { remark in
-      if case .helper(let name, let failure) = remark { (name, failure) } else { nil }
+      if case .prerequisite(let name, let failure) = remark { (name, failure) } else { nil }
     }
   }
 

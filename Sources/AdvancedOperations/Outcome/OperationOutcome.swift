@@ -19,37 +19,43 @@ public enum OperationOutcome: Sendable {
   /// so.
   case skipped(reason: String)
 
-  /// Whether this is ``succeeded``.
-  public var isSuccess: Bool {
+  /// The case of an outcome, without its failure or reason.
+  ///
+  /// ```swift
+  /// let counts = Dictionary(grouping: outcomes, by: \.kind).mapValues(\.count)
+  /// ```
+  public enum Kind: String, Sendable, Hashable, CaseIterable {
+    /// The operation ran and reported no error.
+    case succeeded
+    /// The operation, or something that it needed, failed.
+    case failed
+    /// The operation was cancelled.
+    case cancelled
+    /// The operation was skipped because there was nothing to do.
+    case skipped
+  }
+
+  /// The case of the outcome.
+  public var kind: Kind {
     switch self {
-    case .succeeded: true
-    case .failed, .cancelled, .skipped: false
+    case .succeeded: .succeeded
+    case .failed: .failed
+    case .cancelled: .cancelled
+    case .skipped: .skipped
     }
   }
+
+  /// Whether this is ``succeeded``.
+  public var isSuccess: Bool { kind == .succeeded }
 
   /// Whether this is ``failed(_:)``; false for ``cancelled(_:)``.
-  public var isFailed: Bool {
-    switch self {
-    case .failed: true
-    case .succeeded, .cancelled, .skipped: false
-    }
-  }
+  public var isFailed: Bool { kind == .failed }
 
   /// Whether this is ``cancelled(_:)``.
-  public var isCancelled: Bool {
-    switch self {
-    case .cancelled: true
-    case .succeeded, .failed, .skipped: false
-    }
-  }
+  public var isCancelled: Bool { kind == .cancelled }
 
   /// Whether this is ``skipped(reason:)``.
-  public var isSkipped: Bool {
-    switch self {
-    case .skipped: true
-    case .succeeded, .failed, .cancelled: false
-    }
-  }
+  public var isSkipped: Bool { kind == .skipped }
 
   /// The description on one line.
   var inOneLine: String {
@@ -62,21 +68,11 @@ public enum OperationOutcome: Sendable {
     }
   }
 
-  /// The case in one word.
-  package var word: String {
-    switch self {
-    case .succeeded: "succeeded"
-    case .failed: "failed"
-    case .cancelled: "cancelled"
-    case .skipped: "skipped"
-    }
-  }
-
   /// The case, behind the name of an operation in a sentence.
   var predicate: String {
     switch self {
-    case .succeeded, .failed: word
-    case .cancelled, .skipped: "was \(word)"
+    case .succeeded, .failed: kind.rawValue
+    case .cancelled, .skipped: "was \(kind.rawValue)"
     }
   }
 

@@ -90,8 +90,8 @@ open class AdvancedOperationQueue: OperationQueue, @unchecked Sendable {
   /// Attaches an observer to each operation that is added from now on.
   ///
   /// It is also attached to what runs in the same environment because of them: children of groups,
-  /// helpers of conditions, and the operations of scopes in their bodies. Operations that are no
-  /// ``AdvancedOperation``, such as a `BlockOperation`, have no observers.
+  /// prerequisites of conditions, and the operations of scopes in their bodies. Operations that are
+  /// no ``AdvancedOperation``, such as a `BlockOperation`, have no observers.
   ///
   /// ```swift
   /// queue.addObserver(BlockObserver(didFinish: { operation, _ in print(operation) }))
@@ -109,9 +109,10 @@ open class AdvancedOperationQueue: OperationQueue, @unchecked Sendable {
   /// Has code run around each async body of the operations that are added from now on.
   ///
   /// It also runs around those that run in the same environment because of them: children of
-  /// groups, helpers of conditions, attempts of a ``RetryOperation``, the operations of scopes in
-  /// their bodies. It doesn't run around an `execute()` override, nor around a closure that is
-  /// added to the queue without an operation. Of several interceptors the first is the outermost.
+  /// groups, prerequisites of conditions, attempts of a ``RetryOperation``, the operations of
+  /// scopes in their bodies. It doesn't run around an `execute()` override, nor around a closure
+  /// that is added to the queue without an operation. Of several interceptors the first is the
+  /// outermost.
   ///
   /// ```swift
   /// queue.addInterceptor(Tracing())

@@ -49,6 +49,23 @@ public struct OperationClock: Sendable {
 
   package init(source: any Source) { self.source = source }
 
+  /// The clock of the operation that the current task or thread belongs to.
+  ///
+  /// ```swift
+  /// let poll = ResultOperation(name: "poll") {
+  ///   while try await !server.isReady() {
+  ///     try await OperationClock.current.sleep(for: .seconds(30))
+  ///   }
+  /// }
+  /// ```
+  ///
+  /// In a test with an `AdvancedOperationsTesting/SimulatedEnvironment` that is virtual time. Where
+  /// ``AdvancedOperation/current`` is nil, for example in a detached task, it is the default clock:
+  /// a `ContinuousClock`.
+  public static var current: OperationClock {
+    (AdvancedOperation.current?.environment ?? .default).clock
+  }
+
   /// The time since the clock's origin.
   public var now: Duration { source.now }
 
@@ -70,7 +87,7 @@ public struct OperationClock: Sendable {
   /// Suspends the task for a duration.
   ///
   /// ```swift
-  /// try await operation.environment.clock.sleep(for: .seconds(30))
+  /// try await OperationClock.current.sleep(for: .seconds(30))
   /// ```
   ///
   /// - Parameter duration: For one that isn't positive, returns at once.

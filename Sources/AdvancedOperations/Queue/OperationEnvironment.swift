@@ -13,7 +13,7 @@ public struct OperationEnvironment: Sendable {
   private struct Values {
     var clock: OperationClock
     var executor: (any OperationExecutor)?
-    var exclusivity: ExclusivityDomain
+    var claimDomain: ClaimDomain
     var random: @Sendable () -> UInt64 = { UInt64.random(in: 0 ... .max) }
     var tracer: (any OperationTracer)?
     var observers: [QueueAttachment<any OperationObserver>] = []
@@ -57,13 +57,13 @@ public struct OperationEnvironment: Sendable {
   ///   - executor: Runs workers; nil for the shared pool of threads. One that is also a
   ///     `TaskExecutor` runs async bodies and conditions as well. They are run by the shared pool
   ///     otherwise (on Apple's systems by that of the standard library).
-  ///   - exclusivity: Keeps account of claims; shared by all unless given.
+  ///   - claimDomain: Keeps account of claims; shared by all unless given.
   public init(
     clock: OperationClock = OperationClock(ContinuousClock()),
     executor: (any OperationExecutor)? = nil,
-    exclusivity: ExclusivityDomain = .shared
+    claimDomain: ClaimDomain = .shared
   ) {
-    storage = Storage(Values(clock: clock, executor: executor, exclusivity: exclusivity))
+    storage = Storage(Values(clock: clock, executor: executor, claimDomain: claimDomain))
   }
 
   /// Gives time to timeouts, retries and delays.
@@ -73,9 +73,9 @@ public struct OperationEnvironment: Sendable {
   }
 
   /// Keeps account of claims.
-  public var exclusivity: ExclusivityDomain {
-    get { storage.values.exclusivity }
-    set { change { $0.exclusivity = newValue } }
+  public var claimDomain: ClaimDomain {
+    get { storage.values.claimDomain }
+    set { change { $0.claimDomain = newValue } }
   }
 
   /// Runs workers, and tasks if it is a `TaskExecutor` too; nil for the shared pool of threads.

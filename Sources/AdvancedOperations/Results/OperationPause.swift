@@ -115,7 +115,7 @@ extension AdvancedOperation {
 
   /// Gives back slot and claims; ``wantTurn()`` follows, unless the operation ends.
   final func giveBackForPause() {
-    if withCore({ !$0.claims.isEmpty }) { environment.exclusivity.release(self) }
+    if withCore({ !$0.claims.isEmpty }) { environment.claimDomain.release(self) }
     beginPause()
   }
 
@@ -130,7 +130,7 @@ extension AdvancedOperation {
     // It is over, and may have got claims after it gave back what it had; its end gives these back
     // if that is still to come. Nothing has started that rates should count.
     withdrawClaims()
-    if withCore({ $0.machine.isIdle }) { environment.exclusivity.release(self) }
+    if withCore({ $0.machine.isIdle }) { environment.claimDomain.release(self) }
   }
 
   /// The next attempt doesn't begin: the operation leaves all lines, and ends.

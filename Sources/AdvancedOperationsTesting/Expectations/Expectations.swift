@@ -1,21 +1,5 @@
 public import AdvancedOperations
 
-/// How an operation ended, without what comes with it.
-///
-/// ```swift
-/// try expectOutcome(of: upload, is: .cancelled)
-/// ```
-public enum OperationEnding: String, Sendable, Hashable, CaseIterable {
-  /// Without an error.
-  case succeeded
-  /// With errors, and not cancelled.
-  case failed
-  /// After a cancel.
-  case cancelled
-  /// Because there was nothing to do.
-  case skipped
-}
-
 /// Expects that an operation has ended in a certain way.
 ///
 /// ```swift
@@ -25,19 +9,19 @@ public enum OperationEnding: String, Sendable, Hashable, CaseIterable {
 ///
 /// - Parameters:
 ///   - operation: The operation.
-///   - ending: How it should have ended.
+///   - kind: The expected case of its outcome.
 ///   - fileID: Where this is called.
 ///   - line: The line of that.
 /// - Throws: ``ExpectationFailure`` when the operation has ended in another way, with its errors,
 ///   or has not ended, with what it waits for, and which of that has left the simulation.
 public func expectOutcome(
   of operation: AdvancedOperation,
-  is ending: OperationEnding,
+  is kind: OperationOutcome.Kind,
   fileID: String = #fileID,
   line: Int = #line
 ) throws {
-  if operation.outcome?.word == ending.rawValue { return }
-  throw otherOutcome(operation, "should have \(ending.sentence)", fileID, line)
+  if operation.outcome?.kind == kind { return }
+  throw otherOutcome(operation, "should have \(kind.sentence)", fileID, line)
 }
 
 /// Expects that an operation has succeeded, and gives its value.
@@ -83,7 +67,7 @@ private func otherOutcome(
   )
 }
 
-extension OperationEnding {
+extension OperationOutcome.Kind {
   fileprivate var sentence: String {
     switch self {
     case .succeeded, .failed: rawValue

@@ -225,8 +225,8 @@ extension RestartExplorer {
       let strays = life.simulation.strays.map { " \($0)" }.joined()
       throw fail(story, "“\(operation.label)” has not ended: \(operation.explain()).\(strays)")
     }
-    guard outcome.word == expected.outcome?.word else {
-      let word = expected.outcome?.word ?? ""
+    guard outcome.kind == expected.outcome?.kind else {
+      let word = expected.outcome?.kind.rawValue ?? ""
       throw fail(story, "“\(operation.label)” has \(word) before, and then: \(outcome)")
     }
     let values = (operation.erasedValue, expected.erasedValue)

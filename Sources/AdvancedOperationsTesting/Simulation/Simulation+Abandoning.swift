@@ -32,7 +32,7 @@ extension Simulation {
     // Cut all links while all operations are retained, so that no release sets off a long chain.
     for alarm in remains.alarms { alarm.timer.cancel() }
     for operation in members { operation.wasAbandoned() }
-    exclusivity.abandon()
+    claimDomain.abandon()
     let watched = withState { $0.forgetPast() }
     // Operations that have finished are reached by suspended tasks, too.
     for operation in watched.compactMap(\.operation) where operation.containingQueue == nil {

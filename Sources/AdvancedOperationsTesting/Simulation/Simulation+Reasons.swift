@@ -92,7 +92,7 @@ extension Simulation {
       operation.errors.contains(where: { $0 is OperationTimeout }), !record(of: operation).hasSlept
     else { return nil }
     return "If its body sleeps: bodies sleep by the clock, as in "
-      + "operation.environment.clock.sleep(for: .seconds(1)). With Task.sleep they sleep in real "
+      + "OperationClock.current.sleep(for: .seconds(1)). With Task.sleep they sleep in real "
       + "time, while virtual time goes on to the time limit."
   }
 
@@ -113,8 +113,8 @@ extension Simulation {
     return ([text] + others.map { "also: \($0)" }).joined(separator: "\n")
   }
 
-  /// Whether all that an operation waits for is in the hand of the test: it can resume a queue, give
-  /// a queue slots, answer with a probe, or release a held operation.
+  /// Whether all that an operation waits for is in the hand of the test: it can resume a queue,
+  /// give a queue slots, answer with a probe, or release a held operation.
   func isHeldByTest(_ operation: Operation) -> Bool {
     let causes = operation.explain().rootCauses
     // Code that runs waits for the other causes, as far as that is known.

@@ -144,7 +144,7 @@ final class Simulation: Sendable {
 
   let seed: UInt64
   let isPreemptive: Bool
-  let exclusivity = ExclusivityDomain()
+  let claimDomain = ClaimDomain()
   let clockIdentity = ClockIdentity()
   let state: Locked<State>
   /// How many steps were taken, for the watchdog.

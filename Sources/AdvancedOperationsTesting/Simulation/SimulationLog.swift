@@ -70,7 +70,8 @@ final class SimulationTracer: OperationTracer {
   init(simulation: Simulation) { self.simulation = simulation }
 
   func operation(_ operation: AdvancedOperation, entered state: AdvancedOperation.State) {
-    let outcome = state == .finished ? (operation.outcome.map { ", \($0.word)" } ?? "") : ""
+    let outcome =
+      state == .finished ? (operation.outcome.map { ", \($0.kind.rawValue)" } ?? "") : ""
     let label = operation.label
     let begunKey = state == .executing ? operation.journalKey : nil
     simulation.withState { simulation in

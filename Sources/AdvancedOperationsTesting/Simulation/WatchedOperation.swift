@@ -97,7 +97,7 @@ struct Watched {
 /// wake it before it is cancelled. The description says so.
 ///
 /// The usual reason is a body that calls `Task.sleep`, which sleeps in real time. By
-/// `operation.environment.clock.sleep(for:)` it sleeps in the time of the simulation.
+/// `OperationClock.current.sleep(for:)` it sleeps in the time of the simulation.
 ///
 /// ```swift
 /// simulation.run()
@@ -125,7 +125,7 @@ public struct StrayOperation: Sendable, CustomStringConvertible {
   /// What leaves a simulation, and what to do instead; the end of a sentence.
   static let hint =
     "it left the simulation: with Task.sleep (sleep by the clock instead, as in "
-    + "operation.environment.clock.sleep(for: .seconds(1))), in a Task {} of its own (use async "
+    + "OperationClock.current.sleep(for: .seconds(1))), in a Task {} of its own (use async "
     + "let or a task group), in a detached task, on the main actor, on another executor, or in "
     + "real input and output."
 }

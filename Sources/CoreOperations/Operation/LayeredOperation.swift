@@ -24,7 +24,8 @@ package struct AdmissionTerms: Sendable {
 
 /// What a layer above says when all dependencies of its operation have finished.
 package enum LayerReadiness: Sendable {
-  /// ``LayeredOperation/releaseReadinessHold(leavesAhead:)`` follows, or the operation is cancelled.
+  /// ``LayeredOperation/releaseReadinessHold(leavesAhead:)`` follows, or the operation is
+  /// cancelled.
   case pending
   /// The hold is given back.
   case released(leavesAhead: Bool)
@@ -131,14 +132,14 @@ extension LayeredOperation {
     isLayered = true
   }
 
-  /// The operation waits for a parent or a helper from now on: looks whether that completes a
+  /// The operation waits for a parent or a prerequisite from now on: looks whether that completes a
   /// cycle.
   package func noteWait(for other: Operation) { noteEdge(to: other) }
 
   /// Gives the hold back, if ``dependenciesDidFinish()`` hasn't.
   ///
-  /// - Parameter leavesAhead: Whether the operation is started ahead of others and without a slot, because
-  ///   it won't do anything. Its dependencies still hold.
+  /// - Parameter leavesAhead: Whether the operation is started ahead of others and without a slot,
+  ///   because it won't do anything. Its dependencies still hold.
   package func releaseReadinessHold(leavesAhead: Bool) {
     if let scheduler {
       scheduler.holdReleased(self, leavesAhead: leavesAhead)
@@ -240,9 +241,9 @@ extension LayeredOperation {
   /// They take no slots.
   ///
   /// - Returns: Whether it is in a queue.
-  package func addToQueue(_ helpers: [Operation]) -> Bool {
+  package func addToQueue(_ prerequisites: [Operation]) -> Bool {
     guard let queue else { return false }
-    queue.addOperations(helpers, besides: self)
+    queue.addOperations(prerequisites, besides: self)
     return true
   }
 
@@ -268,19 +269,23 @@ extension LayeredOperation {
 
 extension Operation {
   /// A condition of another operation needs the end of this one.
-  package final func neededAsHelper() { withLinks { $0.makeExtra().helperNeedCount += 1 } }
+  package final func neededAsPrerequisite() {
+    withLinks { $0.makeExtra().prerequisiteNeedCount += 1 }
+  }
 
   /// The layer adds the operation to a queue because a condition needs it, and for nothing else.
-  package final func addedAsHelper() { withLinks { $0.makeExtra().isOnlyHelper = true } }
+  package final func addedAsPrerequisite() {
+    withLinks { $0.makeExtra().isOnlyPrerequisite = true }
+  }
 
   /// An operation that needed this one doesn't any more.
   ///
   /// - Returns: Whether nothing needs it now: no condition does, and it was added for conditions.
-  package final func notNeededAsHelper() -> Bool {
+  package final func notNeededAsPrerequisite() -> Bool {
     withLinks { links in
       let extra = links.makeExtra()
-      extra.helperNeedCount -= 1
-      return extra.helperNeedCount == 0 && extra.isOnlyHelper
+      extra.prerequisiteNeedCount -= 1
+      return extra.prerequisiteNeedCount == 0 && extra.isOnlyPrerequisite
     }
   }
 }

@@ -97,9 +97,9 @@ final class OperationExtra {
   var ownWaits: [OwnWait] = []
   var valueObservers: ValueObservers?
   /// How many operations need the end of this one for their conditions.
-  var helperNeedCount = 0
+  var prerequisiteNeedCount = 0
   /// Whether it was added to a queue for conditions alone.
-  var isOnlyHelper = false
+  var isOnlyPrerequisite = false
   /// The blocks of a ``BlockOperation`` but the first.
   var otherBlocks: [@Sendable () -> Void] = []
 }

@@ -17,10 +17,9 @@ public import Dispatch
 ///
 /// Subclasses restate `@unchecked Sendable`, protect what they add, and inherit both initialisers
 /// or override them. An override of ``addOperation(_:)-(Operation)`` may do something before and
-/// after `super`, or leave the operation out. Overrides of settings, such as ``isSuspended``, change
-/// what the program reads; the queue goes by what `super` was given. In a file that imports
-/// Foundation too, see
-/// <doc:/CoreOperations/BesideFoundation>.
+/// after `super`, or leave the operation out. Overrides of settings, such as ``isSuspended``,
+/// change what the program reads; the queue goes by what `super` was given. In a file that imports
+/// Foundation too, see <doc:/CoreOperations/BesideFoundation>.
 open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertible,
   CustomDebugStringConvertible
 {
@@ -35,7 +34,8 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
   private let ownExecutor: any OperationExecutor
   private let ownProgress: OperationQueueProgress
   private let isMain: Bool
-  /// Whether the queue is internal: the program sees neither the queue nor that operations are in it.
+  /// Whether the queue is internal: the program sees neither the queue nor that operations are in
+  /// it.
   package final let isHidden: Bool
   final var valueObservers: ValueObservers { scheduler.valueObservers }
 
@@ -98,7 +98,7 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
   /// Adds an operation.
   ///
   /// An override also gets an operation for each closure that is added. It doesn't get those of
-  /// ``addOperations(_:)``, nor children of groups and helpers of conditions.
+  /// ``addOperations(_:)``, nor children of groups and prerequisites of conditions.
   ///
   /// - Parameter op: Retained until it has finished.
   /// - Precondition: It is in no queue, and has neither started nor finished.
@@ -110,9 +110,9 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
   /// takes a fraction of its time and memory. What looks, or the first operation that is added
   /// behind n closures, makes those n operations in one step.
   ///
-  /// - Parameter block: Runs on a worker. It is released when it has returned, before a wait for the
-  ///   operation returns. A `deinit` that this calls may itself wait for the queue. If it waits for
-  ///   something else, a semaphore for example, the operation keeps its slot until then.
+  /// - Parameter block: Runs on a worker. It is released when it has returned, before a wait for
+  ///   the operation returns. A `deinit` that this calls may itself wait for the queue. If it waits
+  ///   for something else, a semaphore for example, the operation keeps its slot until then.
   open func addOperation(_ block: @escaping @Sendable () -> Void) {
     if scheduler.closureAdded(block, owner: self) { return }
     addOperation(BlockOperation(block: block))

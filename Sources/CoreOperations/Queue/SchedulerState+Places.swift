@@ -14,7 +14,7 @@ extension SchedulerState {
     case .behindBarrier: withBarrier(of: member) { $0.line.append(member) }
     case .service: service.append(member)
     case .ready:
-      if self[member, .needsNoSlot] { helping.insert(member) } else { ready.insert(member) }
+      if self[member, .needsNoSlot] { slotless.insert(member) } else { ready.insert(member) }
     // One that a worker is asking about is found by that.
     case .granted: if !self[member, .isOnStack] { granted.insert(member) }
     case .outside, .waiting, .evaluating, .parked, .started, .paused, .ending, .gone: break
@@ -27,7 +27,7 @@ extension SchedulerState {
     case .behindBarrier: withBarrier(of: member) { $0.line.remove(member) }
     case .service: service.remove(member)
     case .ready:
-      if self[member, .needsNoSlot] { helping.remove(member) } else { ready.remove(member) }
+      if self[member, .needsNoSlot] { slotless.remove(member) } else { ready.remove(member) }
     case .granted: if !self[member, .isOnStack] { granted.remove(member) }
     case .outside, .waiting, .evaluating, .parked, .started, .paused, .ending, .gone: break
     }

@@ -1,8 +1,8 @@
 /// The workers of a queue: what they report, and what each does next.
 ///
-/// ``nextStep(after:releasing:from:mayLinger:_:)`` takes a report and returns a ``Step``; what has to
-/// happen outside of the lock is in ``Effects``. The order in which a queue starts what could start
-/// is that of ``takeStep(_:)``.
+/// ``nextStep(after:releasing:from:mayLinger:_:)`` takes a report and returns a ``Step``; what has
+/// to happen outside of the lock is in ``Effects``. The order in which a queue starts what could
+/// start is that of ``takeStep(_:)``.
 extension SchedulerState {
   /// What the caller does after unlocking.
   struct Effects {
@@ -158,7 +158,7 @@ extension SchedulerState {
     while isServiceDue, let first = service.first {
       if let step = serve(first) { return step }
     }
-    if !helping.isEmpty, let step = startHelper() { return step }
+    if !slotless.isEmpty, let step = startSlotless() { return step }
     guard slotsInUse < limit else { return .leave }
     while let first = ready.first {
       if let step = takeSlot(for: first) { return step }
@@ -193,8 +193,8 @@ extension SchedulerState {
 
   /// Starts the first operation that needs no slot.
   @inline(never)
-  private mutating func startHelper() -> Step? {
-    while limit > 0, let first = helping.first {
+  private mutating func startSlotless() -> Step? {
+    while limit > 0, let first = slotless.first {
       if let step = takeSlot(for: first) { return step }
     }
     return nil
@@ -304,7 +304,7 @@ extension SchedulerState {
     mutating get {
       if !granted.isEmpty { return true }
       if isBlocked { return false }
-      return isServiceDue || (!helping.isEmpty && limit > 0)
+      return isServiceDue || (!slotless.isEmpty && limit > 0)
         || (slotsInUse < limit && (!ready.isEmpty || closures.hasWaiting || isBarrierDue))
     }
   }

@@ -25,7 +25,7 @@ struct SchedulerState {
   var slotsInUse = 0
   var ready = ReadyLine()
   /// Those that could start and need no slot.
-  var helping = ReadyLine()
+  var slotless = ReadyLine()
   var service = MemberLine()
   var granted = ReadyLine()
   var servedWithoutSlot = 0

@@ -137,7 +137,7 @@ extension SchedulerState {
       _ = member.released()
     }
     ready = ReadyLine()
-    helping = ReadyLine()
+    slotless = ReadyLine()
     granted = ReadyLine()
     service = MemberLine()
     // A worker that was requested doesn't come.

@@ -99,8 +99,8 @@ extension Operation {
   /// counted before it linked.
   final func noteEdge(to dependency: Operation) {
     let (isAwaited, isNeeded) = withLinks { links in
-      let isHelper = links.extra.map { $0.helperNeedCount > 0 } ?? false
-      return (isHelper || !links.dependents.isEmpty, links.mark > .none)
+      let isPrerequisite = links.extra.map { $0.prerequisiteNeedCount > 0 } ?? false
+      return (isPrerequisite || !links.dependents.isEmpty, links.mark > .none)
     }
     if isAwaited || isAwaitedByOthers, dependency.waitsForOthers {
       for end in [self, dependency] { end.withLinks { $0.mayBeInCycle = true } }

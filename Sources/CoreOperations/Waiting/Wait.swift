@@ -35,8 +35,8 @@ package struct Wait: Sendable {
 
     // What the layer knows.
 
-    /// The end of a helper that a condition brought.
-    case helper(of: String)
+    /// The end of a prerequisite that a condition brought.
+    case prerequisite(of: String)
     /// The start of the group that the operation is a child of.
     case parent
     /// A claim.
@@ -169,7 +169,7 @@ extension Wait {
     case .readiness: .notReady
     case .worker(let queue): .worker(queue)
     case .mainThread(let label): .mainThread(waitsFor: label)
-    case .helper, .parent, .claim, .children: nil
+    case .prerequisite, .parent, .claim, .children: nil
     }
   }
 }

@@ -41,7 +41,7 @@ import Testing
 
   @Test func `claims are held until execute returned`() async throws {
     let queue = AdvancedOperationQueue(
-      environment: OperationEnvironment(exclusivity: ExclusivityDomain())
+      environment: OperationEnvironment(claimDomain: ClaimDomain())
     )
     let (entered, leave) = (Gate(), Gate())
     let work = Work { work in
@@ -156,7 +156,7 @@ import Testing
     async throws
   {
     let queue = AdvancedOperationQueue(
-      environment: OperationEnvironment(exclusivity: ExclusivityDomain())
+      environment: OperationEnvironment(claimDomain: ClaimDomain())
     )
     queue.maxConcurrentOperationCount = 1
     for _ in 0..<Effort.rounds(2_000) {

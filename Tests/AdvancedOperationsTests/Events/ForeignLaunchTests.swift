@@ -32,7 +32,7 @@ import Testing
         didCancel: { _, _ in log.add("cancel") },
         didFinish: { _, _ in log.add("finish") }
       )
-      var environment = OperationEnvironment(exclusivity: ExclusivityDomain())
+      var environment = OperationEnvironment(claimDomain: ClaimDomain())
       environment.tracer = Tracer { [weak work] operation, state in
         guard operation === work else { return }
         // Between becoming a member and being told of it.

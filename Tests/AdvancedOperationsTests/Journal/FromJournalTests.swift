@@ -52,7 +52,7 @@ private struct Around: OperationInterceptor {
     #expect(states.entries == [.finishing])
   }
 
-  @Test func `is given without interceptors, conditions and helpers`() {
+  @Test func `is given without interceptors, conditions and prerequisites`() {
     let world = World()
     let log = Log<String>()
     world.queue.addInterceptor(Around(log: log))
@@ -66,7 +66,7 @@ private struct Around: OperationInterceptor {
       }
     )
     build.addCondition(
-      Asked(helper: { _ in
+      Asked(prerequisite: { _ in
         log.add("help")
         return Work.failing()
       })

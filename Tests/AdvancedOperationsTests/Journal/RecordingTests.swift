@@ -37,20 +37,20 @@ import Testing
     #expect(world.simulation.now == .seconds(10))
   }
 
-  @Test func `comes after conditions, helpers and claims, as always`() {
+  @Test func `comes after conditions, prerequisites and claims, as always`() {
     let world = World()
     let holder = Work.claiming("holder", MutuallyExclusive("database"))
     let probe = ConditionProbe()
-    let helper = Work("helper") { [log] in
-      log.add("helper")
+    let prerequisite = Work("prerequisite") { [log] in
+      log.add("prerequisite")
       $0.finish()
     }
     let build = ResultOperation { [log] in log.add("body") }.recorded(as: "build", in: journal)
     build.addCondition(probe)
-    build.addCondition(Asked(helper: { _ in helper }))
+    build.addCondition(Asked(prerequisite: { _ in prerequisite }))
     build.addClaim(MutuallyExclusive("database"))
     world.run(holder, build)
-    #expect(log.entries == ["helper"])
+    #expect(log.entries == ["prerequisite"])
     #expect(build.state == .evaluatingConditions)
     probe.answer(.satisfied)
     world.simulation.run()
@@ -58,7 +58,7 @@ import Testing
     #expect(journal.keys == [])
     holder.finish()
     world.simulation.run()
-    #expect(log.entries == ["helper", "body"])
+    #expect(log.entries == ["prerequisite", "body"])
     #expect(build.kind == .succeeded)
     #expect(journal.keys == ["build"])
   }

@@ -181,7 +181,7 @@ import Testing
   }
 
   @Test func `a cancel between the start and the turn gives one end`() async {
-    var environment = OperationEnvironment(exclusivity: ExclusivityDomain())
+    var environment = OperationEnvironment(claimDomain: ClaimDomain())
     environment.tracer = Tracer { operation, state in
       if state == .ready { operation.cancel(withError: Flaw(1)) }
     }
@@ -213,7 +213,7 @@ import Testing
   func `a cancel and a claim that becomes free at the same time give one end`(
     hasCondition: Bool
   ) async throws {
-    let environment = OperationEnvironment(exclusivity: ExclusivityDomain())
+    let environment = OperationEnvironment(claimDomain: ClaimDomain())
     for _ in 0..<Effort.rounds(1_000) {
       let holder = Work.open("holder")
       holder.environment = environment

@@ -207,7 +207,7 @@ import Testing
           BlockOperation {}
         }
         let token = live.token()
-        group.onChildError { [unowned group] _, error in
+        group.mapChildErrors { [unowned group] _, error in
           token.touch()
           _ = group.state
           return error
@@ -233,13 +233,13 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `of helpers and of those that wait for claims`(seed: UInt64) {
+  func `of prerequisites and of those that wait for claims`(seed: UInt64) {
     Self.expectNothingLeft(seed: seed) { world, live in
       for number in 0..<6 {
         let work = Work(token: live.token())
         let token = live.token()
         work.addCondition(
-          Asked(helper: { _ in
+          Asked(prerequisite: { _ in
             token.touch()
             return Work(token: token)
           })
@@ -289,7 +289,7 @@ import Testing
   @Test func `of a thousand lives on threads`() async throws {
     let live = LiveCount()
     let queue = AdvancedOperationQueue(
-      environment: OperationEnvironment(exclusivity: ExclusivityDomain())
+      environment: OperationEnvironment(claimDomain: ClaimDomain())
     )
     for number in 0..<1_000 {
       let work = Work(token: live.token())

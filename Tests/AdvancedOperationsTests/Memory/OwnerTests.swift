@@ -42,7 +42,7 @@ import Testing
   enum Place: CaseIterable {
     case body, bodyThatSuspends, bodyWithRetry, bodyOfCancelled, bodyOfChild, transform
     case observer, observerOfSynchronous, condition, conditionThatSuspends, operation, rounds
-    case completionBlock, rollback, helper
+    case completionBlock, rollback, prerequisite
   }
 
   private func operations(_ place: Place, holding owner: Owner) -> [AdvancedOperation] {
@@ -101,8 +101,8 @@ import Testing
       let failing = ResultOperation<Void> { throw Flaw() }
       failing.onRollback { owner.touch() }
       return [GroupOperation(name: "group") { failing }]
-    case .helper:
-      work.addCondition(Asked("asked", helper: { _ in ResultOperation { owner.touch() } }))
+    case .prerequisite:
+      work.addCondition(Asked("asked", prerequisite: { _ in ResultOperation { owner.touch() } }))
       return [work]
     case .rounds:
       return [

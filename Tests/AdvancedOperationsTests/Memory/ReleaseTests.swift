@@ -167,11 +167,11 @@ import Testing
     let group = GroupOperation(name: "group") { Work() }
     do {
       let ends = (0..<3).map { _ in Self.looking(at: group, log) }
-      group.onChildError { _, error in
+      group.mapChildErrors { _, error in
         ends[0].touch()
         return error
       }
-      group.onChildError { _, error in
+      group.mapChildErrors { _, error in
         ends[1].touch()
         return error
       }
@@ -199,7 +199,7 @@ import Testing
         get {
           // Whoever is asked for its name may look at the domain.
           let probe = Work()
-          environment.exclusivity.release(probe)
+          environment.claimDomain.release(probe)
           return "named"
         }
         set { super.name = newValue }

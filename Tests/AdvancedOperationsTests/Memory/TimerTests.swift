@@ -121,7 +121,7 @@ import Testing
     let timers = SystemTimers(of: ContinuousClock())
     let environment = OperationEnvironment(
       clock: OperationClock(source: timers),
-      exclusivity: ExclusivityDomain()
+      claimDomain: ClaimDomain()
     )
     let queue = AdvancedOperationQueue(environment: environment)
     for _ in 0..<20 { queue.addOperations(Self.operations()) }

@@ -36,7 +36,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `leaves nothing on its helper, not even itself`(isPlain: Bool) {
+  func `leaves nothing on its prerequisite, not even itself`(isPlain: Bool) {
     let world = World()
     let live = LiveCount()
     let session: Operation = isPlain ? BlockOperation {} : Work.open("session")
@@ -57,10 +57,10 @@ import Testing
     #expect(live.alive == 0)
   }
 
-  /// A condition whose helper is of any class.
+  /// A condition whose prerequisite is of any class.
   private struct AskedForAny: OperationCondition {
-    let helper: @Sendable (AdvancedOperation) -> Operation?
-    func dependency(for operation: AdvancedOperation) -> Operation? { helper(operation) }
+    let prerequisite: @Sendable (AdvancedOperation) -> Operation?
+    func dependency(for operation: AdvancedOperation) -> Operation? { prerequisite(operation) }
     func evaluate(for operation: AdvancedOperation) async -> OperationConditionResult {
       .satisfied
     }

@@ -131,7 +131,7 @@ extension CallbackScene {
     },
     call("group: hooks") { scene in
       let undone = Counter()
-      scene.group.onChildError { _, error in error }
+      scene.group.mapChildErrors { _, error in error }
       scene.group.onRollback { undone.add() }
       return { undone.count <= 1 && (scene.group.kind != .succeeded || undone.count == 0) }
     },
@@ -142,7 +142,7 @@ extension CallbackScene {
       let both: [AdvancedOperation] = [scene.retrying, scene.repeating]
       let open = both.filter { $0.outcome == nil }
       for operation in open { operation.cancel() }
-      scene.repeating.onRoundError { _, error in error }
+      scene.repeating.mapRoundErrors { _, error in error }
       return { open.allSatisfy { $0.kind == .cancelled } }
     },
   ]

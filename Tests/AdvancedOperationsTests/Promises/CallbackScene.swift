@@ -9,7 +9,7 @@ final class CallbackScene: Sendable {
     case willFinish, didFinish
     case onStart, onCancel, onFinish, logLine, progressChange
     case execute, finishedHook, cancelledHook, asyncBody, block, completionBlock
-    case helper, verdict, evaluation
+    case prerequisite, verdict, evaluation
     case willAdd, didAdd, delegateDidFinish
     case recovery, rollback, retryMake, retryPolicy, repeatMake, roundError, barrier
   }
@@ -91,9 +91,9 @@ final class CallbackScene: Sendable {
     child.completionBlock = { reached(.completionBlock) }
     child.addCondition(
       Asked(
-        helper: { _ in
-          reached(.helper)
-          return Work("helper")
+        prerequisite: { _ in
+          reached(.prerequisite)
+          return Work("prerequisite")
         },
         answer: { _ in
           reached(.evaluation)
@@ -108,13 +108,13 @@ final class CallbackScene: Sendable {
       }
     )
     child.addClaim(MutuallyExclusive("child"))
-    group.onChildError { _, error in
+    group.mapChildErrors { _, error in
       reached(.recovery)
       return error
     }
     group.onRollback { reached(.rollback) }
     retrying.addObserver(BlockObserver(willRetry: { _, _ in reached(.willRetry) }))
-    repeating.onRoundError { _, _ in
+    repeating.mapRoundErrors { _, _ in
       reached(.roundError)
       return nil
     }

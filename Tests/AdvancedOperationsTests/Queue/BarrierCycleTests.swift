@@ -12,37 +12,38 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `through the helper of a condition ends`(seed: UInt64) {
+  func `through the prerequisite of a condition ends`(seed: UInt64) {
     let world = World(seed: seed)
-    let (work, helper) = (Work("work"), Work("helper"))
-    work.addCondition(Asked { _ in helper })
+    let (work, prerequisite) = (Work("work"), Work("prerequisite"))
+    work.addCondition(Asked { _ in prerequisite })
     world.queue.isSuspended = true
     world.queue.addOperation(work)
     world.queue.addBarrierBlock {}
-    world.queue.addOperation(helper)
+    world.queue.addOperation(prerequisite)
     world.queue.isSuspended = false
     world.simulation.run()
     #expect(work.kind == .cancelled)
-    #expect(helper.isFinished)
-    #expect(cycle(of: work) == ["work", "helper", "work"])
+    #expect(prerequisite.isFinished)
+    #expect(cycle(of: work) == ["work", "prerequisite", "work"])
     #expect(world.queue.operationCount == 0)
   }
 
   @Test(arguments: seeds)
-  func `through a helper's dependency, which comes last, ends`(seed: UInt64) {
+  func `through a prerequisite's dependency, which comes last, ends`(seed: UInt64) {
     let world = World(seed: seed)
-    let (work, helper, behind) = (Work("work"), Work("helper"), Work("behind"))
-    helper.addDependency(behind)
-    work.addCondition(Asked { _ in helper })
+    let (work, prerequisite, behind) = (Work("work"), Work("prerequisite"), Work("behind"))
+    prerequisite.addDependency(behind)
+    work.addCondition(Asked { _ in prerequisite })
     world.queue.addOperation(work)
     world.queue.addBarrierBlock {}
     world.simulation.run()
     #expect(work.state == .evaluatingConditions)
     world.queue.addOperation(behind)
     world.simulation.run()
-    // The helper came into the queue beside its operation, so the barrier waits for it as well.
-    #expect(cycle(of: behind) == ["behind", "helper", "behind"])
-    #expect(helper.kind == .succeeded)
+    // The prerequisite came into the queue beside its operation, so the barrier waits for it as
+    // well.
+    #expect(cycle(of: behind) == ["behind", "prerequisite", "behind"])
+    #expect(prerequisite.kind == .succeeded)
     #expect(work.kind == .succeeded)
     #expect(world.queue.operationCount == 0)
   }

@@ -157,20 +157,20 @@ import Testing
     let (first, second) = (World(seed: 1), World(seed: 2))
     let work = Work()
     work.environment = first.simulation.environment
-    #expect(work.environment.exclusivity === first.queue.environment.exclusivity)
+    #expect(work.environment.claimDomain === first.queue.environment.claimDomain)
     second.run(work)
-    #expect(work.environment.exclusivity === second.queue.environment.exclusivity)
+    #expect(work.environment.claimDomain === second.queue.environment.claimDomain)
     work.environment = first.simulation.environment
-    #expect(work.environment.exclusivity === second.queue.environment.exclusivity)
+    #expect(work.environment.claimDomain === second.queue.environment.claimDomain)
   }
 
   @Test func `copies of an environment are independent`() {
     let one = OperationEnvironment()
     var other = one
-    other.exclusivity = ExclusivityDomain()
+    other.claimDomain = ClaimDomain()
     other.random = { 42 }
-    #expect(one.exclusivity === ExclusivityDomain.shared)
-    #expect(other.exclusivity !== one.exclusivity)
+    #expect(one.claimDomain === ClaimDomain.shared)
+    #expect(other.claimDomain !== one.claimDomain)
     #expect(other.random() == 42)
     #expect(one.executor == nil)
   }
@@ -193,7 +193,7 @@ import Testing
     #expect(work.kind == .succeeded)
     #expect(recorder.kinds == [.enqueued, .started, .willFinish, .finished])
     #expect(failing.flawNumbers == [1])
-    #expect(work.environment.exclusivity === ExclusivityDomain.shared)
+    #expect(work.environment.claimDomain === ClaimDomain.shared)
   }
 
   @Test func `an operation that depends on itself is cancelled with the cycle as its reason`() {

@@ -9,7 +9,7 @@ import Testing
   /// One that ends after a time, or when it is cancelled.
   private static func slow(_ name: String, _ duration: Duration) -> ResultOperation<Void> {
     ResultOperation(name: name) {
-      try await AdvancedOperation.current?.environment.clock.sleep(for: duration)
+      try await OperationClock.current.sleep(for: duration)
     }
   }
 
@@ -166,7 +166,7 @@ import Testing
     let plain = BlockOperation { queue.addOperation(more("from a block")) }
     plain.completionBlock = { queue.addOperations([more("from plain completion")]) }
     let conditioned = Work("conditioned")
-    conditioned.addCondition(Asked(helper: { _ in more("helper") }))
+    conditioned.addCondition(Asked(prerequisite: { _ in more("prerequisite") }))
     conditioned.addCondition(
       Immediate { _ in
         queue.addOperation(more("from a condition"))
@@ -182,12 +182,13 @@ import Testing
     #expect(
       Set(added.entries) == [
         "produced", "from async", "from a scope", "from a child", "from did-start",
-        "from did-finish", "from completion", "from a block", "from plain completion", "helper",
+        "from did-finish", "from completion", "from a block", "from plain completion",
+        "prerequisite",
         "from a condition", "from finish outside", "from a barrier",
       ]
     )
     #expect(report.turnedAwayCount == 0)
-    // The immediate condition is evaluated again, as its operation has waited for a helper.
+    // The immediate condition is evaluated again, as its operation has waited for a prerequisite.
     #expect(added.entries.count == 13 + 1)
     #expect(report.succeededCount == 7 + added.entries.count)
   }
@@ -249,7 +250,8 @@ import Testing
 
   /// Each way in which an operation that ends may add a successor.
   enum Way: CaseIterable, Sendable {
-    case didCancel, didFinish, batch, completion, plainCompletion, closure, produce, then, helper
+    case didCancel, didFinish, batch, completion, plainCompletion, closure, produce, then,
+      prerequisite
     case groupChild, failedGroupChild, groupProduce, scope, retryProduce, condition
   }
 
@@ -302,12 +304,12 @@ import Testing
             if added.add() < Self.longest { try? link.produce(self.link()) }
           })
         )
-      case .helper:
-        let helper = ResultOperation(name: "helper") { [queue] in
+      case .prerequisite:
+        let prerequisite = ResultOperation(name: "prerequisite") { [queue] in
           try await queue.environment.clock.sleep(for: .seconds(1))
         }
-        helper.onFinish { _, _ in addNext() }
-        link.addCondition(Asked { _ in helper })
+        prerequisite.onFinish { _, _ in addNext() }
+        link.addCondition(Asked { _ in prerequisite })
       case .condition:
         link.addCondition(
           Asked { [queue] _ in

@@ -84,21 +84,21 @@ private struct Around: OperationInterceptor {
     )
   }
 
-  @Test func `run around children, attempts of others, helpers and scopes`() throws {
+  @Test func `run around children, attempts of others, prerequisites and scopes`() throws {
     let world = World()
     world.queue.addInterceptor(Span(name: "span", log: log))
-    let helper = ResultOperation(name: "helper") {}
+    let prerequisite = ResultOperation(name: "prerequisite") {}
     let scoping = ResultOperation(name: "scoping") {
       try await withOperations { scope in scope.add(ResultOperation(name: "scoped") {}) }
     }
-    scoping.addCondition(Asked(helper: { _ in helper }))
+    scoping.addCondition(Asked(prerequisite: { _ in prerequisite }))
     let group = GroupOperation { ResultOperation(name: "child") {} }
     let retrying = RetryOperation(name: "retrying", retry: .immediate.attempts(2)) { _ in
       ResultOperation(name: "attempt") {}
     }
     world.run(scoping, group, retrying)
     let begun = log.entries.filter { $0.contains("begins") }.map { $0.split(separator: " ")[2] }
-    #expect(Set(begun) == ["helper", "scoping", "scoped", "child", "attempt"])
+    #expect(Set(begun) == ["prerequisite", "scoping", "scoped", "child", "attempt"])
     #expect(begun.count == 5)
   }
 
@@ -266,7 +266,7 @@ private struct Around: OperationInterceptor {
         }
       )
       let operation = ResultOperation(name: "body") {
-        try await AdvancedOperation.current?.environment.clock.sleep(for: .seconds(1))
+        try await OperationClock.current.sleep(for: .seconds(1))
         return 1
       }
       queue.addOperation(operation)

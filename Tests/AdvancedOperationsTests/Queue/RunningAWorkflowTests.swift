@@ -28,7 +28,7 @@ import Testing
     _ duration: Duration = .seconds(60)
   ) -> ResultOperation<Int> {
     ResultOperation(name: name) {
-      try await AdvancedOperation.current?.environment.clock.sleep(for: duration)
+      try await OperationClock.current.sleep(for: duration)
       return 1
     }
   }

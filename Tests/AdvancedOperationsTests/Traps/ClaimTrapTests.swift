@@ -8,8 +8,8 @@ import Testing
 @Suite(.watched) struct `Wrong claims trap` {
   private static let sentence =
     "Operation “work” claims units of the pool “licences”, which belongs to another "
-    + "ExclusivityDomain than the operation's environment. Make the pool with "
-    + "ResourcePool(_:capacity:domain:) and environment.exclusivity as the domain."
+    + "ClaimDomain than the operation's environment. Make the pool with "
+    + "ResourcePool(_:capacity:domain:) and environment.claimDomain as the domain."
 
   @Test func `a pool of another domain, when the claim is attached`() async throws {
     let result = await #expect(
@@ -59,7 +59,7 @@ import Testing
       observing: [\.standardErrorContent]
     ) {
       let work = Work("work")
-      let pool = ResourcePool("licences", capacity: 1, domain: ExclusivityDomain())
+      let pool = ResourcePool("licences", capacity: 1, domain: ClaimDomain())
       work.addClaim(ResourceUnits(1, of: pool))
       work.start()
       fatalError("too late")

@@ -22,7 +22,7 @@ import Testing
   private static func dependents(of dependency: ResultOperation<Int>) -> [AdvancedOperation] {
     let conditions: [any OperationCondition] = [
       NoFailedDependencies(), DependencyRule.noneFailed, DependencyRule.allSucceeded,
-      DependencyRule.anySucceeded, DependencyRule("never") { _ in false },
+      DependencyRule.anySucceeded, DependencyRule("never") { _ in .broken },
       NoFailedDependencies() && BlockCondition { true },
       NoFailedDependencies() || DependencyRule.noneFailed,
       SilentCondition(NoFailedDependencies()),

@@ -219,10 +219,10 @@ import Testing
     )
   }
 
-  // MARK: Helpers
+  // MARK: Prerequisites
 
   @Test(arguments: [AdvancedOperation.ConditionPolicy.evaluateAll, .stopAtFirstFailure])
-  func `says what became of the helper of a condition that doesn't hold`(
+  func `says what became of the prerequisite of a condition that doesn't hold`(
     policy: AdvancedOperation.ConditionPolicy
   ) throws {
     let world = World()
@@ -230,33 +230,39 @@ import Testing
     work.conditionPolicy = policy
     work.addCondition(Asked("fine") { _ in Work.failing("unneeded", 3) })
     work.addCondition(
-      Asked("signed in", helper: { _ in Work.failing("sign in", 4) }) { _ in .failed(Flaw(5)) }
+      Asked("signed in", prerequisite: { _ in Work.failing("sign in", 4) }) { _ in .failed(Flaw(5))
+      }
     )
     world.run(work)
     let failure = try #require(work.outcome?.failure)
     #expect(
       failure.description == """
         condition “signed in”: flaw 5
-          its helper “sign in”
+          its prerequisite “sign in”
             flaw 4
         """
     )
-    #expect(failure.summary() == "condition “signed in”: flaw 5 (its helper “sign in”: flaw 4)")
-    #expect(work.flawNumbers == [5], "the helper's error is its own")
+    #expect(
+      failure.summary() == "condition “signed in”: flaw 5 (its prerequisite “sign in”: flaw 4)"
+    )
+    #expect(work.flawNumbers == [5], "the prerequisite's error is its own")
     #expect(flaws(failure.rootCauses.map(\.error)) == [5])
   }
 
-  @Test func `says so of a helper that was cancelled, and not of one that was skipped`() {
+  @Test func `says so of a prerequisite that was cancelled, and not of one that was skipped`() {
     for (kind, text) in [
-      (Kind.cancelled, "\n  its helper “help”\n    cancelled without a reason"), (.skipped, ""),
+      (Kind.cancelled, "\n  its prerequisite “help”\n    cancelled without a reason"),
+      (.skipped, ""),
       (.succeeded, ""),
     ] {
       let world = World()
-      let helper = Work("help")
-      if kind == .cancelled { helper.cancel() }
-      if kind == .skipped { helper.addCondition(Immediate(always: .skipped(reason: "no need"))) }
+      let prerequisite = Work("help")
+      if kind == .cancelled { prerequisite.cancel() }
+      if kind == .skipped {
+        prerequisite.addCondition(Immediate(always: .skipped(reason: "no need")))
+      }
       let work = Work()
-      work.addCondition(Asked("c", helper: { _ in helper }) { _ in .failed(Flaw(5)) })
+      work.addCondition(Asked("c", prerequisite: { _ in prerequisite }) { _ in .failed(Flaw(5)) })
       world.run(work)
       #expect(work.outcome?.failure?.description == "condition “c”: flaw 5" + text)
     }

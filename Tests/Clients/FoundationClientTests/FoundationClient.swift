@@ -54,7 +54,7 @@ private struct Asked: OperationCondition {
     calls.add("dependency")
     return nil
   }
-  func verdict(for operation: AdvancedOperation) -> OperationConditionResult? {
+  func immediateResult(for operation: AdvancedOperation) -> OperationConditionResult? {
     calls.add("verdict")
     return nil
   }
@@ -204,7 +204,7 @@ private final class Body: AdvancedOperation, @unchecked Sendable {
         throw CocoaError(.fileNoSuchFile)
       }
     }
-    polling.onRoundError { _, error in error is CocoaError ? nil : error }
+    polling.mapRoundErrors { _, error in error is CocoaError ? nil : error }
     polling.addDependency(pause)
     var fractions: [Double] = []
     let events = polling.events
@@ -235,9 +235,9 @@ private final class Body: AdvancedOperation, @unchecked Sendable {
   }
 
   @Test func `runs a scope on what there is of a resource`() async throws {
-    let domain = ExclusivityDomain()
+    let domain = ClaimDomain()
     let pool = ResourcePool("disk", capacity: 1, domain: domain)
-    let environment = OperationEnvironment(exclusivity: domain)
+    let environment = OperationEnvironment(claimDomain: domain)
     let sizes = try await withOperations(environment: environment) { scope in
       let reads = (1...3).map { size in
         let read = ResultOperation { Data(count: size) }

@@ -91,8 +91,8 @@ private struct IsAllowed: ImmediateCondition {
 
   @Test func `changes a model in the body of a scope`() async throws {
     let model = Model()
-    let environment = OperationEnvironment(exclusivity: ExclusivityDomain())
-    let pool = ResourcePool(capacity: 1, domain: environment.exclusivity)
+    let environment = OperationEnvironment(claimDomain: ClaimDomain())
+    let pool = ResourcePool(capacity: 1, domain: environment.claimDomain)
     try await withOperations(environment: environment) { scope in
       for number in 1...2 {
         let work = ResultOperation { number }

@@ -60,8 +60,8 @@ import Testing
   }
 
   @Test func `runs plain operations in a scope, with claims`() async throws {
-    let environment = OperationEnvironment(exclusivity: ExclusivityDomain())
-    let pool = ResourcePool(capacity: 2, domain: environment.exclusivity)
+    let environment = OperationEnvironment(claimDomain: ClaimDomain())
+    let pool = ResourcePool(capacity: 2, domain: environment.claimDomain)
     let plain = try await withOperations(environment: environment) { scope in
       let claiming = AdvancedOperation()
       claiming.addClaim(ResourceUnits(2, of: pool))

@@ -7,8 +7,8 @@ import Testing
 import Foundation
 #endif
 
-// The compiler checks these two lists: it accepts `@unknown default` only where a later version may add
-// a case, and wants it there.
+// The compiler checks these two lists: it accepts `@unknown default` only where a later version may
+// add a case, and wants it there.
 
 // MARK: Enumerations that may grow
 
@@ -42,7 +42,8 @@ private nonisolated func word(_ cause: OperationWaitCause) -> String {
 private nonisolated func word(_ kind: OperationExplanation.Cause.Kind) -> String {
   switch kind {
   case .cycle, .finishNotCalled, .notEnqueued, .suspended, .notReady, .limit, .barrier, .claim,
-    .condition, .journal, .helper, .dependency, .group, .children, .awaiting, .retry, .mainThread,
+    .condition, .journal, .prerequisite, .dependency, .group, .children, .awaiting, .retry,
+    .mainThread,
     .worker, .executing, .finishing, .finished:
     "known"
   @unknown default: "later"
@@ -129,6 +130,13 @@ private nonisolated func word(_ policy: AdvancedOperation.CancellationPolicy) ->
 private nonisolated func word(_ order: OperationSchedule.Order) -> String {
   switch order {
   case .firstAdded, .longestPath: "known"
+  @unknown default: "later"
+  }
+}
+
+private nonisolated func word(_ decision: DependencyRule.Decision) -> String {
+  switch decision {
+  case .satisfied, .broken, .undecided: "known"
   @unknown default: "later"
   }
 }

@@ -52,7 +52,7 @@ import Testing
     let pool = ResourcePool(
       "connections",
       capacity: 4,
-      domain: simulation.environment.exclusivity
+      domain: simulation.environment.claimDomain
     )
     download.addClaim(ResourceUnits(1, of: pool))
     let breaker = CircuitBreaker(failures: 5)
@@ -68,7 +68,9 @@ import Testing
     count.addCondition(NoFailedDependencies())
     count.addCondition(NoCancelledDependencies())
     count.addCondition(
-      DependencyRule("all are over") { outcomes in outcomes.allSatisfy { $0 != nil } ? true : nil }
+      DependencyRule("all are over") { outcomes in
+        outcomes.allSatisfy { $0 != nil } ? .satisfied : .undecided
+      }
     )
     queue.addOperations([download, parse, count])
     simulation.run()
@@ -88,7 +90,7 @@ import Testing
       if undone.load(ordering: .relaxed) { AdvancedOperation() }
       for _ in 0..<3 { failing.then {} }
     }
-    group.onChildError { _, error in error }
+    group.mapChildErrors { _, error in error }
     group.onRollback { undone.store(true, ordering: .relaxed) }
     queue.addOperation(group)
     simulation.run()
@@ -122,7 +124,8 @@ import Testing
     #expect(download.received.withLock { $0 } == [2])
   }
 
-  /// Without `@unknown default` this doesn't compile: a later version may have other steps and causes.
+  /// Without `@unknown default` this doesn't compile: a later version may have other steps and
+  /// causes.
   private static func place(_ element: OperationFailure.Element) -> String {
     let operation = element.origin.path.reduce("the operation") { place, step in
       switch step {
@@ -186,7 +189,7 @@ import Testing
         throw Unavailable()
       }
     }
-    poll.onRoundError { _, error in error is Unavailable ? nil : error }
+    poll.mapRoundErrors { _, error in error is Unavailable ? nil : error }
     poll.addDependency(pause)
     queue.addOperations([upload, pause, poll])
     simulation.advance(by: .seconds(40))
@@ -200,8 +203,8 @@ import Testing
   }
 
   @Test func `runs a scope, and follows what happens in it`() async throws {
-    let environment = OperationEnvironment(exclusivity: ExclusivityDomain())
-    let pool = ResourcePool("connections", capacity: 2, domain: environment.exclusivity)
+    let environment = OperationEnvironment(claimDomain: ClaimDomain())
+    let pool = ResourcePool("connections", capacity: 2, domain: environment.claimDomain)
     let fractions = try await withOperations(environment: environment) { scope in
       let copy = ResultOperation(name: "copy") {
         AdvancedOperation.current?.updateProgress(completed: 1, total: 2)
@@ -237,7 +240,7 @@ private nonisolated func word(_ fault: OperationFault) -> String {
   }
 }
 
-private nonisolated func word(_ ending: OperationEnding) -> String {
+private nonisolated func word(_ ending: OperationOutcome.Kind) -> String {
   switch ending {
   case .succeeded, .failed, .cancelled, .skipped: "all"
   }

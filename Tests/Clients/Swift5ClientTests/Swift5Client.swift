@@ -81,7 +81,7 @@ import Testing
     let pause = DelayOperation(.milliseconds(1))
     pause.addDependency(retrying)
     let repeating = RepeatOperation(times: 2) { _ in Import() }
-    repeating.onRoundError { _, error in error }
+    repeating.mapRoundErrors { _, error in error }
     repeating.addDependency(pause)
     queue.addOperations([retrying, pause, repeating])
     try await repeating.untilFinished()
@@ -91,11 +91,11 @@ import Testing
   }
 
   @Test func scopesClaimsAndEvents() async throws {
-    let domain = ExclusivityDomain()
+    let domain = ClaimDomain()
     let pool = ResourcePool(capacity: 1, domain: domain)
     var last: OperationEvent?
     let value = try await withOperations(
-      environment: OperationEnvironment(exclusivity: domain)
+      environment: OperationEnvironment(claimDomain: domain)
     ) { scope -> Int in
       let answer = ResultOperation(name: "answer") { 42 }
       answer.addClaim(ResourceUnits(1, of: pool))

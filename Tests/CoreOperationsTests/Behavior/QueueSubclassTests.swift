@@ -26,7 +26,7 @@ import Testing
     }
   }
 
-  /// The helper that programs for Foundation's queue have.
+  /// The prerequisite that programs for Foundation's queue have.
   private final class Batching: OperationQueue, @unchecked Sendable {
     override func addOperations(_ ops: [Operation]) {
       addOperations(ops, waitUntilFinished: false)

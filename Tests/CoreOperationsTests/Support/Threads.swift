@@ -37,10 +37,10 @@ func launchThread(stackSize: Int? = nil, _ body: @escaping @Sendable () -> Void)
 /// Runs a short body, which waits for nobody, on one of four threads that cost nothing to start.
 ///
 /// Not Dispatch: its threads are those that tasks run on.
-func launchThreadFromPool(_ body: @escaping @Sendable () -> Void) { Helpers.shared.run(body) }
+func launchThreadFromPool(_ body: @escaping @Sendable () -> Void) { Prerequisites.shared.run(body) }
 
-private final class Helpers: Sendable {
-  static let shared = Helpers()
+private final class Prerequisites: Sendable {
+  static let shared = Prerequisites()
   private let line = Locked<[@Sendable () -> Void]>([])
   private let waiting = DispatchSemaphore(value: 0)
 

@@ -15,7 +15,7 @@ import Testing
 
   static func workflow() -> (load: ResultOperation<String>, answer: ResultOperation<Int>) {
     let load = ResultOperation(name: "load") {
-      try await AdvancedOperation.current?.environment.clock.sleep(for: .seconds(60))
+      try await OperationClock.current.sleep(for: .seconds(60))
       return "page"
     }
     return (load, load.then(name: "answer") { page in page.count })

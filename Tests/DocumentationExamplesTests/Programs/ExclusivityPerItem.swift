@@ -55,7 +55,7 @@ import Testing
     ResultOperation(name: name) {
       editors.open(items, by: name)
       defer { editors.close(items) }
-      try await AdvancedOperation.current?.environment.clock.sleep(for: .seconds(1))
+      try await OperationClock.current.sleep(for: .seconds(1))
     }
   }
 

@@ -102,7 +102,7 @@ import Testing
     online.answer(.satisfied)
     let failure = try #require(throws: OperationFailure.self) {
       try run {
-        try await AdvancedOperation.current?.environment.clock.sleep(for: .seconds(3600))
+        try await OperationClock.current.sleep(for: .seconds(3600))
         return "3"
       }
     }

@@ -51,8 +51,8 @@ final class OrderRun: Sendable {
 
   /// Makes the operations: what is in the journal isn't done again.
   ///
-  /// An order that was being rolled back goes on with that: its group is cancelled before it begins.
-  /// So is one whose cancel was noted.
+  /// An order that was being rolled back goes on with that: its group is cancelled before it
+  /// begins. So is one whose cancel was noted.
   func prepare() {
     group.addObserver(recorder)
     group.onFinish { [retries] _, _ in retries.end() }
@@ -61,7 +61,7 @@ final class OrderRun: Sendable {
     for record in order.steps where record.state != .undone {
       if let step = OrderStep(key: record.key) { registerRollback(of: step) }
     }
-    group.onChildError { [weak self] operation, error in
+    group.mapChildErrors { [weak self] operation, error in
       self?.stepFailed(operation)
       return error
     }
@@ -92,7 +92,7 @@ final class OrderRun: Sendable {
     }
   }
 
-  /// Why the store could not keep what was done, and the order is to be begun again; nil when it could,
-  /// and when another instance goes on with the order.
+  /// Why the store could not keep what was done, and the order is to be begun again; nil when it
+  /// could, and when another instance goes on with the order.
   var storeTrouble: String? { state.withLock { $0.isLeaseLost ? nil : $0.storeTrouble } }
 }

@@ -8,8 +8,8 @@ struct SkippedUnless: OperationCondition {
 
   var name: String { condition.name }
 
-  func verdict(for operation: AdvancedOperation) -> OperationConditionResult? {
-    condition.verdict(for: operation).map(Self.skipping)
+  func immediateResult(for operation: AdvancedOperation) -> OperationConditionResult? {
+    condition.immediateResult(for: operation).map(Self.skipping)
   }
 
   func evaluate(for operation: AdvancedOperation) async -> OperationConditionResult {

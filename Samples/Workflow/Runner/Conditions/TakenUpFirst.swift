@@ -12,7 +12,7 @@ struct TakenUpFirst: OperationCondition {
 
   var name: String { "what goes on" }
 
-  func verdict(for operation: AdvancedOperation) -> OperationConditionResult? {
+  func immediateResult(for operation: AdvancedOperation) -> OperationConditionResult? {
     gate.isOpen(for: index) ? .satisfied : nil
   }
 

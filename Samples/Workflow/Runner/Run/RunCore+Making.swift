@@ -7,7 +7,7 @@ extension RunCore {
   func makeOperations() -> Made {
     let pools = Dictionary(
       uniqueKeysWithValues: workflow.resources.map { name, amount in
-        (name, ResourcePool(name, capacity: amount.value, domain: environment.exclusivity))
+        (name, ResourcePool(name, capacity: amount.value, domain: environment.claimDomain))
       }
     )
     let operations = steps.indices.map { makeOperation($0, pools) }

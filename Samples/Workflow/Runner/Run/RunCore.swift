@@ -162,7 +162,7 @@ final class RunCore: Sendable {
       send(.waiting(step: step, for: RunWords.wait(cause)))
     }
     let group = group
-    group.onChildError { [weak self] operation, error in self?.childFailed(operation, error) }
+    group.mapChildErrors { [weak self] operation, error in self?.childFailed(operation, error) }
     let queue = AdvancedOperationQueue(name: workflow.name, environment: environment)
     if let reason = state.withLock({ $0.cancelReason }) {
       group.cancel(withError: RunCancelled(reason: reason))

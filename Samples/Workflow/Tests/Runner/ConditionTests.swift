@@ -18,7 +18,7 @@ import Glibc
 
   private func answer(_ condition: any OperationCondition) async -> String {
     let operation = AdvancedOperation()
-    var result = condition.verdict(for: operation)
+    var result = condition.immediateResult(for: operation)
     if result == nil { result = await condition.evaluate(for: operation) }
     switch result {
     case .satisfied, nil: return "holds"

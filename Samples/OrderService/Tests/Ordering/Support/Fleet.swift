@@ -35,7 +35,7 @@ final class Fleet {
     change(&options)
     var environment = simulation.environment
     // Claims are shared within a process, and not between machines.
-    environment.exclusivity = ExclusivityDomain()
+    environment.claimDomain = ClaimDomain()
     let store = InstanceStore(name, shop: shop, book: table, clock: environment.clock)
     let desk = OrderDesk(
       store: store,

@@ -34,7 +34,7 @@ final class Bench: Sendable {
       payments: payments,
       shipping: InMemoryShipping(),
       options: options,
-      environment: OperationEnvironment(exclusivity: ExclusivityDomain())
+      environment: OperationEnvironment(claimDomain: ClaimDomain())
     )
     var times = OrderServer.Options()
     change(&times)

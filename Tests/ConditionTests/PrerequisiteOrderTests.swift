@@ -3,9 +3,9 @@ import AdvancedOperationsTesting
 import AdvancedTestSupport
 import Testing
 
-/// Helpers of conditions that are evaluated one after the other.
-@Suite struct `Helpers with stopAtFirstFailure` {
-  /// A condition with a helper that writes down what is done, and in which order.
+/// Prerequisites of conditions that are evaluated one after the other.
+@Suite struct `Prerequisites with stopAtFirstFailure` {
+  /// A condition with a prerequisite that writes down what is done, and in which order.
   private static func helped(
     _ name: String,
     _ log: Log<String>,
@@ -13,9 +13,9 @@ import Testing
   ) -> Asked {
     Asked(
       name,
-      helper: { _ in
+      prerequisite: { _ in
         log.add("\(name) made")
-        return Work("\(name)'s helper") { work in
+        return Work("\(name)'s prerequisite") { work in
           log.add("\(name) helped")
           work.finish()
         }
@@ -60,7 +60,7 @@ import Testing
     let log = Log<String>()
     let conditions: [any OperationCondition] = [
       Immediate(always: result), Asked { _ in result },
-      Asked(helper: { _ in Work("helper") }, answer: { _ in result }),
+      Asked(prerequisite: { _ in Work("prerequisite") }, answer: { _ in result }),
     ]
     for condition in conditions {
       let work = Self.work([condition, Self.helped("behind", log)])
@@ -85,13 +85,15 @@ import Testing
   func `have conditions before them evaluated again at the start`(seed: UInt64) {
     let world = World(seed: seed)
     let answer = Changing(OperationConditionResult.satisfied)
-    let helper = Work("helper") { work in
-      answer.value = .skipped(reason: "the helper did it")
+    let prerequisite = Work("prerequisite") { work in
+      answer.value = .skipped(reason: "the prerequisite did it")
       work.finish()
     }
-    let work = Self.work([Immediate { _ in answer.value }, Asked(helper: { _ in helper })])
+    let work = Self.work([
+      Immediate { _ in answer.value }, Asked(prerequisite: { _ in prerequisite }),
+    ])
     world.run(work)
-    #expect(helper.kind == .succeeded)
+    #expect(prerequisite.kind == .succeeded)
     #expect(work.kind == .skipped)
   }
 
@@ -99,15 +101,16 @@ import Testing
   func `are cancelled with the operation, and later ones aren't made`(seed: UInt64) {
     let world = World(seed: seed)
     let log = Log<String>()
-    let helper = Work.open("helper")
+    let prerequisite = Work.open("prerequisite")
     let work = Self.work([
-      Asked { _ in .satisfied }, Asked(helper: { _ in helper }), Self.helped("late", log),
+      Asked { _ in .satisfied }, Asked(prerequisite: { _ in prerequisite }),
+      Self.helped("late", log),
     ])
     world.run(work)
-    #expect(helper.isExecuting)
+    #expect(prerequisite.isExecuting)
     work.cancel(withError: Flaw(1))
     world.simulation.run()
-    #expect(helper.kind == .cancelled)
+    #expect(prerequisite.kind == .cancelled)
     #expect(work.kind == .cancelled)
     #expect(log.entries.isEmpty)
   }
@@ -129,7 +132,7 @@ import Testing
   func `that are the operation itself end in a cycle`(isBehindTask: Bool) {
     let world = World()
     let first: any OperationCondition = isBehindTask ? Asked { _ in .satisfied } : Immediate()
-    let work = Self.work([first, Asked(helper: { $0 })])
+    let work = Self.work([first, Asked(prerequisite: { $0 })])
     world.run(work)
     #expect(work.kind == .cancelled)
     #expect(work.errors.first is OperationCycleError)
@@ -141,10 +144,10 @@ import Testing
     let child = Work("child")
     let group = GroupOperation(name: "group") { child }
     let first: any OperationCondition = isBehindTask ? Asked { _ in .satisfied } : Immediate()
-    let work = Self.work([first, Asked("helped", helper: { _ in child })])
+    let work = Self.work([first, Asked("helped", prerequisite: { _ in child })])
     world.run(work)
     let error = work.errors.first as? OperationConditionError
-    #expect(error?.underlying is OperationHelperError)
+    #expect(error?.underlying is OperationPrerequisiteError)
     withExtendedLifetime(group) {}
   }
 
@@ -155,7 +158,7 @@ import Testing
   ) {
     let world = World(seed: seed)
     let log = Log<Bool>()
-    let condition = Asked(helper: { operation in
+    let condition = Asked(prerequisite: { operation in
       log.add(AdvancedOperation.current === operation)
       return nil
     })

@@ -3,8 +3,8 @@ import CoreOperations
 /// The operations that conditions need before they are evaluated; see
 /// ``OperationCondition/dependency(for:)``.
 extension AdvancedOperation {
-  /// The helpers of one condition.
-  enum Help: Sendable {
+  /// The prerequisites of one condition.
+  enum Prerequisites: Sendable {
     case none
     case run([Operation])
     /// They can't be run.
@@ -12,51 +12,54 @@ extension AdvancedOperation {
   }
 
   /// Calls `dependency(for:)` of a condition, or of its parts.
-  final func help(for condition: any OperationCondition) -> Help {
-    let helpers = ThreadContext.asking(self) { condition.helpers(for: self) }
-    if helpers.isEmpty { return .none }
-    for helper in helpers {
-      guard let group = helper.waitingGroup else { continue }
-      let error = OperationHelperError(helper: helper.nameAndTag, group: group.nameAndTag)
+  final func prerequisites(for condition: any OperationCondition) -> Prerequisites {
+    let prerequisites = ThreadContext.asking(self) { condition.prerequisites(for: self) }
+    if prerequisites.isEmpty { return .none }
+    for prerequisite in prerequisites {
+      guard let group = prerequisite.waitingGroup else { continue }
+      let error = OperationPrerequisiteError(
+        prerequisite: prerequisite.nameAndTag,
+        group: group.nameAndTag
+      )
       return .refused(.failed([Self.element(condition.name, error)]))
     }
-    return .run(helpers)
+    return .run(prerequisites)
   }
 
-  /// Runs the helpers of conditions.
+  /// Runs the prerequisites of conditions.
   ///
   /// - Parameters:
-  ///   - helpers: The helpers, added to the queue if they are in none.
+  ///   - prerequisites: The prerequisites, added to the queue if they are in none.
   ///   - conditions: For each of them, the name of the condition that brought it.
   ///   - next: Called when all of them have finished.
   final func run(
-    _ helpers: [Operation],
+    _ prerequisites: [Operation],
     of conditions: [String],
     then next: @escaping @Sendable () -> Void
   ) {
-    if helpers.contains(self) {
+    if prerequisites.contains(self) {
       cancel(withError: OperationCycleError(path: [nameAndTag, nameAndTag]))
       return
     }
     // Of two operations that wait for each other, at least one sees both: each marks the other as
     // awaited and keeps it, and searches for a cycle afterwards.
-    for helper in helpers { helper.neededAsHelper() }
-    let added = helpers.filter { $0.claimAsHelper() }
+    for prerequisite in prerequisites { prerequisite.neededAsPrerequisite() }
+    let added = prerequisites.filter { $0.claimAsPrerequisite() }
     let isCancelled = withCore { core in
       if core.machine.isCancelled { return true }
       let extra = core.makeExtra()
-      extra.evaluation.helpers = helpers
-      extra.helpedConditions = conditions
+      extra.evaluation.prerequisites = prerequisites
+      extra.conditionsOfPrerequisites = conditions
       return false
     }
     if isCancelled {
-      RunningEvaluation(helpers: helpers).cancel(reason: cancellationReason)
+      RunningEvaluation(prerequisites: prerequisites).cancel(reason: cancellationReason)
     } else {
       let environment = environment
-      let open = Locked(helpers.count)
+      let open = Locked(prerequisites.count)
       keep(
-        helpers.map { helper in
-          helper.watchEnd { _ in
+        prerequisites.map { prerequisite in
+          prerequisite.watchEnd { _ in
             let isLast = open.withLock { open in
               open -= 1
               return open == 0
@@ -67,7 +70,7 @@ extension AdvancedOperation {
         }
       )
     }
-    for helper in helpers { noteWait(for: helper) }
+    for prerequisite in prerequisites { noteWait(for: prerequisite) }
     RunTimeCycles.checkWait(of: self)
     if !addToQueue(added) {
       AdvancedOperationQueue(environment: environment).addOperations(added)
@@ -78,7 +81,7 @@ extension AdvancedOperation {
 extension Operation {
   /// Whether the operation is in no queue and in no group; it is the caller's to add to a queue
   /// then.
-  final func claimAsHelper() -> Bool {
+  final func claimAsPrerequisite() -> Bool {
     let isClaimed: Bool
     if let advanced = self as? AdvancedOperation {
       // The group may go with this reference, which nothing does under a lock.
@@ -91,7 +94,7 @@ extension Operation {
     } else {
       isClaimed = claim()
     }
-    if isClaimed { addedAsHelper() }
+    if isClaimed { addedAsPrerequisite() }
     return isClaimed
   }
 

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Operations that conditions bring along with `dependency(for:)`.
-@Suite struct `Helpers of conditions` {
+@Suite struct `Prerequisites of conditions` {
   @Test(arguments: seeds)
   func `are asked for once, after the operation's own dependencies`(seed: UInt64) {
     let world = World(seed: seed)
@@ -22,8 +22,8 @@ import Testing
     work.addCondition(
       Asked { operation in
         log.add("asked for")
-        return Work("helper") {
-          log.add("helper")
+        return Work("prerequisite") {
+          log.add("prerequisite")
           $0.finish()
         }
       } answer: { _ in
@@ -32,21 +32,21 @@ import Testing
       }
     )
     world.run(work, dependency)
-    #expect(log.entries == ["dependency", "asked for", "helper", "condition", "work"])
+    #expect(log.entries == ["dependency", "asked for", "prerequisite", "condition", "work"])
   }
 
   @Test func `are no members of the dependencies`() {
     let world = World()
-    let helper = Work.open("helper")
+    let prerequisite = Work.open("prerequisite")
     let dependency = Work("dependency")
     let work = Work()
     work.addDependency(dependency)
-    work.addCondition(Asked { _ in helper })
+    work.addCondition(Asked { _ in prerequisite })
     world.run(work, dependency)
-    #expect(helper.isExecuting)
+    #expect(prerequisite.isExecuting)
     #expect(work.dependencies == [dependency])
     #expect(work.state == .evaluatingConditions)
-    helper.finish()
+    prerequisite.finish()
     world.simulation.run()
     #expect(work.kind == .succeeded)
   }
@@ -54,19 +54,21 @@ import Testing
   @Test(arguments: [Kind.failed, .cancelled, .skipped, .succeeded])
   func `the condition is asked whatever became of them`(kind: Kind) {
     let world = World()
-    let helper = kind == .failed ? Work.failing() : Work()
-    if kind == .cancelled { helper.cancel() }
-    if kind == .skipped { helper.addCondition(Immediate(always: .skipped(reason: "no need"))) }
+    let prerequisite = kind == .failed ? Work.failing() : Work()
+    if kind == .cancelled { prerequisite.cancel() }
+    if kind == .skipped {
+      prerequisite.addCondition(Immediate(always: .skipped(reason: "no need")))
+    }
     let work = Work()
     let asked = Counter()
     work.addCondition(
-      Asked(helper: { _ in helper }) { _ in
+      Asked(prerequisite: { _ in prerequisite }) { _ in
         asked.add()
         return .satisfied
       }
     )
     world.run(work)
-    #expect(helper.kind == kind)
+    #expect(prerequisite.kind == kind)
     #expect(asked.count == 1)
     #expect(work.kind == .succeeded)
     #expect(work.errors.isEmpty)
@@ -74,25 +76,25 @@ import Testing
 
   @Test func `are cancelled with the operation, with its reason`() {
     let world = World()
-    let helper = Work.open("helper")
+    let prerequisite = Work.open("prerequisite")
     let work = Work()
-    work.addCondition(Asked { _ in helper })
+    work.addCondition(Asked { _ in prerequisite })
     world.run(work)
     work.cancel(withError: Flaw(3))
     world.simulation.run()
     #expect(work.kind == .cancelled)
-    #expect(helper.kind == .cancelled)
-    #expect(helper.flawNumbers == [3])
+    #expect(prerequisite.kind == .cancelled)
+    #expect(prerequisite.flawNumbers == [3])
   }
 
   @Test func `one that was in a queue before is waited for and not cancelled`() {
     let world = World()
-    let helper = Work.open("helper")
-    world.run(helper)
+    let prerequisite = Work.open("prerequisite")
+    world.run(prerequisite)
     let work = Work()
     let asked = Counter()
     work.addCondition(
-      Asked(helper: { _ in helper }) { _ in
+      Asked(prerequisite: { _ in prerequisite }) { _ in
         asked.add()
         return .satisfied
       }
@@ -102,35 +104,35 @@ import Testing
     work.cancel()
     world.simulation.run()
     #expect(work.kind == .cancelled)
-    #expect(helper.isExecuting)
-    helper.finish()
+    #expect(prerequisite.isExecuting)
+    prerequisite.finish()
     world.simulation.run()
-    #expect(helper.kind == .succeeded)
+    #expect(prerequisite.kind == .succeeded)
     #expect(asked.count == 0)
   }
 
   @Test(arguments: seeds)
   func `two conditions may bring the same one`(seed: UInt64) {
     let world = World(seed: seed)
-    let helper = Work("helper")
+    let prerequisite = Work("prerequisite")
     let work = Work()
-    for _ in 0..<2 { work.addCondition(Asked { _ in helper }) }
+    for _ in 0..<2 { work.addCondition(Asked { _ in prerequisite }) }
     world.run(work)
-    #expect(helper.executions.count == 1)
+    #expect(prerequisite.executions.count == 1)
     #expect(work.kind == .succeeded)
   }
 
   @Test(arguments: seeds)
   func `two operations may bring the same one`(seed: UInt64) {
     let world = World(seed: seed)
-    let helper = Work("helper")
+    let prerequisite = Work("prerequisite")
     let works = (0..<4).map { _ in Work() }
     for work in works {
-      work.addCondition(Asked { _ in helper })
+      work.addCondition(Asked { _ in prerequisite })
       world.queue.addOperation(work)
     }
     world.simulation.run()
-    #expect(helper.executions.count == 1)
+    #expect(prerequisite.executions.count == 1)
     #expect(works.allSatisfy { $0.kind == .succeeded })
   }
 
@@ -139,23 +141,23 @@ import Testing
   {
     let queues = [AdvancedOperationQueue(), AdvancedOperationQueue()]
     for _ in 0..<Effort.rounds(1_000) {
-      let helper = Work("helper")
+      let prerequisite = Work("prerequisite")
       let works = (0..<2).map { _ in Work() }
-      for work in works { work.addCondition(Asked { _ in helper }) }
+      for work in works { work.addCondition(Asked { _ in prerequisite }) }
       await together(
         { queues[0].addOperation(works[0]) },
         { queues[1].addOperation(works[1]) }
       )
       for work in works { try await work.untilFinished() }
-      #expect(helper.executions.count == 1)
+      #expect(prerequisite.executions.count == 1)
     }
   }
 
   @Test func `take a slot of a full queue that the operation doesn't hold`() {
     let world = World(limit: 1)
-    let helper = Work("helper")
+    let prerequisite = Work("prerequisite")
     let work = Work()
-    work.addCondition(Asked { _ in helper })
+    work.addCondition(Asked { _ in prerequisite })
     world.run(work)
     #expect(work.kind == .succeeded)
     #expect(world.queue.operationCount == 0)
@@ -173,7 +175,7 @@ import Testing
     work.addCondition(
       Asked { _ in
         Work {
-          log.add("helper")
+          log.add("prerequisite")
           $0.finish()
         }
       }
@@ -181,48 +183,48 @@ import Testing
     world.queue.addOperations([dependency, work])
     world.queue.addBarrierBlock { log.add("barrier") }
     dependency.finishWhenExecuting(in: world)
-    #expect(log.entries == ["helper", "work", "barrier"])
+    #expect(log.entries == ["prerequisite", "work", "barrier"])
   }
 
-  @Test func `a helper of an operation that was started by hand runs too`() {
+  @Test func `a prerequisite of an operation that was started by hand runs too`() {
     let world = World()
-    let helper = Work("helper")
+    let prerequisite = Work("prerequisite")
     let work = Work()
     work.environment = world.simulation.environment
-    work.addCondition(Asked { _ in helper })
+    work.addCondition(Asked { _ in prerequisite })
     work.start()
     world.simulation.run()
-    #expect(helper.kind == .succeeded)
+    #expect(prerequisite.kind == .succeeded)
     #expect(work.kind == .succeeded)
   }
 
   // MARK: Of any class
 
-  /// Conditions whose helpers are of different types, each inferred.
+  /// Conditions whose prerequisites are of different types, each inferred.
   private struct Plain: OperationCondition {
-    let helper: BlockOperation?
-    func dependency(for operation: AdvancedOperation) -> Operation? { helper }
+    let prerequisite: BlockOperation?
+    func dependency(for operation: AdvancedOperation) -> Operation? { prerequisite }
     func evaluate(for operation: AdvancedOperation) async -> OperationConditionResult {
-      helper?.isFinished == false ? .failed(Flaw(1)) : .satisfied
+      prerequisite?.isFinished == false ? .failed(Flaw(1)) : .satisfied
     }
   }
   private struct Block: OperationCondition {
-    let helper: BlockOperation
-    func dependency(for operation: AdvancedOperation) -> BlockOperation? { helper }
+    let prerequisite: BlockOperation
+    func dependency(for operation: AdvancedOperation) -> BlockOperation? { prerequisite }
     func evaluate(for operation: AdvancedOperation) async -> OperationConditionResult {
-      helper.isFinished ? .satisfied : .failed(Flaw(1))
+      prerequisite.isFinished ? .satisfied : .failed(Flaw(1))
     }
   }
   private struct Valued<Value: Sendable>: OperationCondition {
-    let helper: ResultOperation<Value>
-    func dependency(for operation: AdvancedOperation) -> ResultOperation<Value>? { helper }
+    let prerequisite: ResultOperation<Value>
+    func dependency(for operation: AdvancedOperation) -> ResultOperation<Value>? { prerequisite }
     func evaluate(for operation: AdvancedOperation) async -> OperationConditionResult {
-      helper.isFinished ? .satisfied : .failed(Flaw(1))
+      prerequisite.isFinished ? .satisfied : .failed(Flaw(1))
     }
   }
   private struct Wrapped<Inner: OperationCondition>: OperationCondition {
     let inner: Inner
-    func dependency(for operation: AdvancedOperation) -> Inner.Helper? {
+    func dependency(for operation: AdvancedOperation) -> Inner.Prerequisite? {
       inner.dependency(for: operation)
     }
     func evaluate(for operation: AdvancedOperation) async -> OperationConditionResult {
@@ -246,9 +248,9 @@ import Testing
     let blocks = (0..<4).map { _ in BlockOperation { runs.add() } }
     let number = ResultOperation(name: "number") { runs.add() }
     let conditions: [any OperationCondition] = [
-      Plain(helper: blocks[0]), Block(helper: blocks[1]), Valued(helper: number),
-      Wrapped(inner: Block(helper: blocks[2])), Erased(inner: Block(helper: blocks[3])),
-      Plain(helper: nil),
+      Plain(prerequisite: blocks[0]), Block(prerequisite: blocks[1]), Valued(prerequisite: number),
+      Wrapped(inner: Block(prerequisite: blocks[2])), Erased(inner: Block(prerequisite: blocks[3])),
+      Plain(prerequisite: nil),
     ]
     let work = Work()
     if isCombined {
@@ -268,10 +270,10 @@ import Testing
     let gate = Work.open("gate")
     let own = BlockOperation {}
     let other = BlockOperation {}
-    for helper in [own, other] { helper.addDependency(gate) }
-    let works = [own, other].map { helper in
+    for prerequisite in [own, other] { prerequisite.addDependency(gate) }
+    let works = [own, other].map { prerequisite in
       let work = Work()
-      work.addCondition(Block(helper: helper))
+      work.addCondition(Block(prerequisite: prerequisite))
       return work
     }
     world.queue.addOperations([gate, other] + works)
@@ -289,18 +291,18 @@ import Testing
 
   @Test func `a plain one that was cancelled is named with the condition that isn't satisfied`() {
     let world = World()
-    let helper = BlockOperation {}
-    helper.name = "sign-in"
-    helper.cancel()
+    let prerequisite = BlockOperation {}
+    prerequisite.name = "sign-in"
+    prerequisite.cancel()
     struct Refused: OperationCondition {
-      let helper: Operation
-      func dependency(for operation: AdvancedOperation) -> Operation? { helper }
+      let prerequisite: Operation
+      func dependency(for operation: AdvancedOperation) -> Operation? { prerequisite }
       func evaluate(for operation: AdvancedOperation) async -> OperationConditionResult {
         .failed(Flaw(1))
       }
     }
     let work = Work()
-    work.addCondition(Refused(helper: helper))
+    work.addCondition(Refused(prerequisite: prerequisite))
     world.run(work)
     #expect(work.flawNumbers == [1])
     let text = work.outcome?.failure?.description ?? ""
@@ -313,15 +315,17 @@ import Testing
   func `take no slots, so that others run while they wait`(limit: Int) {
     let world = World(limit: limit)
     let works = (0..<4).map { _ in Work() }
-    let helpers = works.map { _ in Work.open("helper") }
-    for (work, helper) in zip(works, helpers) { work.addCondition(Asked { _ in helper }) }
+    let prerequisites = works.map { _ in Work.open("prerequisite") }
+    for (work, prerequisite) in zip(works, prerequisites) {
+      work.addCondition(Asked { _ in prerequisite })
+    }
     world.queue.addOperations(works)
     world.simulation.run()
-    #expect(helpers.allSatisfy { $0.isExecuting })
+    #expect(prerequisites.allSatisfy { $0.isExecuting })
     let other = Work("other")
     world.run(other)
     #expect(other.kind == .succeeded)
-    for helper in helpers { helper.finish() }
+    for prerequisite in prerequisites { prerequisite.finish() }
     world.simulation.run()
     #expect(works.allSatisfy { $0.kind == .succeeded })
     #expect(world.queue.operationCount == 0)
@@ -330,12 +334,12 @@ import Testing
   @Test func `execute although the limit is used up, which keeps the operation itself`() {
     let world = World(limit: 1)
     let holder = Work.open("holder")
-    let (helper, plain) = (Work("helper"), BlockOperation {})
+    let (prerequisite, plain) = (Work("prerequisite"), BlockOperation {})
     let work = Work()
-    work.addCondition(Asked { _ in helper })
-    work.addCondition(Block(helper: plain))
+    work.addCondition(Asked { _ in prerequisite })
+    work.addCondition(Block(prerequisite: plain))
     world.run(holder, work)
-    #expect(helper.kind == .succeeded && plain.isFinished)
+    #expect(prerequisite.kind == .succeeded && plain.isFinished)
     #expect(work.state == .ready)
     holder.finish()
     world.simulation.run()
@@ -346,17 +350,17 @@ import Testing
     let world = World(limit: 1)
     let clock = world.simulation.environment.clock
     let attempts = Counter()
-    let helper = ResultOperation(
-      name: "helper",
+    let prerequisite = ResultOperation(
+      name: "prerequisite",
       retry: .constant(.seconds(5)).attempts(2).releasingSlot()
     ) {
       if attempts.add() == 1 { throw Flaw(1) }
     }
-    helper.addClaim(MutuallyExclusive("session"))
+    prerequisite.addClaim(MutuallyExclusive("session"))
     let other = ResultOperation(name: "other") { try await clock.sleep(for: .seconds(7)) }
     other.addClaim(MutuallyExclusive("session"))
     let work = Work()
-    work.addCondition(Asked { _ in helper })
+    work.addCondition(Asked { _ in prerequisite })
     world.run(work)
     world.run(other)
     #expect(work.kind == .succeeded && other.kind == .succeeded)
@@ -367,22 +371,22 @@ import Testing
   @Test func `don't start in a queue with no slots or that is suspended, nor before a barrier`() {
     let world = World(limit: 1)
     let (first, second) = (Work.open("first"), Work.open("second"))
-    let helper = Work("helper")
-    helper.addDependency(second)
+    let prerequisite = Work("prerequisite")
+    prerequisite.addDependency(second)
     let work = Work()
-    work.addCondition(Asked { _ in helper })
+    work.addCondition(Asked { _ in prerequisite })
     world.makeQueue(limit: 2).addOperations([first, second])
     world.run(work)
     #expect(work.state == .evaluatingConditions)
     world.queue.maxConcurrentOperationCount = 0
     second.finish()
     world.simulation.run()
-    #expect(helper.state == .ready)
-    #expect(kinds(helper).contains { if case .limit = $0 { true } else { false } })
+    #expect(prerequisite.state == .ready)
+    #expect(kinds(prerequisite).contains { if case .limit = $0 { true } else { false } })
     world.queue.isSuspended = true
     world.queue.maxConcurrentOperationCount = 1
     world.simulation.run()
-    #expect(helper.state == .ready)
+    #expect(prerequisite.state == .ready)
     world.queue.isSuspended = false
     world.simulation.run()
     #expect(work.kind == .succeeded)
@@ -400,9 +404,9 @@ import Testing
       for work in works {
         work.addCondition(
           Asked { _ in
-            let helper = Work("helper of \(work.label)")
-            helper.addDependency(needed)
-            return helper
+            let prerequisite = Work("prerequisite of \(work.label)")
+            prerequisite.addDependency(needed)
+            return prerequisite
           }
         )
       }
@@ -420,10 +424,10 @@ import Testing
   @Test(arguments: [false, true])
   func `that several operations share are cancelled with the last of them`(isCombined: Bool) {
     let world = World()
-    let helper = Work.open("helper")
+    let prerequisite = Work.open("prerequisite")
     let works = (0..<3).map { _ in Work() }
     for work in works {
-      let condition = Asked { _ in helper }
+      let condition = Asked { _ in prerequisite }
       if isCombined {
         work.addCondition(condition && Asked { _ in Work("own") })
       } else {
@@ -436,23 +440,23 @@ import Testing
       work.cancel()
       world.simulation.run()
       #expect(work.kind == .cancelled)
-      #expect(helper.isExecuting)
+      #expect(prerequisite.isExecuting)
     }
     works[2].cancel(withError: Flaw(2))
     world.simulation.run()
-    #expect(helper.kind == .cancelled)
-    #expect(helper.flawNumbers == [2])
+    #expect(prerequisite.kind == .cancelled)
+    #expect(prerequisite.flawNumbers == [2])
   }
 
   @Test func `that are brought twice by one operation are cancelled with it`() {
     let world = World()
-    let helper = Work.open("helper")
+    let prerequisite = Work.open("prerequisite")
     let work = Work()
-    for _ in 0..<2 { work.addCondition(Asked { _ in helper }) }
+    for _ in 0..<2 { work.addCondition(Asked { _ in prerequisite }) }
     world.run(work)
     work.cancel()
     world.simulation.run()
-    #expect(helper.kind == .cancelled)
+    #expect(prerequisite.kind == .cancelled)
   }
 }
 
@@ -469,9 +473,9 @@ extension Work {
     let between = Work.open("between")
     let last = Work("last")
     last.addDependency(first)
-    let helpers = [first, between, last]
+    let prerequisites = [first, between, last]
     let work = Work("work")
-    for helper in helpers { work.addCondition(Asked { _ in helper }) }
+    for prerequisite in prerequisites { work.addCondition(Asked { _ in prerequisite }) }
     world.run(work)
     #expect(first.isExecuting && !last.isExecuting)
     // All that can happen happens while one of them is told of its cancel.

@@ -3,8 +3,8 @@ import AdvancedOperationsTesting
 import AdvancedTestSupport
 import Testing
 
-/// Helpers of conditions that could never end, because they wait for the operation.
-@Suite(.watched) struct `A helper that waits for its operation` {
+/// Prerequisites of conditions that could never end, because they wait for the operation.
+@Suite(.watched) struct `A prerequisite that waits for its operation` {
   private func cycle(of operation: Operation) -> [String]? {
     (operation.cancellationReason as? OperationCycleError)?.path.map(\.name)
   }
@@ -24,17 +24,17 @@ import Testing
   func `depends on the operation`(seed: UInt64) {
     let world = World(seed: seed)
     let work = Work("work")
-    let helper = Work("helper")
+    let prerequisite = Work("prerequisite")
     work.addCondition(
       Asked { operation in
-        helper.addDependency(operation)
-        return helper
+        prerequisite.addDependency(operation)
+        return prerequisite
       }
     )
     world.run(work)
     #expect(work.kind == .cancelled)
-    #expect(helper.kind == .cancelled)
-    #expect(cycle(of: work).map(Set.init) == ["work", "helper"])
+    #expect(prerequisite.kind == .cancelled)
+    #expect(cycle(of: work).map(Set.init) == ["work", "prerequisite"])
     #expect(cycle(of: work)?.count == 3)
   }
 
@@ -42,18 +42,18 @@ import Testing
   func `depends on the operation, as one of several that stand in an alternative`(seed: UInt64) {
     let world = World(seed: seed)
     let work = Work("work")
-    let helper = Work("helper")
+    let prerequisite = Work("prerequisite")
     let alternative =
       Asked("a") { _ in Work("other") }
       || Asked("b") { operation in
-        helper.addDependency(operation)
-        return helper
+        prerequisite.addDependency(operation)
+        return prerequisite
       }
     work.addCondition(alternative)
     world.run(work)
     #expect(work.isFinished)
-    #expect(helper.isFinished)
-    #expect((cycle(of: work) ?? cycle(of: helper))?.contains("helper") == true)
+    #expect(prerequisite.isFinished)
+    #expect((cycle(of: work) ?? cycle(of: prerequisite))?.contains("prerequisite") == true)
     #expect(world.queue.operationCount == 0)
   }
 
@@ -69,8 +69,8 @@ import Testing
   }
 
   private struct Plain: OperationCondition {
-    let helper: BlockOperation
-    func dependency(for operation: AdvancedOperation) -> BlockOperation? { helper }
+    let prerequisite: BlockOperation
+    func dependency(for operation: AdvancedOperation) -> BlockOperation? { prerequisite }
     func evaluate(for operation: AdvancedOperation) async -> OperationConditionResult {
       .satisfied
     }
@@ -81,21 +81,21 @@ import Testing
     let world = World(seed: seed)
     let gate = Work.open("gate")
     let work = Work("work")
-    let helper = BlockOperation {}
-    helper.name = "helper"
-    helper.addDependency(gate)
-    work.addCondition(Plain(helper: helper))
-    if !isLater { helper.addDependency(work) }
+    let prerequisite = BlockOperation {}
+    prerequisite.name = "prerequisite"
+    prerequisite.addDependency(gate)
+    work.addCondition(Plain(prerequisite: prerequisite))
+    if !isLater { prerequisite.addDependency(work) }
     world.run(gate, work)
     if isLater {
       #expect(work.state == .evaluatingConditions)
-      helper.addDependency(work)
+      prerequisite.addDependency(work)
     }
     gate.finish()
     world.simulation.run()
     #expect(work.kind == .cancelled)
-    #expect(helper.isCancelled && helper.isFinished)
-    #expect(cycle(of: work).map(Set.init) == ["work", "helper"])
+    #expect(prerequisite.isCancelled && prerequisite.isFinished)
+    #expect(cycle(of: work).map(Set.init) == ["work", "prerequisite"])
   }
 
   @Test(arguments: seeds)
@@ -104,13 +104,13 @@ import Testing
     let work = Work("work")
     let third = BlockOperation {}
     third.name = "third"
-    let helper = Work("helper")
+    let prerequisite = Work("prerequisite")
     third.addDependency(work)
-    helper.addDependency(third)
-    work.addCondition(Asked { _ in helper })
+    prerequisite.addDependency(third)
+    work.addCondition(Asked { _ in prerequisite })
     world.run(work, third)
-    for operation in [work, third, helper] {
-      #expect(cycle(of: operation).map(Set.init) == ["work", "third", "helper"])
+    for operation in [work, third, prerequisite] {
+      #expect(cycle(of: operation).map(Set.init) == ["work", "third", "prerequisite"])
       #expect(operation.isFinished)
     }
   }
@@ -120,43 +120,43 @@ import Testing
     let world = World(seed: seed)
     let gate = Work.open("gate")
     let work = Work("work")
-    let helper = Work("helper")
-    helper.addDependency(gate)
-    work.addCondition(Asked { _ in helper })
+    let prerequisite = Work("prerequisite")
+    prerequisite.addDependency(gate)
+    work.addCondition(Asked { _ in prerequisite })
     world.run(gate, work)
     #expect(work.state == .evaluatingConditions)
-    helper.addDependency(work)
+    prerequisite.addDependency(work)
     gate.finish()
     world.simulation.run()
     #expect(work.kind == .cancelled)
-    #expect(helper.kind == .cancelled)
-    #expect(cycle(of: work).map(Set.init) == ["work", "helper"])
+    #expect(prerequisite.kind == .cancelled)
+    #expect(cycle(of: work).map(Set.init) == ["work", "prerequisite"])
   }
 
   @Test func `depends on one that was started by hand`() {
     let world = World()
     let work = Work("work")
-    let helper = Work("helper")
+    let prerequisite = Work("prerequisite")
     work.environment = world.simulation.environment
     work.addCondition(
       Asked { operation in
-        helper.addDependency(operation)
-        return helper
+        prerequisite.addDependency(operation)
+        return prerequisite
       }
     )
     work.start()
     world.simulation.run()
     #expect(work.kind == .cancelled)
-    #expect(helper.kind == .cancelled)
-    #expect(cycle(of: work).map(Set.init) == ["work", "helper"])
+    #expect(prerequisite.kind == .cancelled)
+    #expect(cycle(of: work).map(Set.init) == ["work", "prerequisite"])
   }
 
   @Test func `waits for a slot, whose holder waits for the operation, started by hand`() {
     let world = World(limit: 1)
     let work = Work("work")
-    let helper = Work("helper")
+    let prerequisite = Work("prerequisite")
     work.environment = world.simulation.environment
-    work.addCondition(Asked { _ in helper })
+    work.addCondition(Asked { _ in prerequisite })
     let caught = Locked<[String]>([])
     let mayWait = Work.open("gate")
     let holder = ResultOperation(name: "holder") {
@@ -167,19 +167,19 @@ import Testing
         caught.withLock { $0 = error.path.map(\.name) }
       }
     }
-    world.queue.addOperations([holder, helper])
+    world.queue.addOperations([holder, prerequisite])
     world.makeQueue().addOperation(mayWait)
     work.start()
     world.simulation.run()
     #expect(work.state == .evaluatingConditions)
     mayWait.finish()
     world.simulation.run()
-    #expect(caught.withLock { $0 } == ["holder", "work", "helper", "holder"])
+    #expect(caught.withLock { $0 } == ["holder", "work", "prerequisite", "holder"])
     #expect(work.kind == .succeeded)
   }
 
   @Test(arguments: seeds)
-  func `has a helper that is the operation`(seed: UInt64) {
+  func `has a prerequisite that is the operation`(seed: UInt64) {
     let world = World(seed: seed)
     let (first, second) = (Work("first"), Work("second"))
     first.addCondition(Asked { _ in second })
@@ -191,7 +191,7 @@ import Testing
     }
   }
 
-  @Test func `has a helper that is the operation, under every schedule`() throws {
+  @Test func `has a prerequisite that is the operation, under every schedule`() throws {
     let report = try exploreSchedules { simulation in
       let queue = AdvancedOperationQueue(environment: simulation.environment)
       let (first, second) = (Work("first"), Work("second"))
@@ -237,30 +237,30 @@ import Testing
     // No cycle: the operation holds no slot while its conditions are asked.
     let world = World(seed: seed, limit: 1)
     let work = Work("work")
-    work.addCondition(Asked { _ in Work("helper") })
+    work.addCondition(Asked { _ in Work("prerequisite") })
     world.run(work)
     #expect(work.kind == .succeeded)
   }
 
   @Test func `is named by the explanation while it is open`() throws {
     let world = World()
-    let helper = Work.open("helper")
-    world.run(helper)
+    let prerequisite = Work.open("prerequisite")
+    world.run(prerequisite)
     let work = Work("work")
-    work.addCondition(Asked { _ in helper })
+    work.addCondition(Asked { _ in prerequisite })
     world.run(work)
-    #expect("\(work.explain())".contains("helper"))
-    helper.finish()
+    #expect("\(work.explain())".contains("prerequisite"))
+    prerequisite.finish()
     world.simulation.run()
     #expect(work.kind == .succeeded)
   }
 }
 
-/// Helpers that somebody else is going to run.
-@Suite struct `A helper that is a child of a group` {
-  private func failure(of operation: AdvancedOperation) -> OperationHelperError? {
+/// Prerequisites that somebody else is going to run.
+@Suite struct `A prerequisite that is a child of a group` {
+  private func failure(of operation: AdvancedOperation) -> OperationPrerequisiteError? {
     let error = operation.errors.first as? OperationConditionError
-    return error?.underlying as? OperationHelperError
+    return error?.underlying as? OperationPrerequisiteError
   }
 
   @Test func `that has not started makes the condition fail`() {
@@ -271,7 +271,7 @@ import Testing
     work.addCondition(Asked("ready") { _ in child })
     world.run(work)
     #expect(work.kind == .failed)
-    #expect(failure(of: work) == OperationHelperError(helper: "child", group: "group"))
+    #expect(failure(of: work) == OperationPrerequisiteError(prerequisite: "child", group: "group"))
     // The group isn't disturbed by that.
     world.run(group)
     #expect(group.kind == .succeeded)
@@ -285,7 +285,7 @@ import Testing
     let work = Work("work")
     work.addCondition(Asked("a") { _ in Work("other") } && Asked("b") { _ in child })
     world.run(work)
-    #expect(failure(of: work) == OperationHelperError(helper: "child", group: "group"))
+    #expect(failure(of: work) == OperationPrerequisiteError(prerequisite: "child", group: "group"))
     world.run(group)
     #expect(group.kind == .succeeded)
   }

@@ -16,7 +16,7 @@ package enum ClaimEvent: Sendable {
 /// One is shared by all environments unless they are given another, in which nothing is held:
 ///
 /// ```swift
-/// let tenant = OperationEnvironment(exclusivity: ExclusivityDomain())
+/// let tenant = OperationEnvironment(claimDomain: ClaimDomain())
 /// let queue = AdvancedOperationQueue(environment: tenant)
 /// ```
 ///
@@ -32,12 +32,12 @@ package enum ClaimEvent: Sendable {
 ///   in the meantime. Operations that need only its other claims may overtake it.
 /// - A cancelled operation leaves the waiters. The places of all others stay as they are.
 ///
-/// - Complexity: Taking and releasing O(c), c the number of claims; in addition, O(c + log w) for each
-///   waiter that a release concerns, w the number of waiters for the same. For children, c counts each
-///   claim once more for each group around them.
-public final class ExclusivityDomain: Sendable {
+/// - Complexity: Taking and releasing O(c), c the number of claims; in addition, O(c + log w) for
+///   each waiter that a release concerns, w the number of waiters for the same. For children, c
+///   counts each claim once more for each group around them.
+public final class ClaimDomain: Sendable {
   /// The domain of environments that were given none.
-  public static let shared = ExclusivityDomain()
+  public static let shared = ClaimDomain()
 
   private let book = Locked(ClaimBook())
   private let sink = Locked<StoredClosure<ClaimEvent.Sink>?>(nil)
@@ -68,8 +68,8 @@ public final class ExclusivityDomain: Sendable {
     while true {
       switch update({ $0.takeCalled(attempt, behind: startable, &$1) }) {
       case .decided(let decision): return decision
-      // The answer is that of a moment ago, which is early enough: an operation that its queue can't
-      // start is told to try again when it can.
+      // The answer is that of a moment ago, which is early enough: an operation that its queue
+      // can't start is told to try again when it can.
       case .ask(let front) where front.operation.mayStartNow:
         startable.append(front)
       case .ask(let front): update { $0.letOthersPass(front, &$1) }
