@@ -72,6 +72,35 @@ import Testing
     #expect(report.isComplete)
   }
 
+  @Test func `is offered to a waiting operation when a condition says no at the start`() throws {
+    let report = try exploreSchedules { simulation in
+      let queue = AdvancedOperationQueue(environment: simulation.environment)
+      let holder = Work.open("holder")
+      holder.addClaim(MutuallyExclusive("a"))
+      queue.addOperation(holder)
+      simulation.run()
+      let answer = Changing(OperationConditionResult.satisfied)
+      let work = Work("work")
+      work.addClaim(MutuallyExclusive("a"))
+      work.addClaim(Self.limit)
+      work.addCondition(Immediate { _ in answer.value })
+      queue.addOperation(work)
+      simulation.run()
+      answer.value = .skipped(reason: "nothing to do")
+
+      let other = Work("other")
+      other.addClaim(Self.limit)
+      let start = Changing<Duration?>(nil)
+      let clock = simulation.environment.clock
+      other.onStart { _ in start.value = clock.now }
+      simulation.addStep("finish") { holder.finish() }
+      simulation.addStep("other") { queue.addOperation(other) }
+      simulation.run()
+      if start.value != .zero { throw Wrong(what: "\(other) started at \(start.value as Any)") }
+    }
+    #expect(report.isComplete)
+  }
+
   @Test(arguments: [false, true])
   func `is given back when a condition that is asked again says no`(byHand: Bool) throws {
     let report = try exploreSchedules { simulation in

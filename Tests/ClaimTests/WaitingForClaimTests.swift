@@ -229,4 +229,34 @@ import Testing
     front.finish()
     world.simulation.run()
   }
+
+  @Test(arguments: seeds)
+  func `an operation whose queue was suspended returns to its place among the waiters`(
+    seed: UInt64
+  ) {
+    let world = World(seed: seed)
+    let other = world.makeQueue()
+    let (holder, first) = (Self.claiming("holder"), Self.claiming("first"))
+    let (second, third) = (Self.claiming("second"), Self.claiming("third"))
+    world.run(holder)
+    other.addOperation(first)
+    world.simulation.run()
+    world.run(second)
+    other.isSuspended = true
+    holder.finish()
+    world.simulation.run()
+    #expect(second.isExecuting, "it overtakes the operation whose queue is suspended")
+    world.run(third)
+    other.isSuspended = false
+    world.simulation.run()
+    second.finish()
+    world.simulation.run()
+    #expect(first.isExecuting)
+    #expect(!third.isExecuting)
+    first.finish()
+    world.simulation.run()
+    #expect(third.isExecuting)
+    third.finish()
+    world.simulation.run()
+  }
 }

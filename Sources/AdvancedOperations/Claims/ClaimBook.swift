@@ -448,10 +448,8 @@ final class ClaimBook {
     if isOver { claim.ticket = nil }
     if claim.hasUnits, let time {
       timePassed(to: time.now, for: claim)
+      // The tokens are offered with the rest of the claim, when the operation releases it.
       takeStartsBack(claim)
-      for part in claim.parts where part.resource.isRate {
-        offerToWaiters(of: part.resource, at: time, &effects)
-      }
     }
     if !isOver || !claim.hasUnits { releaseCalled(operation, &effects) }
   }
