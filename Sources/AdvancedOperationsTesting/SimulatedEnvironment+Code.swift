@@ -19,6 +19,12 @@ extension SimulatedEnvironment {
   /// input and output. Sleep by the clock of the ``environment`` instead:
   /// `environment.clock.sleep(for:)`.
   ///
+  /// A closure without `await` that returns a `Bool` is the condition of
+  /// ``run(fileID:line:until:)`` instead, unless you use the value. Code with `await` runs once, and
+  /// doesn't wait for its `Bool` to become true. The result isn't discardable, so the compiler warns
+  /// about `try simulation.run { await server.hasOrder }`: use the value, as in
+  /// `#expect(try simulation.run { await server.hasOrder })`.
+  ///
   /// - Parameters:
   ///   - fileID: Where this is called.
   ///   - line: The line of that.
@@ -29,7 +35,6 @@ extension SimulatedEnvironment {
   ///   that, or else what has left the simulation. The code is cancelled. `CancellationError` when
   ///   the task that calls this is cancelled before the code has returned.
   /// - Precondition: Not called from a step, nor while another thread runs the simulation.
-  @discardableResult
   public func run<Value: Sendable>(
     fileID: String = #fileID,
     line: Int = #line,

@@ -19,7 +19,7 @@ extension SimulatedEnvironment {
   /// `RetryOperation`, the rounds of a `RepeatOperation`, the children of a group.
   ///
   /// ```swift
-  /// simulation.run(until: { upload.isExecuting })
+  /// try simulation.run(until: { upload.isExecuting })
   /// let part = try simulation.operation(named: "part 2", as: ResultOperation<Int>.self)
   /// part.cancel()
   /// ```

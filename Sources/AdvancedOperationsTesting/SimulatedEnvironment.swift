@@ -56,7 +56,7 @@ public final class SimulatedEnvironment: Sendable {
   ///
   /// Swift Testing prints the argument of a case that fails, and ``ExpectationFailure`` the seed.
   /// To try every order, call
-  /// ``exploreSchedules(depthFirst:random:stepLimit:seed:fileID:line:of:)``.
+  /// ``exploreSchedules(depthFirst:randomSchedules:stepLimit:seed:fileID:line:of:)``.
   public static let seeds: ClosedRange<UInt64> = 1...10
 
   /// Creates a world at time zero, with a claim domain of its own.
@@ -122,22 +122,54 @@ public final class SimulatedEnvironment: Sendable {
   /// - Precondition: Not called from a step, nor while another thread runs the simulation.
   public func run() { simulation.run(until: nil, call: Simulation.wholeRun) { false } }
 
-  /// Takes steps, and moves time, until something is so, or nothing can happen any more.
+  /// Takes steps, and moves time, until a condition is true.
   ///
   /// ```swift
-  /// simulation.run(until: { upload.isExecuting })
+  /// try simulation.run(until: { upload.isExecuting })
   /// upload.cancel()
   /// simulation.run()
   /// ```
   ///
-  /// - Parameter condition: Called before each step, on the calling thread.
-  /// - Returns: Whether it came true: what its last call returned. False if the task is cancelled
-  ///   first; see ``run()``.
+  /// A closure without `await` that returns a `Bool` is such a condition, even if you leave out the
+  /// label `until`. A condition can't `await`, because it is evaluated between the steps. A closure
+  /// with `await` is code of the simulation: ``run(fileID:line:_:)`` runs it once and
+  /// returns its value, and the compiler warns if you don't use that value.
+  ///
+  /// - Parameters:
+  ///   - fileID: The file of the call.
+  ///   - line: The line of the call.
+  ///   - condition: The condition, which is evaluated before each step, on the calling thread.
+  /// - Throws: ``ExpectationFailure`` if nothing can happen any more and the condition is still
+  ///   false; it names the operations that have not finished, and what each of them waits for. An
+  ///   error that the condition throws, which ends the run. `CancellationError` if the task that
+  ///   calls this is cancelled first; see ``run()``.
   /// - Precondition: Not called from a step, nor while another thread runs the simulation.
-  @discardableResult
-  public func run(until condition: () -> Bool) -> Bool {
-    if case .enough = simulation.run(until: nil, call: "run(until:)", condition) { return true }
-    return false
+  public func run(
+    fileID: String = #fileID,
+    line: Int = #line,
+    until condition: () throws -> Bool
+  ) throws {
+    var error: (any Error)?
+    let end = simulation.run(until: nil, call: "run(until:)") {
+      do {
+        return try condition()
+      } catch let thrown {
+        error = thrown
+        return true
+      }
+    }
+    if let error { throw error }
+    switch end {
+    case .enough: return
+    case .cancelled: throw CancellationError()
+    case .idle:
+      throw ExpectationFailure(
+        "The condition of run(until:) has not become true. \(simulation.whyIdle)",
+        seed: seed,
+        fileID: fileID,
+        line: line
+      )
+    }
   }
 
   /// Takes the steps that happen until a time, and moves time to it.
@@ -201,7 +233,7 @@ public final class SimulatedEnvironment: Sendable {
   /// #expect(report.isComplete)
   /// ```
   ///
-  /// ``run(until:)-(Duration)`` and ``advance(by:)`` may leave such a step for the next run.
+  /// ``run(until:)`` and ``advance(by:)`` may leave such a step for the next run.
   ///
   /// - Parameters:
   ///   - name: What the step is called in ``pending`` and ``log``.

@@ -291,7 +291,7 @@ private struct Holding: OperationCondition {
     let runs = Locked(0)
     let most = Locked(0)
     let size = 15
-    try exploreRestarts(schedules: 3) { simulation, journal in
+    try exploreRestarts(randomSchedules: 3) { simulation, journal in
       let queue = AdvancedOperationQueue(environment: simulation.environment)
       runs.withLock { $0 += 1 }
       most.withLock { $0 = max($0, population.count) }
@@ -320,7 +320,7 @@ private struct Holding: OperationCondition {
   @Test func `an exploration of schedules keeps little of a test that ends in the middle`() throws {
     let population = Population()
     let runs = Locked(0)
-    try exploreSchedules(depthFirst: 50, random: 50) { simulation in
+    try exploreSchedules(depthFirst: 50, randomSchedules: 50) { simulation in
       let queue = AdvancedOperationQueue(environment: simulation.environment)
       runs.withLock { $0 += 1 }
       for number in 0..<3 {

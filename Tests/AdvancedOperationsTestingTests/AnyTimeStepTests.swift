@@ -62,7 +62,7 @@ private struct Flaw: Error {}
     let some: Set = ["0.0 seconds, pending, cancelled", "1.0 seconds, executing, cancelled"]
     #expect(moments.isSuperset(of: some) && moments.isSubset(of: Self.moments))
     var drawn: Set<String> = []
-    try exploreSchedules(depthFirst: 0, random: 600) { simulation in
+    try exploreSchedules(depthFirst: 0, randomSchedules: 600) { simulation in
       drawn.insert(try Self.chain(simulation))
     }
     let late: Set = ["1.0 seconds, ready, cancelled", "2.0 seconds, finished, succeeded"]
@@ -154,7 +154,7 @@ private struct Flaw: Error {}
       try #require(poll.isFinished)
     }
     for seed in Effort.seeds(100) { try poll(SimulatedEnvironment(seed: seed)) }
-    let report = try exploreSchedules(depthFirst: 50, random: 200, of: poll)
+    let report = try exploreSchedules(depthFirst: 50, randomSchedules: 200, of: poll)
     #expect(!report.isComplete)
     try exploreSchedules(replaying: "1;", of: poll)
   }

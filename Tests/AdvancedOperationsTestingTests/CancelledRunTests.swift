@@ -66,7 +66,14 @@ extension `The watchdog of real time` {
           $0.run(until: .seconds(1_000_000_000)); return false
         }
       ),
-      ("run(until:)", { $0.run(until: { false }) }),
+      (
+        "run(until:)",
+        { simulation in
+          #expect(throws: CancellationError.self) {
+            try simulation.run(until: { false })
+          } == nil
+        }
+      ),
       (
         "advance(by:)",
         {
@@ -137,7 +144,7 @@ extension `The watchdog of real time` {
         let simulation = SimulatedEnvironment(seed: 8_100)
         cancel()
         simulation.run()
-        #expect(simulation.run(until: { true }))
+        try simulation.run(until: { true })
         #expect(!simulation.step())
         let result = try simulation.evaluate(FileExists("/"))
         #expect(result.isSatisfied)
@@ -174,7 +181,7 @@ extension `The watchdog of real time` {
       let failures = Locked(0)
       let failure = try await Self.inTask { cancel in
         #expect(throws: ScheduleFailure.self) {
-          try exploreSchedules(depthFirst: 1, random: 50, seed: 8_300) { simulation in
+          try exploreSchedules(depthFirst: 1, randomSchedules: 50, seed: 8_300) { simulation in
             let order = Locked<[Int]>([])
             for number in 0..<5 {
               simulation.addStep("\(number)") { order.withLock { $0.append(number) } }

@@ -109,7 +109,7 @@ final class Coin: Sendable {
   @Test func `is noticed where schedules are drawn`() {
     let coin = Coin(seed: 1)
     #expect(throws: ScheduleFailure.self) {
-      try exploreSchedules(depthFirst: 0, random: 5) { simulation in
+      try exploreSchedules(depthFirst: 0, randomSchedules: 5) { simulation in
         for number in 0..<(coin.toss() ? 3 : 4) { simulation.addStep("\(number)") {} }
         simulation.run()
       }

@@ -105,23 +105,25 @@ import Testing
 }
 
 @Suite struct `Runs that end before the end` {
-  @Test func `a condition is asked once for each look, and its last answer is the result`() {
+  @Test func `a condition is evaluated before each step, and once when none is left`() throws {
     let simulation = SimulatedEnvironment(seed: 1)
     for number in 0..<10 { simulation.addStep("\(number)") {} }
     var calls = 0
-    let isTrue = simulation.run(until: {
+    try simulation.run(until: {
       calls += 1
       return calls == 4
     })
-    #expect(isTrue && calls == 4)
+    #expect(calls == 4)
     #expect(simulation.pending.count == 7)
     // Nothing is left when it is called for the last time.
     calls = 0
-    let isFalse = simulation.run(until: {
-      calls += 1
-      return calls == 9
-    })
-    #expect(!isFalse && calls == 8)
+    #expect(throws: ExpectationFailure.self) {
+      try simulation.run(until: {
+        calls += 1
+        return calls == 9
+      })
+    }
+    #expect(calls == 8)
   }
 
   @Test(arguments: [Duration.seconds(-5), .zero, .seconds(3), .seconds(10)])

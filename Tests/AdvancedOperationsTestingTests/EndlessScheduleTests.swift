@@ -57,7 +57,7 @@ import Testing
       var longest = 0
       let report = try exploreSchedules(
         depthFirst: Effort.schedules(400),
-        random: Effort.drawn(100)
+        randomSchedules: Effort.drawn(100)
       ) { simulation in
         Self.run(poll, in: simulation)
         longest = max(longest, simulation.log.split(separator: "\n").count)
@@ -71,7 +71,7 @@ import Testing
   }
 
   @Test func `says that the workflow polls if it has tried all of a few rounds`() throws {
-    let report = try exploreSchedules(depthFirst: .max, random: 0) { simulation in
+    let report = try exploreSchedules(depthFirst: .max, randomSchedules: 0) { simulation in
       Self.run(.retries, in: simulation)
     }
     #expect(!report.isComplete)
@@ -110,7 +110,7 @@ import Testing
 
   /// On threads, the cancel would come between two of these sleeps.
   @Test func `ends if a body sleeps for no time again and again`() throws {
-    let report = try exploreSchedules(depthFirst: 40, random: 10) { simulation in
+    let report = try exploreSchedules(depthFirst: 40, randomSchedules: 10) { simulation in
       let queue = AdvancedOperationQueue(environment: simulation.environment)
       let clock = simulation.environment.clock
       let poll = ResultOperation(name: "poll") { while true { try await clock.sleep(for: .zero) } }
@@ -155,11 +155,11 @@ import Testing
 
 @Suite(.watched) struct `An operation that waits forever` {
   private static func explain(
-    _ workflow: @escaping @Sendable (SimulatedEnvironment, AdvancedOperationQueue) -> Void
+    _ workflow: @escaping @Sendable (SimulatedEnvironment, AdvancedOperationQueue) throws -> Void
   ) -> String? {
     do {
       try exploreSchedules { simulation in
-        workflow(simulation, AdvancedOperationQueue(environment: simulation.environment))
+        try workflow(simulation, AdvancedOperationQueue(environment: simulation.environment))
       }
       return nil
     } catch {
@@ -250,7 +250,7 @@ import Testing
 
   /// The test may let them continue, and looks at the middle of the workflow.
   @Test(arguments: Hold.allCases)
-  func `is fine if it waits for the test`(hold: Hold) {
+  func `is fine if it waits for the test`(hold: Hold) throws {
     let text = Self.explain { simulation, queue in
       let work = ResultOperation(name: "work") { 1 }
       let last = work.then(name: "last") { $0 }
@@ -266,7 +266,7 @@ import Testing
         let held = HeldOperation(name: "held")
         held.addClaim(MutuallyExclusive("one"))
         queue.addOperation(held)
-        simulation.run(until: { held.isHeld })
+        try simulation.run(until: { held.isHeld })
         work.addClaim(MutuallyExclusive("one"))
       case .group:
         work.addDependency(GroupOperation(name: "group") { HeldOperation(name: "held") })

@@ -132,7 +132,9 @@ private final class Forgetful: AdvancedOperation, @unchecked Sendable {
     let recorder = RecordingObserver()
     let operation = ResultOperation(name: "a") {}
     operation.addObserver(recorder)
-    func events() -> String { text { try expectEvents([.enqueued, .finished], of: recorder) } }
+    func events() -> String {
+      text { try expectEvents(of: recorder, are: [.enqueued, .finished]) }
+    }
     #expect(events().contains("attach the observer before"), "\(events())")
     #expect(text { try expectNoStrays(in: simulation) }.contains("Nothing has run"))
     queue.addOperation(operation)
@@ -150,7 +152,7 @@ private final class Forgetful: AdvancedOperation, @unchecked Sendable {
     let other = AdvancedOperationQueue()
     other.isSuspended = true
     other.addOperation(operation)
-    let text = text { try expectEvents([.finished], of: recorder) }
+    let text = text { try expectEvents(of: recorder, are: [.finished]) }
     #expect(text.contains("in no simulation"), "\(text)")
     operation.cancel()
     other.isSuspended = false
@@ -163,13 +165,13 @@ private final class Forgetful: AdvancedOperation, @unchecked Sendable {
     queue.addOperation(operation)
     simulation.run()
     #expect(
-      text { try expectConditionFailure(operation, as: Step("x"), of: "net") }
+      text { try expectConditionFailure(of: operation, is: Step("x"), condition: "net") }
         .contains(
           "should have failed with “x broke.” (Step), but found: “Offline.” (Offline) (seed 7)"
         )
     )
     #expect(
-      text { try expectConditionFailure(operation, as: Disguised()) }
+      text { try expectConditionFailure(of: operation, is: Disguised()) }
         .contains("with “Offline.” (Disguised), but found: “Offline.” (Offline)")
     )
   }
@@ -196,7 +198,7 @@ private final class Forgetful: AdvancedOperation, @unchecked Sendable {
     let texts = [
       text { try expectOutcome(of: held, is: .succeeded) },
       text { try expectOutcome(of: waiter, is: .succeeded) },
-      text { try expectConditionFailure(waiter, as: Offline.self) },
+      text { try expectConditionFailure(of: waiter, as: Offline.self) },
       text { try expectOutcome(of: checked, is: .succeeded) },
     ]
     #expect(texts[0].contains("needed: release() has to be called on held"), "\(texts[0])")
@@ -237,7 +239,7 @@ private final class Forgetful: AdvancedOperation, @unchecked Sendable {
 
   @Test func `an operation that was added to no queue, when no event has come`() {
     let recorder = RecordingObserver()
-    let text = text { try expectEvents([.finished], of: recorder) }
+    let text = text { try expectEvents(of: recorder, are: [.finished]) }
     #expect(text.contains("its operation was added to no queue and not started"), "\(text)")
   }
 

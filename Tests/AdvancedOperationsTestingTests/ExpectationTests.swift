@@ -40,17 +40,17 @@ private struct Other: Error {}
 
   @Test func `of a condition's failure are met by its type, its value and its name`() throws {
     let operation = Self.failing([Other(), Flaw.full(3)])
-    let error = try expectConditionFailure(operation, as: Flaw.self)
+    let error = try expectConditionFailure(of: operation, as: Flaw.self)
     #expect(error == .full(3))
-    try expectConditionFailure(operation, as: Other.self)
-    try expectConditionFailure(operation, as: Flaw.full(3))
-    try expectConditionFailure(operation, as: Flaw.self, of: "condition 1")
-    try expectConditionFailure(operation, as: Flaw.full(3), of: "condition 1")
+    try expectConditionFailure(of: operation, as: Other.self)
+    try expectConditionFailure(of: operation, is: Flaw.full(3))
+    try expectConditionFailure(of: operation, as: Flaw.self, condition: "condition 1")
+    try expectConditionFailure(of: operation, is: Flaw.full(3), condition: "condition 1")
   }
 
   @Test func `say what they found instead, where, and with which seed`() throws {
     let operation = Self.failing([Flaw.offline])
-    let failure = Self.failure { try expectConditionFailure(operation, as: Other.self) }
+    let failure = Self.failure { try expectConditionFailure(of: operation, as: Other.self) }
     let line = #line - 1
     #expect(failure?.line == line)
     #expect(failure?.fileID.hasSuffix("ExpectationTests.swift") == true)
@@ -58,10 +58,14 @@ private struct Other: Error {}
     let text = try #require(failure).description
     #expect(text.contains("“import”") && text.contains("Other") && text.contains("offline"))
     #expect(text.hasSuffix("(seed 7)"))
-    #expect(Self.failure { try expectConditionFailure(operation, as: Flaw.full(1)) } != nil)
-    #expect(Self.failure { try expectConditionFailure(operation, as: Flaw.self, of: "x") } != nil)
+    #expect(Self.failure { try expectConditionFailure(of: operation, is: Flaw.full(1)) } != nil)
     #expect(
-      Self.failure { try expectConditionFailure(operation, as: Flaw.offline, of: "x") } != nil
+      Self.failure { try expectConditionFailure(of: operation, as: Flaw.self, condition: "x") }
+        != nil
+    )
+    #expect(
+      Self.failure { try expectConditionFailure(of: operation, is: Flaw.offline, condition: "x") }
+        != nil
     )
   }
 
@@ -71,8 +75,8 @@ private struct Other: Error {}
     cancelled.cancel(withError: Flaw.offline)
     Self.run(thrown, cancelled)
     for operation in [thrown, cancelled, AdvancedOperation()] {
-      #expect(Self.failure { try expectConditionFailure(operation, as: Flaw.self) } != nil)
-      #expect(Self.failure { try expectConditionFailure(operation, as: Flaw.offline) } != nil)
+      #expect(Self.failure { try expectConditionFailure(of: operation, as: Flaw.self) } != nil)
+      #expect(Self.failure { try expectConditionFailure(of: operation, is: Flaw.offline) } != nil)
     }
   }
 
@@ -110,8 +114,8 @@ private struct Other: Error {}
     for operation in [leaver, waiter] {
       for failure in [
         Self.failure { try expectOutcome(of: operation, is: .succeeded) },
-        Self.failure { try expectConditionFailure(operation, as: Flaw.self) },
-        Self.failure { try expectConditionFailure(operation, as: Flaw.offline) },
+        Self.failure { try expectConditionFailure(of: operation, as: Flaw.self) },
+        Self.failure { try expectConditionFailure(of: operation, is: Flaw.offline) },
       ] {
         let text = try #require(failure).message
         #expect(text.contains("“leaver” is executing and nothing of it is pending"))
@@ -145,9 +149,9 @@ private struct Other: Error {}
     let operation = AdvancedOperation()
     operation.addObserver(recorder)
     Self.run(operation)
-    try expectEvents([.enqueued, .started, .willFinish, .finished], of: recorder)
+    try expectEvents(of: recorder, are: [.enqueued, .started, .willFinish, .finished])
     let failure = Self.failure {
-      try expectEvents([.enqueued, .cancelled, .willFinish, .finished], of: recorder)
+      try expectEvents(of: recorder, are: [.enqueued, .cancelled, .willFinish, .finished])
     }
     #expect(
       failure?.message == """
@@ -242,7 +246,7 @@ private struct Other: Error {}
     #expect(probe.answer(.failed(Flaw.offline), for: operations[1]))
     #expect(!probe.answer(.satisfied, for: operations[1]))
     simulation.run()
-    try expectConditionFailure(operations[1], as: Flaw.offline, of: "network")
+    try expectConditionFailure(of: operations[1], is: Flaw.offline, condition: "network")
     #expect(operations[0].state == .evaluatingConditions)
     probe.answer(.satisfied)
     simulation.run()

@@ -66,8 +66,8 @@ import Testing
   }
 
   @Test func `but not one that looks at the middle of its workflow`() throws {
-    let ends: [@Sendable (SimulatedEnvironment, ResultOperation<Void>) -> Void] = [
-      { simulation, work in simulation.run(until: { work.isExecuting }) },
+    let ends: [@Sendable (SimulatedEnvironment, ResultOperation<Void>) throws -> Void] = [
+      { simulation, work in try simulation.run(until: { work.isExecuting }) },
       { simulation, _ in simulation.run(until: .zero) },
       { simulation, _ in simulation.advance(by: .zero) },
       { simulation, _ in simulation.step() },
@@ -80,7 +80,7 @@ import Testing
           try await clock.sleep(for: .seconds(1))
         }
         Self.queue(simulation).addOperation(work)
-        end(simulation, work)
+        try end(simulation, work)
         try #require(!work.isFinished)
       }
       #expect(report.isComplete)

@@ -188,7 +188,7 @@ private final class Order: Sendable {
 
   @Test func `is found at random when there are too many to go through`() {
     #expect(throws: ScheduleFailure.self) {
-      try exploreSchedules(depthFirst: 1, random: 300, of: Self.workflow)
+      try exploreSchedules(depthFirst: 1, randomSchedules: 300, of: Self.workflow)
     }
   }
 
@@ -223,7 +223,7 @@ private final class Order: Sendable {
   }
 
   @Test func `says how many were explored when none fails`() throws {
-    let report = try exploreSchedules(depthFirst: 10, random: 5) { simulation in
+    let report = try exploreSchedules(depthFirst: 10, randomSchedules: 5) { simulation in
       for number in 0..<5 { simulation.addStep("\(number)") {} }
       simulation.run()
     }
@@ -245,7 +245,7 @@ private final class Order: Sendable {
     #expect(report.randomCount == 100)
     // Beside them, some schedules are run again at the end.
     #expect(4_000..<6_000 ~= stepCount.withLock { $0 })
-    #expect("\(report)".hasSuffix("pass a larger depthFirst: or random:"), "\(report)")
+    #expect("\(report)".hasSuffix("pass a larger depthFirst: or randomSchedules:"), "\(report)")
   }
 
   @Test func `says in the singular that there was one`() throws {
@@ -254,7 +254,7 @@ private final class Order: Sendable {
       simulation.run()
     }
     #expect("\(single)" == "1 schedule; there are no more")
-    let begun = try exploreSchedules(depthFirst: 1, random: 1) { simulation in
+    let begun = try exploreSchedules(depthFirst: 1, randomSchedules: 1) { simulation in
       for number in 0..<3 { simulation.addStep("\(number)") {} }
       simulation.run()
     }

@@ -38,7 +38,7 @@ private struct Flaw: Error, Equatable {}
 
   @Test func `is an error of a condition`() throws {
     let (body, _) = try Self.run(.error(Flaw()), at: .evaluatingConditions)
-    try expectConditionFailure(body, as: Flaw(), of: "fault")
+    try expectConditionFailure(of: body, is: Flaw(), condition: "fault")
     #expect(body.enteredAt == nil)
   }
 

@@ -36,7 +36,7 @@ private struct Offline: Error {}
       ResultOperation(name: "part 2") { "two" }
     }
     queue.addOperation(group)
-    simulation.run(until: { group.isExecuting })
+    try simulation.run(until: { group.isExecuting })
     simulation.keepsOperations = true
     simulation.run()
     let second = try simulation.operation(named: "part 2", as: ResultOperation<String>.self)

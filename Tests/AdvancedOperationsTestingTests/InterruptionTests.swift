@@ -80,7 +80,7 @@ private struct Upload: Sendable {
     var failing: [Int] = []
     for count in 0...Upload.stepCount(seed: 4) {
       do {
-        try exploreInterruptions(after: count, seed: 4) { simulation in
+        try exploreInterruptions(replayingStep: count, seed: 4) { simulation in
           Upload(in: simulation)
         } interrupt: { upload in
           upload.operation.cancel()
@@ -93,7 +93,8 @@ private struct Upload: Sendable {
       }
     }
     #expect(failing.count == 1)
-    let advice = "with exploreInterruptions(after: \(failing.first ?? -1), seed: 4) and the same"
+    let advice =
+      "with exploreInterruptions(replayingStep: \(failing.first ?? -1), seed: 4) and the same"
     #expect(failure.message.contains(advice), "\(failure.message)")
 
     // The steps that the message names, without the exploration.
@@ -106,14 +107,17 @@ private struct Upload: Sendable {
   }
 
   @Test func `finds nothing in a body that deletes what it can't complete`() throws {
-    let count = try exploreInterruptions { simulation in
+    let report = try exploreInterruptions { simulation in
       Upload(in: simulation, deletes: true)
     } interrupt: { upload in
       upload.operation.cancel()
     } check: { upload in
       try upload.check()
     }
-    #expect(count == (1...3).map { Upload.stepCount(seed: $0) + 1 }.reduce(0, +))
+    let count = (1...3).map { Upload.stepCount(seed: $0) + 1 }.reduce(0, +)
+    #expect(report.interruptionCount == count && report.scheduleCount == 3)
+    #expect(report.isComplete)
+    #expect("\(report)" == "\(count) interruptions in 3 schedules, one at each moment")
   }
 
   @Test func `meets each moment of a seed once, from before the first step to after the end`()
@@ -121,7 +125,7 @@ private struct Upload: Sendable {
   {
     var moments: [Int] = []
     var ends: [Bool] = []
-    let count = try exploreInterruptions(schedules: 1, seed: 9) { simulation in
+    let report = try exploreInterruptions(randomSchedules: 1, seed: 9) { simulation in
       Upload(in: simulation, deletes: true)
     } interrupt: { upload in
       moments.append(upload.simulation.log.components(of: "] step: ").count - 1)
@@ -131,14 +135,14 @@ private struct Upload: Sendable {
     }
     let stepCount = Upload.stepCount(seed: 9)
     #expect(moments == Array(0...stepCount))
-    #expect(count == stepCount + 1)
+    #expect(report.interruptionCount == stepCount + 1)
     #expect(ends.first == false && ends.last == true)
   }
 
   @Test func `comes at each second of a chain of eight sleeps`() throws {
     var seconds: Set<Duration> = []
     let begin = ContinuousClock.now
-    let count = try exploreInterruptions(schedules: 1) { simulation in
+    let report = try exploreInterruptions(randomSchedules: 1) { simulation in
       let group = chainOfEightSleeps(by: simulation.environment.clock)
       AdvancedOperationQueue(environment: simulation.environment).addOperation(group)
       return (simulation, group)
@@ -148,13 +152,13 @@ private struct Upload: Sendable {
     } check: { _, group in
       #expect(group.isFinished)
     }
-    print("a chain of eight sleeps: \(count) interruptions in \(begin.duration(to: .now))")
+    print("a chain of eight sleeps: \(report) in \(begin.duration(to: .now))")
     #expect(seconds == Set((0...8).map { .seconds($0) }))
   }
 
   @Test func `takes as many seeds as it is told`() throws {
     var seeds: Set<UInt64> = []
-    try exploreInterruptions(schedules: 4, seed: 7) { simulation in
+    try exploreInterruptions(randomSchedules: 4, seed: 7) { simulation in
       seeds.insert(simulation.seed)
       return Upload(in: simulation, deletes: true)
     } interrupt: { upload in
@@ -165,7 +169,7 @@ private struct Upload: Sendable {
   }
 
   @Test func `interrupts with async code, and lets the check resume what was paused`() throws {
-    let count = try exploreInterruptions(schedules: 1) { simulation in
+    let report = try exploreInterruptions(randomSchedules: 1) { simulation in
       Upload(in: simulation, deletes: true)
     } interrupt: { upload in
       let queue = upload.queue
@@ -179,7 +183,7 @@ private struct Upload: Sendable {
       try expectOutcome(of: upload.operation, is: .succeeded)
       try upload.check()
     }
-    #expect(count > 5)
+    #expect(report.interruptionCount > 5)
   }
 
   @Test func `ends a workflow that only an interruption ends, after as many steps as it is told`()
@@ -188,7 +192,7 @@ private struct Upload: Sendable {
     // Those of runs that were left in the middle would stay in memory.
     weak var unfinished: Operation?
     var builtCount = 0
-    let count = try exploreInterruptions(schedules: 2, steps: 30) { simulation in
+    let report = try exploreInterruptions(randomSchedules: 2, upToStep: 30) { simulation in
       let poll = RepeatOperation(name: "poll", every: .seconds(60)) { _ in
         AdvancedOperation()
       }
@@ -202,7 +206,13 @@ private struct Upload: Sendable {
     } check: { poll in
       try expectOutcome(of: poll, is: .cancelled)
     }
-    #expect(count == 2 * 31 && builtCount == count)
+    #expect(report.interruptionCount == 2 * 31 && builtCount == 2 * 31)
+    #expect(report.scheduleCount == 2 && !report.isComplete)
+    #expect(
+      "\(report)"
+        == "62 interruptions in 2 schedules, and there are later moments: to try more, pass a larger "
+        + "upToStep:"
+    )
     #expect(unfinished == nil)
   }
 
@@ -233,9 +243,9 @@ private struct Upload: Sendable {
   ) throws -> ExpectationFailure {
     do {
       try exploreInterruptions(
-        schedules: 2,
+        randomSchedules: 2,
+        upToStep: steps,
         seed: 5,
-        steps: steps,
         of: build,
         interrupt: interrupt,
         check: check
@@ -272,7 +282,7 @@ private struct Upload: Sendable {
     #expect(
       first.hasPrefix(
         "The workflow was interrupted before its first step, “worker of work”.\nThe check threw: "
-          + "Flaw()\nInterrupt it only there with exploreInterruptions(after: 0, seed: 5) and the "
+          + "Flaw()\nInterrupt it only there with exploreInterruptions(replayingStep: 0, seed: 5) and the "
       ),
       "\(first)"
     )
@@ -339,7 +349,7 @@ private struct Upload: Sendable {
       )
     }.message
     #expect(message.contains("It hasn't ended after 2000 steps"), "\(message)")
-    #expect(message.contains("Pass steps: for the number of steps to explore."))
+    #expect(message.contains("Pass upToStep: for the last step to explore."))
   }
 
   @Test func `when an interruption leaves an operation that waits for another one`() throws {
@@ -398,7 +408,7 @@ private struct Upload: Sendable {
   @Test func `when the workflow has fewer steps than the only interruption needs`() throws {
     var interruptionCount = 0
     let thrown = #expect(throws: ExpectationFailure.self) {
-      try exploreInterruptions(after: 1_000, seed: 2) { simulation in
+      try exploreInterruptions(replayingStep: 1_000, seed: 2) { simulation in
         Self.run(simulation, AdvancedOperation())
       } interrupt: { _ in
         interruptionCount += 1

@@ -52,7 +52,7 @@ import Testing
 
   @Test func `changes no choice, and no count of an exploration`() throws {
     func report(_ limit: Int?) throws -> ScheduleReport {
-      try exploreSchedules(depthFirst: 200, random: 20) { simulation in
+      try exploreSchedules(depthFirst: 200, randomSchedules: 20) { simulation in
         simulation.logLimit = limit
         let queue = AdvancedOperationQueue(environment: simulation.environment)
         for number in 0..<4 { queue.addOperation(ResultOperation(name: "\(number)") {}) }

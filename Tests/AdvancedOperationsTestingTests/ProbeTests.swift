@@ -17,7 +17,7 @@ private struct Offline: Error {}
     queue.addOperations(operations)
     simulation.run()
     #expect(operations.allSatisfy { $0.state == .evaluatingConditions })
-    #expect(probe.askedCount == 3)
+    #expect(probe.evaluationCount == 3)
     probe.answer(.failed(Offline()))
     simulation.run()
     #expect(operations.allSatisfy { $0.errors.count == 1 && $0.state == .finished })

@@ -120,7 +120,7 @@ private struct Stop: Error {}
     let (simulation, queue) = Self.world(4714)
     let poll = Self.poll(in: simulation)
     queue.addOperation(poll)
-    simulation.run(until: { isReported.withLock { $0 } })
+    try simulation.run(until: { isReported.withLock { $0 } })
     // The run that lets it end may take a millisecond as well.
     let lines = reports.all
     poll.cancel()
@@ -194,7 +194,7 @@ private struct Stop: Error {}
       with: ["exploreSchedules: ", "(seed 4719)", "of the current run"]
     ) { isReported in
       var isOver = false
-      try exploreSchedules(depthFirst: .max, random: 0, seed: 4719) { simulation in
+      try exploreSchedules(depthFirst: .max, randomSchedules: 0, seed: 4719) { simulation in
         simulation.watchdogInterval = .milliseconds(1)
         // Few schedules, once something is reported.
         if isReported() { isOver = true }
@@ -215,7 +215,7 @@ private struct Stop: Error {}
     let text = try Self.report(
       with: ["exploreRestarts: ", "restart", "of the current run"]
     ) { isReported in
-      try exploreRestarts(schedules: .max, seed: 4720) { simulation, journal in
+      try exploreRestarts(randomSchedules: .max, seed: 4720) { simulation, journal in
         simulation.watchdogInterval = .milliseconds(1)
         if isReported() { throw Stop() }
         let pay = ResultOperation { 50 }.recorded(as: "pay", in: journal)
@@ -233,7 +233,7 @@ private struct Stop: Error {}
 
   @Test func `says that a run between two restarts doesn't end`() throws {
     let text = try Self.report(with: ["4721", "exploreRestarts has taken"]) { isReported in
-      try exploreRestarts(schedules: 1, seed: 4721) { simulation, journal in
+      try exploreRestarts(randomSchedules: 1, seed: 4721) { simulation, journal in
         let pay = ResultOperation { 50 }.recorded(as: "pay", in: journal)
         let queue = AdvancedOperationQueue(environment: simulation.environment)
         queue.addOperation(pay)

@@ -66,7 +66,7 @@ private struct Flaw: Error {}
       for seed in Effort.seeds(20) {
         var first: String?
         let failure = #expect(throws: ScheduleFailure.self) {
-          try exploreSchedules(depthFirst: 0, random: 2_000, seed: seed) { simulation in
+          try exploreSchedules(depthFirst: 0, randomSchedules: 2_000, seed: seed) { simulation in
             let queue = AdvancedOperationQueue(environment: simulation.environment)
             let log = PartLog()
             for name in ["p", "s", "m"] {
@@ -110,7 +110,7 @@ private struct Flaw: Error {}
   @Test func `is made shorter although its numbers change`() throws {
     struct Lost: Error { let balance: Int }
     let failure = #expect(throws: ScheduleFailure.self) {
-      try exploreSchedules(depthFirst: 0, random: 100) { simulation in
+      try exploreSchedules(depthFirst: 0, randomSchedules: 100) { simulation in
         let count = Locked(0)
         for number in 0..<5 {
           simulation.addStep("\(number)") { count.withLock { $0 = $0 * 10 + number } }
@@ -184,7 +184,7 @@ private struct Flaw: Error {}
 
 @Suite(.watched) struct `Steps at any time in schedules that are drawn` {
   private static func times(_ seed: UInt64, _ random: Int) throws -> ScheduleReport {
-    try exploreSchedules(depthFirst: 0, random: random, seed: seed) { simulation in
+    try exploreSchedules(depthFirst: 0, randomSchedules: random, seed: seed) { simulation in
       let queue = AdvancedOperationQueue(environment: simulation.environment)
       let group = chainOfEightSleeps(by: simulation.environment.clock)
       queue.addOperation(group)

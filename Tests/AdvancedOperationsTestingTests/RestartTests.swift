@@ -166,12 +166,14 @@ struct DurableWorkflow: Sendable, CustomStringConvertible {
 
   @Test(arguments: DurableWorkflow.all)
   func `is explored by the kit`(workflow: DurableWorkflow) async throws {
-    let deaths = try await offPool {
-      try exploreRestarts(schedules: Effort.orders(10)) { simulation, journal in
+    let report = try await offPool {
+      try exploreRestarts(randomSchedules: Effort.orders(10)) { simulation, journal in
         workflow.make(simulation, journal, Effects())
       }
     }
-    #expect(deaths > 10 * Effort.orders(10))
+    #expect(report.restartCount > 10 * Effort.orders(10))
+    #expect(report.scheduleCount == Effort.orders(10))
+    #expect("\(report)" == "\(report.restartCount) restarts in \(report.scheduleCount) schedules")
   }
 
   @Test(arguments: DurableWorkflow.all)

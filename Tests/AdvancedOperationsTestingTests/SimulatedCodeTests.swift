@@ -150,12 +150,30 @@ private struct Flaw: Error, Equatable {}
     let queue = queue()
     let held = HeldOperation()
     queue.addOperation(held)
-    #expect(simulation.run(until: { held.isHeld }))
-    // Without a label as well.
-    #expect(simulation.run { held.isHeld })
+    try simulation.run(until: { held.isHeld })
     held.release()
-    simulation.run { held.isFinished }
+    // Without a label as well.
+    try simulation.run { held.isFinished }
     #expect(held.isFinished)
+  }
+
+  @Test func `is a condition if it returns a Bool, awaits nothing, and its value isn't used`()
+    throws
+  {
+    let queue = queue()
+    let work = HeldOperation(name: "work")
+    queue.addOperation(work)
+    #expect(try simulation.run { work.isFinished } == false)
+    let isFinished: Bool = try simulation.run { work.isFinished }
+    #expect(!isFinished)
+    #expect(
+      try simulation.run {
+        await Task.yield(); return work.isFinished
+      } == false
+    )
+    work.release()
+    try simulation.run { work.isFinished }
+    #expect(work.isFinished)
   }
 }
 

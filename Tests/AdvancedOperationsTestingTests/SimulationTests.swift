@@ -124,7 +124,7 @@ import Testing
       observing: [\.standardErrorContent]
     ) {
       let simulation = SimulatedEnvironment(seed: 1)
-      simulation.run(until: {
+      try simulation.run(until: {
         simulation.run()
         return true
       })

@@ -138,7 +138,7 @@ struct SmallWorkflow: Sendable {
     }
     let report =
       isPruned
-      ? try exploreSchedules(depthFirst: count, random: 0, of: workflow)
+      ? try exploreSchedules(depthFirst: count, randomSchedules: 0, of: workflow)
       : try exploreSchedulesUnpruned(depthFirst: count, of: workflow)
     return report.isComplete ? orders : nil
   }

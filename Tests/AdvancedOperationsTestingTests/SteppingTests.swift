@@ -53,15 +53,17 @@ import Testing
     #expect(!simulation.step())
   }
 
-  @Test func `a run ends when something has come true`() {
+  @Test func `a run ends when something has come true`() throws {
     let operation = ResultOperation(name: "work") {
       try await OperationClock.current.sleep(until: .seconds(60))
     }
     let (simulation, _) = Self.world(operation)
-    #expect(simulation.run(until: { operation.isExecuting }))
+    try simulation.run(until: { operation.isExecuting })
     #expect(operation.state == .executing)
     #expect(simulation.now == .zero)
-    #expect(!simulation.run(until: { operation.isCancelled }))
+    #expect(throws: ExpectationFailure.self) {
+      try simulation.run(until: { operation.isCancelled })
+    }
     #expect(operation.isFinished)
   }
 

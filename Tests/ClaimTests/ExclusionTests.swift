@@ -41,7 +41,7 @@ import Testing
       try exploreSchedules(
         interruptions: 1,
         depthFirst: Effort.schedules(1_000),
-        random: Effort.drawn(1_000),
+        randomSchedules: Effort.drawn(1_000),
         of: workflow
       )
     }
@@ -53,7 +53,7 @@ import Testing
     let report = try await offPool {
       try exploreSchedules(
         depthFirst: Effort.schedules(1_000),
-        random: Effort.drawn(1_000),
+        randomSchedules: Effort.drawn(1_000),
         of: workflow
       )
     }

@@ -99,7 +99,8 @@ import Testing
     limit: Int
   ) async throws {
     let report = try await offPool {
-      try exploreSchedules(depthFirst: Effort.schedules(3_000), random: Effort.drawn(200)) {
+      try exploreSchedules(depthFirst: Effort.schedules(3_000), randomSchedules: Effort.drawn(200))
+      {
         try Self.run(call, limit: limit, in: $0)
       }
     }
@@ -116,7 +117,7 @@ import Testing
       try exploreSchedules(
         interruptions: Effort.isNightly ? 2 : 1,
         depthFirst: Effort.schedules(2_000, nightly: 20_000),
-        random: Effort.drawn(200, nightly: 5_000)
+        randomSchedules: Effort.drawn(200, nightly: 5_000)
       ) { try Self.run(call, limit: limit, in: $0) }
     }
     print("\(call), \(limit), interrupted: \(report)")

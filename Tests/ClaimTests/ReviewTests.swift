@@ -105,7 +105,7 @@ import Testing
     world.run(waiter)
     holder.finish()
     world.simulation.run()
-    #expect(probe.askedCount == 1)
+    #expect(probe.evaluationCount == 1)
     #expect(waiter.kind == .succeeded)
   }
 

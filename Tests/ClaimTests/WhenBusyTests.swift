@@ -195,14 +195,14 @@ import Testing
   }
 
   @Test(arguments: Effort.seeds(20))
-  func `keeps its turn when a holder ends as soon as it is cancelled`(seed: UInt64) {
+  func `keeps its turn when a holder ends as soon as it is cancelled`(seed: UInt64) throws {
     let world = World(seed: seed)
     let holder = Work.claiming("holder", MutuallyExclusive("a"))
     world.run(holder)
     let work = Work.claiming("work", MutuallyExclusive("a", whenBusy: .cancelHolder))
     let late = Work.claiming("late", MutuallyExclusive("a"))
     world.queue.addOperation(work)
-    world.simulation.run { holder.isFinished }
+    try world.simulation.run { holder.isFinished }
     world.queue.addOperation(late)
     world.simulation.run()
     #expect(work.isExecuting)

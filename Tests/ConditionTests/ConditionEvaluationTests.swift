@@ -62,12 +62,12 @@ import Testing
     let work = Work()
     for probe in probes { work.addCondition(probe) }
     world.run(work)
-    #expect(probes.map(\.askedCount) == [1, 1, 1])
+    #expect(probes.map(\.evaluationCount) == [1, 1, 1])
     #expect(work.state == .evaluatingConditions)
     for probe in probes.reversed() { probe.answer(.satisfied) }
     world.simulation.run()
     #expect(work.kind == .succeeded)
-    #expect(probes.map(\.askedCount) == [1, 1, 1])
+    #expect(probes.map(\.evaluationCount) == [1, 1, 1])
   }
 
   @Test(arguments: seeds)
@@ -78,13 +78,13 @@ import Testing
     work.conditionPolicy = .stopAtFirstFailure
     for probe in probes { work.addCondition(probe) }
     world.run(work)
-    #expect(probes.map(\.askedCount) == [1, 0, 0])
+    #expect(probes.map(\.evaluationCount) == [1, 0, 0])
     probes[0].answer(.satisfied)
     world.simulation.run()
-    #expect(probes.map(\.askedCount) == [1, 1, 0])
+    #expect(probes.map(\.evaluationCount) == [1, 1, 0])
     probes[1].answer(.failed(Flaw(2)))
     world.simulation.run()
-    #expect(probes.map(\.askedCount) == [1, 1, 0])
+    #expect(probes.map(\.evaluationCount) == [1, 1, 0])
     #expect(work.kind == .failed)
     #expect(work.flawNumbers == [2])
     #expect(!work.didExecute)
@@ -154,7 +154,7 @@ import Testing
     let other = Work()
     world.run(holder)
     world.run(work, other)
-    #expect(probe.askedCount == 1)
+    #expect(probe.evaluationCount == 1)
     #expect(holder.isExecuting)
     #expect(!other.didExecute)
     holder.finish()
@@ -175,11 +175,11 @@ import Testing
     let work = Work()
     work.addCondition(probe)
     world.run(work)
-    #expect(probe.askedCount == 0)
+    #expect(probe.evaluationCount == 0)
     #expect(work.state == .pending)
     world.queue.isSuspended = false
     world.simulation.run()
-    #expect(probe.askedCount == 1)
+    #expect(probe.evaluationCount == 1)
   }
 
   @Test(arguments: seeds)
@@ -218,7 +218,7 @@ import Testing
     late.finish()
     world.simulation.run()
     #expect(work.kind == .succeeded)
-    #expect(probe.askedCount == 1)
+    #expect(probe.evaluationCount == 1)
   }
 
   @Test func `a dependency that is added to a suspended queue's operation is waited for first`() {
@@ -232,7 +232,7 @@ import Testing
     work.addDependency(late)
     world.queue.isSuspended = false
     world.simulation.run()
-    #expect(probe.askedCount == 0)
+    #expect(probe.evaluationCount == 0)
     #expect(work.state == .pending)
     late.finish()
     probe.answer(.satisfied)

@@ -395,7 +395,7 @@ import Testing
   @Test(.heavy) func `that need other operations of the queue end under every schedule`() throws {
     let report = try exploreSchedules(
       depthFirst: Effort.schedules(1_000),
-      random: Effort.drawn(200)
+      randomSchedules: Effort.drawn(200)
     ) { simulation in
       let queue = AdvancedOperationQueue(environment: simulation.environment)
       queue.maxConcurrentOperationCount = 1

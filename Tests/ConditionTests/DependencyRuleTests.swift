@@ -91,7 +91,7 @@ import Testing
     let either = Fan(DependencyRule.allSucceeded || probe)
     either.finish(0, failing: true)
     #expect(either.work.state == .pending)
-    #expect(probe.askedCount == 0)
+    #expect(probe.evaluationCount == 0)
     let both = Fan(DependencyRule.allSucceeded && probe)
     both.finish(0, failing: true)
     #expect(both.work.kind == .failed)
@@ -102,7 +102,7 @@ import Testing
     let silent = Fan(SilentCondition(DependencyRule.allSucceeded))
     silent.finish(0, failing: true)
     #expect(silent.work.kind == .failed)
-    #expect(probe.askedCount == 0)
+    #expect(probe.evaluationCount == 0)
     probe.answer(.satisfied)
     for fan in [either, both, negated, silent] { fan.world.finishAll(fan.parts) }
     #expect(either.work.kind == .succeeded)

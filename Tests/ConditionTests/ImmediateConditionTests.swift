@@ -68,7 +68,7 @@ import Testing
         try exploreSchedules(
           interruptions: 1,
           depthFirst: Effort.schedules(1_500),
-          random: Effort.drawn(300)
+          randomSchedules: Effort.drawn(300)
         ) { simulation in
           let queue = AdvancedOperationQueue(environment: simulation.environment)
           queue.maxConcurrentOperationCount = 1
@@ -216,7 +216,7 @@ import Testing
     question.answer.value = .skipped(reason: "late")
     probe.answer(.satisfied)
     world.simulation.run()
-    #expect(probe.askedCount == 1)
+    #expect(probe.evaluationCount == 1)
     #expect(work.kind == .skipped)
     #expect(!work.didExecute)
   }

@@ -119,7 +119,7 @@ import Testing
     work.addCondition(probe)
     world.simulation.run()
     work.addCondition(probe)
-    #expect(probe.askedCount == 0)
+    #expect(probe.evaluationCount == 0)
     #expect(work.kind == .cancelled)
   }
 }

@@ -19,7 +19,7 @@ import Testing
     var description: String { "Nothing completes or deletes \(uploads)." }
   }
 
-  func cancelAtAnyMoment(deletes: Bool) throws -> Int {
+  func cancelAtAnyMoment(deletes: Bool) throws -> InterruptionReport {
     try exploreInterruptions { simulation in
       let server = Server()
       let clock = simulation.environment.clock
@@ -50,7 +50,8 @@ import Testing
   } catch let failure as ExpectationFailure {
     print(failure.message)
   }
-  print(try cancelAtAnyMoment(deletes: true), "interruptions leave nothing on the server.")
+  let report = try cancelAtAnyMoment(deletes: true)
+  print(report.interruptionCount, "interruptions leave nothing on the server.")
 
   try expectShown(print, in: "ExploringSchedules", of: "AdvancedOperationsTesting")
 }
@@ -85,5 +86,15 @@ import Testing
   func cancel(_ upload: AdvancedOperation) { upload.cancel() }
   func hasNoOrphans(_ upload: AdvancedOperation) {}
 
-  try exploreInterruptions(after: 5, seed: 2, of: build, interrupt: cancel, check: hasNoOrphans)
+  let report = try exploreInterruptions(of: build, interrupt: cancel, check: hasNoOrphans)
+  print(report)
+  #expect(report.isComplete)
+
+  try exploreInterruptions(
+    replayingStep: 5,
+    seed: 2,
+    of: build,
+    interrupt: cancel,
+    check: hasNoOrphans
+  )
 }

@@ -30,7 +30,7 @@ private func queue(of simulation: SimulatedEnvironment) -> AdvancedOperationQueu
   let journal = InMemoryJournal()
   let firstLife = SimulatedEnvironment(seed: 1)
   AdvancedOperationQueue(environment: firstLife.environment).addOperations(makeOrder(journal))
-  firstLife.run(until: { journal.keys == ["reserve", "pay"] })
+  try firstLife.run(until: { journal.keys == ["reserve", "pay"] })
 
   print("— restart —")
   let secondLife = SimulatedEnvironment(seed: 2)
@@ -75,7 +75,7 @@ private final class Bank: Sendable {
 
   let firstLife = SimulatedEnvironment(seed: 1)
   AdvancedOperationQueue(environment: firstLife.environment).addOperation(makePayment())
-  firstLife.run(until: { bank.chargeCount == 1 })
+  try firstLife.run(until: { bank.chargeCount == 1 })
   print("recorded: \(journal.keys)")
 
   print("— restart —")
@@ -98,7 +98,7 @@ private final class Bank: Sendable {
     }.recorded(as: "pay", in: journal)
     let simulation = SimulatedEnvironment(seed: UInt64(life))
     queue(of: simulation).addOperations([paymentID, pay])
-    simulation.run(until: { life == 0 && bank.chargeCount == 1 })
+    try simulation.run(until: { life == 0 && bank.chargeCount == 1 })
     #expect(journal.keys == (life == 0 ? ["payment id"] : ["payment id", "pay"]))
   }
   #expect(bank.chargeCount == 1)
@@ -151,7 +151,7 @@ private struct CardDeclined: Error, CustomStringConvertible {
 
   let firstLife = SimulatedEnvironment(seed: 1)
   AdvancedOperationQueue(environment: firstLife.environment).addOperation(makeOrder())
-  firstLife.run(until: { journal.keys == ["reserve"] })
+  try firstLife.run(until: { journal.keys == ["reserve"] })
 
   print("— restart —")
   let secondLife = SimulatedEnvironment(seed: 2)

@@ -34,16 +34,16 @@ private final class Basket: Sendable {
 }
 
 @Test func `Restarts in tests: values that are passed on survive`() throws {
-  let deathCount = try exploreRestarts { simulation, journal in
+  let report = try exploreRestarts { simulation, journal in
     let reserve = ResultOperation { [14, 15] }.recorded(as: "reserve", in: journal)
     let pay = reserve.then { seats in 20 * seats.count }.recorded(as: "pay", in: journal)
     let queue = AdvancedOperationQueue(environment: simulation.environment)
     queue.addOperations([reserve, pay])
     return pay
   }
-  #expect(deathCount > 0)
+  #expect(report.restartCount > 0)
 
-  #expect(deathCount >= 10 * 2)
+  #expect(report.scheduleCount == 10 && report.restartCount >= 10 * 2)
 }
 
 @Test func `Restarts in tests: one death, and a record that fails`() throws {

@@ -221,6 +221,17 @@ private final class Hall: Sendable {
     AdvancedOperationQueue(environment: simulation.environment).addOperations([build, pack])
     return pack
   }
+
+  func buildAndPack(
+    _ simulation: SimulatedEnvironment,
+    _ journal: InMemoryJournal
+  ) -> AdvancedOperation {
+    let build = ResultOperation { try await compile("app") }.recorded(as: "build", in: journal)
+    AdvancedOperationQueue(environment: simulation.environment).addOperation(build)
+    return build
+  }
+  let report = try exploreRestarts(randomSchedules: 10, of: buildAndPack)
+  #expect(report.scheduleCount == 10)
 }
 
 @Test func `exploreRestarts: a card is charged once`() throws {
@@ -237,7 +248,7 @@ private final class Hall: Sendable {
 
   struct ChargedWrongly: Error { let charges: [Int] }
 
-  try exploreRestarts(world: { Bank() }) { simulation, journal, bank in
+  try exploreRestarts(externalState: { Bank() }) { simulation, journal, bank in
     let charge = ResultOperation {
       bank.charge(50, id: "order 7")
       return 50

@@ -200,7 +200,11 @@ private enum Values {
     queue.addOperation(download)
     simulation.run()
 
-    try expectConditionFailure(download, as: BlockCondition.NotSatisfied.self, of: "online")
+    try expectConditionFailure(
+      of: download,
+      as: BlockCondition.NotSatisfied.self,
+      condition: "online"
+    )
     #expect(!download.hasStarted)
     #expect(simulation.now == .seconds(30))
   }

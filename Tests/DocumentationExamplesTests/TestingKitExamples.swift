@@ -14,7 +14,7 @@ private func scene() -> (SimulatedEnvironment, AdvancedOperationQueue) {
   let upload = ResultOperation { await Task.yield() }
   queue.addOperation(upload)
 
-  simulation.run(until: { upload.isExecuting })
+  try simulation.run(until: { upload.isExecuting })
   upload.cancel()
   simulation.run()
 
@@ -194,10 +194,10 @@ private func scene() -> (SimulatedEnvironment, AdvancedOperationQueue) {
   importing.addCondition(FileExists("/no/such/file"))
   simulate(importing)
 
-  let missing = try expectConditionFailure(importing, as: FileExists.Problem.self)
+  let missing = try expectConditionFailure(of: importing, as: FileExists.Problem.self)
   #expect(missing == .missing(path: "/no/such/file"))
 
-  try expectConditionFailure(importing, as: FileExists.Problem.missing(path: "/no/such/file"))
+  try expectConditionFailure(of: importing, is: FileExists.Problem.missing(path: "/no/such/file"))
 }
 
 @Test func `expectOutcome: how it ended`() throws {
@@ -238,7 +238,7 @@ private func scene() -> (SimulatedEnvironment, AdvancedOperationQueue) {
   operation.addObserver(recorder)
   simulate(operation)
 
-  try expectEvents([.enqueued, .started, .willFinish, .finished], of: recorder)
+  try expectEvents(of: recorder, are: [.enqueued, .started, .willFinish, .finished])
 }
 
 @Test func `operation(named:as:): a part and the attempts`() throws {
@@ -255,7 +255,7 @@ private func scene() -> (SimulatedEnvironment, AdvancedOperationQueue) {
   }
   queue.addOperation(upload)
 
-  simulation.run(until: { upload.isExecuting })
+  try simulation.run(until: { upload.isExecuting })
   let part = try simulation.operation(named: "part 2", as: ResultOperation<Int>.self)
   part.cancel()
 

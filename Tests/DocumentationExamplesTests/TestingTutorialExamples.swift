@@ -53,7 +53,7 @@ import Testing
     network.answer(.failed(Offline()))
     changes.answer(.satisfied)
     simulation.run()
-    try expectConditionFailure(upload, as: Offline.self, of: "network")
+    try expectConditionFailure(of: upload, as: Offline.self, condition: "network")
   }
 
   @Test func `there is nothing to do`() throws {
@@ -110,14 +110,14 @@ import Testing
     changes.answer(.satisfied)
     other.addClaim(MutuallyExclusive("uplink"))
     queue.addOperation(other)
-    simulation.run(until: { other.isHeld })
+    try simulation.run(until: { other.isHeld })
 
     queue.addOperation(upload)
     simulation.run()
     #expect(upload.state == .ready)
 
     other.release()
-    simulation.run(until: { upload.isHeld })
+    try simulation.run(until: { upload.isHeld })
     #expect(upload.state == .executing)
   }
 

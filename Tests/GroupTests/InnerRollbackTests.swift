@@ -77,8 +77,10 @@ import Testing
   @Test func `undoes in reverse order also what came before, beside and after an inner group`()
     throws
   {
-    let report = try exploreSchedules(depthFirst: Effort.schedules(300), random: Effort.drawn(100))
-    { simulation in
+    let report = try exploreSchedules(
+      depthFirst: Effort.schedules(300),
+      randomSchedules: Effort.drawn(100)
+    ) { simulation in
       let queue = AdvancedOperationQueue(environment: simulation.environment)
       let log = Log<String>()
       let before = Self.step("before", log)
@@ -101,7 +103,7 @@ import Testing
   }
 
   @Test func `either all or nothing is undone, whenever the outer group is cancelled`() throws {
-    try exploreSchedules(depthFirst: Effort.schedules(500), random: Effort.drawn(200)) {
+    try exploreSchedules(depthFirst: Effort.schedules(500), randomSchedules: Effort.drawn(200)) {
       simulation in
       let queue = AdvancedOperationQueue(environment: simulation.environment)
       let log = Log<String>()

@@ -145,7 +145,7 @@ import Testing
   }
 
   @Test func `either gives a value or is cancelled, whenever that comes`() throws {
-    try exploreSchedules(depthFirst: Effort.schedules(500), random: Effort.drawn(200)) {
+    try exploreSchedules(depthFirst: Effort.schedules(500), randomSchedules: Effort.drawn(200)) {
       simulation in
       let queue = AdvancedOperationQueue(environment: simulation.environment)
       let work = Self.failing()

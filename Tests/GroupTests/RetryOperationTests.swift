@@ -351,7 +351,9 @@ import Testing
     try await queue.untilAllOperationsAreFinished()
   }
 
-  @Test func `what an attempt produced is cancelled together, and no dependent slips through`() {
+  @Test func `what an attempt produced is cancelled together, and no dependent slips through`()
+    throws
+  {
     let world = World()
     let first = Work.open("first")
     let between = Work.open("between")
@@ -365,7 +367,7 @@ import Testing
       }
     }
     world.queue.addOperation(retry)
-    world.simulation.run(until: { between.isExecuting && first.isExecuting })
+    try world.simulation.run(until: { between.isExecuting && first.isExecuting })
     // All that can happen happens while one of them is told of its cancel.
     between.onCancel { _, _ in world.simulation.run() }
     retry.cancel()

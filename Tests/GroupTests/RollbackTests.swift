@@ -213,7 +213,7 @@ import Testing
   }
 
   @Test func `isn't made a success by a finish() from outside, in any order`() throws {
-    try exploreSchedules(depthFirst: Effort.schedules(2_000), random: Effort.drawn(200)) {
+    try exploreSchedules(depthFirst: Effort.schedules(2_000), randomSchedules: Effort.drawn(200)) {
       simulation in
       let queue = AdvancedOperationQueue(environment: simulation.environment)
       let undone = Counter()
@@ -428,7 +428,7 @@ import Testing
 
   @Test func `undoes all that has begun and nothing else, whenever the group is cancelled`() throws
   {
-    try exploreSchedules(depthFirst: Effort.schedules(500), random: Effort.drawn(200)) {
+    try exploreSchedules(depthFirst: Effort.schedules(500), randomSchedules: Effort.drawn(200)) {
       simulation in
       let queue = AdvancedOperationQueue(environment: simulation.environment)
       let begun = Log<String>()

@@ -25,7 +25,7 @@ import Testing
       }
     }
     world.queue.addOperation(holder)
-    world.simulation.run(until: { holder.state == .executing })
+    try world.simulation.run(until: { holder.state == .executing })
     world.queue.addOperation(claiming)
     world.simulation.run()
     #expect(inside.entries == [false, true])

@@ -10,7 +10,7 @@ import Testing
     let report = try await offPool {
       try exploreSchedules(
         depthFirst: Effort.schedules(300, nightly: 20_000),
-        random: Effort.drawn(100, nightly: 5_000)
+        randomSchedules: Effort.drawn(100, nightly: 5_000)
       ) { try scene.run(call, in: $0) }
     }
     print("\(call) on \(scene): \(report)")
@@ -26,7 +26,7 @@ import Testing
       try exploreSchedules(
         interruptions: Effort.isNightly ? 2 : 1,
         depthFirst: Effort.schedules(60, nightly: 5_000),
-        random: Effort.drawn(60, nightly: 5_000)
+        randomSchedules: Effort.drawn(60, nightly: 5_000)
       ) { try scene.run(call, in: $0, isInterrupted: true) }
     }
     print("\(call) on \(scene), interrupted: \(report)")
@@ -40,7 +40,7 @@ import Testing
       try exploreSchedules(
         interruptions: 1,
         depthFirst: Effort.schedules(1_000, nightly: 20_000),
-        random: Effort.drawn(200, nightly: 5_000),
+        randomSchedules: Effort.drawn(200, nightly: 5_000),
         of: workflow
       )
     }

@@ -8,7 +8,8 @@ import Testing
   @Test(arguments: Scenario.all)
   func `end as they should`(scenario: Scenario) async throws {
     let report = try await offPool {
-      try exploreSchedules(depthFirst: Effort.schedules(2_000), random: Effort.drawn(200)) {
+      try exploreSchedules(depthFirst: Effort.schedules(2_000), randomSchedules: Effort.drawn(200))
+      {
         simulation in
         try scenario.run(simulation, Witness())
       }
@@ -24,7 +25,7 @@ import Testing
       try exploreSchedules(
         interruptions: Effort.isNightly ? 3 : 1,
         depthFirst: Effort.schedules(100, nightly: 2_000),
-        random: Effort.drawn(100, nightly: 5_000)
+        randomSchedules: Effort.drawn(100, nightly: 5_000)
       ) { simulation in
         try scenario.run(simulation, Witness(allowsLateDependencies: true))
       }

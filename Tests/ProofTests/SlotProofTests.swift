@@ -192,7 +192,7 @@ private struct Flaw: Error {}
     let report = try await offPool {
       try exploreSchedules(
         depthFirst: Effort.schedules(3_000, nightly: 200_000),
-        random: Effort.drawn(200, nightly: 5_000)
+        randomSchedules: Effort.drawn(200, nightly: 5_000)
       ) { try Self.run(one, in: $0) }
     }
     print("\(one): \(report)")
@@ -205,7 +205,7 @@ private struct Flaw: Error {}
       try exploreSchedules(
         interruptions: Effort.isNightly ? 3 : 1,
         depthFirst: Effort.schedules(200, nightly: 5_000),
-        random: Effort.drawn(100, nightly: 5_000)
+        randomSchedules: Effort.drawn(100, nightly: 5_000)
       ) { try Self.run(one, isInterrupted: true, in: $0) }
     }
     print("\(one), interrupted: \(report)")

@@ -115,7 +115,7 @@ import Testing
     let next = failing.then { $0 }
     next.addCondition(probe)
     world.run(failing, next)
-    #expect(probe.askedCount == 0)
+    #expect(probe.evaluationCount == 0)
     #expect(next.kind == .failed)
   }
 

@@ -129,7 +129,7 @@ import Testing
     sum.addClaim(MutuallyExclusive("a"))
     world.run(failing, slow, sum)
     #expect(sum.kind == .failed)
-    #expect(probe.askedCount == 0)
+    #expect(probe.evaluationCount == 0)
     #expect(ran.count == 0)
   }
 
@@ -168,7 +168,7 @@ import Testing
   }
 
   @Test func `ends once, whatever happens in between`() throws {
-    try exploreSchedules(depthFirst: Effort.schedules(500), random: Effort.drawn(200)) {
+    try exploreSchedules(depthFirst: Effort.schedules(500), randomSchedules: Effort.drawn(200)) {
       simulation in
       let queue = AdvancedOperationQueue(environment: simulation.environment)
       let first = ResultOperation(name: "first") { () async throws -> Int in throw Flaw(1) }

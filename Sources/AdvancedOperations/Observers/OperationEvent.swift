@@ -34,7 +34,7 @@ public enum OperationEvent: Sendable {
   /// What happened, without the values that come with it.
   ///
   /// ```swift
-  /// try expectEvents([.enqueued, .started, .willFinish, .finished], of: recorder)
+  /// try expectEvents(of: recorder, are: [.enqueued, .started, .willFinish, .finished])
   /// ```
   ///
   /// Later versions may add cases, so a `switch` needs an `@unknown default`.

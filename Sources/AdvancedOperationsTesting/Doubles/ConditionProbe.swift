@@ -21,7 +21,7 @@ public final class ConditionProbe: OperationCondition {
   private struct State {
     var result: OperationConditionResult?
     var waits: [(wait: AsyncWait, answer: Answer, operation: AdvancedOperation)] = []
-    var askedCount = 0
+    var evaluationCount = 0
   }
 
   /// What one question is answered with; the first answer counts.
@@ -48,7 +48,7 @@ public final class ConditionProbe: OperationCondition {
   }
 
   /// How often it was evaluated.
-  public var askedCount: Int { state.withLock { $0.askedCount } }
+  public var evaluationCount: Int { state.withLock { $0.evaluationCount } }
 
   /// The operations that wait for an answer, in the order of their evaluations.
   public var waiting: [AdvancedOperation] { state.withLock { $0.waits.map(\.operation) } }
@@ -116,7 +116,7 @@ public final class ConditionProbe: OperationCondition {
   }
 
   private func wait(for answer: Answer, _ operation: AdvancedOperation) async throws {
-    state.withLock { $0.askedCount += 1 }
+    state.withLock { $0.evaluationCount += 1 }
     try await AsyncWait().run { wait in
       self.state.withLock { state in
         if let result = state.result {

@@ -22,7 +22,7 @@ public struct ExpectationFailure: Error, CustomStringConvertible {
   /// The seed of the simulation in which the operation ran; nil outside of any.
   public let seed: UInt64?
   /// The error that a closure of a test has thrown, as in
-  /// ``exploreRestarts(schedules:stepLimit:seed:fileID:line:of:)``; nil when nothing else was thrown.
+  /// ``exploreRestarts(randomSchedules:stepLimit:seed:fileID:line:of:)``; nil when nothing else was thrown.
   public let underlying: (any Error)?
 
   /// Creates an error; for expectations of your own.

@@ -79,7 +79,7 @@ extension OperationOutcome.Kind {
 /// Expects that an operation has failed, without executing, because of a condition's error.
 ///
 /// ```swift
-/// let missing = try expectConditionFailure(importing, as: FileExists.Problem.self)
+/// let missing = try expectConditionFailure(of: importing, as: FileExists.Problem.self)
 /// #expect(missing == .missing(path: "/no/such/file"))
 /// ```
 ///
@@ -93,9 +93,9 @@ extension OperationOutcome.Kind {
 /// - Throws: ``ExpectationFailure`` when the operation did not fail, or for other reasons.
 @discardableResult
 public func expectConditionFailure<Failure: Error>(
-  _ operation: AdvancedOperation,
+  of operation: AdvancedOperation,
   as type: Failure.Type,
-  of condition: String? = nil,
+  condition: String? = nil,
   fileID: String = #fileID,
   line: Int = #line
 ) throws -> Failure {
@@ -108,20 +108,20 @@ public func expectConditionFailure<Failure: Error>(
 /// condition.
 ///
 /// ```swift
-/// try expectConditionFailure(importing, as: FileExists.Problem.missing(path: "/no/such/file"))
+/// try expectConditionFailure(of: importing, is: FileExists.Problem.missing(path: "/no/such/file"))
 /// ```
 ///
 /// - Parameters:
 ///   - operation: The operation.
-///   - error: What the condition should have given.
+///   - error: The error that the condition should have.
 ///   - condition: The name of the condition; nil for any.
 ///   - fileID: Where this is called.
 ///   - line: The line of that.
 /// - Throws: ``ExpectationFailure`` when the operation did not fail, or for other reasons.
 public func expectConditionFailure<Failure: Error & Equatable>(
-  _ operation: AdvancedOperation,
-  as error: Failure,
-  of condition: String? = nil,
+  of operation: AdvancedOperation,
+  is error: Failure,
+  condition: String? = nil,
   fileID: String = #fileID,
   line: Int = #line
 ) throws {
@@ -189,19 +189,19 @@ private func otherFailure(
 /// The error shows where the two differ:
 ///
 /// ```swift
-/// try expectEvents([.enqueued, .started, .willFinish, .finished], of: recorder)
+/// try expectEvents(of: recorder, are: [.enqueued, .started, .willFinish, .finished])
 /// ```
 ///
 /// - Parameters:
-///   - kinds: The kinds of the events.
 ///   - recorder: The observer.
+///   - kinds: The kinds of the events.
 ///   - fileID: Where this is called.
 ///   - line: The line of that.
 /// - Throws: ``ExpectationFailure`` with the difference, and with what hints at why events are
 ///   missing: steps that are pending, or an operation that is in no simulation.
 public func expectEvents(
-  _ kinds: [OperationEvent.Kind],
   of recorder: RecordingObserver,
+  are kinds: [OperationEvent.Kind],
   fileID: String = #fileID,
   line: Int = #line
 ) throws {
@@ -241,9 +241,7 @@ public func expectNoStrays(
   if !simulation.pending.isEmpty {
     problem = simulation.simulation.sentenceAboutPending.orEmpty
   } else if simulation.simulation.progress.current.count == 0 {
-    problem =
-      "Nothing has run in the simulation: add operations to a queue that is made with "
-      + "AdvancedOperationQueue(environment: simulation.environment), and call run()."
+    problem = Simulation.nothingHasRun
   } else if strays.isEmpty {
     return
   } else {

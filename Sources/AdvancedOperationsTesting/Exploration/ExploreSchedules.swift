@@ -38,7 +38,7 @@ import CoreOperations
 /// unless it waits for the test: for a ``ConditionProbe``, a ``HeldOperation``, or a queue that is
 /// suspended or has no slots. A workflow that takes no step fails as well, and one that leaves
 /// steps pending without a run or after ``SimulatedEnvironment/run()``; after a call that ends
-/// earlier, as ``SimulatedEnvironment/run(until:)-(()->Bool)`` does, steps may be left.
+/// earlier, as ``SimulatedEnvironment/run(fileID:line:until:)`` does, steps may be left.
 ///
 /// A workflow without an end has to be ended in the test: a schedule with more than `stepLimit`
 /// steps fails. If a workflow polls, the number of its schedules has no limit. The depth-first part
@@ -59,14 +59,14 @@ import CoreOperations
 /// - Parameters:
 ///   - depthFirst: The number of schedules to run depth first; nil for as many as take 4,000 steps
 ///     together, which is about 130 schedules of ten operations.
-///   - random: The number of schedules to run at random if these aren't all.
+///   - randomSchedules: The number of schedules to run at random if these aren't all.
 ///   - stepLimit: The number of steps after which a schedule fails, because it may have no end.
 ///   - seed: Where chance begins, that of the workflow too.
 ///   - fileID: Where this is called.
 ///   - line: The line of that.
 ///   - workflow: Builds the workflow, runs the simulation, and throws if something is wrong. Run
 ///     many times; everything that it uses has to be made in it.
-/// - Returns: How many schedules were explored, and whether that was all.
+/// - Returns: The number of schedules, and whether there are no others.
 /// - Throws: ``ScheduleFailure`` at the first schedule under which the workflow throws, leaves the
 ///   simulation, leaves steps, or doesn't end. Before that, the schedule is run once more, and then
 ///   made shorter as long as it fails in the same way: with an error of the same type and text
@@ -77,7 +77,7 @@ import CoreOperations
 @discardableResult
 public func exploreSchedules(
   depthFirst: Int? = nil,
-  random: Int = 100,
+  randomSchedules: Int = 100,
   stepLimit: Int = 20_000,
   seed: UInt64 = 1,
   fileID: String = #fileID,
@@ -86,7 +86,12 @@ public func exploreSchedules(
 ) throws -> ScheduleReport {
   try ScheduleExplorer.with(workflow, seed: seed) { explorer in
     explorer.stepLimit = stepLimit
-    return try explorer.explore(depthFirst: depthFirst, random: random, fileID: fileID, line: line)
+    return try explorer.explore(
+      depthFirst: depthFirst,
+      random: randomSchedules,
+      fileID: fileID,
+      line: line
+    )
   }
 }
 
@@ -131,7 +136,7 @@ public func exploreSchedules(
 package func exploreSchedules(
   interruptions: Int,
   depthFirst: Int? = nil,
-  random: Int = 100,
+  randomSchedules: Int = 100,
   seed: UInt64 = 1,
   fileID: String = #fileID,
   line: Int = #line,
@@ -139,7 +144,12 @@ package func exploreSchedules(
 ) throws -> ScheduleReport {
   try ScheduleExplorer.with(workflow, seed: seed) { explorer in
     explorer.interruptions = interruptions
-    return try explorer.explore(depthFirst: depthFirst, random: random, fileID: fileID, line: line)
+    return try explorer.explore(
+      depthFirst: depthFirst,
+      random: randomSchedules,
+      fileID: fileID,
+      line: line
+    )
   }
 }
 

@@ -92,7 +92,7 @@ extension ScheduleFailure {
   }
 }
 
-/// How many schedules were explored, and whether there are more.
+/// The number of schedules that an exploration has tried, and whether there are others.
 ///
 /// ```swift
 /// let report = try exploreSchedules { simulation in
@@ -104,20 +104,20 @@ extension ScheduleFailure {
 /// #expect(report.scheduleCount == 6)
 /// ```
 public struct ScheduleReport: Sendable, Hashable, CustomStringConvertible {
-  /// How many different schedules were explored depth first.
-  public var scheduleCount = 0
-  /// How many were begun and left, because they led to a state from which all was explored before.
-  public var prunedCount = 0
-  /// How many more were drawn at random, because there were too many; some may be equal.
-  public var randomCount = 0
+  /// The number of different schedules that were explored depth first.
+  public internal(set) var scheduleCount = 0
+  /// The number of schedules that ended early, in a state from which all was explored before.
+  public internal(set) var prunedCount = 0
+  /// The number of schedules drawn at random, because there were too many; some may be equal.
+  public internal(set) var randomCount = 0
   /// Whether the schedules explored depth first are all that there are.
-  public var isComplete = false
+  public internal(set) var isComplete = false
 
   /// The virtual times at which steps were taken that may be taken at any time, by the names of the
   /// steps.
   ///
   /// See ``SimulatedEnvironment/addStep(_:atAnyTime:_:)``.
-  public var timesOfSteps: [String: Set<Duration>] = [:]
+  public internal(set) var timesOfSteps: [String: Set<Duration>] = [:]
 
   /// Whether the depth-first part ended because steps can be passed over any number of times.
   var isBounded = false
@@ -157,6 +157,6 @@ public struct ScheduleReport: Sendable, Hashable, CustomStringConvertible {
     }
     return "\(schedules) depth first\(pruned), and \(randomCount) at random; "
       + "there are more: to try all, explore fewer operations; to try more, pass a larger "
-      + "depthFirst: or random:\(timesInWords)"
+      + "depthFirst: or randomSchedules:\(timesInWords)"
   }
 }

@@ -33,14 +33,16 @@
 /// or in a suspended queue.
 ///
 /// An exploration with
-/// ``exploreSchedules(depthFirst:random:stepLimit:seed:fileID:line:of:)`` and a step *at any time* also meets
+/// ``exploreSchedules(depthFirst:randomSchedules:stepLimit:seed:fileID:line:of:)`` and a step *at any time* also meets
 /// each moment, in every order of the other steps. It is complete for two or three operations only.
 ///
 /// - Parameters:
-///   - schedules: The number of seeds, and so of orders of steps; one at least.
-///   - seed: The first seed.
-///   - steps: The number of steps after which the workflow is interrupted; nil for all of them. Pass
-///     a number if only an interruption ends the workflow, or if it takes more than 2,000 steps.
+///   - randomSchedules: The number of orders of steps, each of which has its own seed; one at least.
+///   - lastStep: The number of the last step after which the workflow is interrupted; nil for all
+///     steps. Pass a number if only an interruption ends the workflow, or if it takes more than 2,000
+///     steps.
+///   - stepLimit: The number of steps after which a run fails, because it may have no end.
+///   - seed: The seed of the first schedule; the next schedule has the next seed.
 ///   - fileID: The file of the call.
 ///   - line: The line of the call.
 ///   - build: Builds the workflow, adds its operations to queues of the simulation, and returns what
@@ -49,7 +51,8 @@
 ///   - interrupt: Interrupts the workflow.
 ///   - check: Throws if something is wrong in the end. It has to accept a workflow that had finished
 ///     before the interruption, and isn't called for the run without an interruption.
-/// - Returns: The number of interruptions: one more than the number of steps, for each seed.
+/// - Returns: The number of schedules and of interruptions, which is one more than the number of
+///   steps for each schedule.
 /// - Throws: ``ExpectationFailure`` for the first interruption after which something is wrong. It
 ///   names the seed, the number of steps, the time, and the steps before and after the interruption,
 ///   and says how to interrupt the workflow at that moment only. An error of a closure is its
@@ -60,50 +63,60 @@
 /// - Complexity: O(s · n²) steps, s the number of seeds and n the number of steps of the workflow.
 @discardableResult
 public func exploreInterruptions<Context>(
-  schedules: Int = 3,
+  randomSchedules: Int = 3,
+  upToStep lastStep: Int? = nil,
+  stepLimit: Int = 20_000,
   seed: UInt64 = 1,
-  steps: Int? = nil,
   fileID: String = #fileID,
   line: Int = #line,
   of build: (SimulatedEnvironment) throws -> Context,
   interrupt: (Context) throws -> Void,
   check: (Context) throws -> Void
-) throws -> Int {
-  try withExplorer(build, interrupt, check, seed, fileID, line) { explorer in
-    try explorer.explore(schedules, from: seed, upTo: steps)
+) throws -> InterruptionReport {
+  try withExplorer(build, interrupt, check, seed, stepLimit, fileID, line) { explorer in
+    try explorer.explore(randomSchedules, from: seed, upTo: lastStep)
   }
 }
 
-/// Interrupts a workflow after one number of steps, as the failure of an exploration names it.
+/// Interrupts a workflow only after one step, as the failure of an exploration names it.
 ///
 /// The closures are called once, so that a breakpoint in them is met in the run that fails.
 ///
 /// ```swift
-/// try exploreInterruptions(after: 5, seed: 2, of: build, interrupt: cancel, check: hasNoOrphans)
+/// try exploreInterruptions(
+///   replayingStep: 5,
+///   seed: 2,
+///   of: build,
+///   interrupt: cancel,
+///   check: hasNoOrphans
+/// )
 /// ```
 ///
 /// - Parameters:
-///   - stepCount: The number of steps before the interruption.
-///   - seed: The seed.
+///   - step: The number of the step after which the workflow is interrupted; 0 for an interruption
+///     before the first step.
+///   - seed: The seed of the schedule.
+///   - stepLimit: The number of steps after which the run fails, because it may have no end.
 ///   - fileID: The file of the call.
 ///   - line: The line of the call.
 ///   - build: Builds the workflow, as for
-///     ``exploreInterruptions(schedules:seed:steps:fileID:line:of:interrupt:check:)``.
+///     ``exploreInterruptions(randomSchedules:upToStep:stepLimit:seed:fileID:line:of:interrupt:check:)``.
 ///   - interrupt: Interrupts the workflow.
 ///   - check: Throws if something is wrong in the end.
 /// - Throws: ``ExpectationFailure`` if something is wrong, or if the workflow has fewer steps.
 /// - Precondition: Not called from a step of a simulation.
 public func exploreInterruptions<Context>(
-  after stepCount: Int,
+  replayingStep step: Int,
   seed: UInt64,
+  stepLimit: Int = 20_000,
   fileID: String = #fileID,
   line: Int = #line,
   of build: (SimulatedEnvironment) throws -> Context,
   interrupt: (Context) throws -> Void,
   check: (Context) throws -> Void
 ) throws {
-  try withExplorer(build, interrupt, check, seed, fileID, line) { explorer in
-    try explorer.explore(onlyAfter: stepCount)
+  try withExplorer(build, interrupt, check, seed, stepLimit, fileID, line) { explorer in
+    try explorer.explore(onlyAfter: step)
   }
 }
 
@@ -112,6 +125,7 @@ private func withExplorer<Context, Result>(
   _ interrupt: (Context) throws -> Void,
   _ check: (Context) throws -> Void,
   _ seed: UInt64,
+  _ stepLimit: Int,
   _ fileID: String,
   _ line: Int,
   _ body: (InterruptionExplorer<Context>) throws -> Result
@@ -125,6 +139,7 @@ private func withExplorer<Context, Result>(
             interrupt: interrupt,
             check: check,
             seed: seed,
+            stepLimit: stepLimit,
             fileID: fileID,
             line: line
           )

@@ -7,6 +7,8 @@ struct InterruptionExplorer<Context> {
   let interrupt: (Context) throws -> Void
   let check: (Context) throws -> Void
   var seed: UInt64 = 0
+  /// The number of steps after which a run fails, because it may have no end.
+  let stepLimit: Int
   let fileID: String
   let line: Int
   let progress = ExplorationProgress(call: "exploreInterruptions", counting: "interruption")
@@ -30,30 +32,34 @@ struct InterruptionExplorer<Context> {
 
   /// The longest run that is explored if the test sets no limit: the time grows with its square.
   private static var longestRun: Int { 2_000 }
-  /// The number of steps after which an interrupted run fails, because it may have no end.
-  private static var stepLimit: Int { 20_000 }
 
-  /// Interrupts the workflow in so many orders of its steps; returns the number of interruptions.
-  func explore(_ schedules: Int, from seed: UInt64, upTo limit: Int?) throws -> Int {
+  /// Interrupts the workflow in so many orders of its steps.
+  func explore(
+    _ schedules: Int,
+    from seed: UInt64,
+    upTo limit: Int?
+  ) throws -> InterruptionReport {
     let guarded = RealTimeWatchdog.begin(progress)
     defer { guarded.end() }
     var explorer = self
-    var interruptionCount = 0
+    var report = InterruptionReport()
     for number in 0..<max(schedules, 1) {
       explorer.seed = seed &+ UInt64(number)
       progress.begins(seed: explorer.seed)
-      interruptionCount += try explorer.explore(upTo: limit)
+      try explorer.explore(upTo: limit, &report)
     }
-    return interruptionCount
+    return report
   }
 
   /// Interrupts the workflow in the order of steps that follows from the seed.
-  private func explore(upTo limit: Int?) throws -> Int {
+  private func explore(upTo limit: Int?, _ report: inout InterruptionReport) throws {
     let whole = try runWhole(upTo: limit.map { max($0, 0) })
     for count in whole.steps.indices { try runInterrupted(after: count, like: whole) }
     // A run that is cut can end only now, and would stay in memory otherwise.
     try finish(whole.run, whole.context, whole)
-    return whole.steps.count + 1
+    report.scheduleCount += 1
+    report.interruptionCount += whole.steps.count + 1
+    if whole.isCut { report.isComplete = false }
   }
 
   /// Interrupts the workflow after so many steps, and no others.
@@ -79,18 +85,18 @@ struct InterruptionExplorer<Context> {
       throw fail(
         story,
         "It hasn't ended after \(counted(Self.longestRun, "step")), and exploring n steps takes "
-          + "n² steps. Pass steps: for the number of steps to explore."
+          + "n² steps. Pass upToStep: for the last step to explore."
       )
     }
     let advice =
-      "If only an interruption ends the workflow, pass steps: for the number of steps to explore."
+      "If only an interruption ends the workflow, pass upToStep: for the last step to explore."
     try checkEnd(of: run.simulation, story, advice)
     return whole
   }
 
   private func runInterrupted(after count: Int, like whole: Whole?) throws {
     if ScheduleExplorer.printsSchedules {
-      StandardError.write(line: "exploreInterruptions(after: \(count), seed: \(seed), …)")
+      StandardError.write(line: "exploreInterruptions(replayingStep: \(count), seed: \(seed), …)")
     }
     let (run, context) = try begin()
     try run.proceed(upTo: count)
@@ -120,7 +126,7 @@ struct InterruptionExplorer<Context> {
   }
 
   private func begin() throws -> (run: SteppedRun, context: Context) {
-    let run = SteppedRun(seed: seed, call: "exploreInterruptions", Self.stepLimit, progress)
+    let run = SteppedRun(seed: seed, call: "exploreInterruptions", stepLimit, progress)
     let context: Context
     do {
       context = try build(run.simulation)
@@ -207,8 +213,8 @@ struct InterruptionExplorer<Context> {
 
   /// Says how to interrupt the workflow at the same moment again.
   private func advice(_ count: Int) -> String {
-    "Interrupt it only there with exploreInterruptions(after: \(count), seed: \(seed)) and the same "
-      + "closures,\nor build it with SimulatedEnvironment(seed: \(seed)), call step() "
+    "Interrupt it only there with exploreInterruptions(replayingStep: \(count), seed: \(seed)) and the "
+      + "same closures,\nor build it with SimulatedEnvironment(seed: \(seed)), call step() "
       + (count == 1 ? "once" : "\(count) times") + ", interrupt it, and call run()."
   }
 }

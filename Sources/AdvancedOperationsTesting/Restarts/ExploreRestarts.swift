@@ -34,18 +34,18 @@ public import AdvancedOperations
 /// a line on standard error each ten seconds of real time, with the number of restarts until then.
 /// A run that never comes to its end is reported there, too. What the workflow changes outside of its
 /// operations, in a database for instance, is tested with
-/// ``exploreRestarts(schedules:stepLimit:seed:fileID:line:world:of:check:)``.
+/// ``exploreRestarts(randomSchedules:stepLimit:seed:fileID:line:externalState:of:check:)``.
 ///
 /// - Parameters:
-///   - schedules: In how many orders of its steps the workflow dies; one at least.
-///   - stepLimit: The number of steps after which a life fails, because it may have no end.
+///   - randomSchedules: The number of orders of steps in which the workflow dies; one at least.
+///   - stepLimit: The number of steps after which a run fails, because it may have no end.
 ///   - seed: Where chance begins.
 ///   - fileID: Where this is called.
 ///   - line: The line of that.
 ///   - workflow: Makes the operations, adds them to queues of the simulation, and returns the one
 ///     whose end and value are compared. Called for each life; everything that the workflow uses
 ///     has to be made in it. It doesn't run the simulation.
-/// - Returns: How many deaths there were.
+/// - Returns: The number of schedules and of restarts.
 /// - Throws: ``ExpectationFailure`` at the first restart after which something isn't so, with the
 ///   seed, the step and what was recorded. Also when `workflow` throws, with the error as
 ///   ``ExpectationFailure/underlying``; when it runs the simulation; when it takes no step in it;
@@ -55,34 +55,34 @@ public import AdvancedOperations
 ///   workflow.
 @discardableResult
 public func exploreRestarts(
-  schedules: Int = 10,
+  randomSchedules: Int = 10,
   stepLimit: Int = 20_000,
   seed: UInt64 = 1,
   fileID: String = #fileID,
   line: Int = #line,
   of workflow: (SimulatedEnvironment, InMemoryJournal) throws -> AdvancedOperation
-) throws -> Int {
+) throws -> RestartReport {
   try withoutActuallyEscaping(workflow) { workflow in
     let explorer = RestartExplorer<Void>(
-      makeWorld: {},
+      makeState: {},
       workflow: { simulation, journal, _ in try workflow(simulation, journal) },
-      checkWorld: nil,
+      checkState: nil,
       stepLimit: stepLimit,
       fileID: fileID,
       line: line
     )
-    return try explorer.explore(schedules, from: seed)
+    return try explorer.explore(randomSchedules, from: seed)
   }
 }
 
-/// Lets the process die at every step of a workflow, and checks what its lives did to a world
-/// outside.
+/// Lets the process die at every step of a workflow, and checks what its lives did outside of the
+/// process.
 ///
-/// So a test sees whether a card was charged twice, or a mail never sent.
+/// So a test finds a card that is charged twice, or a mail that is never sent.
 ///
-/// A world outlives the process. One is made for each *series* of lives: a first life, and those
-/// after its deaths. The lives of a series are given the same world and the same journal, and
-/// `check` looks at the world when the last of them has ended.
+/// *External state* outlives the process: a bank, a mailbox, a file. It is created for each *series*
+/// of lives: a first life, and those after its deaths. The lives of a series are given the same state
+/// and the same journal, and `check` inspects the state when the last of them has ended.
 ///
 /// The operation below dies after the card was charged, and before that is in the journal. The next
 /// life charges again; the bank has to know by a key that it has seen this charge.
@@ -101,7 +101,7 @@ public func exploreRestarts(
 ///
 /// struct ChargedWrongly: Error { let charges: [Int] }
 ///
-/// try exploreRestarts(world: { Bank() }) { simulation, journal, bank in
+/// try exploreRestarts(externalState: { Bank() }) { simulation, journal, bank in
 ///   let charge = ResultOperation {
 ///     bank.charge(50, id: "order 7")
 ///     return 50
@@ -113,52 +113,53 @@ public func exploreRestarts(
 /// }
 /// ```
 ///
-/// All that ``exploreRestarts(schedules:stepLimit:seed:fileID:line:of:)`` expects is expected as well, but
-/// for one thing: a workflow that records nothing is fine, when its world is as it should be. Where
-/// only a part of the journal survives, the world is as a whole life leaves it.
+/// All that ``exploreRestarts(randomSchedules:stepLimit:seed:fileID:line:of:)`` expects is expected as well, but
+/// for one thing: a workflow that records nothing is fine if its external
+/// state is as it should be. If only a part of the journal survives, the state is as a whole life
+/// leaves it.
 ///
 /// - Parameters:
-///   - schedules: In how many orders of its steps the workflow dies; one at least.
-///   - stepLimit: The number of steps after which a life fails, because it may have no end.
+///   - randomSchedules: The number of orders of steps in which the workflow dies; one at least.
+///   - stepLimit: The number of steps after which a run fails, because it may have no end.
 ///   - seed: Where chance begins.
 ///   - fileID: Where this is called.
 ///   - line: The line of that.
-///   - world: Makes what outlives the process: an object, or several in a struct or tuple. Called
-///     once for each series.
+///   - externalState: Creates the state that outlives the process: an object, or several in a struct
+///     or tuple. Called once for each series.
 ///   - workflow: Makes the operations, adds them to queues of the simulation, and returns the one
 ///     whose end and value are compared. Called for each life; everything that the workflow uses,
-///     but for the world, has to be made in it. It doesn't run the simulation.
-///   - check: Looks at the world after the last life of each series, and throws if something is
+///     but for the external state, has to be made in it. It doesn't run the simulation.
+///   - check: Inspects the external state after the last life of each series, and throws if something is
 ///     wrong; after a life without a death too.
-/// - Returns: How many deaths there were.
+/// - Returns: The number of schedules and of restarts.
 /// - Throws: ``ExpectationFailure`` with the seed, the step, and what was recorded, as
-///   ``exploreRestarts(schedules:stepLimit:seed:fileID:line:of:)``. What `world`, `workflow` and `check`
-///   throw is its ``ExpectationFailure/underlying``.
+///   ``exploreRestarts(randomSchedules:stepLimit:seed:fileID:line:of:)``. An error of `externalState`,
+///   `workflow` or `check` is its ``ExpectationFailure/underlying``.
 /// - Complexity: O(s · n²) steps, s the number of schedules and n that of the steps of the
 ///   workflow.
 @discardableResult
-public func exploreRestarts<World>(
-  schedules: Int = 10,
+public func exploreRestarts<ExternalState>(
+  randomSchedules: Int = 10,
   stepLimit: Int = 20_000,
   seed: UInt64 = 1,
   fileID: String = #fileID,
   line: Int = #line,
-  world: () throws -> World,
-  of workflow: (SimulatedEnvironment, InMemoryJournal, World) throws -> AdvancedOperation,
-  check: (World) throws -> Void
-) throws -> Int {
-  try withoutActuallyEscaping(world) { world in
+  externalState: () throws -> ExternalState,
+  of workflow: (SimulatedEnvironment, InMemoryJournal, ExternalState) throws -> AdvancedOperation,
+  check: (ExternalState) throws -> Void
+) throws -> RestartReport {
+  try withoutActuallyEscaping(externalState) { externalState in
     try withoutActuallyEscaping(workflow) { workflow in
       try withoutActuallyEscaping(check) { check in
         let explorer = RestartExplorer(
-          makeWorld: world,
+          makeState: externalState,
           workflow: workflow,
-          checkWorld: check,
+          checkState: check,
           stepLimit: stepLimit,
           fileID: fileID,
           line: line
         )
-        return try explorer.explore(schedules, from: seed)
+        return try explorer.explore(randomSchedules, from: seed)
       }
     }
   }

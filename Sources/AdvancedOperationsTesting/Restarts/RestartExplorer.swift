@@ -2,13 +2,14 @@ import AdvancedOperations
 import CoreOperations
 
 /// Runs one workflow in lives that end at different steps.
-struct RestartExplorer<World> {
-  typealias Workflow = (SimulatedEnvironment, InMemoryJournal, World) throws -> AdvancedOperation
+struct RestartExplorer<ExternalState> {
+  typealias Workflow = (SimulatedEnvironment, InMemoryJournal, ExternalState) throws ->
+    AdvancedOperation
 
-  let makeWorld: () throws -> World
+  let makeState: () throws -> ExternalState
   let workflow: Workflow
-  /// Looks at the world after the last life of a series; nil where there is none.
-  let checkWorld: ((World) throws -> Void)?
+  /// Inspects the external state after the last life of a series; nil if there is none.
+  let checkState: ((ExternalState) throws -> Void)?
   var seed: UInt64 = 0
   let stepLimit: Int
   let fileID: String
@@ -27,25 +28,26 @@ struct RestartExplorer<World> {
     var stepCount: Int { run.stepCount }
   }
 
-  /// A first life, and those after its deaths, in one world.
+  /// A first life, and those after its deaths, with one external state.
   struct Series {
-    let world: World
+    let state: ExternalState
     /// What has happened by now, in sentences.
     var story: String
   }
 
-  /// Explores so many orders of steps; returns the number of deaths.
-  func explore(_ schedules: Int, from seed: UInt64) throws -> Int {
+  /// Explores so many orders of steps.
+  func explore(_ schedules: Int, from seed: UInt64) throws -> RestartReport {
     let guarded = RealTimeWatchdog.begin(progress)
     defer { guarded.end() }
     var explorer = self
-    var deathCount = 0
+    var report = RestartReport()
     for number in 0..<max(schedules, 1) {
       explorer.seed = seed &+ UInt64(number)
       progress.begins(seed: explorer.seed)
-      deathCount += try explorer.explore()
+      report.restartCount += try explorer.explore()
+      report.scheduleCount += 1
     }
-    return deathCount
+    return report
   }
 
   /// Explores the order of steps that follows from the seed.
@@ -59,7 +61,7 @@ struct RestartExplorer<World> {
       deathCount += try die(after: limit, like: whole, &generator)
     }
     for count in whole.journal.records.indices {
-      // The world is as a whole life leaves it.
+      // The external state is as a whole life leaves it.
       var series = try newSeries()
       let records = Array(try live(in: series).journal.records.prefix(count))
       let keys = Self.list(records.map(\.key))
@@ -98,9 +100,13 @@ struct RestartExplorer<World> {
   private func newSeries() throws -> Series {
     let story = "It was run without a death."
     do {
-      return Series(world: try makeWorld(), story: story)
+      return Series(state: try makeState(), story: story)
     } catch {
-      throw fail(story, "The closure that makes the world threw: \(error)", underlying: error)
+      throw fail(
+        story,
+        "The closure that creates the external state threw: \(error)",
+        underlying: error
+      )
     }
   }
 
@@ -121,7 +127,7 @@ struct RestartExplorer<World> {
     let journal = InMemoryJournal(records)
     let operation: AdvancedOperation
     do {
-      operation = try workflow(run.simulation, journal, series.world)
+      operation = try workflow(run.simulation, journal, series.state)
     } catch {
       throw fail(series.story, "Then the closure threw: \(error)", underlying: error)
     }
@@ -183,7 +189,7 @@ extension RestartExplorer {
   func checkWhole(_ whole: Life, _ series: Series) throws {
     if whole.stepCount == 0 { throw fail(series.story, ScheduleProblem.noStepText) }
     try check(whole, against: whole, series)
-    if checkWorld == nil, whole.journal.records.isEmpty {
+    if checkState == nil, whole.journal.records.isEmpty {
       throw fail(
         series.story,
         "Nothing was recorded, so a restart has nothing to go on from. Record operations in the "
@@ -206,11 +212,11 @@ extension RestartExplorer {
     try checkEnd(life, against: whole, series.story)
     try checkRecords(life, against: whole, series.story)
     do {
-      try checkWorld?(series.world)
+      try checkState?(series.state)
     } catch {
       throw fail(
         series.story,
-        "In the end, the check of the world threw: \(error)",
+        "In the end, the check of the external state threw: \(error)",
         underlying: error
       )
     }

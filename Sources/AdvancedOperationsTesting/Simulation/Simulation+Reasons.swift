@@ -113,6 +113,28 @@ extension Simulation {
     return ([text] + others.map { "also: \($0)" }).joined(separator: "\n")
   }
 
+  /// Says why nothing can happen any more: the operations that have not finished, and what keeps
+  /// each of them.
+  var whyIdle: String {
+    if progress.current.count == 0 { return Self.nothingHasRun }
+    let unfinished = unfinished
+    guard !unfinished.isEmpty else {
+      let strays = strays.map(\.description)
+      let rest =
+        strays.isEmpty
+        ? "all operations of its queues have finished." : strays.joined(separator: "\n")
+      return "Nothing can happen in the simulation any more: " + rest
+    }
+    return "Nothing can happen in the simulation any more:\n"
+      + unfinished.prefix(3).map { whatKeeps($0) }.joined(separator: "\n")
+      + (unfinished.count > 3 ? "\nand \(unfinished.count - 3) more." : "")
+  }
+
+  /// What to do if nothing has run in a simulation.
+  static let nothingHasRun =
+    "Nothing has run in the simulation: add operations to a queue that is made with "
+    + "AdvancedOperationQueue(environment: simulation.environment), and call run()."
+
   /// Whether all that an operation waits for is in the hand of the test: it can resume a queue,
   /// give a queue slots, answer with a probe, or release a held operation.
   func isHeldByTest(_ operation: Operation) -> Bool {

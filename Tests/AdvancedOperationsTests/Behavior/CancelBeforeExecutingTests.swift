@@ -50,7 +50,7 @@ import Testing
     #expect(recorder.kinds == [.cancelled])
     world.run(work)
     Self.expectLeft(work, recorder, told: [.cancelled, .enqueued, .willFinish, .finished])
-    #expect(probe.askedCount == 0)
+    #expect(probe.evaluationCount == 0)
   }
 
   @Test func `in no queue it finishes when it is started by hand, dependencies or not`() {

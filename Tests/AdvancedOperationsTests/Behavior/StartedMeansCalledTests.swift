@@ -60,7 +60,7 @@ import Testing
     let report = try exploreSchedules(
       interruptions: interruptions,
       depthFirst: Effort.schedules(500),
-      random: Effort.drawn(100)
+      randomSchedules: Effort.drawn(100)
     ) { simulation in
       let work = Work("work", policy: policy)
       try Self.check(work, simulation, work.executions)
@@ -73,7 +73,7 @@ import Testing
     let report = try exploreSchedules(
       interruptions: interruptions,
       depthFirst: Effort.schedules(500),
-      random: Effort.drawn(100)
+      randomSchedules: Effort.drawn(100)
     ) { simulation in
       let calls = Counter()
       try Self.check(ResultOperation(name: "work") { _ = calls.add() }, simulation, calls)

@@ -73,7 +73,7 @@ private struct Around: OperationInterceptor {
     )
     world.run(build)
     expectRestored(build)
-    #expect(probe.askedCount == 0)
+    #expect(probe.evaluationCount == 0)
     #expect(log.entries == [])
   }
 
@@ -241,7 +241,7 @@ private struct Around: OperationInterceptor {
     #expect(build.kind == .failed)
     #expect(next.outcome?.isInherited == true)
     #expect(bodies.count == 0)
-    #expect(probe.askedCount == 0)
+    #expect(probe.evaluationCount == 0)
     let error = try #require(build.outcome?.failure?.first(OperationJournalError.self))
     #expect("\(error)" == "The journal can't say whether “build” was done: flaw 3")
   }

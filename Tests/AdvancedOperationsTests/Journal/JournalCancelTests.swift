@@ -58,7 +58,7 @@ import Testing
     #expect(build.errors.first is OperationJournalError)
   }
 
-  @Test func `before the body has returned drops what it still returns`() {
+  @Test func `before the body has returned drops what it still returns`() throws {
     let world = World()
     let build = ResultOperation { [bodies] in
       bodies.add()
@@ -66,7 +66,7 @@ import Testing
       return 1
     }.recorded(as: "build", in: journal)
     world.queue.addOperation(build)
-    world.simulation.run(until: { bodies.count == 1 })
+    try world.simulation.run(until: { bodies.count == 1 })
     build.cancel()
     world.simulation.run()
     #expect(build.kind == .cancelled)
@@ -145,7 +145,7 @@ import Testing
     try exploreSchedules(
       interruptions: 1,
       depthFirst: Effort.schedules(400),
-      random: Effort.drawn(200)
+      randomSchedules: Effort.drawn(200)
     ) { simulation in
       let queue = AdvancedOperationQueue(environment: simulation.environment)
       let journal = InMemoryJournal()

@@ -80,7 +80,7 @@ import Testing
     #expect(journal.keys == [])
   }
 
-  @Test func `holds slot and claims`() {
+  @Test func `holds slot and claims`() throws {
     let world = World(limit: 1)
     journal.delay = .seconds(1)
     let build = ResultOperation { 1 }.recorded(as: "build", in: journal)
@@ -89,7 +89,7 @@ import Testing
     claimer.addClaim(MutuallyExclusive("database"))
     world.queue.addOperation(build)
     world.makeQueue().addOperation(claimer)
-    world.simulation.run(until: { build.isExecuting })
+    try world.simulation.run(until: { build.isExecuting })
     world.queue.addOperation(other)
     world.simulation.run(until: .milliseconds(1_500))
     #expect(build.isExecuting)

@@ -115,7 +115,7 @@ import Testing
         try exploreSchedules(
           interruptions: 2,
           depthFirst: Effort.schedules(500),
-          random: Effort.drawn(150)
+          randomSchedules: Effort.drawn(150)
         ) { simulation in
           let queue = AdvancedOperationQueue(environment: simulation.environment)
           let (before, behind, hold) = (Work("before"), Work("behind"), Work.open("hold"))

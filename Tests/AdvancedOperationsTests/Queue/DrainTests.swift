@@ -39,7 +39,7 @@ import Testing
     let (queue, clock) = (world.queue, world.simulation.environment.clock)
     let stubborn = HeldOperation(name: "stubborn", cancellationPolicy: .whenFinishIsCalled)
     queue.addOperations([stubborn, Work("next")])
-    world.simulation.run(until: { stubborn.isHeld })
+    try world.simulation.run(until: { stubborn.isHeld })
     let report = try world.simulation.run {
       async let report = queue.drain(within: .seconds(1))
       try await clock.sleep(for: .seconds(2))
@@ -119,7 +119,7 @@ import Testing
 
   @Test func `turns away what would have run a workflow`() throws {
     let world = World()
-    try world.simulation.run { await world.queue.drain() }
+    _ = try world.simulation.run { await world.queue.drain() }
     let last = ResultOperation(name: "first") { 1 }.then(name: "last") { $0 }
     let failure = #expect(throws: OperationFailure.self) {
       try world.simulation.run { try await world.queue.run(last) }
@@ -407,7 +407,7 @@ import Testing
   @Test func `what is turned away is no member, and its observers are notified`() throws {
     let world = World()
     let delegate = RecordingDelegate()
-    try world.simulation.run { await world.queue.drain() }
+    _ = try world.simulation.run { await world.queue.drain() }
     world.queue.delegate = delegate
     let recorder = RecordingObserver()
     let queueRecorder = RecordingObserver()
@@ -529,7 +529,7 @@ import Testing
   @Test(.heavy) func `is complete in every order, with callbacks that add more`() throws {
     let report = try exploreSchedules(
       depthFirst: Effort.schedules(10_000),
-      random: Effort.drawn(300)
+      randomSchedules: Effort.drawn(300)
     ) { simulation in
       let queue = AdvancedOperationQueue(environment: simulation.environment)
       let executor = simulation.environment.executor as? any TaskExecutor

@@ -45,7 +45,9 @@ import Testing
   }
 
   @Test(arguments: Effort.some(durations + others, every: 3))
-  func `is no trap in virtual time, and a wait for ever if it is the longest`(duration: Duration) {
+  func `is no trap in virtual time, and a wait for ever if it is the longest`(
+    duration: Duration
+  ) throws {
     for first in [Duration.zero, .seconds(1), .longest - .seconds(1)] {
       let world = World()
       let recorder = TimelineRecorder()
@@ -53,7 +55,7 @@ import Testing
       world.simulation.advance(by: first)
       let operations = Self.operations(duration)
       world.queue.addOperations(operations)
-      world.simulation.run(until: { operations.contains { $0.isExecuting } })
+      try world.simulation.run(until: { operations.contains { $0.isExecuting } })
       for operation in operations { _ = "\(operation.explain())" }
       _ = "\(world.queue.explain())"
       world.simulation.run()

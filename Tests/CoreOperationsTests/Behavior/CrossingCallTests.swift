@@ -1,4 +1,5 @@
 import TestSupport
+
 #if DEBUG
 import CoreOperations
 import Dispatch

@@ -1,4 +1,5 @@
 import TestSupport
+
 #if os(Linux) || os(Android)
 import CoreOperations
 import Foundation

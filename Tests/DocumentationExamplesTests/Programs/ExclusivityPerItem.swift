@@ -117,7 +117,7 @@ import Testing
     let editor = HeldOperation(name: "editor")
     editor.addClaim(MutuallyExclusive("item a"))
     queue.addOperation(editor)
-    simulation.run(until: { editor.isHeld })
+    try simulation.run(until: { editor.isHeld })
 
     let impatient = AdvancedOperation(name: "impatient")
     impatient.addClaim(MutuallyExclusive("item a", whenBusy: .fail))
@@ -127,7 +127,7 @@ import Testing
     needless.addClaim(MutuallyExclusive("item a", whenBusy: .skip))
     queue.addOperations([impatient, elsewhere, needless])
     simulation.run()
-    try expectConditionFailure(impatient, as: OperationClaimError.busy(holders: ["editor"]))
+    try expectConditionFailure(of: impatient, is: OperationClaimError.busy(holders: ["editor"]))
     try expectOutcome(of: elsewhere, is: .succeeded)
     try expectOutcome(of: needless, is: .skipped)
     #expect(editor.isHeld)

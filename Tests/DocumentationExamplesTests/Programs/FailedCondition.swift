@@ -125,7 +125,11 @@ import Testing
     queue.addOperation(order)
     simulation.run()
 
-    let refusal = try expectConditionFailure(order, as: PaymentRefused.self, of: "solvent")
+    let refusal = try expectConditionFailure(
+      of: order,
+      as: PaymentRefused.self,
+      condition: "solvent"
+    )
     #expect(refusal == PaymentRefused(code: 51))
     let failure = try #require(order.outcome?.failure)
     #expect(failure.first(PaymentRefused.self) == refusal)

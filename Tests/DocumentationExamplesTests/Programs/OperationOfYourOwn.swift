@@ -100,7 +100,7 @@ import Testing
     printer.end(.success(2))
     simulation.run()
     try expectOutcome(of: operation, is: .succeeded)
-    try expectEvents([.enqueued, .started, .progress, .willFinish, .finished], of: recorder)
+    try expectEvents(of: recorder, are: [.enqueued, .started, .progress, .willFinish, .finished])
   }
 
   @Test func `an error ends it as failed`() throws {

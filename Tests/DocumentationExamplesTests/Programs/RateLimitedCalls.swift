@@ -73,7 +73,7 @@ import Testing
       return call
     }
     queue.addOperations(calls)
-    simulation.run(until: { payments.callTimes.count == 10 })
+    try simulation.run(until: { payments.callTimes.count == 10 })
     let waiting = calls.filter { !$0.isFinished && !$0.isExecuting }
     try #require(waiting.count == 2)
     waiting[0].cancel()
@@ -95,9 +95,9 @@ import Testing
     queue.addOperation(call)
     simulation.run()
     try expectConditionFailure(
-      call,
-      as: OperationClaimError.rateExceeded(count: 10, duration: .seconds(1)),
-      of: "payments"
+      of: call,
+      is: OperationClaimError.rateExceeded(count: 10, duration: .seconds(1)),
+      condition: "payments"
     )
   }
 }

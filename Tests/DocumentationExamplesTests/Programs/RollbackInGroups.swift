@@ -103,7 +103,7 @@ import Testing
     let hotel = HeldOperation(name: "hotel")
     let (trip, _) = trip(seat: booking("seat"), meal: booking("meal"), hotel: hotel)
     queue.addOperation(trip)
-    simulation.run(until: { hotel.isHeld })
+    try simulation.run(until: { hotel.isHeld })
     trip.cancel(withError: SoldOut())
     simulation.run()
     try expectOutcome(of: trip, is: .cancelled)

@@ -26,7 +26,7 @@ struct CancelTests {
     let life = try Life(in: shop)
     shop.provider.mood = .delivers(after: .seconds(30))
     let id = try life.submit(.tea())
-    life.simulation.run(until: { shop.provider.requests.contains("charge") })
+    try life.simulation.run(until: { shop.provider.requests.contains("charge") })
     life.desk.cancel(id, because: "the client hung up")
     life.run()
     #expect(life.simulation.now >= .seconds(30))
@@ -50,7 +50,7 @@ struct CancelTests {
     shop.provider.mood = .declines
     let id = try life.submit(.tea())
     let charge = try life.step(.charge, of: id)
-    life.simulation.run(until: { charge.outcome != nil })
+    try life.simulation.run(until: { charge.outcome != nil })
     life.desk.cancel(id, because: "the client hung up")
     life.run()
     #expect(try life.state(of: id).failure?.kind == .declined)
@@ -103,7 +103,7 @@ struct CancelTests {
   @Test func `is too late when its order is confirmed in the database but not yet over`() throws {
     let life = try Life(in: shop)
     let id = try life.submit(.tea())
-    life.simulation.run(until: { shop.store.order(id)?.state == .confirmed })
+    try life.simulation.run(until: { shop.store.order(id)?.state == .confirmed })
     life.desk.cancel(id, because: "the client hung up")
     life.run()
     #expect(try life.state(of: id) == .confirmed)

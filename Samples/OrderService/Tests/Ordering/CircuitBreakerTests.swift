@@ -27,7 +27,7 @@ struct CircuitBreakerTests {
     }
     shop.provider.next(.isDown, .isDown, .isDown)
     let ids = try (1...5).map { try life.submit(.tea(), key: "\($0)") }
-    life.simulation.run(until: { life.desk.breaker.state == .open })
+    try life.simulation.run(until: { life.desk.breaker.state == .open })
     #expect(life.desk.breaker.state == .open)
     life.run()
     #expect(life.desk.breaker.state == .closed)
@@ -45,7 +45,7 @@ struct CircuitBreakerTests {
     shop.provider.next(.isDown)
     shop.provider.mood = .takes(.seconds(30))
     for number in 1...5 { try life.submit(.tea(), key: "\(number)") }
-    life.simulation.run(until: { life.desk.breaker.state == .halfOpen })
+    try life.simulation.run(until: { life.desk.breaker.state == .halfOpen })
     let count = shop.provider.requests.count { $0 == "charge" }
     // The probe takes thirty seconds, and the others try every few.
     life.simulation.advance(by: .seconds(29))

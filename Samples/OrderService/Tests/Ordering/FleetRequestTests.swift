@@ -31,7 +31,7 @@ struct FleetRequestTests {
   @Test func `cancels the orders of the others`() throws {
     #expect(try cancel(at: second, "a change of mind"))
     #expect(try cancel(at: second, "another one"))
-    #expect(fleet.run(until: { isOver }))
+    try fleet.run(until: { isOver })
     #expect(fleet.state(of: id) == .cancelled(OrderFailure(cancelledBecause: "a change of mind")))
     #expect(try cancel(at: second, "too late") == false)
     #expect(fleet.shop.mistakes == [])
@@ -42,7 +42,7 @@ struct FleetRequestTests {
     first.store.isUnheard.withLock { $0 = true }
     #expect(try cancel(at: second, "a change of mind"))
     fleet.shop.provider.mood = .works
-    #expect(fleet.run(until: { isOver }))
+    try fleet.run(until: { isOver })
     #expect(fleet.state(of: id) == .cancelled(OrderFailure(cancelledBecause: "a change of mind")))
     #expect(fleet.shop.mistakes == [])
   }
@@ -51,9 +51,9 @@ struct FleetRequestTests {
     first.store.isUnheard.withLock { $0 = true }
     // The holder doesn't learn of it any more.
     #expect(fleet.shop.store.requestCancel(of: id, because: "a change of mind"))
-    #expect(fleet.run(until: { fleet.holder(of: id) == "b" }))
+    try fleet.run(until: { fleet.holder(of: id) == "b" })
     #expect(fleet.state(of: id) == .open)
-    #expect(fleet.run(until: { isOver }))
+    try fleet.run(until: { isOver })
     #expect(fleet.state(of: id) == .cancelled(OrderFailure(cancelledBecause: "a change of mind")))
     #expect(fleet.shop.mistakes == [])
   }
@@ -76,11 +76,11 @@ struct FleetRequestTests {
     fleet.simulation.run(until: .seconds(4))
     for id in ids.dropFirst() {
       instance.store.tokens.withLock { $0 = 1 }
-      #expect(fleet.run(until: { fleet.state(of: id) == .confirmed }))
+      try fleet.run(until: { fleet.state(of: id) == .confirmed })
     }
     #expect(shop.provider.requests == ["charge", "charge"])
     instance.store.tokens.withLock { $0 = 1 }
-    #expect(fleet.run(until: { fleet.state(of: ids[0])?.name == "cancelled" }))
+    try fleet.run(until: { fleet.state(of: ids[0])?.name == "cancelled" })
     #expect(shop.provider.requests == ["charge", "charge", "refund"])
     #expect(shop.mistakes == [])
   }
@@ -104,7 +104,7 @@ struct FleetRequestTests {
     second.desk.onUnreadable { id, _ in said.withLock { $0.append(id) } }
     second.store.unreadable.withLock { $0 = [id: "“lent” is unknown"] }
     first.store.isUnheard.withLock { $0 = true }
-    #expect(fleet.run(until: { fleet.holder(of: other) == "b" }))
+    try fleet.run(until: { fleet.holder(of: other) == "b" })
     fleet.simulation.run(until: .seconds(60))
     #expect(fleet.holder(of: id) == "a")
     #expect(said.withLock { $0 } == [id])

@@ -42,9 +42,9 @@ struct FleetTests {
     let pair = try Pair(.teaAndCups)
     let (fleet, first, second, id) = (pair.fleet, pair.first, pair.second, pair.id)
     first.store.isUnheard.withLock { $0 = true }
-    #expect(fleet.run(until: { fleet.holder(of: id) == "b" }))
+    try fleet.run(until: { fleet.holder(of: id) == "b" })
     fleet.shop.provider.mood = .works
-    #expect(fleet.run(until: { isOver(fleet, id) }))
+    try fleet.run(until: { isOver(fleet, id) })
     #expect(fleet.state(of: id) == .confirmed)
     #expect(second.desk.operation(of: id) != nil)
     #expect(fleet.shop.mistakes == [])
@@ -55,10 +55,10 @@ struct FleetTests {
     let (fleet, first, id) = (pair.fleet, pair.first, pair.id)
     let operation = try #require(first.desk.operation(of: id))
     first.store.isUnheard.withLock { $0 = true }
-    #expect(fleet.run(until: { fleet.holder(of: id) == "b" }))
+    try fleet.run(until: { fleet.holder(of: id) == "b" })
     // It learns of it with its next heartbeat.
     first.store.isUnheard.withLock { $0 = false }
-    #expect(fleet.run(until: { operation.isFinished }))
+    try fleet.run(until: { operation.isFinished })
     #expect(operation.cancellationReason as? LeaseLost == LeaseLost(order: id))
     #expect(fleet.state(of: id) == .open)
     #expect(fleet.shop.stock(of: "tea") == 9)
@@ -71,10 +71,10 @@ struct FleetTests {
     let (fleet, first, id) = (pair.fleet, pair.first, pair.id)
     first.store.isUnheard.withLock { $0 = true }
     let operation = try #require(first.desk.operation(of: id))
-    #expect(fleet.run(until: { fleet.holder(of: id) == "b" }))
+    try fleet.run(until: { fleet.holder(of: id) == "b" })
     // Both go on with the order, until one of them wants to write about it.
     fleet.shop.provider.mood = .works
-    #expect(fleet.run(until: { isOver(fleet, id) && operation.isFinished }))
+    try fleet.run(until: { isOver(fleet, id) && operation.isFinished })
     #expect(fleet.state(of: id) == .confirmed)
     #expect(fleet.shop.mistakes == [])
     #expect(fleet.shop.stock(of: "cup") == 8)
@@ -90,16 +90,16 @@ struct FleetTests {
     let operation = try #require(first.desk.operation(of: id))
     fleet.simulation.run(until: .seconds(1))
     #expect(first.desk.cancel(id, because: "a change of mind"))
-    #expect(fleet.run(until: { fleet.shop.provider.requests.contains("refund") }))
+    try fleet.run(until: { fleet.shop.provider.requests.contains("refund") })
     first.store.isUnheard.withLock { $0 = true }
-    #expect(fleet.run(until: { fleet.holder(of: id) == "b" }))
+    try fleet.run(until: { fleet.holder(of: id) == "b" })
     first.store.isUnheard.withLock { $0 = false }
     // Although the refund, which both need, can't be had.
-    #expect(fleet.run(until: { operation.isFinished }))
+    try fleet.run(until: { operation.isFinished })
     #expect(first.desk.openCount == 0)
     #expect(fleet.state(of: id)?.name == "rolling back")
     fleet.shop.provider.refundMood = .works
-    #expect(fleet.run(until: { isOver(fleet, id) }))
+    try fleet.run(until: { isOver(fleet, id) })
     #expect(fleet.state(of: id)?.name == "cancelled")
     #expect(fleet.shop.mistakes == [])
   }
@@ -114,14 +114,14 @@ struct FleetTests {
     let operation = try #require(first.desk.operation(of: id))
     fleet.simulation.run(until: .seconds(1))
     #expect(first.desk.cancel(id, because: "a change of mind"))
-    #expect(fleet.run(until: { fleet.shop.provider.requests.contains("refund") }))
+    try fleet.run(until: { fleet.shop.provider.requests.contains("refund") })
     first.store.isUnheard.withLock { $0 = true }
-    #expect(fleet.run(until: { fleet.holder(of: id) == "b" }))
-    try fleet.simulation.run { await second.desk.drain(within: .zero) }
+    try fleet.run(until: { fleet.holder(of: id) == "b" })
+    try fleet.simulation.run { _ = await second.desk.drain(within: .zero) }
     let count = fleet.shop.provider.requests.count
     // The first one refunds, and isn't allowed to note it.
     fleet.shop.provider.refundMood = .works
-    #expect(fleet.run(until: { operation.isFinished }))
+    try fleet.run(until: { operation.isFinished })
     #expect(fleet.shop.provider.requests.count == count + 1)
     #expect(fleet.state(of: id)?.name == "rolling back")
     #expect(fleet.shop.stock(of: "tea") == 9)
@@ -135,7 +135,7 @@ struct FleetTests {
     fleet.simulation.run(until: .seconds(3_600))
     #expect(fleet.state(of: id) == .open)
     instance.store.isBucketAway.withLock { $0 = false }
-    #expect(fleet.run(until: { isOver(fleet, id) }))
+    try fleet.run(until: { isOver(fleet, id) })
     #expect(fleet.state(of: id) == .confirmed)
   }
 
@@ -143,12 +143,12 @@ struct FleetTests {
     let pair = try Pair(.tea())
     let (fleet, first, second, id) = (pair.fleet, pair.first, pair.second, pair.id)
     first.store.isUnheard.withLock { $0 = true }
-    #expect(fleet.run(until: { fleet.holder(of: id) == "b" }))
+    try fleet.run(until: { fleet.holder(of: id) == "b" })
     first.store.isUnheard.withLock { $0 = false }
     second.store.isUnheard.withLock { $0 = true }
-    #expect(fleet.run(until: { fleet.holder(of: id) == "a" }))
+    try fleet.run(until: { fleet.holder(of: id) == "a" })
     fleet.shop.provider.mood = .works
-    #expect(fleet.run(until: { isOver(fleet, id) }))
+    try fleet.run(until: { isOver(fleet, id) })
     #expect(fleet.state(of: id) == .confirmed)
     #expect(fleet.shop.mistakes == [])
   }
@@ -156,9 +156,9 @@ struct FleetTests {
   @Test func `take over at once what an instance leaves that is closed`() throws {
     let pair = try Pair(.tea())
     let (fleet, first, id) = (pair.fleet, pair.first, pair.id)
-    try fleet.simulation.run { await first.desk.drain(within: .zero) }
+    try fleet.simulation.run { _ = await first.desk.drain(within: .zero) }
     let time = fleet.simulation.environment.clock.now
-    #expect(fleet.run(until: { fleet.holder(of: id) == "b" }))
+    try fleet.run(until: { fleet.holder(of: id) == "b" })
     #expect(fleet.simulation.environment.clock.now - time <= Fleet.heartbeat)
   }
 
@@ -169,15 +169,15 @@ struct FleetTests {
     let second = try fleet.start("b")
     let id = try fleet.submit(.tea(), to: first)
     first.store.isUnheard.withLock { $0 = true }
-    #expect(fleet.run(until: { fleet.holder(of: id) == "b" }))
+    try fleet.run(until: { fleet.holder(of: id) == "b" })
     first.store.isUnheard.withLock { $0 = false }
-    #expect(fleet.run(until: { first.desk.openCount == 0 }))
+    try fleet.run(until: { first.desk.openCount == 0 })
     second.store.isUnheard.withLock { $0 = true }
-    #expect(fleet.run(until: { fleet.holder(of: id) == "a" && first.desk.openCount == 1 }))
+    try fleet.run(until: { fleet.holder(of: id) == "a" && first.desk.openCount == 1 })
     // Of those that are over, one is remembered, and this order isn't over.
     for number in 1...3 {
       let other = try fleet.submit(.tea(99), to: first, key: "other \(number)")
-      #expect(fleet.run(until: { isOver(fleet, other) && first.desk.openCount == 1 }))
+      try fleet.run(until: { isOver(fleet, other) && first.desk.openCount == 1 })
     }
     #expect(first.desk.operation(of: id)?.isFinished == false)
   }

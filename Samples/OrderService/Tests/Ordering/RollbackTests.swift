@@ -107,12 +107,12 @@ struct RollbackTests {
     strike()
     shop.provider.refundMood = .isDown
     let id = try life.submit(.tea())
-    func run(untilRefunds count: Int) -> Int {
-      _ = life.simulation.run(until: { shop.provider.requests.count { $0 == "refund" } == count })
+    func run(untilRefunds count: Int) throws -> Int {
+      try life.simulation.run(until: { shop.provider.requests.count { $0 == "refund" } == count })
       return life.desk.timeline(of: id)?.spans.count ?? 0
     }
-    let spans = run(untilRefunds: 100)
-    #expect(run(untilRefunds: 1_000) == spans)
+    let spans = try run(untilRefunds: 100)
+    #expect(try run(untilRefunds: 1_000) == spans)
     #expect(requests.seen >= 1_000)
     #expect(requests.living < 100)
     shop.provider.refundMood = .works

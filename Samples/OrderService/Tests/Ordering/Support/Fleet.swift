@@ -55,12 +55,25 @@ final class Fleet {
     try simulation.run { try await instance.desk.submit(draft, key: key).order.id }
   }
 
-  /// Goes on until something is so, and no longer than a day: heartbeats never end.
-  func run(until condition: () -> Bool) -> Bool {
+  /// Runs until a condition is true, and no longer than a day: heartbeats never end.
+  func run(
+    fileID: String = #fileID,
+    line: Int = #line,
+    until condition: () -> Bool
+  ) throws {
     let clock = simulation.environment.clock
     let end = clock.now + .seconds(86_400)
-    _ = simulation.run(until: { condition() || clock.now > end })
-    return condition()
+    try simulation.run(
+      fileID: fileID,
+      line: line,
+      until: { condition() || clock.now > end }
+    )
+    if condition() { return }
+    throw ExpectationFailure(
+      "The condition has not become true within a day.",
+      fileID: fileID,
+      line: line
+    )
   }
 
   /// The instance that holds an order.

@@ -20,7 +20,7 @@ private final class Bank: Sendable {
 
 private struct ChargedWrongly: Error { let charges: [Int] }
 
-@Suite struct `The world outside of restarts` {
+@Suite struct `External state that outlives restarts` {
   /// A charge, and what comes after it.
   private static func order(
     _ simulation: SimulatedEnvironment,
@@ -43,7 +43,7 @@ private struct ChargedWrongly: Error { let charges: [Int] }
 
   @Test func `shows a charge that is made twice`() throws {
     let thrown = #expect(throws: ExpectationFailure.self) {
-      try exploreRestarts(world: { Bank() }) { simulation, journal, bank in
+      try exploreRestarts(externalState: { Bank() }) { simulation, journal, bank in
         Self.order(simulation, journal, bank, id: nil)
       } check: { bank in
         try Self.check(bank)
@@ -52,22 +52,24 @@ private struct ChargedWrongly: Error { let charges: [Int] }
     let failure = try #require(thrown)
     let error = try #require(failure.underlying as? ChargedWrongly)
     #expect(error.charges.count > 1)
-    #expect(failure.message.contains("with nothing recorded. In the end, the check of the world"))
+    #expect(
+      failure.message.contains("with nothing recorded. In the end, the check of the external state")
+    )
     #expect(failure.seed == 1)
   }
 
   @Test func `shows that one with an id is made once`() throws {
-    let deaths = try exploreRestarts(world: { Bank() }) { simulation, journal, bank in
+    let report = try exploreRestarts(externalState: { Bank() }) { simulation, journal, bank in
       Self.order(simulation, journal, bank, id: "order 7")
     } check: { bank in
       try Self.check(bank)
     }
-    #expect(deaths > 100)
+    #expect(report.restartCount > 100)
   }
 
   @Test func `shows a charge that is never made`() throws {
     let failure = #expect(throws: ExpectationFailure.self) {
-      try exploreRestarts(world: { Bank() }) { simulation, journal, _ in
+      try exploreRestarts(externalState: { Bank() }) { simulation, journal, _ in
         Self.order(simulation, journal, Bank(), id: nil)
       } check: { bank in
         try Self.check(bank)
@@ -78,7 +80,7 @@ private struct ChargedWrongly: Error { let charges: [Int] }
 
   @Test func `is made anew for each series, and is that of all of its lives`() throws {
     var (made, checked, lives): (Int, [Int], [Int: Int]) = (0, [], [:])
-    let deaths = try exploreRestarts(schedules: 2) {
+    let report = try exploreRestarts(randomSchedules: 2) {
       made += 1
       return made
     } of: { simulation, journal, number in
@@ -90,21 +92,21 @@ private struct ChargedWrongly: Error { let charges: [Int] }
     #expect(checked == Array(1...made))
     #expect(Set(lives.values) == [1, 2, 3])
     // A series has one life more than deaths, and the two without a death none.
-    #expect(lives.values.reduce(0, +) == deaths + made)
+    #expect(lives.values.reduce(0, +) == report.restartCount + made)
     #expect(lives.values.count { $0 == 1 } == 2)
   }
 
   @Test func `needs no record, and nothing else that isn't so`() throws {
-    let deaths = try exploreRestarts(world: { Bank() }) { simulation, _, bank in
+    let report = try exploreRestarts(externalState: { Bank() }) { simulation, _, bank in
       let charge = ResultOperation { bank.charge(50, id: "order 7") }
       AdvancedOperationQueue(environment: simulation.environment).addOperation(charge)
       return charge
     } check: { bank in
       try Self.check(bank)
     }
-    #expect(deaths > 10)
+    #expect(report.restartCount > 10)
     let ran = #expect(throws: ExpectationFailure.self) {
-      try exploreRestarts(world: { Bank() }) { simulation, journal, bank in
+      try exploreRestarts(externalState: { Bank() }) { simulation, journal, bank in
         let send = Self.order(simulation, journal, bank, id: "order 7")
         simulation.run()
         return send
