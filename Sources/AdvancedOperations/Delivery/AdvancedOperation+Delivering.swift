@@ -253,7 +253,7 @@ extension AdvancedOperation {
           of: observer,
           mayHaveTimer: timeout != nil
         )
-        core.attach(observation)
+        core.attach(observation, noticesStart: observer.noticesStart)
         if let timeout {
           core.makeExtra().timeouts.append(TimeLimit(timeout: timeout, observation: observation))
           core.hasTimers = true

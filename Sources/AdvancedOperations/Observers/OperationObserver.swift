@@ -114,6 +114,9 @@ public struct BlockObserver: OperationObserver {
     self.didFinish = didFinish
   }
 
+  /// Whether there is a closure for an event that comes before the body.
+  fileprivate var hasClosureForStart: Bool { didEnqueue != nil || didStart != nil }
+
   /// Calls the closure.
   public func operationDidEnqueue(_ operation: AdvancedOperation) { didEnqueue?(operation) }
   /// Calls the closure.
@@ -144,5 +147,17 @@ public struct BlockObserver: OperationObserver {
   /// Calls the closure.
   public func operationDidFinish(_ operation: AdvancedOperation, outcome: OperationOutcome) {
     didFinish?(operation, outcome)
+  }
+}
+
+extension OperationObserver {
+  /// Whether the observer may do something when an operation is enqueued or starts.
+  var noticesStart: Bool {
+    guard Self.self == BlockObserver.self else { return true }
+    // Not a cast, which copies all closures: 700 instructions (callgrind).
+    return unsafe withUnsafePointer(to: self) { pointer in
+      unsafe UnsafeRawPointer(pointer).assumingMemoryBound(to: BlockObserver.self).pointee
+        .hasClosureForStart
+    }
   }
 }

@@ -40,6 +40,9 @@ struct AdvancedCore {
   /// Whether circuits decide about the start, too.
   var hasBreakers = false
   var lastObserver: UInt32 = 0
+  /// Whether an observer may do something when the operation is enqueued or starts; without one,
+  /// neither is an event.
+  private(set) var isStartNoticed = false
   // In nanoseconds, because a duration takes twice as much.
   var admittedAt = Self.notAdmitted
   private static var notAdmitted: Int64 { .min }
@@ -92,7 +95,8 @@ struct AdvancedCore {
   }
 
   /// Keeps an observation, and forgets those that were removed, so that they don't pile up.
-  mutating func attach(_ observation: OperationObservation) {
+  mutating func attach(_ observation: OperationObservation, noticesStart: Bool) {
+    if noticesStart { isStartNoticed = true }
     if observers.count == observers.capacity, observers.count >= 8 {
       observers.removeAll { !$0.isAttached }
     }

@@ -29,7 +29,7 @@ extension AdvancedOperation: LayeredOperation {
       let hasConditions = !core.conditions.isEmpty
       // A dependency that is added from here on is watched by the call that adds it.
       let isHeard =
-        !core.observers.isEmpty || !core.delivery.isEmpty || core.extra != nil
+        core.isStartNoticed || !core.delivery.isEmpty || core.extra != nil
         || core.environment?.isTraced == true || core.mayHaveDelegate
         || hasConditions && !dependenciesAreFinished || mayLackInput
       // Without observers, notifying cost a quarter of the operation's life (callgrind).

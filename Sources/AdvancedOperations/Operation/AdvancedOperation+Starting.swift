@@ -117,7 +117,7 @@ extension AdvancedCore {
     switch machine.turnCame() {
     case .begin:
       // Nothing is called before the body, so nothing can come in between: the same step decides.
-      if observers.isEmpty, delivery.isEmpty, !delivery.isDelivering, !isObserved {
+      if !isStartNoticed, delivery.isEmpty, !delivery.isDelivering, !isObserved {
         guard machine.launchDue() == .execute else { trap("a launch that isn't due") }
         return .run(hasRollbacks: hasRollbacks)
       }
