@@ -44,8 +44,8 @@ extension AdvancedOperation {
   /// - Returns: Whether it starts.
   final func takeClaims() -> StartDecision {
     guard let asked = asked() else { return .run }
-    if asked.claims.isEmpty { return evaluateAtStart() }
-    let decision = asked.domain.take(
+    guard let domain = asked.domain else { return evaluateAtStart() }
+    let decision = domain.take(
       asked.claims,
       for: self,
       inside: asked.parent.map { Array(sequence(first: $0, next: \.parent)) } ?? [],
@@ -54,7 +54,7 @@ extension AdvancedOperation {
     // An end of a next attempt that was quiet before found nothing to give back, and no line to
     // leave.
     if asked.hasStarted, withCore({ $0.machine.isIdle }) {
-      asked.domain.release(self)
+      domain.release(self)
       return .run
     }
     switch decision {
@@ -78,7 +78,8 @@ extension AdvancedOperation {
   /// What a decision about the start is made of.
   private struct Asked {
     let claims: [ClaimRequest]
-    let domain: ClaimDomain
+    /// Nil without claims.
+    let domain: ClaimDomain?
     let parent: AdvancedOperation?
     /// Whether it is the next attempt that starts.
     let hasStarted: Bool
@@ -92,7 +93,7 @@ extension AdvancedOperation {
       }
       return Asked(
         claims: core.claims,
-        domain: (core.environment ?? .default).claimDomain,
+        domain: core.claims.isEmpty ? nil : (core.environment ?? .default).claimDomain,
         parent: core.extra?.group,
         hasStarted: core.machine.state == .executing
       )

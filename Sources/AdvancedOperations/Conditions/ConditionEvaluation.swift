@@ -74,9 +74,9 @@ extension AdvancedOperation {
     case .satisfied, .valueKnown, nil: break
     }
     let conditions = evaluation.conditions
-    switch evaluation.policy {
-    case .stopAtFirstFailure: return evaluateInOrder(ConditionWalk(conditions))
-    case .evaluateAll: break
+    // A single condition, which is the usual case, is evaluated without an array of results.
+    if conditions.count <= 1 || evaluation.policy == .stopAtFirstFailure {
+      return evaluateInOrder(ConditionWalk(conditions))
     }
     var needed: [Operation] = []
     var names: [String] = []
@@ -98,10 +98,6 @@ extension AdvancedOperation {
   /// Evaluates all conditions at the same time; their prerequisites have finished.
   private func evaluateAll(_ conditions: [any OperationCondition]) -> LayerReadiness {
     if isCancelled { return .pending }
-    // A single one, which is the usual case, is evaluated without an array of results.
-    if conditions.count == 1 {
-      return evaluateInOrder(ConditionWalk(conditions, arePrerequisitesDone: true))
-    }
     let known = conditions.map { immediateVerdict(of: $0) }
     let open = known.indices.filter { known[$0] == nil }
     if open.isEmpty { return conclude(Self.verdict(of: conditions, known)) }
@@ -361,15 +357,9 @@ struct ConditionWalk: Sendable {
   /// The number of the next condition.
   private(set) var index = 0
   /// Whether the prerequisites of the next condition have finished, or it needs none.
-  private var arePrerequisitesDone: Bool
+  private var arePrerequisitesDone = false
 
-  /// - Parameters:
-  ///   - conditions: The conditions.
-  ///   - arePrerequisitesDone: Whether the prerequisites of the first one have finished.
-  init(_ conditions: [any OperationCondition], arePrerequisitesDone: Bool = false) {
-    self.conditions = conditions
-    self.arePrerequisitesDone = arePrerequisitesDone
-  }
+  init(_ conditions: [any OperationCondition]) { self.conditions = conditions }
 
   /// The next condition.
   var condition: any OperationCondition { conditions[index] }

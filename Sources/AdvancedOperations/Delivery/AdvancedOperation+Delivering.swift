@@ -124,20 +124,21 @@ extension AdvancedOperation {
     let context = CallContext.current
     if context.isUsedUp { return environment.enqueue { self.deliver() } }
     let outer = context.notified
-    // Not in the step that has appended the event: observers of properties, and the tracer, were
-    // notified of that step's change of state first, and may have waited for another thread that
-    // delivers.
-    let isBegun = withCore { core in
-      core.delivery.begin(inside: outer, startsOperation: startsOperation)
-    }
-    if !isBegun { return }
     context.enter()
     var recipients = Recipients()
     var done = EventDelivery.Done.began
     var isLast = false
     while !isLast {
       let isInBody = (done.mayFinish || done == .closed) && ThreadContext.isInBody(of: self)
-      let next = change { $0.next(after: done, isInBody: isInBody, to: &recipients) }
+      let next = change { core -> EventDelivery.Next in
+        // Not in the step that has appended the event: observers of properties, and the tracer, were
+        // notified of that step's change of state first, and may have waited for another thread that
+        // delivers.
+        if done == .began, !core.delivery.begin(inside: outer, startsOperation: startsOperation) {
+          return .stop
+        }
+        return core.next(after: done, isInBody: isInBody, to: &recipients)
+      }
       switch next {
       case .notify(let event):
         context.notified = .init(self)

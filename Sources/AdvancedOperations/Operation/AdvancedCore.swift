@@ -153,6 +153,7 @@ final class AdvancedExtra {
 /// What an operation has until it is idle, besides its place in a queue.
 struct Belongings: ~Copyable {
   let claims: [ClaimRequest]
+  /// The domain of the claims; nil without claims.
   let domain: ClaimDomain?
   let isHeldUntilIdle: Bool
   let afterIdle: [@Sendable (AdvancedOperation) -> Void]
@@ -186,7 +187,7 @@ struct Belongings: ~Copyable {
 
   fileprivate init(of core: inout AdvancedCore) {
     claims = exchange(&core.claims, with: [])
-    domain = core.environment?.claimDomain
+    domain = claims.isEmpty ? nil : (core.environment ?? .default).claimDomain
     isHeldUntilIdle = core.machine.isHeldUntilIdle
     tracer = core.tracer
     afterIdle = core.extra.map { exchange(&$0.afterIdle, with: []) } ?? []

@@ -117,9 +117,7 @@ extension AdvancedOperation {
   /// Not before: an object of the program that is released may wait for the end in its `deinit`.
   final func becomeIdle(_ belongings: consuming Belongings?) {
     if let belongings = consume belongings {
-      let domain =
-        belongings.claims.isEmpty
-        ? nil : belongings.domain ?? OperationEnvironment.default.claimDomain
+      let domain = belongings.domain
       let (isHeld, afterIdle) = (belongings.isHeldUntilIdle, belongings.afterIdle)
       if domain != nil || !afterIdle.isEmpty, let tracer = belongings.tracer {
         // A simulation may have that done later: on threads, dependents may start before it is

@@ -11,8 +11,8 @@ extension AdvancedOperation: LayeredOperation {
       return AdmissionTerms(isHeld: isHeld, needsDidEnqueue: false, isAskedAtStart: true)
     }
     let advanced = queue as? AdvancedOperationQueue
-    let environment = advanced?.environment
-    if let environment { attachObservers(of: environment) }
+    var environment = advanced?.environment
+    if let environment, environment.hasObservers { attachObservers(of: environment) }
     if let advanced, let delegate = advanced.delegate {
       let notifying = ThreadContext.beginHolding(self, by: .observer)
       delegate.operationQueue(advanced, willAdd: self)
@@ -22,8 +22,9 @@ extension AdvancedOperation: LayeredOperation {
     let hasInputs = hasInputs
     let mayLackInput = hasInputs && self.mayLackInput
     let now = (environment?.clock ?? clock).nanoseconds
-    let (hasConditions, hasClaims, isJournaled, isHeard, old) = withCore { core in
-      let old = environment.map { exchange(&core.environment, with: $0) }
+    let (hasConditions, hasClaims, isJournaled, isHeard) = withCore { core in
+      // The old one is released without the lock.
+      if environment != nil { swap(&core.environment, &environment) }
       core.machine.enqueued()
       core.admittedAt = now
       let hasConditions = !core.conditions.isEmpty
@@ -34,9 +35,8 @@ extension AdvancedOperation: LayeredOperation {
         || hasConditions && !dependenciesAreFinished || mayLackInput
       // Without observers, notifying cost a quarter of the operation's life (callgrind).
       if isHeard { core.delivery.append(.enqueued) }
-      return (hasConditions, !core.claims.isEmpty, core.isJournaled, isHeard, old)
+      return (hasConditions, !core.claims.isEmpty, core.isJournaled, isHeard)
     }
-    withExtendedLifetime(old) {}
     if hasClaims { checkDomainOfClaims() }
     return AdmissionTerms(
       isHeld: hasConditions || hasInputs || isJournaled,

@@ -38,10 +38,12 @@ public struct OperationEnvironment: Sendable {
   private final class Storage: Sendable {
     let values: Values
     let isTraced: Bool
+    let hasObservers: Bool
 
     init(_ values: Values) {
       self.values = values
       isTraced = values.tracer != nil
+      hasObservers = !values.observers.isEmpty
     }
   }
 
@@ -92,6 +94,8 @@ public struct OperationEnvironment: Sendable {
 
   /// Whether there is a tracer; cheaper than to look at it.
   var isTraced: Bool { storage.isTraced }
+  /// Whether there are ``observers``; cheaper than to look at them.
+  var hasObservers: Bool { storage.hasObservers }
 
   var delegates: Delegates { storage.values.delegates }
 
