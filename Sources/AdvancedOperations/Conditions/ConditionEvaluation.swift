@@ -33,7 +33,7 @@ struct RunningEvaluation {
   func cancel(reason: (any Error)?) {
     task?.cancel()
     for watch in watches { watch.remove() }
-    prerequisites.filter { $0.notNeededAsPrerequisite() }.cancelTogether {
+    prerequisites.filter { $0.removeNeed(of: .condition) }.cancelTogether {
       $0.cancelAsChild(reason: reason, isFromParent: false)
     }
   }

@@ -43,7 +43,7 @@ extension AdvancedOperation {
     }
     // Of two operations that wait for each other, at least one sees both: each marks the other as
     // awaited and keeps it, and searches for a cycle afterwards.
-    for prerequisite in prerequisites { prerequisite.neededAsPrerequisite() }
+    for prerequisite in prerequisites { prerequisite.addNeed(of: .condition) }
     let added = prerequisites.filter { $0.claimAsPrerequisite() }
     let isCancelled = withCore { core in
       if core.machine.isCancelled { return true }
@@ -94,7 +94,7 @@ extension Operation {
     } else {
       isClaimed = claim()
     }
-    if isClaimed { addedAsPrerequisite() }
+    if isClaimed { addedForNeeds() }
     return isClaimed
   }
 

@@ -19,8 +19,9 @@ extension OperationQueue {
   ///
   /// If the waiting task is cancelled, because a client has hung up for example, the call throws
   /// immediately. An operation that was added by a call of this method is cancelled when no such
-  /// call waits for it any more, with a `CancellationError` as the reason. A later call finds it
-  /// cancelled, and throws its failure. An operation that the program has added to a queue itself
+  /// call waits for it any more and no condition needs it, with a `CancellationError` as the reason.
+  /// Dependents and tasks that await ``ResultOperation/value`` don't keep it. A later call finds it
+  /// cancelled, and throws its failure: create a new operation then. An operation that the program has added to a queue itself
   /// is never cancelled. Bodies that are running end when they notice the cancel; where they must
   /// not outlive the call, use `withOperations`.
   ///
@@ -89,53 +90,33 @@ extension OperationQueue {
   }
 }
 
-/// A call of `run`, and the operations for which it waits together with other calls.
+/// A call of `run`, and the operations for which it waits together with other calls and with
+/// conditions.
 private final class RunCall: Sendable {
-  /// How many calls wait for an operation that one of them has added; each keeps the operation.
-  private static let counts = Locked<[ObjectIdentifier: Int]>([:])
-
   /// The operations that this call has to add; predecessors come first.
   let added: [Operation]
-  /// The operations in whose counts this call is; none once it has left.
-  private let counted: Locked<[Operation]>
+  /// The operations that this call needs; none once it has left.
+  private let needed: Locked<[Operation]>
 
   init(of operation: Operation) {
     let unfinished = Workflow.operations(endingWith: operation)
-    var (added, counted): ([Operation], [Operation]) = ([], [])
-    // In one step: a call that finds an operation claimed finds it counted, too.
-    Self.counts.withLock { counts in
-      for operation in unfinished {
-        let id = ObjectIdentifier(operation)
-        if operation.claim() {
-          added.append(operation)
-          counts[id] = 1
-        } else if let count = counts[id] {
-          counts[id] = count + 1
-        } else {
-          // The program has added it, or a group or another operation will.
-          continue
-        }
-        counted.append(operation)
-      }
+    // Before the first is claimed: another call that leaves finds the need of this one.
+    for operation in unfinished { operation.addNeed(of: .run) }
+    added = unfinished.filter { operation in
+      let isClaimed = operation.claim()
+      if isClaimed { operation.addedForNeeds() }
+      return isClaimed
     }
-    self.added = added
-    self.counted = Locked(counted)
+    needed = Locked(unfinished)
   }
 
   /// Waits no more; does nothing the second time.
   ///
-  /// - Returns: The operations that no call waits for any more.
+  /// - Returns: The operations that were added for calls and conditions, none of which needs them
+  ///   any more.
   func leave() -> [Operation] {
-    let counted = counted.withLock { exchange(&$0, with: []) }
-    if counted.isEmpty { return [] }
-    return Self.counts.withLock { counts in
-      counted.filter { operation in
-        let id = ObjectIdentifier(operation)
-        let others = (counts[id] ?? 1) - 1
-        counts[id] = others > 0 ? others : nil
-        return others == 0
-      }
-    }
+    let needed = needed.withLock { exchange(&$0, with: []) }
+    return needed.filter { $0.removeNeed(of: .run) }
   }
 }
 

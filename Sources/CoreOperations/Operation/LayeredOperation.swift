@@ -265,27 +265,46 @@ extension LayeredOperation {
   package var isInQueue: Bool { scheduler != nil }
 }
 
-// Operations that others need before their conditions are evaluated.
+// Operations that were added to a queue because others need them, and that are cancelled when nothing
+// needs them any more.
+
+/// What needs the end of an operation.
+package enum OperationNeed: Sendable {
+  /// A condition of another operation, before it is evaluated.
+  case condition
+  /// A call that runs the operation, and waits for it.
+  case run
+}
 
 extension Operation {
-  /// A condition of another operation needs the end of this one.
-  package final func neededAsPrerequisite() {
-    withLinks { $0.makeExtra().prerequisiteNeedCount += 1 }
-  }
-
-  /// The layer adds the operation to a queue because a condition needs it, and for nothing else.
-  package final func addedAsPrerequisite() {
-    withLinks { $0.makeExtra().isOnlyPrerequisite = true }
-  }
-
-  /// An operation that needed this one doesn't any more.
-  ///
-  /// - Returns: Whether nothing needs it now: no condition does, and it was added for conditions.
-  package final func notNeededAsPrerequisite() -> Bool {
+  /// Something needs the end of the operation.
+  package final func addNeed(of need: OperationNeed) {
     withLinks { links in
       let extra = links.makeExtra()
-      extra.prerequisiteNeedCount -= 1
-      return extra.prerequisiteNeedCount == 0 && extra.isOnlyPrerequisite
+      switch need {
+      case .condition: extra.conditionNeedCount += 1
+      case .run: extra.runNeedCount += 1
+      }
+    }
+  }
+
+  /// The operation is added to a queue because something needs it, and for nothing else.
+  package final func addedForNeeds() { withLinks { $0.makeExtra().isOnlyNeeded = true } }
+
+  /// Something that needed the operation doesn't any more.
+  ///
+  /// - Returns: Whether nothing needs it now, and it was added for needs alone.
+  package final func removeNeed(of need: OperationNeed) -> Bool {
+    withLinks { links in
+      guard let extra = links.extra else { return false }
+      switch need {
+      case .condition: extra.conditionNeedCount -= 1
+      case .run: extra.runNeedCount -= 1
+      }
+      if extra.runNeedCount > 0 { return false }
+      // A call may have added an operation that is a prerequisite as well.
+      if extra.conditionNeedCount > 0 { return false }
+      return extra.isOnlyNeeded
     }
   }
 }

@@ -97,9 +97,11 @@ final class OperationExtra {
   var ownWaits: [OwnWait] = []
   var valueObservers: ValueObservers?
   /// How many operations need the end of this one for their conditions.
-  var prerequisiteNeedCount = 0
-  /// Whether it was added to a queue for conditions alone.
-  var isOnlyPrerequisite = false
+  var conditionNeedCount = 0
+  /// How many calls that run the operation wait for it.
+  var runNeedCount = 0
+  /// Whether it was added to a queue for conditions and such calls alone.
+  var isOnlyNeeded = false
   /// The blocks of a ``BlockOperation`` but the first.
   var otherBlocks: [@Sendable () -> Void] = []
 }

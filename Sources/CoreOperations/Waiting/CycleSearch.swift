@@ -99,7 +99,7 @@ extension Operation {
   /// counted before it linked.
   final func noteEdge(to dependency: Operation) {
     let (isAwaited, isNeeded) = withLinks { links in
-      let isPrerequisite = links.extra.map { $0.prerequisiteNeedCount > 0 } ?? false
+      let isPrerequisite = links.extra.map { $0.conditionNeedCount > 0 } ?? false
       return (isPrerequisite || !links.dependents.isEmpty, links.mark > .none)
     }
     if isAwaited || isAwaitedByOthers, dependency.waitsForOthers {

@@ -230,6 +230,50 @@ import Testing
     #expect(try calls[1].result.value?.get() == 1)
   }
 
+  @Test(arguments: [false, true])
+  func `leaves a prerequisite to a condition that needs it when its task is cancelled`(
+    addedByCondition: Bool
+  ) throws {
+    let world = World()
+    let prerequisite = Self.slow("prerequisite")
+    let work = Work("work")
+    work.addCondition(Asked(prerequisite: { _ in prerequisite }))
+    if addedByCondition {
+      world.queue.addOperation(work)
+      world.simulation.advance(by: .zero)
+    }
+    let call = Self.run(prerequisite, in: world.queue, world.simulation)
+    world.simulation.advance(by: .zero)
+    if !addedByCondition { world.queue.addOperation(work) }
+    world.simulation.advance(by: .seconds(30))
+    call.task.cancel()
+    world.simulation.run()
+    #expect(prerequisite.kind == .succeeded)
+    #expect(work.kind == .succeeded)
+    #expect(throws: CancellationError.self) { try call.result.value?.get() }
+  }
+
+  @Test(arguments: [false, true])
+  func `keeps a prerequisite whose operation is cancelled, until its own task is`(
+    isCancelled: Bool
+  ) throws {
+    let world = World()
+    let prerequisite = Self.slow("prerequisite")
+    let work = Work("work")
+    work.addCondition(Asked(prerequisite: { _ in prerequisite }))
+    world.queue.addOperation(work)
+    world.simulation.advance(by: .zero)
+    let call = Self.run(prerequisite, in: world.queue, world.simulation)
+    world.simulation.advance(by: .seconds(30))
+    work.cancel()
+    world.simulation.advance(by: .zero)
+    #expect(prerequisite.state == .executing && !prerequisite.isCancelled)
+    if isCancelled { call.task.cancel() }
+    world.simulation.run()
+    #expect(prerequisite.kind == (isCancelled ? .cancelled : .succeeded))
+    if !isCancelled { #expect(try call.result.value?.get() == 1) }
+  }
+
   @Test func `that has returned doesn't count any more`() throws {
     let world = World()
     let (shared, failing) = (Self.slow("shared"), ResultOperation<Int> { throw Flaw(1) })
