@@ -3,7 +3,8 @@
 // Arguments: the folder with the symbol graphs, and the modules, each after those that it imports.
 // A type is followed by its members: cases, initialisers, properties, methods, each in the order of
 // the alphabet. What the compiler derives isn't listed, nor what comes from a superclass or from an
-// extension of a protocol, nor `==` and `hash(into:)`, which the conformance says already.
+// extension of a protocol, nor what every type with the conformance has: `==`, or the methods of an
+// `OperationObserver`.
 
 import Foundation
 
@@ -50,6 +51,8 @@ struct Graph: Decodable {
 
 extension Graph.Symbol {
   private static let typeKinds: Set = ["class", "struct", "enum", "protocol", "actor"]
+  /// Members that follow from a conformance to Hashable, Comparable or RawRepresentable.
+  private static let implied: Set = ["==(_:_:)", "hash(into:)", "<(_:_:)", "init(rawValue:)"]
   private static let order = ["case", "init", "property", "subscript", "method", "func"]
 
   private var kindName: String { String(kind.identifier.dropFirst("swift.".count)) }
@@ -62,7 +65,7 @@ extension Graph.Symbol {
     // The members of an extension are symbols of their own.
     ["public", "open"].contains(accessLevel) && kindName != "extension"
       && !identifier.precise.contains("::SYNTHESIZED::")
-      && !["==(_:_:)", "hash(into:)"].contains(pathComponents.last)
+      && !Self.implied.contains(pathComponents.last ?? "")
   }
 
   /// In which order members stand.
@@ -99,6 +102,9 @@ struct Interfaces {
   private var superclasses: [String: String] = [:]
   private var requirementsWithDefault: Set<String> = []
   private var defaults: Set<String> = []
+  /// Which protocols a type conforms to, and which requirements a protocol has, by identifier.
+  private var conformances: [String: Set<String>] = [:]
+  private var requirements: [String: Set<String>] = [:]
 
   init(of modules: [String], in folder: URL) throws {
     self.modules = modules
@@ -126,7 +132,10 @@ struct Interfaces {
   private mutating func add(_ relationship: Graph.Relationship) {
     switch relationship.kind {
     case "inheritsFrom": superclasses[relationship.source] = relationship.target
+    case "requirementOf", "optionalRequirementOf":
+      requirements[relationship.target, default: []].insert(relationship.source)
     case "conformsTo":
+      conformances[relationship.source, default: []].insert(relationship.target)
       let written = relationship.targetFallback ?? ""
       let name =
         types[relationship.target]?.path ?? String(written.split(separator: ".").last ?? "")
@@ -175,14 +184,31 @@ struct Interfaces {
     return remarks.isEmpty ? declaration : "\(declaration)  // \(remarks.joined(separator: "; "))"
   }
 
+  /// The members that a type has because of its conformances, for each type by its path.
+  private func impliedMembers() -> [String: Set<String>] {
+    let names = Dictionary(
+      symbols.map { ($0.symbol.identifier.precise, $0.symbol.pathComponents.last ?? "") },
+      uniquingKeysWith: { first, _ in first }
+    )
+    var members: [String: Set<String>] = [:]
+    for (identifier, type) in types {
+      let required = (conformances[identifier] ?? []).flatMap { requirements[$0] ?? [] }
+      members[type.path] = Set(required.compactMap { names[$0] })
+    }
+    return members
+  }
+
   /// A type per paragraph; one of another module is an extension.
   func text(of module: String) -> String {
+    let implied = impliedMembers()
     var heads: [String: String] = [:]
     var members: [String: [Graph.Symbol]] = [:]
     for case (module, let symbol) in symbols {
       if symbol.isType {
         heads[symbol.path] = head(of: symbol)
-      } else if !defaults.contains(symbol.identifier.precise) {
+      } else if !defaults.contains(symbol.identifier.precise),
+        implied[symbol.owner]?.contains(symbol.pathComponents.last ?? "") != true
+      {
         members[symbol.owner, default: []].append(symbol)
       }
     }

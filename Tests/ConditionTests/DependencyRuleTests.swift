@@ -138,6 +138,10 @@ import Testing
     #expect(fan.work.kind == .failed)
     #expect(fan.broken?.isInherited == false)
     #expect(fan.broken?.dependencies == ["p0 succeeded", "p1 succeeded", "p2 succeeded"])
+    #expect(
+      fan.broken?.description
+        == "The rule is undecided. Of its dependencies, p0 succeeded, p1 succeeded, p2 succeeded."
+    )
   }
 
   @Test func `without dependencies is asked about nothing`() {

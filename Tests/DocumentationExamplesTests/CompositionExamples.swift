@@ -82,7 +82,7 @@ func `OperationBuilder: children are listed as statements`(isSunday: Bool) {
 
   let nightly = GroupOperation(name: "nightly") {
     let backup = Backup()
-    backup.onFinish { operation, _ in journal.write("\(operation)") }
+    _ = backup.onFinish { operation, _ in journal.write("\(operation)") }
     backup
     if isSunday { Vacuum() }
     for table in tables { Store(table) }

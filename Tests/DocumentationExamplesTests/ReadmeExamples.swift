@@ -41,9 +41,11 @@ private func explainedProgram() async throws {
   let backup = ResultOperation(name: "backup") { try await Task.sleep(for: .seconds(60)) }
   let report = ResultOperation(name: "report") {}
   for operation in [backup, report] { operation.addClaim(MutuallyExclusive("database")) }
-  queue.addOperations([backup, report])
+  queue.addOperation(backup)
 
-  try await Task.sleep(for: .seconds(5))
+  try await Task.sleep(for: .seconds(4))
+  queue.addOperation(report)
+  try await Task.sleep(for: .seconds(1))
   print(report.explain())
 }
 
@@ -55,8 +57,10 @@ private func explained(print: Lines) {
   let backup = ResultOperation(name: "backup") { try await clock.sleep(for: .seconds(60)) }
   let report = ResultOperation(name: "report") {}
   for operation in [backup, report] { operation.addClaim(MutuallyExclusive("database")) }
-  queue.addOperations([backup, report])
-  simulation.advance(by: .seconds(5))
+  queue.addOperation(backup)
+  simulation.advance(by: .seconds(4))
+  queue.addOperation(report)
+  simulation.advance(by: .seconds(1))
   print(report.explain())
 }
 

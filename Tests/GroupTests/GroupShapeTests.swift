@@ -12,10 +12,10 @@ import Testing
     let parse = Work("parse")
     let group = GroupOperation {
       download
-      download.onFinish { _, _ in log.add("downloaded") }
+      _ = download.onFinish { _, _ in log.add("downloaded") }
       parse
       parse.addDependency(download)
-      parse.addObserver(BlockObserver(didStart: { _ in log.add("parsing") }))
+      _ = parse.addObserver(BlockObserver(didStart: { _ in log.add("parsing") }))
     }
     world.run(group)
     #expect(group.children == [download, parse])

@@ -54,22 +54,29 @@ public struct DependencyRule: OperationCondition {
     public var failure: OperationFailure
     /// Whether failures of dependencies broke the rule.
     public var isInherited: Bool { !failure.elements.isEmpty }
+    /// Whether the rule was still undecided after all dependencies had finished.
+    private let isUndecided: Bool
 
     package init(
       dependencies: [String],
-      failure: OperationFailure = OperationFailure(elements: [])
+      failure: OperationFailure = OperationFailure(elements: []),
+      isUndecided: Bool = false
     ) {
       self.dependencies = dependencies
       self.failure = failure
+      self.isUndecided = isUndecided
     }
 
-    /// One sentence with the dependencies.
+    /// One or two sentences with the first eight dependencies.
     public var description: String {
-      switch dependencies.count {
-      case 0: "There are no dependencies."
-      case 1: "Its dependency \(dependencies[0])."
-      default: "Of its dependencies, \(dependencies.joined(separator: ", "))."
-      }
+      let rest = dependencies.count > 8 ? ", and \(dependencies.count - 8) more" : ""
+      let sentence =
+        switch dependencies.count {
+        case 0: "There are no dependencies."
+        case 1: "Its dependency \(dependencies[0])."
+        default: "Of its dependencies, \(dependencies.prefix(8).joined(separator: ", "))\(rest)."
+        }
+      return isUndecided ? "The rule is undecided. " + sentence : sentence
     }
   }
 
@@ -147,11 +154,11 @@ public struct DependencyRule: OperationCondition {
     switch rule(outcomes.outcomes) {
     case .satisfied: .satisfied
     case .broken: .failed(broken(outcomes))
-    case .undecided: undecidedIsBroken ? .failed(broken(outcomes)) : nil
+    case .undecided: undecidedIsBroken ? .failed(broken(outcomes, isUndecided: true)) : nil
     }
   }
 
-  private func broken(_ outcomes: Outcomes) -> Broken {
+  private func broken(_ outcomes: Outcomes, isUndecided: Bool = false) -> Broken {
     let ends = zip(outcomes.dependencies, outcomes.outcomes)
     return Broken(
       dependencies: ends.map { "\($0.label) \($1?.predicate ?? "has not finished")" },
@@ -160,7 +167,8 @@ public struct DependencyRule: OperationCondition {
           guard let outcome, let failure = outcome.failure, isReason(outcome) else { return nil }
           return .inherited(failure, from: dependency)
         }
-      )
+      ),
+      isUndecided: isUndecided
     )
   }
 
@@ -252,6 +260,10 @@ extension DependencyRule {
 }
 
 extension AdvancedOperation {
+  /// A claim isn't a condition.
+  @available(*, unavailable, renamed: "addClaim(_:)")
+  public final func addCondition(_ claim: some OperationClaim) { addClaim(claim) }
+
   /// Adds a rule about the outcomes of the operation's dependencies, written in short.
   ///
   /// ```swift

@@ -2,13 +2,14 @@ public import CoreOperations
 
 /// Collects the children of a group: operations, arrays of them, `if`, `for` and `let`.
 ///
-/// Statements that prepare an operation, such as `addDependency(_:)` and `onFinish(_:)`, may stand
-/// among them; they add nothing.
+/// Statements that prepare an operation, such as `addDependency(_:)`, may stand among them; they add
+/// nothing. Assign the result of `onFinish(_:)` and its like to `_`, and name the operation in a line
+/// of its own.
 ///
 /// ```swift
 /// let nightly = GroupOperation(name: "nightly") {
 ///   let backup = Backup()
-///   backup.onFinish { operation, _ in journal.write("\(operation)") }
+///   _ = backup.onFinish { operation, _ in journal.write("\(operation)") }
 ///   backup
 ///   if isSunday { Vacuum() }
 ///   for table in tables { Store(table) }
@@ -22,7 +23,12 @@ public enum OperationBuilder {
   public static func buildExpression(_ operations: [Operation]) -> [Operation] { operations }
   /// A statement without a value.
   public static func buildExpression(_ statement: Void) -> [Operation] { [] }
-  /// A statement that attaches an observer, which stays attached.
+  /// An observation isn't an operation: an operation with `.onFinish { … }` behind it would be lost.
+  @available(
+    *,
+    unavailable,
+    message: "Write “_ = operation.onFinish { … }”, and the operation in a line of its own."
+  )
   public static func buildExpression(_ observation: OperationObservation) -> [Operation] { [] }
   /// All statements, in order.
   public static func buildBlock(_ parts: [Operation]...) -> [Operation] { parts.flatMap { $0 } }

@@ -85,6 +85,21 @@ extension ResultOperation where Output == Void {
 }
 
 extension ResultOperation {
+  /// Chosen instead of the method for `Void`, which would record that a closure has returned, and
+  /// lose its value, if that isn't `Codable`.
+  @available(
+    *,
+    deprecated,
+    message: "The value isn't Codable here. Make its type Codable and nonisolated to record it."
+  )
+  @discardableResult
+  public final func recorded(as key: String, in journal: some OperationJournal) -> Self {
+    trap(
+      "recorded(as:in:) was called on operation “\(label)”, whose value, \(Output.self), isn't "
+        + "Codable where it was called. Make it Codable, and nonisolated."
+    )
+  }
+
   /// Gives the operation its place in a journal, and its name if it has none.
   fileprivate final func use(_ entry: JournalEntry) {
     let action = withCore { core in

@@ -49,7 +49,7 @@ public struct OperationClock: Sendable {
 
   package init(source: any Source) { self.source = source }
 
-  /// The clock of the operation that the current task or thread belongs to.
+  /// The clock of the operation whose code calls this.
   ///
   /// ```swift
   /// let poll = ResultOperation(name: "poll") {
@@ -59,11 +59,12 @@ public struct OperationClock: Sendable {
   /// }
   /// ```
   ///
-  /// In a test with an `AdvancedOperationsTesting/SimulatedEnvironment` that is virtual time. Where
-  /// ``AdvancedOperation/current`` is nil, for example in a detached task, it is the default clock:
-  /// a `ContinuousClock`.
+  /// In a test that is the clock of the simulation, also in the code that `simulation.run { … }`
+  /// runs. Where ``AdvancedOperation/current`` is nil, for example in a detached task, it is the
+  /// default clock: a `ContinuousClock`. Some observers are notified where it is nil: take the
+  /// clock of the operation's ``AdvancedOperation/environment`` there.
   public static var current: OperationClock {
-    (AdvancedOperation.current?.environment ?? .default).clock
+    (AdvancedOperation.current?.environment ?? SurroundingEnvironment.current ?? .default).clock
   }
 
   /// The time since the clock's origin.

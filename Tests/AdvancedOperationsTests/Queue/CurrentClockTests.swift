@@ -31,6 +31,16 @@ import Testing
     }
   }
 
+  @Test func `in code that a simulation runs is the clock of the simulation`() throws {
+    let simulation = SimulatedEnvironment(seed: 1)
+    let clock = try simulation.run {
+      try await OperationClock.current.sleep(for: .seconds(30))
+      return OperationClock.current.identity
+    }
+    #expect(clock === simulation.environment.clock.identity)
+    #expect(simulation.now == .seconds(30))
+  }
+
   @Test func `in a detached task and outside of operations is the default clock`() async throws {
     let expected = OperationEnvironment().clock.identity
     let environment = OperationEnvironment(clock: OperationClock(SuspendingClock()))

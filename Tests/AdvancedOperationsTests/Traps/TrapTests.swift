@@ -123,6 +123,33 @@ import Testing
     )
   }
 
+  /// The compiler warns of the call, unless something that is deprecated makes it.
+  private protocol Recording { func record() }
+
+  private struct Unrecordable: Recording {
+    private struct Receipt: Sendable {}
+
+    @available(*, deprecated)
+    func record() {
+      ResultOperation(name: "pay") { Receipt() }.recorded(as: "pay", in: InMemoryJournal())
+    }
+  }
+
+  @Test func `a journal for a value that isn't Codable`() async throws {
+    let result = await #expect(
+      processExitsWith: .failure,
+      observing: [\.standardErrorContent]
+    ) {
+      let recording: any Recording = Unrecordable()
+      recording.record()
+    }
+    try expectTrap(
+      "recorded(as:in:) was called on operation “pay”, whose value, Receipt, isn't Codable where it "
+        + "was called. Make it Codable, and nonisolated.",
+      result
+    )
+  }
+
   @Test func `a second journal`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
