@@ -21,8 +21,9 @@ public struct ExpectationFailure: Error, CustomStringConvertible {
   public let line: Int
   /// The seed of the simulation in which the operation ran; nil outside of any.
   public let seed: UInt64?
-  /// The error that a closure of a test has thrown, as in
-  /// ``exploreRestarts(randomSchedules:stepLimit:seed:fileID:line:of:)``; nil when nothing else was thrown.
+  /// The error that a closure of the test has thrown; nil when nothing else was thrown.
+  ///
+  /// ``exploreRestarts(randomSchedules:stepLimit:seed:fileID:line:of:)`` reports errors so.
   public let underlying: (any Error)?
 
   /// Creates an error; for expectations of your own.
