@@ -27,7 +27,7 @@ public struct OperationProgress: Sendable, Hashable {
   ///   - completedUnitCount: How many units are done.
   ///   - totalUnitCount: How many units there are in all.
   ///   - fractionCompleted: How much is done, with parts of units; the quotient of the counts if nil.
-  ///     Limited to what is between 0 and 1.
+  ///     Limited to the range from 0 to 1; 0 if it isn't a number.
   public init(
     completedUnitCount: Int64,
     totalUnitCount: Int64,
@@ -36,7 +36,9 @@ public struct OperationProgress: Sendable, Hashable {
     self.completedUnitCount = completedUnitCount
     self.totalUnitCount = totalUnitCount
     let quotient = totalUnitCount > 0 ? Double(completedUnitCount) / Double(totalUnitCount) : 0
-    self.fractionCompleted = min(max(fractionCompleted ?? quotient, 0), 1)
+    let fraction = fractionCompleted ?? quotient
+    // Not `max(fraction, 0)`, which keeps a fraction that isn't a number.
+    self.fractionCompleted = fraction > 0 ? min(fraction, 1) : 0
   }
 }
 

@@ -59,3 +59,18 @@ import Testing
     #expect(progress.totalUnitCount == 0 && progress.completedUnitCount == 0)
   }
 }
+
+@Suite struct `The fraction of a progress` {
+  @Test(
+    arguments: zip([-1, 0.25, 2, .infinity, -.infinity, .nan], [0, 0.25, 1, 1, 0, 0] as [Double])
+  )
+  func `is a number from 0 to 1`(fraction: Double, expected: Double) {
+    let progress = OperationProgress(
+      completedUnitCount: 1,
+      totalUnitCount: 2,
+      fractionCompleted: fraction
+    )
+    #expect(progress.fractionCompleted == expected)
+    #expect(progress == progress)
+  }
+}
