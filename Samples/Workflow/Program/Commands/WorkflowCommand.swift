@@ -68,6 +68,16 @@ import TerminalSupport
     throw ValidationError("There is no command “\(name)”\(hint)")
   }
 
+  /// Refuses a current folder that was removed, in which no path leads anywhere.
+  private static func checkFolder() throws(Complaint) {
+    if let path = getcwd(nil, 0) { return free(path) }
+    let reason = String(cString: strerror(errno)).lowercased()
+    throw Complaint(
+      .mistakes,
+      "the folder that you are in can't be used: \(reason); change to another one, as with “cd ..”"
+    )
+  }
+
   /// Runs what the command line says, and ends with its exit status.
   ///
   /// It does what its default does, but writes through `TerminalText`: a message about an argument
@@ -78,6 +88,7 @@ import TerminalSupport
     do {
       try checkCommandName()
       var command = try parseAsRoot()
+      try checkFolder()
       if var command = command as? any AsyncParsableCommand {
         try await command.run()
       } else {

@@ -10,6 +10,8 @@ struct RunCatalog {
 
   /// The catalog that a command means that names no file: of this folder, or of one above it.
   static func nearest(to folder: String) -> RunCatalog {
+    // Above a path that isn't absolute there is always another one.
+    guard folder.hasPrefix("/") else { return RunCatalog(RunFolder.usualPlace) }
     var url = URL(filePath: folder).standardizedFileURL
     while true {
       let runs = url.appending(path: RunFolder.usualPlace).path(percentEncoded: false)

@@ -4,10 +4,12 @@ import AdvancedOperations
 /// `newer: {inputs: [Sources], outputs: app}`.
 ///
 /// A folder among the inputs is as new as the newest file in it, however deep; one among the
-/// outputs is as old as the folder itself.
+/// outputs is as old as the folder itself. It holds as well when an output is unfinished.
 struct NewerThan: OperationCondition {
   let inputs: [ConditionText]
   let outputs: [ConditionText]
+  /// What a step that hasn't succeeded may have written.
+  var unfinished: UnfinishedOutputs?
 
   var name: String { "newer" }
 
@@ -26,6 +28,7 @@ struct NewerThan: OperationCondition {
     var oldest: (time: FileTime, path: String)?
     for output in outputs {
       let path = try output()
+      if unfinished?.contains(path) == true { return .satisfied }
       guard let time = try FileTime.change(of: path) else { return .satisfied }
       if oldest.map({ time < $0.time }) ?? true { oldest = (time, path) }
     }

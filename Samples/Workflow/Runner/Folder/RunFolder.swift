@@ -25,7 +25,8 @@ import Darwin
 /// | `lock` | locked by the process that runs the steps |
 /// | `scratch/` | files of attempts that go on |
 ///
-/// Beside the folders of all runs, `.order` has their names in the order in which they began.
+/// Beside the folders of all runs, `.order` has their names in the order in which they began, and
+/// `.unfinished` has the markers of ``UnfinishedOutputs``.
 public struct RunFolder: Sendable, Equatable {
   /// Its path.
   public var path: String
@@ -54,10 +55,7 @@ public struct RunFolder: Sendable, Equatable {
   var lock: String { path + "/lock" }
 
   /// Its path from the root, without detours.
-  var absolutePath: String {
-    let path = path.path(in: FileManager.default.currentDirectoryPath)
-    return "/" + path.pathComponents.joined(separator: "/")
-  }
+  var absolutePath: String { path.absolute }
 
   /// Whether it was copied from another one, which is still there.
   func isCopy(of other: String) -> Bool {

@@ -54,7 +54,8 @@ extension RunCore {
       )
     }
     for condition in step.when {
-      operation.addCondition(SkippedUnless(condition: self.condition(condition, of: index)))
+      let condition = self.condition(condition, of: index, unfinished: unfinished)
+      operation.addCondition(SkippedUnless(condition: condition))
     }
     if !step.exclusive.isEmpty || !step.uses.isEmpty {
       operation.addCondition(TakenUpFirst(gate: gate, index: index))
@@ -95,17 +96,27 @@ extension RunCore {
     }
   }
 
+  /// Makes a condition.
+  ///
+  /// - Parameters:
+  ///   - condition: The condition, as the file has it.
+  ///   - index: The step.
+  ///   - unfinished: What doesn't prove that a step needn't run; nil for a condition that has to hold.
+  /// - Returns: The condition.
   private func condition(
     _ condition: StepCondition,
-    of index: Int
+    of index: Int,
+    unfinished: UnfinishedOutputs? = nil
   ) -> any OperationCondition {
     switch condition {
     case .exists(let paths): FilesExist(paths: paths.map { path($0, of: index) })
-    case .missing(let paths): FilesMissing(paths: paths.map { path($0, of: index) })
+    case .missing(let paths):
+      FilesMissing(paths: paths.map { path($0, of: index) }, unfinished: unfinished)
     case .newer(let inputs, let outputs):
       NewerThan(
         inputs: inputs.map { path($0, of: index) },
-        outputs: outputs.map { path($0, of: index) }
+        outputs: outputs.map { path($0, of: index) },
+        unfinished: unfinished
       )
     case .environment(let name, let value):
       EnvironmentVariable(variable: name, needed: value.map { text($0, of: index) }) {
@@ -120,6 +131,17 @@ extension RunCore {
         self?.state.withLock { $0.end(of: step)?.outcome }
       }
     }
+  }
+
+  /// The files that tell whether a step needs to run: it writes them.
+  func guardedOutputs(of index: Int) throws -> [String] {
+    try steps[index].when.flatMap { condition -> [Template] in
+      switch condition {
+      case .missing(let paths): paths
+      case .newer(_, let outputs): outputs
+      case .exists, .environment, .reachable, .freeDisk, .outcome: []
+      }
+    }.map { try path($0, of: index)() }
   }
 
   private func text(_ template: Template, of index: Int) -> ConditionText {

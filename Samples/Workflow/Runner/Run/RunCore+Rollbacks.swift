@@ -43,6 +43,7 @@ extension RunCore {
       throw RunCancelled(reason: "killed")
     }
     // From here on it isn't known for sure what there is.
+    if let outputs = try? guardedOutputs(of: index) { try? unfinished.insert(outputs) }
     do throws(JournalError) {
       try current?.journal.append(.rollbackBegun(step: step.id), synced: true)
     } catch {

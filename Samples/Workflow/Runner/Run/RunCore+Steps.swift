@@ -25,6 +25,7 @@ extension RunCore {
     }
     waits.leaves(operations[index])
     gate.passes(index)
+    try unfinished.insert(try guardedOutputs(of: index))
     while true {
       let (number, open) = attemptBegins(index)
       do {
@@ -173,6 +174,8 @@ extension RunCore {
       throw error
     }
     state.withLock { $0.succeeded(index, end) }
+    // After a crash in between, the step is done by the journal of this run, and runs in the next.
+    if let outputs = try? guardedOutputs(of: index) { unfinished.remove(outputs) }
   }
 
   /// How a step ended that runs no more; nil for others.

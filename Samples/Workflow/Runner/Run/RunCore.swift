@@ -41,6 +41,7 @@ final class RunCore: Sendable {
   /// The steps of the workflow that belong to the run.
   let steps: [Step]
   let folder: RunFolder
+  let unfinished: UnfinishedOutputs
   let runName: String
   let engine: any StepEngine
   let options: WorkflowRun.Options
@@ -74,6 +75,7 @@ final class RunCore: Sendable {
     self.workflow = workflow
     // Steps run in other folders than the runner.
     self.folder = RunFolder(folder.path.path(in: FileManager.default.currentDirectoryPath))
+    unfinished = UnfinishedOutputs(beside: self.folder)
     runName = self.folder.name
     self.engine = engine
     self.options = options

@@ -42,6 +42,26 @@ import WorkflowRunner
     )
   }
 
+  @Test(arguments: ["runs", "resume last", "explain last a", "log last a", "run hello.yml"])
+  func `says that the folder is gone in which it was started`(arguments: String) throws {
+    let shell = Process()
+    shell.executableURL = URL(filePath: "/bin/sh")
+    shell.currentDirectoryURL = place.url
+    shell.arguments = [
+      "-c", "mkdir gone && cd gone && rmdir ../gone && exec \"$0\" \(arguments)",
+      try RunPlace.program.path(),
+    ]
+    #expect(
+      try complaint(of: shell)
+        == (
+          2,
+          "workflow: the folder that you are in can't be used: no such file or directory; change to "
+            + "another one, as with “cd ..”\n"
+        )
+    )
+    #expect(RunCatalog.nearest(to: "").path == RunFolder.usualPlace)
+  }
+
   @Test func `destroys no file that it reads, under whatever name`() throws {
     let text = "{\"steps\": [{\"id\": \"a\", \"command\": \"touch ran\"}]}\n"
     try place.write(text, to: "t.json")
