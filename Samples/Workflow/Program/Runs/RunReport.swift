@@ -77,13 +77,15 @@ struct RunReport {
 
   private var next: [StyledLine] {
     if state == .succeeded || !isFolderThere { return [] }
-    var commands = [("workflow resume last\(place)", "run what isn't done")]
+    // Not “last”: another run may have begun in the meantime.
+    let run = run.shellQuoted
+    var commands = [("workflow resume \(run)\(place)", "run what isn't done")]
     if let failed = failures.first {
       let step = failed.step.shellQuoted
       if failed.hasRun {
-        commands.append(("workflow log last \(step)\(place)", "all that it printed"))
+        commands.append(("workflow log \(run) \(step)\(place)", "all that it printed"))
       }
-      commands.append(("workflow explain last \(step)\(place)", "why it failed"))
+      commands.append(("workflow explain \(run) \(step)\(place)", "why it failed"))
     }
     let width = commands.map(\.0.columnCount).max() ?? 0
     return [StyledLine(), StyledLine("next:")]

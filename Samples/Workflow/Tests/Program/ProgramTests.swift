@@ -98,9 +98,9 @@ import WorkflowRunner
           in .workflow/runs/\(name)/logs/a.log
 
         next:
-          workflow resume last     # run what isn't done
-          workflow log last a      # all that it printed
-          workflow explain last a  # why it failed
+          workflow resume \(name)     # run what isn't done
+          workflow log \(name) a      # all that it printed
+          workflow explain \(name) a  # why it failed
 
         """
     )

@@ -51,9 +51,9 @@ import WorkflowRunner
         "  in r-1/logs/x.log",
         "",
         "next:",
-        "  workflow resume last --runs-folder other              # run what isn't done",
-        "  workflow log last 'test@a b' --runs-folder other      # all that it printed",
-        "  workflow explain last 'test@a b' --runs-folder other  # why it failed",
+        "  workflow resume r-1 --runs-folder other              # run what isn't done",
+        "  workflow log r-1 'test@a b' --runs-folder other      # all that it printed",
+        "  workflow explain r-1 'test@a b' --runs-folder other  # why it failed",
       ]
     )
   }
@@ -72,7 +72,7 @@ import WorkflowRunner
     let lines = Self.report(Self.end(1, 0, 2)).lines.map(\.text)
     let counts = "1 succeeded, 1 skipped, 2 cancelled"
     #expect(lines.first == "⊘ release was cancelled after 3.3 s: \(counts)")
-    #expect(lines.last == "  workflow resume last  # run what isn't done")
+    #expect(lines.last == "  workflow resume r-1  # run what isn't done")
   }
 
   @Test(
