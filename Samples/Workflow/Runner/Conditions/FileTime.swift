@@ -27,27 +27,34 @@ struct FileTime: Comparable {
 
   /// When what is at a path was changed; of a folder, the newest of all that is in it.
   ///
-  /// - Returns: The time and its file; nil when there is nothing at the path.
-  static func newest(at path: String) throws(Failure) -> (time: FileTime, path: String)? {
+  /// A link in a folder is as new as itself or as the file that it leads to, whichever is newer.
+  /// Links to folders aren't followed, so that a folder that leads to itself has an end. Folders of
+  /// runs, `.workflow`, don't count.
+  ///
+  /// - Parameters:
+  ///   - path: The file or folder.
+  ///   - others: Absolute paths of files and folders in it that don't count.
+  /// - Returns: The time; nil when there is nothing at the path.
+  /// - Throws: ``Failure`` when the path, or what is in the folder, can't be looked at.
+  static func newest(at path: String, except others: Set<String> = []) throws(Failure) -> FileTime?
+  {
     guard let first = try status(of: path) else { return nil }
-    var newest = (time: FileTime(first), path: path)
+    var newest = FileTime(first)
     var due = first.isFolder ? [path] : []
     while let folder = due.popLast() {
-      for name in try names(in: folder) {
+      for name in try names(in: folder) where name != ".workflow" {
         let path = "\(folder)/\(name)"
-        // A link isn't followed here, so that a folder that leads to itself has an end.
+        if !others.isEmpty, others.contains(path.absolute) { continue }
         guard let status = try status(of: path, followsLinks: false) else { continue }
         if status.isFolder { due.append(path) }
-        let time = FileTime(status)
-        if time > newest.time { newest = (time, path) }
+        newest = max(newest, FileTime(status))
+        // What the link leads to may be gone, or not for this user.
+        if status.isLink, let file = try? Self.status(of: path), !file.isFolder {
+          newest = max(newest, FileTime(file))
+        }
       }
     }
     return newest
-  }
-
-  /// When what is at a path itself was changed; nil when there is nothing.
-  static func change(of path: String) throws(Failure) -> FileTime? {
-    try status(of: path).map { FileTime($0) }
   }
 
   private init(_ status: stat) {
@@ -93,4 +100,5 @@ struct FileTime: Comparable {
 
 extension stat {
   fileprivate var isFolder: Bool { st_mode & S_IFMT == S_IFDIR }
+  fileprivate var isLink: Bool { st_mode & S_IFMT == S_IFLNK }
 }

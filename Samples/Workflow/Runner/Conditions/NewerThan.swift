@@ -3,8 +3,8 @@ import AdvancedOperations
 /// Holds when an input was changed after the oldest of the outputs, or an output is missing:
 /// `newer: {inputs: [Sources], outputs: app}`.
 ///
-/// A folder among the inputs is as new as the newest file in it, however deep; one among the
-/// outputs is as old as the folder itself. It holds as well when an output is unfinished.
+/// A folder is as new as the newest file in it, however deep. Outputs in a folder of the inputs don't
+/// count as inputs. The condition holds as well when an output is unfinished.
 struct NewerThan: OperationCondition {
   let inputs: [ConditionText]
   let outputs: [ConditionText]
@@ -18,18 +18,21 @@ struct NewerThan: OperationCondition {
   }
 
   private func answer() throws -> OperationConditionResult {
+    let outputs = try outputs.map { try $0() }
+    let own = Set(outputs.map(\.absolute))
     var newest: FileTime?
     // All of them, also when an output is missing: an input that isn't there is a mistake.
     for input in inputs {
       let path = try input()
-      guard let (time, _) = try FileTime.newest(at: path) else { throw MissingInput(path: path) }
+      guard let time = try FileTime.newest(at: path, except: own) else {
+        throw MissingInput(path: path)
+      }
       newest = max(newest ?? time, time)
     }
     var oldest: (time: FileTime, path: String)?
-    for output in outputs {
-      let path = try output()
+    for path in outputs {
       if unfinished?.contains(path) == true { return .satisfied }
-      guard let time = try FileTime.change(of: path) else { return .satisfied }
+      guard let time = try FileTime.newest(at: path) else { return .satisfied }
       if oldest.map({ time < $0.time }) ?? true { oldest = (time, path) }
     }
     guard let newest, let oldest else { return .satisfied }

@@ -94,8 +94,9 @@ struct LocalProgram {
     if name.utf8.contains(UInt8(ascii: "/")) { return "\(attempt.workingDirectory)/\(name)" }
     // Looked for here: each folder that doesn't have it would cost a process that fails.
     let folders = attempt.environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin"
-    for folder in folders.split(separator: ":") where folder.hasPrefix("/") {
-      let path = "\(folder)/\(name)"
+    for folder in folders.split(separator: ":") {
+      // A relative one starts from the folder of the step, as a shell sees it.
+      let path = "\(String(folder).path(in: attempt.workingDirectory))/\(name)"
       if access(path, X_OK) == 0, !isFolder(path) { return path }
     }
     throw .programNotFound(name: name, searched: folders)

@@ -93,6 +93,64 @@ import Glibc
     )
   }
 
+  @Test func `A link in a folder is as new as the file that it leads to`() async throws {
+    for name in ["in", "other"] {
+      try FileManager.default.createDirectory(
+        atPath: "\(folder.path)/\(name)",
+        withIntermediateDirectories: true
+      )
+    }
+    try change("other/file", at: 5_000)
+    symlink("../other/file", folder.path + "/in/link")
+    symlink("../gone", folder.path + "/in/broken")
+    var times = [timespec(tv_sec: 1_000, tv_nsec: 0), timespec(tv_sec: 1_000, tv_nsec: 0)]
+    for name in ["in/link", "in/broken", "in"] {
+      utimensat(AT_FDCWD, "\(folder.path)/\(name)", &times, AT_SYMLINK_NOFOLLOW)
+    }
+    try change("out4", at: 4_000)
+    try change("out6", at: 6_000)
+    #expect(await answer(NewerThan(inputs: [path("in")], outputs: [path("out4")])) == "holds")
+    #expect(await answer(NewerThan(inputs: [path("in")], outputs: [path("out6")])) != "holds")
+  }
+
+  @Test func `An output that is a folder is as new as the newest file in it`() async throws {
+    try FileManager.default.createDirectory(
+      atPath: folder.path + "/out",
+      withIntermediateDirectories: true
+    )
+    try change("out/file", at: 4_000)
+    try FileManager.default.setAttributes(
+      [.modificationDate: Date(timeIntervalSince1970: 1_000)],
+      ofItemAtPath: folder.path + "/out"
+    )
+    try change("in", at: 3_000)
+    #expect(await answer(NewerThan(inputs: [path("in")], outputs: [path("out")])) != "holds")
+    try change("in", at: 5_000)
+    #expect(await answer(NewerThan(inputs: [path("in")], outputs: [path("out")])) == "holds")
+  }
+
+  @Test func `Neither outputs nor folders of runs make the folder around them newer`() async throws
+  {
+    try FileManager.default.createDirectory(
+      atPath: folder.path + "/.workflow/runs",
+      withIntermediateDirectories: true
+    )
+    try change("in", at: 1_000)
+    try change("first", at: 2_000)
+    try change("second", at: 3_000)
+    try change(".workflow/runs/journal", at: 9_000)
+    for name in [".workflow", "."] {
+      try FileManager.default.setAttributes(
+        [.modificationDate: Date(timeIntervalSince1970: 1_000)],
+        ofItemAtPath: "\(folder.path)/\(name)"
+      )
+    }
+    let newer = NewerThan(inputs: [path(".")], outputs: [path("first"), path("second")])
+    #expect(await answer(newer) == "\(folder.path)/first is up to date")
+    try change("in", at: 2_500)
+    #expect(await answer(newer) == "holds")
+  }
+
   @Test func `An input that isn't there is a mistake, also for a step that would be skipped`() async
   {
     let condition = NewerThan(inputs: [path("none")], outputs: [path("out")])

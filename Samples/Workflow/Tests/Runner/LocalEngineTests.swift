@@ -145,6 +145,22 @@ import Glibc
     #expect(reports.lines[1].hasSuffix("/sub"))
   }
 
+  @Test func `A relative folder of PATH starts from the folder of the step`() async throws {
+    let bin = folder.path + "/sub/bin"
+    try FileManager.default.createDirectory(atPath: bin, withIntermediateDirectories: true)
+    try folder.write("#!/bin/sh\necho mine\n", to: "sub/bin/mine")
+    chmod(bin + "/mine", 0o755)
+    let exit = try await run(
+      attempt(
+        .arguments(["mine"]),
+        environment: ["PATH": "./bin:/usr/bin:/bin"],
+        directory: folder.path + "/sub"
+      )
+    )
+    #expect(exit.isSuccess)
+    #expect(reports.lines == ["mine"])
+  }
+
   @Test func `Arguments reach the program as they are`() async throws {
     _ = try await run(attempt(.arguments(["printf", "<%s>\\n", "a b", "$HOME", "'\"", ""])))
     #expect(reports.lines == ["<a b>", "<$HOME>", "<'\">", "<>"])
