@@ -49,6 +49,10 @@ public final class RepeatOperation<Output: Sendable>: ResultOperation<Output>, @
 
   /// Creates an operation whose rounds give values, of which it gives the last.
   ///
+  /// The value is that of the last round that succeeded; nil if none did. If the closure has several
+  /// statements, write what it returns, as in `{ round -> ResultOperation<Int>? in … }`. The compiler
+  /// chooses the initializer without values otherwise.
+  ///
   /// - Parameters:
   ///   - name: What the operation is called.
   ///   - times: How many rounds there are; any number unless given.
