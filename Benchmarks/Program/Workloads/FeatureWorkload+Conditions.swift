@@ -51,8 +51,8 @@ extension FeatureWorkload {
         try fanIn(
           size,
           DependencyRule("most succeeded") { outcomes in
-            if outcomes.contains(where: { $0 == nil }) { return nil }
-            return 2 * outcomes.count { $0?.failure == nil } > outcomes.count
+            if outcomes.contains(where: { $0 == nil }) { return .undecided }
+            return 2 * outcomes.count { $0?.failure == nil } > outcomes.count ? .satisfied : .broken
           }
         )
       },
