@@ -63,9 +63,7 @@ public struct OperationClock: Sendable {
   /// runs. Where ``AdvancedOperation/current`` is nil, for example in a detached task, it is the
   /// default clock: a `ContinuousClock`. Some observers are notified where it is nil: take the
   /// clock of the operation's ``AdvancedOperation/environment`` there.
-  public static var current: OperationClock {
-    (AdvancedOperation.current?.environment ?? SurroundingEnvironment.current ?? .default).clock
-  }
+  public static var current: OperationClock { OperationEnvironment.ofCaller.clock }
 
   /// The time since the clock's origin.
   public var now: Duration { source.now }

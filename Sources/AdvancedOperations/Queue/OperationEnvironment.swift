@@ -176,10 +176,9 @@ package enum SurroundingEnvironment {
 
 extension OperationEnvironment {
   /// The environment of the code that calls this: that of its operation, of the simulation that
-  /// runs it, or a new one.
+  /// runs it, or the default one.
   static var ofCaller: OperationEnvironment {
-    AdvancedOperation.current?.environment ?? SurroundingEnvironment.current
-      ?? OperationEnvironment()
+    AdvancedOperation.current?.environment ?? SurroundingEnvironment.current ?? .default
   }
 }
 
