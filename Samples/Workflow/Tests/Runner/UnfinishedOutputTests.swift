@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 import WorkflowDocument
 
@@ -32,17 +33,16 @@ import WorkflowDocument
     var options = WorkflowRun.Options(jobs: 2)
     options.file = folder.path + "/workflow.yml"
     let events = Events()
-    let itself = Holder()
+    let itself = Mutex<WorkflowRun?>(nil)
     let run = WorkflowRun(workflow, in: place, engine: LocalEngine(), options: options) {
       events.add($0)
-      if let run = itself.run { report(run, $0) }
+      if let run = itself.withLock({ $0 }) { report(run, $0) }
     }
-    itself.run = run
+    itself.withLock { $0 = run }
+    defer { itself.withLock { $0 = nil } }
     _ = try await run.run()
     return events
   }
-
-  private final class Holder: @unchecked Sendable { var run: WorkflowRun? }
 
   private func outcome(_ events: Events) -> String {
     events.ends["build"].map { "\($0.outcome)" } ?? "none"
