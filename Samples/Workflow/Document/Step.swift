@@ -30,12 +30,19 @@ public struct Step: Sendable, Equatable, Codable {
   public var environment: [String: Template] = [:]
   /// The folder that it runs in, relative to that of the file; nil: that of the file.
   public var workingDirectory: Template?
+  /// The shell that runs its scripts; nil: ``Shell/standard``.
+  public var shell: Shell?
   /// The values of its combination of the matrix, in the order of the file.
   public var matrix: [MatrixValue] = []
   /// The names of the values that it gives to later steps.
   public var outputs: [String] = []
   /// Where it stands in the file, from 1.
   public var line: Int
+
+  /// Whether a shell reads its command, or what undoes it.
+  public var hasScript: Bool {
+    [command, rollback].contains { if case .shell = $0 { true } else { false } }
+  }
 
   /// Creates a step.
   public init(id: String, base: String? = nil, command: Command, line: Int = 0) {

@@ -81,6 +81,11 @@ extension Template {
     return text
   }
 
+  /// Whether it has places for values.
+  package var hasPlaces: Bool {
+    parts.contains { if case .text = $0 { false } else { true } }
+  }
+
   /// The text as a file has it: `swift-${{ matrix.swift }}`.
   public var text: String {
     parts.map { part in

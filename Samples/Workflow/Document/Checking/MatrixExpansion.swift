@@ -100,6 +100,7 @@ struct MatrixExpansion {
     step.rollback = draft.rollback
     step.environment = draft.environment
     step.workingDirectory = draft.workingDirectory
+    step.shell = draft.shell
     step.outputs = draft.outputs.map(\.text)
     guard let matrix = draft.matrix else { return [step] }
     return zip(combinationIds(of: draft), matrix.combinations).map { id, values in

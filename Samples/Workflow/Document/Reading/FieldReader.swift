@@ -30,7 +30,7 @@ struct FieldReader {
       findings.add(
         "\(what) has no key ‘\(entry.key.excerpt())’",
         at: entry.place,
-        help: other.map { "did you mean ‘\($0)’?" }
+        help: FileKeys.hints[entry.key] ?? other.map { "did you mean ‘\($0)’?" }
           ?? findings.help(for: entry.key, among: names) ?? "keys are \(Self.list(names))"
       )
     }

@@ -6,13 +6,13 @@ package enum FileKeys {
   package enum Workflow: String, CaseIterable { case name, env, resources, defaults, steps }
 
   /// Of `defaults`.
-  package enum Defaults: String, CaseIterable { case timeout, retry, cwd, uses }
+  package enum Defaults: String, CaseIterable { case timeout, retry, cwd, shell, uses }
 
   /// Of a step.
   package enum Step: String, CaseIterable {
     case id, command, needs, when, require, exclusive, uses, rate, retry, timeout
     case rollback = "on-rollback"
-    case env, cwd, matrix, outputs
+    case env, cwd, shell, matrix, outputs
   }
 
   /// Of `retry`.
@@ -48,6 +48,16 @@ package enum FileKeys {
     "undo": "on-rollback", "strategy": "matrix", "jobs": "steps", "tasks": "steps",
     "stages": "steps", "count": "attempts", "limit": "attempts", "max-attempts": "attempts",
     "wait": "delay", "interval": "delay", "host": "reachable", "files": "exists",
-    "name": "id", "title": "name", "path": "at",
+    "name": "id", "title": "name", "path": "at", "deps": "needs", "cmds": "command",
+    "commands": "command",
+  ]
+
+  /// What to do instead, for keys of other programs that no key replaces.
+  static let hints: [String: String] = [
+    "continue-on-error": "end the command with ‘|| true’, or run the workflow with ‘--keep-going’",
+    "ignore_error": "end the command with ‘|| true’, or run the workflow with ‘--keep-going’",
+    "allow_failure": "end the command with ‘|| true’, or run the workflow with ‘--keep-going’",
+    "runs-on": "remove it: steps run on this machine, or on a cluster with ‘--engine slurm’",
+    "set": "use ‘shell’, like ‘shell: [bash, -c]’",
   ]
 }

@@ -28,6 +28,8 @@ struct StepDraft {
   var environment: [String: Template] = [:]
   /// Where it runs.
   var workingDirectory: Template?
+  /// The shell of its scripts.
+  var shell: Shell?
   /// Its matrix; nil where it has a mistake, too.
   var matrix: MatrixDraft?
   /// Whether the file gives it one.

@@ -7,6 +7,7 @@ struct StepReader {
     var timeout: Duration?
     var retry: RetryRule?
     var workingDirectory: Template?
+    var shell: Shell?
     var uses: [StepDraft.Use] = []
     var references: [TemplateReference] = []
   }
@@ -31,6 +32,7 @@ struct StepReader {
     step.timeout = defaults.timeout
     step.retry = defaults.retry
     step.workingDirectory = defaults.workingDirectory
+    step.shell = defaults.shell
     step.uses = defaults.uses
     var conditions = ConditionReader(TemplateReader(fields))
     var hasCommand = false
@@ -55,12 +57,14 @@ struct StepReader {
       case .rollback: step.rollback = rollback(value, &conditions.templates)
       case .env: step.environment = conditions.templates.environment(value)
       case .cwd: step.workingDirectory = conditions.templates.template(value, "‘cwd’")
+      case .shell: step.shell = shell(value)
       case .matrix:
         step.hasMatrix = true
         step.matrix = MatrixReader(fields: fields).matrix(value)
       case .outputs: step.outputs = outputs(value)
       }
     }
+    if let shell = step.shell, !shell.expandsVariables { checkScripts(of: step, shell) }
     step.references = conditions.templates.references
     if !known.contains(where: { $0.key == .cwd }) { step.references += defaults.references }
     step.mentions = conditions.mentions
@@ -166,6 +170,48 @@ struct StepReader {
   func timeout(_ node: YAMLNode) -> Duration? {
     if case .text("none", _) = node.content { return nil }
     return fields.time(node, "‘timeout’")
+  }
+
+  /// Reads the name of a shell, or a program with its arguments.
+  func shell(_ node: YAMLNode) -> Shell? {
+    if case .list(let nodes) = node.content {
+      if nodes.isEmpty { findings.add("‘shell’ is an empty list", at: node.place) }
+      let words = fields.texts(node, "a word of ‘shell’")
+      let arePlain = words.filter(isPlain).count == words.count
+      return words.isEmpty || !arePlain ? nil : .exactly(words.map(\.text))
+    }
+    guard let name = fields.text(node, "‘shell’") else { return nil }
+    guard isPlain(name) else { return nil }
+    guard let shell = Shell.posix(named: name.text) else {
+      findings.add(
+        "‘\(name.text.excerpt())’ is no shell that is known to have the options ‘-e’ and ‘-u’",
+        at: name.place,
+        help: "name one of \(FieldReader.list(Shell.posixNames)), or write a list with the "
+          + "arguments before the script, like ‘[python3, -c]’"
+      )
+      return nil
+    }
+    return shell
+  }
+
+  /// Notes a mistake in a word that has places for values.
+  private func isPlain(_ word: Named) -> Bool {
+    guard word.text.contains("${{") else { return true }
+    findings.add("‘shell’ can’t have places", at: word.place)
+    return false
+  }
+
+  /// Values get into a script as variables, which only a shell expands.
+  private func checkScripts(of step: StepDraft, _ shell: Shell) {
+    for case .shell(let template) in [step.command, step.rollback].compactMap(\.self)
+    where template.hasPlaces {
+      findings.add(
+        "the script of ‘\(step.id.text)’ has places, and ‘\(shell.program)’ isn’t known to expand "
+          + "variables",
+        at: step.place,
+        help: "give the script its values as variables: ‘env: {VALUE: \"${{ … }}\"}’"
+      )
+    }
   }
 
   private func outputs(_ node: YAMLNode) -> [Named] {

@@ -70,6 +70,7 @@ struct WorkflowReader {
       case .timeout: defaults.timeout = reader.timeout(entry.value)
       case .retry: defaults.retry = RetryReader(fields: fields).rule(entry.value)
       case .cwd: defaults.workingDirectory = templates.template(entry.value, "‘cwd’")
+      case .shell: defaults.shell = reader.shell(entry.value)
       case .uses: defaults.uses = reader.uses(entry.value)
       }
     }

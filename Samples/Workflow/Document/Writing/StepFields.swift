@@ -50,6 +50,7 @@ package struct StepFields {
     if let rollback = step.rollback { addCommand(.rollback, rollback) }
     add(.env, map(step.environment) { YAMLText.scalar($0.text) })
     add(.cwd, (step.workingDirectory?.text).map(YAMLText.scalar))
+    add(.shell, step.shell.map(shell))
     add(.outputs, step.outputs.isEmpty ? nil : YAMLText.list(step.outputs))
     return fields
   }
@@ -61,6 +62,13 @@ package struct StepFields {
   }
 
   private func rate(_ rate: Rate) -> String { "\(rate.count)/\(DurationText.text(rate.duration))" }
+
+  private func shell(_ shell: Shell) -> String {
+    switch shell {
+    case .posix(let program): YAMLText.scalar(program)
+    case .exactly(let words): YAMLText.list(words)
+    }
+  }
 
   private func retry(_ rule: RetryRule) -> String {
     let normal = RetryRule(attempts: rule.attempts)

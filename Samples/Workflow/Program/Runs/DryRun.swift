@@ -45,6 +45,7 @@ struct DryRun {
     add(.uses)
     add(.rate)
     add(.cwd, "in")
+    add(.shell)
     if let rollback = step.rollback { notes.append("undone by \(rollback.readable)") }
     return notes
   }

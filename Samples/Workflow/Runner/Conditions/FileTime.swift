@@ -22,6 +22,13 @@ struct FileTime: Comparable {
     var description: String { "\(path) can't be looked at: \(error)" }
   }
 
+  /// That there is no such file.
+  static func absence(of path: String) -> String {
+    let note =
+      path.contains("*") ? " (‘*’ is a character of its name: patterns aren't expanded)" : ""
+    return "there is no file \(path)\(note)"
+  }
+
   /// Whether there is something at a path; what a link leads to counts.
   static func exists(_ path: String) throws(Failure) -> Bool { try status(of: path) != nil }
 

@@ -11,7 +11,7 @@ struct FilesExist: ImmediateCondition {
       for path in paths {
         let path = try path()
         guard try FileTime.exists(path) else {
-          return .failed(ConditionProblem("there is no file \(path)"))
+          return .failed(ConditionProblem(FileTime.absence(of: path)))
         }
       }
       return .satisfied

@@ -43,6 +43,6 @@ struct NewerThan: OperationCondition {
   /// There is no such file to compare with.
   struct MissingInput: Error, CustomStringConvertible {
     let path: String
-    var description: String { "there is no file \(path), one of the inputs of ‘newer’" }
+    var description: String { "\(FileTime.absence(of: path)), one of the inputs of ‘newer’" }
   }
 }

@@ -64,8 +64,11 @@ public final class LocalEngine: StepEngine {
     _ attempt: StepAttempt,
     report: @escaping @Sendable (StepReport) -> Void
   ) async throws -> StepExit {
-    let program = try LocalProgram(attempt)
+    let program = try await LocalProgram(attempt)
     let log = try Self.openLog(attempt.logFile)
+    #if os(Linux)
+    await Niceness.preparation.value
+    #endif
     try checkGoesOn()
     return StepExit(try await spawn(program, attempt, log, report).stepStatus)
   }
@@ -276,7 +279,12 @@ extension LocalEngineError {
         path: attempt.workingDirectory,
         reason: reason.map { "\($0)" } ?? "it isn't there"
       )
-    case .executableNotFound: self = .programNotFound(name: program.name, searched: nil)
+    case .executableNotFound:
+      if let interpreter = program.interpreter {
+        self = .interpreterNotFound(script: program.name, interpreter: interpreter)
+      } else {
+        self = .programNotFound(name: program.name, searched: nil)
+      }
     default:
       if reason?.code == E2BIG {
         self = .tooLong

@@ -1,4 +1,5 @@
 import Subprocess
+import WorkflowDocument
 
 #if canImport(Glibc)
 import Glibc
@@ -19,10 +20,10 @@ struct LocalProgram {
   /// `NAME=value` and the 0 that C wants.
   let environment: [[UInt8]]
 
-  init(_ attempt: StepAttempt) throws(LocalEngineError) {
+  init(_ attempt: StepAttempt) async throws(LocalEngineError) {
     let words: [String]
     switch attempt.command {
-    case .shell(let line): words = ["/bin/sh", "-c", line]
+    case .shell(let script): words = try await Self.shell(of: attempt) + [script]
     case .arguments(let list): words = list
     }
     guard let name = words.first, !name.isEmpty else {
@@ -41,6 +42,14 @@ struct LocalProgram {
       environment.append(Self.unreadable[name]?.bytes(for: value) ?? Self.bytes(name, value))
     }
     self.environment = environment
+  }
+
+  /// The shell of an attempt, with its options.
+  private static func shell(of attempt: StepAttempt) async throws(LocalEngineError) -> [String] {
+    let shell = attempt.step.shell ?? .standard
+    guard case .posix(let program) = shell else { return shell.words(hasPipefail: false) }
+    let path = try path(of: program, attempt)
+    return shell.words(hasPipefail: await ShellOptions.hasPipefail(path))
   }
 
   private static func bytes(_ name: String, _ value: String) -> [UInt8] {
@@ -100,6 +109,17 @@ struct LocalProgram {
       if access(path, X_OK) == 0, !isFolder(path) { return path }
     }
     throw .programNotFound(name: name, searched: folders)
+  }
+
+  /// What the first line of a script names, behind `#!`; nil if it is no script.
+  ///
+  /// The system says of a script whose interpreter isn't there that the script isn't.
+  var interpreter: String? {
+    guard let file = try? OpenFile(reading: path), let bytes = try? file.read(atMost: 256, at: 0),
+      bytes.starts(with: "#!".utf8), let line = bytes.split(separator: UInt8(ascii: "\n")).first
+    else { return nil }
+    let words = line.dropFirst(2).split(separator: UInt8(ascii: " "))
+    return words.first.map { String(decoding: $0, as: UTF8.self) }
   }
 
   private static func isFolder(_ path: String) -> Bool {

@@ -1,3 +1,5 @@
+import WorkflowDocument
+
 /// The shell script that runs an attempt on its node.
 ///
 /// The truth about an attempt is in its folder, and only there: a runner that comes later, when the one
@@ -51,7 +53,7 @@ enum SlurmScript {
       "(",
     ]
     lines += environment(attempt.environment)
-    lines.append("exec " + words(attempt).map(ShellQuoting.word).joined(separator: " "))
+    lines.append(command(attempt))
     lines += [") 2>&1", #"finish "$?""#]
     return lines.joined(separator: "\n") + "\n"
   }
@@ -75,17 +77,31 @@ enum SlurmScript {
     return (lines + ["esac", "exit 66", ""]).joined(separator: "\n")
   }
 
-  private static func words(_ attempt: StepAttempt) -> [String] {
-    // `env` carries what a shell can't assign to.
-    let odd = attempt.environment.filter { isCarried($0.key) && !isAssignable($0.key) }
-      .sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
-    let command =
-      switch attempt.command {
-      case .shell(let line): ["/bin/sh", "-c", line]
-      case .arguments(let arguments): arguments
-      }
+  /// The line that becomes the command of the attempt.
+  private static func command(_ attempt: StepAttempt) -> String {
     // `env` finds a program by the path that was just set, and takes none for a function of the shell.
-    return ["/usr/bin/env"] + odd + command
+    let start = "exec " + (["/usr/bin/env"] + odd(attempt)).quoted
+    switch attempt.command {
+    case .arguments(let arguments): return "\(start) \(arguments.quoted)"
+    case .shell(let script):
+      let shell = attempt.step.shell ?? .standard
+      guard case .posix(let program) = shell else {
+        return "\(start) \((shell.words(hasPipefail: false) + [script]).quoted)"
+      }
+      // The node's shell may be another one than the runner's.
+      let word = ShellQuoting.word(program)
+      return """
+        set --
+        /usr/bin/env \(word) -o pipefail -c : >/dev/null 2>&1 && set -- -o pipefail
+        \(start) \(word) -eu "$@" -c \(ShellQuoting.word(script))
+        """
+    }
+  }
+
+  /// Variables that a shell can't assign to; `env` carries them.
+  private static func odd(_ attempt: StepAttempt) -> [String] {
+    attempt.environment.filter { isCarried($0.key) && !isAssignable($0.key) }
+      .sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
   }
 
   private static func environment(_ variables: [String: String]) -> [String] {
@@ -110,4 +126,9 @@ enum SlurmScript {
     !name.isEmpty && !name.contains("=") && !name.contains("\0")
       && (!name.hasPrefix("SLURM") || name == "SLURM_CONF") && name != "SRUN_DEBUG"
   }
+}
+
+extension [String] {
+  /// The words as a shell reads them back.
+  fileprivate var quoted: String { map(ShellQuoting.word).joined(separator: " ") }
 }

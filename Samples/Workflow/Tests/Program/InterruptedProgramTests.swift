@@ -294,7 +294,7 @@ import Darwin
 
   @Test func `says once of each step that a full disk may have cut its log, and goes on`() throws {
     // Commands may take no notice of it.
-    let lost = "head -c 1000000 /dev/zero > big; seq 100000; true"
+    let lost = "head -c 1000000 /dev/zero > big || true; seq 100000 || true"
     let end = try runOnFullDisk(
       """
       steps:

@@ -75,8 +75,94 @@ import WorkflowRunner
       "release.yml"
     )
     #expect(end.status == 0, "\(end.errors)")
-    #expect(end.output.split(separator: "\n").count == 5)
+    let lines = end.output.split(separator: "\n")
+    #expect(lines.count { $0.hasSuffix(", no mistakes") } == 5)
+    #expect(
+      lines.count { $0.hasPrefix("  scripts of ") && $0.contains("run with ‘/bin/sh -eu") } == 5
+    )
     #expect(end.output.contains("release.yml: release, 12 steps, no mistakes\n"))
+  }
+
+  @Test func `check shows the shells of scripts`() throws {
+    let steps = """
+      steps:
+        - {id: list, command: [x], when: {exists: "*.yml"}}
+        - {id: own, command: x, shell: [python3, -c]}
+        - {id: b, command: x, shell: bash, matrix: {n: [1, 2]}}
+        - {id: c, command: x, shell: bash}
+      """
+    try place.write(steps)
+    let end = try place.run("check", "w.yml")
+    #expect(
+      end.output == """
+        w.yml: w, 5 steps, no mistakes
+          scripts of 1 step run with ‘python3 -c’
+          scripts of 2 steps run with ‘bash -eu -o pipefail -c’
+
+        """
+    )
+    let warning = "w.yml:2: warning: ‘list’ looks for a file with ‘*’ in its name, ‘*.yml’: "
+    #expect(end.errors.hasPrefix(warning))
+  }
+
+  @Test func `a backup that could not be packed whole fails`() throws {
+    let text = try RunPlace.example("nightly-backup.yml")
+    let retry = try #require(text.split(separator: "\n").first { $0.contains("retry:") })
+    try place.write(text.replacing(retry, with: ""), to: "backup.yml")
+    for folder in ["bin", "data", "backup"] {
+      try FileManager.default.createDirectory(
+        atPath: place.path(folder),
+        withIntermediateDirectories: true
+      )
+    }
+    // As tar does with a file that it may not read.
+    try place.write("#!/bin/sh\necho part >\"$2\"\nexit 2\n", to: "bin/tar")
+    try FileManager.default.setAttributes(
+      [.posixPermissions: 0o755],
+      ofItemAtPath: place.path("bin/tar")
+    )
+    let path = "\(place.path("bin")):/usr/bin:/bin"
+    let environment = ["FROM": "data", "TO": "backup", "PATH": path]
+    let end = try place.run("run", "backup.yml", environment: environment)
+    #expect(end.status == 1)
+    #expect(end.output.contains("pack: exited with 2"), "\(end)")
+    let files = try FileManager.default.contentsOfDirectory(atPath: place.path("backup"))
+    #expect(files.allSatisfy { $0.hasSuffix(".part") }, "\(files)")
+  }
+
+  #if os(Linux)
+  @Test func `steps have the niceness of the program`() throws {
+    try place.write("steps: [{id: a, command: nice}]\n")
+    let process = try place.process(["-n", "7", try RunPlace.program.path(), "run", "w.yml"])
+    process.executableURL = URL(filePath: "/usr/bin/nice")
+    let output = Pipe()
+    process.standardOutput = output
+    try process.run()
+    let bytes = try output.fileHandleForReading.readToEnd() ?? Data()
+    process.waitUntilExit()
+    let nice = getpriority(.init(0), 0) + 7
+    #expect(String(decoding: bytes, as: UTF8.self).contains("\na │ \(min(nice, 19))\n"))
+  }
+  #endif
+
+  @Test func `the seven newest backups stay`() throws {
+    try place.write(try RunPlace.example("nightly-backup.yml"), to: "backup.yml")
+    for folder in ["data", "backup"] {
+      try FileManager.default.createDirectory(
+        atPath: place.path(folder),
+        withIntermediateDirectories: true
+      )
+    }
+    for day in 11...19 {
+      try place.write("", to: "backup/2026-10-\(day)-010000-nightly-backup.tar.gz")
+    }
+    let environment = ["FROM": "data", "TO": "backup"]
+    let end = try place.run("run", "backup.yml", environment: environment)
+    #expect(end.status == 0, "\(end)")
+    let files = try FileManager.default.contentsOfDirectory(atPath: place.path("backup")).sorted()
+    let old = (14...19).map { "2026-10-\($0)-010000-nightly-backup.tar.gz" }
+    #expect(Array(files.prefix(6)) == old)
+    #expect(files.count == 7)
   }
 
   @Test func `ends with 1 when a step fails, and says what to do`() throws {

@@ -24,7 +24,7 @@ import Musl
     // The second shell says that they have begun: a signal that came to it before it had set its
     // trap would be lost.
     // A shell that is stopped while it waits for another program to begin isn't seen to be.
-    let loop = "while [ -e w.yml ]; do sleep 0.1 & wait $!; done"
+    let loop = "while [ -e w.yml ]; do sleep 0.1 & wait $! || true; done"
     return """
       name: long
       steps:
@@ -35,7 +35,7 @@ import Musl
             [ ! -e go ] || exit 0
             trap '\(trap)' TERM
             (trap '\(trap)' TERM
-              while [ ! -s pids ]; do sleep 0.01 & wait $!; done
+              while [ ! -s pids ]; do sleep 0.01 & wait $! || true; done
               echo begun; \(loop)) &
             echo $$ $! > pids
             \(loop)
@@ -130,7 +130,7 @@ import Musl
   ) throws {
     // Later than one that is sent twice, and the first is answered.
     let terminal = try PseudoTerminal()
-    let process = try begin(terminal, steps(atTerm: "sleep 0.1; echo deaf"))
+    let process = try begin(terminal, steps(atTerm: "sleep 0.1 || true; echo deaf"))
     terminal.type(Self.controlC)
     terminal.wait(for: "s  deaf")
     switch second {
@@ -146,7 +146,7 @@ import Musl
 
   @Test func `has the status of the first of two signals`() throws {
     let terminal = try PseudoTerminal()
-    let process = try begin(terminal, steps(atTerm: "sleep 0.1; echo deaf"))
+    let process = try begin(terminal, steps(atTerm: "sleep 0.1 || true; echo deaf"))
     kill(try runner, SIGTERM)
     terminal.wait(for: "s  deaf")
     terminal.type(Self.controlC)

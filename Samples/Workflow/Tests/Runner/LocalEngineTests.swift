@@ -45,11 +45,14 @@ import Glibc
     _ command: StepAttempt.Command,
     environment: [String: String] = ["PATH": "/usr/bin:/bin"],
     directory: String? = nil,
-    grace: Duration = .seconds(60)
+    grace: Duration = .seconds(60),
+    in shell: Shell? = nil
   ) -> StepAttempt {
-    StepAttempt(
+    var step = Step("a")
+    step.shell = shell
+    return StepAttempt(
       run: "run",
-      step: Step("a"),
+      step: step,
       number: 1,
       command: command,
       environment: environment,
@@ -89,6 +92,62 @@ import Glibc
     #expect(exit == StepExit(.exited(0)))
     #expect(reports.lines == ["one", "two", "three", "rest"])
     #expect(try folder.text("log") == "one\ntwo\nthree\nrest")
+  }
+
+  @Test func `A script ends at the first command that fails`() async throws {
+    let exit = try await shell("echo before; false\ncd /nonexistent\necho after")
+    #expect(exit.status == .exited(1))
+    #expect(reports.lines == ["before"])
+  }
+
+  @Test func `A script ends at a variable that isn't set`() async throws {
+    let exit = try await shell("echo before; echo $NOWHERE\necho after")
+    #expect(!exit.isSuccess)
+    #expect(reports.lines.first == "before")
+    #expect(!reports.lines.contains("after"))
+  }
+
+  @Test func `A pipeline fails with its first command where the shell has pipefail`() async throws {
+    let script = "false | cat"
+    let shells = ["/bin/sh", "/bin/bash", "/bin/zsh"]
+      .filter { FileManager.default.isExecutableFile(atPath: $0) }
+    for shell in shells {
+      let exit = try await run(attempt(.shell(script), in: .posix(shell)))
+      let hasPipefail = await ShellOptions.hasPipefail(shell)
+      #expect(exit.isSuccess == !hasPipefail, "\(shell)")
+      #expect(hasPipefail || shell == "/bin/sh", "\(shell)")
+    }
+  }
+
+  @Test func `A shell that is a list gets no options`() async throws {
+    let script = "false; echo $NOWHERE after"
+    let exit = try await run(attempt(.shell(script), in: .exactly(["sh", "-c"])))
+    #expect(exit.isSuccess)
+    #expect(reports.lines == ["after"])
+  }
+
+  @Test(arguments: [("/bin/sh\r", "carriage return"), ("/no/such/shell -x", "/no/such/shell")])
+  func `The interpreter of a script that there is not is named`(
+    _ line: String,
+    _ word: String
+  ) async throws {
+    try folder.write("#!\(line)\necho\n", to: "script")
+    try FileManager.default.setAttributes(
+      [.posixPermissions: 0o755],
+      ofItemAtPath: folder.path + "/script"
+    )
+    let error = await #expect(throws: LocalEngineError.self) {
+      _ = try await run(attempt(.arguments(["./script"])))
+    }
+    #expect(error?.description.contains(word) == true, "\(error?.description ?? "")")
+  }
+
+  @Test func `A shell that there is not is named`() async throws {
+    await #expect(throws: LocalEngineError.programNotFound(name: "zsh", searched: "/nonexistent")) {
+      _ = try await run(
+        attempt(.shell("x"), environment: ["PATH": "/nonexistent"], in: .posix("zsh"))
+      )
+    }
   }
 
   @Test func `A log is appended to`() async throws {

@@ -81,7 +81,69 @@ import Testing
        5 |     color: red
          |     ^
          help: keys are ‘id’, ‘command’, ‘needs’, ‘when’, ‘require’, ‘exclusive’, ‘uses’, ‘rate’, \
-      ‘retry’, ‘timeout’, ‘on-rollback’, ‘env’, ‘cwd’, ‘matrix’ and ‘outputs’
+      ‘retry’, ‘timeout’, ‘on-rollback’, ‘env’, ‘cwd’, ‘shell’, ‘matrix’ and ‘outputs’
+      """
+    ),
+    FileMistake(
+      "keys of other programs",
+      """
+      steps:
+        - id: a
+          cmds: x
+          deps: b
+          continue-on-error: true
+      """,
+      """
+      f.yml:2:5: error: the step ‘a’ has no ‘command’
+       2 |   - id: a
+         |     ^
+         help: like ‘command: make’
+
+      f.yml:3:5: error: a step has no key ‘cmds’
+       3 |     cmds: x
+         |     ^
+         help: did you mean ‘command’?
+
+      f.yml:4:5: error: a step has no key ‘deps’
+       4 |     deps: b
+         |     ^
+         help: did you mean ‘needs’?
+
+      f.yml:5:5: error: a step has no key ‘continue-on-error’
+       5 |     continue-on-error: true
+         |     ^
+         help: end the command with ‘|| true’, or run the workflow with ‘--keep-going’
+      """
+    ),
+    FileMistake(
+      "shells that no script can be given to",
+      """
+      defaults: {shell: "${{ env.SHELL }}"}
+      steps:
+        - {id: a, command: x, shell: fish}
+        - {id: b, command: x, shell: []}
+        - {id: c, command: "x ${{ run.id }}", shell: [python3, -c]}
+        - {id: d, command: "x ${{ run.id }}", shell: [/bin/dash, -c]}
+      """,
+      """
+      f.yml:1:19: error: ‘shell’ can’t have places
+       1 | defaults: {shell: "${{ env.SHELL }}"}
+         |                   ^
+
+      f.yml:3:32: error: ‘fish’ is no shell that is known to have the options ‘-e’ and ‘-u’
+       3 |   - {id: a, command: x, shell: fish}
+         |                                ^
+         help: name one of ‘sh’, ‘bash’, ‘dash’, ‘ash’, ‘ksh’, ‘mksh’ and ‘zsh’, or write a list with \
+      the arguments before the script, like ‘[python3, -c]’
+
+      f.yml:4:32: error: ‘shell’ is an empty list
+       4 |   - {id: b, command: x, shell: []}
+         |                                ^
+
+      f.yml:5:5: error: the script of ‘c’ has places, and ‘python3’ isn’t known to expand variables
+       5 |   - {id: c, command: "x ${{ run.id }}", shell: [python3, -c]}
+         |     ^
+         help: give the script its values as variables: ‘env: {VALUE: "${{ … }}"}’
       """
     ),
     FileMistake(
@@ -102,7 +164,7 @@ import Testing
        2 |   - make
          |     ^
          help: keys are ‘id’, ‘command’, ‘needs’, ‘when’, ‘require’, ‘exclusive’, ‘uses’, ‘rate’, \
-      ‘retry’, ‘timeout’, ‘on-rollback’, ‘env’, ‘cwd’, ‘matrix’ and ‘outputs’
+      ‘retry’, ‘timeout’, ‘on-rollback’, ‘env’, ‘cwd’, ‘shell’, ‘matrix’ and ‘outputs’
       """
     ),
     FileMistake(

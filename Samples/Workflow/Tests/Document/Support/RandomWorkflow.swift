@@ -76,6 +76,10 @@ struct RandomWorkflow {
       step.environment = ["A": template(places, canBeEmpty: true), "b_1": Template(text: "1.10")]
     }
     if numbers.chance(30) { step.workingDirectory = template(places) }
+    if numbers.chance(20) {
+      let isPOSIX = numbers.chance(50)
+      step.shell = isPOSIX ? .posix("/opt/odd shells/bash") : .exactly(["zsh", "-f", line(), "-c"])
+    }
     if numbers.chance(50) { step.outputs = ["version", "_2", "no"] }
     for values in matrix {
       var copy = step
