@@ -60,12 +60,18 @@ extension RunCore {
     if !step.exclusive.isEmpty || !step.uses.isEmpty {
       operation.addCondition(TakenUpFirst(gate: gate, index: index))
     }
-    for condition in step.require {
-      operation.addCondition(self.condition(condition, of: index))
+    // With a retry, each attempt looks whether they hold.
+    if step.retry == nil {
+      for condition in requirements(of: index) { operation.addCondition(condition) }
     }
     if step.hasClaims {
       operation.addCondition(BecomesReady { [waits] in waits.isReady($0) })
     }
+  }
+
+  /// The conditions that a step can't do without.
+  func requirements(of index: Int) -> [any OperationCondition] {
+    steps[index].require.map { condition($0, of: index) }
   }
 
   private func addClaims(

@@ -62,6 +62,7 @@ extension RunCore {
       let (next, _) = attemptBegins(index)
       return try await self.attempt(index, next, nil)
     }
+    if steps[index].retry != nil { try await require(index) }
     let attempt = try makeAttempt(index, steps[index].command, number)
     // Somebody may have cleaned up.
     try folder.makeParts()
@@ -73,6 +74,20 @@ extension RunCore {
       try await engine.run(attempt, report: report(index, log))
     }
     return try ended(index, attempt, exit)
+  }
+
+  /// Throws if a condition that a step requires doesn't hold: its attempt fails.
+  private func require(_ index: Int) async throws {
+    let operation = operations[index]
+    for condition in requirements(of: index) {
+      var result = condition.immediateResult(for: operation)
+      if result == nil { result = await condition.evaluate(for: operation) }
+      guard case .failed(let error) = result else { continue }
+      // A value that there is not isn't there later either.
+      if error is TemplateError { throw error }
+      try Task.checkCancellation()
+      throw StepError.required(condition.name, reason: RunWords.reason(of: error))
+    }
   }
 
   /// Has what is printed passed on, from the begin of an attempt, which may be a rollback's, to its

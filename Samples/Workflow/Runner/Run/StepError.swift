@@ -1,9 +1,11 @@
-/// Why an attempt of a step failed although its command ran.
+/// Why an attempt of a step failed that could be made.
 public enum StepError: Error, Equatable, CustomStringConvertible {
   /// The command exited with another code than 0.
   case exited(Int)
   /// A signal ended the command.
   case signalled(Int)
+  /// A condition that it requires doesn't hold.
+  case required(String, reason: String)
   /// It failed in some way while there was no room on the disk that has its log.
   case onFullDisk(String, path: String)
   /// The file of its outputs isn't what it has to be.
@@ -24,6 +26,7 @@ public enum StepError: Error, Equatable, CustomStringConvertible {
     case .exited(127): "exited with 127: a command was not found"
     case .exited(let code): "exited with \(code)"
     case .signalled(let signal): "was ended by \(Self.name(of: signal))"
+    case .required(let condition, let reason): "‘\(condition)’: \(reason)"
     case .onFullDisk(let reason, let path): "\(reason); the disk is full that has \(path)"
     case .outputs(let problem): "\(problem)"
     }

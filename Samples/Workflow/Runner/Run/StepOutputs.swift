@@ -12,6 +12,8 @@ public enum OutputProblem: Error, Equatable, CustomStringConvertible {
   case noName(line: Int)
   /// A name isn't among the outputs that the step declares.
   case undeclared(name: String, line: Int)
+  /// A value has a character U+0000.
+  case zeroCharacter(name: String, line: Int)
   /// A declared output was not written.
   case missing(name: String)
   /// The file is no text in UTF-8.
@@ -29,6 +31,9 @@ public enum OutputProblem: Error, Equatable, CustomStringConvertible {
     case .undeclared(let name, let line):
       "line \(line) of its outputs ($WORKFLOW_OUTPUT) gives ‘\(name)’, which is not among "
         + "its ‘outputs’"
+    case .zeroCharacter(let name, let line):
+      "line \(line) of its outputs ($WORKFLOW_OUTPUT) gives ‘\(name)’ a value with a character "
+        + "U+0000, which no command can be given"
     case .missing(let name):
       "it did not write ‘\(name)=…’ to $WORKFLOW_OUTPUT, although that is among its ‘outputs’"
     case .noText: "its outputs ($WORKFLOW_OUTPUT) are no text in UTF-8"
@@ -87,6 +92,7 @@ enum StepOutputs {
       }
       let name = String(text[..<equals])
       guard names.contains(name) else { throw .undeclared(name: name, line: index + 1) }
+      guard !line.contains(0) else { throw .zeroCharacter(name: name, line: index + 1) }
       values[name] = String(text[text.index(after: equals)...])
     }
     if let name = names.first(where: { values[$0] == nil }) { throw .missing(name: name) }

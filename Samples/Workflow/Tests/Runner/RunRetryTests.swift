@@ -1,3 +1,6 @@
+import AdvancedOperations
+import AdvancedOperationsTesting
+import Foundation
 import Testing
 import WorkflowDocument
 
@@ -51,6 +54,35 @@ import WorkflowDocument
     #expect(try run.end().succeeded == 1)
     #expect(run.events.words == ["a started 1", "a retries 1 1 s", "a started 2", "a succeeded"])
     #expect(run.events.ends["a"]?.duration == .seconds(3))
+  }
+
+  @Test func `Each attempt looks whether what is required is there`() throws {
+    var wait = Step("a")
+    wait.retry = rule(10, .constant)
+    wait.require = [.exists([Template(text: "\(folder.path)/later")])]
+    let path = folder.path + "/later"
+    let run = SimulatedRun(Workflow([wait]), in: try folder.run())
+    let clock = run.simulation.environment.clock
+    _ = clock.schedule(at: clock.now + .milliseconds(2_500)) {
+      _ = FileManager.default.createFile(atPath: path, contents: nil)
+    }
+    #expect(try run.end().succeeded == 1)
+    #expect(
+      run.events.words == [
+        "a retries 1 1 s", "a retries 2 1 s", "a retries 3 1 s", "a started 4", "a succeeded",
+      ]
+    )
+  }
+
+  @Test func `The last attempt says what was required`() throws {
+    var wait = Step("a")
+    wait.retry = rule(2, .constant)
+    wait.require = [.exists([Template(text: "/no/such/file")])]
+    let run = SimulatedRun(Workflow([wait]), in: try folder.run())
+    #expect(try run.end().failed == 1)
+    #expect(run.engine.begins.isEmpty)
+    let reason = "‘exists’: there is no file /no/such/file (after 2 attempts)"
+    #expect(run.events.ends["a"]?.reason == reason)
   }
 
   @Test func `Nothing is tried again for which no time is left`() throws {

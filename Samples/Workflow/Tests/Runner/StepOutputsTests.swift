@@ -36,6 +36,7 @@ import Testing
     #expect(throws: OutputProblem.noName(line: 2)) { try read("a=1\nb\n", ["a"]) }
     #expect(throws: OutputProblem.noName(line: 1)) { try read("=1\n", ["a"]) }
     #expect(throws: OutputProblem.undeclared(name: "b", line: 2)) { try read("a=1\nb=2", ["a"]) }
+    #expect(throws: OutputProblem.zeroCharacter(name: "a", line: 1)) { try read("a=b\0c", ["a"]) }
     #expect(throws: OutputProblem.missing(name: "b")) { try read("a=1\n", ["a", "b"]) }
     #expect(throws: OutputProblem.missing(name: "a")) {
       try StepOutputs.take("/no/such/file", declared: ["a"])
