@@ -100,16 +100,17 @@ let package = Package(
       path: "Tests/Support",
       swiftSettings: settings
     ),
+    .target(name: "TestEffort", path: "Tests/Effort", swiftSettings: settings),
     .target(
       name: "OrderWorkflow",
-      dependencies: [operations, visualization],
+      dependencies: ["ServiceSupport", operations, visualization],
       path: "Ordering",
       swiftSettings: settings
     ),
     .testTarget(
       name: "OrderWorkflowTests",
       dependencies: [
-        "OrderWorkflow", "ServiceSupport", operations, testingKit, visualization,
+        "OrderWorkflow", "ServiceSupport", "TestEffort", operations, testingKit, visualization,
       ],
       path: "Tests/Ordering",
       swiftSettings: settings

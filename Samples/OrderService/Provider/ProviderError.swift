@@ -1,17 +1,10 @@
 import Hummingbird
+import ServiceSupport
 
-/// An answer that says what is wrong: `{"error": {"code": …, "message": …, "mistakes": …}}`.
-struct ProviderError: Error, HTTPResponseError, Encodable {
-  private struct Content: Encodable {
-    var code: String
-    var message: String
-    var mistakes: [String]?
-  }
-
-  private enum CodingKeys: CodingKey { case error }
-
+/// An answer that says what is wrong: see ``/ServiceSupport/Problem``.
+struct ProviderError: Error, HTTPResponseError {
   let status: HTTPResponse.Status
-  private let error: Content
+  private let problem: Problem<String>
   private var headers: HTTPFields = [:]
 
   init(
@@ -22,13 +15,20 @@ struct ProviderError: Error, HTTPResponseError, Encodable {
     retryAfter seconds: Int? = nil
   ) {
     self.status = status
-    error = Content(code: code, message: message, mistakes: mistakes)
+    problem = Problem(
+      status: status.code,
+      title: status.reasonPhrase,
+      code: code,
+      detail: message,
+      mistakes: mistakes
+    )
     if let seconds { headers[.retryAfter] = "\(seconds)" }
   }
 
   func response(from request: Request, context: some RequestContext) throws -> Response {
-    var response = try context.responseEncoder.encode(self, from: request, context: context)
+    var response = try context.responseEncoder.encode(problem, from: request, context: context)
     response.status = status
+    response.headers[.contentType] = ProblemType.mediaType
     response.headers.append(contentsOf: headers)
     return response
   }

@@ -67,6 +67,10 @@ public struct OrderAudit: Sendable, CustomStringConvertible {
   /// What doesn't hold; one sentence each.
   public private(set) var mistakes: [String] = []
 
+  /// The orders that are rolled back, and for which the provider's ledger still has a charge; one
+  /// sentence each.
+  public private(set) var unreturned: [String] = []
+
   /// The orders that are still on their way; one sentence each.
   public private(set) var unsettled: [String] = []
 
@@ -148,7 +152,12 @@ public struct OrderAudit: Sendable, CustomStringConvertible {
         if charge != nil {
           mistakes.append("Order \(order.id) is \(order.state), and charged.")
         }
-      case "open", "rolling back", "stuck": break
+      case "rolling back":
+        // The provider may have said that it gave the money back.
+        if let charge {
+          unreturned.append("Order \(order.id) is rolling back, and \(charge.sum) are charged.")
+        }
+      case "open", "stuck": break
       default:
         mistakes.append("Order \(order.id) is “\(order.state)”, which is no state of an order.")
       }
@@ -175,6 +184,10 @@ public struct OrderAudit: Sendable, CustomStringConvertible {
     if !open.isEmpty {
       lines.append("\(open.count) on their way")
       lines += open.map { "  \($0)" }
+    }
+    if !unreturned.isEmpty {
+      lines.append("\(unreturned.count) refunds that the ledger doesn't have yet")
+      lines += unreturned.map { "  \($0)" }
     }
     if !mistakes.isEmpty {
       lines.append("\(mistakes.count) mistakes")

@@ -15,8 +15,8 @@ extension OrderDesk {
 
     /// How long the provider is tried for one charge, and the carrier for one parcel.
     ///
-    /// What is waited for the provider's rate isn't counted. When the time is over, the request that
-    /// is on its way is the last.
+    /// A wait for the provider's rate isn't counted, nor is one for its circuit: while the provider is
+    /// down, no order fails. When the time is over, the request that is on its way is the last.
     public var stepTimeout = Duration.seconds(120)
 
     /// The first wait between two tries; each wait is twice as long as the one before.

@@ -176,9 +176,10 @@ public final class OrderDesk: Sendable {
     state.withLock { $0.runs[id] }?.retries.stream
   }
 
-  /// The number of the attempt of each step of an order that was repeated.
-  public func attempts(of id: OrderID) -> [String: Int] {
-    state.withLock { $0.runs[id] }?.retries.attempts ?? [:]
+  /// The last repetition of each of an order's requests that hasn't succeeded yet, by
+  /// ``OrderRetry/step``.
+  public func latestRetries(of id: OrderID) -> [String: OrderRetry] {
+    state.withLock { $0.runs[id] }?.retries.latest ?? [:]
   }
 
   /// How many orders are open here.

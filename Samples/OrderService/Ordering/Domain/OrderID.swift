@@ -20,10 +20,7 @@ public struct OrderID: RawRepresentable, Hashable, Codable, Sendable, CustomStri
   }
 
   /// What the payment provider knows the order's charge by: always the same key for an order.
-  public var chargeKey: String { Self.chargeKeyPrefix + rawValue }
-
-  /// What stands before the ID in the key of a charge.
-  public static let chargeKeyPrefix = "order-"
+  public var chargeKey: String { "order-\(rawValue)" }
 
   /// Reads an ID as it is written.
   public init(from decoder: any Decoder) throws {

@@ -1,4 +1,4 @@
-/// What a payment provider has under the key of a charge.
+/// The status of a charge that an answer of the payment provider confirms.
 public enum ChargeStatus: Hashable, Codable, Sendable {
   /// The card was charged.
   case charged

@@ -3,45 +3,35 @@
 /// It is on the other side of a network: an answer can be late, lost, or wrong. Therefore each charge
 /// has a key, which is made from the order's ID and never changes. The provider charges once for a key,
 /// however often it gets the request.
+///
+/// Its answers are returned as they come. The workflow believes none that doesn't confirm the charge
+/// (``Charge/status(confirmedBy:)``), and repeats the request instead.
 public protocol PaymentProvider: Sendable {
   /// Charges a card, unless that was done under the key before.
   ///
   /// - Parameters:
-  ///   - amount: How much.
-  ///   - order: What it is for. The provider keeps it beside the charge, whatever the key: an audit
+  ///   - charge: The charge. The provider keeps the order as its reference, whatever the key: an audit
   ///     finds all charges of an order by it.
-  ///   - cardToken: Which card.
-  ///   - key: What the charge is called, on both sides.
-  /// - Returns: What the provider says about the charge now. `.declined` may be a lie: see
-  ///   ``charge(forKey:of:for:)``.
+  ///   - cardToken: The customer's card.
+  /// - Returns: The answer. If it isn't “charged”, it may be a lie: see ``lookUp(_:)``.
   /// - Throws: ``PaymentProviderError`` when it isn't known what has happened.
-  func charge(
-    _ amount: Money,
-    for order: OrderID,
-    cardToken: String,
-    key: String
-  ) async throws -> ChargeStatus
+  func charge(_ charge: Charge, cardToken: String) async throws -> ChargeAnswer
 
-  /// Looks up what the provider's ledger has under a key.
+  /// Looks up a charge in the provider's ledger.
   ///
-  /// - Parameters:
-  ///   - key: What the charge is called, on both sides.
-  ///   - amount: How much it has to be for.
-  ///   - order: What it has to be for.
-  /// - Returns: What it has; nil when the request has not arrived, or not yet.
-  /// - Throws: ``PaymentProviderError`` when that can't be learnt, or the charge is another one.
-  func charge(
-    forKey key: String,
-    of amount: Money,
-    for order: OrderID
-  ) async throws -> ChargeStatus?
+  /// - Parameter charge: The charge.
+  /// - Returns: The entry of the ledger; nil when the request has not arrived, or not yet.
+  /// - Throws: ``PaymentProviderError`` when that can't be learnt.
+  func lookUp(_ charge: Charge) async throws -> ChargeAnswer?
 
   /// Gives the money back, and sees to it that nothing is charged under the key any more.
   ///
-  /// After it has returned, a charge under the key that is still on its way is declined: this is why
+  /// After it is confirmed, a charge under the key that is still on its way is declined: this is why
   /// it is also called for a charge of which nothing is known. It can be repeated.
   ///
+  /// - Parameter charge: The charge.
+  /// - Returns: The answer, which ``Charge/checkRefund(_:)`` compares.
   /// - Throws: ``PaymentProviderError``. With ``PaymentProviderError/refused(_:)`` again and again, the
   ///   order is stuck.
-  func refund(key: String) async throws
+  func refund(_ charge: Charge) async throws -> ChargeAnswer
 }

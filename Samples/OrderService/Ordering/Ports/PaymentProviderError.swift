@@ -6,6 +6,9 @@ public enum PaymentProviderError: Error, Hashable, Sendable, CustomStringConvert
   /// The provider says that it can't do this now: a status of 500 or more, or too many requests.
   case unavailable(String)
 
+  /// The answer says something else than what was asked for, or nothing about it.
+  case unconfirmed(String)
+
   /// The provider says that the request is wrong: a repetition would be so, too.
   case refused(String)
 
@@ -14,6 +17,7 @@ public enum PaymentProviderError: Error, Hashable, Sendable, CustomStringConvert
     switch self {
     case .noAnswer(let reason): "The payment provider gave no answer: \(reason)"
     case .unavailable(let reason): "The payment provider is unavailable: \(reason)"
+    case .unconfirmed(let reason): "The payment provider's answer confirms nothing: \(reason)"
     case .refused(let reason): "The payment provider refused the request: \(reason)"
     }
   }

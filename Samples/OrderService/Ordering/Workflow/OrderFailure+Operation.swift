@@ -1,4 +1,5 @@
 import AdvancedOperations
+import ServiceSupport
 
 extension OperationFailure {
   /// An error of the store that a step has failed with, by itself or while it was recorded.
@@ -18,14 +19,20 @@ extension OrderFailure {
   /// - Parameters:
   ///   - step: The name of the step's operation.
   ///   - failure: How that has ended.
-  init(step: String, failure: OperationFailure) {
+  ///   - limit: The time limit of the step if that was over; it is named in the reason.
+  init(step: String, failure: OperationFailure, limit: Duration? = nil) {
     let causes = failure.rootCauses.map(\.error)
     // Of several attempts, the last says how things are now.
     let cause = causes.first { Self.isOwn($0) } ?? causes.last
+    var reason = cause.map { "\($0)" } ?? "“\(step)” failed"
+    if let limit, cause.map(Self.isOwn) != true {
+      let text = DurationText.text(limit)
+      reason = "\(reason.withoutFullStop). The time limit of \(text) for “\(step)” is over."
+    }
     self.init(
       kind: Self.kind(of: cause, in: step),
       step: step,
-      reason: cause.map { "\($0)" } ?? "“\(step)” failed",
+      reason: reason,
       tree: "\(step)\n\(failure.indented(by: 1))"
     )
   }

@@ -35,6 +35,14 @@ struct OrderJournal: OperationJournal {
     return try JSONDecoder().decode(Value.self, from: Data(text.utf8))
   }
 
+  /// The value of a step that is done now, whether it was when the order was taken up or not.
+  ///
+  /// - Returns: The value; nil if the step isn't done, or somebody has edited the value.
+  func recorded<Value: Decodable>(_ type: Value.Type, of step: OrderStep) async throws -> Value? {
+    guard let text = try await store.value(of: step, of: order) else { return nil }
+    return try? JSONDecoder().decode(Value.self, from: Data(text.utf8))
+  }
+
   func record<Value: Codable & Sendable>(_ value: Value, for key: String) async throws {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

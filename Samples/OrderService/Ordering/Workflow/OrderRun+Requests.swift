@@ -10,23 +10,28 @@ extension OrderRun {
   /// - Returns: What the provider's ledger says about the charge.
   /// - Throws: The errors of all requests, when none has got an answer in time.
   func requestCharge(of total: Money, asksFirst: Bool) async throws -> ChargeStatus {
-    let (payments, id, token) = (tools.payments, order.id, order.draft.cardToken)
-    let key = id.chargeKey
-    return try await repeating("charge", within: tools.options.stepTimeout) { attempt in
+    let (payments, token) = (tools.payments, order.draft.cardToken)
+    let charge = Charge(of: order.id, amount: total)
+    return try await repeating(
+      "charge",
+      within: tools.options.stepTimeout,
+      behind: tools.breaker
+    ) { attempt in
       let request = ResultOperation(name: "charge request") {
         // A request of which no answer came may have arrived all the same.
-        if attempt > 1 || asksFirst,
-          let known = try await payments.charge(forKey: key, of: total, for: id)
-        {
-          return known
+        if attempt > 1 || asksFirst, let known = try await payments.lookUp(charge) {
+          return try charge.status(confirmedBy: known)
         }
-        let answer = try await payments.charge(total, for: id, cardToken: token, key: key)
-        guard case .declined = answer else { return answer }
+        let answer = try await payments.charge(charge, cardToken: token)
+        switch answer.status {
+        case .charged, .pending, nil: return try charge.status(confirmedBy: answer)
+        case .declined, .refunded, .voided: break
+        }
         // It may be a lie. The ledger decides, and a ledger that has nothing is tried again.
-        guard let known = try await payments.charge(forKey: key, of: total, for: id) else {
+        guard let known = try await payments.lookUp(charge) else {
           throw PaymentProviderError.unavailable("it declined a charge that it doesn't know")
         }
-        return known
+        return try charge.status(confirmedBy: known)
       }
       self.goesToProvider(request)
       return request
@@ -36,7 +41,7 @@ extension OrderRun {
   /// Has the parcel sent, with as many requests as that takes.
   func requestParcel() async throws -> String {
     let (shipping, id, lines) = (tools.shipping, order.id, order.draft.lines)
-    return try await repeating("ship", within: tools.options.stepTimeout) { _ in
+    return try await repeating("ship", within: tools.options.stepTimeout, behind: nil) { _ in
       ResultOperation(name: "ship request") { try await shipping.ship(id, lines: lines) }
     }
   }
@@ -61,24 +66,34 @@ extension OrderRun {
   ///
   /// - Parameters:
   ///   - name: What is attempted.
-  ///   - limit: How long to go on; a request that waits for its turn takes no time.
+  ///   - limit: How long to go on; a request that waits for its turn takes no time, and neither does one
+  ///     that waits for the circuit.
+  ///   - breaker: The circuit that the requests wait for; nil if there is none.
   ///   - make: Makes a request.
   /// - Returns: The value of the request that succeeded.
   /// - Throws: The errors of all requests.
   func repeating<Value: Sendable>(
     _ name: String,
     within limit: Duration,
+    behind breaker: CircuitBreaker?,
     make: @escaping @Sendable (_ attempt: Int) -> ResultOperation<Value>
   ) async throws -> Value {
-    let patience = StepPatience(limit, clock: tools.store.clock)
+    let patience = StepPatience(limit, clock: tools.store.clock, breaker: breaker)
     let policy = policy(from: tools.options.firstDelay)
-      .when { !Self.isFinal($0) && !patience.isOver }
+      // An open circuit says nothing about this order.
+      .when { $0.isOpenCircuit || !Self.isFinal($0) && !patience.isOver }
     let requests = requests(name, policy, isRecorded: true) { attempt in
       let request = make(attempt)
       request.addObserver(patience)
       return request
     }
-    return try await withOperations { scope in try await scope.add(requests).value }
+    defer { retries.isOver(name) }
+    do {
+      return try await withOperations { scope in try await scope.add(requests).value }
+    } catch {
+      if patience.isOver { state.withLock { _ = $0.outOfTime.insert(name) } }
+      throw error
+    }
   }
 
   /// Runs requests until one succeeds, for as long as the order goes on: what undoes something.
@@ -97,6 +112,7 @@ extension OrderRun {
     make: @escaping @Sendable () -> ResultOperation<Value>
   ) async throws -> Value {
     let refusals = Refusals(limit: tools.options.refusals)
+    defer { retries.isOver(name) }
     var (round, delay) = (1, tools.options.firstDelay)
     while true {
       let policy = policy(from: delay)

@@ -5,7 +5,7 @@ extension OrderRun {
   /// Registers what undoes a step that may have had an effect; once for each.
   func registerRollback(of step: OrderStep) {
     guard state.withLock({ $0.registered.insert(step.key).inserted }) else { return }
-    let (tools, id, key) = (tools, order.id, order.id.chargeKey)
+    let (tools, id) = (tools, order.id)
     switch step {
     case .validate, .confirm: break
     case .reserve(let sku):
@@ -19,7 +19,9 @@ extension OrderRun {
       group.onRollback {
         try await self.undo("refund") {
           let request = ResultOperation(name: "refund request") {
-            try await tools.payments.refund(key: key)
+            let total = try await self.journal.recorded(Money.self, of: .validate)
+            let charge = Charge(of: id, amount: total)
+            try charge.checkRefund(try await tools.payments.refund(charge))
             try await tools.store.undone(.charge, of: id)
           }
           self.goesToProvider(request)

@@ -29,6 +29,8 @@ final class OrderRun: Sendable {
     var storeTrouble: String?
     /// Another instance goes on with the order.
     var isLeaseLost = false
+    /// The keys of the steps whose time limit was over.
+    var outOfTime: Set<String> = []
     /// What undoes something at this moment.
     var undoing: AdvancedOperation?
   }
@@ -79,7 +81,10 @@ final class OrderRun: Sendable {
   private func stepFailed(_ operation: AdvancedOperation) {
     // What a step makes of the order's cancel is no cause of its own.
     guard !group.isCancelled, let failure = operation.outcome?.failure else { return }
-    let cause = OrderFailure(step: operation.name ?? "", failure: failure)
+    let name = operation.name ?? ""
+    let isOutOfTime = state.withLock { $0.outOfTime.contains(name) }
+    let limit = isOutOfTime ? tools.options.stepTimeout : nil
+    let cause = OrderFailure(step: name, failure: failure, limit: limit)
     let trouble = failure.ofStore(StoreUnavailable.self)?.reason
     let isLeaseLost = failure.ofStore(LeaseLost.self) != nil
     state.withLock { state in

@@ -1,9 +1,11 @@
 import Synchronization
 
-/// The repetitions of one order's requests: how many there were, and a stream of them.
+/// The repetitions of one order's requests: the last of each kind, and a stream of all.
 final class RetryNotes: Sendable {
   private struct State {
     var attempts: [String: Int] = [:]
+    /// Those of requests that haven't succeeded yet.
+    var latest: [String: OrderRetry] = [:]
     var listeners: [Int: AsyncStream<OrderRetry>.Continuation] = [:]
     var nextListener = 0
     var isOver = false
@@ -11,8 +13,8 @@ final class RetryNotes: Sendable {
 
   private let state = Mutex(State())
 
-  /// The number of the attempt of each step that was repeated.
-  var attempts: [String: Int] { state.withLock { $0.attempts } }
+  /// The last repetition of each request that hasn't succeeded yet, by ``OrderRetry/step``.
+  var latest: [String: OrderRetry] { state.withLock { $0.latest } }
 
   /// The repetitions from now on, up to the end of the order.
   ///
@@ -34,13 +36,26 @@ final class RetryNotes: Sendable {
 
   /// Notes a repetition.
   func note(_ step: String, after delay: Duration, because error: any Error) {
-    let (attempt, listeners) = state.withLock { state in
-      state.attempts[step, default: 1] += 1
-      return (state.attempts[step, default: 1], Array(state.listeners.values))
+    let reason = "\(error)"
+    let (retry, listeners) = state.withLock { state in
+      let attempt = state.attempts[step, default: 1] + 1
+      let retry = OrderRetry(step: step, attempt: attempt, delay: delay, reason: reason)
+      state.attempts[step] = attempt
+      // While the circuit is open, the reason is that of the request that was made last.
+      let last = error.isOpenCircuit ? state.latest[step]?.reason : nil
+      state.latest[step] = OrderRetry(
+        step: step,
+        attempt: attempt,
+        delay: delay,
+        reason: last ?? reason
+      )
+      return (retry, Array(state.listeners.values))
     }
-    let retry = OrderRetry(step: step, attempt: attempt, delay: delay, reason: "\(error)")
     for listener in listeners { listener.yield(retry) }
   }
+
+  /// A request has succeeded, or isn't repeated anymore.
+  func isOver(_ step: String) { state.withLock { _ = $0.latest.removeValue(forKey: step) } }
 
   /// The order is over here.
   func end() {

@@ -1,61 +1,77 @@
 import AdvancedOperations
 import Synchronization
 
-/// How long the requests of a step have gone on, without the time in which they stood in line.
+/// The time that the requests of a step have taken, without that in which they waited for their turn.
 ///
-/// A request waits for the provider's rate, which instances share, and with that for the store. That
-/// says nothing about the provider, so that no order fails for it. It observes the requests of one
-/// step, of which one is on its way at a time.
+/// A request waits for the provider's rate, which instances share, and with that for the store. It waits
+/// for the circuit as well, for as long as that isn't closed. Neither says anything about the order, so
+/// that no order fails for it. The patience observes the requests of one step, of which one is on its way
+/// at a time; the circuit is looked at whenever one of them is added, starts or ends.
 final class StepPatience: OperationObserver {
   private struct State {
-    var waited = Duration.zero
-    /// When the request was made that waits now.
-    var waitsSince: Duration?
+    var spent = Duration.zero
+    /// The beginning of the time that counts now; nil while none does.
+    var since: Duration?
+    /// The request that is on its way.
+    var request: ObjectIdentifier?
+
+    mutating func count(until now: Duration, goesOn: Bool) {
+      if let since { spent += now - since }
+      since = goesOn ? now : nil
+    }
   }
 
   private let limit: Duration
   private let clock: OperationClock
-  private let begin: Duration
-  private let state = Mutex(State())
+  private let breaker: CircuitBreaker?
+  private let state: Mutex<State>
 
   /// Begins to count.
   ///
   /// - Parameters:
-  ///   - limit: How long requests, and the waits between them, may take.
-  ///   - clock: Whose time counts.
-  init(_ limit: Duration, clock: OperationClock) {
+  ///   - limit: The time for requests, and for the waits between them.
+  ///   - clock: The clock that measures it.
+  ///   - breaker: The circuit that requests wait for; nil if there is none.
+  init(_ limit: Duration, clock: OperationClock, breaker: CircuitBreaker?) {
     self.limit = limit
     self.clock = clock
-    begin = clock.now
+    self.breaker = breaker
+    state = Mutex(State(since: clock.now))
   }
 
   /// Whether the time is over.
   var isOver: Bool {
     let now = clock.now
-    return state.withLock { state in
-      let waits = state.waitsSince.map { now - $0 } ?? .zero
-      return now - begin - state.waited - waits >= limit
-    }
+    return state.withLock { $0.spent + ($0.since.map { now - $0 } ?? .zero) >= limit }
   }
 
   func operationDidEnqueue(_ operation: AdvancedOperation) {
     let now = clock.now
-    state.withLock { $0.waitsSince = now }
-  }
-
-  func operationDidStart(_ operation: AdvancedOperation) { waitIsOver() }
-
-  // One whose condition failed has never started.
-  func operationWillFinish(_ operation: AdvancedOperation, outcome: OperationOutcome) {
-    waitIsOver()
-  }
-
-  private func waitIsOver() {
-    let now = clock.now
     state.withLock { state in
-      guard let since = state.waitsSince else { return }
-      state.waited += now - since
-      state.waitsSince = nil
+      state.count(until: now, goesOn: false)
+      state.request = ObjectIdentifier(operation)
+    }
+  }
+
+  func operationDidStart(_ operation: AdvancedOperation) { settle(operation) }
+
+  // A request whose condition failed has never started.
+  func operationWillFinish(_ operation: AdvancedOperation, outcome: OperationOutcome) {
+    settle(operation)
+  }
+
+  // The circuit has been notified of the end by now, and may be open.
+  func operationDidFinish(_ operation: AdvancedOperation, outcome: OperationOutcome) {
+    settle(operation)
+  }
+
+  /// Time counts from now on if the circuit is closed.
+  private func settle(_ operation: AdvancedOperation) {
+    let (now, isClosed) = (clock.now, breaker.map { $0.state == .closed } ?? true)
+    state.withLock { state in
+      // The end of one may be delivered when the next waits for its turn.
+      guard state.request == ObjectIdentifier(operation) else { return }
+      state.count(until: now, goesOn: isClosed)
     }
   }
 }

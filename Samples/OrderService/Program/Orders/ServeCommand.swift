@@ -59,6 +59,16 @@ struct ServeCommand: AsyncParsableCommand {
 
   @Option(
     parsing: .unconditional,
+    help: """
+      How long the provider is tried for one charge, and the carrier for one parcel. Waits for the \
+      provider's rate and its circuit don't count. (default: 2m)
+      """,
+    transform: duration
+  )
+  var stepLimit = Duration.seconds(120)
+
+  @Option(
+    parsing: .unconditional,
     help: "How long open orders may take at the end. (default: 20s)",
     transform: duration
   )
@@ -81,6 +91,7 @@ struct ServeCommand: AsyncParsableCommand {
     }
     if let provider { try ServiceAddress.check("--provider", provider) }
     if heartbeat < .milliseconds(50) { throw ValidationError("--heartbeat is at least 50ms.") }
+    if stepLimit < .seconds(1) { throw ValidationError("--step-limit is at least 1s.") }
     if maximumOpen < 1 { throw ValidationError("--maximum-open is at least 1.") }
   }
 
@@ -134,6 +145,7 @@ struct ServeCommand: AsyncParsableCommand {
     var options = OrderDesk.Options()
     options.maximumOpenOrders = maximumOpen
     options.providerRequests = providerRate
+    options.stepTimeout = stepLimit
     let desk = OrderDesk(
       store: store,
       payments: HTTPPaymentProvider(url: url, client: client),

@@ -3,18 +3,10 @@ import Hummingbird
 import OrderWorkflow
 import ServiceSupport
 
-/// An answer that says what is wrong: `{"error": {"code": …, "message": …, "mistakes": […]}}`.
-struct RequestError: Error, HTTPResponseError, Encodable {
-  private struct Content: Encodable {
-    var code: String
-    var message: String
-    var mistakes: [Mistake]?
-  }
-
-  private enum CodingKeys: CodingKey { case error }
-
+/// An answer that says what is wrong: see ``/ServiceSupport/Problem``.
+struct RequestError: Error, HTTPResponseError {
   let status: HTTPResponse.Status
-  private let error: Content
+  private let problem: Problem<Mistake>
   private var retryAfter: Duration?
   private var allowed: [HTTPRequest.Method] = []
 
@@ -26,7 +18,13 @@ struct RequestError: Error, HTTPResponseError, Encodable {
     retryAfter: Duration? = nil
   ) {
     self.status = status
-    error = Content(code: code, message: message, mistakes: mistakes)
+    problem = Problem(
+      status: status.code,
+      title: status.reasonPhrase,
+      code: code,
+      detail: message,
+      mistakes: mistakes
+    )
     self.retryAfter = retryAfter
   }
 
@@ -107,8 +105,9 @@ struct RequestError: Error, HTTPResponseError, Encodable {
   }
 
   func response(from request: Request, context: some RequestContext) throws -> Response {
-    var response = try context.responseEncoder.encode(self, from: request, context: context)
+    var response = try context.responseEncoder.encode(problem, from: request, context: context)
     response.status = status
+    response.headers[.contentType] = ProblemType.mediaType
     // As with all answers to a HEAD: its client doesn't read a body.
     if request.method == .head { response.body = ResponseBody() }
     response.headers[.xContentTypeOptions] = "nosniff"

@@ -1,5 +1,6 @@
 import AdvancedOperations
 import OrderWorkflow
+import ServiceSupport
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -57,7 +58,7 @@ extension PageState {
   /// Looks at a desk.
   init(of desk: OrderDesk, counts: Counts) async throws {
     rows = try await desk.orders(limit: Self.rowLimit).map { order in
-      Row(order, desk.operation(of: order.id), desk.attempts(of: order.id))
+      Row(order, desk.operation(of: order.id), desk.latestRetries(of: order.id))
     }
     self.counts = counts
     self.counts.open = desk.openCount
@@ -74,7 +75,7 @@ extension PageState {
 }
 
 extension PageState.Row {
-  init(_ order: Order, _ operation: GroupOperation?, _ attempts: [String: Int] = [:]) {
+  init(_ order: Order, _ operation: GroupOperation?, _ retries: [String: OrderRetry] = [:]) {
     id = order.id.rawValue
     customer = order.draft.customer
     items = order.draft.lines.map { "\($0.quantity) × \($0.sku)" }.joined(separator: ", ")
@@ -96,7 +97,7 @@ extension PageState.Row {
         name,
         records[name],
         operations[name],
-        attempts[name] ?? 1,
+        retries[name]?.attempt ?? 1,
         order.state,
         failed: order.state.failure?.step
       )
@@ -105,6 +106,13 @@ extension PageState.Row {
     let goesOn = operation?.isFinished == false || order.holder != nil
     isOpen = !order.state.isFinal && goesOn && order.cancelReason == nil
     why = order.state.failure?.reason
+    if case .rollingBack = order.state,
+      let retry = retries.values.max(by: { $0.attempt < $1.attempt })
+    {
+      why = [why.map { "\($0.withoutFullStop)." }, retry.text].compactMap { $0 }.joined(
+        separator: " "
+      )
+    }
     if goesOn, why == nil, let operation, let cause = operation.explain().rootCauses.first {
       why = cause.description
     }

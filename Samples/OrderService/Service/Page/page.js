@@ -164,9 +164,9 @@ async function placeOne(order) {
     body: JSON.stringify(order),
   });
   if (response.ok) return null;
-  const { error } = await response.json();
-  const mistakes = (error.mistakes ?? []).map((mistake) => mistake.message);
-  return mistakes.join(" ") || error.message;
+  const problem = await response.json();
+  const mistakes = (problem.mistakes ?? []).map((mistake) => mistake.message);
+  return mistakes.join(" ") || problem.detail;
 }
 
 async function place(event) {
@@ -248,7 +248,7 @@ async function changeMood(button) {
     });
     const answer = await response.json();
     if (response.ok) mood = answer;
-    tellMood(response.ok ? "" : answer.error.message, "The provider has changed.");
+    tellMood(response.ok ? "" : answer.detail, "The provider has changed.");
   } catch {
     tellMood("The provider doesn't answer.");
   }

@@ -4,6 +4,7 @@ import Logging
 import NIOCore
 import NIOHTTP1
 public import OrderWorkflow
+import ServiceSupport
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -17,31 +18,42 @@ import Foundation
 /// let payments = HTTPPaymentProvider(url: "http://127.0.0.1:8081")
 /// ```
 ///
-/// It neither repeats nor doubts: the workflow does. What it can't know (a connection that ended, a
+/// It neither repeats nor compares: the workflow does. What it can't know (a connection that ended, a
 /// status of 500) is an error that says so.
 public struct HTTPPaymentProvider: PaymentProvider {
   private let url: String
   private let client: HTTPClient
   private let limit: TimeAmount
 
-  /// Creates a client.
+  /// Creates a provider.
   ///
   /// - Parameters:
-  ///   - url: Where the provider is, without a slash at the end.
-  ///   - client: Makes the connections, best with ``configuration``.
-  ///   - limit: How long an answer may take, in case that the caller has no limit of its own.
-  public init(url: String, client: HTTPClient = .shared, limit: Duration = .seconds(30)) {
+  ///   - url: The address of the provider, without a slash at the end.
+  ///   - client: The client that makes the connections; it has ``configuration``.
+  ///   - limit: The time for an answer, in case that the caller has no limit of its own.
+  public init(
+    url: String,
+    client: HTTPClient = HTTPPaymentProvider.client,
+    limit: Duration = .seconds(30)
+  ) {
     self.url = url
     self.client = client
     self.limit = .nanoseconds(Int64(limit / .nanoseconds(1)))
   }
 
-  /// How connections to a provider are made: one that is dead is seen at once.
+  /// A client for the life of the program.
+  public static let client = HTTPClient(
+    eventLoopGroup: HTTPClient.defaultEventLoopGroup,
+    configuration: configuration
+  )
+
+  /// The configuration of connections to a provider: one that is dead is seen immediately, and redirects
+  /// aren't followed.
   ///
   /// The defaults try for ten seconds to connect, and again and again when that is refused, until the time
-  /// of the request is over.
+  /// of the request is over. They also send the card's token to any address that an answer names.
   public static var configuration: HTTPClient.Configuration {
-    var configuration = HTTPClient.Configuration()
+    var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
     configuration.timeout.connect = .seconds(2)
     configuration.connectionPool.retryConnectionEstablishment = false
     return configuration
@@ -58,84 +70,85 @@ public struct HTTPPaymentProvider: PaymentProvider {
     var charge: String
   }
 
-  private struct Answer: Decodable {
-    struct Problem: Decodable {
-      var code: String
-      var message: String
-    }
-
-    var status: String?
-    var reason: String?
-    var error: Problem?
+  /// The JSON of an answer: a charge, or a problem.
+  private struct Content: Decodable {
     var key: String?
+    var status: ChargeAnswer.Status?
     var amount: Int?
     var currency: String?
     var reference: String?
+    var reason: String?
+    /// The kind of a problem, and a sentence about it.
+    var code: String?
+    var detail: String?
 
-    /// Whether it is about a charge: a proxy that mixes answers up must not pay an order.
-    func isAbout(_ sum: Money, for order: OrderID) -> Bool {
-      amount == sum.minorUnits && currency == sum.currency && reference == order.rawValue
+    private enum Key: CodingKey {
+      case key, status, amount, currency, reference, reason, code, detail
+    }
+
+    /// Reads all fields that there are; one of another type is missing.
+    init(from decoder: any Decoder) throws {
+      let fields = try decoder.container(keyedBy: Key.self)
+      func read<Value: Decodable>(_ key: Key, _ type: Value.Type = Value.self) -> Value? {
+        try? fields.decode(Value.self, forKey: key)
+      }
+      (key, status, amount) = (read(.key), read(.status), read(.amount))
+      (currency, reference, reason) = (read(.currency), read(.reference), read(.reason))
+      (code, detail) = (read(.code), read(.detail))
+    }
+
+    /// The content of what isn't JSON.
+    init() {}
+
+    var answer: ChargeAnswer {
+      var answer = ChargeAnswer(status, reason: reason)
+      (answer.key, answer.reference) = (key, reference)
+      (answer.amount, answer.currency) = (amount, currency)
+      return answer
     }
   }
 
-  /// Asks for a charge; what a status means is said at ``PaymentProvider/charge(_:for:cardToken:key:)``.
-  public func charge(
-    _ amount: Money,
-    for order: OrderID,
-    cardToken: String,
-    key: String
-  ) async throws -> ChargeStatus {
+  /// Asks for a charge.
+  public func charge(_ charge: Charge, cardToken: String) async throws -> ChargeAnswer {
     let body = ChargeBody(
-      amount: amount.minorUnits,
-      currency: amount.currency,
+      amount: charge.amount?.minorUnits ?? 0,
+      currency: charge.amount?.currency ?? "",
       card: cardToken,
-      reference: order.rawValue
+      reference: charge.order.rawValue
     )
-    let (status, answer) = try await send(.POST, "/charges", JSONEncoder().encode(body), key: key)
-    if status == 402 { return .declined(reason: answer.error?.code ?? "declined") }
-    if status == 409, answer.error?.code == "voided" { return .refunded }
-    let standing = try standing(status, answer, of: key)
-    if standing == .charged, !answer.isAbout(amount, for: order) { throw Self.otherCharge }
-    return standing
+    let (status, content) = try await send(
+      .POST,
+      "/charges",
+      JSONEncoder().encode(body),
+      key: charge.key
+    )
+    switch (status, content.code) {
+    case (402, let code): return ChargeAnswer(.declined, reason: code)
+    case (409, "voided"): return ChargeAnswer(.voided)
+    default: return try answer(status, content)
+    }
   }
 
   /// Looks a charge up.
-  public func charge(
-    forKey key: String,
-    of amount: Money,
-    for order: OrderID
-  ) async throws -> ChargeStatus? {
-    let (status, answer) = try await send(.GET, "/charges/\(key)")
-    if status == 404 { return nil }
-    let standing = try standing(status, answer, of: key)
-    if standing == .charged, !answer.isAbout(amount, for: order) { throw Self.otherCharge }
-    return standing
+  public func lookUp(_ charge: Charge) async throws -> ChargeAnswer? {
+    let (status, content) = try await send(.GET, "/charges/\(charge.key)")
+    return status == 404 ? nil : try answer(status, content)
   }
 
   /// Asks for a refund; the provider refuses later charges of the key.
-  public func refund(key: String) async throws {
-    let body = try JSONEncoder().encode(RefundBody(charge: key))
-    let (status, answer) = try await send(.POST, "/refunds", body)
-    _ = try standing(status, answer, of: key)
+  public func refund(_ charge: Charge) async throws -> ChargeAnswer {
+    let body = try JSONEncoder().encode(RefundBody(charge: charge.key))
+    let (status, content) = try await send(.POST, "/refunds", body)
+    return try answer(status, content)
   }
 
-  private static let otherCharge =
-    PaymentProviderError.noAnswer("The answer is about another charge.")
-
-  /// What an answer says about a charge.
-  private func standing(_ status: Int, _ answer: Answer, of key: String) throws -> ChargeStatus {
-    let text = "\(status)\(answer.error.map { " \($0.message)" } ?? "")"
+  /// The answer about a charge, if the status says that there is one.
+  private func answer(_ status: Int, _ content: Content) throws -> ChargeAnswer {
+    let text = "\(status)\(content.detail.map { " \($0.oneLine(atMost: 200))" } ?? "")"
     switch status {
-    case 200..<300:
-      if answer.status != nil, answer.key != key { throw Self.otherCharge }
-      switch answer.status {
-      case "charged": return .charged
-      case "refunded", "voided": return .refunded
-      case "declined": return .declined(reason: answer.reason ?? "declined")
-      // It isn't known yet what becomes of it.
-      case "pending": throw PaymentProviderError.unavailable("The charge is being processed.")
-      default: throw PaymentProviderError.noAnswer("The answer says nothing about the charge.")
-      }
+    case 200..<300: return content.answer
+    case 300..<400:
+      throw PaymentProviderError.unconfirmed("\(status), and redirects aren't followed")
     case 408, 409, 425, 429, 500...: throw PaymentProviderError.unavailable(text)
     default: throw PaymentProviderError.refused(text)
     }
@@ -146,7 +159,7 @@ public struct HTTPPaymentProvider: PaymentProvider {
     _ path: String,
     _ body: Data? = nil,
     key: String? = nil
-  ) async throws -> (Int, Answer) {
+  ) async throws -> (Int, Content) {
     let request = HTTPClientRequest(
       method,
       url + path,
@@ -162,13 +175,13 @@ public struct HTTPPaymentProvider: PaymentProvider {
       // An attempt whose time is over, or whose order was cancelled, isn't the provider's fault.
       if Task.isCancelled { throw CancellationError() }
       Logger.current.info("\(method) \(path): no answer", metadata: ["error": "\(error)"])
-      throw PaymentProviderError.noAnswer("\(error)")
+      throw PaymentProviderError.noAnswer("\(error)".oneLine(atMost: 200))
     }
     Logger.current.debug("\(method) \(path)", metadata: ["status": "\(status)"])
     // A proxy's page is no JSON; then the status says all there is.
     return (
       status,
-      (try? JSONDecoder().decode(Answer.self, from: Data(content.readableBytesView))) ?? Answer()
+      (try? JSONDecoder().decode(Content.self, from: Data(content.readableBytesView))) ?? Content()
     )
   }
 }

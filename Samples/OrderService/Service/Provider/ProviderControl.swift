@@ -12,7 +12,7 @@ public struct ProviderControl: Sendable {
   /// - Parameters:
   ///   - url: Where the provider is, without a slash at the end.
   ///   - client: Makes the connections.
-  public init(url: String, client: HTTPClient = .shared) {
+  public init(url: String, client: HTTPClient = HTTPPaymentProvider.client) {
     self.url = url
     self.client = client
   }

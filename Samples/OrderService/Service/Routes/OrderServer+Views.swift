@@ -3,6 +3,7 @@ import AdvancedOperationsVisualization
 import HTTPTypes
 import Hummingbird
 import OrderWorkflow
+import ServiceSupport
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -71,6 +72,9 @@ extension OrderServer {
     if let operation = desk.operation(of: order.id), !operation.isFinished {
       lines.append(operation.explain().description)
     }
+    if case .rollingBack = order.state {
+      lines += desk.latestRetries(of: order.id).values.sorted { $0.step < $1.step }.map(\.text)
+    }
     if let failure = order.state.failure {
       lines += ["because: \(failure.reason)", failure.tree]
     }
@@ -131,21 +135,5 @@ extension OrderServer {
         heart.cancel()
       }
     }
-  }
-}
-
-extension String {
-  /// The text with signs in the place of characters that terminals and readers obey: escapes, returns,
-  /// directions of writing.
-  fileprivate var withoutControls: String {
-    var text = ""
-    for scalar in unicodeScalars {
-      switch scalar.properties.generalCategory {
-      case .control, .format, .lineSeparator, .paragraphSeparator:
-        text.unicodeScalars.append(scalar == "\n" ? scalar : "\u{FFFD}")
-      default: text.unicodeScalars.append(scalar)
-      }
-    }
-    return text
   }
 }

@@ -26,6 +26,7 @@ struct OutcomeCause: Equatable, Sendable {
     switch failure.first(PaymentProviderError.self) {
     case .noAnswer: return "no answer"
     case .unavailable: return "provider unavailable"
+    case .unconfirmed: return "answer not confirmed"
     case .refused: return "provider refused"
     case nil: break
     }

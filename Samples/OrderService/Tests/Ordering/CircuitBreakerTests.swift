@@ -1,6 +1,7 @@
 import AdvancedOperations
 import AdvancedOperationsTesting
 import OrderWorkflow
+import TestEffort
 import Testing
 
 @Suite("The circuit to the payment provider")
@@ -33,6 +34,61 @@ struct CircuitBreakerTests {
     #expect(life.desk.breaker.state == .closed)
     for id in ids { #expect(try life.state(of: id) == .confirmed) }
     #expect(shop.mistakes.isEmpty)
+  }
+
+  @Test(
+    arguments: [(.seconds(120), 100, 2_000), (.seconds(7_200), 3, 20)] as [(Duration, Int, Int)]
+  )
+  func `fails no order while it is open, however long the provider is down`(
+    outage: Duration,
+    ordinarily: Int,
+    campaign: Int
+  ) throws {
+    let count = Effort.size(campaign, ordinarily: ordinarily)
+    let shop = Shop(tea: count)
+    let life = try Life(in: shop)
+    shop.provider.mood = .isDown
+    let ids = try (1...count).map { try life.submit(.tea(), key: "\($0)") }
+    life.run(until: outage)
+    #expect(life.desk.breaker.state != .closed)
+    for id in ids { #expect(try life.state(of: id) == .open) }
+    shop.provider.mood = .works
+    life.run()
+    for id in ids { #expect(try life.state(of: id) == .confirmed) }
+    #expect(shop.mistakes.isEmpty)
+  }
+
+  @Test func `fails no order by a refusal, even if the time of that order is over`() throws {
+    let life = try Life(in: shop) {
+      $0.breakerFailures = 2
+      $0.stepTimeout = .milliseconds(1)
+    }
+    shop.provider.mood = .isDown
+    let ids = try ["a", "b"].map { try life.submit(.tea(), key: $0) }
+    // The first failures open it, and the time of the first order runs until its next request.
+    try life.simulation.run(until: { life.desk.breaker.state == .open })
+    life.run(until: .seconds(4))
+    #expect(shop.provider.requests == ["charge", "charge"])
+    for id in ids { #expect(try life.state(of: id) == .open) }
+  }
+
+  @Test func `doesn't extend the limit of an order that fails while it is closed`() throws {
+    let life = try Life(in: shop) {
+      $0.breakerFailures = .max
+      $0.stepTimeout = .seconds(60)
+    }
+    shop.provider.mood = .isDown
+    let id = try life.submit(.tea())
+    life.run()
+    let failure = try #require(life.state(of: id).failure)
+    #expect(failure.kind == .providerUnavailable)
+    #expect(
+      failure.reason
+        == "The payment provider gave no answer: no connection. "
+        + "The time limit of 1m for “charge” is over."
+    )
+    let last = try #require(shop.provider.requestTimes.last)
+    #expect((.seconds(60)...(.seconds(60) + life.desk.options.longestDelay)).contains(last))
   }
 
   @Test func `lets one request through when it is half open`() throws {

@@ -19,7 +19,8 @@ struct ProviderFailureTests {
   @Test func `fails when the provider stays down, and is over when nothing is charged for sure`()
     throws
   {
-    let life = try Life(in: shop)
+    // Its circuit would stay open, and no time would count.
+    let life = try Life(in: shop) { $0.breakerFailures = .max }
     shop.provider.mood = .isDown
     shop.provider.refundMood = .isDown
     let id = try life.submit(.tea())
@@ -107,6 +108,7 @@ struct ProviderFailureTests {
     let failure = try #require(life.state(of: id).failure)
     #expect(failure.kind == .providerUnavailable)
     #expect(failure.tree.contains("timed out"))
+    #expect(failure.reason.hasSuffix(". The time limit of 1m for “charge” is over."))
     #expect(shop.mistakes.isEmpty)
   }
 

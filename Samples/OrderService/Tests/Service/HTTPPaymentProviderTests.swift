@@ -7,7 +7,7 @@ import Testing
 
 @testable import OrderHTTP
 
-private let id = OrderID(rawValue: "7")
+private let charge = Charge(of: OrderID(rawValue: "7"), amount: Money(500))
 
 /// The client of the payment provider, against the fake one over HTTP.
 @Suite struct HTTPPaymentProviderTests {
@@ -38,9 +38,11 @@ private let id = OrderID(rawValue: "7")
     async throws
   {
     try await test { payments in
-      _ = try await payments.charge(Money(500), for: id, cardToken: "t", key: "a")
-      try await payments.refund(key: "a")
-      _ = try await payments.charge(Money(500), for: id, cardToken: "t", key: "b")
+      var other = charge
+      other.key = "b"
+      _ = try await payments.charge(charge, cardToken: "t")
+      _ = try await payments.refund(charge)
+      _ = try await payments.charge(other, cardToken: "t")
     }
     let entries = await server.ledger.entries
     #expect(entries.map(\.status) == [.charged, .refunded, .charged])
@@ -59,64 +61,39 @@ private let id = OrderID(rawValue: "7")
       limit: .seconds(86_400)
     )
     await #expect(throws: PaymentProviderError.self) {
-      try await payments.charge(forKey: "a", of: Money(500), for: id)
+      try await payments.lookUp(charge)
     }
     try await client.shutdown()
   }
 
   @Test func `A charge is made, looked up and given back`() async throws {
     try await test { payments in
-      #expect(try await payments.charge(forKey: "a", of: Money(500), for: id) == nil)
-      let charged = try await payments.charge(Money(500), for: id, cardToken: "tok_visa", key: "a")
-      #expect(charged == .charged)
-      #expect(try await payments.charge(forKey: "a", of: Money(500), for: id) == .charged)
-      try await payments.refund(key: "a")
-      try await payments.refund(key: "a")
-      #expect(try await payments.charge(forKey: "a", of: Money(500), for: id) == .refunded)
-    }
-  }
-
-  @Test(arguments: [
-    #"{"status":"charged","key":"b","amount":500,"currency":"EUR","reference":"7"}"#,
-    #"{"status":"charged","key":"a","amount":1,"currency":"EUR","reference":"7"}"#,
-    #"{"status":"charged","key":"a","amount":500,"currency":"USD","reference":"7"}"#,
-    #"{"status":"charged","key":"a","amount":500,"currency":"EUR","reference":"8"}"#,
-    #"{"status":"charged"}"#,
-  ])
-  func `An answer about another charge is no answer`(_ text: String) async throws {
-    let router = Router()
-    router.post("/charges") { _, _ in text }
-    router.get("/charges/a") { _, _ in text }
-    let place = ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0))
-    try await Application(router: router, configuration: place).test(.live) { client in
-      let port = try #require(client.port)
-      let payments = HTTPPaymentProvider(url: "http://127.0.0.1:\(port)")
-      await #expect(throws: PaymentProviderError.noAnswer("The answer is about another charge.")) {
-        try await payments.charge(Money(500), for: id, cardToken: "t", key: "a")
-      }
-      await #expect(throws: PaymentProviderError.noAnswer("The answer is about another charge.")) {
-        try await payments.charge(forKey: "a", of: Money(500), for: id)
-      }
+      let unknown = try await payments.lookUp(charge)
+      #expect(unknown == nil)
+      let charged = ChargeAnswer(.charged, about: charge)
+      #expect(try await payments.charge(charge, cardToken: "tok_visa") == charged)
+      #expect(try await payments.lookUp(charge) == charged)
+      let refunded = ChargeAnswer(.refunded, about: charge)
+      for _ in 1...2 { #expect(try await payments.refund(charge) == refunded) }
+      #expect(try await payments.lookUp(charge) == refunded)
     }
   }
 
   @Test func `A card that is declined is no error`() async throws {
     try await test { payments in
-      let declined = ChargeStatus.declined(reason: "card_declined")
       for _ in 1...2 {
-        let answer =
-          try await payments
-          .charge(Money(5), for: id, cardToken: "tok_declined", key: "a")
-        #expect(answer == declined)
+        let answer = try await payments.charge(charge, cardToken: "tok_declined")
+        #expect(answer == ChargeAnswer(.declined, reason: "card_declined"))
       }
-      #expect(try await payments.charge(forKey: "a", of: Money(5), for: id) == declined)
+      let entry = try await payments.lookUp(charge)
+      #expect(entry == ChargeAnswer(.declined, about: charge, reason: "card_declined"))
     }
   }
 
   @Test func `After a refund, nothing is charged under the key any more`() async throws {
     try await test { payments in
-      try await payments.refund(key: "a")
-      #expect(try await payments.charge(Money(5), for: id, cardToken: "t", key: "a") == .refunded)
+      try charge.checkRefund(try await payments.refund(charge))
+      #expect(try await payments.charge(charge, cardToken: "t") == ChargeAnswer(.voided))
     }
     #expect(await server.ledger.charges.map(\.status) == [.voided])
   }
@@ -125,7 +102,7 @@ private let id = OrderID(rawValue: "7")
     for change in [{ $0.fail = 1 }, { $0.isDown = true }] as [@Sendable (inout Mood) -> Void] {
       try await test(change) { payments in
         await #expect {
-          try await payments.charge(Money(5), for: id, cardToken: "t", key: "a")
+          try await payments.charge(charge, cardToken: "t")
         } throws: { error in
           if case PaymentProviderError.unavailable = error { true } else { false }
         }
@@ -136,7 +113,7 @@ private let id = OrderID(rawValue: "7")
   @Test func `A lost answer is none`() async throws {
     try await test({ $0.lose = 1 }) { payments in
       await #expect {
-        try await payments.charge(Money(5), for: id, cardToken: "t", key: "a")
+        try await payments.charge(charge, cardToken: "t")
       } throws: { error in
         if case PaymentProviderError.noAnswer = error { true } else { false }
       }
@@ -145,10 +122,11 @@ private let id = OrderID(rawValue: "7")
 
   @Test func `A mistake in a request is refused, and no repetition helps`() async throws {
     try await test { payments in
-      _ = try await payments.charge(Money(5), for: id, cardToken: "t", key: "a")
+      _ = try await payments.charge(charge, cardToken: "t")
       for amount in [Money(0), Money(6)] {
+        let wrong = Charge(of: charge.order, amount: amount)
         await #expect {
-          try await payments.charge(amount, for: id, cardToken: "t", key: "a")
+          try await payments.charge(wrong, cardToken: "t")
         } throws: { error in
           if case PaymentProviderError.refused = error { true } else { false }
         }
@@ -159,9 +137,9 @@ private let id = OrderID(rawValue: "7")
   @Test func `A request that is cancelled is no failure of the provider`() async throws {
     gate.close()
     try await test({ $0.slow = .seconds(1) }) { payments in
-      let task = Task { try await payments.charge(Money(5), for: id, cardToken: "t", key: "a") }
+      let task = Task { try await payments.charge(charge, cardToken: "t") }
       // Cancelled when the provider has it.
-      while await server.ledger.charge("a") == nil { await Task.yield() }
+      while await server.ledger.charge(charge.key) == nil { await Task.yield() }
       task.cancel()
       await #expect(throws: CancellationError.self) { try await task.value }
       gate.open()

@@ -215,7 +215,7 @@ import Testing
     #expect(try await bench.desk.items().map(\.stock) == [10, 3])
   }
 
-  @Test func `Each error is JSON with a sentence`() async throws {
+  @Test func `Each error is a problem with a sentence, by RFC 9457`() async throws {
     try await bench.test { client in
       let long = String(repeating: " ", count: 70_000)
       let answers = [
@@ -226,9 +226,11 @@ import Testing
       ]
       for (answer, status) in answers {
         #expect(answer.status.code == status)
-        #expect(answer.headers[.contentType]?.hasPrefix("application/json") == true)
-        let error = try answer.json["error"] as? [String: Any]
-        #expect((error?["message"] as? String)?.hasSuffix(".") == true, "\(answer.text)")
+        #expect(answer.headers[.contentType] == "application/problem+json")
+        let problem = try answer.json
+        #expect((problem["detail"] as? String)?.hasSuffix(".") == true, "\(answer.text)")
+        #expect(problem["status"] as? Int == status)
+        #expect(problem["title"] as? String == answer.status.reasonPhrase)
       }
     }
   }

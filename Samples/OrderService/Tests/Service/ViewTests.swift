@@ -81,6 +81,34 @@ import Testing
     }
   }
 
+  @Test
+  func `A refund that isn't confirmed is on the page and in the explanation, with the answer`()
+    async throws
+  {
+    bench.payments.liesAboutRefunds = true
+    bench.payments.hold()
+    try await bench.test { [bench] client in
+      let link = try #require(try await client.place().headers[.location])
+      let id = OrderID(rawValue: String(link.dropFirst("/orders/".count)))
+      let order = try #require(bench.desk.operation(of: id))
+      let charge = order.children.first { $0.name == "charge" }
+      while charge?.isExecuting != true { await Task.yield() }
+      #expect(try await bench.desk.requestCancel(of: id, because: "a change of mind"))
+      bench.payments.release()
+      while bench.desk.latestRetries(of: id)["refund"] == nil { await Task.yield() }
+      let reason =
+        "The payment provider's answer confirms nothing: the refund's status is “charged”"
+      #expect(try await client.get("\(link)/explain").text.contains(reason))
+      let row = try #require(try await bench.server.feed.current().rows.first)
+      #expect(row.state == "rolling back")
+      #expect(row.why?.contains("a change of mind. The refund is repeated, attempt ") == true)
+      #expect(row.why?.contains(reason) == true)
+      bench.payments.liesAboutRefunds = false
+      _ = try await bench.desk.outcome(of: id, within: .seconds(60))
+    }
+    #expect(bench.payments.open.isEmpty)
+  }
+
   @Test func `A customer's name is text on the page, whatever it is`() async throws {
     let name = #"<script>alert('1')</script> & "Co""#
     let json = String(decoding: try JSONEncoder().encode(name), as: UTF8.self)

@@ -72,6 +72,18 @@ struct AuditTests {
     #expect(audit.description.hasSuffix("\nno mistakes"))
   }
 
+  @Test func `names a refund that isn't in the ledger, whatever the provider has answered`()
+    async throws
+  {
+    let store = try await database.shop()
+    let id = try await store.order(1)
+    _ = try await store.beginRollback(of: id, because: OrderFailure(cancelledBecause: "gone"))
+    let unconfirmed = try await audit(charge("charged"))
+    #expect(unconfirmed.unreturned == ["Order \(id) is rolling back, and 450 are charged."])
+    #expect(unconfirmed.description.contains("\n1 refunds that the ledger doesn't have yet\n"))
+    #expect(try await audit(charge("charged"), charge("refunded")).unreturned == [])
+  }
+
   @Test func `finds an order that is confirmed and not paid`() async throws {
     try await prepare()
     let mistakes = try await audit(charge("refunded")).mistakes

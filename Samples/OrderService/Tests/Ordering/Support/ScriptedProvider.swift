@@ -25,6 +25,8 @@ final class ScriptedProvider: PaymentProvider {
     case breaksOff
     /// There is no answer, and the request arrives when so much time has passed.
     case delivers(after: Duration)
+    /// A charge is done, a refund isn't, and the answer is another one.
+    case answers(@Sendable (Charge) -> ChargeAnswer)
   }
 
   private struct State {
@@ -35,6 +37,7 @@ final class ScriptedProvider: PaymentProvider {
     var refundMoods: [Mood] = []
     var mood = Mood.works
     var refundMood = Mood.works
+    var lookUps: [@Sendable (Charge) -> ChargeAnswer] = []
     var requests: [(name: String, time: Duration)] = []
   }
 
@@ -60,6 +63,11 @@ final class ScriptedProvider: PaymentProvider {
   /// The next refunds meet these, one each.
   func nextRefunds(_ moods: Mood...) { state.withLock { $0.refundMoods = moods } }
 
+  /// The next look-ups get these answers, one each.
+  func nextLookUps(_ answers: (@Sendable (Charge) -> ChargeAnswer)...) {
+    state.withLock { $0.lookUps = answers }
+  }
+
   // MARK: What a test finds
 
   /// What there is under each key.
@@ -76,48 +84,43 @@ final class ScriptedProvider: PaymentProvider {
 
   // MARK: The port
 
-  func charge(
-    _ amount: Money,
-    for order: OrderID,
-    cardToken: String,
-    key: String
-  ) async throws -> ChargeStatus {
+  func charge(_ charge: Charge, cardToken: String) async throws -> ChargeAnswer {
     let clock = note("charge")
     let mood = state.withLock { $0.moods.isEmpty ? $0.mood : $0.moods.removeFirst() }
     switch mood {
-    case .works: return enter(key, .charged)
+    case .works: return enter(charge, .charged)
     case .isDown: throw PaymentProviderError.noAnswer("no connection")
     case .losesAnswer:
-      _ = enter(key, .charged)
+      _ = enter(charge, .charged)
       throw PaymentProviderError.noAnswer("the connection was lost")
     case .lies:
-      _ = enter(key, .charged)
-      return .declined(reason: "a lie")
-    case .declines: return enter(key, .declined(reason: "no money"))
-    case .declinesWithoutRecord: return .declined(reason: "a fault")
+      _ = enter(charge, .charged)
+      return ChargeAnswer(.declined, reason: "a lie")
+    case .declines: return enter(charge, .declined(reason: "no money"))
+    case .declinesWithoutRecord: return ChargeAnswer(.declined, reason: "a fault")
     case .refuses: throw PaymentProviderError.refused("the token is none")
     case .takes(let duration):
       try await clock.sleep(for: duration)
-      return enter(key, .charged)
+      return enter(charge, .charged)
     case .breaksOff:
       try? await clock.sleep(for: .seconds(3_600))
       throw PaymentProviderError.noAnswer("the connection was closed")
     case .delivers(let duration):
-      _ = clock.schedule(at: clock.now + duration) { _ = self.enter(key, .charged) }
+      _ = clock.schedule(at: clock.now + duration) { _ = self.enter(charge, .charged) }
       throw PaymentProviderError.noAnswer("the connection was lost")
+    case .answers(let answer):
+      _ = enter(charge, .charged)
+      return answer(charge)
     }
   }
 
-  func charge(
-    forKey key: String,
-    of amount: Money,
-    for order: OrderID
-  ) async throws -> ChargeStatus? {
+  func lookUp(_ charge: Charge) async throws -> ChargeAnswer? {
     note("look up")
-    return state.withLock { $0.ledger[key] }
+    let lie = state.withLock { $0.lookUps.isEmpty ? nil : $0.lookUps.removeFirst() }
+    return lie?(charge) ?? entry(of: charge)
   }
 
-  func refund(key: String) async throws {
+  func refund(_ charge: Charge) async throws -> ChargeAnswer {
     let clock = note("refund")
     let mood = state.withLock { state in
       state.refundMoods.isEmpty ? state.refundMood : state.refundMoods.removeFirst()
@@ -128,22 +131,34 @@ final class ScriptedProvider: PaymentProvider {
     case .refuses: throw PaymentProviderError.refused("too late")
     case .takes(let duration): try await clock.sleep(for: duration)
     case .losesAnswer:
-      state.withLock { $0.ledger[key] = .refunded }
+      state.withLock { $0.ledger[charge.key] = .refunded }
       throw PaymentProviderError.noAnswer("the connection was lost")
+    case .answers(let answer): return answer(charge)
     }
-    state.withLock { $0.ledger[key] = .refunded }
+    state.withLock { $0.ledger[charge.key] = .refunded }
+    return ChargeAnswer(.refunded, about: charge)
   }
 
   // MARK: The ledger
 
-  /// Enters a request, unless there was one with the key.
-  private func enter(_ key: String, _ status: ChargeStatus) -> ChargeStatus {
-    state.withLock { state in
-      if let known = state.ledger[key] { return known }
-      if status == .charged { state.charges[key, default: 0] += 1 }
-      state.ledger[key] = status
-      return status
+  /// The truth about a charge.
+  private func entry(of charge: Charge) -> ChargeAnswer? {
+    switch ledger[charge.key] {
+    case .charged: ChargeAnswer(.charged, about: charge)
+    case .declined(let reason): ChargeAnswer(.declined, about: charge, reason: reason)
+    case .refunded: ChargeAnswer(.refunded, about: charge)
+    case nil: nil
     }
+  }
+
+  /// Enters a request, unless there was one with the key.
+  private func enter(_ charge: Charge, _ status: ChargeStatus) -> ChargeAnswer {
+    state.withLock { state in
+      if state.ledger[charge.key] != nil { return }
+      if status == .charged { state.charges[charge.key, default: 0] += 1 }
+      state.ledger[charge.key] = status
+    }
+    return entry(of: charge) ?? ChargeAnswer()
   }
 
   /// Notes a request, and gives the clock of the operation that makes it.

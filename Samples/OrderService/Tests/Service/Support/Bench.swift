@@ -90,8 +90,7 @@ extension TestResponse {
   /// The fields that have a mistake.
   var mistakes: [String] {
     get throws {
-      let error = try json["error"] as? [String: Any]
-      return (error?["mistakes"] as? [[String: String]])?.compactMap { $0["field"] } ?? []
+      (try json["mistakes"] as? [[String: String]])?.compactMap { $0["field"] } ?? []
     }
   }
 }

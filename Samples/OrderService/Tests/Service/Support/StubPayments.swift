@@ -7,6 +7,12 @@ final class StubPayments: PaymentProvider {
     var charged: Set<String> = []
     var refunded: Set<String> = []
     var failures = 0
+    var liesAboutRefunds = false
+
+    func answer(about charge: Charge) -> ChargeAnswer? {
+      if refunded.contains(charge.key) { return ChargeAnswer(.refunded, about: charge) }
+      return charged.contains(charge.key) ? ChargeAnswer(.charged, about: charge) : nil
+    }
   }
 
   private let state = Mutex(State())
@@ -18,18 +24,19 @@ final class StubPayments: PaymentProvider {
   /// So many of the next charges get no answer, and aren't made.
   func fail(_ count: Int) { state.withLock { $0.failures = count } }
 
+  /// Whether refunds are answered with “charged”, and not made.
+  var liesAboutRefunds: Bool {
+    get { state.withLock { $0.liesAboutRefunds } }
+    set { state.withLock { $0.liesAboutRefunds = newValue } }
+  }
+
   /// From now on, charges wait.
   func hold() { gate.close() }
 
   /// Charges go on.
   func release() { gate.open() }
 
-  func charge(
-    _ amount: Money,
-    for order: OrderID,
-    cardToken: String,
-    key: String
-  ) async throws -> ChargeStatus {
+  func charge(_ charge: Charge, cardToken: String) async throws -> ChargeAnswer {
     await gate.pass()
     try Task.checkCancellation()
     return try state.withLock { state in
@@ -37,21 +44,20 @@ final class StubPayments: PaymentProvider {
         state.failures -= 1
         throw PaymentProviderError.noAnswer("the connection was lost")
       }
-      if state.refunded.contains(key) { return .refunded }
-      state.charged.insert(key)
-      return .charged
+      if !state.refunded.contains(charge.key) { state.charged.insert(charge.key) }
+      return state.answer(about: charge) ?? ChargeAnswer()
     }
   }
 
-  func charge(
-    forKey key: String,
-    of amount: Money,
-    for order: OrderID
-  ) async throws -> ChargeStatus? {
+  func lookUp(_ charge: Charge) async throws -> ChargeAnswer? {
+    state.withLock { $0.answer(about: charge) }
+  }
+
+  func refund(_ charge: Charge) async throws -> ChargeAnswer {
     state.withLock { state in
-      state.refunded.contains(key) ? .refunded : state.charged.contains(key) ? .charged : nil
+      if state.liesAboutRefunds { return ChargeAnswer(.charged, about: charge) }
+      state.refunded.insert(charge.key)
+      return ChargeAnswer(.refunded, about: charge)
     }
   }
-
-  func refund(key: String) async throws { state.withLock { _ = $0.refunded.insert(key) } }
 }

@@ -5,40 +5,36 @@ import Synchronization
 /// A provider of which each second request fails in some way; its ledger tells the truth.
 final class UnreliableProvider: PaymentProvider {
   private struct State {
-    var ledger: [String: (status: ChargeStatus, amount: Int)] = [:]
+    var ledger: [String: ChargeAnswer] = [:]
     var requests = 0
   }
 
   private let state = Mutex(State())
 
-  func charge(
-    _ amount: Money,
-    for order: OrderID,
-    cardToken: String,
-    key: String
-  ) throws -> ChargeStatus {
+  func charge(_ charge: Charge, cardToken: String) throws -> ChargeAnswer {
     try state.withLock { state in
       state.requests += 1
       let number = state.requests
       if number % 8 == 2 { throw PaymentProviderError.noAnswer("it is down") }
-      let verdict = number % 8 == 0 ? ChargeStatus.declined(reason: "no money") : .charged
-      let status = state.ledger[key]?.status ?? verdict
-      if state.ledger[key] == nil { state.ledger[key] = (status, amount.minorUnits) }
+      let verdict: ChargeAnswer.Status = number % 8 == 0 ? .declined : .charged
+      let entry = state.ledger[charge.key] ?? ChargeAnswer(verdict, about: charge)
+      state.ledger[charge.key] = entry
       if number % 8 == 4 { throw PaymentProviderError.noAnswer("the answer was lost") }
-      return number % 8 == 6 ? .declined(reason: "a lie") : status
+      return number % 8 == 6 ? ChargeAnswer(.declined, reason: "a lie") : entry
     }
   }
 
-  func charge(forKey key: String, of amount: Money, for order: OrderID) -> ChargeStatus? {
-    state.withLock { $0.ledger[key]?.status }
-  }
+  func lookUp(_ charge: Charge) -> ChargeAnswer? { state.withLock { $0.ledger[charge.key] } }
 
-  func refund(key: String) throws {
+  func refund(_ charge: Charge) throws -> ChargeAnswer {
     try state.withLock { state in
       state.requests += 1
       if state.requests % 2 == 0 { throw PaymentProviderError.noAnswer("it is down") }
-      let amount = state.ledger[key]?.amount ?? 0
-      state.ledger[key] = (.refunded, amount)
+      // Each fourth answer is about a refund that it has not made.
+      if state.requests % 4 == 1 { return ChargeAnswer(.charged, about: charge) }
+      let entry = ChargeAnswer(.refunded, about: charge)
+      state.ledger[charge.key] = entry
+      return entry
     }
   }
 
@@ -46,16 +42,10 @@ final class UnreliableProvider: PaymentProvider {
   var charges: [OrderAudit.Charge] {
     state.withLock { state in
       state.ledger.map { key, entry in
-        let status =
-          switch entry.status {
-          case .charged: "charged"
-          case .declined: "declined"
-          case .refunded: "refunded"
-          }
-        return OrderAudit.Charge(
+        OrderAudit.Charge(
           key: key,
-          status: status,
-          amount: entry.amount,
+          status: entry.status?.rawValue ?? "",
+          amount: entry.amount ?? 0,
           reference: String(key.dropFirst(6))
         )
       }
