@@ -59,7 +59,20 @@ struct DatabaseSchema {
           count INTEGER NOT NULL
         ) STRICT, WITHOUT ROWID;
         """
-    )
+    ),
+    // A deleted event is kept, so that an older description of it doesn't bring it back.
+    Change(
+      name: "2: other identities and deleted events",
+      sql: """
+        CREATE TABLE otherIdentity (
+          id TEXT NOT NULL PRIMARY KEY,
+          earthquake TEXT NOT NULL
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX otherIdentityByEarthquake ON otherIdentity (earthquake);
+        ALTER TABLE earthquake ADD COLUMN isDeleted INTEGER NOT NULL DEFAULT 0;
+        CREATE VIEW reportedEarthquake AS SELECT * FROM earthquake WHERE NOT isDeleted;
+        """
+    ),
   ]
 
   private let database: Database

@@ -1,4 +1,5 @@
 public import Foundation
+import TerminalSupport
 
 /// Why a download failed, and what to do about it.
 public enum DownloadError: Error, Sendable, Hashable {
@@ -13,6 +14,12 @@ public enum DownloadError: Error, Sendable, Hashable {
 
   /// The server answered, but not with the file; `code` is its HTTP status.
   case status(url: URL, code: Int)
+
+  /// The file has more bytes than it may have.
+  case tooLarge(url: URL, maximum: Int64)
+
+  /// The bytes can't be written to a temporary file; `reason` is the system's.
+  case cannotKeep(url: URL, reason: String)
 }
 
 extension DownloadError: CustomStringConvertible {
@@ -31,6 +38,12 @@ extension DownloadError: CustomStringConvertible {
     case .status(let url, let code):
       "The server did not send \(url.absoluteString): \(Self.meaning(of: code)) (HTTP status "
         + "\(code)). \(Self.remedy(for: code))"
+    case .tooLarge(let url, let maximum):
+      "\(url.absoluteString) has more than \(Int(maximum).counted("byte")), and was not downloaded to its "
+        + "end. If it is the right one, allow a larger size."
+    case .cannotKeep(let url, let reason):
+      "\(url.absoluteString) cannot be kept in a temporary file: \(Self.clause(reason)). Free some space "
+        + "there, or set TMPDIR to another folder."
     }
   }
 

@@ -3,6 +3,8 @@ extension Earthquake {
   public enum CodingKeys: String, CodingKey {
     /// The identity of the event.
     case id
+    /// The identities that other networks gave to it.
+    case otherIDs
     /// When it happened.
     case time
     /// When its description was published.
@@ -23,6 +25,7 @@ extension Earthquake {
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(id, forKey: .id)
+    try container.encode(otherIDs, forKey: .otherIDs)
     try container.encode(time, forKey: .time)
     try container.encode(updated, forKey: .updated)
     try container.encode(magnitude, forKey: .magnitude)

@@ -15,7 +15,12 @@ public import Foundation
 /// ```
 public struct Earthquake: Sendable, Hashable, Identifiable, Codable {
   /// The identity of the event: the `id` of its feature.
+  ///
+  /// It is that of the network whose description is preferred, so it changes when another network is.
   public var id: String
+
+  /// The identities that other networks gave to the same event, in alphabetical order.
+  public var otherIDs: [String]
 
   /// When the ground began to move, to the millisecond.
   public var time: Date
@@ -45,6 +50,7 @@ public struct Earthquake: Sendable, Hashable, Identifiable, Codable {
   ///
   /// - Parameters:
   ///   - id: The identity of the event.
+  ///   - otherIDs: The identities that other networks gave to it, in any order.
   ///   - time: When it happened.
   ///   - updated: When this description was published.
   ///   - magnitude: The magnitude, where it is known.
@@ -54,6 +60,7 @@ public struct Earthquake: Sendable, Hashable, Identifiable, Codable {
   ///   - location: Where it happened.
   public init(
     id: String,
+    otherIDs: some Sequence<String> = [],
     time: Date,
     updated: Date,
     magnitude: Double? = nil,
@@ -63,6 +70,7 @@ public struct Earthquake: Sendable, Hashable, Identifiable, Codable {
     location: Location? = nil
   ) {
     self.id = id
+    self.otherIDs = Set(otherIDs).subtracting([id]).sorted()
     self.time = time
     self.updated = updated
     self.magnitude = magnitude

@@ -11,13 +11,14 @@ extension EarthquakeDatabase {
     try read { database in
       let span = try Row.fetchOne(
         database,
-        sql: "SELECT COUNT(*), MIN(time), MAX(time) FROM earthquake"
+        sql: "SELECT COUNT(*), MIN(time), MAX(time) FROM reportedEarthquake"
       )
       let first: Int64? = span?[1]
       let last: Int64? = span?[2]
       let bins = try Self.magnitudeBins(database)
       return Report(
         count: span?[0] ?? 0,
+        deletedCount: try Int.fetchOne(database, sql: "SELECT SUM(isDeleted) FROM earthquake") ?? 0,
         firstTime: first.map(Date.init(milliseconds:)),
         lastTime: last.map(Date.init(milliseconds:)),
         countsByType: try Self.countsByType(database),
@@ -36,7 +37,8 @@ extension EarthquakeDatabase {
   private static func countsByType(_ database: Database) throws -> [String: Int] {
     let rows = try Row.fetchAll(
       database,
-      sql: "SELECT COALESCE(type, 'unknown') AS kind, COUNT(*) FROM earthquake GROUP BY kind"
+      sql:
+        "SELECT COALESCE(type, 'unknown') AS kind, COUNT(*) FROM reportedEarthquake GROUP BY kind"
     )
     return Dictionary(uniqueKeysWithValues: rows.map { ($0[0], $0[1]) })
   }
@@ -50,7 +52,7 @@ extension EarthquakeDatabase {
       sql: """
         SELECT CAST(magnitude AS INTEGER) - (magnitude < CAST(magnitude AS INTEGER)) AS bin,
           COUNT(*)
-        FROM earthquake GROUP BY bin
+        FROM reportedEarthquake GROUP BY bin
         """
     )
     var counts: [Int: Int] = [:]
@@ -74,7 +76,7 @@ extension EarthquakeDatabase {
           COUNT(*) FILTER (WHERE depth BETWEEN 70 AND 300),
           COUNT(*) FILTER (WHERE depth > 300),
           COUNT(*) FILTER (WHERE depth IS NULL)
-        FROM earthquake
+        FROM reportedEarthquake
         """
     )
     guard let row else { return DepthCounts() }

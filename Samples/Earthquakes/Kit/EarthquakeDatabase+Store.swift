@@ -6,7 +6,9 @@ extension EarthquakeDatabase {
   ///
   /// A new event is inserted. A known one is replaced if the feed's description of it is newer
   /// than the stored one, and left alone otherwise, so that feeds may be stored in any order and
-  /// any number of times. If a feed has an event twice, the newer description counts. The time
+  /// any number of times. If a feed has an event twice, the newer description counts. An event whose
+  /// identity has changed is still the same event if a newer description has the stored identity among
+  /// ``Earthquake/otherIDs``. A deleted event is hidden, and older descriptions don't bring it back. The time
   /// when the feed was generated is remembered for its address, the newest one if there are more.
   ///
   /// - Parameters:
@@ -26,7 +28,7 @@ extension EarthquakeDatabase {
     var interruption: (any Error)?
     do {
       return try queue.write { database in
-        let summary = try Self.store(feed.earthquakes, in: database) { done in
+        let summary = try Self.store(feed, in: database) { done in
           do {
             try checkpoint(done)
           } catch {
@@ -43,38 +45,28 @@ extension EarthquakeDatabase {
   }
 
   private static func store(
-    _ earthquakes: [Earthquake],
+    _ feed: Feed,
     in database: Database,
     checkpoint: (Int) throws -> Void
   ) throws -> StoreSummary {
-    let select = try database.makeStatement(sql: "SELECT updated FROM earthquake WHERE id = ?")
-    let replace = try database.makeStatement(
-      sql: """
-        INSERT OR REPLACE INTO earthquake
-          (id, time, updated, magnitude, magnitudeType, place, type, longitude, latitude, depth)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-        """
-    )
+    let table = try EarthquakeTable(database)
     var summary = StoreSummary()
-    for (done, earthquake) in earthquakes.enumerated() {
+    for (done, earthquake) in feed.earthquakes.enumerated() {
       try checkpoint(done)
-      let known = try Int64.fetchOne(select, arguments: [earthquake.id])
-      guard known.map({ $0 < earthquake.updated.milliseconds }) ?? true else {
-        summary.unchanged += 1
-        continue
-      }
-      try replace.execute(arguments: [
-        earthquake.id, earthquake.time.milliseconds, earthquake.updated.milliseconds,
-        earthquake.magnitude, earthquake.magnitudeType, earthquake.place, earthquake.type,
-        earthquake.location?.longitude, earthquake.location?.latitude, earthquake.location?.depth,
-      ])
-      if known == nil {
-        summary.inserted += 1
-      } else {
-        summary.updated += 1
+      switch try table.store(earthquake, isDeleted: false) {
+      case .inserted: summary.inserted += 1
+      case .replaced: summary.updated += 1
+      case .unchanged: summary.unchanged += 1
       }
     }
-    try checkpoint(earthquakes.count)
+    for (done, earthquake) in feed.deleted.enumerated() {
+      try checkpoint(feed.earthquakes.count + done)
+      switch try table.store(earthquake, isDeleted: true) {
+      case .inserted, .replaced: summary.deleted += 1
+      case .unchanged: summary.unchanged += 1
+      }
+    }
+    try checkpoint(feed.earthquakes.count + feed.deleted.count)
     return summary
   }
 

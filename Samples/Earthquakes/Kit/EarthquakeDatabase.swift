@@ -3,8 +3,8 @@ import GRDB
 
 /// The events of all feeds stored so far, in one SQLite file.
 ///
-/// An event is known by its identity: storing it again changes nothing, unless its description is
-/// newer than the stored one. Every method runs in the calling thread until it is done, may be
+/// An event is known by its identities: storing it again changes nothing, unless its description is
+/// newer than the stored one. A deleted event is neither counted nor listed. Every method runs in the calling thread until it is done, may be
 /// called from any thread, and waits for its turn; other processes that use the same file are
 /// waited for as well, up to five seconds.
 ///
@@ -24,12 +24,12 @@ public final class EarthquakeDatabase: Sendable {
     self.queue = queue
   }
 
-  /// The number of events in the database.
+  /// The number of events in the database, without those that are deleted.
   ///
   /// - Returns: The number.
   /// - Throws: An ``EarthquakeDatabaseError`` if the file cannot be read.
   public func count() throws(EarthquakeDatabaseError) -> Int {
-    try read { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM earthquake") ?? 0 }
+    try read { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM reportedEarthquake") ?? 0 }
   }
 
   /// All events in the order in which they happened.
@@ -75,8 +75,9 @@ public final class EarthquakeDatabase: Sendable {
     let rows = try Row.fetchCursor(
       database,
       sql: """
-        SELECT id, time, updated, magnitude, magnitudeType, place, type, longitude, latitude, depth
-        FROM earthquake \(clauses)
+        SELECT id, time, updated, magnitude, magnitudeType, place, type, longitude, latitude, depth,
+          (SELECT group_concat(id) FROM otherIdentity WHERE earthquake = reportedEarthquake.id)
+        FROM reportedEarthquake \(clauses)
         """
     )
     return try Array(rows.map(Earthquake.init(row:)))
@@ -93,6 +94,7 @@ extension Earthquake {
     }
     self.init(
       id: row[0],
+      otherIDs: (row[10] as String? ?? "").split(separator: ",").map(String.init),
       time: Date(milliseconds: row[1]),
       updated: Date(milliseconds: row[2]),
       magnitude: row[3],

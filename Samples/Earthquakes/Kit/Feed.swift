@@ -14,17 +14,22 @@ public struct Feed: Sendable, Hashable {
   /// What the feed says about itself.
   public var metadata: FeedMetadata
 
-  /// The events in the order of the feed.
+  /// The events in the order of the feed, without those that are deleted.
   public var earthquakes: [Earthquake]
+
+  /// The events that their network has deleted, because there was no earthquake, for example.
+  public var deleted: [Earthquake]
 
   /// Creates a feed from its parts.
   ///
   /// - Parameters:
   ///   - metadata: What the feed says about itself.
   ///   - earthquakes: The events.
-  public init(metadata: FeedMetadata, earthquakes: [Earthquake]) {
+  ///   - deleted: The events that their network has deleted.
+  public init(metadata: FeedMetadata, earthquakes: [Earthquake], deleted: [Earthquake] = []) {
     self.metadata = metadata
     self.earthquakes = earthquakes
+    self.deleted = deleted
   }
 
   /// Checks that data is a whole feed, without reading its events.
@@ -46,13 +51,20 @@ public struct Feed: Sendable, Hashable {
   /// An event without a place or without a magnitude is kept. An event that gives no time of its
   /// last update counts as updated when it happened, so any later description replaces it.
   ///
+  /// The decoder needs all bytes at the same time, and so does the result all events. Data that is mapped
+  /// from a file, as that of ``download(_:timeout:atMost:)``, takes no memory besides.
+  ///
   /// - Parameter data: The bytes of the feed.
   /// - Returns: The feed with all of its events.
   /// - Throws: A ``FeedError`` that says what is wrong and where.
   /// - Complexity: O(*n*) in the number of bytes.
   public static func parse(_ data: Data) throws(FeedError) -> Feed {
     let document = try decode(FeedDocument<FeatureDocument>.self, from: data)
-    return Feed(metadata: document.metadata, earthquakes: document.features.map(\.earthquake))
+    return Feed(
+      metadata: document.metadata,
+      earthquakes: document.features.filter { !$0.isDeleted }.map(\.earthquake),
+      deleted: document.features.filter(\.isDeleted).map(\.earthquake)
+    )
   }
 
   private static func decode<Feature>(
@@ -64,6 +76,12 @@ public struct Feed: Sendable, Hashable {
       document = try JSONDecoder().decode(type, from: data)
     } catch {
       throw FeedDiagnosis.feedError(for: error, in: data)
+    }
+    // Foundation accepts a comma that is one too many, and other readers of the file don't.
+    if JSONSyntaxScanner.mayHaveExtraComma(data),
+      let error = FeedDiagnosis.syntaxProblem(in: data)
+    {
+      throw error
     }
     guard document.features.count == document.metadata.count else {
       throw .countMismatch(declared: document.metadata.count, found: document.features.count)

@@ -44,31 +44,66 @@ enum FeedDiagnosis {
   }
 
   private static func syntaxError(in data: Data) -> FeedError {
-    guard let first = data.first(where: { !JSONSyntaxScanner.isWhitespace($0) }) else {
+    let mark = JSONSyntaxScanner.byteOrderMark
+    let text = data.dropFirst(data.starts(with: mark) ? mark.count : 0)
+    guard let first = text.first(where: { !JSONSyntaxScanner.isWhitespace($0) }) else {
       return .notJSON(looksLike: "white space only")
     }
     // A feed is an object. What begins otherwise and is not even JSON is some other kind of file.
     guard first == UInt8(ascii: "{") || first == UInt8(ascii: "[") else {
       return .notJSON(looksLike: appearance(of: data))
     }
+    return syntaxProblem(in: data)
+      ?? .notJSON(looksLike: "JSON with values in each other, on more than 512 levels")
+  }
+
+  /// The first place that breaks the rules of JSON; nil if there is none.
+  static func syntaxProblem(in data: Data) -> FeedError? {
     let bytes = [UInt8](data)
-    guard let problem = JSONSyntaxScanner.firstProblem(in: bytes) else {
-      let isText = String(validating: bytes, as: UTF8.self) != nil
-      return .notJSON(
-        looksLike: isText
-          ? "JSON with a number, a character or a depth that is beyond all bounds"
-          : "text that is not encoded in UTF-8"
-      )
-    }
+    let first = JSONSyntaxScanner.firstProblem(in: bytes) ?? encodingProblem(in: bytes)
+    guard let problem = first else { return nil }
     guard problem.offset < bytes.count else {
       return .truncated(bytes: bytes.count, path: problem.path)
     }
-    return .malformed(
-      byte: problem.offset,
-      line: 1 + bytes[..<problem.offset].count { $0 == UInt8(ascii: "\n") },
-      path: problem.path,
-      found: character(at: problem.offset, in: bytes)
+    let lines = bytes[..<problem.offset].split(
+      separator: UInt8(ascii: "\n"),
+      omittingEmptySubsequences: false
     )
+    let line = String(decoding: lines.last ?? [], as: UTF8.self)
+    return .malformed(
+      line: lines.count,
+      column: line.count + 1 - (line.hasPrefix("\u{FEFF}") ? 1 : 0),
+      path: problem.path,
+      found: problem.fault == .numberTooLarge || problem.fault == .halfCharacter
+        ? word(at: problem.offset, in: bytes) : character(at: problem.offset, in: bytes),
+      fault: problem.fault
+    )
+  }
+
+  /// The first byte that isn't UTF-8.
+  private static func encodingProblem(in bytes: [UInt8]) -> JSONSyntaxScanner.Problem? {
+    var parser = Unicode.UTF8.ForwardParser()
+    var iterator = bytes.makeIterator()
+    var offset = 0
+    while true {
+      switch parser.parseScalar(from: &iterator) {
+      case .valid(let scalar): offset += scalar.count
+      case .emptyInput: return nil
+      case .error:
+        // Cut off there, the text tells what it is inside of.
+        let path = JSONSyntaxScanner.firstProblem(in: Array(bytes[..<offset]))?.path ?? ""
+        return JSONSyntaxScanner.Problem(offset: offset, path: path, fault: .notUTF8)
+      }
+    }
+  }
+
+  /// The number or the escape that begins at an offset.
+  private static func word(at offset: Int, in bytes: [UInt8]) -> String {
+    let isEscape = bytes[offset] == UInt8(ascii: "\\")
+    let word = bytes[offset...].prefix(isEscape ? 6 : 400).prefix {
+      !",]} \t\r\n".utf8.contains($0)
+    }
+    return (isEscape ? "" : "the number ") + "“\(String(decoding: word, as: UTF8.self).excerpt())”"
   }
 
   private static func character(at offset: Int, in bytes: [UInt8]) -> String {

@@ -43,13 +43,14 @@ struct AnyFeature: Decodable {
 /// One event as it stands in the file.
 struct FeatureDocument: Decodable {
   let earthquake: Earthquake
+  let isDeleted: Bool
 
   private enum Key: String, CodingKey {
     case id, properties, geometry
   }
 
   private enum PropertyKey: String, CodingKey {
-    case mag, magType, place, time, type, updated
+    case ids, mag, magType, place, status, time, type, updated
   }
 
   private enum GeometryKey: String, CodingKey {
@@ -62,6 +63,9 @@ struct FeatureDocument: Decodable {
     let time = try properties.date(forKey: .time)
     earthquake = Earthquake(
       id: try container.decode(String.self, forKey: .id),
+      // A list such as “,ci2,us1,”.
+      otherIDs: (try properties.decodeIfPresent(String.self, forKey: .ids) ?? "")
+        .split(separator: ",").map(String.init),
       time: time,
       updated: try properties.dateIfPresent(forKey: .updated) ?? time,
       magnitude: try properties.double(forKey: .mag, in: -20...20),
@@ -70,6 +74,9 @@ struct FeatureDocument: Decodable {
       type: try properties.decodeIfPresent(String.self, forKey: .type),
       location: try Self.location(in: container)
     )
+    // Feeds of 2014 have some values in capital letters.
+    let status = try properties.decodeIfPresent(String.self, forKey: .status)
+    isDeleted = status?.lowercased() == "deleted"
   }
 
   private static func location(in container: KeyedDecodingContainer<Key>) throws -> Location? {

@@ -14,8 +14,8 @@ public enum FeedError: Error, Sendable, Hashable {
   /// The data ends in the middle: JSON as far as it goes, `bytes` long, cut off inside `path`.
   case truncated(bytes: Int, path: String)
 
-  /// The data begins as JSON but breaks its rules at a byte, counted from 0.
-  case malformed(byte: Int, line: Int, path: String, found: String)
+  /// The data begins as JSON but breaks its rules at a place; lines and columns are counted from 1.
+  case malformed(line: Int, column: Int, path: String, found: String, fault: SyntaxFault)
 
   /// The data is JSON, but a key that a feed has is missing.
   case missing(key: String, path: String)
@@ -25,6 +25,24 @@ public enum FeedError: Error, Sendable, Hashable {
 
   /// The feed has another number of events than it says it has.
   case countMismatch(declared: Int, found: Int)
+
+  /// The rule of JSON that a place breaks.
+  public enum SyntaxFault: Sendable, Hashable {
+    /// Something else has to be there.
+    case unexpected
+
+    /// There is a comma before a bracket that ends a list.
+    case extraComma
+
+    /// The number is infinite as a `Double`.
+    case numberTooLarge
+
+    /// The escape is that of one half of a character.
+    case halfCharacter
+
+    /// The byte isn't UTF-8.
+    case notUTF8
+  }
 }
 
 extension FeedError: CustomStringConvertible {
@@ -39,9 +57,9 @@ extension FeedError: CustomStringConvertible {
     case .truncated(let bytes, let path):
       "The feed is cut off: it ends after \(bytes.grouped) \(bytes == 1 ? "byte" : "bytes"), "
         + "inside \(Self.place(path)). Download it again."
-    case .malformed(let byte, let line, let path, let found):
-      "The feed is broken JSON: at byte \(byte.grouped), in line \(line.grouped), inside "
-        + "\(Self.place(path)), stands \(found), which cannot stand there. Download it again."
+    case .malformed(let line, let column, let path, let found, let fault):
+      "The feed is broken JSON: in line \(line.grouped), column \(column.grouped), inside "
+        + "\(Self.place(path)), is \(found)\(fault.consequence)"
     case .missing(let key, let path):
       "The file is JSON but not an earthquake feed: \(Self.place(path)) has no “\(key)”. Give the "
         + "GeoJSON file of a feed, whose address ends in .geojson."
@@ -56,6 +74,19 @@ extension FeedError: CustomStringConvertible {
 
   private static func place(_ path: String) -> String {
     path.isEmpty ? "the outermost value" : path
+  }
+}
+
+extension FeedError.SyntaxFault {
+  fileprivate var consequence: String {
+    switch self {
+    case .unexpected: ", which cannot be there. Download it again."
+    case .extraComma: " after a comma. Remove the comma, or download the feed again."
+    case .numberTooLarge:
+      ", which is larger than the largest number of a program. Correct it, or download the feed again."
+    case .halfCharacter: ", which is half of a character. Download it again."
+    case .notUTF8: ", which is not UTF-8. Save the file in UTF-8, or download it again."
+    }
   }
 }
 

@@ -10,6 +10,9 @@ struct JSONSyntaxScanner {
 
     /// The innermost value that the place belongs to, written as in JavaScript, in short.
     var path: String
+
+    /// The rule that is broken.
+    var fault = FeedError.SyntaxFault.unexpected
   }
 
   private enum Expectation {
@@ -42,12 +45,25 @@ struct JSONSyntaxScanner {
     }
   }
 
+  /// The mark of UTF-8, which some programs write at the beginning of a file.
+  static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
+
+  /// Whether a bracket follows a comma; it may be inside of a text.
+  static func mayHaveExtraComma(_ bytes: some Sequence<UInt8>) -> Bool {
+    var isAfterComma = false
+    for byte in bytes where !isWhitespace(byte) {
+      if isAfterComma, byte == UInt8(ascii: "]") || byte == UInt8(ascii: "}") { return true }
+      isAfterComma = byte == UInt8(ascii: ",")
+    }
+    return false
+  }
+
   static func isWhitespace(_ byte: UInt8) -> Bool {
     byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09
   }
 
   private mutating func scan() throws(Problem) {
-    if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { offset = 3 }  // the byte order mark of UTF-8
+    if bytes.starts(with: Self.byteOrderMark) { offset = Self.byteOrderMark.count }
     var expectation = Expectation.value
     while true {
       while offset < bytes.count, Self.isWhitespace(bytes[offset]) { offset += 1 }
@@ -64,6 +80,10 @@ struct JSONSyntaxScanner {
     switch (expectation, byte) {
     case (.valueOrEnd, UInt8(ascii: "]")), (.keyOrEnd, UInt8(ascii: "}")):
       return close()
+    // Only a comma makes a value or a key necessary.
+    case (.value, UInt8(ascii: "]")) where isAfterComma, (.key, UInt8(ascii: "}")):
+      levels.removeLast()
+      throw problem(.extraComma)
     case (.value, _), (.valueOrEnd, _):
       return try value(byte)
     case (.key, UInt8(ascii: "\"")), (.keyOrEnd, UInt8(ascii: "\"")):
@@ -134,13 +154,33 @@ struct JSONSyntaxScanner {
       let byte = try expect { $0 >= 0x20 }
       if byte == UInt8(ascii: "\"") { return }
       guard byte == UInt8(ascii: "\\") else { continue }
+      let start = offset - 1
       let escape = try expect { "\"\\/bfnrtu".utf8.contains($0) }
       guard escape == UInt8(ascii: "u") else { continue }
-      for _ in 0..<4 { try expect(Self.isHexadecimal) }
+      let unit = try codeUnit()
+      guard UTF16.isLeadSurrogate(unit) || UTF16.isTrailSurrogate(unit) else { continue }
+      // A character beyond 16 bits is two escapes. One of them alone is none.
+      let isPair =
+        UTF16.isLeadSurrogate(unit) && skip { $0 == UInt8(ascii: "\\") }
+        && skip { $0 == UInt8(ascii: "u") }
+      guard isPair, UTF16.isTrailSurrogate(try codeUnit()) else {
+        offset = start
+        throw problem(.halfCharacter)
+      }
     }
   }
 
+  private mutating func codeUnit() throws(Problem) -> UInt16 {
+    var unit: UInt16 = 0
+    for _ in 0..<4 {
+      let digit = try expect(Self.isHexadecimal)
+      unit = unit << 4 | UInt16(digit & 0xF) + (digit > UInt8(ascii: "9") ? 9 : 0)
+    }
+    return unit
+  }
+
   private mutating func number() throws(Problem) {
+    let start = offset
     skip { $0 == UInt8(ascii: "-") }
     if try expect(Self.isDigit) != UInt8(ascii: "0") { skipDigits() }
     if skip({ $0 == UInt8(ascii: ".") }) {
@@ -151,6 +191,10 @@ struct JSONSyntaxScanner {
       skip { $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "-") }
       try expect(Self.isDigit)
       skipDigits()
+    }
+    if Double(String(decoding: bytes[start..<offset], as: UTF8.self))?.isFinite != true {
+      offset = start
+      throw problem(.numberTooLarge)
     }
   }
 
@@ -180,13 +224,19 @@ struct JSONSyntaxScanner {
     isDigit(byte) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte | 0x20)
   }
 
-  private var problem: Problem {
+  private var isAfterComma: Bool {
+    bytes[..<offset].last { !Self.isWhitespace($0) } == UInt8(ascii: ",")
+  }
+
+  private var problem: Problem { problem(.unexpected) }
+
+  private func problem(_ fault: FeedError.SyntaxFault) -> Problem {
     let steps = levels.compactMap { level -> JSONPath.Step? in
       switch level {
       case .object(let key): key.map(JSONPath.Step.key)
       case .array(let index): .index(index)
       }
     }
-    return Problem(offset: offset, path: JSONPath(steps).description)
+    return Problem(offset: offset, path: JSONPath(steps).description, fault: fault)
   }
 }

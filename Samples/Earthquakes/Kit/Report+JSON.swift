@@ -10,6 +10,7 @@ extension Report {
   /// | field | what it is |
   /// |---|---|
   /// | `eventCount` | number of events |
+  /// | `deletedCount` | number of events that their network has deleted; nothing else counts them |
   /// | `firstTime`, `lastTime` | times of the earliest and of the latest event |
   /// | `types` | number of events by type |
   /// | `strongest` | the ten strongest, each with the fields of ``Earthquake`` |
@@ -20,6 +21,8 @@ extension Report {
   public enum CodingKeys: String, CodingKey {
     /// The number of events.
     case count = "eventCount"
+    /// The number of events that their network has deleted.
+    case deletedCount
     /// The time of the earliest event.
     case firstTime
     /// The time of the latest event.
@@ -79,6 +82,7 @@ extension Report {
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(count, forKey: .count)
+    try container.encode(deletedCount, forKey: .deletedCount)
     try container.encode(firstTime, forKey: .firstTime)
     try container.encode(lastTime, forKey: .lastTime)
     try container.encode(countsByType, forKey: .countsByType)

@@ -17,14 +17,18 @@ extension Report {
   public func text(width: Int, colour: Bool) -> String {
     let page = Page(width: max(width, Self.minimumWidth), colour: colour)
     var lines = [page.bold("Earthquakes")]
+    let deleted =
+      deletedCount == 0 ? [] : ["  \(deletedCount.counted("deleted event")), not counted"]
     if count == 0 {
       lines += page.lines("  The database holds no earthquakes yet.", "Import a feed first.")
+      lines += deleted
     } else {
       lines.append("  " + count.counted("event"))
       lines += page.lines(
         "  from \(firstTime?.isoSeconds ?? "?")",
         "to \(lastTime?.isoSeconds ?? "?")"
       )
+      lines += deleted
       lines += section("Types", page, typeLines)
       lines += section("Strongest", page, strongestLines)
       lines += section("Magnitudes", page, magnitudeLines)

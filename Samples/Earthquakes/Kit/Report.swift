@@ -8,6 +8,9 @@ public struct Report: Sendable, Hashable, Codable {
   /// The number of events.
   public var count: Int
 
+  /// The number of events that their network has deleted; no other number counts them.
+  public var deletedCount: Int
+
   /// When the earliest event happened, or `nil` if there is none.
   public var firstTime: Date?
 
@@ -38,6 +41,7 @@ public struct Report: Sendable, Hashable, Codable {
   ///
   /// - Parameters:
   ///   - count: The number of events.
+  ///   - deletedCount: The number of events that their network has deleted.
   ///   - firstTime: When the earliest event happened.
   ///   - lastTime: When the latest event happened.
   ///   - countsByType: The number of events of each type.
@@ -48,6 +52,7 @@ public struct Report: Sendable, Hashable, Codable {
   ///   - feeds: The feeds that were stored.
   public init(
     count: Int = 0,
+    deletedCount: Int = 0,
     firstTime: Date? = nil,
     lastTime: Date? = nil,
     countsByType: [String: Int] = [:],
@@ -58,6 +63,7 @@ public struct Report: Sendable, Hashable, Codable {
     feeds: [FeedMetadata] = []
   ) {
     self.count = count
+    self.deletedCount = deletedCount
     self.firstTime = firstTime
     self.lastTime = lastTime
     self.countsByType = countsByType

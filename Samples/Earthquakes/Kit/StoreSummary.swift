@@ -9,15 +9,20 @@ public struct StoreSummary: Sendable, Hashable {
   /// How many events were known as well or better, and have been left as they were.
   public var unchanged: Int
 
+  /// How many events are deleted, according to a description that was new.
+  public var deleted: Int
+
   /// Creates a summary.
   ///
   /// - Parameters:
   ///   - inserted: How many events were new.
   ///   - updated: How many were replaced.
   ///   - unchanged: How many were left as they were.
-  public init(inserted: Int = 0, updated: Int = 0, unchanged: Int = 0) {
+  ///   - deleted: How many are deleted.
+  public init(inserted: Int = 0, updated: Int = 0, unchanged: Int = 0, deleted: Int = 0) {
     self.inserted = inserted
     self.updated = updated
     self.unchanged = unchanged
+    self.deleted = deleted
   }
 }

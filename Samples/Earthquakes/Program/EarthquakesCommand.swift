@@ -67,7 +67,7 @@ struct EarthquakesCommand: AsyncParsableCommand {
   func run() async throws {
     let database = try DatabaseOption(path: storage.database)
     let terminalRun = TerminalRun(
-      workflow: ImportWorkflow(request(database.file), download: download(_:timeout:)),
+      workflow: ImportWorkflow(request(database.file), download: download(_:timeout:atMost:)),
       database: database,
       options: output
     )

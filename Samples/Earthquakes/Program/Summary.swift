@@ -41,7 +41,8 @@ struct Summary {
     }
     return workflow.stored.map {
       "Stored \($0.inserted.counted("new event")), replaced \($0.updated.grouped), left "
-        + "\($0.unchanged.grouped) as they were."
+        + "\($0.unchanged.grouped) as they were"
+        + ($0.deleted == 0 ? "." : ", hid \($0.deleted.grouped) that the feed calls deleted.")
     }
   }
 }

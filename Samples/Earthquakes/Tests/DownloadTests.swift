@@ -20,6 +20,60 @@ import Testing
     #expect(await requests.next() == "GET /all_day.geojson HTTP/1.1")
   }
 
+  #if os(Linux)
+  /// The line of the mapping that an address is in: its first and last address, and its file.
+  private static func mapping(at address: UInt) throws -> String? {
+    try String(contentsOfFile: "/proc/self/maps", encoding: .utf8).split(separator: "\n").first {
+      line in
+      let ends = line.prefix { $0 != " " }.split(separator: "-").compactMap { UInt($0, radix: 16) }
+      return ends.count == 2 && (ends[0]..<ends[1]).contains(address)
+    }
+    .map(String.init)
+  }
+
+  @Test func `gives a view of a file that has no name any more`() async throws {
+    let body = String(repeating: "x", count: 3_000_000)
+    let server = try LoopbackServer { _ in .bytes(Self.answer("200 OK", body)) }
+    let data = try await download(try server.url("/"), timeout: patience)
+    let address = data.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) }
+    var mapping: String?
+    // Other threads may change the list while it is read, so that a line is missing.
+    for _ in 1...100 where mapping == nil { mapping = try Self.mapping(at: address) }
+    #expect(mapping?.contains(/\/earthquakes-\w{6} \(deleted\)$/) == true, "\(mapping ?? "none")")
+    #expect(data == Data(body.utf8))
+  }
+  #endif
+
+  @Test func `ends as soon as there are too many bytes`() async throws {
+    let server = try LoopbackServer { _ in .endless("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n")
+    }
+    let url = try server.url("/")
+    await #expect(throws: DownloadError.tooLarge(url: url, maximum: 1_000_000)) {
+      try await download(url, timeout: patience, atMost: 1_000_000)
+    }
+  }
+
+  @Test func `doesn't begin when there will be too many bytes`() async throws {
+    let server = try LoopbackServer { _ in
+      .endless("HTTP/1.1 200 OK\r\nContent-Length: 101\r\n\r\n")
+    }
+    let url = try server.url("/")
+    await #expect(throws: DownloadError.tooLarge(url: url, maximum: 100)) {
+      try await download(url, timeout: patience, atMost: 100)
+    }
+  }
+
+  @Test func `may have exactly as many bytes as allowed`() async throws {
+    let server = try LoopbackServer { _ in .bytes(Self.answer("200 OK", "here")) }
+    let url = try server.url("/")
+    #expect(try await download(url, timeout: patience, atMost: 4) == Data("here".utf8))
+  }
+
+  @Test func `of nothing is empty`() async throws {
+    let server = try LoopbackServer { _ in .bytes(Self.answer("200 OK", "")) }
+    #expect(try await download(try server.url("/"), timeout: patience) == Data())
+  }
+
   @Test func `follows a redirection`() async throws {
     let server = try LoopbackServer { request in
       request.contains("/old")
@@ -110,6 +164,7 @@ import Testing
     let errors: [DownloadError] = [
       .unsupported(url: url), .noConnection(url: url, reason: "Out of luck."),
       .timedOut(url: url, after: .milliseconds(1_500)), .status(url: url, code: 302),
+      .tooLarge(url: url, maximum: 1), .cannotKeep(url: url, reason: "No space left on device"),
     ]
     for error in errors {
       #expect(error.description.contains("https://example.org/feed"))

@@ -30,7 +30,7 @@ import Testing
     #expect(try EarthquakeDatabase(path: path).count() == 8)
   }
 
-  @Test func `is recorded as the first version does, so that each can use the other's`() throws {
+  @Test func `is recorded with each change of its schema`() throws {
     try EarthquakeDatabase(path: path).store(try Feed.parse(TinyFeed.data))
     let file = try DatabaseQueue(path: path)
     let mark = try file.read { try Int.fetchOne($0, sql: "PRAGMA application_id") }
@@ -38,7 +38,33 @@ import Testing
     let records = try file.read {
       try String.fetchAll($0, sql: "SELECT identifier FROM grdb_migrations")
     }
-    #expect(records == ["1: earthquakes and feeds"])
+    #expect(records == ["1: earthquakes and feeds", "2: other identities and deleted events"])
+  }
+
+  @Test func `is made of one of the first version, with the events that are in it`() throws {
+    try DatabaseQueue(path: path).write { database in
+      try database.execute(
+        sql: """
+          \(Self.records);
+          INSERT INTO grdb_migrations VALUES ('1: earthquakes and feeds');
+          PRAGMA application_id = \(0x5155_414B);
+          CREATE TABLE earthquake (
+            id TEXT NOT NULL PRIMARY KEY, time INTEGER NOT NULL, updated INTEGER NOT NULL, magnitude REAL,
+            magnitudeType TEXT, place TEXT, type TEXT, longitude REAL, latitude REAL, depth REAL
+          ) STRICT, WITHOUT ROWID;
+          CREATE TABLE feed (
+            url TEXT NOT NULL PRIMARY KEY, title TEXT NOT NULL, generated INTEGER NOT NULL,
+            count INTEGER NOT NULL
+          ) STRICT, WITHOUT ROWID;
+          INSERT INTO earthquake (id, time, updated) VALUES ('us1', 1000, 2000), ('us2', 1000, 2000);
+          """
+      )
+    }
+    let database = try EarthquakeDatabase(path: path)
+    #expect(try database.earthquakes().map(\.id) == ["us1", "us2"])
+    let features = [FeedText.feature(id: "\"ci1\"", updated: "3000", ids: "\",ci1,us1,\"")]
+    #expect(try database.store(try Feed.parse(FeedText.feed(features))) == StoreSummary(updated: 1))
+    #expect(try database.earthquakes().map(\.id) == ["us2", "ci1"])
   }
 
   @Test(arguments: [

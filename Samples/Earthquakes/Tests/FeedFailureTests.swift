@@ -64,20 +64,51 @@ import Testing
     }
   }
 
-  @Test func `is refused with line and byte where it breaks the rules of JSON`() throws {
+  @Test func `is refused with line and column where it breaks the rules of JSON`() throws {
     let text = "{\"type\":\"FeatureCollection\",\n\"metadata\":{\"generated\":1]}"
-    // The line ends after 29 bytes, and the bracket comes 25 bytes into the next one.
-    #expect(
-      try refusal(text)
-        == .malformed(byte: 54, line: 2, path: "metadata.generated", found: "“]”")
+    let expected = FeedError.malformed(
+      line: 2,
+      column: 26,
+      path: "metadata.generated",
+      found: "“]”",
+      fault: .unexpected
     )
+    #expect(try refusal(text) == expected)
+    // A byte order mark takes no column.
+    #expect(try refusal("\u{FEFF}" + text) == expected)
+    #expect(
+      try refusal("\u{FEFF}{]")
+        == .malformed(line: 1, column: 2, path: "", found: "“]”", fault: .unexpected)
+    )
+  }
+
+  @Test func `is refused with the place of a comma that is one too many`() throws {
+    let text = String(decoding: FeedText.feed([FeedText.feature(place: "\"é,]\"")]), as: UTF8.self)
+    #expect(throws: Never.self) { try Feed.parse(Data(text.utf8)) }
+    for (end, extra, line, path) in [
+      ("}]}", "},]}", 1, "features"), ("}]}", "},\n ]}", 2, "features"), ("}]}", "}],}", 1, ""),
+      ("}]}", ",}]}", 1, "features[0]"), ("30]", "30,]", 1, "features[0].geometry.coordinates"),
+    ] {
+      let wrong = text.replacing(end, with: extra)
+      let error = try refusal(wrong)
+      guard case .malformed(line, let column, path, let found, .extraComma) = error else {
+        Issue.record("\(extra): \(error)")
+        continue
+      }
+      let lines = wrong.split(separator: "\n")
+      #expect("“\(Array(lines[line - 1])[column - 1])”" == found)
+      #expect(
+        error.description.hasSuffix("after a comma. Remove the comma, or download the feed again.")
+      )
+      #expect(throws: error) { try Feed.validate(Data(wrong.utf8)) }
+    }
   }
 
   @Test func `is refused when something follows its end`() throws {
     let whole = FeedText.feed([])
     #expect(
       try refusal(whole + Data("x".utf8))
-        == .malformed(byte: whole.count, line: 1, path: "", found: "“x”")
+        == .malformed(line: 1, column: whole.count + 1, path: "", found: "“x”", fault: .unexpected)
     )
   }
 
@@ -191,7 +222,24 @@ import Testing
     (
       .truncated(bytes: 65_536, path: "features[3].id"), "after 65,536 bytes, inside features[3].id"
     ),
-    (.malformed(byte: 12, line: 1_200, path: "", found: "“}”"), "at byte 12, in line 1,200"),
+    (
+      .malformed(line: 1_200, column: 7, path: "", found: "“}”", fault: .unexpected),
+      "in line 1,200, column 7, inside the outermost value, is “}”, which cannot be there."
+    ),
+    (
+      .malformed(
+        line: 1,
+        column: 7,
+        path: "a",
+        found: "the number “1e400”",
+        fault: .numberTooLarge
+      ),
+      "is the number “1e400”, which is larger than the largest number of a program. Correct it"
+    ),
+    (
+      .malformed(line: 1, column: 7, path: "a", found: "“\\ud800”", fault: .halfCharacter),
+      "which is half of a character."
+    ),
     (.missing(key: "count", path: "metadata"), "metadata has no “count”"),
     (.missing(key: "type", path: ""), "the outermost value has no “type”"),
     (

@@ -46,6 +46,24 @@ import Testing
     #expect(earthquake.location == Location(longitude: 94.8, latitude: 18.4, depth: 35.25))
   }
 
+  @Test func `reads the identities that other networks gave to an event`() throws {
+    let feature = FeedText.feature(id: "\"ci2\"", ids: "\",us1,ci2,at3,\"")
+    #expect(try parseOne(feature).otherIDs == ["at3", "us1"])
+    #expect(try parseOne(FeedText.feature(ids: "null")).otherIDs == [])
+    #expect(try parseOne(FeedText.feature(id: "\"ci2\"", ids: "\",,ci2,\"")).otherIDs == [])
+  }
+
+  @Test(arguments: ["deleted", "DELETED"])
+  func `tells events that are deleted from the others`(status: String) throws {
+    let features = [
+      FeedText.feature(id: "\"a\""), FeedText.feature(id: "\"b\"", status: "\"\(status)\""),
+      FeedText.feature(id: "\"c\"", status: "null"),
+    ]
+    let feed = try Feed.parse(FeedText.feed(features))
+    #expect(feed.earthquakes.map(\.id) == ["a", "c"])
+    #expect(feed.deleted.map(\.id) == ["b"])
+  }
+
   @Test func `keeps the order of the feed`() throws {
     let features = ["\"q\"", "\"a\"", "\"m\""].map { FeedText.feature(id: $0) }
     #expect(try Feed.parse(FeedText.feed(features)).earthquakes.map(\.id) == ["q", "a", "m"])

@@ -118,7 +118,8 @@ import Testing
       let json = try report.json()
       let object = try #require(try JSONSerialization.jsonObject(with: json) as? [String: Any])
       let keys = [
-        "depths", "eventCount", "feeds", "firstTime", "lastTime", "magnitudes", "strongest",
+        "deletedCount", "depths", "eventCount", "feeds", "firstTime", "lastTime", "magnitudes",
+        "strongest",
         "types",
         "unknownMagnitudes",
       ]

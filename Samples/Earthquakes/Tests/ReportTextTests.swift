@@ -95,6 +95,14 @@ import Testing
     )
   }
 
+  @Test func `says how many deleted events it doesn't count`() throws {
+    let text = Report(count: 8, deletedCount: 1).text(width: 80, colour: false)
+    #expect(text.contains("  8 events\n"))
+    #expect(text.contains("\n  1 deleted event, not counted\n"))
+    let empty = Report(deletedCount: 2).text(width: 80, colour: false)
+    #expect(empty.hasSuffix("Import a feed first.\n  2 deleted events, not counted\n"))
+  }
+
   @Test func `counts one event in the singular`() throws {
     let database = try EarthquakeDatabase.inMemory()
     try database.store(try Feed.parse(FeedText.feed([FeedText.feature(mag: "null")])))

@@ -19,8 +19,10 @@ import TerminalSupport
 /// let report = try await AdvancedOperationQueue().run(workflow.report)
 /// ```
 public struct ImportWorkflow: Sendable {
-  /// Gets what is at an address, within a time.
-  public typealias Download = @Sendable (_ url: URL, _ timeout: Duration) async throws -> Data
+  /// Gets what is at an address, within a time and with at most so many bytes.
+  public typealias Download =
+    @Sendable (_ url: URL, _ timeout: Duration, _ maximum: Int64)
+    async throws -> Data
 
   /// How often a download is tried before it fails.
   public static let downloadAttempts = 3
@@ -75,15 +77,17 @@ public struct ImportWorkflow: Sendable {
       case .published: Self.download(from: locate, request, download)
       case .file, .shipped: Self.open(locate, request)
       }
-    let validate = fetch.then(name: "validate") { data in try Feed.validate(data) }
-    // A download has no size before it is there; a file that is too large isn't even read.
+    let validate = fetch.then(name: "validate") { data in
+      try request.source.namingItself { try Feed.validate(data) }
+    }
+    // A pipe has no size before it is read; a file that is too large isn't even read.
     validate.addCondition(
       SizeLimit(maximum: request.maximumSize) {
         ByteCount(bytes: Int64(try fetch.result?.get().count ?? 0))
       }
     )
     let parse = ResultOperation(name: "parse", after: fetch, validate) { data, _ in
-      try Feed.parse(data)
+      try request.source.namingItself { try Feed.parse(data) }
     }
     store = Self.store(parse, request, database, committed)
     store.addCondition(
@@ -144,8 +148,11 @@ public struct ImportWorkflow: Sendable {
     // Each attempt gets its share, so that a server that doesn't answer is asked again.
     let share = request.downloadTime / downloadAttempts
     let retry = RetryPolicy.exponential(.seconds(1)).attempts(downloadAttempts)
+      .when { error in
+        if case DownloadError.tooLarge = error { false } else { true }
+      }
     let fetch = locate.then(name: "download", retry: retry) { url in
-      try await download(url, share)
+      try await download(url, share, request.maximumSize.bytes)
     }
     fetch.addObserver(TimeoutObserver(request.downloadTime))
     return fetch
@@ -160,7 +167,7 @@ public struct ImportWorkflow: Sendable {
     let store = parse.then(name: "store") { feed in
       // Taken here, in the body's task: the checkpoint is called from inside of SQLite.
       let operation = AdvancedOperation.current
-      let total = Int64(feed.earthquakes.count)
+      let total = Int64(feed.metadata.count)
       return try database.use { database in
         if !request.storesAgain { try skipUnlessNew(feed.metadata, in: database) }
         let summary = try database.store(feed) { done in

@@ -51,7 +51,7 @@ import Testing
     let simulation = world.simulation
     let written = Written()
     let display = ProgressDisplay(style: .lines, width: { 40 }, write: { written.append($0.text) })
-    world.run(world.request(feed: "all_day")) { url, _ in
+    world.run(world.request(feed: "all_day")) { url, _, _ in
       if simulation.now < .seconds(1) { throw DownloadError.status(url: url, code: 503) }
       return TinyFeed.data
     } prepare: { workflow in

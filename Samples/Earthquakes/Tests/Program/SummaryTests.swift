@@ -15,6 +15,20 @@ import Testing
     #expect(summary.complaint == nil)
   }
 
+  @Test func `says how many events the feed calls deleted`() throws {
+    let world = try ImportWorld()
+    let features = [
+      FeedText.feature(id: "\"a\""), FeedText.feature(id: "\"b\"", status: "\"deleted\""),
+    ]
+    let workflow = world.run(try world.request(FeedText.feed(features)))
+    #expect(
+      Summary(workflow).notices == [
+        "Stored 1 new event, replaced 0, left 0 as they were, hid 1 that the feed calls deleted."
+      ]
+    )
+    #expect(try workflow.report.result?.get().deletedCount == 1)
+  }
+
   @Test func `says that there is nothing new, which is no failure`() throws {
     let world = try ImportWorld()
     let request = try world.request(TinyFeed.data)

@@ -11,11 +11,14 @@ enum FeedText {
     time: String = "1577836800000",
     updated: String = "1577840400000",
     type: String = "\"earthquake\"",
-    geometry: String = #"{"type":"Point","coordinates":[10.5,-20.25,30]}"#
+    geometry: String = #"{"type":"Point","coordinates":[10.5,-20.25,30]}"#,
+    ids: String = "null",
+    status: String = "\"reviewed\""
   ) -> String {
     """
     {"type":"Feature","properties":{"mag":\(mag),"place":\(place),"time":\(time),\
-    "updated":\(updated),"tz":null,"felt":null,"magType":\(magType),"type":\(type)},\
+    "updated":\(updated),"tz":null,"felt":null,"magType":\(magType),"type":\(type),\
+    "ids":\(ids),"status":\(status)},\
     "geometry":\(geometry),"id":\(id)}
     """
   }

@@ -8,11 +8,17 @@ import Musl
 import Darwin
 #endif
 
+// The name of the system's function is that of a method, which hides it.
+private let sendBytes = send
+
 /// A tiny HTTP server on a free port of this machine, which answers one connection at a time.
 final class LoopbackServer: Sendable {
   enum Reply: Sendable {
     /// Sends the bytes and closes the connection.
     case bytes(String)
+
+    /// Sends the bytes, and then other bytes until the client closes the connection.
+    case endless(String)
 
     /// Says nothing until the client closes the connection.
     case silence
@@ -81,20 +87,30 @@ final class LoopbackServer: Sendable {
     continuation.yield(line)
     switch reply(line) {
     case .bytes(let text):
-      let bytes = Array(text.utf8)
-      var sent = 0
-      while sent < bytes.count {
-        let count = bytes[sent...].withUnsafeBytes {
-          send(connection, $0.baseAddress, $0.count, Self.sendFlags)
-        }
-        guard count > 0 else { return }
-        sent += count
-      }
+      guard send(text, to: connection) else { return }
       _ = shutdown(connection, Int32(SHUT_WR))
+    case .endless(let text):
+      guard send(text, to: connection) else { return }
+      while send(String(repeating: "x", count: 65_536), to: connection) {}
+      return
     case .silence:
       break
     }
     while read(connection) != nil {}
+  }
+
+  /// Returns whether the client has taken all of it.
+  private static func send(_ text: String, to connection: Int32) -> Bool {
+    let bytes = Array(text.utf8)
+    var sent = 0
+    while sent < bytes.count {
+      let count = bytes[sent...].withUnsafeBytes {
+        sendBytes(connection, $0.baseAddress, $0.count, sendFlags)
+      }
+      guard count > 0 else { return false }
+      sent += count
+    }
+    return true
   }
 
   private static func read(_ connection: Int32) -> String? {

@@ -92,7 +92,7 @@ import Testing
   @Test func `while it downloads stops waiting`() throws {
     let world = try ImportWorld()
     let clock = world.simulation.environment.clock
-    let workflow = ImportWorkflow(world.request(feed: "all_day")) { _, _ in
+    let workflow = ImportWorkflow(world.request(feed: "all_day")) { _, _, _ in
       try await clock.sleep(until: .seconds(50))
       return TinyFeed.data
     }
@@ -108,7 +108,7 @@ import Testing
 
   @Test func `between two attempts does not try again`() throws {
     let world = try ImportWorld()
-    let workflow = ImportWorkflow(world.request(feed: "all_day")) { url, _ in
+    let workflow = ImportWorkflow(world.request(feed: "all_day")) { url, _, _ in
       throw DownloadError.status(url: url, code: 503)
     }
     AdvancedOperationQueue(environment: world.simulation.environment)
@@ -128,9 +128,10 @@ import Testing
     let queue = AdvancedOperationQueue(environment: world.simulation.environment)
     let holder = ResultOperation(name: "holder") { try await clock.sleep(until: .seconds(100)) }
     holder.addClaim(ImportWorkflow.exclusiveUse(of: world.database))
-    let workflow = ImportWorkflow(try world.request(TinyFeed.data)) { url, _ in
-      throw UnexpectedDownload(url: url)
-    }
+    let workflow = ImportWorkflow(
+      try world.request(TinyFeed.data),
+      download: ImportWorld.noDownload
+    )
     queue.addOperation(holder)
     world.simulation.advance(by: .seconds(1))
     queue.addOperation(workflow.operation)

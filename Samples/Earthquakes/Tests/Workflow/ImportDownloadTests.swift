@@ -17,7 +17,7 @@ import Testing
   @Test func `asks for the feed of the name, with a share of the time`() throws {
     let world = try ImportWorld()
     let asked = Mutex<[String]>([])
-    let workflow = world.run(world.request(feed: "all_day")) { url, timeout in
+    let workflow = world.run(world.request(feed: "all_day")) { url, timeout, _ in
       asked.withLock { $0.append("\(url) \(timeout)") }
       return TinyFeed.data
     }
@@ -29,7 +29,7 @@ import Testing
     let world = try ImportWorld()
     let times = Mutex<[Duration]>([])
     let simulation = world.simulation
-    let workflow = world.run(world.request(feed: "all_day")) { url, _ in
+    let workflow = world.run(world.request(feed: "all_day")) { url, _, _ in
       let count = times.withLock { times in
         times.append(simulation.now)
         return times.count
@@ -43,7 +43,7 @@ import Testing
 
   @Test func `fails after the third attempt, and tells of all of them`() throws {
     let world = try ImportWorld()
-    let workflow = world.run(world.request(feed: "all_day")) { url, _ in throw offline(url) }
+    let workflow = world.run(world.request(feed: "all_day")) { url, _, _ in throw offline(url) }
     #expect(world.simulation.now == .seconds(3))
     let lines = workflow.tree.split(separator: "\n").map(String.init)
     #expect(lines.first == "child “download”")
@@ -59,7 +59,7 @@ import Testing
   @Test func `gives up when the time is over`() throws {
     let world = try ImportWorld()
     let clock = world.simulation.environment.clock
-    let workflow = world.run(world.request(feed: "all_day")) { _, _ in
+    let workflow = world.run(world.request(feed: "all_day")) { _, _, _ in
       try await clock.sleep(until: .seconds(86_400))
       return TinyFeed.data
     }
@@ -76,7 +76,7 @@ import Testing
     let world = try ImportWorld()
     let clock = world.simulation.environment.clock
     let attempts = Mutex(0)
-    let workflow = world.run(world.request(feed: "all_day")) { url, timeout in
+    let workflow = world.run(world.request(feed: "all_day")) { url, timeout, _ in
       let attempt = attempts.withLock { attempts in
         attempts += 1
         return attempts
@@ -95,13 +95,38 @@ import Testing
     let world = try ImportWorld()
     var request = world.request(feed: "all_day")
     request.maximumSize = ByteCount(bytes: 100)
-    let workflow = world.run(request) { _, _ in TinyFeed.data }
+    let workflow = world.run(request) { _, _, _ in TinyFeed.data }
     #expect(
       workflow.tree.hasPrefix(
         "child “validate”\n  condition “not too large”: The feed has more than 100 bytes: "
       )
     )
     #expect(try world.files().isEmpty)
+  }
+
+  @Test func `doesn't try again what is too large`() throws {
+    let world = try ImportWorld()
+    var request = world.request(feed: "all_day")
+    request.maximumSize = ByteCount(bytes: 100)
+    let workflow = world.run(request) { url, _, maximum in
+      throw DownloadError.tooLarge(url: url, maximum: maximum)
+    }
+    #expect(
+      workflow.tree.hasPrefix(
+        "child “download”\n  attempt 1: \(Self.address) has more than 100 bytes"
+      )
+    )
+    #expect(world.simulation.now == .zero)
+  }
+
+  @Test func `that is broken names the feed`() throws {
+    let world = try ImportWorld()
+    let workflow = world.run(world.request(feed: "all_day")) { _, _, _ in Data("{]".utf8) }
+    #expect(
+      workflow.tree.hasPrefix(
+        "child “validate”\n  all_day.geojson: The feed is broken JSON: in line 1, column 2"
+      )
+    )
   }
 
   @Test func `of an unknown name downloads nothing`() throws {
@@ -118,7 +143,7 @@ import Testing
   @Test func `skips what it downloaded when there is nothing new in it`() throws {
     let world = try ImportWorld()
     try world.store(TinyFeed.data)
-    let workflow = world.run(world.request(feed: "all_day")) { _, _ in TinyFeed.data }
+    let workflow = world.run(world.request(feed: "all_day")) { _, _, _ in TinyFeed.data }
     #expect(workflow.skipReason != nil)
     #expect(try workflow.report.result?.get().count == 8)
   }

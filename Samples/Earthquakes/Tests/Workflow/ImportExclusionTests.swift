@@ -7,10 +7,6 @@ import Testing
 @testable import EarthquakeWorkflow
 
 @Suite struct `Two imports into one database` {
-  private static func unexpected(_ url: URL, _ timeout: Duration) async throws -> Data {
-    throw UnexpectedDownload(url: url)
-  }
-
   /// Something else that has the database to itself for a while.
   private func holder(
     of database: DatabaseFile,
@@ -44,7 +40,7 @@ import Testing
     var other = one
     other.database = DatabaseFile(world.path("./x/../quakes.sqlite"))
     (one.storesAgain, other.storesAgain) = (true, true)
-    let workflows = [one, other].map { ImportWorkflow($0, download: Self.unexpected) }
+    let workflows = [one, other].map { ImportWorkflow($0, download: ImportWorld.noDownload) }
     let queue = AdvancedOperationQueue(environment: world.simulation.environment)
     queue.addOperations(workflows.map(\.operation))
     world.simulation.run()
@@ -62,7 +58,7 @@ import Testing
   func `store each event once, whoever comes first`(seed: UInt64) throws {
     let world = try ImportWorld(seed: seed)
     let request = try world.request(TinyFeed.data)
-    let workflows = [request, request].map { ImportWorkflow($0, download: Self.unexpected) }
+    let workflows = [request, request].map { ImportWorkflow($0, download: ImportWorld.noDownload) }
     let queue = AdvancedOperationQueue(environment: world.simulation.environment)
     queue.addOperations(workflows.map(\.operation))
     world.simulation.run()
@@ -79,7 +75,7 @@ import Testing
   func `look for what is new when they no longer wait`(seed: UInt64) throws {
     let world = try ImportWorld(seed: seed)
     let request = try world.request(TinyFeed.data)
-    let workflows = [request, request].map { ImportWorkflow($0, download: Self.unexpected) }
+    let workflows = [request, request].map { ImportWorkflow($0, download: ImportWorld.noDownload) }
     let path = world.database.path
     let holder = holder(of: world.database, until: .seconds(100), in: world) {
       try EarthquakeDatabase(path: path).store(try Feed.parse(TinyFeed.data))
@@ -100,7 +96,7 @@ import Testing
     let holder = holder(of: world.database, until: .seconds(100), in: world)
     let workflow = ImportWorkflow(
       try world.request(TinyFeed.data),
-      download: Self.unexpected
+      download: ImportWorld.noDownload
     )
     let queue = AdvancedOperationQueue(environment: world.simulation.environment)
     queue.addOperation(holder)
@@ -120,7 +116,7 @@ import Testing
     AdvancedOperationQueue(environment: world.simulation.environment).addOperation(holder)
     let workflow = ImportWorkflow(
       try world.request(TinyFeed.data),
-      download: Self.unexpected
+      download: ImportWorld.noDownload
     )
     AdvancedOperationQueue(environment: world.simulation.environment)
       .addOperation(workflow.operation)

@@ -6,62 +6,82 @@ import GRDB
 import Testing
 
 @Suite struct `An import that fails` {
-  /// A feed that is no good, and the beginning of the tree that says why.
-  struct BadFeed: CustomTestStringConvertible {
+  /// A feed that is no good, and the beginning of the tree that says why, with `PATH` for its path.
+  struct BadText: CustomTestStringConvertible {
     var testDescription: String
     var text: String
     var tree: String
   }
 
+  private static let huge = String(
+    decoding: FeedText.feed([FeedText.feature(mag: "1e400")]),
+    as: UTF8.self
+  )
+  private static let hugeColumn = huge.split(separator: "1e400")[0].count + 1
+
   static let badFeeds = [
-    BadFeed(
+    BadText(
       testDescription: "cut off",
       text: String(String(decoding: TinyFeed.data, as: UTF8.self).dropLast(40)),
-      tree: "child “validate”\n  The feed is cut off: it ends after "
+      tree: "child “validate”\n  PATH: The feed is cut off: it ends after "
     ),
-    BadFeed(
+    BadText(
       testDescription: "not JSON",
       text: "<!DOCTYPE html><html></html>",
-      tree: "child “validate”\n  The feed is not JSON: it looks like an HTML page."
+      tree: "child “validate”\n  PATH: The feed is not JSON: it looks like an HTML page."
     ),
-    BadFeed(
+    BadText(
       testDescription: "the wrong JSON",
       text: #"{"type":"FeatureCollection","features":[]}"#,
-      tree: "child “validate”\n  The file is JSON but not an earthquake feed: the outermost value "
+      tree:
+        "child “validate”\n  PATH: The file is JSON but not an earthquake feed: the outermost value "
         + "has no “metadata”."
     ),
-    BadFeed(
+    BadText(
+      testDescription: "a comma too many",
+      text: String(decoding: TinyFeed.data, as: UTF8.self).replacing("}]}", with: "},]}"),
+      tree: "child “validate”\n  PATH: The feed is broken JSON: in line 8, column "
+    ),
+    BadText(
+      testDescription: "a number beyond all",
+      text: huge,
+      tree:
+        "child “parse”\n  PATH: The feed is broken JSON: in line 1, column \(hugeColumn), inside "
+        + "features[0].properties.mag, is the number “1e400”"
+    ),
+    BadText(
       testDescription: "empty",
       text: "",
-      tree: "child “validate”\n  The feed is empty"
+      tree: "child “validate”\n  PATH: The feed is empty"
     ),
-    BadFeed(
+    BadText(
       testDescription: "an event without a time",
       text: String(
         decoding: FeedText.feed([FeedText.feature(time: "null")]),
         as: UTF8.self
       ),
-      tree: "child “parse”\n  The file is JSON but not an earthquake feed: "
+      tree: "child “parse”\n  PATH: The file is JSON but not an earthquake feed: "
         + "features[0].properties.time should be "
     ),
   ]
 
   @Test(arguments: badFeeds)
   func `because of a bad feed names the step and leaves the database as it was`(
-    bad: BadFeed
+    bad: BadText
   ) throws {
     let world = try ImportWorld()
     try world.store(TinyFeed.data)
     let request = try world.request(Data(bad.text.utf8))
     let before = try world.files()
     let workflow = world.run(request)
-    #expect(workflow.tree.hasPrefix(bad.tree), "\(workflow.tree)")
+    let tree = bad.tree.replacing("PATH", with: world.path("feed.geojson"))
+    #expect(workflow.tree.hasPrefix(tree), "\(workflow.tree)")
     #expect(try world.files() == before)
     #expect(try workflow.report.result?.get().count == 8)
   }
 
   @Test(arguments: badFeeds)
-  func `reports nothing where the database holds nothing, and creates none`(bad: BadFeed) throws {
+  func `reports nothing where the database holds nothing, and creates none`(bad: BadText) throws {
     let world = try ImportWorld()
     let request = try world.request(Data(bad.text.utf8))
     let before = try world.files()

@@ -31,9 +31,10 @@ import Testing
 
   @Test func `gives its report to code that runs it`() throws {
     let world = try ImportWorld()
-    let workflow = ImportWorkflow(try world.request(TinyFeed.data)) { url, _ in
-      throw UnexpectedDownload(url: url)
-    }
+    let workflow = ImportWorkflow(
+      try world.request(TinyFeed.data),
+      download: ImportWorld.noDownload
+    )
     let environment = world.simulation.environment
     let report = try world.simulation.run {
       try await AdvancedOperationQueue(environment: environment).run(workflow.report)

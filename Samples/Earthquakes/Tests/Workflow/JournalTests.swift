@@ -9,7 +9,7 @@ import Testing
   private func journal(_ world: ImportWorld, _ request: ImportRequest) -> Journal {
     let journal = Journal()
     let simulation = world.simulation
-    world.run(request) { url, _ in
+    world.run(request) { url, _, _ in
       if simulation.now < .seconds(3) { throw DownloadError.status(url: url, code: 503) }
       return TinyFeed.data
     } prepare: { workflow in

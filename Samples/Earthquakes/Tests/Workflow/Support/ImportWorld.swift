@@ -50,12 +50,17 @@ final class ImportWorld {
     try EarthquakeDatabase(path: database.path).store(try Feed.parse(data))
   }
 
+  /// Fails: a workflow that has a file downloads nothing.
+  static let noDownload: ImportWorkflow.Download = { url, _, _ in
+    throw UnexpectedDownload(url: url)
+  }
+
   /// Runs a workflow to its end.
   @discardableResult
   func run(
     _ request: ImportRequest,
     patience: Patience = Patience(isExhaustible: true),
-    download: @escaping ImportWorkflow.Download = { url, _ in throw UnexpectedDownload(url: url) },
+    download: @escaping ImportWorkflow.Download = ImportWorld.noDownload,
     prepare: (ImportWorkflow) -> Void = { _ in }
   ) -> ImportWorkflow {
     let workflow = ImportWorkflow(request, patience: patience, download: download)
